@@ -6,7 +6,7 @@ import pytest
 
 import retrograd as rg
 
-OTHERS = ["cuda", "cuda:1", "mps", "xpu", "meta"]
+OTHERS = ["cuda", "cuda:1", "mps", "xpu"]
 
 
 @pytest.mark.parametrize("name", OTHERS)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import operator
+import threading
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from .. import version
@@ -78,15 +80,17 @@ class Size(tuple[int, ...]):
 
 
 class device:  # noqa: N801 (PyTorch's name)
-    """Where a tensor's memory lies; here always "cpu". Others can be named: `present` refuses them.
+    """Where a tensor's memory lies: "cpu", or "meta" for tensors that have a shape and no data.
 
-    As a context, or decorator, it is where new tensors are made. RuntimeError for a name that
-    is no device, or an index given twice; entered, AssertionError where no tensor can live.
+    Others can be named: `present` refuses them. As a context, or decorator, it is where new tensors
+    are made. RuntimeError for a name that is no device, or an index given twice; entered,
+    AssertionError where no tensor can live.
 
     >>> rg.device("cuda:1"), rg.ones(1).device.type
     (device(type='cuda', index=1), 'cpu')
-    >>> with rg.device("cpu"):
-    ...     x = rg.ones(1)
+    >>> with rg.device("meta"):
+    ...     rg.ones(2, 3)
+    tensor(..., device='meta', size=(2, 3))
     """
 
     __slots__ = ("index", "type")
@@ -125,16 +129,23 @@ class device:  # noqa: N801 (PyTorch's name)
 
     def __enter__(self) -> Self:
         """A context in which new tensors live there; AssertionError where none can."""
-        present(self)
+        default.entered = (*default.entered, default.device)
+        default.device = present(self)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        pass
+        *default.entered, default.device = default.entered
 
     def __call__(self, function: F) -> F:
-        """The function itself, after the checks of the context: new tensors live there."""
+        """The function within the context: new tensors live there."""
         present(self)
-        return function
+
+        @functools.wraps(function)
+        def placed(*args: Any, **given: Any) -> Any:
+            with self:
+                return function(*args, **given)
+
+        return placed  # type: ignore[return-value]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
@@ -144,6 +155,17 @@ class device:  # noqa: N801 (PyTorch's name)
 
 
 CPU = device("cpu")
+META = device("meta")
+
+
+class Default(threading.local):
+    """The device on which the calling thread makes tensors, and those that contexts had before."""
+
+    device: device = CPU
+    entered: Any = ()
+
+
+default = Default()
 
 
 def present(spec: Any) -> device:
@@ -154,7 +176,7 @@ def present(spec: Any) -> device:
     device(type='cpu')
     """
     found = device(spec)
-    if found.type != "cpu":
+    if found.type not in ("cpu", "meta"):
         raise AssertionError(
             f"Retrograd is not compiled with {found.type.upper()} enabled: tensors live on the "
             "cpu. Leave the device argument out, or write device='cpu'."

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
-from ..kernels.allocation import marked, numpys, table
+from ..kernels.allocation import is_valueless, marked, numpys, table
 from ..locks import structure
 from . import native
 from .graph import LEAF, Cell, Leaf, Node, leaf_node, renewed, target
 from .overriding import IGNORED, TENSOR, names, never, public
-from .placement import CPU, Size, device
+from .placement import CPU, META, Size, device
 from .views import disinherit, inherit, room_of, sever
 
 if TYPE_CHECKING:
@@ -158,8 +158,8 @@ class Tensor(Attached):
 
     @property
     def device(self) -> device:
-        """Where the memory lies."""
-        return CPU
+        """Where the memory lies: "meta" for a tensor without data."""
+        return META if is_valueless(concrete(self._array)) else CPU
 
     @property
     def ndim(self) -> int:

@@ -31,6 +31,7 @@ __all__ = [
     "empty",
     "full",
     "has_special",
+    "is_valueless",
     "marked",
     "numpys",
     "surely",
@@ -51,6 +52,11 @@ def numpys(x: Any) -> bool:
 def has_special(x: Any) -> bool:
     """Whether an array has functions itself that NumPy lacks: rule 4 of NOTE [The seam]."""
     return x.__class__ is not ndarray and hasattr(x, "special")
+
+
+def is_valueless(x: Any) -> bool:
+    """Whether an array has no values, but only a shape: NOTE [Meta] in `meta`."""
+    return x.__class__ is not ndarray and getattr(x, "device", None) == "meta"
 
 
 def surely(condition: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Channels innermost: the order in memory of PyTorch's `channels_last`.
+"""Orders in memory: channels innermost, PyTorch's `channels_last`; strides and flags of an order.
 
 The shape stays `(N, C, *spatial)`, with two or three spatial dimensions; `channel` is the place of
 C. What has its channels innermost keeps them there: kernels that compute in row-major order give
@@ -13,7 +13,7 @@ import numpy as np
 
 from .allocation import empty
 
-__all__ = ["as_in", "channels_inside", "with_channels_inside"]
+__all__ = ["Flags", "along", "as_in", "channels_inside", "rows", "with_channels_inside"]
 
 ndarray = np.ndarray
 
@@ -48,3 +48,43 @@ def as_in(x: Any, *outs: Any, channel: int = 1) -> Any:
     if channels_inside(x, channel):
         outs = tuple([with_channels_inside(out, channel) for out in outs])
     return outs if len(outs) > 1 else outs[0]
+
+
+def rows(shape: Any, itemsize: int) -> tuple[int, ...]:
+    """The strides of elements in row-major order."""
+    sizes = [itemsize, *(max(n, 1) for n in reversed(shape[1:]))]
+    return tuple(np.multiply.accumulate(sizes, dtype=object))[: len(shape)][::-1]
+
+
+def along(x: Any, order: str, itemsize: int) -> tuple[int, ...]:
+    """The strides of new elements for the shape of `x`, in `order`, which may be that of `x`."""
+    if order == "C" or (order in "AK" and 0 in x.strides):
+        return rows(x.shape, itemsize)
+    axes = range(x.ndim)[::-1]
+    if order != "F":
+        axes = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
+    strides = rows([x.shape[axis] for axis in axes], itemsize)
+    return tuple(strides[list(axes).index(axis)] for axis in range(x.ndim))
+
+
+class Flags:
+    """What NumPy says in `flags`."""
+
+    __slots__ = ("c_contiguous", "f_contiguous", "writeable")
+
+    aligned = owndata = True
+
+    def __init__(self, x: Any) -> None:
+        self.writeable = True
+        wide = [axis for axis, n in enumerate(x.shape) if n > 1]
+        for order in "CF":
+            strides = along(x, order, x.itemsize)
+            alike = not x.size or all(x.strides[axis] == strides[axis] for axis in wide)
+            setattr(self, f"{order.lower()}_contiguous", alike)
+
+    @property
+    def forc(self) -> bool:
+        """In one order or the other."""
+        return self.c_contiguous or self.f_contiguous  # type: ignore[no-any-return]
+
+    carray = contiguous = property(lambda self: self.c_contiguous)

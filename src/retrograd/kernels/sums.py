@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .allocation import empty, has_special, table, zeros
+from .allocation import empty, has_special, is_valueless, table, zeros
 from .native import places as in_c
 
 __all__ = ["inner", "run_starts", "scattered", "scattered_rows", "total"]
@@ -156,7 +156,7 @@ def scattered_rows(values: Any, places: Any, size: int) -> Any:
             total += scattered_rows(values[at : at + CHUNK], places[at : at + CHUNK], size)
         return total.astype(values.dtype, copy=False)
     out = zeros(values, (size, m))
-    if n and m and not in_c.add_rows(out, values, places):
+    if n and m and not (is_valueless(out) or in_c.add_rows(out, values, places)):
         order = np.argsort(places, kind="stable")
         found = places[order]
         starts = run_starts(found)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from ..engine.placement import present
+from ..engine.placement import device, present
 from ..engine.subclasses import retyped
 from ..engine.tensor import Tensor, new_tensor
+from ..ops.creation.like import empty_like
 from ..ops.creation.memory_format import arranged, check_format, lies_in, memory_format
 from .parameter import Buffer
 
-__all__ = ["cast", "is_real", "laid", "of_kind", "parse_to"]
+__all__ = ["cast", "emptied", "is_real", "laid", "of_kind", "on_device", "parse_to"]
 
 
 def is_real(t: Tensor) -> bool:
@@ -37,6 +38,16 @@ def of_kind(t: Tensor, array: Any) -> Tensor:
     return made if type(t) is Tensor else retyped(made, type(t))
 
 
+def on_device(t: Tensor, place: device) -> Tensor:
+    """`t` on a device; NotImplementedError from the meta device, where it has no data."""
+    return t if t.device.type == place.type else of_kind(t, t.detach().to(place)._array)
+
+
+def emptied(t: Tensor, place: device | None) -> Tensor:
+    """A tensor like `t` on a device, by default its own, with whatever its memory holds."""
+    return of_kind(t, empty_like(t.detach(), device=place)._array)
+
+
 def laid(t: Tensor, format: memory_format) -> Tensor:
     """`t`, its elements in the order of `format` in memory where that is one of its dimensions."""
     if format.ndim not in (0, t._array.ndim) or lies_in(t._array, format):
@@ -44,8 +55,8 @@ def laid(t: Tensor, format: memory_format) -> Tensor:
     return of_kind(t, arranged(t._array, format))
 
 
-def parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
-    """The dtype and the memory format that `Module.to` is asked for; the device is checked."""
+def parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """The device, the dtype and the memory format that `Module.to` is asked for, or None."""
     if "copy" in kwargs:
         raise RuntimeError(".to() does not accept copy argument. Copy first: deepcopy(module)")
     names: tuple[str, ...] = ("device", "dtype", "non_blocking")
@@ -66,9 +77,11 @@ def parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
             "non_blocking), to(dtype, non_blocking) or to(tensor, non_blocking), each with an "
             f"optional memory_format=, but got {[*map(repr, args), *kwargs]}"
         )
-    if given.get("device") is not None:
-        present(given["device"])
+    tensor = given.get("tensor")
+    place = given.get("device") if tensor is None else tensor.device
+    if place is not None:
+        place = present(place)
     format = given.get("memory_format")
     if format is not None:
         check_format(format, format.ndim if isinstance(format, memory_format) else 0, "to")
-    return target, format
+    return place, target, format

@@ -12,8 +12,9 @@ import numpy as np
 
 from .. import dtypes
 from ..engine.overriding import names, never, overrides_nothing
-from ..engine.placement import present
+from ..engine.placement import default, present
 from ..engine.tensor import Tensor, cell_of, new_tensor, node_of, set_requires_grad
+from ..locks import load
 
 if TYPE_CHECKING:
     from typing import Self
@@ -46,13 +47,13 @@ def _as_plain(tensor: Any) -> Tensor:
 
 def empty(shape: tuple[int, ...], place: Any, dtype: Any) -> Tensor:
     """An uninitialized tensor on the device `place`."""
-    if place is not None:
-        present(place)
     target = dtypes.default_numpy() if dtype is None else dtypes.to_numpy(dtype)
     if any(n < 0 for n in shape):
         raise RuntimeError(
             f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
         )
+    if (default.device if place is None else present(place)).type == "meta":
+        return new_tensor(load("retrograd.kernels.meta").empty(shape, target))
     return new_tensor(np.empty(shape, target))
 
 

@@ -23,6 +23,11 @@ from .parameter import Parameter
 __all__ = ["IncompatibleKeys", "load", "save"]
 
 EXTRA_STATE = "_extra_state"
+NO_COPY = (
+    "for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the "
+    "current model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the "
+    "state dictionary to their corresponding key in the module instead of copying them in place?)"
+)
 
 
 class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -210,6 +215,9 @@ def load_one(module: Any, name: str, found: Any, key: str, assign: bool) -> str:
             else:
                 found = Parameter(found, requires_grad=value.requires_grad)
         setattr(module, name, found)
+        return ""
+    if value.is_meta and not found.is_meta:
+        warnings.warn(NO_COPY.format(key=key), UserWarning, stacklevel=2)
         return ""
     if array.dtype.kind == "c" and value._array.dtype.kind != "c":
         warnings.warn(

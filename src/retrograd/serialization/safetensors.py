@@ -20,9 +20,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
-from ..engine.placement import present
 from ..engine.tensor import Tensor, new_tensor
 from ..kernels.memory import address, in_rows
+from ..ops.creation.from_data import check_device
 from .files import Mapped, Source, opened, write
 from .rebuilding import ALIGNMENT, numpy_dtype
 
@@ -276,7 +276,7 @@ def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
     ...     safetensors.load_file(path)
     {'steps': tensor([0, 1, 2])}
     """
-    present(device)
+    check_device(device)
     with opened(filename) as file:
         return read(Source(file))
 
@@ -323,7 +323,7 @@ class safe_open:  # noqa: N801 (the library's name)
     """
 
     def __init__(self, filename: Any, framework: str = "pt", device: Any = "cpu") -> None:
-        present(device)
+        check_device(device)
         with open(filename, "rb") as file:
             self.header = Header(Mapped(file))
 

@@ -70,7 +70,7 @@ class _Listed(Module):
         return self
 
     def insert(self, index: int, module: Module) -> Any:
-        """Put `module` before position `index`; returns the container."""
+        """Put `module` before position `index`; a `Sequential` returns itself."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         modules = list(self._modules.values())
@@ -168,6 +168,10 @@ class ModuleList(_Listed):
     @classmethod
     def _of(cls, chosen: list[tuple[str, Any]]) -> Any:
         return cls([module for _, module in chosen])
+
+    def insert(self, index: int, module: Module) -> None:
+        """Put `module` before position `index`."""
+        super().insert(index, module)
 
     def __iadd__(self, modules: Iterable[Module]) -> Any:
         return self.extend(modules)

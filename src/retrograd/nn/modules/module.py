@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ... import dtypes
 from ...engine.dispatch import check_write
 from ...engine.tensor import Interpreted, Tensor, alias, wrote
 from .. import state
-from ..casts import cast, is_real, laid, of_kind, parse_to
+from ..casts import cast, emptied, is_real, laid, on_device, parse_to
 from ..display import as_html
 from ..global_hooks import (
     register_module_backward_hook,
@@ -159,12 +157,14 @@ class Module(Tree):
         >>> rg.nn.Linear(2, 1).to(rg.complex64).weight.dtype
         retrograd.complex64
         """
-        target, format = parse_to(args, kwargs)
+        place, target, format = parse_to(args, kwargs)
         if target is not None and target.category < 2:
             raise TypeError(
                 "nn.Module.to only accepts floating point or complex dtypes, but got desired "
                 f"dtype={target}"
             )
+        if place is not None:
+            self._apply(lambda t: on_device(t, place))
         if target is not None:
             self._apply(lambda t: cast(t, target) if t.dtype.category >= 2 else t)
         if format is not None:
@@ -212,8 +212,13 @@ class Module(Tree):
         return self._apply(lambda t: cast(t, target) if is_real(t) else t)
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
-        """Give parameters and buffers new memory, whose values are undetermined."""
-        return self._apply(lambda t: of_kind(t, np.empty_like(t._array)), recurse)
+        """Give parameters and buffers new memory on a device, whose values are undetermined.
+
+        >>> net = rg.nn.Linear(2, 1, device="meta").to_empty(device="cpu")
+        >>> net.weight.device, net.weight.shape
+        (device(type='cpu'), retrograd.Size([1, 2]))
+        """
+        return self._apply(lambda t: emptied(t, device), recurse)
 
     def share_memory(self) -> Self:
         """Move parameters and buffers to memory that processes share: `Tensor.share_memory_`.

@@ -18,12 +18,14 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, write_out
 from ...engine.naming import NEUTRAL, check_neutral
+from ...engine.placement import default, present
 from ...engine.tensor import Interpreted, Tensor, device, has_history, method, new_tensor, placed
 from ...errors import OutOfMemoryError, wrong_type
-from ...kernels.allocation import marked, table
+from ...kernels.allocation import is_valueless, marked, table
+from ...locks import load
 from ...quiet import quietly
 from ..core.arguments import public, titled
-from .from_data import COPY_CONSTRUCT, NUMBERS, check_device, check_dtype, copy_of, finish, store
+from .from_data import COPY_CONSTRUCT, NUMBERS, check_dtype, copy_of, finish, store, where_of
 from .from_data import fill_value as as_fill_value
 from .memory_format import arranged
 
@@ -72,6 +74,8 @@ def allocate(make: Callable[..., Any], shape: tuple[int, ...], target: Any) -> A
             f"Storage size calculation overflowed with sizes={list(shape)}: no memory holds "
             f"{needed} bytes"
         )
+    if default.device.type == "meta":
+        return load("retrograd.kernels.meta").empty(shape, target)
     try:
         return make(shape, target)
     except (MemoryError, ValueError):
@@ -129,11 +133,11 @@ SETTINGS = [
 ]
 
 
-def factory(default: Callable[[], Any] = lambda: None) -> Callable[..., Callable[..., Tensor]]:
+def factory(kind: Callable[[], Any] = lambda: None) -> Callable[..., Callable[..., Tensor]]:
     """Let a function that makes an array of the dtype `target` be one that makes a tensor.
 
     It gets `dtype`, `out`, which tells the dtype too, `device` and `requires_grad`. Where neither
-    of the first two is given, the dtype is what `default` gives.
+    of the first two is given, the dtype is what `kind` gives.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Tensor]:
@@ -148,10 +152,13 @@ def factory(default: Callable[[], Any] = lambda: None) -> Callable[..., Callable
             requires_grad: bool = False,
             **given: Any,
         ) -> Tensor:
-            if device is not None:
-                check_device(device)
-            target = target_of(dtype, out, default(), name)
-            return leaf_or_out(function(*args, target=target, **given), requires_grad, out, made)
+            target = target_of(dtype, out, kind(), name)
+            if device is None:
+                array = function(*args, target=target, **given)
+                return leaf_or_out(array, requires_grad, out, made)
+            with where_of(device):
+                array = function(*args, target=target, **given)
+                return leaf_or_out(array, requires_grad, out, made)
 
         own = inspect.signature(function)
         taken = [each for each in own.parameters.values() if each.name != "target"]
@@ -396,22 +403,23 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, target: An
 
 
 def set_default_device(device: Any) -> None:
-    """Accept "cpu", the only device; AssertionError for one that is absent.
+    """Make tensors on a device from now on, in this thread; AssertionError for one that is absent.
 
-    >>> rg.set_default_device("cpu")
+    >>> rg.set_default_device("meta")
     >>> rg.zeros(1).device
-    device(type='cpu')
+    device(type='meta')
+    >>> rg.set_default_device("cpu")
     """
-    check_device(device)
+    default.device = present("cpu" if device is None else device)
 
 
 def get_default_device() -> device:
-    """The device of new tensors: the cpu.
+    """The device of new tensors: the cpu, unless a context or `set_default_device` says else.
 
     >>> rg.get_default_device()
     device(type='cpu')
     """
-    return device("cpu")
+    return default.device
 
 
 # -- as methods, with the dtype of the tensor --------------------------------------------------
@@ -423,6 +431,8 @@ def _new(factory: Any, name: str) -> Any:
         for key in NEUTRAL:
             if key in settings:
                 check_neutral(name, key, settings.pop(key))
+        if settings.get("device") is None:
+            settings["device"] = self.device
         return as_wide(factory(*size, dtype=given, **settings), self)
 
     about = f"`{factory.__name__}` with the dtype of this tensor, unless one is given."
@@ -433,6 +443,8 @@ def as_wide(made: Tensor, like: Tensor) -> Tensor:
     """A new tensor, moved to where `like` lives; with room for all of its examples, if a batch."""
     where = like._array
     alone = not isinstance(where, Interpreted)
+    if is_valueless(where) or is_valueless(made._array):
+        return made
     made._array = table(where, made._array) if alone else where.alike(placed(made._array, like))
     return made
 
@@ -442,11 +454,11 @@ def new_tensor_like(
     self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """A leaf with a copy of `data`, of this tensor's dtype unless one is given."""
-    check_device(device)
     target = self.dtype.numpy if dtype is None else check_dtype(dtype, "new_tensor")
     if isinstance(data, Tensor):
         warnings.warn(COPY_CONSTRUCT.format(name="tensor.new_tensor"), UserWarning, stacklevel=2)
-    return as_wide(finish(copy_of(data, target), requires_grad), self)
+    with where_of(self.device if device is None else device):
+        return as_wide(finish(copy_of(data, target), requires_grad), self)
 
 
 for _each in (zeros, ones, empty, full):

@@ -20,9 +20,11 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import MOST_DIMS
 from ...engine.dispatch import as_tensor as beside
-from ...engine.placement import present
-from ...engine.tensor import Tensor, is_array, new_tensor, set_requires_grad
+from ...engine.placement import default, device, present
+from ...engine.tensor import Interpreted, Tensor, is_array, new_tensor, set_requires_grad
 from ...errors import wrong_type
+from ...kernels.allocation import is_valueless
+from ...locks import load
 from ...quiet import QUIET, Quiet, quieten, quietly, restore
 
 __all__ = ["as_tensor", "asarray", "from_numpy", "frombuffer", "scalar_tensor", "tensor"]
@@ -38,17 +40,31 @@ SEQUENCES = (list, tuple, range)
 
 
 def finish(array: Any, requires_grad: bool) -> Tensor:
-    """The new leaf tensor around `array`."""
-    made = new_tensor(array)
+    """The new leaf tensor around `array`, without its data where the thread's device is meta."""
+    made = new_tensor(array if default.device.type == "cpu" else blank(array, default.device))
     if requires_grad is not False and requires_grad is not None:
         set_requires_grad(made, requires_grad)
     return made
 
 
+def where_of(spec: Any) -> device:
+    """The device that `spec` names, or the thread's own: as a context, it is that for a while."""
+    return default.device if spec is None else present(spec)
+
+
+def blank(array: Any, where: device) -> Any:
+    """An array on a device: itself if it is there, without data, or with whatever memory holds."""
+    if isinstance(array, Interpreted) or is_valueless(array) == (where.type == "meta"):
+        return array
+    if where.type == "meta":
+        return load("retrograd.kernels.meta").like(array)
+    return np.empty(array.shape, array.dtype)
+
+
 def check_device(spec: Any) -> None:
-    """Raise unless `spec` is None or names a device that is here."""
-    if spec is not None:
-        present(spec)
+    """Raise unless `spec` is None or names the cpu: for what makes tensors there alone."""
+    if spec is not None and present(spec).type == "meta":
+        raise NotImplementedError("not on the meta device: make it on the cpu, then x.to('meta')")
 
 
 def check_dtype(spec: Any, name: str) -> np.dtype[Any]:
@@ -73,12 +89,14 @@ def tensor(
     >>> rg.tensor([[1, 2], [3, 4]]).dtype, rg.tensor(1.5).shape
     (retrograd.int64, retrograd.Size([]))
     """
-    if device is not None:
-        check_device(device)
     target = None if dtype is None else check_dtype(dtype, "tensor")
     if isinstance(data, Tensor):
         warnings.warn(COPY_CONSTRUCT.format(name="retrograd.tensor"), UserWarning, stacklevel=2)
-    return finish(copy_of(data, target), requires_grad)
+        device = data.device if device is None else device
+    if device is None:
+        return finish(copy_of(data, target), requires_grad)
+    with where_of(device):
+        return finish(copy_of(data, target), requires_grad)
 
 
 converted = quietly(np.array)
@@ -88,6 +106,8 @@ def copy_of(data: Any, target: np.dtype[Any] | None) -> Any:
     """A new array with the values of `data`, of dtype `target` or inferred: NOTE [Inference]."""
     if isinstance(data, Tensor):
         data = data._array
+    if is_valueless(data):
+        return data.copy() if target is None else data.astype(target)
     if isinstance(data, (np.ndarray, np.generic)):
         native = dtypes.of_numpy(data.dtype).numpy
         return converted(data, native if target is None else target)
@@ -304,13 +324,13 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     >>> rg.as_tensor(x) is x
     True
     """
-    check_device(device)
     target = None if dtype is None else check_dtype(dtype, "as_tensor")
     if isinstance(data, Tensor):
-        return data if dtype is None else data.to(dtype)
-    if shareable(data) and (target is None or target == data.dtype):
-        return new_tensor(data.view())
-    return new_tensor(copy_of(data, target))
+        return data if dtype is None and device is None else data.to(device, dtype)
+    with where_of(device):
+        if shareable(data) and (target is None or target == data.dtype):
+            return finish(data.view(), False)
+        return finish(copy_of(data, target), False)
 
 
 def shareable(data: Any) -> bool:
@@ -339,7 +359,8 @@ def asarray(
     >>> rg.asarray(np.arange(3))
     tensor([0, 1, 2])
     """
-    check_device(device)
+    if device is not None and present(device).type == "meta":
+        obj, copy = as_tensor(obj, device=device), None
     target = None if dtype is None else check_dtype(dtype, "asarray")
     if not isinstance(obj, Tensor):
         if copy is False and not shareable(obj):
@@ -467,6 +488,6 @@ def scalar_tensor(
     """
     if not isinstance(s, (*NUMBERS, np.generic)):
         raise wrong_type("scalar_tensor", "s", "Number", s, 1)
-    check_device(device)
     target = dtypes.default_numpy() if dtype is None else check_dtype(dtype, "scalar_tensor")
-    return finish(fill_value(s, target), requires_grad)
+    with where_of(device):
+        return finish(fill_value(s, target), requires_grad)

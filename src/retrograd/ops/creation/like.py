@@ -12,7 +12,7 @@ from ...kernels.allocation import marked
 from ..core.arguments import titled
 from ..tensor.inspection import check_tensor
 from .factories import constant
-from .from_data import check_device, check_dtype, finish
+from .from_data import blank, check_dtype, finish, where_of
 from .memory_format import arranged
 
 __all__ = ["empty_like", "full_like", "ones_like", "zeros_like"]
@@ -20,8 +20,13 @@ __all__ = ["empty_like", "full_like", "ones_like", "zeros_like"]
 
 def _like(make: Any, input: Tensor, settings: tuple[Any, ...], name: str) -> Tensor:
     dtype, device, requires_grad, memory_format = settings
-    check_device(device)
     array = check_tensor(input, name)._array
+    with where_of(input.device if device is None else device) as where:
+        return _made(make, blank(array, where), (dtype, requires_grad, memory_format), name)
+
+
+def _made(make: Any, array: Any, settings: tuple[Any, ...], name: str) -> Tensor:
+    dtype, requires_grad, memory_format = settings
     target = array.dtype if dtype is None else check_dtype(dtype, name)
     if isinstance(array, Interpreted):
         made = make(np.empty(array.shape, array.dtype), target)

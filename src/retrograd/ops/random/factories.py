@@ -16,11 +16,12 @@ from ...engine.dispatch import check_broadcast
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, as_array, concrete, new_tensor, placed
 from ...errors import wrong_type
-from ...kernels.allocation import copied, numpys, surely, table
+from ...kernels.allocation import copied, is_valueless, numpys, surely, table
 from ...kernels.search import searched
 from ..core.arguments import public, write_value
-from ..creation.factories import factory, leaf_or_out, shape_of, sized, target_of
-from ..creation.from_data import check_device, check_dtype
+from ..creation.factories import allocate, factory, leaf_or_out, shape_of, sized, target_of
+from ..creation.from_data import blank, check_device, check_dtype, where_of
+from ..creation.like import empty_like
 from ..creation.memory_format import arranged, in_format
 from ..tensor.inspection import check_tensor
 from .generator import (
@@ -89,7 +90,11 @@ def rand(*given: Any, size: Any = None, generator: Generator | None = None, targ
     """
     refuse("check_uniform_bounds", target, "fc")
     source = chosen(generator, "rand")
-    return examples(lambda shape: source.uniform(shape, target), sized(given, size, "rand"))
+    return allocate(
+        lambda shape, target: examples(lambda each: source.uniform(each, target), shape),
+        sized(given, size, "rand"),
+        target,
+    )
 
 
 @factory(dtypes.default_numpy)
@@ -103,7 +108,11 @@ def randn(*given: Any, size: Any = None, generator: Generator | None = None, tar
     """
     refuse("normal_kernel_cpu", target, "fc")
     source = chosen(generator, "randn")
-    return examples(lambda shape: source.normal(shape, target), sized(given, size, "randn"))
+    return allocate(
+        lambda shape, target: examples(lambda each: source.normal(each, target), shape),
+        sized(given, size, "randn"),
+        target,
+    )
 
 
 def check_integer(value: Any, function: str, name: str) -> int:
@@ -159,8 +168,11 @@ def randint(
     first, last = bounds_of(bounds, low, high, "randint")
     if not isinstance(size, (tuple, list)):
         raise wrong_type("randint", "size", "tuple of ints", size)
-    return drawn_integers(
-        chosen(generator, "randint"), first, last, shape_of(size, "randint"), target
+    source = chosen(generator, "randint")
+    return allocate(
+        lambda shape, target: drawn_integers(source, first, last, shape, target),
+        shape_of(size, "randint"),
+        target,
     )
 
 
@@ -205,8 +217,14 @@ def _like(draw: Callable[..., Any], input: Tensor, settings: tuple[Any, ...], na
     """`draw(shape, dtype, in_runs)` for the shape of `input`, in the order of its memory."""
     dtype, device, requires_grad, memory_format = settings
     array = check_tensor(input, name)._array
-    check_device(device)
+    where = where_of(input.device if device is None else device)
     target = array.dtype if dtype is None else check_dtype(dtype, name)
+    array = blank(array, where)
+    if is_valueless(array):
+        return empty_like(
+            input, dtype=dtypes.of_numpy(target), device=where, requires_grad=requires_grad,
+            memory_format=memory_format,
+        )  # fmt: skip
     order = array
     if numpys(array):
         order = np.empty_like(array, order="C" if 0 in array.strides else "K")
@@ -214,7 +232,7 @@ def _like(draw: Callable[..., Any], input: Tensor, settings: tuple[Any, ...], na
             order = arranged(order, memory_format)
     in_runs = not numpys(array) or order.flags.c_contiguous
     values = in_order(lambda shape: examples(lambda s: draw(s, target, in_runs), shape), order)
-    made = placed(values, input)
+    made = new_tensor(values) if input.is_meta else placed(values, input)
     if memory_format is not None:
         made = in_format(made, memory_format, name)
     return made.requires_grad_() if requires_grad else made

@@ -20,7 +20,7 @@ from ...engine.placement import present
 from ...engine.tensor import Tensor, device, is_array, new_tensor
 from ...engine.transforms.batch import Batch
 from ...errors import wrong_type
-from ...kernels.allocation import numpys, table
+from ...kernels.allocation import is_valueless, numpys, table
 from ...locks import new_lock
 from ...quiet import quietly
 from .streams import STREAMS
@@ -34,6 +34,8 @@ class Generator:
     `algorithm="pcg64"` gives NumPy's stream instead: other numbers, and quicker. Raises
     AssertionError for a device that is absent, ValueError for another algorithm. Source: PyTorch's
     `Generator`.
+
+    Raises RuntimeError for the meta device, where there are no numbers.
 
     >>> g = rg.Generator().manual_seed(0)
     >>> rg.rand(3, generator=g)
@@ -49,6 +51,8 @@ class Generator:
                 f"a Generator's algorithm is one of {', '.join(STREAMS)}, but got {algorithm!r}"
             )
         self._device = present("cpu" if device is None else device)
+        if self._device.type == "meta":
+            raise RuntimeError("META device type not an accelerator: numbers are drawn on the cpu")
         self._lock = new_lock()
         self._seed = FIRST_SEED
         self._kind = STREAMS[algorithm]
@@ -200,6 +204,8 @@ def examples(draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...]) -> 
 
 def in_order(draw: Callable[[tuple[int, ...]], Any], array: Any) -> Any:
     """What `draw(shape)` gives for the shape of an array, in the order of the array's memory."""
+    if is_valueless(array):
+        return np.empty_like(array)
     if not numpys(array) or array.flags.c_contiguous:
         return draw(array.shape)
     axes = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ... import dtypes, version
-from ...engine.tensor import Tensor, method
+from ...engine.placement import present
+from ...engine.tensor import Tensor, method, new_tensor
 from ...engine.tensor import device as Device
 from ..core.arguments import public, titled
 from ..core.structure import cast, clone
@@ -14,6 +15,11 @@ from ..creation.memory_format import in_format
 from .inspection import strided
 
 __all__ = ["can_cast", "result_type"]
+
+NO_DATA = (
+    "Cannot copy out of meta tensor; no data! Make one with data: empty_like(x, device='cpu'). For "
+    "a module, please use torch.nn.Module.to_empty() instead of torch.nn.Module.to()"
+)
 
 
 def convert(t: Tensor, target: Any, copy: bool = False) -> Tensor:
@@ -41,8 +47,9 @@ def to(
 ) -> Tensor:
     """The tensor with another dtype or device: `to(dtype)`, `to(device, dtype)`, `to(other)`.
 
-    Returns the tensor itself where nothing changes, unless `copy`. `memory_format` is the order of
-    the result in memory, by default that of the tensor. Differentiable; complex to real
+    Returns the tensor itself where nothing changes, unless `copy`. On the meta device it has no
+    data and no history; from there nothing comes back: NotImplementedError. `memory_format` is the
+    order of the result in memory, by default that of the tensor. Differentiable; complex to real
     takes the real part. Raises TypeError for what is neither dtype, device nor tensor. Source:
     PyTorch's `Tensor.to`.
 
@@ -70,7 +77,10 @@ def to(
         raise TypeError(
             f"to() takes at most 2 flags (non_blocking, copy) but {len(flags)} were given"
         )
-    from_data.check_device(device)
+    if device is not None and present(device).type != self.device.type:
+        if self.is_meta:
+            raise NotImplementedError(NO_DATA)
+        self = new_tensor(from_data.blank(self._array, present(device)))
     target = self.dtype.numpy if dtype is None else from_data.check_dtype(dtype, "to")
     found = convert(self, target, flags[1] if len(flags) > 1 else copy)
     return found if memory_format is None else in_format(found, memory_format, "to")
@@ -90,8 +100,8 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     ('retrograd.FloatTensor', tensor([1]))
     """
     if dtype is None:
-        module = version.called + ".sparse" * (self.layout is not strided)
-        return f"{module}.{dtypes.legacy_name(self.dtype)}Tensor"
+        place = ".meta" if self.is_meta else ".sparse" * (self.layout is not strided)
+        return f"{version.called}{place}.{dtypes.legacy_name(self.dtype)}Tensor"
     if isinstance(dtype, str):
         package, _, kind = dtype.removesuffix("Tensor").partition(".")
         target = dtypes.of_legacy_name(kind) if dtype.endswith("Tensor") else None

@@ -16,6 +16,7 @@ from ... import dtypes, modes, version
 from ...engine.placement import present
 from ...engine.tensor import Interpreted, Size, Tensor, has_tangent, method
 from ...errors import wrong_type
+from ...kernels.allocation import is_valueless
 from ...kernels.memory import address, memory
 from ...kernels.memory import strided as view_of
 from ..core.arguments import public
@@ -31,6 +32,10 @@ __all__ = [
 NO_NUMPY = (
     "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. What "
     "NumPy computes is not recorded, so the gradient would be lost."
+)
+NO_NUMPY_META = (
+    "can't convert meta device type tensor to numpy: it has a shape, and no values. Make one with "
+    "data: empty_like(x, device='cpu')"
 )
 NO_NUMPY_FORWARD = (
     "Can't call numpy() on Tensor that has a tangent: it is part of a forward derivative. What "
@@ -133,12 +138,24 @@ def steps(array: Any) -> tuple[int, ...]:
 def storage_offset(self: Tensor) -> int:
     """The elements between the start of the memory and the tensor's first element."""
     array = self._array
+    if is_valueless(array):
+        return int(array.offset // array.itemsize)
     return (address(array) - address(memory(array))) // int(array.itemsize)
+
+
+def is_cpu(self: Tensor) -> bool:
+    """Whether the memory is the CPU's."""
+    return self.device.type == "cpu"
+
+
+def is_meta(self: Tensor) -> bool:
+    """Whether the tensor has a shape and no data."""
+    return self.device.type == "meta"
 
 
 def data_ptr(self: Tensor) -> int:
     """The address of the first element; 0 where there is none."""
-    return address(self._array) if self._array.size else 0
+    return address(self._array) if self._array.size and not is_valueless(self._array) else 0
 
 
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
@@ -249,8 +266,9 @@ def get_device(input: Tensor) -> int:
 
 
 def cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
-    """The tensor itself, since its memory is here; else, `self.to(memory_format=...)`."""
-    return self if memory_format is None else self.to(memory_format=memory_format)
+    """The tensor itself, where its memory is here; else, `self.to("cpu")`."""
+    here = memory_format is None and not is_valueless(self._array)
+    return self if here else self.to("cpu", memory_format=memory_format)
 
 
 def cuda(
@@ -308,6 +326,8 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
         raise RuntimeError(NO_NUMPY_FORWARD)
     if self.layout is not strided:
         raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
+    if is_valueless(self._array):
+        raise TypeError(NO_NUMPY_META)
     return self._array.view()
 
 
@@ -436,14 +456,15 @@ def _is_sparse_csr(self: Tensor) -> bool:
 
 FIXED: dict[str, Any] = {
     "__array_priority__": 1000,
-    "is_cpu": True,
+    "is_cpu": property(is_cpu),
+    "is_meta": property(is_meta),
     "layout": property(_layout),
     "is_sparse": property(_is_sparse),
     "is_sparse_csr": property(_is_sparse_csr),
     "nbytes": property(nbytes),
     "itemsize": property(element_size),
 }
-ABSENT = "cuda ipu maia meta mkldnn mps mtia nested quantized vulkan xla xpu"
+ABSENT = "cuda ipu maia mkldnn mps mtia nested quantized vulkan xla xpu"
 for name in ABSENT.split():
     FIXED[f"is_{name}"] = False
 for name, value in FIXED.items():

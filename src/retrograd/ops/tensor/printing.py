@@ -191,7 +191,11 @@ def notes(tensor: Tensor) -> Iterator[str]:
     array, default = tensor._array, dtypes.default_numpy()
     usual = array.dtype in (default, dtypes.complex_of(default), np.int64, np.bool_)
     sparse = tensor.layout is not strided
-    if sparse:
+    if tensor.is_meta:
+        yield "device='meta'"
+        yield f"size={tuple(array.shape)}"
+        inferred = array.dtype == default
+    elif sparse:
         yield f"size={tuple(array.shape)}"
         yield f"nnz={tensor._nnz()}"
         inferred = usual
@@ -256,8 +260,10 @@ def to_text(tensor: Tensor, name: str | None = None) -> str:
     if transforms or is_batch(tensor):
         return within(tensor, transforms)
     indent = len(name) + 1
-    sparse = tensor.layout is not strided
-    shown = parts(tensor, indent) if sparse else elements(tensor._array, indent)
+    if tensor.layout is not strided:
+        shown = parts(tensor, indent)
+    else:
+        shown = "..." if tensor.is_meta else elements(tensor._array, indent)
     text = f"{name}({shown}"
     column = len(text) - text.rfind("\n") + 1
     break_line = tensor.layout is sparse_coo

@@ -1,0 +1,211 @@
+"""The meta device: tensors that have a shape, a dtype and strides, and no data."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+
+import retrograd as rg
+from retrograd.nn import functional as F
+
+
+def shape(*sizes, **settings):
+    return rg.empty(*sizes, device="meta", **settings)
+
+
+@pytest.fixture(autouse=True)
+def _on_the_cpu():
+    yield
+    rg.set_default_device("cpu")
+
+
+# -- how they are made ---------------------------------------------------------------------------
+
+
+MAKERS = {
+    "zeros": lambda: rg.zeros(2, 3, device="meta"),
+    "ones": lambda: rg.ones((2, 3), device=rg.device("meta")),
+    "full": lambda: rg.full((2, 3), 1.0, device="meta"),
+    "rand": lambda: rg.rand(2, 3, device="meta"),
+    "randn": lambda: rg.randn(2, 3, device="meta"),
+    "tensor": lambda: rg.tensor([[1.0, 2, 3]] * 2, device="meta"),
+    "as_tensor": lambda: rg.as_tensor([[1.0, 2, 3]] * 2, device="meta"),
+    "to": lambda: rg.ones(2, 3).to("meta"),
+    "zeros_like": lambda: rg.zeros_like(rg.ones(2, 3), device="meta"),
+    "empty_like": lambda: rg.empty_like(shape(2, 3)),
+    "full_like": lambda: rg.full_like(shape(2, 3), 2.0),
+    "rand_like": lambda: rg.rand_like(rg.ones(2, 3), device="meta"),
+    "new_zeros": lambda: shape(1).new_zeros(2, 3),
+    "new_tensor": lambda: shape(1).new_tensor([[1.0, 2, 3]] * 2),
+    "deepcopy": lambda: copy.deepcopy(shape(2, 3)),
+    "pickle": lambda: pickle.loads(pickle.dumps(shape(2, 3))),
+}
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_a_tensor_is_made_without_data(make):
+    x = make()
+    assert (x.is_meta, x.is_cpu, x.device) == (True, False, rg.device("meta"))
+    assert (x.shape, x.dtype, x.stride(), x.data_ptr()) == ((2, 3), rg.float32, (3, 1), 0)
+
+
+def test_factories_take_no_memory():
+    for make in (rg.empty, rg.zeros, rg.ones, rg.randn):
+        assert make(10**9, 10**6, device="meta").numel() == 10**15
+    assert rg.arange(10**15, device="meta").shape == (10**15,)
+    assert rg.randint(5, (10**15,), device="meta").dtype is rg.int64
+
+
+def test_a_device_is_where_a_thread_makes_tensors():
+    with rg.device("meta"):
+        assert rg.ones(2).is_meta
+        assert rg.get_default_device() == rg.device("meta")
+        with rg.device("cpu"):
+            assert rg.ones(2).is_cpu
+        assert rg.ones(2, device="cpu").is_cpu
+        assert rg.zeros_like(rg.ones(2, device="cpu")).is_cpu
+        assert rg.nn.Linear(2, 3).weight.is_meta
+    assert rg.ones(2).is_cpu
+    assert rg.device("meta")(rg.ones)(2).is_meta
+    rg.set_default_device("meta")
+    assert rg.tensor([1.0]).is_meta
+
+
+def test_a_context_is_left_by_an_error_too():
+    with pytest.raises(KeyError), rg.device("meta"):
+        raise KeyError
+    assert rg.ones(1).is_cpu
+
+
+def test_tensors_are_moved_there_and_not_back():
+    x = rg.ones(2, 3).t().to("meta", rg.float64)
+    assert (x.dtype, x.shape) == (rg.float64, (3, 2))
+    for back in (lambda: x.to("cpu"), lambda: x.cpu(), lambda: rg.ones(3, 2).copy_(x)):
+        with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor; no data!"):
+            back()
+    assert rg.empty_like(x, device="cpu").is_cpu
+
+
+# -- what they say -------------------------------------------------------------------------------
+
+
+def test_they_print_their_size():
+    assert repr(shape(2, 3)) == "tensor(..., device='meta', size=(2, 3))"
+    x = shape(2, dtype=rg.int32)
+    assert repr(x) == "tensor(..., device='meta', size=(2,), dtype=retrograd.int32)"
+    y = shape((), requires_grad=True) * 2
+    assert repr(y) == "tensor(..., device='meta', size=(), grad_fn=<MulBackward0>)"
+    assert x.type() == "retrograd.meta.IntTensor"
+
+
+@pytest.mark.parametrize("ask", [bool, float, int, lambda x: x.item()])
+def test_they_have_no_number(ask):
+    with pytest.raises(RuntimeError, match=r"Tensor.item\(\) cannot be called on meta tensors"):
+        ask(shape(3).sum())
+
+
+def test_they_have_no_values():
+    with pytest.raises(TypeError, match="can't convert meta device type tensor to numpy"):
+        shape(2).numpy()
+    with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor"):
+        shape(2).tolist()
+
+
+@pytest.mark.parametrize(
+    "ask", [lambda x: x.nonzero(), lambda x: x[x > 0], lambda x: x.unique(), rg.masked_select]
+)
+def test_shapes_by_values_raise(ask):
+    x = shape(2, 3)
+    with pytest.raises(NotImplementedError, match="depends on the values"):
+        ask(x) if ask is not rg.masked_select else ask(x, x > 0)
+
+
+def test_views_have_strides_and_offsets():
+    x = shape(4, 5)
+    assert (x.t().stride(), x[1:, 2:].storage_offset()) == ((1, 5), 7)
+    assert x.t().is_contiguous() is False
+    assert x.view(2, 10).stride() == (10, 1)
+    with pytest.raises(RuntimeError, match="view size is not compatible"):
+        x.t().view(20)
+    assert x.t().reshape(20).stride() == (1,)
+
+
+# -- what is computed ----------------------------------------------------------------------------
+
+
+def test_devices_do_not_mix_but_for_numbers():
+    assert (shape(2) + 1.0 + rg.tensor(2.0)).is_meta
+    assert shape(3)[rg.tensor([0, 2])].shape == (2,)
+    with pytest.raises(RuntimeError, match="not on the expected device meta"):
+        shape(2) + rg.ones(2)
+    with pytest.raises(RuntimeError, match="not on the expected device meta"):
+        rg.cat([shape(2), rg.ones(2)])
+
+
+def test_writes_leave_a_tensor_as_it_is():
+    x = shape(2, 3)
+    x[0] = 1.0
+    x.mul_(2).fill_(3.0).copy_(rg.ones(2, 3)).uniform_()
+    assert (x.shape, x._version) == ((2, 3), 5)
+
+
+def test_gradients_are_shapes_too():
+    w = shape(4, 5, requires_grad=True)
+    table = shape(10, 4, requires_grad=True)
+    out = F.layer_norm(F.gelu(F.embedding(shape(7, dtype=rg.int64) * 0, table) @ w), (5,))
+    out.softmax(-1).sum().backward()
+    assert [(t.grad.shape, t.grad.is_meta) for t in (w, table)] == [((4, 5), True), ((10, 4), True)]
+
+
+def test_large_models_run_in_no_memory():
+    with rg.device("meta"):
+        net = rg.nn.Sequential(rg.nn.Conv2d(3, 10**4, 3), rg.nn.ReLU(), rg.nn.Flatten(),
+                               rg.nn.Linear(36 * 10**4, 10**6))  # fmt: skip
+        out = net(rg.ones(2, 3, 8, 8))
+    F.cross_entropy(out, rg.zeros(2, dtype=rg.int64, device="meta")).backward()
+    assert out.shape == (2, 10**6)
+    assert net[3].weight.grad.shape == (10**6, 36 * 10**4)
+
+
+def test_an_optimizer_steps():
+    net = rg.nn.Linear(3, 4, device="meta")
+    optimizer = rg.optim.AdamW(net.parameters())
+    net(shape(2, 3)).sum().backward()
+    optimizer.step()
+    assert optimizer.state[net.weight]["exp_avg"].is_meta
+
+
+# -- modules -------------------------------------------------------------------------------------
+
+
+def test_a_module_gets_memory_by_to_empty():
+    net = rg.nn.Sequential(rg.nn.Linear(2, 3), rg.nn.BatchNorm1d(3)).to("meta")
+    assert all(t.is_meta for t in (*net.parameters(), *net.buffers()))
+    with pytest.raises(NotImplementedError, match=r"torch.nn.Module.to_empty\(\) instead"):
+        net.to("cpu")
+    weight = net[0].weight
+    net.to_empty(device="cpu")
+    assert net[0].weight is weight
+    assert all(t.is_cpu for t in (*net.parameters(), *net.buffers()))
+    assert weight.requires_grad
+
+
+def test_a_state_is_assigned_to_a_module_without_data():
+    net, full = rg.nn.Linear(2, 3, device="meta"), rg.nn.Linear(2, 3)
+    with pytest.warns(UserWarning, match=r"which is a no-op.*`assign=True`"):
+        net.load_state_dict(full.state_dict())
+    assert net.weight.is_meta
+    net.load_state_dict(full.state_dict(), assign=True)
+    assert net.weight.equal(full.weight)
+    assert net.weight.requires_grad
+    with pytest.raises((RuntimeError, NotImplementedError), match="meta tensor"):
+        full.load_state_dict(rg.nn.Linear(2, 3, device="meta").state_dict())
+
+
+def test_functions_that_make_tensors_on_the_cpu_alone_say_so():
+    with pytest.raises(NotImplementedError, match="not on the meta device"):
+        rg.fft.fftfreq(3, device="meta")
+    with pytest.raises(RuntimeError, match="META device type not an accelerator"):
+        rg.Generator("meta")
