@@ -12,7 +12,6 @@ NOTE [Collectives]
 from __future__ import annotations
 
 import os
-from datetime import timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -23,9 +22,11 @@ from ..autograd.grad_mode import no_grad
 from ..engine.tensor import Tensor, new_tensor
 from ..quiet import quietly
 from .connections import World, meet
+from .constants import default_pg_timeout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import timedelta
 
 UNKNOWN = (
     "Default process group has not been initialized, please make sure to call init_process_group."
@@ -143,7 +144,7 @@ def init_process_group(
     size = _setting("world_size", world_size, env)
     if not 0 <= rank < size:
         raise ValueError(f"rank must be in [0, {size - 1}] for world_size={size}, got {rank}")
-    seconds = (timedelta(minutes=30) if timeout is None else timeout).total_seconds()
+    seconds = (default_pg_timeout if timeout is None else timeout).total_seconds()
     if size == 1:
         _world = World(0, {}, seconds)
         return
