@@ -9,6 +9,7 @@ not. What each optimizer has been through since the last `update` is in `_per_op
 from __future__ import annotations
 
 import warnings
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,14 @@ UNUSED = (
     "Attempted {what} but _scale is None.  This may indicate your script did not use "
     "scaler.scale(loss or outputs) earlier in the iteration."
 )
+
+
+class OptState(Enum):
+    """What an optimizer's gradients are, within a step."""
+
+    READY = 0
+    UNSCALED = 1
+    STEPPED = 2
 
 
 class GradScaler:
@@ -88,16 +97,16 @@ class GradScaler:
         if not self._enabled:
             return
         state = self._state_of(optimizer, "unscale_")
-        if state["stage"] == "unscaled":
+        if state["stage"] == OptState.UNSCALED:
             raise RuntimeError(
                 "unscale_() has already been called on this optimizer since the last update()."
             )
-        if state["stage"] == "stepped":
+        if state["stage"] == OptState.STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
         inverse, found_inf = np.float64(1.0 / self.get_scale()), new_tensor(np.zeros(1, np.float32))
         found = self._unscale_grads_(optimizer, wrap(inverse), found_inf, False)
         state["found_inf"] = any(each.item() for each in found.values()) if found else None
-        state["stage"] = "unscaled"
+        state["stage"] = OptState.UNSCALED
 
     def _unscale_grads_(
         self, optimizer: Any, inv_scale: Tensor, found_inf: Tensor, allow_fp16: bool
@@ -121,14 +130,14 @@ class GradScaler:
         if "closure" in kwargs:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
         state = self._state_of(optimizer, "step")
-        if state["stage"] == "stepped":
+        if state["stage"] == OptState.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
-        if state["stage"] == "ready":
+        if state["stage"] == OptState.READY:
             self.unscale_(optimizer)
         if state["found_inf"] is None:
             raise AssertionError("No inf checks were recorded for this optimizer.")
         result = None if state["found_inf"] else optimizer.step(*args, **kwargs)
-        state["stage"] = "stepped"
+        state["stage"] = OptState.STEPPED
         return result
 
     def update(self, new_scale: Any = None) -> None:
@@ -157,7 +166,8 @@ class GradScaler:
     def _state_of(self, optimizer: Any, what: str) -> dict[str, Any]:
         if self._scale is None:
             raise AssertionError(UNUSED.format(what=what))
-        return self._per_optimizer.setdefault(id(optimizer), {"stage": "ready", "found_inf": None})
+        fresh = {"stage": OptState.READY, "found_inf": None}
+        return self._per_optimizer.setdefault(id(optimizer), fresh)
 
     # -- settings ------------------------------------------------------------------------------
 

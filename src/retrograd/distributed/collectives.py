@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import atexit
 import os
-from datetime import timedelta
 from enum import Enum
 from operator import index
 from typing import TYPE_CHECKING, Any
@@ -25,9 +24,11 @@ from ..autograd.grad_mode import inference_mode
 from ..engine.tensor import Tensor, new_tensor
 from ..quiet import quietly
 from .connections import World, meet
+from .constants import default_pg_timeout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import timedelta
 
 UNKNOWN = (
     "Default process group has not been initialized, please make sure to call init_process_group."
@@ -148,7 +149,7 @@ def init_process_group(
     size = _setting("world_size", world_size, env)
     if not 0 <= rank < size:
         raise ValueError(f"rank must be in [0, {size - 1}] for world_size={size}, got {rank}")
-    wait = timedelta(minutes=30) if timeout is None else timeout
+    wait = default_pg_timeout if timeout is None else timeout
     if not isinstance(wait, timedelta):
         raise TypeError(
             f"Expected timeout argument to be of type datetime.timedelta, got {timeout!r}. Write "

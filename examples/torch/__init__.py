@@ -1,0 +1,1 @@
+"""Programs in PyTorch's dialect, on data that scikit-learn ships."""
