@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import atexit
 import os
+from datetime import timedelta
 from enum import Enum
 from operator import index
 from typing import TYPE_CHECKING, Any

@@ -60,6 +60,7 @@ class Interpreted:
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     value: Tensor
+    device: Any = property(lambda self: self.value._array.device)  # where the values lie
 
     def interpret(self, op: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """What an op gives for inputs among which this is."""
@@ -159,7 +160,7 @@ class Tensor(Attached):
     @property
     def device(self) -> device:
         """Where the memory lies: "meta" for a tensor without data."""
-        return META if is_valueless(concrete(self._array)) else CPU
+        return META if is_valueless(self._array) else CPU
 
     @property
     def ndim(self) -> int:

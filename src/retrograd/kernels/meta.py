@@ -108,7 +108,7 @@ class Meta(NDArrayOperatorsMixin):
         if not self.ndim:
             return self.seen(self._held[None]).view(kind)
         width = self.shape[-1] * self.itemsize
-        if width % kind.itemsize or (self.shape[-1] != 1 and self.strides[-1] != self.itemsize):
+        if width % kind.itemsize or (self.shape[-1] > 1 and self.strides[-1] != self.itemsize):
             raise ValueError(f"To view an array of {self.dtype} as {kind} its last axis must fit")
         shape = (*self.shape[:-1], width // kind.itemsize)
         return self.seen(as_strided(self._held, shape, (*self.strides[:-1], kind.itemsize)), kind)

@@ -77,6 +77,8 @@ class Sparse(Interpreted):
 
     __slots__ = ("dtype", "ndim", "pattern", "shape", "values")
 
+    device = "cpu"
+
     def __init__(self, values: Any, pattern: Pattern) -> None:
         self.values, self.pattern = values, pattern
         self.shape, self.dtype, self.ndim = pattern.shape, values.dtype, len(pattern.shape)
