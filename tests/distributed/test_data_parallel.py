@@ -75,6 +75,15 @@ local = layer.weight.grad.clone(); model(10 * x).sum().backward(); show(local, l
     assert values(code) == [[[[1.0]], [[22.0]]], [[[3.0]], [[22.0]]]]
 
 
+def test_arguments_for_speed_and_the_group_of_all_change_nothing():
+    code = """
+layer = nn.Linear(1, 1, bias=False)
+DDP(layer, process_group=dist.group.WORLD, bucket_cap_mb=25, gradient_as_bucket_view=True,
+    static_graph=True)(rg.tensor([[1.0 + 2 * rank]])).sum().backward(); show(layer.weight.grad)
+"""
+    assert values(code) == [[[[2.0]]]] * 2
+
+
 TWO = """
 class Two(nn.Module):
     def __init__(self):

@@ -105,6 +105,74 @@ dist.gather(x, parts, dst=1); dist.scatter(y, parts, src=1); show(y)
     assert values(code, 3) == [[[0, 0]], [[1, 7]], [[2, 14]]]
 
 
+def test_async_calls_return_work_that_is_waited_for():
+    code = """
+x = rg.ones(2) * rank; work = dist.all_reduce(x, group=dist.group.WORLD, async_op=True)
+show(rg.tensor([work.wait(), work.is_completed()]), x)
+"""
+    assert values(code) == [[[True, True], [1.0, 1.0]]] * 2
+
+
+def test_a_group_that_is_not_the_one_of_all_is_refused():
+    dist.init_process_group(rank=0, world_size=1)
+    with pytest.raises(ValueError, match="Invalid process group 3"):
+        dist.all_reduce(rg.ones(1), group=3)
+    assert dist.get_world_size(dist.group.WORLD) == 1
+    dist.destroy_process_group()
+
+
+def test_all_gather_into_a_tensor_joins_or_stacks_by_its_shape():
+    code = """
+x = rg.tensor([rank, rank + 10]); flat = rg.zeros(4, dtype=x.dtype)
+rows = rg.zeros(2, 2, dtype=x.dtype)
+for out in (flat, rows): dist.all_gather_into_tensor(out, x)
+show(flat, rows); error(dist.all_gather_into_tensor, rg.zeros(3), x)
+"""
+    for out in together(code):
+        shown, said = out.split("\n")
+        assert shown == "[[0, 10, 1, 11], [[0, 10], [1, 11]]]"
+        assert said.startswith("ValueError output tensor size must be equal to world_size times")
+
+
+def test_large_messages_that_all_ranks_send_first_do_not_block():
+    code = """
+n = 4_000_000; x, out = rg.full((n,), float(rank)), rg.zeros(n)
+work = dist.isend(x, (rank + 1) % size); dist.recv(out, (rank - 1) % size); work.wait()
+show(rg.stack([out.min(), out.max()]))
+"""
+    assert values(code, 3) == [[[2.0, 2.0]], [[0.0, 0.0]], [[1.0, 1.0]]]
+
+
+def test_messages_keep_their_order_whether_waited_for_or_not():
+    code = """
+xs = [rg.tensor([float(i)]) for i in range(4)]
+if rank == 0:
+    works = [dist.isend(x, 1) for x in xs[:2]]; dist.send(xs[2], 1)
+    works.append(dist.isend(xs[3], 1))
+else:
+    outs = [rg.zeros(1) for _ in xs]; works = [dist.irecv(out, 0) for out in outs[:3]]
+    dist.recv(outs[3], 0); xs = outs
+for work in works: work.wait()
+show(*xs)
+"""
+    assert values(code) == [[[0.0], [1.0], [2.0], [3.0]]] * 2
+
+
+def test_waiting_for_a_message_from_a_rank_that_ended_raises():
+    code = """
+if rank == 0: error(dist.irecv(rg.zeros(1), 1).wait)
+"""
+    first, _ = together(code)
+    assert "DistNetworkError Connection closed by peer" in first
+
+
+def test_a_process_ends_with_a_message_under_way():
+    code = """
+work = dist.irecv(rg.zeros(1), 1 - rank); show(rg.tensor(work.is_completed()))
+"""
+    assert values(code)[0] in ([False], [True])  # True: the other rank ended first
+
+
 def test_send_goes_to_one_rank_and_recv_says_who_sent():
     code = """
 x = rg.tensor([rank + 0.5j])
@@ -157,7 +225,7 @@ def test_a_rank_that_ends_is_an_error_of_all_others():
 
 def test_a_rank_that_is_too_late_is_an_error():
     code = """
-dist.collectives._world.peers[1 - rank].settimeout(0.1)
+dist.membership._world.peers[1 - rank].settimeout(0.1)
 error(dist.recv, rg.ones(1), 1 - rank)
 """
     for out in together(code):
@@ -186,7 +254,7 @@ import os, warnings
 warnings.simplefilter("ignore")  # Python's, of threads
 pid = os.fork()
 if pid == 0:
-    closed = all(sock.fileno() < 0 for sock in dist.collectives._world.peers.values())
+    closed = all(sock.fileno() < 0 for sock in dist.membership._world.peers.values())
     try: dist.barrier()
     except RuntimeError as caught: os._exit(7 if closed and "forked from" in str(caught) else 1)
     os._exit(1)
@@ -218,7 +286,7 @@ def test_recv_from_any_rank_waits_for_those_that_have_not_ended():
 if rank == 0: pass
 elif rank == 1: show(rg.tensor(dist.recv(rg.ones(1)))); error(dist.recv, rg.ones(1))
 else:
-    while connections._has_sent(dist.collectives._world.peers[0]): pass  # False: rank 0 has ended
+    while connections._has_sent(dist.membership._world.peers[0]): pass  # False: rank 0 has ended
     dist.send(rg.ones(1), 1)
 """
     out = together("from retrograd.distributed import connections\n" + code, 3)[1]

@@ -54,6 +54,15 @@ def test_slices_of_small_norm_are_pruned_as_a_whole():
     assert made.weight_mask.tolist() == [[0, 0, 0], [1, 1, 0]]
 
 
+def test_random_methods_choose_what_pytorch_chooses_for_a_seed():
+    rg.manual_seed(0)
+    mask = prune.random_unstructured(nn.Linear(4, 2), "weight", amount=0.5).weight_mask
+    assert mask.tolist() == [[1, 0, 1, 1], [1, 0, 0, 0]]
+    rg.manual_seed(0)
+    mask = prune.random_structured(nn.Linear(4, 2), "weight", amount=0.5, dim=1).weight_mask
+    assert mask.tolist() == [[1, 1, 0, 0], [1, 1, 0, 0]]
+
+
 def test_random_methods_prune_the_share_that_was_asked_for():
     made = prune.random_unstructured(nn.Linear(10, 7), "weight", amount=0.3)
     assert made.weight_mask.sum() == 70 - 21

@@ -3,11 +3,19 @@
 from .collectives import (
     ReduceOp,
     all_gather,
+    all_gather_into_tensor,
     all_reduce,
     barrier,
     broadcast,
-    destroy_process_group,
     gather,
+    reduce,
+    scatter,
+)
+from .connections import DistNetworkError
+from .groups import Backend, GroupMember, group
+from .membership import (
+    ProcessGroup,
+    destroy_process_group,
     get_backend,
     get_rank,
     get_world_size,
@@ -20,13 +28,9 @@ from .collectives import (
     is_torchelastic_launched,
     is_ucc_available,
     is_xccl_available,
-    recv,
-    reduce,
-    scatter,
-    send,
 )
-from .connections import DistNetworkError
-from .groups import Backend, GroupMember, ProcessGroup, group
+from .messages import irecv, isend, recv, send
+from .work import Work
 
 __all__ = [
     "Backend",
@@ -34,7 +38,9 @@ __all__ = [
     "GroupMember",
     "ProcessGroup",
     "ReduceOp",
+    "Work",
     "all_gather",
+    "all_gather_into_tensor",
     "all_reduce",
     "barrier",
     "broadcast",
@@ -45,6 +51,7 @@ __all__ = [
     "get_world_size",
     "group",
     "init_process_group",
+    "irecv",
     "is_available",
     "is_gloo_available",
     "is_initialized",
@@ -53,6 +60,7 @@ __all__ = [
     "is_torchelastic_launched",
     "is_ucc_available",
     "is_xccl_available",
+    "isend",
     "recv",
     "reduce",
     "scatter",

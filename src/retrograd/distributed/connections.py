@@ -9,7 +9,8 @@ NOTE [Connections]
 3. A receiver knows what must come. Anything else, a peer that ended, one that is too late, or an
    exception amid an array breaks the group: all peers are told why, all connections closed, and
    later calls raise the same.
-4. One thread at a time sends to a peer, and one receives from it.
+4. One thread at a time sends to a peer, and one receives from it. What goes on beside the caller
+   (`later`) has a thread for each of these; other calls then take their turn in it.
 5. A forked child has no part in the group: its copies of the connections are closed, so that peers
    notice when the parent ends.
 
@@ -32,8 +33,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from .turns import Turns
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
 
 __all__ = ["DistNetworkError", "World", "meet"]
 
@@ -55,12 +59,33 @@ class World:
         self.rank, self.size, self.timeout = rank, len(peers) + 1, timeout
         self.peers, self.broken = peers, ""
         self._locks = {(peer, sends): threading.Lock() for peer in peers for sends in (True, False)}
+        self._queues: dict[tuple[int, bool], Turns] = {}
         for sock in peers.values():
             sock.settimeout(timeout)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def send(self, rank: int, call: str, array: Any) -> None:
         """Send an array to a rank that expects it from `call`."""
+        self._in_turn(rank, True, self.send_now, call, array)
+
+    def receive(self, rank: int, call: str, like: Any) -> Any:
+        """The array, of the shape and dtype of `like`, that a rank sends in the same call."""
+        return self._in_turn(rank, False, self.receive_now, call, like)
+
+    def later(self, rank: int, sends: bool, task: Callable[..., Any], *args: Any) -> Future[Any]:
+        """Do `task(rank, *args)` beside the caller, after what is under way in that direction."""
+        self._check()
+        if (rank, sends) not in self._queues:
+            self._queues[rank, sends] = Turns()
+        return self._queues[rank, sends].submit(task, rank, *args)
+
+    def _in_turn(self, rank: int, sends: bool, task: Callable[..., Any], *args: Any) -> Any:
+        if (rank, sends) in self._queues:
+            return self.later(rank, sends, task, *args).result()
+        return task(rank, *args)
+
+    def send_now(self, rank: int, call: str, array: Any) -> None:
+        """`send`, in this thread."""
         head, data = [call, array.dtype.name, list(array.shape)], np.ascontiguousarray(array)
         with self._reaching(rank, call, sends=True) as sock:
             try:
@@ -70,8 +95,8 @@ class World:
                 self._head(sock)
                 raise
 
-    def receive(self, rank: int, call: str, like: Any) -> Any:
-        """The array, of the shape and dtype of `like`, that a rank sends in the same call."""
+    def receive_now(self, rank: int, call: str, like: Any) -> Any:
+        """`receive`, in this thread."""
         found = np.empty(like.shape, like.dtype)
         with self._reaching(rank, call) as sock:
             theirs, dtype, shape = self._head(sock)
@@ -121,6 +146,8 @@ class World:
 
     def close(self) -> None:
         """Close all connections."""
+        for queue in self._queues.values():
+            queue.end()
         for sock in self.peers.values():
             with suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)  # wakes threads that wait for it

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .collectives import get_backend, get_rank, get_world_size, is_initialized
+from .membership import THE_GROUP, ProcessGroup, is_initialized
 
-__all__ = ["Backend", "GroupMember", "ProcessGroup", "group"]
+__all__ = ["Backend", "GroupMember", "group"]
 
 
 class Backend(str):
@@ -30,32 +30,6 @@ class Backend(str):
         if not isinstance(name, str):
             raise ValueError(f"Backend constructor parameter must be string-ish, got {name!r}")
         return super().__new__(cls, name.lower())
-
-
-class ProcessGroup:
-    """The group of all processes, which `group.WORLD` is after `init_process_group`.
-
-    >>> rg.distributed.init_process_group("gloo", rank=0, world_size=1)
-    >>> world = rg.distributed.group.WORLD
-    >>> world.rank(), world.size(), world.name()
-    (0, 1, 'gloo')
-    >>> rg.distributed.destroy_process_group()
-    """
-
-    def rank(self) -> int:
-        """The number of this process in it."""
-        return get_rank()
-
-    def size(self) -> int:
-        """The number of its processes."""
-        return get_world_size()
-
-    def name(self) -> str:
-        """The name of what joins them."""
-        return get_backend()
-
-
-THE_GROUP = ProcessGroup()
 
 
 class World(type):

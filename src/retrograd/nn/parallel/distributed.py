@@ -38,7 +38,8 @@ class DistributedDataParallel(Module):
     of rank 0 now, and its buffers before every forward pass with gradients, unless
     `broadcast_buffers=False`. After `backward()` every `.grad`, real or complex, is the mean over
     the ranks, so with losses that are means over parts of one size it is the gradient of the whole
-    batch. find_unused_parameters: let a rank's pass leave out some parameters. Raises
+    batch. find_unused_parameters: let a rank's pass leave out some parameters. process_group: None
+    or `group.WORLD`. The other arguments are accepted, without effect. Raises
     RuntimeError where the ranks' modules differ in shapes or dtypes, or a rank ends; ValueError
     without a group. Source: PyTorch's `DistributedDataParallel`.
 
@@ -57,9 +58,14 @@ class DistributedDataParallel(Module):
         output_device: None = None,
         *,
         broadcast_buffers: bool = True,
+        process_group: Any = None,
+        bucket_cap_mb: float | None = None,
         find_unused_parameters: bool = False,
+        gradient_as_bucket_view: bool = False,
+        static_graph: bool = False,
     ) -> None:
         super().__init__()
+        load("retrograd.distributed").get_world_size(process_group)
         self._names = {name: p for name, p in module.named_parameters() if p.requires_grad}
         if not self._names:
             raise RuntimeError(

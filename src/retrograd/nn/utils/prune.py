@@ -216,7 +216,7 @@ class RandomUnstructured(_Unstructured):
     """Prunes entries at random: `amount` of them, or that share."""
 
     def _rank(self, t: Any) -> Any:
-        return rand_like(t, dtype=None if t.is_floating_point() else t.float().dtype)
+        return -rand_like(t, dtype=None if t.is_floating_point() else t.float().dtype)
 
 
 class L1Unstructured(_Unstructured):

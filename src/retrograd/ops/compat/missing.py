@@ -55,8 +55,8 @@ REASONS = [
         "objects would be pickled, and who unpickles runs the sender's code. Send tensors",
     ),
     (
-        r"new_group|new_subgroups\w*|isend|irecv|batch_isend_irecv|P2POp|all_to_all\w*|rpc",
-        "there is one group, of all processes, and every call waits. Use all_gather, send and recv",
+        r"new_group|new_subgroups\w*|batch_isend_irecv|P2POp|all_to_all\w*|rpc",
+        "there is one group, of all processes. Use all_gather, isend and irecv",
     ),
     (
         r"Q\w+Storage|StorageBase|set_storage",
