@@ -129,11 +129,14 @@ SETTINGS = [
 ]
 
 
-def factory(default: Callable[[], Any] = lambda: None) -> Callable[..., Callable[..., Tensor]]:
+def factory(
+    default: Callable[[], Any] = lambda: None, *, fills: bool = False
+) -> Callable[..., Callable[..., Tensor]]:
     """Let a function that makes an array of the dtype `target` be one that makes a tensor.
 
     It gets `dtype`, `out`, which tells the dtype too, `device` and `requires_grad`. Where neither
-    of the first two is given, the dtype is what `default` gives.
+    of the first two is given, the dtype is what `default` gives. One that `fills` keeps the shape
+    of an `out` with as many elements, which it fills row by row.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Tensor]:
@@ -151,7 +154,10 @@ def factory(default: Callable[[], Any] = lambda: None) -> Callable[..., Callable
             if device is not None:
                 check_device(device)
             target = target_of(dtype, out, default(), name)
-            return leaf_or_out(function(*args, target=target, **given), requires_grad, out, made)
+            array = function(*args, target=target, **given)
+            if fills and isinstance(out, Tensor) and out._array.size == array.size:
+                array = array.reshape(out._array.shape)
+            return leaf_or_out(array, requires_grad, out, made)
 
         own = inspect.signature(function)
         taken = [each for each in own.parameters.values() if each.name != "target"]
@@ -267,7 +273,7 @@ def number(value: Any, function: str, name: str) -> Any:
     return value
 
 
-@factory()
+@factory(fills=True)
 def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, target: Any) -> Any:
     """The numbers from `start` to `end`, exclusive, by `step`: `arange([start=0,] end[, step=1])`.
 
@@ -369,7 +375,7 @@ def spacing_dtype(start: Any, end: Any, target: Any, name: str) -> Any:
 
 
 @quietly
-@factory()
+@factory(fills=True)
 def linspace(start: Any, end: Any, steps: int, *, target: Any) -> Any:
     """`steps` evenly spaced numbers from `start` to `end`, both included; real or complex bounds.
 
@@ -383,7 +389,7 @@ def linspace(start: Any, end: Any, steps: int, *, target: Any) -> Any:
 
 
 @quietly
-@factory()
+@factory(fills=True)
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, target: Any) -> Any:
     """`steps` numbers from base**start to base**end, with evenly spaced exponents.
 
