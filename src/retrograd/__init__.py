@@ -85,6 +85,7 @@ if TYPE_CHECKING:
         quasirandom,
         serialization,
         signal,
+        sparse,
         special,
     )
     from . import utils, vision, viz, wirtinger
@@ -103,8 +104,8 @@ LATER = (
     *("_C", "__config__", "_functorch", "accelerator", "amp", "backends", "compiler", "cpu"),
     *("cuda", "distributed", "distributions", "fft", "func", "futures", "fx", "hub", "jit"),
     *("library", "linalg", "masked", "mps", "multiprocessing", "nn", "optim", "overrides"),
-    *("profiler", "quasirandom", "random", "return_types", "serialization", "signal", "special"),
-    *("tape", "testing", "types", "utils", "vision", "viz", "wirtinger"),
+    *("profiler", "quasirandom", "random", "return_types", "serialization", "signal", "sparse"),
+    *("special", "tape", "testing", "types", "utils", "vision", "viz", "wirtinger"),
 )
 _ELSEWHERE = {  # modules that PyTorch has under other names
     "_VF": "ops.compat.variable_functions",

@@ -15,6 +15,7 @@ import numpy as np
 from . import dtypes
 from .engine.tensor import Tensor, new_tensor, set_requires_grad
 from .ops.random.factories import rand
+from .ops.tensor.inspection import strided
 from .quiet import Quiet
 
 __all__ = ["assert_close", "make_tensor"]
@@ -52,8 +53,9 @@ def assert_close(
     mappings of them. Without `rtol` and `atol` (give both or none, else ValueError) the tolerances
     are the dtype's: 1.3e-6 and 1e-5 for float32, 1e-7 and 1e-7 for float64, none for integers. NaN
     equals NaN with `equal_nan`. `check_dtype=False` promotes both to one dtype; `check_stride`
-    compares strides, too. `msg` replaces the error's text, or makes one from it. Devices and
-    layouts are the same always. Source: PyTorch's `testing.assert_close`.
+    compares strides, too; `check_layout=False` takes sparse tensors for the dense ones. `msg`
+    replaces the error's text, or makes one from it. Devices are the same always. Source: PyTorch's
+    `testing.assert_close`.
 
     >>> rg.testing.assert_close(rg.tensor([1.0, 2.0]) / 3 * 3, rg.tensor([1.0, 2.0]))
     """
@@ -63,6 +65,7 @@ def assert_close(
             f"{'rtol' if rtol is None else 'atol'}."
         )
     how = {"equal_nan": equal_nan, "check_dtype": check_dtype, "check_stride": check_stride}
+    how["check_layout"] = check_layout
     text = difference(actual, expected, rtol, atol, how, "", allow_subclasses)
     if text is not None:
         raise AssertionError(msg(text) if callable(msg) else msg or text)
@@ -132,12 +135,17 @@ def unlike(
         )
     if not subclasses and type(actual) is not type(expected):
         raise TypeError(f"{type(actual)} and {type(expected)} differ, with allow_subclasses=False")
+    one, other = [v.layout if isinstance(v, Tensor) else strided for v in (actual, expected)]
+    if how["check_layout"] and one is not other:
+        return f"The values for attribute 'layout' do not match: {one} != {other}."
     return arrays(raw(actual), raw(expected), rtol, atol, how)
 
 
 def raw(value: Any) -> Any:
-    """The array of a tensor, or an array itself."""
-    return value._array if isinstance(value, Tensor) else value
+    """The array of a tensor, dense, or an array itself."""
+    if not isinstance(value, Tensor):
+        return value
+    return (value if value.layout is strided else value.to_dense())._array
 
 
 def tolerances(*found: Any) -> tuple[float, float]:

@@ -160,7 +160,7 @@ print(torch.autograd.gradcheck(torch.exp, x), torch.autograd.grad(x.exp() - x.ex
         ("from torch.nn import Liner", "torch.nn.Liner is not in Retrograd. The nearest name is "),
         ("torch.nn.functional.rellu", "torch.nn.functional.rellu is not in Retrograd. The nea"),
         ("torch.ones(1).summ()", "torch.Tensor.summ is not in Retrograd. The nearest name is"),
-        ("torch.sparse_coo_tensor", "torch.sparse_coo_tensor is not in Retrograd: there are no s"),
+        ("torch.hspmm", "torch.hspmm is not in Retrograd: sparse tensors are of coordinates, of"),
         (
             "import torch.export",
             "torch.export is not in Retrograd: Python itself is the p",

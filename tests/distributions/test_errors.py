@@ -246,3 +246,10 @@ def test_matrices_and_vectors_are_inverse():
         matrix = D.utils.vec_to_tril_matrix(vector, diag)
         assert rg.equal(D.utils.tril_matrix_to_vec(matrix, diag), vector)
         assert rg.equal(matrix, matrix.tril(diag))
+
+
+def test_a_multinomial_draws_no_negative_number():
+    weights = rg.tensor([0.5, 0.5])
+    with pytest.raises(ValueError, match="total_count of 0 or more"):
+        rg.distributions.Multinomial(-1, weights)
+    assert rg.distributions.Multinomial(0, weights).sample().tolist() == [0.0, 0.0]

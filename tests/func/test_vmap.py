@@ -558,3 +558,59 @@ def test_what_a_tensor_within_nested_calls_holds_can_be_looked_at():
     assert held == [(3, 2, 4), (3, 4)]
     plain = rg.ones(2)
     assert rg.func.debug_unwrap(plain) is plain
+
+
+def test_views_that_were_written_may_precede_what_runs_once_per_example():
+    def f(x):
+        y = x * 1
+        v = y.view(2, 2).t()
+        v[0] = x[:2]
+        y.mul_(x)
+        return y.sum() if bool(y[0] > 0) else y.prod()
+
+    x = rg.arange(1.0, 9.0).view(2, 4)
+    with pytest.warns(UserWarning, match="once per example"):
+        found = vmap(f)(x)
+    assert found.tolist() == [1.0 + 4.0 + 6.0 + 16.0, 25.0 + 36.0 + 42.0 + 64.0]
+
+
+@pytest.mark.parametrize(
+    ("in_dims", "expected"),
+    [
+        (0, [[1, 2], [13, 14]]),
+        (1, [[1, 2], [5, 6], [9, 10]]),
+        (2, [[1, 2], [2, 3], [3, 4], [4, 5]]),
+    ],
+)
+def test_the_offset_of_as_strided_is_that_of_the_first_example(in_dims, expected):
+    x = rg.arange(24.0).reshape(2, 3, 4)
+    found = vmap(lambda t: t.as_strided((2,), (1,), 1), in_dims=in_dims)(x)
+    assert found.tolist() == expected
+
+
+def test_nested_examples_of_as_strided_each_start_where_they_lie():
+    x = rg.arange(24.0).reshape(2, 3, 4)
+    inner = vmap(lambda t: t.as_strided((2,), (4,), 0), in_dims=1)
+    assert vmap(inner)(x).tolist() == [
+        [[k, k + 4] for k in range(first, first + 4)] for first in (0, 12)
+    ]
+
+
+def test_as_strided_reaches_nothing_beyond_an_example():
+    x = rg.arange(24.0).reshape(2, 3, 4)
+    for place in (12, 13):
+        with pytest.raises(RuntimeError, match="can access memory outside of `tensor`"):
+            vmap(lambda t, place=place: t.as_strided((2,), (1,), place))(x)
+    with pytest.raises(RuntimeError, match="elements 4 to 7"):
+        vmap(lambda t: t[1].as_strided((2,), (1,), 0))(x)
+
+
+def test_the_gradient_of_as_strided_under_vmap_is_by_the_examples_own_elements():
+    x = rg.arange(6.0).reshape(3, 2)
+
+    def square(t):
+        return (t.as_strided((2,), (2,), 2) ** 2).sum()
+
+    assert vmap(grad(square), in_dims=1)(x).tolist() == [[0, 4, 8], [0, 6, 10]]
+    whole = grad(lambda x: vmap(square, in_dims=1)(x).sum())
+    assert whole(x).tolist() == [[0, 0], [4, 6], [8, 10]]

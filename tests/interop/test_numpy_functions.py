@@ -66,6 +66,9 @@ TABLE = {
     "piecewise": (lambda x: np.piecewise(x, [X < 0, X > 1], [np.square, 3.0, np.sin]), *BOTH),
     "unique_rows": (lambda x: np.unique(x, axis=0), *BOTH),
     "unique_nan": (lambda x: np.unique(x, equal_nan=False)[:5], HOLES),
+    "piecewise_else": (lambda x: np.piecewise(x, V < 0, [np.square, np.sin]), V, Z[0]),
+    "piecewise_number": (lambda x: np.piecewise(x, [x < 0, x > 0], [-1.0, np.exp]), V[1]),
+    "concatenate_numbers": (lambda x: np.concatenate([[x[0], x[1] ** 2], x]), V, Z[0]),
     "imag_of_real": (lambda x: np.imag(x) + x, X),
     "real_if_close": (lambda x: np.real_if_close(x), *BOTH),
     "real_if_close_complex": (lambda x: np.real_if_close(x + 1e-20j), X),
@@ -178,6 +181,7 @@ TABLE = {
     ),
     "einsum_dtypes": (lambda x: np.einsum("ij,jk->ik", x, MIXED), *BOTH),
     "einsum_lists": (lambda x: np.einsum(x, [0, 1], x, [2, 1], [0, 2]), *BOTH),
+    "einsum_lists_of_all": (lambda x: np.einsum(x, (..., 0), [1.0, 0.2, 3.0], (0,), (...,)), *BOTH),
     "einsum_implicit": (lambda x: np.einsum("ij,kj", x, x), *BOTH),
     "einsum_ellipsis": (lambda x: np.einsum("...j,j->...", x, [1.0, 0.2, 3.0]), *BOTH),
     "svd_values": (lambda x: np.linalg.svd(x, compute_uv=False), *BOTH),
@@ -251,6 +255,12 @@ def test_weights_of_counts_keep_their_gradient():
     assert (counts.tolist(), g.tolist()) == ([1.0, 6.0], [1.0, 10.0, 10.0])
 
 
+def test_histogram_takes_ends_of_bins_of_another_dtype():
+    counts, ends = np.histogram(rg.tensor([1.0, 2.0, 2.5]), np.arange(1, 4))
+    assert counts.tolist() == [1.0, 2.0]
+    assert ends.tolist() == [1.0, 2.0, 3.0]
+
+
 def test_a_list_of_numbers_is_what_it_is_to_numpy():
     x = rg.ones(2, dtype=rg.float64)
     assert np.dot([0.1, 0.2], x).item() == 0.1 + 0.2
@@ -260,6 +270,16 @@ def test_a_list_of_numbers_is_what_it_is_to_numpy():
 def test_functions_of_vectors_take_more_arguments():
     found = np.apply_along_axis(lambda row, a, b: row * a + b, 1, rg.ones(2, 3), 2.0, b=1.0)
     assert found.tolist() == [[3.0] * 3] * 2
+
+
+def test_functions_of_vectors_may_give_integers():
+    assert np.apply_along_axis(np.argmax, 1, rg.tensor(X)).tolist() == [2, 1]
+    assert np.apply_along_axis(np.argmax, 1, rg.tensor(X)).dtype is rg.int64
+
+
+def test_as_many_functions_as_conditions_are_asked_for():
+    with pytest.raises(ValueError, match=r"with 1 condition.*either 1 or 2 functions are expected"):
+        np.piecewise(rg.ones(2), [rg.ones(2) > 0], [1.0, 2.0, 3.0])
 
 
 def test_functions_run_under_vmap():

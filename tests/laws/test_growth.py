@@ -36,7 +36,8 @@ WORK = 0.5  # bytecodes for each further element
 # Records whose examples have sizes that hang together otherwise than by being equal, or that give
 # a square of what they get; or that have none which may be another.
 UNMEASURED = {"refold", "unstrided", "lstm_gates", "gru_gates", "ldl_factor_ex", "col2im",
-              "undiagonal", "over_storage", "attention_kept"}  # fmt: skip
+              "undiagonal", "over_storage", "attention_kept", "picked", "densify",
+              "sparse_mm", "sampled_mm"}  # fmt: skip
 
 # Public functions that make a cube of what they get, too large to try.
 CUBES = {"expand", "expand_copy", "broadcast_to"}

@@ -220,3 +220,8 @@ def test_a_sequence_of_no_steps_raises(kind):
 def test_lengths_that_are_not_sorted_are_named_before_those_that_are_not_positive():
     with pytest.raises(RuntimeError, match="must be sorted in decreasing order"):
         rnn.pack_padded_sequence(rg.ones(2, 2, 1), [0, 1])
+
+
+def test_no_sequences_cannot_be_padded():
+    with pytest.raises(RuntimeError, match="received an empty list of sequences"):
+        rg.nn.utils.rnn.pad_sequence([])

@@ -197,11 +197,12 @@ def test_zero_grad_fills_the_gradient_itself_where_it_has_a_history(holder):
     assert not seen.requires_grad
 
 
-UNITARY = (rg.optim.UnitarySGD, rg.optim.UnitaryAdam)  # of such matrices only: test_complex_rules
+# Of unitary matrices only: test_complex_rules; of sparse gradients only: tests/sparse.
+APART = (rg.optim.UnitarySGD, rg.optim.UnitaryAdam, rg.optim.SparseAdam)
 EVERY = [
     made
     for made in vars(rg.optim).values()
-    if isinstance(made, type) and issubclass(made, Optimizer) and made not in (Optimizer, *UNITARY)
+    if isinstance(made, type) and issubclass(made, Optimizer) and made not in (Optimizer, *APART)
 ]
 
 

@@ -238,6 +238,11 @@ def _amp_foreach_non_finite_check_and_unscale_(
     """
     factor = inv_scale.item()
     for grad in grads:
+        if grad.is_sparse:
+            if not grad.coalesce()._values().isfinite().all():
+                found_inf.fill_(1.0)
+            grad.mul_(factor)
+            continue
         array = grad._array
         check_write(grad, "unscale_")
         if not np.isfinite(array).all():

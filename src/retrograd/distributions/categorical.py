@@ -165,7 +165,7 @@ class Multinomial(ByWeights):
     """How often each of k events happened in `total_count`, an integer, draws of `Categorical`.
 
     `log_prob` takes counts of any sum. Raises NotImplementedError for a `total_count` that is no
-    integer. Source: PyTorch's `distributions.Multinomial`.
+    integer, ValueError for a negative one. Source: PyTorch's `distributions.Multinomial`.
 
     >>> m = rg.distributions.Multinomial(4, rg.tensor([1.0, 3.0]))
     >>> m.mean, m.sample().sum()
@@ -183,6 +183,8 @@ class Multinomial(ByWeights):
             raise NotImplementedError("inhomogeneous total_count is not supported")
         self.total_count = total_count
         super().__init__(probs, logits, validate_args)
+        if self._validate_args and total_count < 0:
+            raise ValueError(f"Expected a total_count of 0 or more, but got {total_count}")
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> Any:

@@ -384,6 +384,19 @@ def check_scalar(value: Any, target: np.dtype[Any]) -> None:
             raise RuntimeError(OVERFLOW.format(dtype=of_numpy(target).name, value=value))
 
 
+def real_scalar(value: Any, target: np.dtype[Any]) -> Any:
+    """A number beside elements of a real dtype: a complex one without imaginary part is real.
+
+    Raises RuntimeError for other complex numbers, and for those beyond the dtype.
+    """
+    if isinstance(value, complex):
+        if value.imag:
+            raise RuntimeError(OVERFLOW.format(dtype=of_numpy(target).name, value=value))
+        value = value.real
+    check_scalar(value, target)
+    return value
+
+
 def wrapped(value: int, like: np.dtype[Any]) -> Any:
     """An integer as a 0-d array of the integer dtype `like`, modulo 2 to the number of its bits.
 

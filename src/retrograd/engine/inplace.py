@@ -220,7 +220,7 @@ def exchange(target: Tensor, array: Any) -> None:
     if not modes.state.grad or modes.state.inference:
         array = array.with_history(base._array)
     renew(base, array)
-    array.level.keep_memory(base)
+    array.settled(base)
 
 
 def renew(base: Tensor, array: Any) -> None:

@@ -53,10 +53,7 @@ NO_LEAF = (
 
 
 class Interpreted:
-    """What stands for an array and carries out ops itself, such as a batch of arrays.
-
-    It tells shape and dtype like an array; whoever asks for values gets an error.
-    """
+    """What has a shape and a dtype like an array, and carries out ops itself, such as a batch."""
 
     __slots__ = ()
 
@@ -87,6 +84,9 @@ class Interpreted:
     def check_room(self, target: Tensor) -> None:
         """Raise unless `target` may have this for its array from now on."""
         raise NotImplementedError
+
+    def settled(self, target: Tensor) -> None:
+        """Called once it is the array of `target`."""
 
 
 def concrete(array: Any) -> Any:

@@ -196,7 +196,8 @@ def _at_once(
 
     Where the function writes to its arguments, so does this.
     """
-    level, attempt = BatchLevel(size, randomness), Attempt()
+    level = BatchLevel(size, randomness)
+    attempt = Attempt(level)
     try:
         with level, modes.Changed(before_write=attempt.before_write):
             given = [
@@ -222,9 +223,10 @@ def _at_once(
 
 
 class Attempt:
-    """What a call that may fail half-way has written to tensors that all examples share."""
+    """What a call that may fail half-way has written to tensors from outside of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, level: BatchLevel) -> None:
+        self.level = level
         self.outer = modes.state.before_write
         self.originals: dict[int, tuple[Tensor, Any, Any]] = {}
 
@@ -233,7 +235,7 @@ class Attempt:
         if self.outer is not None:
             self.outer(target)
         base = base_of(target)
-        if id(base) not in self.originals:
+        if id(base) not in self.originals and not self.level.holds(base):
             self.originals[id(base)] = base, base._array.copy(), base._node
 
     def undo(self) -> None:

@@ -15,9 +15,9 @@ from .. import ops
 from ..engine.tensor import Tensor
 from . import array_api as api
 from .array_api.arguments import pair
-from .numpy_layout import tensors
+from .numpy_layout import array_of, tensors
 from .numpy_math import lstsq
-from .numpy_reductions import array_of, floating
+from .numpy_reductions import floating
 
 __all__: list[str] = []
 

@@ -44,9 +44,16 @@ def squeeze(a: Tensor, axis: Any = None) -> Tensor:
 
 def tensors(arrays: Any) -> list[Tensor]:
     """Arrays, of which some may be numbers, with their common dtype."""
+    arrays = [array_of(x) if isinstance(x, (list, tuple)) else x for x in arrays]
     like = next(x._array.dtype for x in arrays if isinstance(x, Tensor))
-    arrays = [ops.as_tensor(np.asarray(x)) if isinstance(x, (list, tuple)) else x for x in arrays]
     return promoted([as_tensor(x, like) for x in arrays])
+
+
+def array_of(value: Any) -> Tensor:
+    """Numbers, an array, a tensor or a list of them, as a tensor."""
+    if isinstance(value, (list, tuple)) and any(isinstance(part, Tensor) for part in value):
+        return ops.stack(tensors(value))
+    return value if isinstance(value, Tensor) else ops.as_tensor(np.asarray(value))
 
 
 def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Tensor:
@@ -157,11 +164,8 @@ def gathered(places: Callable[..., Any], *arrays: Tensor) -> Tensor:
 
 def insert(arr: Tensor, obj: Any, values: Any, axis: int | None = None) -> Tensor:
     """The array with values put in before places along an axis, flattened without one."""
-    values = ops.as_tensor(np.asarray(values)) if not isinstance(values, Tensor) else values
-    obj = arrays_of(obj)
-    return gathered(
-        lambda places, new: np.insert(places, obj, new, axis), arr, values.to(arr.dtype)
-    )
+    new = array_of(values).to(arr.dtype)
+    return gathered(lambda old, new: np.insert(old, arrays_of(obj), new, axis), arr, new)
 
 
 def delete(arr: Tensor, obj: Any, axis: int | None = None) -> Tensor:
@@ -206,7 +210,7 @@ def apply_along_axis(func1d: Any, axis: int, arr: Tensor, /, *args: Any, **kwarg
     axis = axis % arr.ndim
     moved = ops.movedim(arr, axis, -1)
     found = [func1d(row, *args, **kwargs) for row in moved.reshape(-1, arr.shape[axis]).unbind(0)]
-    parts = ops.stack(tensors([*found, arr])[:-1])
+    parts = ops.stack(promoted(map(array_of, found)))
     joined = parts.reshape((*moved.shape[:-1], *parts.shape[1:]))
     new = list(range(moved.ndim - 1, joined.ndim))
     return ops.movedim(joined, new, [axis + i for i in range(len(new))])
@@ -225,22 +229,25 @@ def piecewise(x: Tensor, condlist: Any, funclist: Any, /, *args: Any, **kw: Any)
 
     One function more than conditions is for the elements where none holds; else they are 0.
     """
-    if not isinstance(condlist, (list, tuple)) or not (
-        np.ndim(condlist[0]) or len(condlist) == len(x)
-    ):
+    if isinstance(condlist, Tensor):
+        condlist = condlist.unbind(0) if condlist.ndim > x.ndim else [condlist]
+    elif x.ndim and not isinstance(condlist[0], (list, Tensor)):
         condlist = [condlist]
-    conditions = [ops.as_tensor(condition) for condition in condlist]
+    conditions = list(map(array_of, condlist))
     if len(funclist) == len(conditions) + 1:
         conditions.append(~ops.stack(conditions).any(0))
+    if len(funclist) != len(conditions):
+        raise ValueError(
+            f"with {len(conditions)} condition(s), either {len(conditions)} or "
+            f"{len(conditions) + 1} functions are expected, not {len(funclist)}"
+        )
     found = ops.zeros_like(x)
     for condition, function in zip(conditions, funclist, strict=True):
         if callable(function):
-            parts = function(x[condition], *args, **kw)
-            found = ops.masked_scatter(
-                found, condition, parts.to(x.dtype).expand(int(condition.sum()))
-            )
+            parts = array_of(function(x[condition], *args, **kw)).to(x.dtype)
+            found = ops.masked_scatter(found, condition, parts.expand(int(condition.sum())))
         else:
-            found = ops.where(condition, ops.as_tensor(function).to(x.dtype), found)
+            found = ops.where(condition, array_of(function).to(x.dtype), found)
     return found
 
 

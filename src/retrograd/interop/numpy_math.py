@@ -173,12 +173,11 @@ def qr(a: Tensor, mode: str = "reduced") -> Any:
 
 def einsum(*operands: Any, optimize: Any = False, dtype: Any = None) -> Tensor:
     """Sums of products by indices, a string or lists; in what order is not NumPy's to say."""
-    first, rest = operands[0], list(operands[1:])
-    if isinstance(first, str):
-        return ops.einsum(first, *common(rest, dtype))
-    arrays = common([first, *rest[1::2]], dtype)
-    joined = [part for pair in zip(arrays, operands[1::2], strict=False) for part in pair]
-    return ops.einsum(*joined, *([operands[-1]] if len(operands) % 2 else []))
+    if isinstance(operands[0], str):
+        return ops.einsum(operands[0], *common(operands[1:], dtype))
+    ends = len(operands) // 2 * 2  # of pairs of array and indices; the result's may follow
+    pairs = zip(common(operands[:ends:2], dtype), operands[1:ends:2], strict=True)
+    return ops.einsum(*(part for pair in pairs for part in pair), *operands[ends:])
 
 
 def common(arrays: Any, dtype: Any) -> list[Tensor]:

@@ -17,7 +17,7 @@ from ..engine.tensor import Tensor, new_tensor
 from ..ops.reduction.finite_difference import gradient as derivatives
 from . import array_api as api
 from .array_api.arguments import flat, numpys_order
-from .numpy_layout import tensors
+from .numpy_layout import array_of, tensors
 
 __all__: list[str] = []
 
@@ -264,11 +264,6 @@ def nanstd(
 
 
 # -- counts and covariances ----------------------------------------------------------------------
-
-
-def array_of(value: Any) -> Tensor:
-    """Numbers, an array or a tensor, as a tensor."""
-    return value if isinstance(value, Tensor) else ops.as_tensor(np.asarray(value))
 
 
 def bincount(x: Tensor, weights: Any = None, minlength: int = 0) -> Tensor:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LinAlgError
-from .allocation import empty, table, zeros
+from .allocation import empty, numpys, table, zeros
 
 __all__ = [
     "cholesky",
@@ -165,16 +165,25 @@ def cholesky(x: Any) -> tuple[Any, Any]:
     Beyond that minor a factor holds what it was computed from.
     """
     try:
-        return np.linalg.cholesky(x), zeros(x, x.shape[:-2], np.int32)
+        return finite_cholesky(x), zeros(x, x.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
         a = np.tril(stacked(x))
         info = zeros(a, len(a), np.int32)
         for index, matrix in enumerate(a):
             try:
-                a[index] = np.linalg.cholesky(x.reshape(a.shape)[index])
+                a[index] = finite_cholesky(x.reshape(a.shape)[index])
             except np.linalg.LinAlgError:
                 info[index] = cholesky_columns(matrix)
         return a.reshape(x.shape), info.reshape(x.shape[:-2])
+
+
+def finite_cholesky(x: Any) -> Any:
+    """NumPy's factor; some builds of LAPACK let a pivot pass that is NaN, this raises."""
+    factor = np.linalg.cholesky(x)
+    diagonal = np.diagonal(factor, axis1=-2, axis2=-1)
+    if numpys(factor) and not np.isfinite(diagonal).all():
+        raise np.linalg.LinAlgError
+    return factor
 
 
 def cholesky_columns(a: Any) -> int:

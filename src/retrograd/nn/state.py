@@ -14,8 +14,9 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 from typing import Any
 
+from .. import modes
 from ..engine.dispatch import check_write
-from ..engine.tensor import Tensor, wrote
+from ..engine.tensor import Interpreted, Tensor, wrote
 from ..quiet import copyto
 from .parameter import Parameter
 
@@ -215,6 +216,10 @@ def load_one(module: Any, name: str, found: Any, key: str, assign: bool) -> str:
             f"Casting complex values to real discards the imaginary part of {key}", stacklevel=2
         )
         array = array.real
+    if isinstance(value._array, Interpreted):
+        with modes.Changed(grad=False):
+            value.copy_(found)
+        return ""
     check_write(value, "load_state_dict")
     copyto(value._array, array, casting="unsafe")
     wrote(value, "load_state_dict")

@@ -14,8 +14,8 @@ METHODS = {
     "compat.deprecated": "eig lstsq solve symeig",
     "compat.deprecated_linalg": "cholesky lu lu_solve qr svd triangular_solve",
     "compat.deprecated_methods": (
-        "_fix_weakref const_data_ptr dense_dim dim_order is_distributed new pin_memory reinforce "
-        "resize resize_as sparse_dim to_dense"
+        "_fix_weakref const_data_ptr dim_order is_distributed new pin_memory reinforce resize "
+        "resize_as"
     ),
     "compat.view_copies": "narrow_copy",
     "creation.strided": "new_empty_strided",
@@ -102,6 +102,11 @@ METHODS = {
     "shape.strided": "_view_func as_strided as_strided_",
     "sorting.search": "nonzero_static",
     "sorting.sort": "argsort argwhere kthvalue msort nonzero sort topk unique unique_consecutive",
+    "sparse.methods": (
+        "_indices _nnz _values ccol_indices coalesce col_indices crow_indices dense_dim indices "
+        "is_coalesced row_indices sparse_dim sparse_mask to_dense to_sparse to_sparse_coo "
+        "to_sparse_csc to_sparse_csr values"
+    ),
     "special.bessel": "i0 i0_",
     "special.entropy": "logit logit_ xlogy xlogy_",
     "special.erf_gamma": (
@@ -201,6 +206,7 @@ OPS = {
     "shape.strided": "over_storage",
     "sorting.meanings": "arranged",
     "sorting.sort": "argsort kthvalue sort topk unique unique_consecutive",
+    "sparse.records": "densify entries from_entries picked sampled_mm sparse_mm",
     "special.bessel": "airy bessel_i bessel_ie bessel_j bessel_k bessel_ke bessel_y spherical_j",
     "special.beta_gamma": "beta betainc betaln gamma rgamma",
     "special.entropy": "at_zero_product entr logit xlog1py xlogy",
@@ -350,6 +356,8 @@ NAMES = {
     "shape.strided": "as_strided",
     "sorting.search": "isin nonzero_static unravel_index",
     "sorting.sort": "argsort argwhere kthvalue msort nonzero sort topk unique unique_consecutive",
+    "sparse.factories": "sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor",
+    "sparse.functions": "dsmm spmm",
     "special.bessel": "i0",
     "special.entropy": "logit xlogy",
     "special.erf_gamma": "digamma erf erfc erfinv lgamma polygamma",

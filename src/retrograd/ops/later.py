@@ -77,6 +77,9 @@ from .shape.strided import *
 from .sorting import meanings
 from .sorting.search import *
 from .sorting.sort import *
+from .sparse import methods
+from .sparse.factories import *
+from .sparse.functions import *
 from .special import beta_gamma
 from .special.bessel import *
 from .special.entropy import *

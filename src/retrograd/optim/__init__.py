@@ -16,6 +16,7 @@ from .radam import RAdam
 from .rmsprop import RMSprop
 from .rprop import Rprop
 from .sgd import SGD
+from .sparse_adam import SparseAdam
 from .unitary import UnitaryAdam, UnitarySGD
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "RAdam",
     "RMSprop",
     "Rprop",
+    "SparseAdam",
     "UnitaryAdam",
     "UnitarySGD",
     "lr_scheduler",

@@ -66,6 +66,12 @@ class Adagrad(Rule):
         """The decaying step size, and `eps`."""
         return group["lr"] / (1 + (step - 1) * group["lr_decay"]), group["eps"]
 
+    def by_entry(self, group: dict[str, Any]) -> bool:
+        """A gradient of 0 moves nothing, but for weight decay."""
+        if group["weight_decay"]:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        return True
+
     @staticmethod
     def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
         """See the class."""

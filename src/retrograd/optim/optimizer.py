@@ -14,7 +14,7 @@ import numpy as np
 from ..dtypes import default_numpy, real_of
 from ..engine.backward.hooks import HookTable
 from ..engine.dispatch import check_write
-from ..engine.tensor import Tensor, new_tensor, wrote
+from ..engine.tensor import Interpreted, Tensor, new_tensor, wrote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -105,6 +105,9 @@ class Optimizer:
                 else:
                     if grad._node is not None:
                         grad.detach_()
+                    if isinstance(grad._array, Interpreted):
+                        grad.zero_()
+                        continue
                     check_write(grad, "zero_grad", uniform=True)
                     grad._array.fill(0)
                     wrote(grad, "zero_grad")

@@ -32,7 +32,7 @@ from .. import modes
 from ..compiler.updates import Updates
 from ..dtypes import default_numpy, real_of
 from ..engine.dispatch import about_to_write, check_memory
-from ..engine.tensor import Tensor, is_array, new_tensor
+from ..engine.tensor import Interpreted, Tensor, is_array, new_tensor
 from ..engine.updates import all_plain, gathered, run_each, wrote_all
 from ..kernels import allocation
 from ..kernels.memory import in_rows
@@ -105,6 +105,16 @@ class Rule(Optimizer):
         """The numbers of one step, alike where `advance` gave the same: settings, and of `step`."""
         raise NotImplementedError
 
+    def by_entry(self, group: dict[str, Any]) -> bool:
+        """Whether a sparse gradient moves its entries alone; if not, it counts as a dense one.
+
+        Raises RuntimeError where the rule takes none, because it would move the others, too.
+        """
+        raise RuntimeError(
+            f"{type(self).__name__} does not support sparse gradients, please consider SparseAdam "
+            "instead; or make them dense: p.grad = p.grad.to_dense()"
+        )
+
     @staticmethod
     def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
         """Update the parameter `x` and its `state` in place from the gradient `g`."""
@@ -169,7 +179,9 @@ class Rule(Optimizer):
                     numbers = as_arrays(dtype, numbers)
                     whole = math.inf if group.get("complex") == "modulus" else -1
                     most, few = (whole, -1) if dtype.kind == "c" else (BLOCK, FEW)
-            if x.size <= few:
+            if isinstance(g, Interpreted):
+                self._update_entries(run, one, numbers, group)
+            elif x.size <= few:
                 small.append(one)
                 if len(small) == TOGETHER:
                     run_each(run, small, numbers, group)
@@ -180,6 +192,24 @@ class Rule(Optimizer):
                 self._update_large(run, (x, g, *state), numbers, group)
         if small:
             run_each(run, small, numbers, group)
+
+    def _update_entries(self, run: Any, one: Any, numbers: Any, group: dict[str, Any]) -> None:
+        """Update one parameter by a sparse gradient."""
+        _, x, g, state = one
+        if isinstance(x, Interpreted):
+            raise RuntimeError(
+                f"{type(self).__name__} does not support sparse parameters. Let the values be the "
+                "parameter, and make the sparse tensor of them: sparse_coo_tensor(indices, values)"
+            )
+        if not self.by_entry(group):
+            self._update_large(run, (x, g.dense(), *state), numbers, group)
+            return
+        g = g.merged()
+        places = g.pattern.places(x)
+        parts = [x[places], g.values, *[array[places] for array in state]]
+        self._update_large(run, parts, numbers, group)
+        for array, part in zip((x, *state), (parts[0], *parts[2:]), strict=True):
+            array[places] = part
 
     def _update_large(self, run: Any, arrays: Any, numbers: Any, group: dict[str, Any]) -> None:
         """Update one large parameter: by a kernel, or in blocks."""

@@ -63,6 +63,10 @@ class SGD(Rule):
         """The share of the gradient in the momentum is all of it in the first step."""
         return group["lr"], group["momentum"], 1 if first else 1 - group["dampening"]
 
+    def by_entry(self, group: dict[str, Any]) -> bool:
+        """Momentum and weight decay move what has no gradient, too."""
+        return not (group["momentum"] or group["weight_decay"])
+
     @staticmethod
     def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
         """See the class."""

@@ -17,7 +17,7 @@ from .. import dtypes
 from ..engine.tensor import Size, Tensor, device
 from ..kernels.allocation import numpys
 from ..kernels.memory import address, memory, root
-from ..ops.tensor.inspection import layout
+from ..ops.tensor.inspection import PARTS, layout, strided
 from ..ops.tensor.pickling import attributes, check_whole
 from ..ops.tensor.storage import TypedStorage, UntypedStorage
 from .rebuilding import STORAGES, width
@@ -52,7 +52,7 @@ NAMES = {
     for module, names in {
         "": (*STORAGES, *dtypes._MESSAGE_NAMES, "Size", "Tensor", "device"),
         "_utils": ("_rebuild_tensor_v2", "_rebuild_tensor_v3", "_rebuild_parameter",
-                   "_rebuild_parameter_with_state"),
+                   "_rebuild_parameter_with_state", "_rebuild_sparse_tensor"),
         "_tensor": ("_rebuild_from_type_v2",),
         "nn.parameter": ("Parameter", "UninitializedParameter", "UninitializedBuffer"),
         "serialization": ("_get_layout",),
@@ -174,6 +174,10 @@ class Pickler(PythonPickler):  # type: ignore[misc]
 
     def plain(self, obj: Any, requires_grad: bool) -> tuple[Any, tuple[Any, ...]]:
         """The function that makes a plain tensor, and its arguments."""
+        if obj.layout is not strided:
+            parts = [getattr(obj, name)() for name in PARTS[obj.layout]]
+            known = (obj.is_coalesced(),) if obj.is_sparse else ()
+            return NAMES["_rebuild_sparse_tensor"], (obj.layout, (*parts, obj.shape, *known))
         array = obj._array if numpys(obj._array) else np.asarray(obj._array)
         name = dtypes.of_numpy(array.dtype).name
         kept, offset, strides = self.keep(array, name)

@@ -25,7 +25,7 @@ from ..engine.overriding import OFF
 from ..engine.tensor import Size, Tensor, device, new_tensor, set_requires_grad
 from ..kernels.memory import address, strided
 from ..locks import load
-from ..ops.tensor.inspection import strided as strided_layout
+from ..ops.tensor.inspection import LAYOUTS
 from ..ops.tensor.storage import TypedStorage, storage_of
 from . import safe
 from .data import PYTHON_2, Data
@@ -47,7 +47,6 @@ UNSUPPORTED = (
 )
 LACKING = {
     "torch._utils._rebuild_meta_tensor_no_storage": "a tensor on the meta device, without data",
-    "torch._utils._rebuild_sparse_tensor": "a sparse tensor. Save x.to_dense()",
     "torch._utils._rebuild_qtensor": "a quantized tensor. Save x.dequantize()",
     "torch._utils._rebuild_nested_tensor": "a nested tensor. Save x.unbind()",
 }
@@ -69,6 +68,7 @@ STORAGES = {
 DTYPES = {*STORAGES.values(), *dtypes.NARROW, "uint16", "uint32", "uint64"}
 UNTYPED = ("torch.storage.UntypedStorage", "torch.UntypedStorage")
 NN = "torch.nn.parameter."
+SPARSE = "retrograd.ops.sparse.factories"  # loads with the first sparse tensor in a file
 ALIGNMENT = 16  # of the largest element
 
 
@@ -144,6 +144,7 @@ class Rebuilding(Lookup):
             "torch._utils._rebuild_tensor_v3": self.tensor_of_bytes,
             "torch._utils._rebuild_parameter": self.parameter,
             "torch._utils._rebuild_parameter_with_state": self.parameter,
+            "torch._utils._rebuild_sparse_tensor": self.sparse,
             "torch._tensor._rebuild_from_type_v2": self.of_class,
             "torch.Size": self.size,
             "torch.device": device,
@@ -285,6 +286,20 @@ class Rebuilding(Lookup):
         array = self.laid(storage, dtype.name, offset, size, stride)
         return self.leaf(array, requires_grad, metadata)
 
+    def sparse(self, layout: Any, parts: Any) -> Tensor:
+        """A sparse tensor of indices, values and a size, which are checked."""
+        name = getattr(layout, "name", "")
+        if not name.startswith("sparse_") or parts.__class__ is not tuple:
+            raise failed(f"it holds a sparse tensor of layout {layout!r}, which is not here")
+        count = 2 if name == "sparse_coo" else 3
+        tensors, size = parts[:count], parts[count : count + 1]
+        if not size or not all(isinstance(each, Tensor) for each in tensors):
+            raise failed("it holds a sparse tensor without indices, values or a size")
+        self.allowance.take(sum(3 * each._array.nbytes for each in tensors))
+        make = getattr(load(SPARSE), f"{name}_tensor")
+        found: Tensor = make(*tensors, size[0])
+        return found.coalesce() if name == "sparse_coo" and parts[3:] == (True,) else found
+
     def leaf(self, array: Any, requires_grad: Any, metadata: Any = None) -> Tensor:
         """A leaf around an array, which PyTorch may have kept conjugated or negated."""
         for name, function in (("conj", np.conjugate), ("neg", np.negative)):
@@ -355,10 +370,11 @@ class Rebuilding(Lookup):
         return Size(sizes)
 
     def layout(self, name: str) -> Any:
-        """The one layout that there is."""
-        if name != "torch.strided":
+        """A layout by its name."""
+        found = next((each for each in LAYOUTS if f"torch.{each.name}" == name), None)
+        if found is None:
             raise failed(f"it has the layout {name!r}, which is not here")
-        return strided_layout
+        return found
 
     def uninitialized_parameter(self, requires_grad: bool = True, *rest: Any) -> Tensor:
         """A parameter without a shape, of the default dtype if none is given."""

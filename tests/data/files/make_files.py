@@ -90,6 +90,19 @@ def trained():
     }, model
 
 
+def sparse():
+    indices, values = torch.tensor([[1, 0, 1], [2, 0, 2]]), torch.tensor([3.0, 4.0, 5.0])
+    twice = torch.sparse_coo_tensor(indices, values, (2, 3))
+    whole = twice.coalesce()
+    return {
+        "twice": twice,
+        "whole": whole,
+        "rows": whole.to_sparse_csr(),
+        "columns": whole.to_sparse_csc(),
+        "parameter": torch.nn.Parameter(whole),
+    }
+
+
 class Scripted(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -104,6 +117,7 @@ class Scripted(torch.nn.Module):
 def main():
     save({str(dtype)[6:]: ramp(dtype) for dtype in DTYPES}, "dtypes.pt")
     save(views(), "views.pt")
+    save(sparse(), "sparse.pt")
     save(containers(), "containers.pt")
     save(containers(), "protocol5.pt", pickle_protocol=5)
     checkpoint, model = trained()

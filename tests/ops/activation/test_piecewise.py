@@ -279,3 +279,21 @@ def test_second_derivative_of_relu_is_zero():
     (derivative,) = rg.autograd.grad(F.relu(x).sum(), x, create_graph=True)
     (second,) = rg.autograd.grad(derivative.sum(), x)
     assert second.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("name", ["leaky_relu", "elu", "celu", "softplus", "hardshrink"])
+def test_a_complex_number_beside_a_real_tensor_must_be_real(name):
+    call, x = getattr(F, name, rg.nn.functional.softplus), rg.tensor([-1.0, 2.0])
+    assert call(x, 2 + 0j).equal(call(x, 2.0))
+    with pytest.raises(RuntimeError, match="without overflow"):
+        call(x, 2j)
+
+
+def test_threshold_takes_complex_numbers_that_are_real():
+    x = rg.tensor([1.0, 2.0], requires_grad=True)
+    y = F.threshold(x, 1 + 0j, 3 + 0j)
+    y.sum().backward()
+    assert (y.tolist(), x.grad.tolist()) == ([3.0, 2.0], [0.0, 1.0])
+    assert F.threshold(rg.tensor([1, 2]), 1, 3 + 0j).tolist() == [3, 2]
+    with pytest.raises(RuntimeError, match="without overflow"):
+        F.threshold(x, 1j, 3)

@@ -203,3 +203,21 @@ def test_tangents_are_flat_where_their_cosines_overflow(dtype, far):
     y = leaf(1 + far * 1j, 1 - far * 1j, dtype=dtype)
     (x.tanh() + y.tan()).real.sum().backward()
     assert x.grad.tolist() == y.grad.tolist() == [0, 0]
+
+
+def test_a_part_is_assigned_real_numbers_only():
+    z = rg.tensor([1 + 2j])
+    z.real, z.imag = 3 + 0j, 4
+    with pytest.raises(RuntimeError, match="without overflow"):
+        z.real = 1j
+    assert z.tolist() == [3 + 4j]
+
+
+def test_a_complex_number_without_imaginary_part_fills_a_real_tensor():
+    x = rg.ones(3)
+    x[0] = 2 + 0j
+    x[1:].fill_(4 + 0j)
+    assert x.tolist() == [2.0, 4.0, 4.0]
+    assert rg.full((1,), 5 + 0j, dtype=rg.float64).tolist() == [5.0]
+    with pytest.raises(RuntimeError, match="without overflow"):
+        x[0] = 1j

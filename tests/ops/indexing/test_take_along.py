@@ -1,7 +1,9 @@
 """Reading and writing along a dimension by index arrays."""
 
 import numpy as np
+import pytest
 
+import retrograd as rg
 from retrograd.engine.namespaces import arrays as xp
 
 
@@ -40,3 +42,8 @@ def test_place_along_equals_put_along_where_no_index_repeats():
     np.testing.assert_array_equal(
         xp.place_along(g, index, dim=0, shape=(4, 3)), xp.put_along(g, index, dim=0, shape=(4, 3))
     )
+
+
+def test_put_refuses_another_number_of_values_than_places():
+    with pytest.raises(IndexError, match="same number of elements"):
+        rg.zeros(3).put(rg.tensor([0]), rg.ones(2))

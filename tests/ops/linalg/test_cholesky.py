@@ -116,3 +116,12 @@ def test_what_does_not_fit_is_refused():
         rg.cholesky_solve(rg.ones(3, 1), rg.eye(2))
     with pytest.raises(RuntimeError, match="square matrices"):
         rg.linalg.cholesky(rg.ones(2, 3))
+
+
+def test_a_pivot_that_is_nan_is_not_positive():
+    nan = float("nan")
+    a = rg.tensor([[[nan, 1.0], [1.0, 1.0]], [[1.0, nan], [nan, 1.0]], [[4.0, 0.0], [0.0, 1.0]]])
+    assert rg.linalg.cholesky_ex(a).info.tolist() == [1, 2, 0]
+    assert rg.linalg.cholesky_ex(a).L[2].tolist() == [[2.0, 0.0], [0.0, 1.0]]
+    with pytest.raises(LinAlgError, match="not positive-definite"):
+        rg.linalg.cholesky(a[0])

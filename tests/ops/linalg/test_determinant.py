@@ -94,3 +94,12 @@ def test_third_derivatives_of_invertible_matrices():
         return g.detach().numpy()
 
     np.testing.assert_allclose(third(rg.linalg.det), third(expanded), rtol=1e-8)
+
+
+@pytest.mark.parametrize("at", [(0, 0), (1, 0), (2, 2)])
+def test_the_determinant_of_a_matrix_with_nan_is_nan(at):
+    a = rg.stack([rg.eye(3), rg.eye(3)])
+    a[(0, *at)] = float("nan")
+    assert rg.linalg.det(a).isnan().tolist() == [True, False]
+    assert rg.linalg.slogdet(a).logabsdet.isnan().tolist() == [True, False]
+    assert rg.logdet(a).isnan().tolist() == [True, False]

@@ -81,3 +81,9 @@ def test_the_gradient_at_zero_is_zero_where_a_norm_has_a_kink():
 def test_what_does_not_fit_is_refused(call, text):
     with pytest.raises(RuntimeError, match=text):
         call(rg.ones(2, 3))
+
+
+@pytest.mark.parametrize("dim", [(), (0, 1, 2)])
+def test_a_norm_without_order_is_along_one_or_two_dimensions(dim):
+    with pytest.raises(RuntimeError, match="must be of length 1 or 2"):
+        rg.linalg.norm(rg.ones(2, 2, 2), dim=dim)

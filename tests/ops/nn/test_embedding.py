@@ -70,7 +70,6 @@ def test_weights_of_a_bag_get_gradients():
             AssertionError,
             "Padding_idx must be within num_embeddings",
         ),
-        (lambda: F.embedding(rg.tensor([0]), table(), sparse=True), RuntimeError, "no sparse grad"),
         (lambda: F.embedding_bag(rg.tensor([0]), table()), ValueError, "offsets has to be a 1D"),
         (
             lambda: F.embedding_bag(rg.tensor([[0]]), table(), mode="min"),

@@ -134,3 +134,9 @@ def test_trapezoid_with_sample_points_along_any_dim():
 def test_diff_refuses_ends_of_another_shape(ends, text):
     with pytest.raises(RuntimeError, match=text):
         rg.diff(rg.ones(2, 3), **ends)
+
+
+@pytest.mark.parametrize("name", ["trapezoid", "cumulative_trapezoid"])
+def test_the_points_of_a_trapezoid_are_as_many_as_its_samples(name):
+    with pytest.raises(RuntimeError, match="There must be one `x` value for each sample point"):
+        getattr(rg, name)(rg.ones(2, 3), rg.ones(2))

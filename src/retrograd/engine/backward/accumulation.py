@@ -17,7 +17,7 @@ from ...locks import ONE_AT_A_TIME
 from ...quiet import quietly
 from .. import native
 from ..dispatch import about_to_write
-from ..tensor import Tensor, as_array, cell_of, new_tensor, wrote
+from ..tensor import Interpreted, Tensor, as_array, cell_of, new_tensor, wrote
 
 ndarray, add = np.ndarray, np.add
 
@@ -83,6 +83,8 @@ def own(leaf: Tensor, g: Any, borrowed: bool) -> Any:
     found = laid_out(leaf._array, g)
     if found is not g:
         return found
+    if isinstance(g, Interpreted):  # it is never written
+        return g
     plain = g.__class__ is ndarray and g.base is None  # a formula may give a NumPy scalar
     return g if plain and not borrowed else copied(g)
 

@@ -59,7 +59,7 @@ def check_nan(node: Node, contributions: Sequence[Any]) -> None:
         if c is None:
             continue
         array = c._array if isinstance(c, Tensor) else c
-        if np.isnan(array).any():
+        if np.isnan(getattr(array, "values", array)).any():  # of a sparse one, the entries
             warned(node)
             raise RuntimeError(
                 f"Function '{node.name()}' returned nan values in its {index}th output. "

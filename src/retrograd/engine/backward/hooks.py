@@ -22,7 +22,7 @@ from typing import Any
 from ... import dtypes, modes
 from ...locks import counter, structure
 from ..graph import Node, node_method
-from ..tensor import Tensor, as_array, new_tensor
+from ..tensor import Interpreted, Tensor, as_array, new_tensor
 from .accumulation import add_grad
 from .anomaly import run_hook
 
@@ -225,7 +225,7 @@ def _tensors(g: Any, create_graph: bool) -> tuple[Any, ...]:
 def owned(g: Any) -> Any:
     """A cotangent that a hook may write: read-only ones are shared, so they are copied."""
     g = as_array(g)
-    return g if g.flags.writeable else g.copy()
+    return g if isinstance(g, Interpreted) or g.flags.writeable else g.copy()
 
 
 def _like(g: Any, grads: tuple[Any, ...], create_graph: bool) -> Any:

@@ -37,7 +37,7 @@ from .. import native, saved
 from ..graph import FREED, LEAF, OUTPUT, PLAIN, Node
 from ..namespaces import arrays, reals, recorded
 from ..record import tied
-from ..tensor import Tensor, new_tensor
+from ..tensor import Interpreted, Tensor, new_tensor
 from ..transforms import watch
 from . import accumulation
 from .accumulation import accumulate
@@ -386,7 +386,7 @@ class Pass:
     def capture(self, node: Any, g: Any) -> None:
         """Keep a complete cotangent for the caller, who will own it."""
         shared = node in self.borrowed or node.hooks is not None
-        if shared and g is not None and not self.create_graph:
+        if shared and g is not None and not (self.create_graph or isinstance(g, Interpreted)):
             g = copied(g)
         self.captured[node] = g
 

@@ -213,6 +213,10 @@ class Batch(Interpreted):
         ):
             raise RuntimeError(NO_ROOM)
 
+    def settled(self, target: Tensor) -> None:
+        """Write the values of a tensor that is a batch for now into its own memory."""
+        self.level.keep_memory(target)
+
     @property
     def is_constant(self) -> bool:
         """Whether there is one value for all examples of all levels."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import check_write
-from ...engine.tensor import Tensor, alias, wrote
+from ...engine.tensor import Interpreted, Tensor, alias, wrote
 from .. import state
 from ..casts import cast, is_real, laid, of_kind, parse_to
 from ..display import as_html
@@ -26,7 +26,7 @@ from ..global_hooks import (
 )
 from ..hooks import ModuleHooks, add_hook, call_hooked, of_all_modules
 from ..state import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401 (PyTorch's name)
-from ..state import IncompatibleKeys as _IncompatibleKeys
+from ..state import IncompatibleKeys as _IncompatibleKeys  # noqa: F401 (PyTorch's name)
 from ..tree import Tree
 
 if TYPE_CHECKING:
@@ -55,9 +55,6 @@ __all__ = [
     "register_module_full_backward_hook",
     "register_module_full_backward_pre_hook",
 ]
-
-
-_IncompatibleKeys = state.IncompatibleKeys  # PyTorch's name
 
 
 class Module(Tree):
@@ -462,6 +459,9 @@ def drop_grad(param: Tensor, set_to_none: bool) -> None:
     else:
         if grad._node is not None:
             grad.detach_()
+        if isinstance(grad._array, Interpreted):
+            grad.zero_()
+            return
         check_write(grad, "zero_grad", uniform=True)
         grad._array.fill(0)
         wrote(grad, "zero_grad")

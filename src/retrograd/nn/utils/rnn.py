@@ -231,7 +231,8 @@ def pad_sequence(
 ) -> Tensor:
     """Sequences (T_i, *) padded to the longest and stacked: (T, N, *), or (N, T, *).
 
-    `padding_side` is "right" or "left", else RuntimeError. Source: PyTorch's function of this name.
+    `padding_side` is "right" or "left", else RuntimeError, as for no sequences. Source: PyTorch's
+    function of this name.
 
     >>> rg.nn.utils.rnn.pad_sequence([rg.tensor([1, 2]), rg.tensor([3])], batch_first=True)
     tensor([[1, 2],
@@ -240,6 +241,8 @@ def pad_sequence(
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"padding_side should be 'left' or 'right', but got {padding_side!r}")
     given = sequences.unbind(0) if isinstance(sequences, Tensor) else list(sequences)
+    if not given:
+        raise RuntimeError("received an empty list of sequences")
     longest = max(t.shape[0] for t in given)
     padded = []
     for t in given:

@@ -63,10 +63,11 @@ def _plain(input: Tensor, call: Callable[..., Tensor], params: dict[str, Any]) -
 def _piecewise(call: Any, input: Tensor, inplace: bool, **params: Any) -> Tensor:
     """Apply a real op, to each part of a complex tensor; into `input` itself if `inplace`.
 
-    Raises RuntimeError for a parameter that is finite, but not in the dtype of `input`.
+    Raises RuntimeError for a parameter that is finite, but not in the dtype of `input`, or that is
+    not real.
     """
-    for value in params.values():
-        dtypes.check_scalar(value, input._array.dtype)
+    kind = dtypes.real_of(input._array.dtype)
+    params = {name: dtypes.real_scalar(value, kind) for name, value in params.items()}
     if inplace:
         return write(input, f"{call.__name__}_", _plain, (call, params), {})
     return _plain(input, call, params)
@@ -430,6 +431,8 @@ _threshold = activation(
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """x where x > threshold, else value, elementwise. Source: PyTorch's `threshold`.
+
+    Raises RuntimeError for numbers that the dtype of x does not hold.
 
     >>> rg.threshold(rg.tensor([0.5, 2.0]), 1.0, 7.0)
     tensor([7., 2.])

@@ -197,13 +197,15 @@ _softplus = activation(
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + exp(beta x)) / beta, elementwise, and x where beta x > threshold.
 
-    Of complex input the principal logarithm, without threshold. Source: PyTorch's `softplus`.
+    Of complex input the principal logarithm, without threshold. Raises RuntimeError for numbers
+    that a real x does not hold. Source: PyTorch's `softplus`.
 
     >>> rg.nn.functional.softplus(rg.tensor([0.0, 30.0]))
     tensor([ 0.6931, 30.0000])
     """
-    for value in (beta, threshold):
-        dtypes.check_scalar(value, input._array.dtype)
+    if not holds_complex(input):
+        kind = input._array.dtype
+        beta, threshold = dtypes.real_scalar(beta, kind), dtypes.real_scalar(threshold, kind)
     return _softplus(input, beta=beta, threshold=threshold)
 
 

@@ -84,25 +84,6 @@ def is_distributed(input: Tensor) -> bool:
     return False
 
 
-def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
-    """The tensor, with another dtype if one is given: no tensor is sparse.
-
-    >>> rg.ones(1).to_dense(rg.float64)
-    tensor([1.], dtype=retrograd.float64)
-    """
-    return self if dtype is None else self.to(dtype)
-
-
-def dense_dim(self: Tensor) -> int:
-    """The number of dimensions: no tensor is sparse."""
-    return self.ndim
-
-
-def sparse_dim(self: Tensor) -> int:
-    """The number of sparse dimensions: 0."""
-    return 0
-
-
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """Raises RuntimeError: there is no accelerator for which memory could be pinned."""
     raise RuntimeError(
@@ -118,8 +99,8 @@ def reinforce(self: Tensor, reward: Any) -> None:
 
 
 FUNCTIONS: tuple[Any, ...] = (
-    *(new, resize, resize_as, dim_order, const_data_ptr, is_distributed, to_dense, dense_dim),
-    *(sparse_dim, pin_memory, reinforce, _fix_weakref),
+    *(new, resize, resize_as, dim_order, const_data_ptr, is_distributed),
+    *(pin_memory, reinforce, _fix_weakref),
 )
 for function in FUNCTIONS:
     method(function)

@@ -10,11 +10,15 @@ import re
 # (pattern of whole names, why, and what to write instead)
 REASONS = [
     (
-        r"(hs|ss|s|ds|sp|sadd|sspadd|hsp)(pmm|mm|addmm)|saddmm|sspaddmm|sparse\w*|\w*_indices_copy"
-        r"|indices_copy|values_copy|resize_as_sparse_|to_sparse\w*|coalesce|indices|values"
-        r"|sparse_mask|sparse_resize\w*|nested|jagged|to_padded_tensor|crow_indices|col_indices"
-        r"|ccol_indices|row_indices|SparseAdam",
-        "there are no sparse or jagged tensors: an array is one strided block of memory, as "
+        r"hspmm|hsmm|smm|sspaddmm|saddmm|\w*_indices_copy|indices_copy"
+        r"|values_copy|resize_as_sparse_|sparse_resize\w*|sparse_(bsr|bsc|compressed)\w*"
+        r"|to_sparse_bs[rc]|spdiags|spsolve|SparseSemi\w*|to_sparse_semi\w*",
+        "sparse tensors are of coordinates, of rows or of columns, and nothing is written into "
+        "them. Use sparse_coo_tensor, sparse_csr_tensor and sparse.mm",
+    ),
+    (
+        r"nested|jagged|to_padded_tensor",
+        "there are no jagged tensors: an array is one strided block of memory, as "
         "NumPy's are. Keep the data dense; sums over groups are scatter_add and segment_reduce",
     ),
     (

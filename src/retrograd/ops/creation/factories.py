@@ -156,7 +156,7 @@ def factory(
             target = target_of(dtype, out, default(), name)
             array = function(*args, target=target, **given)
             if fills and isinstance(out, Tensor) and out._array.size == array.size:
-                array = array.reshape(out._array.shape)
+                array = np.reshape(array, out._array.shape)
             return leaf_or_out(array, requires_grad, out, made)
 
         own = inspect.signature(function)

@@ -444,9 +444,10 @@ def fill_value(value: Any, target: np.dtype[Any] | None) -> Any:
     if target.kind in "iu" and isinstance(value, int) and not -(2**63) <= value < 2**64:
         raise OverflowError(f"int too big to convert: {value} does not fit into 64 bits")
     kind = target.kind
+    if kind != "c":
+        value = dtypes.real_scalar(value, target)
     most = 2**64 if target == np.uint64 else 2**63
-    too_large = kind in "iu" and isinstance(value, int) and not -(2**63) <= value < most
-    if too_large or (isinstance(value, complex) and kind != "c"):
+    if kind in "iu" and isinstance(value, int) and not -(2**63) <= value < most:
         name = dtypes.of_numpy(target).name
         raise RuntimeError(dtypes.OVERFLOW.format(dtype=name, value=value))
     if target == np.uint64 and isinstance(value, int) and value < 0:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from ... import dtypes
 from ...engine.dispatch import as_tensor
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
@@ -157,14 +158,19 @@ def imag(input: Tensor) -> Tensor:
     return _imag(input)
 
 
+def _fill_part(part: Tensor, value: Any) -> None:
+    kind = part._array.dtype
+    if isinstance(value, complex) and kind.kind != "c":
+        value = dtypes.real_scalar(value, kind)
+    part.copy_(as_tensor(value, kind))
+
+
 def _set_real(self: Tensor, value: Any) -> None:
-    part = real(self)
-    part.copy_(as_tensor(value, part._array.dtype))
+    _fill_part(real(self), value)
 
 
 def _set_imag(self: Tensor, value: Any) -> None:
-    part = imag(self)
-    part.copy_(as_tensor(value, part._array.dtype))
+    _fill_part(imag(self), value)
 
 
 method(conj)

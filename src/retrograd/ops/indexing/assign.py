@@ -24,6 +24,7 @@ from ...engine.inplace import (
 )
 from ...engine.registry import declare, example
 from ...engine.tensor import (
+    Interpreted,
     Tensor,
     follow,
     has_tangent,
@@ -115,7 +116,9 @@ def _store(target: Tensor, name: str, record: Any, value: Tensor) -> Tensor:
     """Write `value` into the whole of `target`; without a graph, straight into its memory."""
     expanded(value._array.shape, target._array.shape)
     uniform = record is _fill
-    if must_run(target, (value,)):
+    if must_run(target, (value,)) or any(
+        isinstance(t._array, Interpreted) for t in (target, value)
+    ):
         return write(target, name, record, (value,), {}, uniform)
     check_writable(target, name, False, uniform)
     copyto(target._array, value._array, casting="unsafe")
@@ -170,7 +173,7 @@ def zero_(self: Tensor) -> Tensor:
     >>> rg.ones(2).zero_()
     tensor([0., 0.])
     """
-    if must_run(self, ()):
+    if must_run(self, ()) or isinstance(self._array, Interpreted):
         return write(self, "zero_", _zero, (), {}, True)
     check_writable(self, "zero_", False, True)
     self._array[...] = 0

@@ -413,8 +413,8 @@ def zero_dim(input: Tensor, value: Any, name: str) -> Tensor:
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with `source` stored (or added) at the places `index` of the flattened tensor.
 
-    Raises RuntimeError for an `index` that is not int64 or has not as many elements as `source`.
-    Source: PyTorch's `put`.
+    Raises RuntimeError for an `index` that is not int64, IndexError for one that has not as many
+    elements as `source`. Source: PyTorch's `put`.
 
     >>> rg.put(rg.zeros(2, 2), rg.tensor([3]), rg.tensor([1.0]))
     tensor([[0., 0.],
@@ -423,7 +423,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     if index._array.dtype != np.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {index.dtype}")
     if index._array.size != source._array.size:
-        raise RuntimeError(
+        raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got source "
             f"with {source._array.size} elements and index with {index._array.size} elements"
         )

@@ -27,9 +27,20 @@ __all__ = ["det", "logdet", "slogdet"]
 
 SQUARES = [example("3x3"), example("2x2x2"), example("1x1"), example("0x0"), example("0x2x2")]
 
+
+def _det_array(x: Any) -> Any:
+    """The product of the pivots; LAPACK's search for one passes over NaN and may report 0."""
+    return unless_nan(x, np.linalg.det(x))
+
+
+def unless_nan(x: Any, found: Any) -> Any:
+    """`found` of matrices, NaN of those that have a NaN."""
+    return np.where(np.isnan(x).any((-2, -1)), found.dtype.type(np.nan), found)
+
+
 _det = declare(
     "det(input)",
-    np.linalg.det,
+    _det_array,
     input=lambda xp, g, input: scalar(xp, g) * xp.adjoint(xp.adjugate(input)),
     batch="leading",
     examples=SQUARES,
@@ -92,7 +103,7 @@ def slogdet_input(xp: Any, g: Any, input: Any, sign: Any) -> Any:
 
 def _slogdet_arrays(x: Any) -> Any:
     sign, logarithm = np.linalg.slogdet(x)
-    return sign, logarithm
+    return sign, unless_nan(x, logarithm)
 
 
 _slogdet = declare(

@@ -94,13 +94,13 @@ def norm(
     tensor(7.)
     """
     count = A.ndim if dim is None else len(dim) if isinstance(dim, (tuple, list)) else 1
+    if dim is not None and count not in (1, 2):
+        raise RuntimeError(
+            f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}"
+        )
     if ord is None:
         return vector_norm(A, 2, dim, keepdim, dtype=dtype)
     if count not in (1, 2):
-        if dim is not None:
-            raise RuntimeError(
-                f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}"
-            )
         raise RuntimeError(
             "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
             f"{A.ndim}D."

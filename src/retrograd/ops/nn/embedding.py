@@ -14,8 +14,11 @@ from ...kernels import sums
 from ...kernels.allocation import full, numpys, surely, table, zeros
 from ...kernels.native.places import taken_rows
 from ...kernels.search import first_largest
+from ...locks import load
 from ..core import batching_index
 from ..core.dims import integer
+
+LOOKUP = f"{__package__.rpartition('.')[0]}.sparse.lookup"  # loads with the first sparse gradient
 
 
 def _scaled(rows: Any, indices: Any, skip: int | None, by_frequency: bool) -> Any:
@@ -140,16 +143,20 @@ def embedding(
 
     The row `padding_idx` gets no gradient. With `max_norm`, rows in use of a larger norm (the
     `norm_type`-norm) are first scaled down, in place. With `scale_grad_by_freq` a row's gradient
-    is divided by how often it was used. Gradients are dense: `sparse` raises RuntimeError. Raises
-    IndexError for an index that is no row, AssertionError for a `padding_idx` that is none. Source:
-    PyTorch's `embedding`.
+    is divided by how often it was used. If `sparse`, a leaf's gradient is a sparse tensor of the
+    rows in use. Raises IndexError for an index that is no row, AssertionError for a `padding_idx`
+    that is none, RuntimeError for `scale_grad_by_freq` beside `sparse`. Source: PyTorch's
+    `embedding`.
 
     >>> rg.nn.functional.embedding(rg.tensor([1, 1]), rg.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[3., 4.],
             [3., 4.]])
     """
-    if sparse:
-        raise RuntimeError("embedding(): there are no sparse gradients here. Leave out sparse=True")
+    if sparse and scale_grad_by_freq:
+        raise RuntimeError(
+            "embedding_backward: scale_grad_by_freq not supported with sparse gradients. Leave one "
+            "of the two out"
+        )
     rows = weight._array.shape[0] if weight._array.ndim else 0
     skip = _row_to_skip(padding_idx, rows)
     if weight._array.ndim != 2:
@@ -157,6 +164,8 @@ def embedding(
     _check_indices(input._array, "embedding", rows)
     if max_norm is not None:
         _renormalize(weight, input._array, max_norm, norm_type)
+    if sparse and weight.is_leaf and weight.requires_grad and numpys(input._array):
+        return load(LOOKUP).lookup(weight, input, skip)  # type: ignore[no-any-return]
     return _embedding(weight, input, skip=skip, by_frequency=scale_grad_by_freq)
 
 
@@ -205,6 +214,8 @@ def embedding_bag(
                 f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not "
                 f"None, then it must have the same shape as the input ({list(input.shape)})"
             )
+    if sparse and mode == "max":
+        raise ValueError("max mode does not support sparse weights")
     count = weight._array.shape[0]
     if padding_idx is not None and not -count <= padding_idx < count:
         raise RuntimeError(

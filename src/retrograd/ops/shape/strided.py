@@ -13,9 +13,10 @@ from ...engine.inplace import turn
 from ...engine.record import walk
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...engine.transforms.batch import Batch
 from ...engine.views import live_views
 from ...kernels.allocation import zeros
-from ...kernels.memory import address, memory, overlaps, strided
+from ...kernels.memory import address, memory, overlaps, span, strided
 from ..core.arguments import public
 from ..core.dims import integers
 from .basic_views import as_strided as region
@@ -62,13 +63,24 @@ def _off_storage(
     return back / xp.as_strided(counts, **own)
 
 
+def _over_all(
+    xp: Any, size: int, inputs: Any, batched: Any, /, *, offset: int, place: Any, **how: Any
+) -> Any:
+    """The views of all examples as one of what holds them, each as far on as its example is."""
+    (x,) = inputs
+    own = x.stride()
+    if own[1:] != place[1]:  # a copy of the examples
+        return None
+    return as_strided(x, (size, *how["size"]), (own[0], *how["stride"]), offset)
+
+
 over_storage = declare(
     "over_storage(input, *, size, stride, offset, place, repeated)",
     _over_storage,
     input=_off_storage,
     linear="input",
     view=True,
-    batch=None,
+    batch=_over_all,
     examples=[
         example("3x4", size=(2, 2), stride=(4, 1), offset=1, place=(12, (4, 1), 0), repeated=False)
     ],
@@ -91,8 +103,9 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 
     Elements are those of the storage: of all memory behind the input, which may be a view. The
     offset is that of the input if it is not given. A view of more than a contiguous input's own
-    elements cannot be written in place while that is recorded. Raises RuntimeError where the view
-    exceeds the storage. Source: PyTorch's `as_strided`.
+    elements cannot be written in place while that is recorded. Under `vmap` the offset is that of
+    the first example. Raises RuntimeError where the view exceeds the storage or, under `vmap`, what
+    lies between the first and the last element of an example. Source: PyTorch's `as_strided`.
 
     >>> x = rg.tensor([1, 2, 3, 4])
     >>> rg.as_strided(x, (2, 2), (1, 2)), rg.as_strided(x[2:], (2,), (1,), 0)
@@ -103,7 +116,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     own = own_offset(input._array, sizes, strides, storage_offset)
     if own is not None:
         return region(input, size=sizes, stride=strides, offset=own)
-    array = input._array
+    array = in_memory(input._array)
     place = place_in_memory(array)
     offset = place[2] if storage_offset is None else storage_offset
     made = over_storage(
@@ -114,14 +127,20 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     return made
 
 
+def in_memory(array: Any) -> Any:
+    """The array whose layout counts: of a batch, that of its first example."""
+    return array.example if isinstance(array, Batch) else array
+
+
 def own_offset(
     array: Any, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int | None
 ) -> int | None:
     """Where a strided view starts, counted from the first element of a contiguous array.
 
     None where it shows what is not that array's, or the array is not contiguous; RuntimeError where
-    it exceeds the memory.
+    it exceeds the memory, or the extent of an example.
     """
+    single, array = not isinstance(array, Batch), in_memory(array)
     if len(sizes) != len(strides):
         raise RuntimeError("mismatch in length of strides and shape")
     if min((*strides, *sizes, offset or 0), default=0) < 0:
@@ -139,6 +158,14 @@ def own_offset(
             f"setStorage: sizes {list(sizes)}, strides {list(strides)}, storage offset {first} are "
             f"out of bounds for storage of size {room}"
         )
+    if not single and 0 not in sizes:
+        extent = span(array, writeable=False).size // array.dtype.itemsize
+        if first < start or last >= start + extent:
+            raise RuntimeError(
+                f"result = tensor.as_strided({list(sizes)}, {list(strides)}, {first}) can access "
+                "memory outside of `tensor`: under vmap, a view is of what lies between the first "
+                f"and the last element of an example, elements {start} to {start + extent - 1}"
+            )
     if not array.flags.c_contiguous:
         return None
     inside = first >= start and last < start + array.size

@@ -11,6 +11,7 @@ from ..core.arguments import public, titled
 from ..core.structure import cast, clone
 from ..creation import from_data
 from ..creation.memory_format import in_format
+from .inspection import strided
 
 __all__ = ["can_cast", "result_type"]
 
@@ -89,7 +90,8 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     ('retrograd.FloatTensor', tensor([1]))
     """
     if dtype is None:
-        return f"{version.called}.{dtypes.legacy_name(self.dtype)}Tensor"
+        module = version.called + ".sparse" * (self.layout is not strided)
+        return f"{module}.{dtypes.legacy_name(self.dtype)}Tensor"
     if isinstance(dtype, str):
         package, _, kind = dtype.removesuffix("Tensor").partition(".")
         target = dtypes.of_legacy_name(kind) if dtype.endswith("Tensor") else None

@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import dtypes, modes, version
 from ...engine.placement import present
-from ...engine.tensor import Size, Tensor, has_tangent, method
+from ...engine.tensor import Interpreted, Size, Tensor, has_tangent, method
 from ...errors import wrong_type
 from ...kernels.memory import address, memory
 from ...kernels.memory import strided as view_of
@@ -24,7 +24,8 @@ from ..creation import memory_format as formats
 
 __all__ = [
     "get_device", "is_complex", "is_floating_point", "is_inference", "is_nonzero", "is_same_size",
-    "is_signed", "is_tensor", "layout", "numel", "strided",
+    "is_signed", "is_tensor", "layout", "numel", "sparse_coo", "sparse_csc", "sparse_csr",
+    "strided",
 ]  # fmt: skip
 
 NO_NUMPY = (
@@ -39,7 +40,7 @@ NO_NUMPY_FORWARD = (
 
 
 class layout:  # noqa: N801 (PyTorch's name)
-    """How a tensor lies in memory; `strided` is the only one.
+    """How a tensor lies in memory: `strided`, or `sparse_coo`, `sparse_csr` or `sparse_csc`.
 
     >>> rg.ones(2).layout
     retrograd.strided
@@ -54,7 +55,14 @@ class layout:  # noqa: N801 (PyTorch's name)
         return f"{version.called}.{self.name}"
 
 
-strided = layout("strided")
+strided, sparse_coo, sparse_csr, sparse_csc = LAYOUTS = [
+    layout(name) for name in ("strided", "sparse_coo", "sparse_csr", "sparse_csc")
+]
+PARTS = {  # methods that give the parts of a sparse tensor
+    sparse_coo: ("_indices", "_values"),
+    sparse_csr: ("crow_indices", "col_indices", "values"),
+    sparse_csc: ("ccol_indices", "row_indices", "values"),
+}
 
 
 # -- sizes and memory --------------------------------------------------------------------------
@@ -298,6 +306,8 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
         raise RuntimeError(NO_NUMPY)
     if has_tangent(self) and not force:
         raise RuntimeError(NO_NUMPY_FORWARD)
+    if self.layout is not strided:
+        raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
     return self._array.view()
 
 
@@ -394,7 +404,7 @@ METHODS: tuple[Any, ...] = (
 for function in METHODS:
     method(function)
 method(is_pinned)
-method(_never, "is_neg", "is_conj", "is_coalesced")
+method(_never, "is_neg", "is_conj")
 method(_array, "__array__")
 method(_float, "__float__")
 method(_int, "__int__")
@@ -406,14 +416,34 @@ method(_iter, "__iter__")
 method(_contains, "__contains__")
 method(_reversed, "__reversed__")
 
+
+def _layout(self: Tensor) -> layout:
+    """How the tensor lies in memory."""
+    array = self._array
+    sparse = isinstance(array, Interpreted) and hasattr(type(array), "layout")
+    return next(each for each in LAYOUTS if each.name == array.layout) if sparse else strided
+
+
+def _is_sparse(self: Tensor) -> bool:
+    """Whether the tensor is sparse, by coordinates."""
+    return _layout(self) is sparse_coo
+
+
+def _is_sparse_csr(self: Tensor) -> bool:
+    """Whether the tensor is a sparse matrix by rows."""
+    return _layout(self) is sparse_csr
+
+
 FIXED: dict[str, Any] = {
     "__array_priority__": 1000,
     "is_cpu": True,
-    "layout": strided,
+    "layout": property(_layout),
+    "is_sparse": property(_is_sparse),
+    "is_sparse_csr": property(_is_sparse_csr),
     "nbytes": property(nbytes),
     "itemsize": property(element_size),
 }
-ABSENT = "cuda ipu maia meta mkldnn mps mtia nested quantized sparse sparse_csr vulkan xla xpu"
+ABSENT = "cuda ipu maia meta mkldnn mps mtia nested quantized vulkan xla xpu"
 for name in ABSENT.split():
     FIXED[f"is_{name}"] = False
 for name, value in FIXED.items():

@@ -16,6 +16,7 @@ from ...engine.subclasses import retyped
 from ...engine.tensor import Tensor, cell_of, has_tangent, method, new_tensor, set_requires_grad
 from ...kernels.memory import memory, moved, root
 from ..core.arguments import public
+from .inspection import strided
 
 NO_LEAF = (
     "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
@@ -96,7 +97,8 @@ def _copy(self: Tensor) -> Tensor:
     """A leaf on the same memory and version; refused where its derivative would be lost."""
     if modes.state.nested and not self.is_leaf:
         raise NotImplementedError(NO_COPY)
-    made = rebuild(type(self), self._array.view(), self.requires_grad, attributes(self))
+    array = self._array.view() if self.layout is strided else self._array
+    made = rebuild(type(self), array, self.requires_grad, attributes(self))
     if not self._inference:
         made._inference = False
         made._cell = cell_of(self)
@@ -137,7 +139,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         raise RuntimeError(NO_LEAF.format(node=self.grad_fn))
     if has_tangent(self):
         raise RuntimeError(NO_DUAL.format(done="copied by deepcopy"))
-    array = _copied(self._array, memo)
+    array = _copied(self._array, memo) if self.layout is strided else self._array
     made = memo[id(self)] = rebuild(type(self), array, self.requires_grad, {})
     restore(made, copy.deepcopy(attributes(self), memo))
     if self.grad is not None:

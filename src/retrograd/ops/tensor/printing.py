@@ -19,6 +19,7 @@ from ... import dtypes, modes
 from ...engine.backward.search import reachable
 from ...engine.tensor import Tensor, alias, method
 from ...engine.transforms.batch import is_batch
+from .inspection import PARTS, sparse_coo, strided
 
 __all__ = ["get_printoptions", "printoptions", "set_printoptions"]
 
@@ -174,19 +175,38 @@ def elements(array: Any, indent: int) -> str:
     return layout(array, indent, summarize, kind(looked_at))
 
 
+def parts(tensor: Tensor, indent: int) -> str:
+    """The tensors that a sparse one is made of, each on lines of its own."""
+    held = {name: getattr(tensor, name)() for name in PARTS[tensor.layout]}
+    lines = []
+    for name, part in held.items():
+        start = f"{name.lstrip('_')}=tensor("
+        size = f", size={tuple(part.shape)}" * (not part.numel())
+        lines.append(f"{start}{elements(part._array, indent + len(start))}{size})")
+    return (",\n" + " " * indent).join(lines)
+
+
 def notes(tensor: Tensor) -> Iterator[str]:
     """What is said after the elements: size of an empty tensor, unusual dtype, history."""
     array, default = tensor._array, dtypes.default_numpy()
-    if array.size == 0:
+    usual = array.dtype in (default, dtypes.complex_of(default), np.int64, np.bool_)
+    sparse = tensor.layout is not strided
+    if sparse:
+        yield f"size={tuple(array.shape)}"
+        yield f"nnz={tensor._nnz()}"
+        inferred = usual
+    elif array.size == 0:
         if array.ndim != 1:
             yield f"size={tuple(array.shape)}"
         inferred = array.dtype == default
     else:
         if options["edgeitems"] == 0:
             yield f"size={tuple(array.shape)}"
-        inferred = array.dtype in (default, dtypes.complex_of(default), np.int64, np.bool_)
+        inferred = usual
     if not inferred:
         yield f"dtype={tensor.dtype}"
+    if sparse:
+        yield f"layout={tensor.layout}"
     if tensor._node is not None and tensor._node.op.stale and tensor._node.params:
         yield "grad_fn=<Invalid>"
     elif tensor.grad_fn is not None:
@@ -236,12 +256,16 @@ def to_text(tensor: Tensor, name: str | None = None) -> str:
     if transforms or is_batch(tensor):
         return within(tensor, transforms)
     indent = len(name) + 1
-    text = f"{name}({elements(tensor._array, indent)}"
+    sparse = tensor.layout is not strided
+    shown = parts(tensor, indent) if sparse else elements(tensor._array, indent)
+    text = f"{name}({shown}"
     column = len(text) - text.rfind("\n") + 1
+    break_line = tensor.layout is sparse_coo
     for note in notes(tensor):
-        if column + len(note) + 2 > options["linewidth"]:
+        if break_line or column + len(note) + 2 > options["linewidth"]:
             text += ",\n" + " " * indent + note
             column = indent + len(note)
+            break_line = False
         else:
             text += ", " + note
             column += len(note) + 2
@@ -261,10 +285,11 @@ def _format(self: Tensor, spec: str) -> str:
 def _repr_html_(self: Tensor) -> str:
     """What a notebook shows: the values, and below them shape, dtype, size and history."""
     history = self.grad_fn
+    size = "sparse" if self.layout is not strided else f"{self._array.nbytes:,} bytes"
     facts = [
         f"shape {tuple(self.shape)}",
         self.dtype.name,
-        f"{self._array.nbytes:,} bytes",
+        size,
         history.name() if history is not None else "requires grad" * self.requires_grad,
     ]
     said = html.escape(" · ".join(filter(None, facts)))

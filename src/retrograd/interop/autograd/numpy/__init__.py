@@ -23,7 +23,7 @@ __all__ = [
     "full",
     "full_like",
     "linalg",
-    "linspace",
+    "make_diagonal",
     "r_",
     "random",
 ]
@@ -89,20 +89,19 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, **options: Any) -> Any
     return full(made.shape, fill_value, made.dtype if dtype is None else dtype)
 
 
-def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, **options: Any) -> Any:
-    """NumPy's `linspace`, between boxes, too.
+def make_diagonal(D: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """HIPS autograd's own: matrices (..., N, N) with the vectors (..., N) as diagonals.
+
+    It is for offset=0, axis1=-1, axis2=-2 alone; NotImplementedError for others.
 
     >>> import retrograd.interop.autograd.numpy as anp
-    >>> from retrograd.interop.autograd import grad
-    >>> float(grad(lambda x: anp.linspace(0.0, x, 5).sum())(1.0))
-    2.5
+    >>> anp.make_diagonal(np.array([1.0, 2.0]), axis1=-1, axis2=-2)
+    array([[1., 0.],
+           [0., 2.]])
     """
-    if options or not (isbox(start) or isbox(stop)):
-        return numpy.linspace(start, stop, num, endpoint, **options)
-    first, last = array(start), array(stop)
-    dims = max(first.ndim, last.ndim)
-    way = numpy.linspace(0.0, 1.0, num, endpoint).reshape(-1, *(1,) * dims)
-    return first * (1.0 - way) + last * way
+    if (offset, axis1, axis2) != (0, -1, -2):
+        raise NotImplementedError("make_diagonal() is for offset=0, axis1=-1, axis2=-2")
+    return D[..., None] * numpy.eye(numpy.shape(D)[-1])
 
 
 class Indexed:

@@ -1,5 +1,5 @@
-"""SciPy for programs that are differentiated: `special` and `stats`."""
+"""SciPy for programs that are differentiated: a module for each of its modules."""
 
-from . import special, stats
+from . import integrate, linalg, signal, special, stats
 
-__all__ = ["special", "stats"]
+__all__ = ["integrate", "linalg", "signal", "special", "stats"]

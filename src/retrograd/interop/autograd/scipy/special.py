@@ -1,7 +1,6 @@
 """SciPy's special functions for programs that are differentiated.
 
-NumPy's protocol serves those that Retrograd has; the others are here, with their derivatives.
-Source of the formulas: the NIST Digital Library of Mathematical Functions, chapters 5, 7, 8 and 10.
+NumPy's protocol serves those that Retrograd has, which are ufuncs; the others are here.
 """
 
 from __future__ import annotations
@@ -14,59 +13,12 @@ import scipy.special
 from ..extend import notrace_primitive
 from .rules import elementwise, instead_of
 
-__all__ = [
-    "beta",
-    "betainc",
-    "betaln",
-    "digamma",
-    "erfcinv",
-    "gamma",
-    "gammasgn",
-    "iv",
-    "ive",
-    "jn",
-    "jv",
-    "logsumexp",
-    "multigammaln",
-    "polygamma",
-    "psi",
-    "rgamma",
-    "yn",
-]
+__all__ = ["gammasgn", "logsumexp", "multigammaln", "polygamma"]
 
 polygamma = elementwise(
     scipy.special.polygamma, None, lambda ans, n, x: polygamma(np.asarray(n) + 1, x)
 )
-psi = digamma = elementwise(scipy.special.psi, lambda ans, x: polygamma(1, x))
-gamma = elementwise(scipy.special.gamma, lambda ans, x: ans * psi(x))
-rgamma = elementwise(scipy.special.rgamma, lambda ans, x: -ans * psi(x))
 gammasgn = notrace_primitive(scipy.special.gammasgn)
-beta = elementwise(
-    scipy.special.beta,
-    lambda ans, a, b: ans * (psi(a) - psi(a + b)),
-    lambda ans, a, b: ans * (psi(b) - psi(a + b)),
-)
-betaln = elementwise(
-    scipy.special.betaln,
-    lambda ans, a, b: psi(a) - psi(a + b),
-    lambda ans, a, b: psi(b) - psi(a + b),
-)
-betainc = elementwise(
-    scipy.special.betainc,
-    None,
-    None,
-    lambda ans, a, b, x: x ** (a - 1) * (1 - x) ** (b - 1) / beta(a, b),
-)
-erfcinv = elementwise(scipy.special.erfcinv, lambda ans, x: -np.sqrt(np.pi) / 2 * np.exp(ans**2))
-jv = elementwise(scipy.special.jv, None, lambda ans, n, x: (jv(n - 1, x) - jv(n + 1, x)) / 2)
-jn = jv
-yn = elementwise(scipy.special.yn, None, lambda ans, n, x: (yn(n - 1, x) - yn(n + 1, x)) / 2)
-iv = elementwise(scipy.special.iv, None, lambda ans, n, x: (iv(n - 1, x) + iv(n + 1, x)) / 2)
-ive = elementwise(
-    scipy.special.ive,
-    None,
-    lambda ans, n, x: (ive(n - 1, x) + ive(n + 1, x)) / 2 - ans * np.sign(x),
-)
 
 
 def multigammaln(a: Any, d: int) -> Any:

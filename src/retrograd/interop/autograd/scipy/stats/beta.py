@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import scipy.stats
+from scipy.special import betainc, betaln
 
 from ..rules import instead_of
-from ..special import betainc, betaln
 
 __all__ = ["cdf", "logpdf", "pdf"]
 

@@ -1,0 +1,3 @@
+"""Sparse tensors: NOTE [Sparse tensors] in `array`."""
+
+from . import rules

@@ -1,0 +1,150 @@
+"""Where the entries of a sparse array are, and what products over them compute.
+
+A pattern is never written, so what is derived from it, such as the order of its rows, is kept.
+Nothing here knows of tensors.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...kernels import sums
+from ...kernels.allocation import empty, table
+from ...locks import load
+
+__all__ = ["Pattern", "product", "sampled"]
+
+BLOCK = 1 << 16  # numbers that `sampled` takes at once: they stay in the cache
+SCIPYS = "fdFDil"  # dtypes that SciPy's loops compute in
+
+
+class Pattern:
+    """The places of entries in an array of `shape`: column e of `indices` (D, n) is one.
+
+    They index the first D dimensions; an entry is an array of the shape of the others. In a pattern
+    that is `coalesced` places are sorted and differ; in another one, entries at one place add up.
+    """
+
+    def __init__(
+        self, indices: Any, shape: Any, coalesced: bool = False, layout: str = "sparse_coo"
+    ) -> None:
+        self.indices, self.shape = indices, tuple(shape)
+        self.coalesced, self.layout = coalesced, layout
+        self._turned: dict[tuple[int, ...], Pattern] = {}
+
+    def __reduce__(self) -> Any:
+        return Pattern, (self.indices, self.shape, self.coalesced, self.layout)
+
+    def __repr__(self) -> str:
+        return f"<{self.layout} pattern of {self.count} places in {list(self.shape)}>"
+
+    @property
+    def count(self) -> int:
+        """The number of entries."""
+        return self.indices.shape[1]  # type: ignore[no-any-return]
+
+    @property
+    def dims(self) -> int:
+        """The number of dimensions that are sparse."""
+        return len(self.indices)
+
+    def places(self, like: Any) -> tuple[Any, ...]:
+        """The index that picks the entries out of a dense array."""
+        return tuple([table(like, index) for index in self.indices])
+
+    @cached_property
+    def keys(self) -> Any:
+        """For each entry, the number of its place, counted in row-major order."""
+        return raveled(self.indices, self.shape)
+
+    @cached_property
+    def merged(self) -> tuple[Pattern, Any]:
+        """The coalesced pattern, and which of its entries each of these adds to."""
+        if self.coalesced:
+            return self, np.arange(self.count)
+        keys, first, inverse = np.unique(self.keys, return_index=True, return_inverse=True)
+        indices = self.indices[:, first] if len(keys) else self.indices[:, :0]
+        return Pattern(indices, self.shape, True, self.layout), inverse.reshape(-1)
+
+    @cached_property
+    def rows(self) -> tuple[Any, Any, Any]:
+        """Of a matrix: where each row begins, the columns by row, and the entries in that order.
+
+        The last is None where that is their own.
+        """
+        row, column = self.indices
+        starts = np.zeros(self.shape[0] + 1, np.int64)
+        np.cumsum(np.bincount(row, minlength=self.shape[0]), out=starts[1:])
+        if (row[1:] >= row[:-1]).all():
+            return starts, column, None
+        order = np.argsort(row, kind="stable")
+        return starts, column[order], order
+
+    def turned(self, order: tuple[int, ...]) -> Pattern:
+        """The pattern with its sparse dimensions in another order; entries keep theirs."""
+        found = self if order == tuple(sorted(order)) else self._turned.get(order)
+        if found is None:
+            shape = (*[self.shape[dim] for dim in order], *self.shape[len(order) :])
+            found = self._turned[order] = Pattern(self.indices[list(order)], shape)
+        return found
+
+    def laid_out(self, layout: str) -> Pattern:
+        """The same places under the name of another layout."""
+        if layout == self.layout:
+            return self
+        return Pattern(self.indices, self.shape, self.coalesced, layout)
+
+    def find(self, other: Pattern) -> tuple[Any, Any]:
+        """For places of `other`, entries of this (coalesced) pattern, and whether each is one."""
+        if not self.count:
+            none = np.zeros(other.count, np.int64)
+            return none, none.astype(np.bool_)
+        at = np.minimum(np.searchsorted(self.keys, other.keys), self.count - 1)
+        return at, self.keys[at] == other.keys
+
+
+def raveled(indices: Any, shape: tuple[int, ...]) -> Any:
+    """The numbers of places in row-major order."""
+    out = np.zeros(indices.shape[1], np.int64)
+    for index, size in zip(indices, shape, strict=False):
+        out *= size
+        out += index
+    return out
+
+
+def product(values: Any, dense: Any, *, pattern: Pattern) -> Any:
+    """The product of a sparse matrix (n, m), of which `values` are the entries, and `dense` (m, k).
+
+    By SciPy's loop where it is installed, which makes no products first.
+    """
+    sparse = load_scipy()
+    starts, column, order = pattern.rows
+    values = values if order is None else values[table(values, order)]
+    if sparse is not None and values.dtype.char in SCIPYS and dense.__class__ is np.ndarray:
+        return sparse.csr_matrix((values, column, starts), pattern.shape) @ dense
+    row = np.repeat(np.arange(pattern.shape[0]), np.diff(starts))
+    terms = values[:, None] * dense[table(dense, column)]
+    return sums.scattered_rows(terms, table(terms, row), pattern.shape[0])
+
+
+def sampled(a: Any, b: Any, *, pattern: Pattern) -> Any:
+    """The entries of `a @ b.T` at the places of a pattern, for `a` (n, k) and `b` (m, k)."""
+    row, column = pattern.indices
+    out = empty(a, pattern.count, np.result_type(a.dtype, b.dtype))
+    step = max(1, BLOCK // max(1, math.prod(a.shape[1:])))
+    for start in range(0, pattern.count, step):
+        part = slice(start, start + step)
+        out[part] = (a[table(a, row[part])] * b[table(b, column[part])]).sum(-1)
+    return out
+
+
+def load_scipy() -> Any:
+    """SciPy's sparse matrices, None where SciPy is not installed."""
+    try:
+        return load("scipy.sparse")
+    except ImportError:
+        return None

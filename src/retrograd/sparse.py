@@ -1,0 +1,27 @@
+"""Sparse tensors under torch.sparse's names (names only; see `ops.sparse`)."""
+
+from .engine import overriding
+from .ops.sparse.functions import TYPES as _TYPES
+from .ops.sparse.functions import (
+    addmm,
+    check_sparse_tensor_invariants,
+    log_softmax,
+    mm,
+    sampled_addmm,
+    softmax,
+    sum,
+)
+
+__all__ = [
+    "addmm",
+    "check_sparse_tensor_invariants",
+    "log_softmax",
+    "mm",
+    "sampled_addmm",
+    "softmax",
+    "sum",
+]
+
+overriding.publish(globals(), "retrograd.sparse")
+globals().update(_TYPES)
+__all__ += list(_TYPES)
