@@ -365,7 +365,8 @@ def asarray(
 
 def with_memory(obj: Any, target: np.dtype[Any] | None) -> Any:
     """What exports its memory, as an array on it; anything else, and arrays, as they are."""
-    if is_array(obj) or isinstance(obj, (*SEQUENCES, *NUMBERS, np.generic, str)):
+    known = isinstance(obj, (*SEQUENCES, *NUMBERS, str))
+    if known or is_array(obj) or hasattr(obj, "__array__"):  # the last as NumPy's scalars have
         return obj
     if isinstance(obj, (bytes, bytearray)):
         return obj if target is None else np.frombuffer(obj, target)
