@@ -35,3 +35,7 @@ def test_a_derivative_is_the_nearest_to_that_of_float32(f):
     f(wide).sum().backward()
     assert x.grad.dtype is rg.float16
     assert x.grad.tolist() == wide.grad.half().tolist()
+
+
+def test_the_edge_of_hardshrink_is_rounded_to_the_dtype():
+    assert F.hardshrink(rg.tensor([0.3, 0.5], dtype=rg.bfloat16), 0.3).tolist() == [0.0, 0.5]

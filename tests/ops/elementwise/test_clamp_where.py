@@ -169,3 +169,11 @@ def test_half_floats_bounded_by_wider_tensors_are_as_wide():
     x = rg.tensor([1.0, 2.0], dtype=rg.float16)
     y = x.clamp(rg.tensor([1.5, 0.1]), rg.tensor([9.0, 0.3]))
     assert (y.dtype, y.tolist()) == (rg.float32, [1.5, rg.tensor(0.3).item()])
+
+
+@pytest.mark.parametrize("dtype", [rg.float16, rg.bfloat16, rg.float32, rg.float64])
+def test_infinities_become_the_largest_numbers_of_the_dtype(dtype):
+    x = rg.tensor([INF, -INF, NAN], dtype=dtype)
+    most = rg.finfo(dtype).max
+    assert rg.nan_to_num(x).tolist() == [most, -most, 0.0]
+    assert rg.nan_to_num(x, posinf=2.0).tolist() == [2.0, -most, 0.0]

@@ -197,6 +197,14 @@ def test_real_gradients_of_real_inputs_in_complex_expressions():
     np.testing.assert_allclose(grad.tolist(), [math.sqrt(2)], rtol=1e-15)
 
 
+@pytest.mark.parametrize(("dtype", "far"), [(rg.complex64, 100.0), (rg.complex128, 800.0)])
+def test_tangents_are_flat_where_their_cosines_overflow(dtype, far):
+    x = leaf(far + 1j, -far + 1j, dtype=dtype)
+    y = leaf(1 + far * 1j, 1 - far * 1j, dtype=dtype)
+    (x.tanh() + y.tan()).real.sum().backward()
+    assert x.grad.tolist() == y.grad.tolist() == [0, 0]
+
+
 def test_a_part_is_assigned_real_numbers_only():
     z = rg.tensor([1 + 2j])
     z.real, z.imag = 3 + 0j, 4

@@ -7,6 +7,7 @@ about five standard errors.
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 import threading
 
@@ -324,3 +325,12 @@ def test_filling_a_view_cuts_only_its_region_off():
     y[:1].normal_()
     y.sum().backward()
     assert x.grad.tolist() == [0.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "low", "high"),
+    [(rg.float32, -3e38, 3e38), (rg.float16, 0, 1e6), (rg.float64, 0, math.inf)],
+)
+def test_uniform_refuses_a_range_wider_than_the_largest_number(dtype, low, high):
+    with pytest.raises(RuntimeError, match="uniform_ expects to-from <="):
+        rg.empty(3, dtype=dtype).uniform_(low, high)

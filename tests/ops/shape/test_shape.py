@@ -308,3 +308,28 @@ def test_bytes_of_a_tensor_without_elements_are_read_as_another_dtype(shape):
     assert x.view(rg.float64).shape == (*shape[:-1], shape[-1] // 2)
     with pytest.raises(RuntimeError, match="must be divisible by 2 to view"):
         rg.zeros(0, 3).view(rg.float64)
+
+
+@pytest.mark.parametrize("dim", [0, 1, -2, 3])
+def test_empty_vectors_join_along_any_dim(dim):
+    assert rg.cat([rg.ones(0), rg.ones(0)], dim=dim).shape == (0,)
+
+
+def test_repeats_are_a_vector_of_integers_from_zero_on():
+    with pytest.raises(RuntimeError, match="only accept 1D vector as repeat"):
+        rg.repeat_interleave(rg.ones(2, 2, dtype=rg.int64))
+    with pytest.raises(RuntimeError, match="repeats must be 0-dim or 1-dim tensor"):
+        rg.repeat_interleave(rg.ones(4), rg.ones(2, 2, dtype=rg.int64))
+    with pytest.raises(NotImplementedError, match="not implemented for 'Float'"):
+        rg.repeat_interleave(rg.tensor([1.0, 2.0]))
+    with pytest.raises(RuntimeError, match="repeats can not be negative"):
+        rg.repeat_interleave(rg.tensor([1, -2]))
+
+
+def test_roll_needs_a_shift():
+    with pytest.raises(RuntimeError, match="`shifts` required"):
+        rg.arange(3).roll((), ())
+
+
+def test_no_blocks_make_a_row_without_columns():
+    assert rg.block_diag().shape == (1, 0)

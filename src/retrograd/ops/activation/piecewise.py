@@ -392,6 +392,8 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     >>> rg.hardshrink(rg.tensor([0.25, 2.0]))
     tensor([0., 2.])
     """
+    if input._array.dtype.kind == "V":  # compared in this dtype, though computed in another one
+        lambd = float(input._array.dtype.type(lambd))
     return _piecewise(_hardshrink, input, False, lambd=lambd)
 
 

@@ -29,7 +29,7 @@ RANGE = (
 )
 
 
-@factory(dtypes.default_numpy)
+@factory(dtypes.default_numpy, fills=True)
 def range(start: Any = 0, end: Any = None, step: Any = 1, *, target: Any) -> Any:
     """The numbers from `start` to `end`, included, by `step`, of the default dtype; it warns.
 

@@ -133,11 +133,14 @@ SETTINGS = [
 ]
 
 
-def factory(kind: Callable[[], Any] = lambda: None) -> Callable[..., Callable[..., Tensor]]:
+def factory(
+    kind: Callable[[], Any] = lambda: None, *, fills: bool = False
+) -> Callable[..., Callable[..., Tensor]]:
     """Let a function that makes an array of the dtype `target` be one that makes a tensor.
 
     It gets `dtype`, `out`, which tells the dtype too, `device` and `requires_grad`. Where neither
-    of the first two is given, the dtype is what `kind` gives.
+    of the first two is given, the dtype is what `kind` gives. One that `fills` keeps the shape of
+    an `out` with as many elements, which it fills row by row.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Tensor]:
@@ -152,13 +155,14 @@ def factory(kind: Callable[[], Any] = lambda: None) -> Callable[..., Callable[..
             requires_grad: bool = False,
             **given: Any,
         ) -> Tensor:
+            if device is not None:
+                with where_of(device):
+                    return made(*args, out=out, dtype=dtype, requires_grad=requires_grad, **given)
             target = target_of(dtype, out, kind(), name)
-            if device is None:
-                array = function(*args, target=target, **given)
-                return leaf_or_out(array, requires_grad, out, made)
-            with where_of(device):
-                array = function(*args, target=target, **given)
-                return leaf_or_out(array, requires_grad, out, made)
+            array = function(*args, target=target, **given)
+            if fills and isinstance(out, Tensor) and out._array.size == array.size:
+                array = np.reshape(array, out._array.shape)
+            return leaf_or_out(array, requires_grad, out, made)
 
         own = inspect.signature(function)
         taken = [each for each in own.parameters.values() if each.name != "target"]
@@ -274,7 +278,7 @@ def number(value: Any, function: str, name: str) -> Any:
     return value
 
 
-@factory()
+@factory(fills=True)
 def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, target: Any) -> Any:
     """The numbers from `start` to `end`, exclusive, by `step`: `arange([start=0,] end[, step=1])`.
 
@@ -376,7 +380,7 @@ def spacing_dtype(start: Any, end: Any, target: Any, name: str) -> Any:
 
 
 @quietly
-@factory()
+@factory(fills=True)
 def linspace(start: Any, end: Any, steps: int, *, target: Any) -> Any:
     """`steps` evenly spaced numbers from `start` to `end`, both included; real or complex bounds.
 
@@ -390,7 +394,7 @@ def linspace(start: Any, end: Any, steps: int, *, target: Any) -> Any:
 
 
 @quietly
-@factory()
+@factory(fills=True)
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, target: Any) -> Any:
     """`steps` numbers from base**start to base**end, with evenly spaced exponents.
 

@@ -208,7 +208,7 @@ def refusal(wanted: np.dtype[Any], error: Exception) -> Exception:
 def store(array: Any, target: np.dtype[Any]) -> Any:
     """An array of Python numbers as dtype `target`; refused where it would overflow."""
     kind, name = array.dtype.kind, dtypes.of_numpy(target).name
-    if kind == "c" and target.kind != "c":
+    if kind == "c" and target.kind not in "cb":
         if (array.imag != 0).any():
             raise TypeError(f"must be real number, not complex: {name} holds no imaginary part")
         array, kind = array.real, "f"
@@ -353,8 +353,10 @@ def asarray(
 ) -> Tensor:
     """`obj` as a tensor: copied if `copy`, never if False, and only where it must be if None.
 
+    The memory of arrays is shared, also of those that speak DLPack or have the buffer protocol,
+    whose elements count as of the dtype they say; bytes are read as numbers of the dtype given.
     With `requires_grad` False the result has no history. Raises ValueError where `copy=False`
-    cannot be had. Source: PyTorch's `asarray`.
+    cannot be had, RuntimeError for a NumPy scalar. Source: PyTorch's `asarray`.
 
     >>> rg.asarray(np.arange(3))
     tensor([0, 1, 2])
@@ -363,6 +365,11 @@ def asarray(
         obj, copy = as_tensor(obj, device=device), None
     target = None if dtype is None else check_dtype(dtype, "asarray")
     if not isinstance(obj, Tensor):
+        if isinstance(obj, np.generic) and copy is False:
+            raise RuntimeError(
+                "can't alias NumPy scalars. Leave copy=False away, or write np.asarray(value)"
+            )
+        obj = with_memory(obj, target)
         if copy is False and not shareable(obj):
             raise ValueError("can't alias arbitrary sequence into a tensor. Leave copy=False away.")
         made = tensor(obj, dtype=dtype) if copy else as_tensor(obj, dtype)
@@ -375,6 +382,21 @@ def asarray(
     if requires_grad is False and made.requires_grad:
         return made.detach()
     return made.requires_grad_(requires_grad) if requires_grad else made
+
+
+def with_memory(obj: Any, target: np.dtype[Any] | None) -> Any:
+    """What exports its memory, as an array on it; anything else, and arrays, as they are."""
+    known = isinstance(obj, (*SEQUENCES, *NUMBERS, str))
+    if known or is_array(obj) or hasattr(obj, "__array__"):  # the last as NumPy's scalars have
+        return obj
+    if isinstance(obj, (bytes, bytearray)):
+        return obj if target is None else np.frombuffer(obj, target)
+    if hasattr(obj, "__dlpack__"):
+        return np.from_dlpack(obj)
+    try:
+        return np.asarray(memoryview(obj))
+    except TypeError:
+        return obj
 
 
 def from_numpy(ndarray: Any) -> Tensor:

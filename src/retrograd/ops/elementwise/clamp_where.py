@@ -283,10 +283,7 @@ def _where_method(self: Tensor, condition: Tensor, other: Any) -> Any:
 def _nan_to_num(input: Any, *, nan: Any, posinf: Any, neginf: Any) -> Any:
     if input.dtype.kind != "f":
         return input.copy()
-    limits = np.finfo(input.dtype)
-    high = limits.max if posinf is None else posinf
-    low = limits.min if neginf is None else neginf
-    return np.nan_to_num(input, True, nan, high, low)
+    return np.nan_to_num(input, True, nan, posinf, neginf)
 
 
 _nan_to_num_op = declare(
@@ -314,7 +311,7 @@ def nan_to_num(
     """
     if holds_complex(input):
         return by_parts(nan_to_num, input, nan, posinf, neginf)
-    if input._array.dtype.kind == "V":  # the op computes in another dtype, with other limits
+    if input.dtype.is_floating_point:  # the op may compute in another dtype, with other limits
         most = dtypes.finfo(input.dtype).max
         posinf = most if posinf is None else posinf
         neginf = -most if neginf is None else neginf

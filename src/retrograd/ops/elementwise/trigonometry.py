@@ -47,11 +47,18 @@ cos = unary(
 )
 
 
+def _squared_inverse(xp: Any, cosine: Any, input: Any, growing: Any) -> Any:
+    """1 / cosine(input)^2 of complex numbers, of which the part `growing` enlarges the cosine."""
+    single = getattr(input, "_array", input).dtype.itemsize == 8
+    far = xp.abs(growing) > (80.0 if single else 400.0)  # it is 0, and the cosine may overflow
+    inverse = xp.reciprocal(cosine(xp.zero_where(input, far)))
+    return xp.zero_where(inverse * inverse, far)
+
+
 def _tan_derivative(xp: Any, input: Any, out: Any) -> Any:
     """1 / cos^2, which far from the real axis is all that is left of 1 + tan^2."""
     if holds_complex(input):
-        inverse = xp.reciprocal(xp.cos(input))
-        return inverse * inverse
+        return _squared_inverse(xp, xp.cos, input, xp.imag(input))
     return out * out + 1.0
 
 
@@ -147,9 +154,7 @@ cosh = unary(
 
 def squared_secant(xp: Any, input: Any) -> Any:
     """1 / cosh(input)^2 of complex numbers, for formulas."""
-    far = xp.abs(xp.real(input)) > 400.0  # where it is 0 and the cosine may overflow
-    secant = 1.0 / xp.cosh(xp.zero_where(input, far))
-    return xp.zero_where(secant * secant, far)
+    return _squared_inverse(xp, xp.cosh, input, xp.real(input))
 
 
 def _tanh_derivative(xp: Any, input: Any, out: Any) -> Any:

@@ -60,7 +60,8 @@ def uniform_(
 ) -> Tensor:
     """Fill with numbers evenly from `from` to `to`, exclusive; both parts of complex ones.
 
-    Raises RuntimeError for an empty range, NotImplementedError for integer tensors.
+    Raises RuntimeError for an empty range, and for one that is wider than the dtype's largest
+    number; NotImplementedError for integer tensors.
 
     >>> x = rg.empty(100).uniform_(2, 3); bool((x >= 2).all() and (x < 3).all())
     True
@@ -71,6 +72,12 @@ def uniform_(
     if low > high:
         raise RuntimeError(
             f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
+        )
+    most = dtypes.finfo(self.dtype).max
+    if not (-most <= low <= high <= most and high - low <= most):
+        raise RuntimeError(
+            f"uniform_ expects to-from <= {most}, the largest number of {self.dtype.name}, and so "
+            f"for both bounds, but found to={high} and from={low}"
         )
 
     def make(source: Generator, shape: Any, dtype: Any) -> Any:

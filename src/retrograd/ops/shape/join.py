@@ -132,7 +132,9 @@ def cat(tensors: Any, dim: int = 0) -> Tensor:
                 f"zero-dimensional tensor (at position {position}) cannot be concatenated. Use "
                 "stack, or give it a dimension: x.reshape(1)"
             )
-    expected = next((shape for shape in shapes if not is_legacy_empty(shape)), (0,))
+    expected = next((shape for shape in shapes if not is_legacy_empty(shape)), None)
+    if expected is None:  # any `dim` will do
+        return _cat_op(*parts, dim=0)
     place = normalize_dim(dim, len(expected))
     for position, shape in enumerate(shapes):
         if not is_legacy_empty(shape):
@@ -325,21 +327,39 @@ def repeat_interleave(
     """
     if repeats is None:
         counts = input._array
+        if counts.ndim != 1:
+            raise RuntimeError(
+                "repeat_interleave only accept 1D vector as repeat, but got shape "
+                f"{list(counts.shape)}. With repeats of their own, write x.repeat_interleave(n)"
+            )
+        _check_repeats(counts)
         return new_tensor(np.repeat(table(counts, np.arange(counts.size)), counts))
     if dim is None:
         input, dim = reshape(input, (input._array.size,)), 0
     place = normalize_dim(dim, input._array.ndim)
     counts = repeats._array if isinstance(repeats, Tensor) else np.asarray(operator.index(repeats))
     size = input._array.shape[place]
+    if counts.ndim > 1:
+        raise RuntimeError(
+            f"repeats must be 0-dim or 1-dim tensor, but got shape {list(counts.shape)}"
+        )
     if counts.ndim and counts.size not in (1, size):
         raise RuntimeError(
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
             f"{counts.size} and input.size({place}) = {size}"
         )
-    if counts.size and surely(counts.min() < 0):
-        raise RuntimeError("Repeats must be non-negative")
+    _check_repeats(counts)
     found = np.repeat(table(counts, np.arange(size)), counts)
     return index_select(input, place, placed(found, input))
+
+
+def _check_repeats(counts: Any) -> None:
+    """Raise unless these are integers of at least 0: how often each entry is repeated."""
+    if counts.dtype.kind not in "iu":
+        name = dtypes.legacy_name(counts.dtype)
+        raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{name}'")
+    if counts.size and surely(counts.min() < 0):
+        raise RuntimeError("repeats can not be negative: an entry occurs 0 times or more")
 
 
 # -- grids and blocks --------------------------------------------------------------------------
@@ -430,6 +450,8 @@ def block_diag(*tensors: Tensor) -> Tensor:
                 f"block_diag(): expected Tensor as element {place}, but got {type(x).__name__}. "
                 "Unpack a sequence: block_diag(*blocks)"
             )
+    if not tensors:
+        return new_tensor(np.empty((1, 0), dtypes.default_numpy()))
     blocks = [atleast_2d(x) for x in tensors]
     if any(x._array.ndim > 2 for x in blocks):
         raise RuntimeError("block_diag: Input tensors must have 2 or fewer dimensions")

@@ -136,6 +136,8 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """
     steps = integers((shifts,), "roll", "shifts")
     given = () if dims is None else integers((dims,), "roll", "dims")
+    if not steps:
+        raise RuntimeError("`shifts` required: give one for each of `dims`")
     if not given and len(steps) == 1:
         shape = input._array.shape
         return own(_roll(input.reshape(-1), shifts=steps, dims=(0,)).reshape(shape))

@@ -146,7 +146,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
     tensor([1.6449, 0.6449])
     """
     if n < 0:
-        raise RuntimeError(f"polygamma(n, x) does not support negative n, but n is {n}.")
+        raise RuntimeError(f"polygamma(n, x) does not support negative n. Here n is {n}")
     return digamma(input) if n == 0 else _polygamma(input, n=n)
 
 
