@@ -154,6 +154,7 @@ OVER_MEMORY = {
     ("frombuffer", "kernels/shared.py"): "NumPy checks bounds; the array keeps the map",
     ("ndarray", "ops/core/structure.py"): "one element, with strides of 0",
     ("frombuffer", "ops/creation/from_data.py"): "NumPy checks bounds; the array keeps the owner",
+    ("frombuffer", "ops/creation/memory.py"): "NumPy checks bounds; the array keeps the owner",
     ("frombuffer", "ops/random/streams.py"): "bytes made there, copied",
     ("frombuffer", "serialization/archive.py"): "bytes made there, which the array keeps",
     ("frombuffer", "serialization/before.py"): "a whole block of a file, which the array keeps",

@@ -264,8 +264,8 @@ NAMES = {
         "transpose_copy unbind_copy unfold_copy unsqueeze_copy view_as_complex_copy "
         "view_as_real_copy view_copy"
     ),
-    "creation.files": "from_file",
     "creation.like": "empty_like full_like ones_like zeros_like",
+    "creation.memory": "from_file frombuffer",
     "creation.strided": "empty_permuted empty_strided",
     "elementwise.clamp_where": (
         "clamp clamp_max clamp_min clip fmax fmin maximum minimum nan_to_num where"

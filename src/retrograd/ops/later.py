@@ -18,8 +18,8 @@ from .compat.inplace_functions import *
 from .compat.pool_with_indices import *
 from .compat.tensor_types import *
 from .compat.view_copies import *
-from .creation.files import *
 from .creation.like import *
+from .creation.memory import *
 from .creation.strided import *
 from .elementwise.clamp_where import *
 from .elementwise.comparison import *

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.kernels import twister
+from retrograd.kernels.native import twister
 
 DATA = Path(__file__).parents[2] / "data"
 sys.path.insert(0, str(DATA))

@@ -1,4 +1,4 @@
-"""Tensors from data: numbers, nested sequences, NumPy arrays, buffers.
+"""Tensors from data: numbers, nested sequences, NumPy arrays.
 
 NOTE [Inference]
 1. Python numbers give bool, int64, the default dtype, or its complex dtype, whichever is highest.
@@ -27,7 +27,7 @@ from ...kernels.allocation import is_valueless
 from ...locks import load
 from ...quiet import QUIET, Quiet, quieten, quietly, restore
 
-__all__ = ["as_tensor", "asarray", "from_numpy", "frombuffer", "scalar_tensor", "tensor"]
+__all__ = ["as_tensor", "asarray", "from_numpy", "scalar_tensor", "tensor"]
 
 COPY_CONSTRUCT = (
     "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -418,39 +418,6 @@ def from_numpy(ndarray: Any) -> Tensor:
             "a.astype(a.dtype.newbyteorder('='))"
         )
     return new_tensor(np.asarray(ndarray).view())
-
-
-def frombuffer(
-    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
-) -> Tensor:
-    """A 1-D tensor on the memory of an object that has the buffer protocol.
-
-    `count` elements (all, if negative) from `offset` bytes on. Raises ValueError where the buffer
-    does not hold them. Source: PyTorch's `frombuffer`.
-
-    >>> rg.frombuffer(bytearray(b"abc"), dtype=rg.uint8)
-    tensor([97, 98, 99], dtype=retrograd.uint8)
-    """
-    target = check_dtype(dtype, "frombuffer")
-    length, width = memoryview(buffer).nbytes, target.itemsize
-    if length == 0 or count == 0:
-        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
-    if not 0 <= offset < length:
-        raise ValueError(
-            f"offset ({offset} bytes) must be non-negative and no greater than buffer length "
-            f"({length} bytes) minus 1"
-        )
-    if count < 0 and (length - offset) % width:
-        raise ValueError(
-            f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a "
-            f"multiple of element size ({width})"
-        )
-    if count > 0 and offset + count * width > length:
-        raise ValueError(
-            f"requested buffer length ({count} * {width} bytes) after offset ({offset} bytes) must "
-            f"not be greater than actual buffer length ({length} bytes)"
-        )
-    return finish(np.frombuffer(buffer, target, count, offset), requires_grad)
 
 
 def fill_value(value: Any, target: np.dtype[Any] | None) -> Any:

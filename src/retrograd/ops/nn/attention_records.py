@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from ...engine.registry import declare, example
-from ...kernels import twister
 from ...kernels.allocation import empty, table
 from ...kernels.native import attention as in_c
+from ...kernels.native import twister
 from ..linalg.bilinear import check_dtypes
 
 add_reduce: Any = np.add.reduce  # Any: NumPy's stubs know no positional keepdims

@@ -23,8 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels import twister
-from ...kernels.native import loops
+from ...kernels.native import loops, twister
 
 RUN = 16  # how many numbers a run of the Box-Muller transform has
 LONG = 1 << 28  # from how many values on integers come from longs

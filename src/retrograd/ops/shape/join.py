@@ -320,7 +320,8 @@ def repeat_interleave(
 
     `repeats` is a number or a tensor of integers, one per entry. With one argument alone, entry i
     of the result's indices occurs `input[i]` times. Raises RuntimeError for negative `repeats`, and
-    unless there is one or one per entry. Source: PyTorch's `repeat_interleave`.
+    unless there is one or one per entry; NotImplementedError for those that are no integers.
+    Source: PyTorch's `repeat_interleave`.
 
     >>> rg.repeat_interleave(rg.tensor([1, 2]), 2)
     tensor([1, 1, 2, 2])

@@ -27,8 +27,8 @@ from ...kernels.memory import Span, address, memory, root
 from ...kernels.shared import block_of
 from ...locks import structure
 from ..core.arguments import public, titled
-from ..creation.files import mapped
 from ..creation.from_data import check_device, check_dtype, copy_of
+from ..creation.memory import mapped
 from .conversion import SHORT
 from .pickling import _copied
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .allocation import table
-from .native import loops
+from ..allocation import table
+from . import loops
 
 __all__ = ["LARGE", "below", "kept", "masked", "passed", "words"]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from retrograd.kernels import twister
-from retrograd.kernels.native import loops
+from retrograd.kernels.native import loops, twister
 
 BEFORE = [0, 1, 227, 623, 624, 625, 2000]
 

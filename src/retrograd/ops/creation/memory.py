@@ -1,4 +1,4 @@
-"""Tensors on files: memory that the system reads from there, and writes back if it is shared."""
+"""Tensors on memory that is there: of a buffer, or of a file, which shared memory is written to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .from_data import check_device, check_dtype, finish
 if TYPE_CHECKING:
     from ...engine.tensor import Tensor
 
-__all__ = ["from_file"]
+__all__ = ["from_file", "frombuffer"]
 
 
 def mapped(filename: Any, shared: bool, nbytes: int, kind: Any) -> Any:
@@ -65,3 +65,36 @@ def from_file(
     check_device(device)
     kind = dtypes.default_numpy() if dtype is None else check_dtype(dtype, "from_file")
     return finish(mapped(filename, shared, size * kind.itemsize, kind), requires_grad)
+
+
+def frombuffer(
+    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """A 1-D tensor on the memory of an object that has the buffer protocol.
+
+    `count` elements (all, if negative) from `offset` bytes on. Raises ValueError where the buffer
+    does not hold them. Source: PyTorch's `frombuffer`.
+
+    >>> rg.frombuffer(bytearray(b"abc"), dtype=rg.uint8)
+    tensor([97, 98, 99], dtype=retrograd.uint8)
+    """
+    target = check_dtype(dtype, "frombuffer")
+    length, width = memoryview(buffer).nbytes, target.itemsize
+    if length == 0 or count == 0:
+        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length "
+            f"({length} bytes) minus 1"
+        )
+    if count < 0 and (length - offset) % width:
+        raise ValueError(
+            f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a "
+            f"multiple of element size ({width})"
+        )
+    if count > 0 and offset + count * width > length:
+        raise ValueError(
+            f"requested buffer length ({count} * {width} bytes) after offset ({offset} bytes) must "
+            f"not be greater than actual buffer length ({length} bytes)"
+        )
+    return finish(np.frombuffer(buffer, target, count, offset), requires_grad)
