@@ -125,6 +125,11 @@ def test_it_is_told_the_types_and_the_arguments(logged):
     assert Logged.log == [(rg.add, (Logged,), 2, ["alpha"])]
 
 
+def test_it_is_told_the_operands_of_einsum_one_by_one(logged):
+    rg.einsum("ij,ij->ij", [logged, logged])
+    assert Logged.log == [(rg.einsum, (Logged,), 3, [])]
+
+
 def test_factories_do_not_ask_their_arguments(logged):
     assert type(rg.tensor(3.0)) is rg.Tensor
     rg.is_tensor(logged)

@@ -564,3 +564,24 @@ def test_programs_ask_whether_a_profile_runs():
     assert not rg.autograd._profiler_enabled()
     with pytest.raises(RuntimeError, match="nothing but the cpu"):
         profile(use_device="cuda")
+
+
+def test_a_profile_of_no_gpu_is_what_programs_ask_for_by_use_cuda():
+    with profile(use_cuda=False) as prof:
+        square().exp()
+    assert "exp" in names(prof)
+
+
+def test_a_profile_of_a_gpu_warns_and_is_of_the_cpu():
+    with pytest.warns(UserWarning, match="CUDA is not available, disabling CUDA profiling"):
+        prof = profile(use_cuda=True)
+    with prof:
+        square().exp()
+    assert "exp" in names(prof)
+
+
+@pytest.mark.parametrize("name", ["emit_nvtx", "emit_itt", "load_nvprof"])
+def test_marks_for_profilers_of_accelerators_are_absent_with_a_reason(name):
+    with pytest.raises(AttributeError, match=f"'{name}': they mark ops for profilers of acc"):
+        getattr(autograd.profiler, name)
+    assert not hasattr(autograd.profiler, "nothing")

@@ -244,6 +244,28 @@ def test_another_thread_calls_its_modules_while_a_function_is_traced():
     assert rg.equal(results[0], net(rg.ones(1, 3)))
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a, b: rg.einsum("ij,jk->ik", a, b),
+        lambda a, b: rg.einsum("ij,jk->ik", (a, b)),
+        lambda a, b: rg.einsum("ij,jk->ik", [a, b]),
+    ],
+)
+def test_operands_of_einsum_are_written_one_by_one_however_they_are_given(call):
+    module = fx.symbolic_trace(call)
+    a, b, made, _ = module.graph.nodes
+    assert made.args == ("ij,jk->ik", a, b)
+    x, y = rg.arange(6.0).reshape(2, 3), rg.ones(3, 2)
+    assert rg.equal(module(x, y), x @ y)
+
+
+def test_operands_of_einsum_with_numbered_dimensions_are_written_as_they_are_given():
+    module = fx.symbolic_trace(lambda a, b: rg.einsum(a, [0, 1], b, [1, 2], [0, 2]))
+    a, b, made, _ = module.graph.nodes
+    assert made.args == (a, [0, 1], b, [1, 2], [0, 2])
+
+
 def test_what_code_cannot_hold_is_refused():
     with pytest.raises(NotImplementedError, match="argument of type"):
         fx.symbolic_trace(lambda x: x + object())

@@ -28,7 +28,7 @@
 
 enum { TILE = 64, RANGE = 512, FEWEST = 8, MOST_LEAD = 16 };
 
-/* Where the matrices of a bias lie, for each head: in bytes, 0 where all have the same. */
+/* Where the matrices of an array lie, for each head: in bytes, 0 where all have the same. */
 typedef struct {
     int64_t steps[MOST_LEAD], down, item;
 } Spread;
@@ -45,7 +45,7 @@ typedef struct {
     _Atomic bool failed; /* there is no memory */
     int lead;            /* dimensions of the heads, of these sizes */
     int64_t sizes[MOST_LEAD];
-    Spread spread, bent;             /* of the bias, and of its gradient */
+    Spread spread, bent, laid;       /* of the bias, of its gradient, and of the results */
     Tap *across, *along, *down_rows; /* of the three kinds of products */
 } Attention;
 
@@ -86,13 +86,13 @@ bias_of(const Attention *a, int64_t head, int64_t row, int64_t column)
 /* Read where the matrices of an array lie, which broadcasts to (lead..., rows, columns), but along
    columns, where it is contiguous; false if it does not. */
 static bool
-read_spread(const Attention *a, PyObject *object, int type, Spread *spread)
+read_spread(const Attention *a, PyObject *object, int type, int64_t columns, Spread *spread)
 {
     PyArrayObject *array = (PyArrayObject *)object;
     int dims = a->lead + 2;
     if (!PyArray_Check(object) || PyArray_TYPE(array) != type || !PyArray_ISBEHAVED_RO(array) ||
-        PyArray_NDIM(array) != dims || PyArray_DIM(array, dims - 1) != a->columns ||
-        (a->columns > 1 && PyArray_STRIDE(array, dims - 1) != PyArray_ITEMSIZE(array))) {
+        PyArray_NDIM(array) != dims || PyArray_DIM(array, dims - 1) != columns ||
+        (columns > 1 && PyArray_STRIDE(array, dims - 1) != PyArray_ITEMSIZE(array))) {
         return false;
     }
     for (int d = 0; d < dims - 1; d++) {
@@ -232,7 +232,8 @@ read_states(Attention *a, PyObject *object, double keep)
 /* `attention(rows, scale, causal, keep, packed, bias, states, out, stats, g, grad)`: with g and grad
    None, compute the results and their `stats`, (heads, rows, 2); else, from these and the cotangent,
    the gradient of all operands; `attention_bias`, with the same arguments, adds that of the bias to
-   grad, which lies in row-major order. False where the bias lies in memory in another way. */
+   grad, which lies in row-major order. `out` is (lead..., rows, width), its leading dimensions in any
+   order. False where the bias lies in memory in another way. */
 static PyObject *
 run_attention(PyObject *args, bool of_bias)
 {
@@ -251,7 +252,8 @@ run_attention(PyObject *args, bool of_bias)
     bool backwards = g != Py_None;
     a.causal = causal;
     if (!read_packed(&a, packed, rows) || !read_states(&a, states, keep) ||
-        !is_of_heads(out, type, &a, rows, a.width) || !is_of_heads(stats, type, &a, rows, 2) ||
+        !read_spread(&a, (PyObject *)out, type, a.width, &a.laid) ||
+        PyArray_SIZE(out) != a.heads * rows * a.width || !is_of_heads(stats, type, &a, rows, 2) ||
         (backwards &&
          (!PyArray_Check(g) || !PyArray_Check(grad) ||
           !is_of_heads((PyArrayObject *)g, type, &a, rows, a.width) ||
@@ -261,8 +263,8 @@ run_attention(PyObject *args, bool of_bias)
         (!backwards && (of_bias || !(PyArray_ISWRITEABLE(out) && PyArray_ISWRITEABLE(stats))))) {
         return refuse("attention");
     }
-    if ((bias != Py_None && !read_spread(&a, bias, type, &a.spread)) ||
-        (of_bias && !read_spread(&a, grad, type, &a.bent))) {
+    if ((bias != Py_None && !read_spread(&a, bias, type, a.columns, &a.spread)) ||
+        (of_bias && !read_spread(&a, grad, type, a.columns, &a.bent))) {
         Py_RETURN_FALSE;
     }
     a.bias = bias == Py_None ? NULL : PyArray_DATA((PyArrayObject *)bias);

@@ -43,17 +43,18 @@ OF(gather_rows)(const Attention *a, const REAL *tile, bool transposed, int64_t h
     }
 }
 
-/* to[i] = sums[i] * factors[i], of `count` rows; without factors, as they are. */
+/* to[i] = sums[i] * factors[i], of `count` rows, `step` elements apart; without factors, as they
+   are. */
 static void
 OF(put_rows)(const Attention *a, const REAL *sums, int64_t tall, int64_t count,
-             const double *factors, REAL *to)
+             const double *factors, REAL *to, int64_t step)
 {
     for (int64_t at = 0; at < a->width; at += a->wide, sums += tall * a->wide) {
         int64_t n = a->width - at < a->wide ? a->width - at : a->wide;
         for (int64_t i = 0; i < count; i++) {
             REAL factor = factors == NULL ? 1 : (REAL)factors[i];
             for (int64_t e = 0; e < n; e++) {
-                to[i * a->width + at + e] = sums[i * a->wide + e] * factor;
+                to[i * step + at + e] = sums[i * a->wide + e] * factor;
             }
         }
     }
@@ -189,7 +190,8 @@ OF(attend)(void *context, int64_t begin, int64_t end)
             stats[2 * i + 1] = (REAL)totals[i];
         }
         OF(put_rows)(a, sums, RANGE, count, totals,
-                     (REAL *)a->out + (head * a->rows + from) * width);
+                     (REAL *)(a->out + place_of(a, &a->laid, head) + from * a->laid.down),
+                     a->laid.down / (int64_t)sizeof(REAL));
     }
     free(work);
 }
@@ -209,7 +211,7 @@ OF(take_head)(const Attention *a, int64_t head, OF(Head) * h)
     int64_t all = a->rows + 2 * a->columns, width = a->width, wide = a->wide;
     h->q = (const REAL *)a->packed + head * all * width;
     h->g = (const REAL *)a->g + head * a->rows * width;
-    h->out = (const REAL *)a->out + head * a->rows * width;
+    h->out = (const REAL *)(a->out + place_of(a, &a->laid, head));
     h->stats = (const REAL *)a->stats + head * a->rows * 2;
     const REAL *k = h->q + a->rows * width, *v = k + a->columns * width;
     for (int64_t at = 0; at < a->columns; at += wide) {
@@ -225,8 +227,10 @@ OF(find_inners)(const Attention *a, const OF(Head) * h, int64_t row, int64_t hig
 {
     for (int64_t i = 0; i < high; i++) {
         double inner = 0;
-        for (int64_t e = (row + i) * a->width; e < (row + i + 1) * a->width; e++) {
-            inner += (double)h->g[e] * (double)h->out[e];
+        const REAL *g = h->g + (row + i) * a->width;
+        const REAL *out = h->out + (row + i) * (a->laid.down / (int64_t)sizeof(REAL));
+        for (int64_t e = 0; e < a->width; e++) {
+            inner += (double)g[e] * (double)out[e];
         }
         inners[i] = (REAL)inner;
     }
@@ -330,14 +334,15 @@ OF(derive)(void *context, int64_t begin, int64_t end)
             }
             for (int64_t r = first, place = 0; r < last; r += gap, place += TILE) {
                 int64_t high = a->rows - r < TILE ? a->rows - r : TILE;
-                OF(put_rows)(a, dq + place * wide, RANGE, high, NULL, to + r * width);
+                OF(put_rows)(a, dq + place * wide, RANGE, high, NULL, to + r * width, width);
             }
         }
         for (int64_t at = 0; at < a->columns; at += wide) {
             int64_t n = a->columns - at < wide ? a->columns - at : wide;
             REAL *to_keys = to + (a->rows + at) * width;
-            OF(put_rows)(a, dk + at * pieces * wide, wide, n, NULL, to_keys);
-            OF(put_rows)(a, dv + at * pieces * wide, wide, n, NULL, to_keys + a->columns * width);
+            OF(put_rows)(a, dk + at * pieces * wide, wide, n, NULL, to_keys, width);
+            OF(put_rows)(a, dv + at * pieces * wide, wide, n, NULL, to_keys + a->columns * width,
+                         width);
         }
     }
     free(work);

@@ -15,6 +15,7 @@ import contextlib
 import threading
 import time
 import traceback
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from .. import modes
 from ..engine.tensor import Tensor
 from ..engine.trace import PACKAGE
 from ..engine.transforms.watch import Watcher
+from ..locks import load as _load
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["kineto_available", "profile", "record_function"]
 
 UNFINISHED = "Profiler didn't finish running: leave its context before asking for results."
+NO_CUDA = "CUDA is not available, disabling CUDA profiling: the cpu is profiled. Leave use_cuda out"
 TWICE = "Profiler context manager is not reentrant: make a new profile() for another block."
 
 
@@ -144,9 +147,10 @@ class profile:  # noqa: N801 (PyTorch's name)
 
     `enabled=False` does nothing. `record_shapes` keeps the shapes of inputs (for
     `key_averages(group_by_input_shape=True)`), `profile_memory` the bytes of results, `with_stack`
-    the lines that called (slow); the other arguments are accepted. Only the calling thread is
-    profiled. Raises RuntimeError where it is entered twice, or asked for results before it ended.
-    Source: PyTorch's `autograd.profiler.profile`; events are named by Retrograd's ops.
+    the lines that called (slow); the other arguments are accepted, `use_cuda=True` with a warning:
+    there is no GPU to profile. Only the calling thread is profiled. Raises RuntimeError where it is
+    entered twice, or asked for results before it ended. Source: PyTorch's
+    `autograd.profiler.profile`; events are named by Retrograd's ops.
 
     >>> x = rg.ones(2, requires_grad=True)
     >>> with rg.autograd.profiler.profile() as prof:
@@ -161,6 +165,7 @@ class profile:  # noqa: N801 (PyTorch's name)
         self,
         enabled: bool = True,
         *,
+        use_cuda: bool = False,
         record_shapes: bool = False,
         profile_memory: bool = False,
         with_stack: bool = False,
@@ -175,6 +180,8 @@ class profile:  # noqa: N801 (PyTorch's name)
                 f"profile(): there is nothing but the cpu to profile, not {use_device or 'no cpu'}."
                 " Leave use_device and use_cpu out"
             )
+        if use_cuda:
+            warnings.warn(NO_CUDA, UserWarning, stacklevel=2)
         self.enabled = enabled
         self.recorder = Recorder(record_shapes, profile_memory, with_stack)
         self.entered = False
@@ -229,6 +236,12 @@ class profile:  # noqa: N801 (PyTorch's name)
 
     def __str__(self) -> str:
         return "<unfinished profile>" if self.found is None else str(self.found)
+
+
+def __getattr__(name: str) -> Any:
+    """Say why what PyTorch's module has is not here."""
+    why = _load("retrograd.ops.compat.missing").reason(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{why}")
 
 
 def kineto_available() -> bool:

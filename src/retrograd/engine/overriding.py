@@ -18,6 +18,7 @@ NOTE [Who is asked]
    that may ask for them appears (`engine.subclasses`); nobody pays for it before.
 6. Factories make plain tensors: those in `FACTORIES` ask only arguments that are no tensors, such
    as sizes of graphs that are traced, and those in `CONVERTERS` none. Modes see all of them.
+7. Arguments see the operands of `einsum` in one list one by one: a call has one spelling.
 
 This module knows no tensor and no op.
 """
@@ -129,6 +130,8 @@ def intercept(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     if not asked and not state.function_modes:
         return PASSED
     shown = shown_as.get(function, function)
+    if asked and name == "einsum" and isinstance(args[0], str):
+        args = (args[0], *(args[1] if isinstance(args[1], (list, tuple)) else args[1:]))
     try:
         answer = ask(shown, asked, args, kwargs)
     except TypeError:  # of the function itself, which an operator is to hide

@@ -41,7 +41,7 @@ def test_attention_refuses_arrays_of_other_shapes():
         return loops.attention(rows, 1.0, False, keep, packed, bias, states, out, stats, None, None)
 
     assert run()
-    for wrong in (out[:1], np.ones((2, 3, 5)), out.astype(np.float32), out[:, ::-1]):
+    for wrong in (out[:1], np.ones((2, 3, 5)), out.astype(np.float32), out[..., ::-1]):
         with pytest.raises(ValueError, match="do not fit together"):
             run(out=wrong)
     for wrong in (states[:1], states[..., ::-1], states.astype(np.int64), 3):

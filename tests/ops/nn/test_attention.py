@@ -274,3 +274,55 @@ def test_attention_without_features_is_the_mean_and_heads_must_divide():
         k = rg.ones(1, heads, 2, 3)
         with pytest.raises(RuntimeError, match="must divide"):
             rg.nn.functional.scaled_dot_product_attention(q, k, k, enable_gqa=True)
+
+
+def in_rows_of_heads(length, width=6, dtype=rg.float64):
+    """(2, heads, length, width), a view of memory in which the heads of a position lie together."""
+    return rg.randn(2, length, 3, width, dtype=rg.float64).to(dtype).transpose(1, 2)
+
+
+WAYS = [{}, {"is_causal": True}, {"attn_mask": MASK}, {"attn_mask": MASK[::2]}, {"scale": 0.5}]
+
+
+@pytest.mark.parametrize("dtype", [rg.float64, rg.float32, rg.bfloat16, rg.float16])
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_the_result_lies_in_memory_as_a_transposed_query_does(way, dtype):
+    rg.manual_seed(0)
+    rows = 2 if way.get("attn_mask") is WAYS[3]["attn_mask"] else 3
+    q, k, v = (in_rows_of_heads(n, dtype=dtype) for n in (rows, 3, 3))
+    out = F.scaled_dot_product_attention(q, k, v, **way)
+    assert out.stride() == (18 * rows, 6, 18, 1)
+    plain = F.scaled_dot_product_attention(q.contiguous(), k, v, **way)
+    assert plain.is_contiguous()
+    assert rg.equal(out, plain)
+
+
+@pytest.mark.parametrize("heads", [1, 3])
+@pytest.mark.parametrize("rows", [1, 4])
+def test_heads_are_joined_by_a_view_of_the_result(heads, rows):
+    q = drawn(2, rows, heads, 5)[0].transpose(1, 2)
+    out = F.scaled_dot_product_attention(q, q, q)
+    joined = out.transpose(1, 2).view(2, rows, heads * 5)
+    assert joined.tolist() == out.permute(0, 2, 1, 3).flatten(2).tolist()
+    assert F.scaled_dot_product_attention(*drawn(2, heads, rows, 5)).is_contiguous()
+
+
+@pytest.mark.parametrize("way", [{}, {"is_causal": True}, {"dropout_p": 0.4}], ids=str)
+def test_gradients_are_the_same_however_the_query_lies_in_memory(way):
+    found = []
+    bias = rg.randn(3, 70, 70, dtype=rg.float64).requires_grad_()
+    given = {"attn_mask": bias} if "is_causal" not in way else {}
+    q, k, v = (t.transpose(1, 2) for t in drawn(2, 70, 3, 9))
+    for query in (q, q.contiguous()):
+        rg.manual_seed(1)
+        out = F.scaled_dot_product_attention(query, k, v, **given, **way)
+        leaves = [query, k, v, *given.values()]
+        found.append(rg.autograd.grad(out.cos().sum(), leaves, retain_graph=True))
+    for one, other in zip(*found, strict=True):
+        assert rg.equal(one, other)
+
+
+def test_derivatives_of_transposed_operands_are_right_to_second_order():
+    q, k, v = (t.transpose(1, 2) for t in drawn(1, 3, 2, 2))
+    assert rg.autograd.gradcheck(F.scaled_dot_product_attention, (q, k, v))
+    assert rg.autograd.gradgradcheck(F.scaled_dot_product_attention, (q, k, v))

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from .. import native
+from ..allocation import empty
 from ..memory import in_rows
 
-__all__ = ["ROWS", "bias_derivative", "derivative", "forward", "taken"]
+__all__ = ["ROWS", "bias_derivative", "derivative", "forward", "room", "taken"]
 
 ROWS = 64  # for each so many rows there is a state of the generator; TILE in `attention.c`
 
@@ -33,16 +34,24 @@ def heads(x: Any) -> Any:
     return in_rows(x).reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
 
 
+def room(packed: Any, rows: int, swapped: bool) -> Any:
+    """Memory for the results; `swapped` as in NOTE [Packed]."""
+    *lead, _, width = packed.shape
+    if swapped:
+        return empty(packed, (*lead[:-1], rows, lead[-1], width)).swapaxes(-2, -3)
+    return empty(packed, (*lead, rows, width))
+
+
 def forward(
-    packed: Any, bias: Any, states: Any, rows: int, scale: float, causal: bool, keep: float
-) -> Any:
+    packed: Any, bias: Any, states: Any, rows: int, scale: float, causal: bool, keep: float,
+    swapped: bool,
+) -> Any:  # fmt: skip
     """The results, and for each row its largest score and the inverse of its sum."""
     if not taken(packed, bias):
         return None
-    lead, width = packed.shape[:-2], packed.shape[-1]
-    out = np.empty((*lead, rows, width), packed.dtype)
-    stats = np.empty((*lead, rows, 2), packed.dtype)
-    given = (rows, scale, causal, keep, in_rows(packed), bias, own(states), heads(out))
+    out = room(packed, rows, swapped)
+    stats = np.empty((*out.shape[:-1], 2), packed.dtype)
+    given = (rows, scale, causal, keep, in_rows(packed), bias, own(states), out)
     found = native.loops.attention(*given, heads(stats), None, None)
     return (out, stats) if found else None
 
@@ -55,7 +64,7 @@ def derivative(
     if not taken(g, packed, bias, out, stats):
         return None
     made = np.empty(packed.shape, packed.dtype)
-    given = (rows, scale, causal, keep, in_rows(packed), bias, own(states), heads(out))
+    given = (rows, scale, causal, keep, in_rows(packed), bias, own(states), out)
     found = native.loops.attention(*given, heads(stats), heads(g), heads(made))
     return made if found else None
 
@@ -68,7 +77,7 @@ def bias_derivative(
     if not taken(g, packed, bias, out, stats):
         return None
     made = np.zeros(bias.shape, bias.dtype)
-    given = (rows, scale, causal, keep, in_rows(packed), bias, own(states), heads(out))
+    given = (rows, scale, causal, keep, in_rows(packed), bias, own(states), out)
     found = native.loops.attention_bias(*given, heads(stats), heads(g), made)
     return made if found else None
 

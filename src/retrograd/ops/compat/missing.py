@@ -81,6 +81,11 @@ REASONS = [
         r"|[gs]et_device_states",
         "it is for PyTorch's own use",
     ),
+    (
+        r"emit_(nvtx|itt)|load_nvprof|parse_nvprof_trace",
+        "they mark ops for profilers of accelerators, of which there are none. Use "
+        "autograd.profiler.profile, and its export_chrome_trace",
+    ),
     (r"assert_allclose", "it is deprecated in PyTorch, too: use testing.assert_close"),
     (r"BFloat16(Tensor|Storage)", "write x.bfloat16()"),
     (

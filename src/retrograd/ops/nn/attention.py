@@ -36,7 +36,9 @@ def scaled_dot_product_attention(
     key and value, dimension -3, are repeated to the query's. A row that sees nothing gives 0.
     Complex inputs: the key is not conjugated. With the loops in C memory grows with L and S, not
     with their product, and a mask's gradient takes no more than the mask. Raises RuntimeError for a
-    mask beside `is_causal`. Source: PyTorch's function of this name; Vaswani et al., 2017.
+    mask beside `is_causal`. Where query is `x.transpose(1, 2)` of four dimensions, so the result
+    lies in memory: `y.transpose(1, 2).view(B, L, H * V)` copies nothing. Source: PyTorch's function
+    of this name; Vaswani et al., 2017.
 
     >>> q = rg.zeros(1, 2)
     >>> k, v = rg.zeros(2, 2), rg.tensor([[1.0], [3.0]])
@@ -69,11 +71,28 @@ def scaled_dot_product_attention(
         if attn_mask is None or bias is not None:
             states = drawn_states(query, columns) if dropout_p else None
             packed = recorded.cat(query, key, value, dim=query._array.ndim - 2)
-            params = {"rows": rows, "scale": scale, "causal": is_causal, "keep": 1.0 - dropout_p}
-            return attention(packed, bias, states, **params)[0]
+            return attention(
+                packed, bias, states, rows=rows, scale=scale, causal=is_causal,
+                keep=1.0 - dropout_p, swapped=lies_swapped(query),
+            )[0]  # fmt: skip
+    found = by_matrices(query, key, value, attn_mask, dropout_p, is_causal, scale)
+    return found.transpose(1, 2).contiguous().transpose(1, 2) if lies_swapped(query) else found
+
+
+def lies_swapped(query: Tensor) -> bool:
+    """Whether (batch, heads, L, E) lies in memory as (batch, L, heads, E): so will the result."""
+    steps: Any = getattr(query._array, "strides", ())  # arrays on other devices may have none
+    return len(steps) == 4 and 0 < steps[1] < steps[2] <= steps[0]
+
+
+def by_matrices(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float,
+    is_causal: bool, scale: Any,
+) -> Tensor:  # fmt: skip
+    """Attention of operands that one record does not take."""
     scores = (query * scale) @ key.transpose(-2, -1)
     if is_causal:
-        attn_mask = placed(np.tri(rows, columns, dtype=np.bool_), query)
+        attn_mask = placed(np.tri(*scores._array.shape[-2:], dtype=np.bool_), query)
     if attn_mask is None:
         return dropout(scores.softmax(-1), dropout_p) @ value
     bias = _as_bias(attn_mask, scores._array.dtype)

@@ -10,6 +10,7 @@ NOTE [Packed]
    its own shape.
 5. With `states` of the generator, one for each `ROWS` rows of each head, weights are dropped: they
    are kept with probability `keep`, and multiplied by its inverse. Every pass draws the same mask.
+6. `swapped` results lie in memory as (..., rows, heads, width), a view of which they are.
 """
 
 from __future__ import annotations
@@ -69,9 +70,9 @@ def dropped(xp: Any, x: Any, states: Any, keep: float) -> Any:
 
 def _attention(
     xp: Any, packed: Any, bias: Any, states: Any, *, rows: int, scale: float, causal: bool,
-    keep: float,
+    keep: float, swapped: bool = False,
 ) -> Any:  # fmt: skip
-    found = in_c.forward(packed, bias, states, rows, scale, causal, keep)
+    found = in_c.forward(packed, bias, states, rows, scale, causal, keep, swapped)
     if found is not None:
         return found
     weights = scores_of(packed, bias, rows, scale, causal)
@@ -80,7 +81,12 @@ def _attention(
     weights = np.exp(weights - stats[..., :1])
     stats[..., 1:] = 1.0 / add_reduce(weights, -1, None, None, True)
     value = packed[..., (rows + packed.shape[-2]) // 2 :, :]
-    return np.matmul(dropped(xp, weights * stats[..., 1:], states, keep), value), stats
+    weights = dropped(xp, weights * stats[..., 1:], states, keep)
+    if not swapped:
+        return np.matmul(weights, value), stats
+    out = in_c.room(packed, rows, swapped)
+    out[...] = np.matmul(weights, value)
+    return out, stats
 
 
 def slopes_of(
@@ -262,14 +268,14 @@ declare(
 )
 
 attention = declare(
-    "attention(packed, bias, states, *, rows, scale, causal, keep) -> out, stats",
+    "attention(packed, bias, states, *, rows, scale, causal, keep, swapped) -> out, stats",
     _attention,
-    packed=lambda xp, g, packed, bias, out, stats, states, rows, scale, causal, keep: (
+    packed=lambda xp, g, packed, bias, out, stats, states, rows, scale, causal, keep, swapped: (
         xp.attention_derivative(
             g, packed, bias, out, stats, states, rows=rows, scale=scale, causal=causal, keep=keep
         )
     ),
-    bias=lambda xp, g, packed, bias, out, stats, states, rows, scale, causal, keep: (
+    bias=lambda xp, g, packed, bias, out, stats, states, rows, scale, causal, keep, swapped: (
         xp.attention_bias_derivative(
             g, packed, bias, out, stats, states, rows=rows, scale=scale, causal=causal, keep=keep
         )
@@ -278,10 +284,12 @@ attention = declare(
     nondiff=["stats"],
     batch="leading",
     examples=[
-        example("8x2, none, none", rows=2, scale=0.5, causal=False, keep=1.0),
-        example("2x7x2, none, none", rows=3, scale=0.5, causal=True, keep=1.0),
-        example("2x8x3, 1x2x3, none", rows=2, scale=1.0, causal=False, keep=1.0),
-        example("2x7x2, 2x1x2, 2x1x625:int<9", rows=3, scale=0.5, causal=False, keep=0.7),
+        example("8x2, none, none", rows=2, scale=0.5, causal=False, keep=1.0, swapped=False),
+        example("2x7x2, none, none", rows=3, scale=0.5, causal=True, keep=1.0, swapped=True),
+        example("2x8x3, 1x2x3, none", rows=2, scale=1.0, causal=False, keep=1.0, swapped=False),
+        example(
+            "2x7x2, 2x1x2, 2x1x625:int<9", rows=3, scale=0.5, causal=False, keep=0.7, swapped=True
+        ),
     ],
     node_name="ScaledDotProductFlashAttentionForCpuBackward0",
     doc="""softmax(query @ key^T * scale + bias) @ value, of `rows` queries; NOTE [Packed].""",
