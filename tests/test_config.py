@@ -49,7 +49,7 @@ def test_a_library_that_is_missing_is_no_fault(monkeypatch):
 @pytest.mark.parametrize(("broken", "status"), [(False, 0), (True, 1)])
 def test_doctor_fails_where_a_part_is_broken(monkeypatch, capsys, broken, status):
     found = [rg.__config__.Part("loops in C", "its build failed", "build it", broken)]
-    monkeypatch.setattr("retrograd.alias.command.parts", lambda: found)
+    monkeypatch.setattr("retrograd.__config__.parts", lambda: found)
     assert main(["doctor"]) == status
     assert "loops in C: its build failed\n    build it\n" in capsys.readouterr().out
 

@@ -37,6 +37,23 @@ def test_importing_loads_few_modules():
     assert int(run(code)) <= 95
 
 
+def test_running_an_empty_program_loads_the_alias_alone(tmp_path):
+    script = tmp_path / "empty.py"
+    script.write_text("")
+    code = f"""
+import sys, retrograd
+before = set(sys.modules)
+from retrograd.alias.command import main
+status = main(["run", {str(script)!r}])
+print(status, *sorted(set(sys.modules) - before))
+"""
+    own = ["retrograd.alias", "retrograd.alias.command", "retrograd.alias.finder"]
+    pythons = {"pkgutil", "runpy", "importlib.machinery", "importlib.util", "zipimport"}
+    status, *loaded = run(code).split()
+    assert status == "0"
+    assert [name for name in loaded if name not in pythons] == own
+
+
 def test_importing_leaves_the_garbage_collector_as_it_was():
     assert run("import gc, retrograd; print(gc.isenabled())") == "True"
     assert run("import gc; gc.disable(); import retrograd; print(gc.isenabled())") == "False"

@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from .alias.compiler import compile
     from .ops.later import *
     from .func import vmap
+    from .nn.summary import summary
     from .serialization import load, save
     from .tape import ForwardAccumulator, GradientTape, UnconnectedGradients, custom_gradient
     from .utils.checkpoint import recompute_grad
@@ -157,6 +158,7 @@ FROM = {
     "load": "serialization",
     "recompute_grad": "utils.checkpoint",
     "save": "serialization",
+    "summary": "nn.summary",
     "to_dlpack": "utils.dlpack",
     "vmap": "func",
 }

@@ -131,6 +131,7 @@ from .ops.compat.variable_functions import _unique2 as _unique2
 from .serialization import load as load
 from .utils.checkpoint import recompute_grad as recompute_grad
 from .serialization import save as save
+from .nn.summary import summary as summary
 from .utils.dlpack import to_dlpack as to_dlpack
 from .func import vmap as vmap
 bfloat16: _dtype

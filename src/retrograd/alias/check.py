@@ -28,12 +28,12 @@ class Use(NamedTuple):
     name: str
 
 
-def check(paths: Iterable[Path]) -> Iterator[str]:
+def check(paths: Iterable[str | Path]) -> Iterator[str]:
     """A line "file:line: what is missing" for each missing name of each file; folders are walked.
 
     Raises SyntaxError for a file that is no Python.
     """
-    for path in paths:
+    for path in map(Path, paths):
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
             seen: set[str] = set()
             for line, name in sorted(uses(ast.parse(file.read_bytes(), str(file)))):

@@ -8,7 +8,7 @@ NOTE [The alias]
    ImportError` tell a program the truth.
 3. Tensors are of the module "torch", by which programs choose their backend, and dtypes, sizes and
    types of tensors print that name (`version.called`).
-4. What an uncaught error lacks is told by a note: `explain`.
+4. What an uncaught error lacks is told by a note: `explain`, which an error loads.
 5. `torchvision` is `retrograd.vision` where no torchvision is installed.
 """
 
@@ -17,6 +17,7 @@ from __future__ import annotations
 import importlib
 import importlib.machinery
 import importlib.util
+import os
 import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -24,8 +25,7 @@ from typing import TYPE_CHECKING, Any
 import retrograd
 
 from .. import version
-from .explain import PACKAGE, explain
-from .torch_version import FOLLOWED
+from ..locks import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,6 +57,7 @@ HOMES = {
     "torch.version": "retrograd.alias.version",
 }
 
+PACKAGE = os.path.dirname(retrograd.__file__)
 VISION = "torchvision"
 
 LOADED = (
@@ -67,8 +68,6 @@ LOADED = (
 
 class Torch(ModuleType):
     """The module `torch`: this package under the version of the PyTorch that it follows."""
-
-    __version__ = FOLLOWED
 
     def __getattr__(self, name: str) -> Any:
         home = HOMES.get(f"torch.{name}")
@@ -94,6 +93,7 @@ class Loader:
         if spec.name == "torch":
             made = Torch("torch", retrograd.__doc__)
             made.__path__ = list(retrograd.__path__)
+            made.__version__ = load(".torch_version", __package__).FOLLOWED  # type: ignore[attr-defined]
             made.torch = made  # type: ignore[attr-defined]  # as PyTorch has itself
             return made
         found = importlib.import_module(self.home)
@@ -179,7 +179,7 @@ def install() -> None:
     before = sys.excepthook
 
     def explained(kind: Any, error: BaseException, trace: Any) -> None:
-        if note := explain(error):
+        if note := load(".explain", __package__).explain(error):
             error.add_note(note)
         inner = within_program(trace)
         before(kind, error.with_traceback(inner), inner)
