@@ -16,7 +16,11 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import retrograd as rg
-from retrograd import Tensor, ops
+from retrograd import (
+    Tensor,
+    ops,
+    sparse,  # noqa: F401 (functions get their forms)
+)
 from retrograd.engine.namespaces import recorded
 from retrograd.engine.op import Op
 from retrograd.engine.overriding import forms

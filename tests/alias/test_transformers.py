@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("transformers", "5.0", reason="its models, by their names since 5.0, are run")
-SCRIPT = Path(__file__).parents[1] / "data" / "transformers_models.py"
+SCRIPT = Path(__file__).parents[1] / "data" / "make_transformers.py"
 EXPECTED = json.loads(SCRIPT.with_suffix(".json").read_text())
 
 

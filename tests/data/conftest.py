@@ -3,6 +3,7 @@
 collect_ignore = [
     "make_ops.py",
     "make_random.py",
+    "make_transformers.py",
     "make_vision.py",
     "files/make_files.py",
     "mathematics/make_complex.py",

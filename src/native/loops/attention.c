@@ -92,7 +92,8 @@ read_spread(const Attention *a, PyObject *object, int type, int64_t columns, Spr
     int dims = a->lead + 2;
     if (!PyArray_Check(object) || PyArray_TYPE(array) != type || !PyArray_ISBEHAVED_RO(array) ||
         PyArray_NDIM(array) != dims || PyArray_DIM(array, dims - 1) != columns ||
-        (columns > 1 && PyArray_STRIDE(array, dims - 1) != PyArray_ITEMSIZE(array))) {
+        (columns > 1 && PyArray_SIZE(array) > 0 &&
+         PyArray_STRIDE(array, dims - 1) != PyArray_ITEMSIZE(array))) {
         return false;
     }
     for (int d = 0; d < dims - 1; d++) {

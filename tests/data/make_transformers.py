@@ -1,7 +1,7 @@
 """Five models of the package transformers, tiny, with random weights: build, run, train, generate.
 
-    python transformers_models.py --write        # with PyTorch: writes transformers_models.json
-    retrograd run transformers_models.py FILE    # writes what it computes to FILE
+    python make_transformers.py --write        # with PyTorch: writes transformers_models.json
+    retrograd run make_transformers.py FILE    # writes what it computes to FILE
 
 Nothing is downloaded. Numbers are the same for the same seed: the weights that are drawn, losses,
 outputs, gradients and greedy generation.
