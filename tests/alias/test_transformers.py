@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("transformers", "5.0", reason="its models, by their names since 5.0, are run")
 SCRIPT = Path(__file__).parents[1] / "data" / "make_transformers.py"
-EXPECTED = json.loads(SCRIPT.with_suffix(".json").read_text())
+EXPECTED = json.loads(SCRIPT.with_name("transformers.json").read_text())
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """Five models of the package transformers, tiny, with random weights: build, run, train, generate.
 
-    python make_transformers.py --write        # with PyTorch: writes transformers_models.json
+    python make_transformers.py --write        # with PyTorch: writes transformers.json
     retrograd run make_transformers.py FILE    # writes what it computes to FILE
 
 Nothing is downloaded. Numbers are the same for the same seed: the weights that are drawn, losses,
@@ -15,7 +15,7 @@ import numpy as np
 import torch
 import transformers as hf
 
-PATH = Path(__file__).with_suffix(".json")
+PATH = Path(__file__).with_name("transformers.json")
 SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
 WORDS = torch.tensor([[1, 5, 7, 9, 3], [2, 4, 6, 8, 10]])
 ENDS = {"pad_token_id": 0, "eos_token_id": 49}
