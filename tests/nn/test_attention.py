@@ -96,3 +96,11 @@ def test_the_choice_of_a_kernel_is_checked():
         assert F.scaled_dot_product_attention(Q, Q, Q).shape == Q.shape
     with pytest.raises(TypeError, match="Backend must be an instance of SDPBackend"):
         sdpa_kernel("math").__enter__()
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 2), (1, 3)])
+def test_a_padding_mask_has_a_row_per_example_and_a_column_per_key(shape):
+    layer = rg.nn.MultiheadAttention(4, 2, batch_first=True)
+    x = rg.ones(2, 3, 4)
+    with pytest.raises(AssertionError, match="key_padding_mask"):
+        layer(x, x, x, key_padding_mask=rg.zeros(*shape).bool())
