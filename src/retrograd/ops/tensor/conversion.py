@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Number
 from typing import Any
 
 from ... import dtypes, version
@@ -141,7 +142,9 @@ def result_type(tensor: Any, other: Any) -> dtypes.dtype:
     x = tensor._array
     if isinstance(other, Tensor):
         return dtypes.of_numpy(dtypes.common(x, other._array))
-    y = dtypes.scalar_array(other, x.dtype)
+    kind: Any = type(other)
+    one = kind(1) if isinstance(other, Number) else other  # what its value is does not matter
+    y = dtypes.scalar_array(one, x.dtype)
     return dtypes.of_numpy(dtypes.promote_numpy(x.dtype, y.dtype))
 
 
