@@ -10,6 +10,7 @@ from typing import Any
 
 from ...nn import Module
 from ..compiler import allow_in_graph, assume_constant_result, disable, is_compiling, reset
+from .eval_frame import OptimizedModule
 
 __all__ = [
     "OptimizedModule",

@@ -164,7 +164,7 @@ class Module(Tree):
         >>> rg.nn.Linear(2, 1).to(rg.complex64).weight.dtype
         retrograd.complex64
         """
-        place, target, format = parse_to(args, kwargs)
+        place, target, _, format = parse_to(*args, **kwargs)
         if target is not None and target.category < 2:
             raise TypeError(
                 "nn.Module.to only accepts floating point or complex dtypes, but got desired "
