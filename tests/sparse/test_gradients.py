@@ -364,3 +364,14 @@ def test_a_sparse_parameter_is_refused_by_steps():
 def test_sparse_adam_takes_dense_parameters_alone():
     with pytest.raises(ValueError, match=r"Sparse params at indices \[\[0, 0\]\]"):
         rg.optim.SparseAdam([rg.eye(2).to_sparse().requires_grad_()])
+
+
+def test_a_custom_function_takes_sparse_tensors_where_nothing_is_recorded():
+    class Product(rg.autograd.Function):
+        @staticmethod
+        def forward(ctx, mat, x):
+            return mat.mm(x)
+
+    with rg.no_grad():
+        found = Product.apply(rg.eye(2).to_sparse() * 3, rg.ones(2, 1))
+    assert found.tolist() == [[3.0], [3.0]]

@@ -463,6 +463,7 @@ FIXED: dict[str, Any] = {
     "is_sparse_csr": property(_is_sparse_csr),
     "nbytes": property(nbytes),
     "itemsize": property(element_size),
+    "_cdata": property(id),  # tells one tensor from another, as PyTorch's address of it
 }
 ABSENT = "cuda ipu maia mkldnn mps mtia nested quantized vulkan xla xpu"
 for name in ABSENT.split():
