@@ -72,3 +72,8 @@ def test_settings_and_results_are_logged_as_a_run(read):
 def test_what_is_no_number_is_no_scalar(read):
     with pytest.raises(ValueError, match=r"one number, got shape \(2,\)"):
         read(lambda log: log.add_scalar("x", rg.ones(2)))
+
+
+def test_what_is_no_number_tensor_or_array_is_refused(read):
+    with pytest.raises(NotImplementedError, match="array or torch tensor are expected"):
+        read(lambda log: log.add_scalar("loss", [1.0, 2.0], 0))

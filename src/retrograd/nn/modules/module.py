@@ -7,6 +7,7 @@ layer.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ... import dtypes
@@ -369,7 +370,7 @@ class Module(Tree):
         self, hook: Callable[..., Any], with_module: bool = False
     ) -> RemovableHandle:
         """A load pre-hook that is not given the module, unless `with_module`."""
-        given = hook if with_module else lambda module, *args: hook(*args)
+        given = hook if with_module else partial(_without_module, hook)
         return self._own_hooks().load_pre.add(given)
 
     def _own_hooks(self) -> ModuleHooks:
@@ -473,3 +474,7 @@ def drop_grad(param: Tensor, set_to_none: bool) -> None:
 
 
 of_all_modules.holder = Module
+
+
+def _without_module(hook: Callable[..., Any], module: Module, *args: Any) -> Any:
+    return hook(*args)

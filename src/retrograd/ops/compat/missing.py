@@ -91,7 +91,6 @@ REASONS = [
         "they mark ops for profilers of accelerators, of which there are none. Use "
         "autograd.profiler.profile, and its export_chrome_trace",
     ),
-    (r"assert_allclose", "it is deprecated in PyTorch, too: use testing.assert_close"),
     (r"BFloat16(Tensor|Storage)", "write x.bfloat16()"),
     (
         r"cpp_extension|load_inline|CppExtension|CUDAExtension|BuildExtension",
