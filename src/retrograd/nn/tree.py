@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..engine.backward.hooks import HookTable
 from ..engine.tensor import Tensor
 from .parameter import Buffer, Parameter
 
@@ -41,6 +42,7 @@ class Entry:
 
 
 TABLES = ("_parameters", "_modules", "_buffers")
+ON_ENTRY = {table: HookTable() for table in TABLES}  # hooks of all modules' registrations
 
 
 def own_parameters(tree: Tree) -> Iterable[tuple[str, Any]]:
@@ -94,7 +96,7 @@ class Tree:
                 "the value in the forward() method."
             )
         self._expect(name, "_parameters")
-        self._parameters[name] = param
+        self._enter("_parameters", name, param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Enter `tensor` under `name` as state that is no parameter, saved if `persistent`.
@@ -108,7 +110,7 @@ class Tree:
                 "(retrograd.Tensor or None required)"
             )
         self._expect(name, "_buffers")
-        self._buffers[name] = tensor
+        self._enter("_buffers", name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -120,7 +122,14 @@ class Tree:
             raise TypeError(f"{_typename(module)} is not a Module subclass")
         self._check_name(name, "module", "_modules")
         self._expect(name, "_modules")
-        self._modules[name] = module
+        self._enter("_modules", name, module)
+
+    def _enter(self, table: str, name: str, value: Any) -> None:
+        """Enter `value`, or what the hooks of all registrations make of it."""
+        for hook in ON_ENTRY[table].values() if value is not None else ():
+            changed = hook(self, name, value)
+            value = value if changed is None else changed
+        self.__dict__[table][name] = value
 
     def register_module(self, name: str, module: Any) -> None:
         """The same as `add_module`."""
@@ -165,7 +174,7 @@ class Tree:
             self._require_init(name, "module")
             self._forget(name, "_parameters", "_buffers")
             self._expect(name, "_modules")
-            own["_modules"][name] = value
+            self._enter("_modules", name, value)
         elif name in own.get("_parameters", ()):
             if value is not None:
                 raise TypeError(
