@@ -19,6 +19,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...hub import get_dir
 from ...serialization import load
 from ..transforms.presets import ImageClassification
 
@@ -107,14 +108,12 @@ def imagenet(
     if interpolation is not None:
         sizes["interpolation"] = interpolation
     prepare = functools.partial(ImageClassification, **sizes, **settings)
-    return Weights(SERVER + name, prepare, {"num_classes": CATEGORIES})
+    return Weights(SERVER + name, prepare, {})
 
 
 def kept(url: str) -> Path:
     """Where PyTorch keeps the file that it has downloaded from a place."""
-    cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
-    home = Path(os.environ.get("TORCH_HOME", f"{cache}/torch")).expanduser()
-    return home / "hub" / "checkpoints" / url.rpartition("/")[2]
+    return Path(get_dir()) / "checkpoints" / url.rpartition("/")[2]
 
 
 def read(path: Path, name: str, url: str = "") -> dict[str, Any]:
