@@ -120,6 +120,10 @@ def test_rows_and_columns_are_compressed():
             "cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor",
         ),
         (lambda: rg.sparse_coo_tensor((2**40, 2**40)), "Storage size calculation overflowed"),
+        (
+            lambda: rg.sparse_coo_tensor((2**40, 1)).mm(rg.sparse_coo_tensor((1, 2**40))),
+            "Storage size calculation overflowed",
+        ),
         (lambda: rg.sparse_csr_tensor([0, 2], [0], [1.0]), r"crow_indices\[..., -1\] == nnz"),
         (
             lambda: rg.sparse_csr_tensor([0, 1], [5], [1.0], (1, 2)),

@@ -43,6 +43,7 @@ HOMES = {
     "torch._vmap_internals": "retrograd._functorch.vmap",
     "torch.compiler": "retrograd.alias.compiler",
     "torch.functional": "retrograd.ops",
+    "torch.jit.annotations": "typing",  # whose names it has for annotations
     "torch.nn.modules.batchnorm": "retrograd.alias.batchnorm",
     "torch.nn.modules.channelshuffle": "retrograd.nn.modules.arrange",
     "torch.nn.modules.distance": "retrograd.nn.modules.arrange",
