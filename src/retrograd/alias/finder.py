@@ -39,6 +39,8 @@ HOMES = {
     "torch._dynamo._trace_wrapped_higher_order_op": (
         "retrograd.alias.dynamo._trace_wrapped_higher_order_op"
     ),
+    "torch._subclasses": "retrograd.alias.subclasses",
+    "torch._subclasses.fake_tensor": "retrograd.alias.subclasses.fake_tensor",
     "torch._utils": "retrograd.alias.utils",
     "torch._vmap_internals": "retrograd._functorch.vmap",
     "torch.compiler": "retrograd.alias.compiler",
@@ -52,6 +54,7 @@ HOMES = {
     "torch.nn.modules.instancenorm": "retrograd.alias.instancenorm",
     "torch.nn.modules.pixelshuffle": "retrograd.nn.modules.arrange",
     "torch.nn.modules.upsampling": "retrograd.nn",
+    "torch.onnx": "retrograd.alias.onnx",
     "torch.ops": "retrograd.library.ops",
     "torch.storage": "retrograd.ops.tensor.storage",
     "torch.torch_version": "retrograd.alias.torch_version",
