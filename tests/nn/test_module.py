@@ -329,3 +329,12 @@ def test_a_getattr_of_a_class_s_own_hears_of_every_registered_name():
     assert layer.inner is layer._modules["inner"]
     assert layer.weight is layer._parameters["weight"]
     assert asked == ["weight", "inner", "weight"]
+
+
+def test_a_subclass_whose_to_asks_for_cpu_ends():
+    class Placed(nn.Module):
+        def to(self, device):
+            return self.cpu()
+
+    layer = Placed()
+    assert layer.to("cpu") is layer
