@@ -35,7 +35,7 @@ LAYERS = [
         "wirtinger",
     ],
     [
-        *("fx", "hub", "jit", "library", "utils", "nn", "optim", "amp", "distributions"),
+        *("fx", "hub", "jit", "library", "onnx", "utils", "nn", "optim", "amp", "distributions"),
         *("_C", "_functorch", "overrides"),
     ],
     ["cpu", "cuda", "multiprocessing", "profiler"],

@@ -51,6 +51,7 @@ from . import masked as masked
 from . import mps as mps
 from . import multiprocessing as multiprocessing
 from . import nn as nn
+from . import onnx as onnx
 from . import optim as optim
 from . import overrides as overrides
 from . import profiler as profiler
@@ -126,6 +127,10 @@ from .ops.compat.checks import _check_tensor_all as _check_tensor_all
 from .ops.compat.checks import _check_tensor_all_with as _check_tensor_all_with
 from .distributions.samplers import _sample_dirichlet as _sample_dirichlet
 from .distributions.samplers import _standard_gamma as _standard_gamma
+from .ops.compat.variable_functions import _convert_indices_from_coo_to_csr as _convert_indices_from_coo_to_csr
+from .ops.compat.variable_functions import _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo
+from .ops.compat.variable_functions import _segment_reduce as _segment_reduce
+from .ops.compat.variable_functions import _shape_as_tensor as _shape_as_tensor
 from .ops.compat.variable_functions import _unique as _unique
 from .ops.compat.variable_functions import _unique2 as _unique2
 from .serialization import load as load

@@ -614,3 +614,11 @@ def test_the_gradient_of_as_strided_under_vmap_is_by_the_examples_own_elements()
     assert vmap(grad(square), in_dims=1)(x).tolist() == [[0, 4, 8], [0, 6, 10]]
     whole = grad(lambda x: vmap(square, in_dims=1)(x).sum())
     assert whole(x).tolist() == [[0, 0], [4, 6], [8, 10]]
+
+
+@pytest.mark.filterwarnings("ignore:vmap")
+def test_functions_with_arguments_left_out_run_once_per_example():
+    x, target = rg.randn(2, 3, 4), rg.zeros(2, 3, dtype=rg.int64)
+    found = rg.func.vmap(rg.nn.functional.multi_margin_loss)(x, target)
+    each = [rg.nn.functional.multi_margin_loss(*pair) for pair in zip(x, target, strict=True)]
+    np.testing.assert_array_equal(found, rg.stack(each))

@@ -96,3 +96,8 @@ def test_the_choice_of_a_kernel_is_checked():
         assert F.scaled_dot_product_attention(Q, Q, Q).shape == Q.shape
     with pytest.raises(TypeError, match="Backend must be an instance of SDPBackend"):
         sdpa_kernel("math").__enter__()
+
+
+def test_dropout_of_an_empty_batch():
+    layer = rg.nn.TransformerEncoderLayer(4, 2, 8, dropout=0.1, batch_first=True)
+    assert layer(rg.zeros(0, 5, 4)).shape == (0, 5, 4)

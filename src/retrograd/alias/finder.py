@@ -39,6 +39,7 @@ HOMES = {
     "torch._dynamo._trace_wrapped_higher_order_op": (
         "retrograd.alias.dynamo._trace_wrapped_higher_order_op"
     ),
+    "torch._tensor_str": "retrograd.alias.tensor_str",
     "torch._utils": "retrograd.alias.utils",
     "torch._vmap_internals": "retrograd._functorch.vmap",
     "torch.compiler": "retrograd.alias.compiler",

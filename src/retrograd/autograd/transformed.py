@@ -5,6 +5,7 @@ This module knows a Function only by its `context.Definition`.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import dtypes, modes, pytree
@@ -14,6 +15,7 @@ from ..engine.transforms.batch import Batch, at_levels
 from ..engine.transforms.forward import set_tangent, tangent_of
 from ..engine.views import base_of
 from ..errors import UnbatchableError
+from ..locks import load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -173,8 +175,9 @@ def is_batched(args: Any) -> bool:
 def on_batches(
     cls: Definition, args: Sequence[Any], kwargs: dict[str, Any], with_setup: bool
 ) -> tuple[Any, Inside | None]:
-    """Call a Function on batches by its `vmap`; without one, it runs once per example.
+    """Call a Function on batches by its `vmap`, or by the rule that `generated` makes for it.
 
+    Without either, it runs once per example.
     `vmap` gets each batch as it was given to the batched call, and where its axis lies in that.
     Comes back with what a transform within that call differentiates, which is for the caller to
     record (NOTE [Batches], 2, in `engine.transforms.batch`), if it does.
@@ -192,7 +195,8 @@ def on_batches(
     own = "vmap" in defined(cls)
     if own and cls.generate_vmap_rule:
         raise RuntimeError(TWO_RULES.format(cls._name))
-    if not own or (differentiated and not with_setup):
+    generated = cls.generate_vmap_rule and with_setup
+    if not (own or generated) or (differentiated and not with_setup):
         raise UnbatchableError(f"{cls._name} is a custom Function without a vmap of its own")
     if any(isinstance(leaf, Tensor) for leaf in pytree.flatten(kwargs)):
         raise NotImplementedError(KEYWORD_TENSORS.format(cls._name))
@@ -206,7 +210,10 @@ def on_batches(
             places: list[int | None] = [None] * len(pytree.flatten(output))
         else:
             info = VmapInfo(level.size, level.randomness or "error")
-            output, places = of_rule(cls, cls.vmap(info, dims, *held, **kwargs))
+            rule: Any = cls.vmap
+            if generated:
+                rule = partial(load(".generated", __package__).on_examples, cls)
+            output, places = of_rule(cls, rule(info, dims, *held, **kwargs))
         made = [
             placed(out, dim, level, differentiated)
             for out, dim in zip(pytree.flatten(output), places, strict=True)

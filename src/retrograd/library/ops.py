@@ -1,11 +1,14 @@
-"""`torch.ops` under the alias: operators that programs defined, by namespace and name."""
+"""`torch.ops` under the alias: operators that programs defined, by namespace and name; `aten`."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
 
+from .aten import aten
 from .custom import OPERATORS
+
+__all__ = ["aten"]
 
 
 def __getattr__(name: str) -> Any:

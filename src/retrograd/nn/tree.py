@@ -140,6 +140,9 @@ class Tree:
         for table in TABLES:
             if name in own.get(table, ()):
                 return own[table][name]
+        found = getattr(type(self), name, None)
+        if isinstance(found, property):
+            return found.__get__(self)  # for the error in it, which Python has dropped
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
