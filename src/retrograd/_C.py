@@ -37,6 +37,7 @@ __all__ = [
 
 _FunctionBase = FunctionCtx
 TensorBase = _TensorBase = Tensor
+_TensorMeta = type(Tensor)
 StorageBase = UntypedStorage
 
 _disabled_torch_function_impl = overrides_nothing
@@ -85,6 +86,10 @@ def _get_tracing_state() -> None:
 
     >>> rg._C._get_tracing_state()
     """
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Tell PyTorch's makers that a program uses something: nobody is told."""
 
 
 def _is_torch_function_enabled() -> bool:

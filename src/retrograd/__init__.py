@@ -121,6 +121,9 @@ FROM = {
     "ForwardAccumulator": "tape",
     "GradScaler": "amp",
     "GradientTape": "tape",
+    "PyTorchFileReader": "serialization.reader",
+    "ScriptFunction": "jit",
+    "ScriptModule": "jit",
     "UnconnectedGradients": "tape",
     "autocast": "amp",
     **dict.fromkeys(

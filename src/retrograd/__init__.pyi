@@ -95,6 +95,9 @@ from .futures import Future as Future
 from .tape import ForwardAccumulator as ForwardAccumulator
 from .amp import GradScaler as GradScaler
 from .tape import GradientTape as GradientTape
+from .serialization.reader import PyTorchFileReader as PyTorchFileReader
+from .jit import ScriptFunction as ScriptFunction
+from .jit import ScriptModule as ScriptModule
 from .tape import UnconnectedGradients as UnconnectedGradients
 from .amp import autocast as autocast
 from .amp.autocast_mode import autocast_decrement_nesting as autocast_decrement_nesting

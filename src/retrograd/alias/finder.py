@@ -34,6 +34,7 @@ __all__ = ["HOMES", "home_of", "install"]
 
 # PyTorch's modules whose contents are under another name here.
 HOMES = {
+    "torch._C._nn": "retrograd.alias.c_nn",
     "torch._VF": "retrograd.ops.compat.variable_functions",
     "torch._dynamo": "retrograd.alias.dynamo",
     "torch._dynamo._trace_wrapped_higher_order_op": (

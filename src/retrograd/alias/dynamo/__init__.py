@@ -8,8 +8,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from ...nn import Module
 from ..compiler import allow_in_graph, assume_constant_result, disable, is_compiling, reset
+from .eval_frame import OptimizedModule
 
 __all__ = [
     "OptimizedModule",
@@ -28,10 +28,6 @@ __all__ = [
 
 
 config = SimpleNamespace()
-
-
-class OptimizedModule(Module):
-    """What PyTorch makes of a module by `compile`; here no module is one."""
 
 
 def graph_break(msg: str = "") -> None:

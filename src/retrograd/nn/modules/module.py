@@ -18,10 +18,13 @@ from ..casts import cast, emptied, is_real, laid, on_device, parse_to
 from ..display import as_html
 from ..global_hooks import (
     register_module_backward_hook,
+    register_module_buffer_registration_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
 )
 from ..hooks import ModuleHooks, add_hook, call_hooked, of_all_modules
 from ..state import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401 (PyTorch's name)
@@ -49,10 +52,13 @@ if TYPE_CHECKING:
 __all__ = [
     "Module",
     "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",
     "register_module_full_backward_hook",
     "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
 ]
 
 
@@ -158,7 +164,7 @@ class Module(Tree):
         >>> rg.nn.Linear(2, 1).to(rg.complex64).weight.dtype
         retrograd.complex64
         """
-        place, target, format = parse_to(args, kwargs)
+        place, target, _, format = parse_to(*args, **kwargs)
         if target is not None and target.category < 2:
             raise TypeError(
                 "nn.Module.to only accepts floating point or complex dtypes, but got desired "
