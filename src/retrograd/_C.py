@@ -22,6 +22,7 @@ from .engine.graph import LEAF, OUTPUT, AccumulateGrad, shown
 from .engine.overriding import NO_SUBCLASSES, OFF, overloaded, overrides_nothing
 from .engine.saved import SavedTensor
 from .engine.tensor import Tensor, cell_of, node_of, wrote
+from .errors import LinAlgError as _LinAlgError  # noqa: F401 (PyTorch's name)
 from .ops.creation.factories import get_default_device
 from .ops.tensor.storage import UntypedStorage
 

@@ -303,6 +303,15 @@ def test_a_name_that_torchvision_lacks_is_told_by_its_own_name(tmp_path):
     assert "torchvision.transforms.CenterCop is not in Retrograd. The nearest" in done.stderr
 
 
+def test_what_programs_choose_a_backend_by_is_of_torch():
+    code = """
+import torch
+for x in (torch.ones(1), torch.nn.Parameter(), torch.Generator(), torch.float32, torch.Size()):
+    print(type(x).__module__)
+"""
+    assert printed(code).split() == ["torch", "torch.nn.parameter", "torch", "torch", "torch"]
+
+
 def test_what_pytorch_wrote_by_pythons_own_pickle_is_read():
     path = Path(__file__).parents[1] / "data" / "files" / "plain.pickle"
     code = f"""
