@@ -147,7 +147,7 @@ def check_types(
         return
     for place, (name, value) in enumerate(arguments.items(), 1):
         kind, _, absent = str(signature.parameters[name].annotation).partition(" | ")
-        if isinstance(error, AttributeError):
+        if isinstance(error, AttributeError) and error.name is not None:
             meant = error.name in OF_TENSORS
             if value is error.obj and (meant or "Tensor" in (kind, absent)):
                 raise wrong_type(function.__name__, name, "Tensor", value, place) from None

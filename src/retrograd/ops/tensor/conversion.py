@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Number
 from typing import Any
 
 from ... import dtypes, version
@@ -108,6 +109,8 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         if target is None or package not in ("retrograd", "torch"):
             raise ValueError(f"invalid type: {dtype!r}")
         return convert(self, target.numpy)
+    if dtype is Tensor:
+        return convert(self, dtypes.default_numpy())
     if hasattr(dtype, "__instancecheck__") and not isinstance(dtype, type):  # LongTensor
         dtype = dtype.dtype
     return convert(self, from_data.check_dtype(dtype, "type"))
@@ -138,7 +141,9 @@ def result_type(tensor: Any, other: Any) -> dtypes.dtype:
     x = tensor._array
     if isinstance(other, Tensor):
         return dtypes.of_numpy(dtypes.common(x, other._array))
-    y = dtypes.scalar_array(other, x.dtype)
+    kind: Any = type(other)
+    one = kind(1) if isinstance(other, Number) else other  # what its value is does not matter
+    y = dtypes.scalar_array(one, x.dtype)
     return dtypes.of_numpy(dtypes.promote_numpy(x.dtype, y.dtype))
 
 
