@@ -61,3 +61,24 @@ def test_a_number_flips_to_itself(dim):
     assert (y.item(), x.grad.item()) == (1.5, 1.0)
     with pytest.raises(IndexError, match="Dimension out of range"):
         x.flip(1)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.tril(),
+        lambda x: x.triu(1),
+        lambda x: x.cumprod(0),
+        lambda x: x.logcumsumexp(1),
+        lambda x: x.cummax(0).values,
+        lambda x: x.mode(0).values,
+        lambda x: x.mode(1).indices,
+        rg.t_copy,
+        rg.alias_copy,
+        lambda x: rg.unbind_copy(x, 2)[0],
+    ],
+)
+def test_triangles_scans_modes_and_copies_of_views_lie_in_rows(function):
+    x = rg.arange(24.0).reshape(2, 3, 4)
+    wanted = function is rg.t_copy
+    assert function(x[0] if wanted else x.permute(2, 0, 1)).is_contiguous()

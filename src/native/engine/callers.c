@@ -233,6 +233,15 @@ caller_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
     return PyObject_Vectorcall(self->python, args, nargsf, kwnames);
 }
 
+/* Whether the error that is set may come from an argument of a wrong type. */
+static bool
+is_explained(void)
+{
+    return PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError) ||
+           PyErr_ExceptionMatches(PyExc_AttributeError) ||
+           PyErr_ExceptionMatches(PyExc_RuntimeError);
+}
+
 /* The call of a function of Python's that users see. */
 static PyObject *
 public_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
@@ -253,9 +262,8 @@ public_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
         function = found ? self->served : function;
     }
     PyObject *result = PyObject_Vectorcall(function, args, nargsf, kwnames);
-    if (result == NULL &&
-        (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_AttributeError))) {
-        result = call_otherwise(function, args, PyVectorcall_NARGS(nargsf), kwnames);
+    if (result == NULL && is_explained()) {
+        result = call_otherwise(callable, function, args, PyVectorcall_NARGS(nargsf), kwnames);
     }
     return result;
 }

@@ -72,9 +72,11 @@ overridden(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *k
 }
 
 /* Call a function that did not take its arguments again, if it takes them by other names: NOTE
-   [Other names] in `engine/naming.py`. The error is set, and stays so where it does not. */
+   [Other names] in `engine/naming.py`. The error is set, and stays so where it does not. Users see
+   the function as `callable`. */
 static PyObject *
-call_otherwise(PyObject *function, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+call_otherwise(PyObject *callable, PyObject *function, PyObject *const *args, Py_ssize_t count,
+               PyObject *kwnames)
 {
     PyObject *type, *error, *trace, *result = NULL;
     PyErr_Fetch(&type, &error, &trace);
@@ -90,7 +92,7 @@ call_otherwise(PyObject *function, PyObject *const *args, Py_ssize_t count, PyOb
         PyObject *values, *options;
         if (again != NULL &&
             PyArg_ParseTuple(again, "O!O!", &PyTuple_Type, &values, &PyDict_Type, &options)) {
-            result = PyObject_Call(function, values, options);
+            result = PyObject_Call(callable, values, options);
         }
     }
     Py_XDECREF(again);

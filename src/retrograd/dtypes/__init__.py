@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from .. import version
+from ..errors import wrong_type
 from ..locks import load as _load
 from ..quiet import quietly
 
@@ -275,7 +276,15 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     >>> rg.promote_types(rg.int64, rg.float32), rg.promote_types(rg.float64, rg.complex64)
     (retrograd.float32, retrograd.complex128)
     """
+    check_dtypes("promote_types", type1=type1, type2=type2)
     return of_numpy(promote_numpy(type1.numpy, type2.numpy))
+
+
+def check_dtypes(function: str, **given: Any) -> None:
+    """Raise TypeError, as from a function, for an argument that is no dtype."""
+    for place, (name, value) in enumerate(given.items(), 1):
+        if not isinstance(value, dtype):
+            raise wrong_type(function, name, "retrograd.dtype", value, place)
 
 
 def result_of(dimensioned: np.dtype[Any], zero_dim: np.dtype[Any]) -> np.dtype[Any]:

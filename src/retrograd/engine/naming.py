@@ -11,7 +11,8 @@ NOTE [Other names]
    What an op that lacks an order is carried out by unless told: `CHOICES`, by the name that its
    `UnorderedError` has.
 5. Whatever takes a `device` takes a `layout` and `pin_memory` too, which can say one thing only.
-6. A function that stumbles over an argument that is no tensor says so: it asks for no types before.
+6. A function that stumbles over an argument of a wrong type says so: it asks for no types before.
+   Only an error makes anybody compare the arguments with their annotations.
 
 This module knows no tensor and no op.
 """
@@ -21,6 +22,8 @@ from __future__ import annotations
 import inspect
 import warnings
 from typing import Any
+
+import numpy as np
 
 from ..errors import wrong_type
 
@@ -63,6 +66,8 @@ DEPRECATED = (
     "{name}({names})"
 )
 
+KINDS = ("Tensor", "bool", "int", "float")
+NUMERIC = (int, float, complex, np.ndarray, np.generic)
 OF_TENSORS = {"_array", "_node", "dim", "dtype", "ndim", "numel", "shape", "size"}
 
 
@@ -71,11 +76,11 @@ def otherwise(
 ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """The arguments of a call that has failed as the function takes them; None if it took them.
 
-    Raises TypeError where an argument that should be a tensor is the cause of the error.
+    Raises TypeError where an argument of a wrong type is the cause of the error.
     """
     signature = inspect.signature(function)
     if fits(signature, args, kwargs):
-        check_tensors(function, signature, signature.bind(*args, **kwargs).arguments, error)
+        check_types(function, signature, signature.bind(*args, **kwargs).arguments, error)
         return None
     own = {own_name(key, signature.parameters): value for key, value in kwargs.items()}
     if len(own) < len(kwargs):  # two names of one argument
@@ -132,16 +137,36 @@ def in_order(given: dict[str, Any], names: list[str]) -> bool:
     return all(isinstance(given[n], (int, float, complex)) == (n in NUMBERS) for n in names)
 
 
-def check_tensors(
+def check_types(
     function: Any, signature: inspect.Signature, arguments: dict[str, Any], error: Exception
 ) -> None:
-    """Raise if the error is that an argument has not what every tensor has."""
-    parameters = signature.parameters
-    if isinstance(error, AttributeError) and error.name is not None:
-        for place, (name, value) in enumerate(arguments.items(), 1):
-            is_meant = error.name in OF_TENSORS or "Tensor" in str(parameters[name].annotation)
-            if value is error.obj and is_meant:
+    """Raise if an argument has not what every tensor has, or is not what its annotation says."""
+    if isinstance(error, TypeError):
+        if str(error).startswith("argument '"):
+            raise TypeError(f"{function.__name__}(): {error}") from None
+        return
+    for place, (name, value) in enumerate(arguments.items(), 1):
+        kind, _, absent = str(signature.parameters[name].annotation).partition(" | ")
+        if isinstance(error, AttributeError) and error.name is not None:
+            meant = error.name in OF_TENSORS
+            if value is error.obj and (meant or "Tensor" in (kind, absent)):
                 raise wrong_type(function.__name__, name, "Tensor", value, place) from None
+            if meant and isinstance(value, (list, tuple)) and any(v is error.obj for v in value):
+                raise TypeError(
+                    f"{function.__name__}(): argument '{name}' (position {place}) must be tuple of "
+                    f"Tensors, but one of them is of type {type(error.obj).__name__}"
+                ) from None
+        if kind in KINDS and absent in ("", "None") and not is_of(value, kind, absent):
+            raise wrong_type(function.__name__, name, kind, value, place) from None
+
+
+def is_of(value: Any, kind: str, absent: str) -> bool:
+    """Whether a value may be meant for an argument of one of `KINDS`, or `absent`."""
+    if value is None:
+        return bool(absent)
+    if kind == "Tensor":
+        return hasattr(value, "_array") or isinstance(value, (list, tuple, *NUMERIC))
+    return isinstance(value, NUMERIC) or getattr(getattr(value, "_array", None), "size", 0) == 1
 
 
 def by_name(op: Any, inputs: tuple[Any, ...], given: dict[str, Any]) -> Any:

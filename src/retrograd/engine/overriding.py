@@ -209,11 +209,11 @@ def _in_python(
         called = served if kwargs and not keywords.isdisjoint(kwargs) else function
         try:
             return called(*args, **kwargs)
-        except (TypeError, AttributeError) as error:
+        except (TypeError, ValueError, AttributeError, RuntimeError) as error:
             again = otherwise(called, args, kwargs, error)
             if again is None:
                 raise
-        return called(*again[0], **again[1])
+        return call(*again[0], **again[1])
 
     if served is not None:
         call.__signature__ = served.__signature__  # type: ignore[attr-defined]

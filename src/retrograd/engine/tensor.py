@@ -175,7 +175,7 @@ class Tensor(Attached):
         return self._node is not None
 
     @requires_grad.setter
-    def requires_grad(self, value: bool) -> None:
+    def requires_grad(self, value: Any) -> None:
         if value is True and not self.is_leaf:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables. This one was computed "
@@ -183,7 +183,7 @@ class Tensor(Attached):
             )
         if not isinstance(value, (bool, np.bool_)):
             raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
-        set_requires_grad(self, value)
+        set_requires_grad(self, bool(value))
 
     @requires_grad.deleter
     def requires_grad(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...engine.tensor import Tensor
 from ..core.dims import normalize_dim
-from ..core.structure import clone
+from ..creation.memory_format import contiguous_format
 from ..elementwise.complex import view_as_complex, view_as_real
 from ..shape.basic_views import diagonal, narrow, select, unfold
 from ..shape.expand import expand, squeeze, unsqueeze
@@ -65,12 +65,17 @@ VIEWS: dict[str, tuple[Callable[..., Any], str, str]] = {
 SEVERAL = ("split", "split_with_sizes", "unbind")  # whose copies are a tuple
 
 
+def in_order(t: Tensor) -> Tensor:
+    """A copy in row-major order."""
+    return t.clone(memory_format=contiguous_format)
+
+
 def copied(name: str, view: Callable[..., Any], arguments: str, shown: str) -> Any:
     """The public function that copies what the view function called `name` gives."""
 
     def copy(*args: Any, **kwargs: Any) -> Any:
         found = view(*args, **kwargs)
-        return tuple(map(clone, found)) if name in SEVERAL else clone(found)
+        return tuple(map(in_order, found)) if name in SEVERAL else in_order(found)
 
     call = f"rg.{name}_copy({arguments})"
     return older(

@@ -64,11 +64,20 @@ def integers(values: Any, name: str, argument: str = "shape") -> tuple[int, ...]
     try:
         return tuple(map(operator.index, values))
     except TypeError:
-        wrong = next(v for v in values if not hasattr(v, "__index__"))
+        wrong = next(v for v in values if not is_index(v))
         raise TypeError(
             f"{name}(): argument '{argument}' must be tuple of ints, but found element of type "
             f"{type(wrong).__name__}"
         ) from None
+
+
+def is_index(value: Any) -> bool:
+    """Whether a value is an integer, or stands for one."""
+    try:
+        operator.index(value)
+    except TypeError:
+        return False
+    return True
 
 
 def resolve_shape(shape: tuple[int, ...], size: int) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...errors import UnorderedError
 from ...kernels.allocation import full, surely, table, zeros
+from ...kernels.memory import in_rows
 from ...kernels.search import kth, ranked
 from ..core import batching, return_types
 from ..core.arguments import ORDERED, public
@@ -167,7 +168,7 @@ def chosen(choose: Any, name: str) -> Any:
     def forward(input: Any, *, dim: Any, keepdim: bool, **params: Any) -> Any:
         data = np.atleast_1d(ordered(input, name))
         axis = dim[0] if dim else 0
-        places = choose(data, axis, **params)
+        places = in_rows(choose(data, axis, **params))
         values = pick(data, places, axis)
         shape = [1 if i in dim else n for i, n in enumerate(input.shape) if keepdim or i not in dim]
         return values.reshape(shape), places.reshape(shape)

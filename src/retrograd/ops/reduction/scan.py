@@ -42,7 +42,7 @@ def dim_first(x: Any, dim: int | None, reverse: bool = False) -> Any:
 def dim_back(x: Any, dim: int | None, shape: tuple[int, ...], reverse: bool = False) -> Any:
     """The inverse of `dim_first`, for an array of `shape`."""
     x = x[::-1] if reverse else x
-    return x.reshape(shape) if dim is None or not shape else x.swapaxes(0, dim)
+    return x.reshape(shape) if dim is None or not shape else in_rows(x.swapaxes(0, dim))
 
 
 def accumulator(x: Any) -> Any:

@@ -51,7 +51,7 @@ _roll = declare(
 
 _tril = declare(
     "tril(input, *, diagonal)",
-    lambda input, *, diagonal: np.tril(input, diagonal),
+    lambda input, *, diagonal: in_rows(np.tril(input, diagonal)),
     input=lambda xp, g, diagonal: xp.tril(g, diagonal=diagonal),
     linear="input",
     batch="leading",
@@ -66,7 +66,7 @@ _tril = declare(
 
 _triu = declare(
     "triu(input, *, diagonal)",
-    lambda input, *, diagonal: np.triu(input, diagonal),
+    lambda input, *, diagonal: in_rows(np.triu(input, diagonal)),
     input=lambda xp, g, diagonal: xp.triu(g, diagonal=diagonal),
     linear="input",
     batch="leading",

@@ -9,7 +9,6 @@ from ... import dtypes, version
 from ...engine.placement import present
 from ...engine.tensor import Tensor, method, new_tensor
 from ...engine.tensor import device as Device
-from ...errors import wrong_type
 from ..core.arguments import public, titled
 from ..core.structure import cast, clone
 from ..creation import from_data
@@ -123,9 +122,7 @@ def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
     >>> rg.can_cast(rg.float64, rg.float32), rg.can_cast(rg.float32, rg.int64)
     (True, False)
     """
-    for place, (name, value) in enumerate({"from_": from_, "to": to}.items(), 1):
-        if not isinstance(value, dtypes.dtype):
-            raise wrong_type("can_cast", name, "retrograd.dtype", value, place)
+    dtypes.check_dtypes("can_cast", from_=from_, to=to)
     return from_.category <= to.category and not (
         from_.category == to.category == 1 and from_.is_signed and not to.is_signed
     )
