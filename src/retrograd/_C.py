@@ -118,6 +118,22 @@ def _get_overloaded_args(values: Sequence[Any]) -> list[Any]:
     return [] if modes.state.overriding else list(overloaded(values))
 
 
+def _are_functorch_transforms_active() -> bool:
+    """Whether this thread is in a transform of `func`: in vmap, or where it differentiates.
+
+    >>> rg.func.vmap(lambda x: x * rg._C._are_functorch_transforms_active())(rg.ones(2))
+    tensor([1., 1.])
+    """
+    return bool(modes.state.batches or modes.state.nested)
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Count that a program uses a part of a library: nothing is counted.
+
+    >>> rg._C._log_api_usage_once("library.part")
+    """
+
+
 class _WeakTensorRef:
     """A weak reference to a tensor."""
 

@@ -298,11 +298,15 @@ from torchvision.models import resnet18
 print(torchvision is retrograd.vision, T is retrograd.vision.transforms)
 print(resnet18 is retrograd.vision.models.resnet18)
 try:
-    import torchvision.ops
+    import torchvision.tv_tensors
 except ModuleNotFoundError as error:
     print(error)
 """
-    assert printed(code).splitlines() == ["True True", "True", "No module named 'torchvision.ops'"]
+    assert printed(code).splitlines() == [
+        "True True",
+        "True",
+        "No module named 'torchvision.tv_tensors'",
+    ]
 
 
 def test_a_torchvision_that_is_installed_is_itself(tmp_path):

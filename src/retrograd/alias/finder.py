@@ -40,11 +40,14 @@ HOMES = {
     "torch._dynamo._trace_wrapped_higher_order_op": (
         "retrograd.alias.dynamo._trace_wrapped_higher_order_op"
     ),
+    "torch._subclasses": "retrograd.alias.subclasses",
+    "torch._subclasses.fake_tensor": "retrograd.alias.subclasses.fake_tensor",
     "torch._tensor_str": "retrograd.alias.tensor_str",
     "torch._utils": "retrograd.alias.utils",
     "torch._vmap_internals": "retrograd._functorch.vmap",
     "torch.compiler": "retrograd.alias.compiler",
     "torch.functional": "retrograd.ops",
+    "torch.jit.annotations": "typing",  # whose names it has for annotations
     "torch.nn.modules.batchnorm": "retrograd.alias.batchnorm",
     "torch.nn.modules.channelshuffle": "retrograd.nn.modules.arrange",
     "torch.nn.modules.distance": "retrograd.nn.modules.arrange",
