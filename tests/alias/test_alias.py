@@ -266,6 +266,24 @@ def test_pytest_runs_tests_of_torch_and_says_what_they_lack(tmp_path):
     assert "test_it.py:8: torch.sofmax is not in Retrograd. The nearest name is" in done.stdout
 
 
+def test_processes_that_tests_start_afresh_have_the_alias(tmp_path):
+    write(
+        tmp_path,
+        "work.py",
+        "import torch\n\n\ndef total(n):\n    return torch.ones(n).sum().item()\n",
+    )
+    write(
+        tmp_path,
+        "test_it.py",
+        "import multiprocessing\nimport work\n\n\ndef test_it():\n"
+        "    with multiprocessing.get_context('spawn').Pool(1) as pool:\n"
+        "        assert pool.map(work.total, [3]) == [3.0]\n",
+    )
+    options = ("-p", "retrograd.alias.plugin", "--retrograd", "-p", "no:cacheprovider")
+    done = run("-m", "pytest", *options, "test_it.py", folder=tmp_path)
+    assert "1 passed" in done.stdout, done.stdout
+
+
 def test_pytest_says_what_an_import_of_a_test_file_lacks(tmp_path):
     write(tmp_path, "test_it.py", "from torch.nn import Liner\n")
     options = ("-p", "retrograd.alias.plugin", "--retrograd", "-p", "no:cacheprovider")

@@ -201,3 +201,12 @@ def test_cdf_is_the_integral_of_the_density(made):
 def test_repr_names_the_class(made):
     d, _ = made
     assert repr(d).startswith(f"{type(d).__name__}(")
+
+
+def test_a_normal_that_shows_another_event_shape_keeps_its_density():
+    class Rows(D.MultivariateNormal):
+        event_shape = property(lambda self: rg.Size([2, 1]))
+
+    rows, plain = (kind(rg.zeros(2), rg.eye(2)) for kind in (Rows, D.MultivariateNormal))
+    assert rows.entropy().item() == plain.entropy().item()
+    assert rows.variance.tolist() == [1.0, 1.0]

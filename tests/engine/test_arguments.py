@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
+from retrograd.nn import functional as F
 
 BOOL = "argument 'requires_grad' must be bool, not"
 
@@ -88,3 +89,18 @@ def test_a_size_is_no_list():
     for call in (lambda: size + sizes, lambda: sizes + size):
         with pytest.raises(TypeError, match="can only concatenate"):
             call()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, two: F.softplus(x, beta=two),
+        lambda x, two: F.hardtanh(x, -two, two),
+        lambda x, two: F.layer_norm(x, (3,), eps=two),
+        lambda x, two: rg.linalg.vector_norm(x, two),
+        lambda x, two: F.normalize(x, two),
+    ],
+)
+def test_a_tensor_of_one_element_is_a_number(call):
+    x = rg.tensor([[-1.0, 2.0, 5.0]])
+    assert call(x, rg.tensor(2.0)).tolist() == call(x, 2.0).tolist()

@@ -7,10 +7,12 @@ would load Retrograd in every run, whatever is tested, and rewrite the assertion
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 import pytest
 
+from .command import Folder
 from .explain import explain
 
 __all__ = [
@@ -32,6 +34,7 @@ def pytest_load_initial_conftests(early_config: Any) -> None:
     """Install the alias before the first conftest.py is read."""
     if early_config.known_args_namespace.retrograd:
         importlib.import_module("retrograd.as_torch")
+        sys.path[0] = Folder(sys.path[0])  # processes that tests start afresh get the alias with it
 
 
 def pytest_exception_interact(node: Any, call: Any, report: Any) -> None:

@@ -53,7 +53,8 @@ class _Normal(Distribution):
     """What multivariate normal distributions share, however their covariance is held.
 
     A subclass has a `_factor` F with F F^T = C, its covariance, half the logarithm of det C as
-    `_half_log_det()`, and `_squared_length(X)`, the trace of X^T C^-1 X.
+    `_half_log_det()`, and `_squared_length(X)`, the trace of X^T C^-1 X. One may show another shape
+    of an event, as GPyTorch's do, so what counts here is `_event_shape`.
     """
 
     support = constraints.real_vector
@@ -63,11 +64,11 @@ class _Normal(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         length = self._squared_length((value - self.loc).unsqueeze(-1))
-        return -0.5 * (self.event_shape[0] * LOG_2PI + length) - self._half_log_det()
+        return -0.5 * (self._event_shape[0] * LOG_2PI + length) - self._half_log_det()
 
     def entropy(self) -> Tensor:
-        value = 0.5 * self.event_shape[0] * (1 + LOG_2PI) + self._half_log_det()
-        return value.expand(self.batch_shape)
+        value = 0.5 * self._event_shape[0] * (1 + LOG_2PI) + self._half_log_det()
+        return value.expand(self._batch_shape)
 
 
 class ByScale(Distribution):

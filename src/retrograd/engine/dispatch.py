@@ -102,6 +102,9 @@ def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Any
     if any(isinstance(value, np.ndarray) for value in inputs):  # a tensor with a NumPy array
         given = [new_tensor(t) if isinstance(t, np.ndarray) else t for t in inputs]
         return op.call(*given, **params)
+    numbers = {name: v.item() for name, v in params.items() if isinstance(v, Tensor) and not v.ndim}
+    if numbers:  # a tensor of one element for a number
+        return op.call(*inputs, **(params | numbers))
     if op.number_first and isinstance(inputs[0], NUMBERS):
         if isinstance(inputs[1], Tensor) and dtypes.is_lost(inputs[0], inputs[1]._array.dtype):
             return in_float32(op, inputs)

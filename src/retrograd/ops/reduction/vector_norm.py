@@ -122,6 +122,8 @@ def vector_norm(
     >>> rg.norm(x), rg.norm(x, 1)
     (tensor(5.), tensor(7.))
     """
+    if isinstance(ord, Tensor) and not ord.ndim:
+        ord = ord.item()
     if not isinstance(ord, (int, float)):
         raise wrong_type("linalg_vector_norm", "ord", "Number", ord, 2)
     dims = wrap_dims(x, dim)
