@@ -616,6 +616,14 @@ def test_the_gradient_of_as_strided_under_vmap_is_by_the_examples_own_elements()
     assert whole(x).tolist() == [[0, 0], [4, 6], [8, 10]]
 
 
+@pytest.mark.filterwarnings("ignore:vmap")
+def test_functions_with_arguments_left_out_run_once_per_example():
+    x, target = rg.randn(2, 3, 4), rg.zeros(2, 3, dtype=rg.int64)
+    found = rg.func.vmap(rg.nn.functional.multi_margin_loss)(x, target)
+    each = [rg.nn.functional.multi_margin_loss(*pair) for pair in zip(x, target, strict=True)]
+    np.testing.assert_array_equal(found, rg.stack(each))
+
+
 def test_out_of_an_example_is_written_for_all_examples():
     x = rg.arange(6.0).view(2, 3)
     values = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import weakref
 from functools import partial
 
@@ -337,6 +338,12 @@ def test_a_write_to_what_a_backward_hook_guards_names_the_passage():
     y = module(rg.ones(2, requires_grad=True).clone())
     with pytest.raises(RuntimeError, match="Output 0 of BackwardHookFunction is a view and is bei"):
         y += 1
+
+
+def test_a_module_with_a_load_hook_without_module_is_pickled():
+    layer = Double()
+    layer._register_load_state_dict_pre_hook(layer.requires_grad_)
+    assert pickle.loads(pickle.dumps(layer))(rg.tensor(3.0)).item() == 6.0
 
 
 def test_hooks_see_and_replace_all_that_is_registered():

@@ -43,6 +43,12 @@ class Definition(Protocol):
     def _derivative(self) -> Callable[..., Any]: ...
     def _kind(self, outputs: int) -> Any: ...
 
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The Function's own."""
+
+    def setup_context(self, ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """The Function's own."""
+
     def jvp(self, *grad_inputs: Any) -> Any:
         """The Function's own."""
 

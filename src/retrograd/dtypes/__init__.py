@@ -156,6 +156,8 @@ def to_numpy(spec: Any) -> np.dtype[Any]:
     """
     if spec.__class__ is dtype:
         return spec.numpy  # type: ignore[no-any-return]
+    if isinstance(spec, dtype):
+        return spec.numpy  # which says what stands in its way
     try:
         return of_numpy(np.dtype(spec)).numpy
     except TypeError:
@@ -385,11 +387,11 @@ def check_scalar(value: Any, target: np.dtype[Any]) -> None:
 
 
 def real_scalar(value: Any, target: np.dtype[Any]) -> Any:
-    """A number beside elements of a real dtype: a complex one without imaginary part is real.
+    """A number beside elements of a dtype: beside real ones, one without imaginary part is real.
 
-    Raises RuntimeError for other complex numbers, and for those beyond the dtype.
+    Raises RuntimeError there for other complex numbers, and for numbers beyond the dtype.
     """
-    if isinstance(value, complex):
+    if isinstance(value, complex) and target.kind != "c":
         if value.imag:
             raise RuntimeError(OVERFLOW.format(dtype=of_numpy(target).name, value=value))
         value = value.real

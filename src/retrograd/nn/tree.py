@@ -13,7 +13,7 @@ from ..engine.tensor import Tensor
 from .parameter import Buffer, Parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = ["Tree"]
 
@@ -43,6 +43,16 @@ class Entry:
 
 TABLES = ("_parameters", "_modules", "_buffers")
 ON_ENTRY = {table: HookTable() for table in TABLES}  # hooks of all modules' registrations
+
+
+def own_parameters(tree: Tree) -> Iterable[tuple[str, Any]]:
+    """The parameters that a module itself has, by name."""
+    return tree._parameters.items()
+
+
+def own_buffers(tree: Tree) -> Iterable[tuple[str, Any]]:
+    """The buffers that a module itself has, by name."""
+    return tree._buffers.items()
 
 
 class Tree:
@@ -149,6 +159,9 @@ class Tree:
         for table in TABLES:
             if name in own.get(table, ()):
                 return own[table][name]
+        found = getattr(type(self), name, None)
+        if isinstance(found, property):
+            return found.__get__(self)  # for the error in it, which Python has dropped
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -257,7 +270,7 @@ class Tree:
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
         """The parameters with their dotted names; without `recurse`, this module's own."""
-        return self._named_members("_parameters", prefix, recurse, remove_duplicate)
+        return self._named_members(own_parameters, prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """The parameters, each once; what an optimizer takes."""
@@ -268,7 +281,7 @@ class Tree:
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
         """The buffers with their dotted names; without `recurse`, this module's own."""
-        return self._named_members("_buffers", prefix, recurse, remove_duplicate)
+        return self._named_members(own_buffers, prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """The buffers, each once."""
@@ -276,14 +289,19 @@ class Tree:
             yield buffer
 
     def _named_members(
-        self, table: str, prefix: str, recurse: bool, remove_duplicate: bool
+        self,
+        get_members_fn: Callable[[Any], Iterable[tuple[str, Any]]],
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
+        """What a function gives of this module and those below it: pairs of a name and a member."""
         seen: set[int] = set()
         modules: Any = [(prefix, self)]
         if recurse:
             modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
         for path, module in modules:
-            for name, member in module.__dict__[table].items():
+            for name, member in get_members_fn(module):
                 if member is None or id(member) in seen:
                     continue
                 if remove_duplicate:
