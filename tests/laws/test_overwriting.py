@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
+from retrograd.autograd import grad
 from retrograd.errors import VersionError
 
 from .samples import ops_format
@@ -34,8 +35,17 @@ def overwrite(t):
         t.mul_(1.5).add_(0.25)
 
 
-def gradients(expression, inputs, place):
-    """Those of one call, of which tensor number `place` is overwritten; how many tensors it has."""
+def weights(t):
+    """A cotangent for `t` that differs from place to place."""
+    values = np.linspace(0.3, 0.9, t.numel()).reshape(tuple(t.shape))
+    return rg.tensor(values, dtype=t.dtype)
+
+
+def gradients(expression, inputs, place, order):
+    """Those of one call, of which tensor number `place` is overwritten; how many tensors it has.
+
+    Of order 2 they are those of the gradients; these and their cotangents may be overwritten, too.
+    """
     rg.manual_seed(0)
     given = [
         rg.tensor(np.array(array), dtype=getattr(rg, dtype), requires_grad=needs)
@@ -44,23 +54,30 @@ def gradients(expression, inputs, place):
     leaves = [t for t in given if t.requires_grad]
     used = [t.clone() for t in given]
     value, _ = ops_format.run(rg, expression, used, False)
-    outs = ops_format.tensors(value)
-    kept = [t * 1 for t in outs if t.requires_grad]
-    tensors = [*used, *outs]
+    tensors = [*used, *ops_format.tensors(value)]
+    kept = [t * 1 for t in tensors[len(used) :] if t.requires_grad]
+    if order == 2 and kept:
+        cotangents = [weights(t).requires_grad_() for t in kept]
+        found = grad(kept, leaves, cotangents, create_graph=True, allow_unused=True)
+        known = [g for g in found if g is not None and g.requires_grad]
+        tensors += [*cotangents, *known]
+        kept, leaves = [g * 1 for g in known], [*leaves, *cotangents]
     if place is not None and 0 not in tensors[place].stride():
         overwrite(tensors[place].detach())
-    cotangents = [rg.full_like(t, 0.7) for t in kept]
-    found = rg.autograd.grad(kept, leaves, cotangents, allow_unused=True) if kept else ()
+    if not kept:
+        return [], 0
+    found = grad(kept, leaves, [weights(t) for t in kept], allow_unused=True)
     return [rg.zeros(()) if g is None else g.numpy() for g in found], len(tensors)
 
 
+@pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("name", [name for name, calls in STORED.items() if calls])
 @pytest.mark.filterwarnings("ignore")
-def test_overwritten_tensors_raise_or_do_not_matter(name):
+def test_overwritten_tensors_raise_or_do_not_matter(name, order):
     for expression, inputs, _, _ in STORED[name]:
-        wanted, count = gradients(expression, inputs, None)
+        wanted, count = gradients(expression, inputs, None, order)
         for place in range(count):
             with contextlib.suppress(VersionError):
-                found, _ = gradients(expression, inputs, place)
+                found, _ = gradients(expression, inputs, place, order)
                 for mine, before in zip(found, wanted, strict=True):
                     np.testing.assert_allclose(mine, before, 1e-6, 1e-9)

@@ -96,6 +96,7 @@ spread = declare(
     _spread,
     input=lambda xp, g, input_shape: xp.sum_to(g, shape=input_shape),
     linear="input",
+    view="maybe",
     batch=batching.expanded("spread"),
     examples=[example("3x1", shape=(2, 3, 4)), example("", shape=(2, 2))],
     doc="""`expand` as a value, for formulas: small results are filled in, large ones strided.""",

@@ -81,6 +81,7 @@ unreduce = declare(
     _unreduce,
     input=lambda xp, g, dim, keepdim: xp.sum_dim(g, dim=dim, keepdim=keepdim),
     linear="input",
+    view="maybe",
     examples=[
         example("3", dim=(1,), keepdim=False, shape=(3, 2)),
         example("3x1", dim=(1,), keepdim=True, shape=(3, 2)),
