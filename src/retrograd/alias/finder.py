@@ -9,7 +9,8 @@ NOTE [The alias]
 3. Tensors are of the module "torch", by which programs choose their backend, and dtypes, sizes and
    types of tensors print that name (`version.called`).
 4. What an uncaught error lacks is told by a note: `explain`, which an error loads.
-5. `torchvision` is `retrograd.vision` where no torchvision is installed.
+5. `functorch`, which comes with PyTorch, is `alias.functorch`; `torchvision` is `retrograd.vision`
+   where no torchvision is installed.
 """
 
 from __future__ import annotations
@@ -42,6 +43,10 @@ HOMES = {
     "torch._utils": "retrograd.alias.utils",
     "torch._vmap_internals": "retrograd._functorch.vmap",
     "torch.compiler": "retrograd.alias.compiler",
+    "torch.distributed._composable": "retrograd.distributed.fsdp",
+    "torch.distributed._composable.fsdp": "retrograd.distributed.fsdp",
+    "torch.distributed._tensor": "retrograd.distributed.tensor",
+    "torch.distributed._tensor.experimental": "retrograd.distributed.tensor.experimental",
     "torch.functional": "retrograd.ops",
     "torch.nn.modules.batchnorm": "retrograd.alias.batchnorm",
     "torch.nn.modules.channelshuffle": "retrograd.nn.modules.arrange",
@@ -56,6 +61,9 @@ HOMES = {
     "torch.torch_version": "retrograd.alias.torch_version",
     "torch.version": "retrograd.alias.version",
 }
+
+# Packages beside PyTorch's own, and what they are here.
+PACKAGES = {"functorch": "retrograd.alias.functorch", "torchvision": "retrograd.vision"}
 
 PACKAGE = os.path.dirname(retrograd.__file__)
 VISION = "torchvision"
@@ -145,7 +153,7 @@ def home_of(name: str) -> str | None:
     ('retrograd.nn.functional', 'retrograd.alias.version', None)
     """
     package, dot, inner = name.partition(".")
-    own = "retrograd.vision" if package == VISION else "retrograd"
+    own = PACKAGES.get(package, "retrograd")
     home = HOMES.get(name, f"{own}{dot}{inner}")
     try:
         found = importlib.util.find_spec(home)  # loads what is around it, which may have made it
@@ -175,7 +183,7 @@ def install() -> None:
     version.called = "torch"
     retrograd.Tensor.__module__ = "torch"
     vision = () if importlib.util.find_spec(VISION) else (VISION,)
-    sys.meta_path.insert(0, Finder("torch", *vision))
+    sys.meta_path.insert(0, Finder("torch", "functorch", *vision))
     before = sys.excepthook
 
     def explained(kind: Any, error: BaseException, trace: Any) -> None:

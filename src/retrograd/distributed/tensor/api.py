@@ -193,7 +193,7 @@ class _FromLocal(Function):
     @staticmethod
     def forward(ctx: Any, local: Tensor, mesh: DeviceMesh, lying: Any, shape: Any) -> Any:
         ctx.mesh, ctx.lying = mesh, lying
-        return new_tensor(Distributed(local._array, mesh, lying, shape))
+        return new_tensor(Distributed(local._array, mesh, lying, shape, kept=True))
 
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:

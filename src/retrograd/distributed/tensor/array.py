@@ -8,8 +8,9 @@ NOTE [Distributed arrays]
    cut, which needs no message, and what lies otherwise is gathered first. All other functions
    gather what is in parts, and every rank computes the whole.
 3. All ranks call the same functions in the same order: gathering takes all of them.
-4. What was gathered is a copy, and read-only, lest something is written there instead of here. A
-   write into an array keeps how it lies.
+4. A write into an array keeps how it lies. An array that a function made is whole from when it is
+   first gathered, so that its views can be written. One that was told how to lie (`kept`) stays so,
+   and its views are read-only, lest something is written there instead of here.
 5. An array in parts along a dimension is cut as `chunk` cuts it: the last parts may be shorter or
    empty. Several dimensions of a mesh cut one after the other.
 """
@@ -43,9 +44,14 @@ class Distributed(NDArrayOperatorsMixin):
     base = None
 
     def __init__(
-        self, local: Any, mesh: DeviceMesh, placements: Sequence[Placement], shape: Any
+        self,
+        local: Any,
+        mesh: DeviceMesh,
+        placements: Sequence[Placement],
+        shape: Any,
+        kept: bool = False,
     ) -> None:
-        self.local, self.mesh = local, mesh
+        self.local, self.mesh, self.kept = local, mesh, kept
         self.placements, self.shape = tuple(placements), tuple(shape)
 
     dtype = property(lambda self: self.local.dtype)
@@ -85,15 +91,17 @@ class Distributed(NDArrayOperatorsMixin):
             local, now[k] = self._joined(local, now, k), Replicate()
         for k in range(differ[0], len(now)):
             local, now[k] = self._cut(local, now, k, placements[k]), placements[k]
-        return Distributed(local, self.mesh, now, self.shape)
+        return Distributed(local, self.mesh, now, self.shape, kept=True)
 
     def full(self) -> Any:
-        """The whole array, read-only where it was gathered."""
-        found = self.moved([Replicate()] * len(self.placements)).local
-        if not self.whole:
-            found = found.view()
-            found.flags.writeable = False
-        return found
+        """The whole array: rule 4 of NOTE [Distributed arrays]."""
+        found = self.moved([Replicate()] * len(self.placements))
+        if self.kept and not self.whole:
+            seen = found.local.view()
+            seen.flags.writeable = False
+            return seen
+        self.local, self.placements = found.local, found.placements
+        return self.local
 
     def _joined(self, local: Any, now: list[Placement], k: int) -> Any:
         """What a rank has once dimension `k` of the mesh is joined."""
