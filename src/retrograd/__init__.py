@@ -146,6 +146,7 @@ FROM = {
         ),
         "amp.autocast_mode",
     ),
+    "Stream": "cpu.streams",
     "compile": "alias.compiler",
     "custom_gradient": "tape",
     **dict.fromkeys(("_check", "_check_index", "_check_is_size"), "ops.compat.checks"),

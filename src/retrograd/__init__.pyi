@@ -118,6 +118,7 @@ from .amp.autocast_mode import set_autocast_cpu_dtype as set_autocast_cpu_dtype
 from .amp.autocast_mode import set_autocast_cpu_enabled as set_autocast_cpu_enabled
 from .amp.autocast_mode import set_autocast_dtype as set_autocast_dtype
 from .amp.autocast_mode import set_autocast_enabled as set_autocast_enabled
+from .cpu.streams import Stream as Stream
 from .alias.compiler import compile as compile
 from .tape import custom_gradient as custom_gradient
 from .ops.compat.checks import _check as _check

@@ -153,3 +153,20 @@ def test_the_state_has_the_prefix_and_loads_again():
     model.load_state_dict(state)
     assert list(state) == ["module.weight", "module.bias"]
     assert np.all(model.module.weight.numpy(force=True) == 2.0)
+
+
+def test_a_module_may_be_alike_on_some_ranks():
+    code = """
+pair = dist.new_group([1, 2]); layer = nn.Linear(1, 1, bias=False); model = layer
+if rank: model = DDP(layer, device_ids=[], process_group=pair)
+model(rg.tensor([[1.0 + 2 * rank]])).sum().backward(); own = rg.tensor(layer.weight.item())
+if rank: dist.broadcast(own, 1, pair)
+show(layer.weight.grad, rg.tensor(own.item() == layer.weight.item()))
+"""
+    assert values(code, 3) == [[[[1.0]], True], [[[4.0]], True], [[[4.0]], True]]
+
+
+@pytest.mark.usefixtures("alone")
+def test_devices_are_not_for_modules_on_the_cpu():
+    with pytest.raises(ValueError, match="device_ids and output_device arguments only work with"):
+        rg.nn.parallel.DistributedDataParallel(rg.nn.Linear(1, 1), device_ids=[0])

@@ -9,7 +9,8 @@ NOTE [The alias]
 3. Tensors, parameters, generators and dtypes are of the module "torch", by which programs choose
    their backend; dtypes, sizes and types of tensors print that name (`version.called`).
 4. What an uncaught error lacks is told by a note: `explain`, which an error loads.
-5. `torchvision` is `retrograd.vision` where no torchvision is installed.
+5. `functorch`, which comes with PyTorch, is `alias.functorch`; `torchvision` is `retrograd.vision`
+   where no torchvision is installed.
 """
 
 from __future__ import annotations
@@ -46,6 +47,10 @@ HOMES = {
     "torch._utils": "retrograd.alias.utils",
     "torch._vmap_internals": "retrograd._functorch.vmap",
     "torch.compiler": "retrograd.alias.compiler",
+    "torch.distributed._composable": "retrograd.distributed.fsdp",
+    "torch.distributed._composable.fsdp": "retrograd.distributed.fsdp",
+    "torch.distributed._tensor": "retrograd.distributed.tensor",
+    "torch.distributed._tensor.experimental": "retrograd.distributed.tensor.experimental",
     "torch.functional": "retrograd.ops",
     "torch.jit.annotations": "typing",  # whose names it has for annotations
     "torch.nn.modules.batchnorm": "retrograd.alias.batchnorm",
@@ -61,6 +66,9 @@ HOMES = {
     "torch.torch_version": "retrograd.alias.torch_version",
     "torch.version": "retrograd.alias.version",
 }
+
+# Packages beside PyTorch's own, and what they are here.
+PACKAGES = {"functorch": "retrograd.alias.functorch", "torchvision": "retrograd.vision"}
 
 PACKAGE = os.path.dirname(retrograd.__file__)
 VISION = "torchvision"
@@ -150,7 +158,7 @@ def home_of(name: str) -> str | None:
     ('retrograd.nn.functional', 'retrograd.alias.version', None)
     """
     package, dot, inner = name.partition(".")
-    own = "retrograd.vision" if package == VISION else "retrograd"
+    own = PACKAGES.get(package, "retrograd")
     home = HOMES.get(name, f"{own}{dot}{inner}")
     try:
         found = importlib.util.find_spec(home)  # loads what is around it, which may have made it
@@ -181,7 +189,7 @@ def install() -> None:
     for kind in (retrograd.Tensor, retrograd.Size, retrograd.device, retrograd.dtype):
         kind.__module__ = "torch"
     vision = () if importlib.util.find_spec(VISION) else (VISION,)
-    sys.meta_path.insert(0, Finder("torch", *vision))
+    sys.meta_path.insert(0, Finder("torch", "functorch", *vision))
     before = sys.excepthook
 
     def explained(kind: Any, error: BaseException, trace: Any) -> None:

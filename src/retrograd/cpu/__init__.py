@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from . import amp
+from .streams import Stream
 
 __all__ = [
+    "Stream",
     "amp",
     "current_device",
     "device_count",

@@ -56,7 +56,7 @@ def is_available() -> bool:
     """Whether this process works with others: it is in a group, or was started as one of several.
 
     Those are started with the variable WORLD_SIZE. PyTorch answers whether it is built with all of
-    `torch.distributed`, and libraries then import meshes and sharded tensors, which are not here.
+    `torch.distributed`, and libraries then import private modules of it, which are not here.
 
     >>> rg.distributed.is_available()
     False

@@ -203,7 +203,7 @@ def recv_object_list(
 def _send(world: World, rank: int, call: str, data: bytes) -> None:
     """Send bytes: first how many, then they."""
     world.send(rank, call, np.array(len(data)))
-    world.send(rank, call, np.frombuffer(data, np.uint8))
+    world.send(rank, call, np.array(memoryview(data)))
 
 
 def _receive(world: World, rank: int, call: str) -> bytes:

@@ -75,8 +75,8 @@ class Parameter(Tensor):
     __torch_function__ = overrides_nothing
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
-        """A parameter on the memory of `data`."""
-        made: Self = _same_memory(data, cls)
+        """A parameter on the memory of `data`, of the class that such data say."""
+        made: Self = _same_memory(data, getattr(data, "_parameter", cls))
         set_requires_grad(made, requires_grad)
         return made
 

@@ -186,7 +186,7 @@ class Rule(Optimizer):
                 if len(small) == TOGETHER:
                     run_each(run, small, numbers, group)
                     small = []
-            elif x.size <= most or allocation.is_valueless(x):
+            elif x.size <= most or not allocation.numpys(x):  # blocks are for caches of the CPU
                 run(x, g, state, numbers, group)
             else:
                 self._update_large(run, (x, g, *state), numbers, group)

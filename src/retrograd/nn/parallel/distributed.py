@@ -38,8 +38,9 @@ class DistributedDataParallel(Module):
     of rank 0 now, and its buffers before every forward pass with gradients, unless
     `broadcast_buffers=False`. After `backward()` every `.grad`, real or complex, is the mean over
     the ranks, so with losses that are means over parts of one size it is the gradient of the whole
-    batch. find_unused_parameters: let a rank's pass leave out some parameters. process_group: None
-    or `group.WORLD`. The other arguments are accepted, without effect. Raises
+    batch. init_sync: whether they do now. find_unused_parameters: let
+    a rank's pass leave out some parameters. process_group: the ranks, all by default; rank 0 is its
+    first. device_ids: None or []. The other arguments are accepted, without effect. Raises
     RuntimeError where the ranks' modules differ in shapes or dtypes, or a rank ends; ValueError
     without a group. Source: PyTorch's `DistributedDataParallel`.
 
@@ -54,25 +55,28 @@ class DistributedDataParallel(Module):
     def __init__(
         self,
         module: Module,
-        device_ids: None = None,
+        device_ids: Any = None,
         output_device: None = None,
-        *,
+        dim: int = 0,
         broadcast_buffers: bool = True,
+        init_sync: bool = True,
         process_group: Any = None,
         bucket_cap_mb: float | None = None,
         find_unused_parameters: bool = False,
+        check_reduction: bool = False,
         gradient_as_bucket_view: bool = False,
         static_graph: bool = False,
     ) -> None:
         super().__init__()
         load("retrograd.distributed").get_world_size(process_group)
+        self.process_group = process_group
         self._names = {name: p for name, p in module.named_parameters() if p.requires_grad}
         if not self._names:
             raise RuntimeError(
                 "DistributedDataParallel is not needed when a module doesn't have any parameter "
                 "that requires a gradient."
             )
-        if device_ids is not None or output_device is not None:
+        if device_ids or output_device is not None:
             raise ValueError(
                 "DistributedDataParallel device_ids and output_device arguments only work with "
                 f"modules on GPUs, got {device_ids} and {output_device}. Leave them out"
@@ -82,8 +86,8 @@ class DistributedDataParallel(Module):
         self.require_backward_grad_sync = True
         self._synchronizes, self._pass, self._reached = False, None, set[str]()
         group = load("retrograd.distributed")
-        for tensor in [*module.parameters(), *module.buffers()]:
-            group.broadcast(tensor, 0)
+        for tensor in [*module.parameters(), *module.buffers()] if init_sync else ():
+            group.broadcast(tensor, group=process_group, group_src=0)
         for name, parameter in self._names.items():
             parameter.register_post_accumulate_grad_hook(partial(self._note, name))
 
@@ -93,7 +97,9 @@ class DistributedDataParallel(Module):
             self._synchronizes = self.require_backward_grad_sync
             if self._synchronizes and self.broadcast_buffers:
                 for buffer in self.module.buffers():
-                    load("retrograd.distributed").broadcast(buffer, 0)
+                    load("retrograd.distributed").broadcast(
+                        buffer, group=self.process_group, group_src=0
+                    )
         return self.module(*inputs, **kwargs)
 
     @contextmanager
@@ -122,9 +128,13 @@ class DistributedDataParallel(Module):
         """Let the gradients be their means over the ranks."""
         self._pass, group = None, load("retrograd.distributed")
         counts = new_tensor(np.array([name in self._reached for name in self._names], np.int64))
-        group.all_reduce(counts)
+        group.all_reduce(counts, group=self.process_group)
         reached = dict(zip(self._names, counts._array.tolist(), strict=True))
-        missing = [name for name, count in reached.items() if count < group.get_world_size()]
+        missing = [
+            name
+            for name, count in reached.items()
+            if count < group.get_world_size(self.process_group)
+        ]
         if missing and not self.find_unused_parameters:
             raise RuntimeError(
                 "Expected to have finished reduction of all gradients, but the backward pass of "
@@ -140,7 +150,7 @@ class DistributedDataParallel(Module):
             by_dtype.setdefault(grad._array.dtype, []).append(grad)
         for grads in by_dtype.values():
             whole = new_tensor(np.concatenate([g._array.reshape(-1) for g in grads]))
-            group.all_reduce(whole, group.ReduceOp.AVG)
+            group.all_reduce(whole, group.ReduceOp.AVG, self.process_group)
             ends = np.cumsum([g._array.size for g in grads])
             for grad, part in zip(grads, np.split(whole._array, ends[:-1]), strict=True):
                 grad.detach().copy_(new_tensor(part.reshape(grad._array.shape)))

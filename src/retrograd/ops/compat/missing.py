@@ -32,7 +32,7 @@ REASONS = [
     ),
     (
         r"cudnn_\w*|miopen_\w*|mkldnn_\w*|batch_norm_\w+|native_norm|xpu|mtia"
-        r"|Stream|Event|to_mkldnn|record_stream|ipu",
+        r"|Event|to_mkldnn|record_stream|ipu",
         "there are no accelerators: arrays are in the memory of the CPU. Call the function of "
         "nn.functional, and leave devices out",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ...locks import load
@@ -19,12 +20,13 @@ from .dataset import Dataset, IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
 
 T_co = TypeVar("T_co", covariant=True)
+_collate_fn_t = Callable[[list[Any]], Any]  # PyTorch's name, by which programs annotate
 
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 

@@ -1,0 +1,347 @@
+"""`Distributed`: an array that lies over the ranks of a mesh, as NumPy's protocols see it.
+
+NOTE [Distributed arrays]
+1. An array has the shape and the values of the whole; what a rank holds is `local`. A function of
+   such arrays gives what it gives on the whole ones, so forwards, formulas of derivatives and
+   update rules run on them as they are: NOTE [The seam] in `kernels.allocation`.
+2. Elementwise functions compute on parts where one operand lies in parts; what is whole there is
+   cut, which needs no message, and what lies otherwise is gathered first. All other functions
+   gather what is in parts, and every rank computes the whole.
+3. All ranks call the same functions in the same order: gathering takes all of them.
+4. A write into an array keeps how it lies. An array that a function made is whole from when it is
+   first gathered, so that its views can be written. One that was told how to lie (`kept`) stays so,
+   and its views are read-only, lest something is written there instead of here.
+5. An array in parts along a dimension is cut as `chunk` cuts it: the last parts may be shorter or
+   empty. Several dimensions of a mesh cut one after the other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from ...quiet import quietly
+from ..collectives import collect, reduced, spread
+from .placements import Partial, Placement, Replicate, Shard
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..device_mesh import DeviceMesh
+
+__all__ = ["Distributed", "bounds", "cut"]
+
+# Functions that take any array for its shape and dtype, and those that work element by element.
+LIKE = {np.zeros_like, np.ones_like, np.empty_like, np.full_like}
+BY_ELEMENT = {np.where, np.real, np.imag, np.copy, np.nan_to_num}
+
+
+class Distributed(NDArrayOperatorsMixin):
+    """An array over the ranks of a mesh: NOTE [Distributed arrays]."""
+
+    base = None
+
+    def __init__(
+        self,
+        local: Any,
+        mesh: DeviceMesh,
+        placements: Sequence[Placement],
+        shape: Any,
+        kept: bool = False,
+    ) -> None:
+        self.local, self.mesh, self.kept = local, mesh, kept
+        self.placements, self.shape = tuple(placements), tuple(shape)
+
+    dtype = property(lambda self: self.local.dtype)
+    ndim = property(lambda self: len(self.shape))
+    size = property(lambda self: int(np.prod(self.shape, dtype=np.int64)))
+    itemsize = property(lambda self: self.local.itemsize)
+    nbytes = property(lambda self: self.size * self.itemsize)
+    flags = property(lambda self: self.local.flags)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Those of the whole: of the array itself, or of one in row-major order."""
+        if self.whole:
+            return tuple(self.local.strides)
+        steps = np.cumprod([self.itemsize, *[max(n, 1) for n in self.shape[:0:-1]]])
+        return tuple(steps[::-1].tolist()) if self.shape else ()
+
+    @property
+    def whole(self) -> bool:
+        """Whether every rank has all of it."""
+        return all(placement.is_replicate() for placement in self.placements)
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    # -- moving --------------------------------------------------------------------------------
+
+    def moved(self, placements: Sequence[Placement]) -> Distributed:
+        """The same array lying otherwise; itself where it lies so."""
+        placements = tuple(placements)
+        differ = [k for k, pair in enumerate(zip(self.placements, placements, strict=True)) if
+                  pair[0] != pair[1]]  # fmt: skip
+        if not differ:
+            return self
+        local, now = self.local, list(self.placements)
+        for k in reversed(range(differ[0], len(now))):  # what was cut last is joined first
+            local, now[k] = self._joined(local, now, k), Replicate()
+        for k in range(differ[0], len(now)):
+            local, now[k] = self._cut(local, now, k, placements[k]), placements[k]
+        return Distributed(local, self.mesh, now, self.shape, kept=True)
+
+    def full(self) -> Any:
+        """The whole array: rule 4 of NOTE [Distributed arrays]."""
+        found = self.moved([Replicate()] * len(self.placements))
+        if self.kept and not self.whole:
+            seen = found.local.view()
+            seen.flags.writeable = False
+            return seen
+        self.local, self.placements = found.local, found.placements
+        return self.local
+
+    def _joined(self, local: Any, now: list[Placement], k: int) -> Any:
+        """What a rank has once dimension `k` of the mesh is joined."""
+        placement = now[k]
+        if isinstance(placement, Replicate):
+            return local
+        world = self.mesh.get_group(k).world
+        first = world.ranks[0]
+        if isinstance(placement, Partial):
+            found = collect(world, "a partial tensor", first, local)
+            name = "add" if placement.reduce_op == "sum" else "mean"
+            return spread(
+                world, "a partial tensor", first, reduced(found, name) if found else local
+            )
+        assert isinstance(placement, Shard)
+        dim, length = placement.dim, self._length(now, k)
+        parts = [bounds(length, world.size, n) for n in range(world.size)]
+        most = parts[0][1] - parts[0][0]
+        padded = np.zeros((*local.shape[:dim], most, *local.shape[dim + 1 :]), local.dtype)
+        padded[(slice(None),) * dim + (slice(local.shape[dim]),)] = local
+        found = collect(world, "a tensor in parts", first, padded)
+        whole = np.concatenate(found or [padded] * world.size, dim)
+        whole = spread(world, "a tensor in parts", first, whole)
+        return whole[(slice(None),) * dim + (slice(length),)]
+
+    def _cut(self, local: Any, now: list[Placement], k: int, placement: Placement) -> Any:
+        """What a rank has of the whole along dimension `k` of the mesh."""
+        number, size = self.mesh.get_local_rank(k), self.mesh.size(k)
+        if isinstance(placement, Shard):
+            start, stop = bounds(self._length(now, k, placement), size, number)
+            return local[(slice(None),) * placement.dim + (slice(start, stop),)].copy()
+        if isinstance(placement, Partial) and placement.reduce_op == "sum" and number:
+            return np.zeros_like(local)  # the first rank has the whole summand
+        return local
+
+    def _length(self, now: list[Any], k: int, placement: Any = None) -> int:
+        """How long the dimension that is cut at `k` is before that."""
+        dim: int = (placement or now[k]).dim
+        length: int = self.shape[dim]
+        for earlier in range(k):
+            if now[earlier].is_shard(dim):
+                start, stop = bounds(
+                    length, self.mesh.size(earlier), self.mesh.get_local_rank(earlier)
+                )
+                length = stop - start
+        return length
+
+    # -- functions -----------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        run = getattr(ufunc, method)
+        out = options.pop("out", None)
+        if method == "at":
+            return self._written(inputs[0], lambda held: run(held, *wholes(inputs[1:])))
+        if method == "__call__" and ufunc.signature is None:
+            found = by_element(run, inputs, options)
+        else:
+            found = spread_of(inputs)(run(*wholes(inputs), **wholes(options)))
+        if out is None:
+            return found
+        results = found if isinstance(found, tuple) else (found,)
+        for place, result in zip(out, results, strict=True):
+            if place is not None:
+                write(place, result)
+        return out[0] if len(out) == 1 else out
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        if function in (np.shares_memory, np.may_share_memory):
+            return function(*[local_of(value) for value in args[:2]])
+        if function is np.copyto:
+            place, value, *rest = args
+            where = options.get("where", rest[1] if len(rest) > 1 else True)
+            write(place, by_element(np.where, (where, value, place), {}))
+            return None
+        if function in LIKE and not options.get("shape") and len(args) < 5 and self is args[0]:
+            made = function(self.local, *wholes(args[1:]), **wholes(options))
+            return Distributed(made, self.mesh, self.placements, self.shape)
+        if function in BY_ELEMENT:
+            return by_element(function, args, options)
+        out = options.pop("out", None)
+        found = spread_of([self])(function(*wholes(args), **wholes(options)))
+        if out is None:
+            return found
+        write(out, found)
+        return out
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.array(self.full(), dtype)
+
+    def __getattr__(self, name: str) -> Any:  # T, real, item, ...; methods such as sum
+        if name.startswith("__") or name in {"local", "device"}:
+            raise AttributeError(name)
+        if callable(getattr(np.ndarray, name)):
+            return lambda *args, **options: spread_of([self])(
+                getattr(self.full(), name)(*wholes(args), **wholes(options))
+            )
+        return spread_of([self])(getattr(self.full(), name))
+
+    def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:
+        """A copy of another dtype, which lies as this."""
+        made = self.local.astype(dtype, *args, **options)
+        return Distributed(made, self.mesh, self.placements, self.shape)
+
+    def copy(self, order: Any = "C") -> Any:
+        """A copy that lies as this."""
+        return Distributed(self.local.copy(order), self.mesh, self.placements, self.shape)
+
+    def fill(self, value: Any) -> None:
+        """Write a number everywhere."""
+        self[...] = value
+
+    def __getitem__(self, key: Any) -> Any:
+        if key is Ellipsis:
+            return self
+        return spread_of([self])(self.full()[wholes(key)])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if key is Ellipsis:
+            write(self, value)
+            return
+        self._written(self, lambda held: held.__setitem__(wholes(key), wholes(value)))
+
+    def _written(self, place: Any, writes: Any) -> None:
+        """Let something write to the whole of an array, and keep what this rank has of it."""
+        held = wholes(place)
+        if not (isinstance(place, Distributed) and place.whole):
+            held = held.copy()
+        writes(held)
+        write(place, held)
+
+
+def bounds(length: int, count: int, number: int) -> tuple[int, int]:
+    """Where part `number` of `count` starts and stops, as `chunk` cuts."""
+    step = -(-length // count)
+    return min(number * step, length), min((number + 1) * step, length)
+
+
+def cut(array: Any, mesh: DeviceMesh, placements: Sequence[Placement]) -> Distributed:
+    """An array that every rank has, lying as is said."""
+    whole = Distributed(array, mesh, [Replicate()] * mesh.ndim, array.shape)
+    return whole.moved(placements)
+
+
+def found_in(values: Any) -> Any:
+    """The first distributed array in nested values, one in parts if there is any; or None."""
+    first = None
+    for value in values.values() if isinstance(values, dict) else values:
+        inner = value if isinstance(value, Distributed) else None
+        if isinstance(value, (list, tuple, dict)):
+            inner = found_in(value)
+        if inner is not None and (first is None or (first.whole and not inner.whole)):
+            first = inner
+    return first
+
+
+def wholes(value: Any) -> Any:
+    """Nested values with whole arrays."""
+    if isinstance(value, Distributed):
+        return value.full()
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(wholes, value))
+    if isinstance(value, dict):
+        return {name: wholes(each) for name, each in value.items()}
+    return value
+
+
+def local_of(value: Any) -> Any:
+    return value.local if isinstance(value, Distributed) else value
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    return value.shape if isinstance(value, Distributed) else np.shape(value)
+
+
+def spread_of(values: Any) -> Any:
+    """What makes arrays that every rank has ones on the mesh of those in `values`."""
+    mesh = found_in(values).mesh
+
+    def made(found: Any) -> Any:
+        if isinstance(found, (list, tuple)):
+            return type(found)(*map(made, found)) if hasattr(found, "_fields") else type(found)(
+                map(made, found)
+            )  # fmt: skip
+        if isinstance(found, (np.ndarray, np.generic)):
+            return cut(np.asarray(found), mesh, [Replicate()] * mesh.ndim)
+        return found
+
+    return made
+
+
+@quietly
+def by_element(run: Any, inputs: Any, options: dict[str, Any]) -> Any:
+    """A function of elements, on parts where an operand lies in parts: rule 2."""
+    shape = np.broadcast_shapes(*map(shape_of, inputs))
+    like = next(
+        (
+            value
+            for value in inputs
+            if isinstance(value, Distributed)
+            and value.shape == shape
+            and not value.whole
+            and not any(placement.is_partial() for placement in value.placements)
+        ),
+        None,
+    )
+    if like is None:
+        return spread_of(inputs)(run(*wholes(inputs), **wholes(options)))
+    parts = [part_like(value, like) for value in inputs]
+    more = {name: part_like(each, like) for name, each in options.items()}
+    found = run(*parts, **more)
+    if isinstance(found, tuple):
+        return tuple(Distributed(each, like.mesh, like.placements, shape) for each in found)
+    return Distributed(np.asarray(found), like.mesh, like.placements, shape)
+
+
+def part_like(value: Any, like: Distributed) -> Any:
+    """This rank's part of an operand of an elementwise function, beside one in parts."""
+    shape = shape_of(value)
+    if isinstance(value, Distributed):
+        if value.shape == like.shape and value.placements == like.placements:
+            return value.local
+        value = value.full()
+    if not isinstance(value, np.ndarray) or not shape:
+        return value
+    ahead = len(like.shape) - len(shape)
+    placements = [
+        Shard(p.dim - ahead)
+        if isinstance(p, Shard) and p.dim >= ahead and shape[p.dim - ahead] > 1
+        else Replicate()
+        for p in like.placements
+    ]
+    return cut(value, like.mesh, placements).local
+
+
+def write(place: Any, value: Any) -> None:
+    """Overwrite an array, which keeps how it lies."""
+    if isinstance(place, Distributed):
+        if shape_of(value) != place.shape or not isinstance(value, Distributed):
+            spread_out = np.broadcast_to(wholes(value), place.shape)
+            value = cut(spread_out, place.mesh, [Replicate()] * place.mesh.ndim)
+        np.copyto(place.local, value.moved(place.placements).local, casting="same_kind")
+    else:
+        place[...] = wholes(value)
