@@ -622,3 +622,24 @@ def test_functions_with_arguments_left_out_run_once_per_example():
     found = rg.func.vmap(rg.nn.functional.multi_margin_loss)(x, target)
     each = [rg.nn.functional.multi_margin_loss(*pair) for pair in zip(x, target, strict=True)]
     np.testing.assert_array_equal(found, rg.stack(each))
+
+
+def test_out_of_an_example_is_written_for_all_examples():
+    x = rg.arange(6.0).view(2, 3)
+    values = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+    assert vmap(lambda row: rg.add(row, 1, out=row.clone()))(x).tolist() == values
+    assert vmap(lambda row: rg.add(row, 1, out=rg.empty_like(row)))(x).tolist() == values
+    assert vmap(lambda row: rg.mul(row, 2, out=row))(x).tolist() == (x * 1).tolist()
+    assert x.tolist() == [[0.0, 2.0, 4.0], [6.0, 8.0, 10.0]]
+
+
+def test_out_that_all_examples_share_has_no_room_for_each():
+    shared = rg.zeros(3)
+    with pytest.raises(RuntimeError, match="vmap: inplace arithmetic"):
+        vmap(lambda row: rg.add(row, 1, out=shared))(rg.ones(2, 3))
+    assert shared.tolist() == [0.0, 0.0, 0.0]
+    assert (
+        vmap(lambda row: rg.add(rg.ones(3), 1, out=shared))(rg.ones(2, 3)).tolist()
+        == [[2.0] * 3] * 2
+    )
+    assert shared.tolist() == [2.0, 2.0, 2.0]

@@ -6,8 +6,8 @@ NOTE [The alias]
 2. `torch.x` is the very module `retrograd.x`, which keeps its name and its spec; `HOMES` lists the
    modules that are elsewhere here. What is not here is not found, so `find_spec` and `except
    ImportError` tell a program the truth.
-3. Tensors are of the module "torch", by which programs choose their backend, and dtypes, sizes and
-   types of tensors print that name (`version.called`).
+3. Tensors, parameters, generators and dtypes are of the module "torch", by which programs choose
+   their backend; dtypes, sizes and types of tensors print that name (`version.called`).
 4. What an uncaught error lacks is told by a note: `explain`, which an error loads.
 5. `torchvision` is `retrograd.vision` where no torchvision is installed.
 """
@@ -34,6 +34,7 @@ __all__ = ["HOMES", "home_of", "install"]
 
 # PyTorch's modules whose contents are under another name here.
 HOMES = {
+    "torch._C._nn": "retrograd.alias.c_nn",
     "torch._VF": "retrograd.ops.compat.variable_functions",
     "torch._dynamo": "retrograd.alias.dynamo",
     "torch._dynamo._trace_wrapped_higher_order_op": (
@@ -41,6 +42,7 @@ HOMES = {
     ),
     "torch._subclasses": "retrograd.alias.subclasses",
     "torch._subclasses.fake_tensor": "retrograd.alias.subclasses.fake_tensor",
+    "torch._tensor_str": "retrograd.alias.tensor_str",
     "torch._utils": "retrograd.alias.utils",
     "torch._vmap_internals": "retrograd._functorch.vmap",
     "torch.compiler": "retrograd.alias.compiler",
@@ -54,9 +56,8 @@ HOMES = {
     "torch.nn.modules.instancenorm": "retrograd.alias.instancenorm",
     "torch.nn.modules.pixelshuffle": "retrograd.nn.modules.arrange",
     "torch.nn.modules.upsampling": "retrograd.nn",
-    "torch.onnx": "retrograd.alias.onnx",
     "torch.ops": "retrograd.library.ops",
-    "torch.storage": "retrograd.ops.tensor.storage",
+    "torch.storage": "retrograd.alias.storage",
     "torch.torch_version": "retrograd.alias.torch_version",
     "torch.version": "retrograd.alias.version",
 }
@@ -177,7 +178,8 @@ def install() -> None:
     if there is not None:
         raise RuntimeError(LOADED)
     version.called = "torch"
-    retrograd.Tensor.__module__ = "torch"
+    for kind in (retrograd.Tensor, retrograd.Size, retrograd.device, retrograd.dtype):
+        kind.__module__ = "torch"
     vision = () if importlib.util.find_spec(VISION) else (VISION,)
     sys.meta_path.insert(0, Finder("torch", *vision))
     before = sys.excepthook

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import dtypes, modes, pytree
 from ..engine.namespaces import recorded
-from ..engine.tensor import Interpreted, Tensor, cell_of, new_tensor, node_of
+from ..engine.tensor import Tensor, cell_of, new_tensor, node_of
 from ..engine.transforms.batch import Batch, at_levels
 from ..engine.transforms.forward import set_tangent, tangent_of
 from ..engine.views import base_of
@@ -169,9 +169,7 @@ def checked(found: tuple[Any, ...], outputs: Sequence[Any]) -> tuple[Any, ...]:
 
 def is_batched(args: Any) -> bool:
     """Whether one of the arguments is a batch, or a container of one."""
-    return any(
-        isinstance(a, Tensor) and isinstance(a._array, Interpreted) for a in pytree.flatten(args)
-    )
+    return any(isinstance(a, Tensor) and isinstance(a._array, Batch) for a in pytree.flatten(args))
 
 
 def on_batches(

@@ -14,6 +14,7 @@ from .collectives import (
 )
 from .connections import DistNetworkError
 from .constants import default_pg_timeout
+from .device_mesh import DeviceMesh, init_device_mesh
 from .entry import init_process_group
 from .exchanges import all_to_all, all_to_all_single, reduce_scatter, reduce_scatter_tensor
 from .groups import Backend, GroupMember, group
@@ -51,6 +52,7 @@ from .work import Work
 
 __all__ = [
     "Backend",
+    "DeviceMesh",
     "DistNetworkError",
     "DistStoreError",
     "FileStore",
@@ -85,6 +87,7 @@ __all__ = [
     "get_rank",
     "get_world_size",
     "group",
+    "init_device_mesh",
     "init_process_group",
     "irecv",
     "is_available",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import dtypes, version
 from ..engine.overriding import names, never, overrides_nothing
 from ..engine.placement import default, present
 from ..engine.tensor import Tensor, cell_of, new_tensor, node_of, set_requires_grad
@@ -32,7 +32,8 @@ def _same_memory(data: Any, cls: Any) -> Any:
             f"{cls.__name__}(retrograd.tensor(data))"
         )
     made: Any = new_tensor(data._array, cls)
-    made._inference = data._inference
+    if made._inference is not data._inference:
+        made._inference = data._inference
     if not data._inference:
         made._cell = cell_of(data)
     return made
@@ -69,6 +70,7 @@ class Parameter(Tensor):
     (True, True, False)
     """
 
+    __module__ = f"{version.called}.nn.parameter"
     __slots__ = ()
     __torch_function__ = overrides_nothing
 
@@ -102,6 +104,7 @@ class Buffer(Tensor):
     ['steps']
     """
 
+    __module__ = f"{version.called}.nn.parameter"
     __slots__ = ()
 
     __torch_function__ = overrides_nothing

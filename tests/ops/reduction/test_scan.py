@@ -1,5 +1,7 @@
 """Cumulative forms: values, ties, stability, and in-place forms."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -63,6 +65,21 @@ def test_logcumsumexp_neither_overflows_nor_loses_small_terms():
 def test_logcumsumexp_of_infinities():
     out = rg.logcumsumexp(rg.tensor([-INF, -INF, 1.0, INF]), 0)
     np.testing.assert_array_equal(out._array, np.array([-INF, -INF, 1.0, INF], np.float32))
+
+
+@pytest.mark.parametrize(
+    ("terms", "sums"),
+    [
+        ([1 + 2j, complex(INF, 1), 5], [1 + 2j, complex(INF, 1), complex(INF, 1)]),
+        ([complex(INF, 0), complex(INF, 0)], [complex(INF, 0), complex(INF, 0)]),
+        ([complex(INF, 1), complex(INF, 2)], [complex(INF, 1), complex(INF, math.nan)]),
+        ([complex(-INF, 4), complex(-INF, 1), 2], [complex(-INF, 0), complex(-INF, 0), 2]),
+        ([complex(math.nan, 1), complex(INF, 2)], [complex(math.nan, math.nan)] * 2),
+    ],
+)
+def test_logcumsumexp_keeps_the_angle_of_an_infinite_complex_term(terms, sums):
+    found = rg.logcumsumexp(rg.tensor(terms, dtype=rg.complex128), 0).numpy()
+    np.testing.assert_allclose(found.view(float), np.array(sums, complex).view(float), rtol=1e-15)
 
 
 def test_the_last_logcumsumexp_is_the_logsumexp_of_complex_numbers():
@@ -140,3 +157,17 @@ def test_diff_refuses_ends_of_another_shape(ends, text):
 def test_the_points_of_a_trapezoid_are_as_many_as_its_samples(name):
     with pytest.raises(RuntimeError, match="There must be one `x` value for each sample point"):
         getattr(rg, name)(rg.ones(2, 3), rg.ones(2))
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1, -2])
+def test_trapezoids_of_sample_points_with_more_dimensions(dim):
+    y, x = rg.arange(6.0).reshape(2, 3), rg.arange(12.0).reshape(2, 2, 3) ** 2
+    expected = [rg.trapezoid(y, each, dim=dim) for each in x]
+    assert rg.trapezoid(y, x, dim=dim).equal(rg.stack(expected))
+    expected = [rg.cumulative_trapezoid(y, each, dim=dim) for each in x]
+    assert rg.cumulative_trapezoid(y, x, dim=dim).equal(rg.stack(expected))
+
+
+def test_trapezoids_need_sample_points():
+    with pytest.raises(RuntimeError, match="one `x` value for each sample point"):
+        rg.trapezoid(rg.ones(2), rg.tensor(1.0))

@@ -6,6 +6,7 @@ overwritten gets gradient 0. The numbers are drawn after those rules were checke
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -49,6 +50,29 @@ def fill(
     return write(self, f"{name}_", drawn, (), {})
 
 
+def halves(x: Any) -> tuple[Any, Any]:
+    """The upper and the lower digits of float64 numbers, which add up to them."""
+    wide = x * 134217729.0  # 2**27 + 1
+    upper = wide - (wide - x)
+    return upper, x - upper
+
+
+def fused(x: Any, factor: float, term: float) -> Any:
+    """`x * factor + term` of float64 `x` in [0, 1), rounded once: the numbers of PyTorch's builds.
+
+    The errors of the product and of the sum are exact. Source: T. J. Dekker, "A floating-point
+    technique for extending the available precision" (1971).
+    """
+    factor, exponent = math.frexp(factor)  # lest a product of halves overflows
+    term = math.ldexp(term, -exponent)
+    product, (above, below), (upper, lower) = x * factor, halves(x), halves(factor)
+    error = ((above * upper - product) + above * lower + below * upper) + below * lower
+    total = product + term
+    part = total - product
+    rest = (product - (total - part)) + (term - part)
+    return np.ldexp(total + (rest + error), exponent)
+
+
 @public(methods="uniform_")
 def uniform_(
     self: Tensor,
@@ -81,13 +105,25 @@ def uniform_(
         )
 
     def make(source: Generator, shape: Any, dtype: Any) -> Any:
-        kind = dtypes.real_of(dtype).type
-        span, start = kind(high - low), kind(low)
+        if dtype.itemsize == 2:
+            return _halves(source, shape, dtype, low, high)
         if dtype.kind == "c":
-            start = dtype.type(complex(low, low))
-        return source.uniform(shape, dtype) * span + start
+            return make(source, (*shape, 2), dtypes.real_of(dtype)).view(dtype)[..., 0]
+        start, span = float(dtype.type(low)), float(dtype.type(high) - dtype.type(low))
+        drawn = source.uniform(shape, dtype)
+        if dtype.itemsize == 8:
+            return fused(drawn, span, start)
+        return (drawn.astype(np.float64) * span + start).astype(dtype)
 
     return fill(self, "uniform", generator, make)
+
+
+def _halves(source: Generator, shape: Any, dtype: Any, low: float, high: float) -> Any:
+    """Uniform numbers of 16 bits, rounded from float32 down to what lies below `high`."""
+    single, start = np.dtype(np.float32).type, dtype.type(low)
+    drawn = source.uniform(shape, np.dtype(single)) * (single(high) - single(low)) + single(low)
+    rounded, most = drawn.astype(dtype), dtype.type(high)
+    return np.where(rounded < most, rounded, np.nextafter(most, start))
 
 
 @public(methods="normal_")
@@ -105,6 +141,8 @@ def normal_(
     check_std(std)
 
     def make(source: Generator, shape: Any, dtype: Any) -> Any:
+        if dtype.kind != "c":
+            return source.draw("normal", shape, dtype, in_runs, mean, std)
         scale = dtypes.real_of(dtype).type(std)
         return source.normal(shape, dtype, in_runs) * scale + dtype.type(mean)
 
@@ -137,7 +175,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
     source, op = chosen(generator, "bernoulli_"), _ops["bernoulli"]
 
     def drawn(old: Tensor) -> Any:
-        made = drawn_bernoulli(source, given, old._array)
+        made = drawn_bernoulli(source, given, old._array, in_order)
         return op(old, placed(made.astype(old._array.dtype), old))
 
     return write(self, "bernoulli_", drawn, (), {})
@@ -159,7 +197,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
         self,
         "exponential",
         generator,
-        lambda source, shape, dtype: source.exponential(shape, dtype) / dtype.type(lambd),
+        lambda source, shape, dtype: source.exponential(shape, dtype, lambd),
     )
 
 

@@ -196,8 +196,27 @@ def _logcumsumexp(input: Any, *, dim: int | None) -> Any:
     top = np.where(np.isfinite(top), top, top.dtype.type(0))
     fade = full(x, x.shape, 1)
     fade[1:] = np.exp(top[:-1] - top[1:])
+    if x.dtype.kind == "c":
+        return dim_back(_complex_logcumsumexp(x, top, fade), dim, input.shape)
     out = np.log(_linear_recurrence(np.exp(x - top), fade, dim=0, reverse=False)) + top
     return dim_back(out.astype(x.dtype, copy=False), dim, input.shape)
+
+
+def _complex_logcumsumexp(x: Any, top: Any, fade: Any) -> Any:
+    """Along the first axis; infinite from the first infinite term on, whose angle it keeps.
+
+    NaN is the angle of a sum of infinite terms that differ in theirs: it has no limit.
+    """
+    endless = x.real == np.inf
+    terms = np.where(endless, 0, np.exp(x - top)) + 0  # which makes -0 to 0, of angle 0
+    out = (np.log(_linear_recurrence(terms, fade, dim=0, reverse=False)) + top).astype(x.dtype)
+    angle = np.arctan2(np.sin(x.imag), np.cos(x.imag))
+    least = np.minimum.accumulate(np.where(endless, angle, np.inf), 0)
+    most = np.maximum.accumulate(np.where(endless, angle, -np.inf), 0)
+    reached = np.logical_or.accumulate(endless, 0) & ~np.isnan(out)
+    out.imag[...] = np.where(reached, np.where(least == most, least, np.nan), out.imag)
+    out.real[...] = np.where(reached, np.inf, out.real)
+    return out
 
 
 def _logcumsumexp_input(xp: Any, g: Any, input: Any, out: Any, dim: int | None) -> Any:
@@ -368,30 +387,31 @@ def diff(
 
 
 def strips(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Tensor, int]:
-    """The areas of the trapezoids between neighbours along `dim`, and `dim` from the front."""
+    """The areas of the trapezoids between neighbours along `dim`, and which of their dims it is."""
     at = place_of(dim, rank(y))
     after, before = ends(y, at)
     if x is None:
         return (after + before) * ((1 if dx is None else dx) / 2), at
     if dx is not None:
         raise TypeError("trapezoid() takes either x or dx, not both")
-    if x.ndim == 1:
-        if x.shape[0] != y.shape[at]:
+    if x.ndim <= 1:
+        if x.shape != (y.shape[at],):
             raise RuntimeError(
-                f"There must be one `x` value for each sample point, but x has {x.shape[0]} and y "
-                f"has {y.shape[at]} along dimension {at}"
+                f"There must be one `x` value for each sample point, but x has shape "
+                f"{list(x.shape)} and y has {y.shape[at]} along dimension {at}"
             )
         x = x.reshape([-1 if i == at else 1 for i in range(y.ndim)])
     right, left = ends(x, x.ndim - y.ndim + at)
-    return (after + before) * (right - left) / 2, at
+    areas = (after + before) * (right - left) / 2
+    return areas, at + areas.ndim - y.ndim
 
 
 @public()
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """Integral along `dim` by the trapezoidal rule, with sample points `x` or spacing `dx` (1).
 
-    `x` has the shape of `y`, or one dimension. Raises RuntimeError for other numbers of points.
-    Source: PyTorch's `trapezoid`.
+    `x` has one dimension, or broadcasts with `y`, of which `dim` is one. Raises RuntimeError for
+    other numbers of points. Source: PyTorch's `trapezoid`.
 
     >>> rg.trapezoid(rg.tensor([1.0, 2.0, 3.0]), dx=2)
     tensor(8.)

@@ -21,9 +21,10 @@ NNZ = (
 
 
 def whole(data: Any, what: str) -> Any:
-    """Indices as an array of int64; RuntimeError for other numbers."""
+    """Indices as an array of int64; RuntimeError for what are no whole numbers."""
     array = data._array if isinstance(data, Tensor) else np.asarray(data)
-    if array.dtype.kind not in "iu" and array.size:
+    kind = array.dtype.kind
+    if array.size and (kind not in "iuf" or (kind == "f" and (np.floor(array) != array).any())):
         raise RuntimeError(
             f"{what} must be an int64 tensor, but it is of {array.dtype}: {what}.long()"
         )
@@ -57,7 +58,7 @@ def check_places(indices: Any, shape: tuple[int, ...]) -> None:
 
 
 def sparse_coo_tensor(
-    indices: Any,
+    indices: Any = None,
     values: Any = None,
     size: Any = None,
     *,
@@ -70,8 +71,8 @@ def sparse_coo_tensor(
     """A sparse tensor with `values` (n, ...) at the places `indices` (D, n), one to a column.
 
     The indices are of the first D dimensions. `size` is the whole shape, by default the smallest
-    that holds them; alone, in place of the indices, it gives a tensor without entries. Values at
-    one place add up; `is_coalesced` says that places are sorted and differ. Gradients go to
+    that holds them; alone, by name or as first argument, it gives a tensor without entries. Values
+    at one place add up; `is_coalesced` says that places are sorted and differ. Gradients go to
     `values`, or to the tensor itself if it `requires_grad`. Values are copied; indices are always
     checked. Raises RuntimeError for sizes that do not fit, and indices outside. Source: PyTorch's
     `sparse_coo_tensor`.

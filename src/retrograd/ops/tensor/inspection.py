@@ -15,6 +15,7 @@ import numpy as np
 from ... import dtypes, modes, version
 from ...engine.placement import present
 from ...engine.tensor import Interpreted, Size, Tensor, has_tangent, method
+from ...engine.tensor import device as Device
 from ...errors import wrong_type
 from ...kernels.allocation import is_valueless
 from ...kernels.memory import address, memory
@@ -274,8 +275,13 @@ def cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
 def cuda(
     self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
 ) -> Tensor:
-    """Raise AssertionError: there is no such device."""
-    present("cuda" if device is None else device)
+    """Raise AssertionError: there is no such device; RuntimeError for what is none of that kind."""
+    found = Device("cuda" if device is None else device)
+    if found.type != "cuda":
+        raise RuntimeError(
+            f"Invalid device, must be cuda device, not {found}. Write x.to('{found}')"
+        )
+    present(found)
     return self
 
 
@@ -454,6 +460,11 @@ def _is_sparse_csr(self: Tensor) -> bool:
     return _layout(self) is sparse_csr
 
 
+def _cdata(self: Tensor) -> int:
+    """A number that tells one tensor from another while both live."""
+    return id(self)
+
+
 FIXED: dict[str, Any] = {
     "__array_priority__": 1000,
     "is_cpu": property(is_cpu),
@@ -463,6 +474,7 @@ FIXED: dict[str, Any] = {
     "is_sparse_csr": property(_is_sparse_csr),
     "nbytes": property(nbytes),
     "itemsize": property(element_size),
+    "_cdata": property(_cdata),
 }
 ABSENT = "cuda ipu maia mkldnn mps mtia nested quantized vulkan xla xpu"
 for name in ABSENT.split():
