@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "benchmarks"
 
@@ -38,6 +40,19 @@ def test_what_is_below_its_aim_is_named_with_its_limit_and_its_cause(monkeypatch
     line = found["shortfall"](workload, (0.9, 0.8, 1.0), "77% of the product's rate")
     assert line == "- x: 0.90 of 1.10, at 77% of the product's rate. Memory."
     assert found["shortfall"](workload, (1.1, 1.0, 1.2), "") is None
+
+
+def test_the_speed_of_each_kind_of_workers_is_told():
+    pytest.importorskip("PIL")
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "loading.py"), "--quick"],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    rows = [line.split(" | ") for line in done.stdout.splitlines()[2:]]
+    assert sorted(row[1] for row in rows) == ["fork", "none", "spawn", "thread"]
 
 
 def test_the_memory_of_each_model_is_told():

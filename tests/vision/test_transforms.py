@@ -27,11 +27,14 @@ def test_a_transform_gives_torchvision_s_picture(name):
     image = pytest.importorskip("PIL.Image")
     what, _, kind = name.rpartition(" of ")
     found = cases.transformed(rg, rg.vision, image, what, kind)
+    # what lies half way between two bytes may be rounded to the other one
+    halves = what.startswith(("affine", "perspective", "RandomResizedCrop"))
+    tolerance = {"bytes": 1.0, "picture": 1.01 / 255}.get(kind, 2e-5) if halves else 2e-5
     for (shape, elements), (wanted, values) in zip(
         found, EXPECTED["transforms"][name], strict=True
     ):
         assert shape == wanted
-        np.testing.assert_allclose(elements, values, rtol=0, atol=2e-5)
+        np.testing.assert_allclose(elements, values, rtol=0, atol=tolerance)
 
 
 @pytest.mark.parametrize(

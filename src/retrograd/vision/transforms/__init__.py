@@ -1,27 +1,15 @@
 """Transforms of pictures: functions of one picture or tensor, joined by `Compose`."""
 
+from types import ModuleType
+
 from . import functional
 from .functional import InterpolationMode
-from .transforms import (
-    CenterCrop,
-    Compose,
-    Lambda,
-    Normalize,
-    RandomCrop,
-    RandomHorizontalFlip,
-    Resize,
-    ToTensor,
-)
+from .random import *
+from .transforms import *
 
 __all__ = [
-    "CenterCrop",
-    "Compose",
-    "InterpolationMode",
-    "Lambda",
-    "Normalize",
-    "RandomCrop",
-    "RandomHorizontalFlip",
-    "Resize",
-    "ToTensor",
-    "functional",
+    name
+    for name, value in globals().items()
+    if not (name.startswith("_") or name == "ModuleType" or isinstance(value, ModuleType))
 ]
+__all__ += ["functional"]

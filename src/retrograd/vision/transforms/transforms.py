@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ... import nn
 from ...ops.random.factories import rand, randint
 from . import functional as F
-from .functional import InterpolationMode
+from .basics import InterpolationMode, pair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,11 +18,18 @@ if TYPE_CHECKING:
 __all__ = [
     "CenterCrop",
     "Compose",
+    "ConvertImageDtype",
+    "FiveCrop",
+    "Grayscale",
     "Lambda",
     "Normalize",
+    "PILToTensor",
+    "Pad",
     "RandomCrop",
     "RandomHorizontalFlip",
     "Resize",
+    "TenCrop",
+    "ToPILImage",
     "ToTensor",
 ]
 
@@ -143,7 +150,7 @@ class CenterCrop(nn.Module):
 
     def __init__(self, size: Any) -> None:
         super().__init__()
-        self.size = F.pair(size)
+        self.size = pair(size)
 
     def forward(self, img: Any) -> Any:
         """The middle."""
@@ -152,6 +159,105 @@ class CenterCrop(nn.Module):
     def extra_repr(self) -> str:
         """The size."""
         return f"size={self.size}"
+
+
+class Pad(nn.Module):
+    """A picture with borders: `functional.pad`.
+
+    >>> rg.vision.transforms.Pad(1, 7)(rg.zeros(1, 1))
+    tensor([[7., 7., 7.],
+            [7., 0., 7.],
+            [7., 7., 7.]])
+    """
+
+    def __init__(self, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> None:
+        super().__init__()
+        self.padding, self.fill, self.padding_mode = padding, fill, padding_mode
+
+    def forward(self, img: Any) -> Any:
+        """The picture with its borders."""
+        return F.pad(img, self.padding, self.fill, self.padding_mode)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"padding={self.padding}, fill={self.fill}, padding_mode={self.padding_mode}"
+
+
+class Grayscale(nn.Module):
+    """The lightness of a picture: `functional.rgb_to_grayscale`.
+
+    >>> rg.vision.transforms.Grayscale()(rg.ones(3, 2, 2)).shape
+    retrograd.Size([1, 2, 2])
+    """
+
+    def __init__(self, num_output_channels: int = 1) -> None:
+        super().__init__()
+        self.num_output_channels = num_output_channels
+
+    def forward(self, img: Any) -> Any:
+        """The gray picture."""
+        return F.rgb_to_grayscale(img, self.num_output_channels)
+
+
+class FiveCrop(nn.Module):
+    """The corners and the middle of a picture: `functional.five_crop`."""
+
+    def __init__(self, size: Any) -> None:
+        super().__init__()
+        self.size = pair(size)
+
+    def forward(self, img: Any) -> Any:
+        """The five parts."""
+        return F.five_crop(img, self.size)
+
+
+class TenCrop(nn.Module):
+    """The same of a picture and its mirror image: `functional.ten_crop`."""
+
+    def __init__(self, size: Any, vertical_flip: bool = False) -> None:
+        super().__init__()
+        self.size, self.vertical_flip = pair(size), vertical_flip
+
+    def forward(self, img: Any) -> Any:
+        """The ten parts."""
+        return F.ten_crop(img, self.size, self.vertical_flip)
+
+
+class PILToTensor:
+    """The tensor (C, H, W) of a picture, unscaled: `functional.pil_to_tensor`."""
+
+    def __call__(self, pic: Any) -> Any:
+        """The tensor."""
+        return F.pil_to_tensor(pic)
+
+    def __repr__(self) -> str:
+        return "PILToTensor()"
+
+
+class ToPILImage:
+    """The picture of a tensor or an array: `functional.to_pil_image`."""
+
+    def __init__(self, mode: str | None = None) -> None:
+        self.mode = mode
+
+    def __call__(self, pic: Any) -> Any:
+        """The picture."""
+        return F.to_pil_image(pic, self.mode)
+
+    def __repr__(self) -> str:
+        return "ToPILImage()" if self.mode is None else f"ToPILImage(mode={self.mode})"
+
+
+class ConvertImageDtype(nn.Module):
+    """A tensor in another dtype, scaled: `functional.convert_image_dtype`."""
+
+    def __init__(self, dtype: Any) -> None:
+        super().__init__()
+        self.dtype = dtype
+
+    def forward(self, image: Any) -> Any:
+        """The tensor."""
+        return F.convert_image_dtype(image, self.dtype)
 
 
 class RandomCrop(nn.Module):
@@ -172,7 +278,7 @@ class RandomCrop(nn.Module):
         padding_mode: str = "constant",
     ) -> None:
         super().__init__()
-        self.size, self.padding, self.pad_if_needed = F.pair(size), padding, pad_if_needed
+        self.size, self.padding, self.pad_if_needed = pair(size), padding, pad_if_needed
         self.fill, self.padding_mode = fill, padding_mode
 
     def forward(self, img: Any) -> Any:
