@@ -9,6 +9,7 @@ from .ops.sparse.functions import (
     mm,
     sampled_addmm,
     softmax,
+    spdiags,
     sum,
 )
 
@@ -19,6 +20,7 @@ __all__ = [
     "mm",
     "sampled_addmm",
     "softmax",
+    "spdiags",
     "sum",
 ]
 

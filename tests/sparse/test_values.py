@@ -433,3 +433,67 @@ def test_a_sparse_buffer_moves_with_its_module():
     found = copy.deepcopy(module).double()()
     assert found.dtype is rg.float64
     rg.testing.assert_close(found, x.double() @ rg.ones(3, 2).double())
+
+
+def test_diagonals_make_a_sparse_matrix_whose_gradient_has_their_shape():
+    lines = rg.arange(9.0).reshape(3, 3).requires_grad_()
+    made = rg.sparse.spdiags(lines, rg.tensor([0, -1, 2]), (4, 4))
+    expected = [
+        [0.0, 0.0, 8.0, 0.0],
+        [3.0, 1.0, 0.0, 0.0],
+        [0.0, 4.0, 2.0, 0.0],
+        [0.0, 0.0, 5.0, 0.0],
+    ]
+    assert made.to_dense().tolist() == expected
+    made.to_dense().sum().backward()
+    assert lines.grad.tolist() == [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [0.0, 0.0, 1.0]]
+    turned = rg.sparse.spdiags(lines[0], rg.tensor(1), (2, 3), layout=rg.sparse_csr)
+    assert turned.layout is rg.sparse_csr
+    assert turned.to_dense().tolist() == [[0.0, 1.0, 0.0], [0.0, 0.0, 2.0]]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"diagonals": rg.ones(1, 2, 2)}, "Diagonals must be vector or matrix"),
+        ({"offsets": rg.tensor([[0, 1]])}, "Offsets must be scalar or vector"),
+        ({"shape": (3,)}, "Output shape must be 2d"),
+        ({"offsets": rg.tensor([0.0, 1.0])}, "Offset Tensor must have dtype Long"),
+        ({"offsets": rg.tensor([0])}, r"Number of diagonals \(2\) does not match"),
+        ({"offsets": rg.tensor([1, 1])}, "Offset tensor contains duplicate values"),
+        ({"layout": rg.strided}, "Only output layouts"),
+    ],
+)
+def test_diagonals_that_make_no_matrix_are_refused(changed, said):
+    given = {"diagonals": rg.ones(2, 2), "offsets": rg.tensor([0, 1]), "shape": (2, 2)} | changed
+    with pytest.raises(RuntimeError, match=said):
+        rg.sparse.spdiags(**given)
+
+
+REDUCED = {  # the product, and the gradient of the sum of its squares
+    "sum": ([[6.0, 9.0], [0.0, 0.0], [29.0, -13.0]],
+             [[232.0, -104.0], [24.0, 36.0], [290.0, -130.0], [36.0, 54.0]]),
+    "mean": ([[3.0, 4.5], [0.0, 0.0], [14.5, -6.5]],
+             [[58.0, -26.0], [6.0, 9.0], [72.5, -32.5], [9.0, 13.5]]),
+    "amax": ([[6.0, 6.0], [0.0, 0.0], [25.0, -5.0]],
+             [[0.0, 0.0], [0.0, 24.0], [250.0, -50.0], [36.0, 0.0]]),
+    "amin": ([[0.0, 3.0], [0.0, 0.0], [4.0, -8.0]],
+             [[32.0, -64.0], [0.0, 0.0], [0.0, 0.0], [0.0, 18.0]]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("reduce", REDUCED)
+def test_products_of_a_row_s_entries_are_reduced_as_in_pytorch(reduce):
+    mat = rg.tensor([[0.0, 2.0, 0.0, 3.0], [0.0] * 4, [4.0, 0.0, 5.0, 0.0]]).to_sparse_csr()
+    x = rg.tensor([[1.0, -2.0], [0.0, 3.0], [5.0, -1.0], [2.0, 1.0]], requires_grad=True)
+    out = rg.sparse.mm(mat, x, reduce)
+    out.pow(2).sum().backward()
+    assert (out.tolist(), x.grad.tolist()) == REDUCED[reduce]
+
+
+def test_reductions_that_are_none_and_sparse_operands_of_one_are_refused():
+    mat = rg.eye(2).to_sparse()
+    with pytest.raises(RuntimeError, match="reduce argument must be either sum, prod, mean, amax"):
+        rg.sparse.mm(mat, rg.eye(2), "foo")
+    with pytest.raises(RuntimeError, match="strided"):
+        rg.sparse.mm(mat, mat, "mean")

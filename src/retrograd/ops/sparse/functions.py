@@ -16,9 +16,11 @@ from ..compat.tensor_types import DTYPES, TensorType
 from ..core.arguments import public
 from ..core.dims import normalize_dim, normalize_dims
 from ..indexing.index import index_select
+from ..indexing.segment_reduce import index_reduce
 from ..linalg.matrix_products import addmm as dense_addmm
 from ..linalg.matrix_products import plus
 from ..nn import embedding
+from ..tensor.inspection import sparse_coo, sparse_csc, sparse_csr
 from . import rules
 from .array import is_sparse
 from .factories import sparse_coo_tensor
@@ -28,12 +30,16 @@ from .records import sampled_mm
 
 __all__ = ["dsmm", "spmm"]
 
+REDUCED = ("mean", "amax", "amin")
 
-def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
+
+def mm(mat1: Tensor, mat2: Tensor, reduce: str = "sum") -> Tensor:
     """The product of two matrices, (n, k) with (k, m), of which one or both are sparse.
 
-    It is sparse where both are, else dense; the gradient of a sparse one has its places. Raises
-    RuntimeError for sizes that do not fit, and other dtypes. Source: PyTorch's `sparse.mm`.
+    It is sparse where both are, else dense; the gradient of a sparse one has its places. For a
+    dense `mat2`, `reduce` says what becomes of the products of a row's entries: "sum", "mean",
+    "amax" or "amin", and 0 where there are none. Raises RuntimeError for sizes that do not fit, and
+    other dtypes. Source: PyTorch's `sparse.mm`.
 
     >>> rg.sparse.mm(rg.tensor([[0.0, 2.0]]).to_sparse(), rg.tensor([[3.0], [4.0]]))
     tensor([[8.]])
@@ -43,7 +49,61 @@ def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
             raise RuntimeError(
                 f"sparse.mm(): {name} must be a matrix, but has shape {list(x.shape)}"
             )
-    return mat1.mm(mat2)
+    if reduce == "sum":
+        return mat1.mm(mat2)
+    if reduce not in REDUCED:
+        raise RuntimeError(
+            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}; of a "
+            f"product of matrices it is one of sum, {', '.join(REDUCED)}"
+        )
+    check_layout(mat1, "mm", "sparse", "sparse_csr", "sparse_csc", "sparse_coo")
+    if is_sparse(mat2):
+        raise RuntimeError(f"mm with reduce={reduce!r} expected a strided mat2: x.to_dense()")
+    rules.check_matrices(mat1, mat2)
+    rows, columns = map(new_tensor, rules.coalesced(mat1).indices)
+    products = rules.stored(mat1).unsqueeze(1) * index_select(mat2, 0, columns)
+    none = products.new_zeros(mat1.shape[0], mat2.shape[1])
+    return index_reduce(none, 0, rows, products, reduce, include_self=False)
+
+
+def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> Tensor:
+    """A sparse matrix of diagonals, (diagonals, n), by their `offsets` from the main one.
+
+    An element goes to the column of its number; what lies outside of `shape` is left out. layout:
+    of coordinates, rows or columns. Raises RuntimeError for offsets that occur twice, are no int64
+    or not as many as diagonals, and for other layouts. Source: PyTorch's `sparse.spdiags`.
+
+    >>> rg.sparse.spdiags(rg.tensor([[1.0, 2.0], [3.0, 4.0]]), rg.tensor([0, 1]), (2, 2)).to_dense()
+    tensor([[1., 4.],
+            [0., 2.]])
+    """
+    if diagonals.ndim not in (1, 2):
+        raise RuntimeError(f"Diagonals must be vector or matrix: shape {list(diagonals.shape)}")
+    if offsets.ndim > 1:
+        raise RuntimeError(f"Offsets must be scalar or vector: shape {list(offsets.shape)}")
+    lines, steps = diagonals.reshape(-1, diagonals.shape[-1]), offsets.reshape(-1)._array
+    if len(shape) != 2:
+        raise RuntimeError(f"Output shape must be 2d, but is {tuple(shape)}")
+    if steps.dtype != np.int64:
+        raise RuntimeError(f"Offset Tensor must have dtype Long but got {offsets.dtype}")
+    if len(lines) != len(steps):
+        raise RuntimeError(
+            f"Number of diagonals ({len(lines)}) does not match the number of offsets "
+            f"({len(steps)})"
+        )
+    if len(np.unique(steps)) != len(steps):
+        raise RuntimeError(f"Offset tensor contains duplicate values: {offsets.tolist()}")
+    if layout not in (None, sparse_coo, sparse_csr, sparse_csc):
+        raise RuntimeError(
+            "Only output layouts (Sparse, SparseCsc, SparseCsr) are supported, got "
+            f"{layout}: leave it out, and call to_dense()"
+        )
+    columns = np.arange(lines.shape[1])
+    rows = columns - steps[:, None]
+    number, column = np.nonzero((rows >= 0) & (rows < shape[0]) & (columns < shape[1]))
+    places = new_tensor(np.stack([rows[number, column], column]))
+    made = sparse_coo_tensor(places, lines[new_tensor(number), new_tensor(column)], tuple(shape))
+    return made if layout in (None, sparse_coo) else made.to_sparse(layout=layout)
 
 
 def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> Tensor:
