@@ -104,7 +104,7 @@ newaxis = None
 LATER = (
     *("_C", "__config__", "_functorch", "accelerator", "amp", "backends", "compiler", "cpu"),
     *("cuda", "distributed", "distributions", "fft", "func", "futures", "fx", "hub", "jit"),
-    *("library", "linalg", "masked", "mps", "multiprocessing", "nn", "optim", "overrides"),
+    *("library", "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "overrides"),
     *("profiler", "quasirandom", "random", "return_types", "serialization", "signal", "sparse"),
     *("special", "tape", "testing", "types", "utils", "vision", "viz", "wirtinger"),
 )
