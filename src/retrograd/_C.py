@@ -22,6 +22,7 @@ from .engine.graph import LEAF, OUTPUT, AccumulateGrad, shown
 from .engine.overriding import NO_SUBCLASSES, OFF, overloaded, overrides_nothing
 from .engine.saved import SavedTensor
 from .engine.tensor import Tensor, cell_of, node_of, wrote
+from .ops.creation.factories import get_default_device
 from .ops.tensor.storage import UntypedStorage
 
 if TYPE_CHECKING:
@@ -69,6 +70,15 @@ class DisableTorchFunction(modes.Changed):
 
     def __init__(self) -> None:
         super().__init__(overriding=OFF)
+
+
+def _get_default_device() -> str:
+    """The kind of device of new tensors: "cpu", or "meta".
+
+    >>> rg._C._get_default_device()
+    'cpu'
+    """
+    return get_default_device().type  # type: ignore[no-any-return]
 
 
 def _get_tracing_state() -> None:

@@ -110,6 +110,7 @@ LATER = (
 )
 _ELSEWHERE = {  # modules that PyTorch has under other names
     "_VF": "ops.compat.variable_functions",
+    "_tensor_str": "alias.tensor_str",
     "_utils": "alias.utils",
     "_vmap_internals": "_functorch.vmap",
     "functional": "ops",
@@ -156,8 +157,17 @@ FROM = {
     "_check_tensor_all_with": "ops.compat.checks",
     "_sample_dirichlet": "distributions.samplers",
     "_standard_gamma": "distributions.samplers",
-    "_unique": "ops.compat.variable_functions",
-    "_unique2": "ops.compat.variable_functions",
+    **dict.fromkeys(
+        (
+            "_convert_indices_from_coo_to_csr",
+            "_convert_indices_from_csr_to_coo",
+            "_segment_reduce",
+            "_shape_as_tensor",
+            "_unique",
+            "_unique2",
+        ),
+        "ops.compat.variable_functions",
+    ),
     "load": "serialization",
     "recompute_grad": "utils.checkpoint",
     "save": "serialization",

@@ -103,6 +103,15 @@ CASES = {
         t.linspace(0, 1, 60, dtype=t.float64)
     ),
     "bernoulli of a number": lambda t: t.bernoulli(t.zeros(30), 0.25),
+    "bernoulli of expanded probabilities": lambda t: t.bernoulli(t.tensor([0.2, 0.7]).expand(9, 2)),
+    "bernoulli of transposed probabilities": lambda t: t.bernoulli(
+        t.linspace(0, 1, 60).view(6, 10).t()
+    ),
+    "uniform_, 16 bits": lambda t: t.zeros(50, dtype=t.float16).uniform_(-0.3, 0.7).float(),
+    "uniform_, bfloat16": lambda t: t.zeros(50, dtype=t.bfloat16).uniform_(-0.3, 0.7).float(),
+    "normal_, 16 bits": lambda t: t.zeros(50, dtype=t.float16).normal_(0.1, 0.3).float(),
+    "normal_ of few, 16 bits": lambda t: t.zeros(7, dtype=t.float16).normal_(0.1, 0.3).float(),
+    "exponential_, 16 bits": lambda t: t.zeros(50, dtype=t.float16).exponential_(1.7).float(),
     "exponential_": lambda t: t.zeros(30).exponential_(2.0),
     "exponential_, 64 bits": lambda t: t.zeros(30, dtype=t.float64).exponential_(),
     "cauchy_, 64 bits": lambda t: t.zeros(30, dtype=t.float64).cauchy_(1.0, 2.0),
@@ -114,12 +123,39 @@ CASES = {
     "multinomial with replacement": lambda t: t.multinomial(
         t.arange(1.0, 9.0).repeat(2, 1), 40, True
     ),
+    "multinomial of transposed weights": lambda t: t.multinomial(
+        t.arange(1.0, 13.0).reshape(4, 3).t(), 2
+    ),
+    "gamma": lambda t: _after(
+        t, t._standard_gamma(t.linspace(0.01, 5, 40)), t.randn(3), t._standard_gamma(t.ones(2))
+    ),
+    "gamma, 64 bits": lambda t: t._standard_gamma(t.linspace(0.3, 50, 60, dtype=t.float64)),
+    "gamma of transposed concentrations": lambda t: t._standard_gamma(
+        t.linspace(0.5, 5, 40).view(8, 5).t()
+    ),
+    "Dirichlet": lambda t: t.distributions.Dirichlet(t.tensor([0.5, 2.0, 7.0])).sample((9,)),
+    "Beta": lambda t: t.distributions.Beta(t.tensor([0.5, 2.0]), t.tensor(1.5)).sample((9,)),
+    "StudentT": lambda t: t.distributions.StudentT(t.tensor([1.5, 4.0])).sample((9,)),
+    "poisson": lambda t: _after(t, t.poisson(t.linspace(0, 40, 300)), t.rand(2)),
+    "binomial": lambda t: _after(
+        t, t.binomial(t.arange(300.0), t.linspace(-0.1, 1.1, 300)), t.rand(2)
+    ),
+    "binomial of a few of many": lambda t: t.binomial(t.full((50,), 1e5), t.full((50,), 1e-5)),
+    "NegativeBinomial": lambda t: t.distributions.NegativeBinomial(
+        5.0, t.tensor([0.2, 0.7])
+    ).sample((9,)),
+    "von Mises": lambda t: t.distributions.VonMises(
+        t.tensor(0.5), t.tensor([1e-6, 0.3, 9.0])
+    ).sample((20,)),
     "dropout": lambda t: t.nn.functional.dropout(t.ones(100), 0.3),
     "dropout of a transposed tensor": lambda t: t.nn.functional.dropout(t.ones(8, 5).t(), 0.7),
     "dropout2d": lambda t: t.nn.functional.dropout2d(t.ones(2, 9, 2, 2), 0.4),
     "alpha_dropout": lambda t: t.nn.functional.alpha_dropout(t.ones(40), 0.4, True),
     "feature_alpha_dropout": lambda t: t.nn.functional.feature_alpha_dropout(
         t.ones(2, 9, 2, 2), 0.4, True
+    ),
+    "gumbel_softmax of transposed numbers": lambda t: t.nn.functional.gumbel_softmax(
+        t.zeros(5, 3).t()
     ),
     "rrelu": lambda t: t.nn.functional.rrelu(t.linspace(-3, 3, 20), training=True),
     "gumbel_softmax": lambda t: t.nn.functional.gumbel_softmax(t.zeros(3, 5)),

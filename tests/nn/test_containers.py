@@ -114,6 +114,13 @@ def test_parameter_dict_makes_tensors_parameters():
         values[0] = rg.ones(1)
 
 
+def test_parameter_dict_takes_a_dict_in_the_order_of_its_names_and_pairs_in_their_own():
+    pairs = [("b", rg.ones(1)), ("a", rg.ones(1))]
+    assert list(nn.ParameterDict(dict(pairs))) == ["a", "b"]
+    for given in (pairs, OrderedDict(pairs), nn.ParameterDict(pairs)):
+        assert list(nn.ParameterDict(given)) == ["b", "a"]
+
+
 def test_parameter_dict_has_the_methods_of_a_dictionary():
     values = nn.ParameterDict({"a": rg.ones(1), "b": rg.ones(1)})
     assert list(reversed(values)) == ["b", "a"]

@@ -14,6 +14,12 @@ from retrograd.ops.sparse import pattern
 F = rg.nn.functional
 
 
+def test_a_size_alone_makes_a_tensor_without_entries():
+    x = rg.sparse_coo_tensor(size=(2, 3))
+    assert (x.shape, x._nnz(), x.is_coalesced()) == ((2, 3), 0, True)
+    assert x.to_dense().tolist() == rg.zeros(2, 3).tolist()
+
+
 def drawn(shape, seed=0, dtype=rg.float64, share=0.4):
     """A dense tensor of which a share is not 0."""
     rng = np.random.default_rng(seed)

@@ -94,3 +94,8 @@ def test_a_log_that_was_closed_goes_on_in_a_new_file(read, tmp_path):
 def test_what_is_no_number_is_no_scalar(read):
     with pytest.raises(ValueError, match=r"one number, got shape \(2,\)"):
         read(lambda log: log.add_scalar("x", rg.ones(2)))
+
+
+def test_what_is_no_number_tensor_or_array_is_refused(read):
+    with pytest.raises(NotImplementedError, match="array or torch tensor are expected"):
+        read(lambda log: log.add_scalar("loss", [1.0, 2.0], 0))

@@ -68,6 +68,7 @@ is_near(int64_t steps, int64_t step, int64_t more)
 #include "kernel.c"
 #include "pool.c"
 #include "recycle.c"
+#include "rejection.c"
 #include "rows.c"
 #include "small/small.c"
 #include "sort.c"
@@ -108,6 +109,7 @@ static PyMethodDef functions[] = {
     {"select", select_places, METH_VARARGS, NULL},
     {"draw_words", draw_words, METH_VARARGS, NULL},
     {"pass_words", pass_words, METH_VARARGS, NULL},
+    {"draw_rejected", draw_rejected, METH_VARARGS, NULL},
     {"transform", transform, METH_VARARGS, NULL},
     {"set_finder", set_finder, METH_O, NULL},
     {"leave_small_out", leave_small_out, METH_O, NULL},

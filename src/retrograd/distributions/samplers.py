@@ -76,17 +76,32 @@ class _Gamma(_Sample):
 
     @staticmethod
     def draw(generator: Any, a: Any, dtype: Any) -> Any:
-        return _rounded(generator.call("standard_gamma", a), dtype)
+        return _rounded(np.exp(generator.draw("rejected", "log_gamma", a)), dtype)
 
 
 class _VonMises(_Sample):
-    """Angles about 0, by the method of D. J. Best and N. I. Fisher, 1979, which NumPy has."""
+    """Angles about 0, by the method of D. J. Best and N. I. Fisher, 1979.
+
+    All are drawn until none is left, and whatever can be taken is, as in PyTorch.
+    """
 
     kernel = staticmethod(implicit.von_mises_derivative)
 
     @staticmethod
     def draw(generator: Any, k: Any, dtype: Any) -> Any:
-        return generator.call("vonmises", 0.0, k).astype(dtype.numpy)
+        tau = 1 + np.sqrt(1 + 4 * k * k)
+        rho = (tau - np.sqrt(2 * tau)) / (2 * k)
+        r = np.where(k < 1e-5, 1 / k + k, (1 + rho * rho) / (2 * rho))
+        angle, done = np.zeros(k.shape), np.zeros(k.shape, np.bool_)
+        while not done.all():
+            turned, u, side = generator.uniform((3, *k.shape), k.dtype)
+            z = np.cos(np.pi * turned)
+            f = (1 + r * z) / (r + z)
+            c = k * (r - f)
+            taken = (c * (2 - c) - u > 0) | (np.log(c / u) + 1 - c >= 0)
+            angle = np.where(taken, np.sign(side - 0.5) * np.arccos(f), angle)
+            done |= taken
+        return angle.astype(dtype.numpy)
 
 
 class _Dirichlet(_Sample):
@@ -94,9 +109,7 @@ class _Dirichlet(_Sample):
 
     @staticmethod
     def draw(generator: Any, a: Any, dtype: Any) -> Any:
-        # log gamma(a) = log gamma(a + 1) + log(u) / a: small concentrations would underflow
-        logs = np.log1p(-generator.uniform(a.shape, a.dtype)) / a
-        logs += np.log(generator.call("standard_gamma", a + 1))
+        logs = generator.draw("rejected", "log_gamma", a)
         shares = np.exp(logs - logs.max(-1, keepdims=True))
         shares = _rounded(shares / shares.sum(-1, keepdims=True), dtype)
         return np.minimum(shares, 1 - np.array(dtypes.finfo(dtype).eps / 2, shares.dtype))

@@ -13,7 +13,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from .errors import OnnxExporterError, UnsupportedOperatorError
-from .tracing import Call, Value
+from .tracing import Call, Value, place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,7 +64,7 @@ class Graph:
     """Nodes and constants under way: see the top of the module."""
 
     def __init__(self, names: dict[Any, str], inputs: Sequence[tuple[Value, Value]]) -> None:
-        self.known = names  # of the model's state, by the address of its memory
+        self.known = names  # of the model's state, by the place of its memory
         self.inputs = inputs  # of both runs
         self.nodes: list[Any] = []
         self.constants: dict[str, Any] = {}
@@ -137,8 +137,7 @@ class Graph:
         array = np.asarray(array, dtype)
         key = (array.dtype, array.shape, array.tobytes() if array.size < 64 else id(array))
         if key not in self.by_memory:
-            where = array.__array_interface__["data"][0], array.shape, array.strides
-            name = self.known.get(where) or self.fresh("constant")
+            name = self.known.get(place(array)) or self.fresh("constant")
             self.by_memory[key] = name
             self.constants[name] = array
         return self.by_memory[key]

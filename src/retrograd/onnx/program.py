@@ -70,7 +70,7 @@ def exported(
     known = {}
     if isinstance(model, Module):
         state = model.state_dict(keep_vars=True)
-        known = {place(tensor)[:3]: name for name, tensor in state.items()}
+        known = {place(tensor._array): name for name, tensor in state.items()}
     graph = Graph(known, list(zip(inputs, again, strict=True)))
     for name, value in zip(names, inputs, strict=True):
         value.name = name

@@ -84,7 +84,7 @@ class Trace(Watcher):
     def enter(self, tensor: Tensor, varies: bool) -> Value:
         """Know a tensor, as it is now."""
         value = Value(tensor._array, varies)
-        self.values[place(tensor)] = tensor._version, value
+        self.values[place(tensor._array)] = tensor._version, value
         self.alive.append(tensor)
         return value
 
@@ -92,14 +92,14 @@ class Trace(Watcher):
         """Note a call."""
         taken = [None if each is None else self.value(each, op.name) for each in inputs]
         tensors = [each for each in inputs if isinstance(each, Tensor)]
-        self.before.append([(place(each), each._version) for each in tensors])
+        self.before.append([(place(each._array), each._version) for each in tensors])
         self.calls.append(Call(op, taken, params, [self.enter(each, False) for each in outputs]))
 
     def value(self, given: Any, name: str) -> Value:
         """What an input of the op of this name, or an output of the model, is."""
         if not isinstance(given, Tensor):
             return Value(np.asarray(given), False)
-        known = self.values.get(place(given))
+        known = self.values.get(place(given._array))
         if known is None:
             return self.enter(given, False)
         version, value = known
@@ -109,8 +109,8 @@ class Trace(Watcher):
         """The value of a tensor that was written in place since it was known: by whom."""
         for call, before in zip(reversed(self.calls), reversed(self.before), strict=True):
             made = call.outputs[0]
-            if (place(given), version) in before and same(made.array, given._array):
-                self.values[place(given)] = given._version, made
+            if (place(given._array), version) in before and same(made.array, given._array):
+                self.values[place(given._array)] = given._version, made
                 return made
         if value.varies:
             line = f"\n{where(1)}".rstrip()
@@ -127,9 +127,8 @@ def is_in_onnx_export() -> bool:
     return any(isinstance(each, Trace) for each in modes.state.watchers)
 
 
-def place(tensor: Tensor) -> Any:
-    """Where a tensor's elements are: what has the same is the same value."""
-    array = tensor._array
+def place(array: Any) -> Any:
+    """Where the elements of an array are: what has the same is the same value."""
     return address(array), array.shape, array.strides, array.dtype
 
 

@@ -159,6 +159,8 @@ def test_randint_covers_its_range():
         (lambda: rg.randperm(-1), RuntimeError, "negative dimension -1"),
         (lambda: rg.randperm(2.5), TypeError, "'n' must be int, not float"),
         (lambda: rg.randperm(300, dtype=rg.uint8), RuntimeError, "without overflow"),
+        (lambda: rg.randperm(2050, dtype=rg.half), RuntimeError, "n cannot be greater than 2049"),
+        (lambda: rg.randperm(2, dtype=rg.bool), NotImplementedError, "'Bool'"),
         (lambda: rg.normal(0.0, -1.0, (2,)), RuntimeError, "normal expects std >= 0.0"),
         (lambda: rg.normal(rg.ones(1), -rg.ones(1)), RuntimeError, "all elements of std >= 0.0"),
         (lambda: rg.normal(0.0, 1.0), TypeError, "invalid combination of arguments"),
@@ -334,3 +336,24 @@ def test_filling_a_view_cuts_only_its_region_off():
 def test_uniform_refuses_a_range_wider_than_the_largest_number(dtype, low, high):
     with pytest.raises(RuntimeError, match="uniform_ expects to-from <="):
         rg.empty(3, dtype=dtype).uniform_(low, high)
+
+
+@pytest.mark.parametrize("dtype", [rg.float16, rg.bfloat16])
+def test_uniform_numbers_of_16_bits_stay_below_their_bound(dtype):
+    x = rg.empty(20000, dtype=dtype).uniform_(1.0, 2.0)
+    assert x.min() >= 1.0
+    assert x.max() < 2.0
+
+
+@pytest.mark.parametrize("algorithm", ["mt19937", "pcg64"])
+def test_trials_without_a_known_probability_have_no_count(algorithm):
+    generator = rg.Generator(algorithm=algorithm).manual_seed(0)
+    count, chance = rg.tensor([4.0, 4.0, 4.0]), rg.tensor([float("nan"), -1.0, 2.0])
+    found = rg.binomial(count, chance, generator=generator)
+    assert rg.equal(found.nan_to_num(-1.0), rg.tensor([-1.0, 0.0, 4.0]))
+
+
+def test_gamma_numbers_of_no_concentration_are_the_least_and_nan_stays():
+    found = rg._standard_gamma(rg.tensor([0.0, float("nan"), -1.0]))
+    assert found[0] == rg.finfo(rg.float32).tiny
+    assert found[1:].isnan().all()

@@ -423,8 +423,13 @@ class ParameterDict(Module):
         return [(key, self[key]) for key in self._keys]
 
     def update(self, parameters: Any) -> None:
-        """Add or replace values from a mapping or from (name, value) pairs."""
+        """Add or replace values from a mapping or from (name, value) pairs.
+
+        Those of a plain mapping come in the order of their names, as in PyTorch.
+        """
         pairs = parameters.items() if hasattr(parameters, "items") else parameters
+        if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
+            pairs = sorted(pairs, key=operator.itemgetter(0))
         for key, value in pairs:
             self[key] = value
 

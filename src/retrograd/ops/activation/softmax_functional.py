@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.tensor import Tensor, new_tensor, placed
-from ..random.generator import default_generator, in_order
+from ..random.generator import default_generator, in_rows
 from . import softmax as along
 
 
@@ -78,7 +78,7 @@ def gumbel_softmax(
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     dtype = dtypes.real_of(logits._array.dtype)
     noise = -np.log(
-        in_order(lambda shape: default_generator.exponential(shape, dtype), logits._array)
+        in_rows(lambda shape: default_generator.exponential(shape, dtype), logits._array)
     )
     soft = along.softmax((logits + placed(np.asarray(noise, dtype), logits)) / tau, dim, None)
     if not hard:

@@ -81,11 +81,15 @@ REASONS = [
         "it is for PyTorch's own use",
     ),
     (
+        r"_make_wrapper_subclass|\w*torch_dispatch\w*|TorchDispatchMode",
+        "an op is one record, not a call of smaller ones, so there is nothing below a function to "
+        "take over. Write __torch_function__",
+    ),
+    (
         r"emit_itt|load_nvprof|parse_nvprof_trace",
         "they mark ops for profilers of accelerators, of which there are none. Use "
         "autograd.profiler.profile, and its export_chrome_trace",
     ),
-    (r"assert_allclose", "it is deprecated in PyTorch, too: use testing.assert_close"),
     (r"BFloat16(Tensor|Storage)", "write x.bfloat16()"),
     (
         r"cpp_extension|load_inline|CppExtension|CUDAExtension|BuildExtension",

@@ -38,10 +38,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     check_broadcast(count._array.shape, prob._array.shape, "binomial")
     with Quiet():
         counts, chances = count._array.astype(np.float64), prob._array.astype(np.float64)
-        trials, p = np.broadcast_arrays(counts, chances)
-        known = ~(np.isnan(trials) | np.isnan(p))
-        whole = np.where(known, np.clip(trials, 0, 2.0**62), 0).astype(np.int64)
-        chance = np.where(known, np.clip(p, 0, 1), 0)
-        values = chosen(generator, "binomial").call("binomial", whole, chance)
-        array = np.where(known, values, np.nan).astype(count._array.dtype)
+        given = np.broadcast_arrays(counts, chances)
+        values = chosen(generator, "binomial").draw("rejected", "binomial", *given)
+        array = values.astype(count._array.dtype)
     return _drawn(count.expand(array.shape), new_tensor(array))

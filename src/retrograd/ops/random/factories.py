@@ -19,6 +19,7 @@ from ...errors import wrong_type
 from ...kernels.allocation import copied, is_valueless, numpys, surely, table
 from ...kernels.search import searched
 from ..core.arguments import public, write_value
+from ..core.pointwise import unsupported
 from ..creation.factories import allocate, factory, leaf_or_out, shape_of, sized, target_of
 from ..creation.from_data import blank, check_device, check_dtype, where_of
 from ..creation.like import empty_like
@@ -32,6 +33,7 @@ from .generator import (
     fork_rng,
     get_rng_state,
     in_order,
+    in_rows,
     initial_seed,
     manual_seed,
     seed,
@@ -194,21 +196,25 @@ def bounds_of(given: Sequence[Any], low: Any, high: Any, name: str) -> tuple[int
 def randperm(n: int, *, generator: Generator | None = None, target: Any) -> Any:
     """The integers below `n` in random order, int64 by default.
 
-    Raises RuntimeError for a negative `n`, or one whose integers the dtype cannot hold.
+    Raises RuntimeError for a negative `n`, or one whose integers the dtype cannot tell apart;
+    NotImplementedError for booleans and complex numbers.
 
     >>> sorted(rg.randperm(4).tolist())
     [0, 1, 2, 3]
     """
     count = check_integer(n, "randperm", "n")
     shape_of((count,), "randperm")
-    if (
-        target.kind in "iub"
-        and count
-        and count - 1 > (_limits(target)[1] if target.kind != "b" else 1)
-    ):
+    kind = dtypes.of_numpy(target)
+    if target.kind in "bc":
+        raise unsupported("randperm", target)
+    if target.kind in "iu" and count - 1 > _limits(target)[1]:
         raise RuntimeError(
-            f"value cannot be converted to type {dtypes.of_numpy(target).name} without overflow: "
-            f"{count - 1}"
+            f"value cannot be converted to type {kind.name} without overflow: {count - 1}"
+        )
+    if kind.is_floating_point and count > (most := int(2 / dtypes.finfo(kind).eps) + 1):
+        raise RuntimeError(
+            f"n cannot be greater than {most} for {dtypes.legacy_name(kind)} type, but is {count}. "
+            "Take integers: dtype=retrograd.int64"
         )
     return chosen(generator, "randperm").draw("permutation", count).astype(target)
 
@@ -375,10 +381,13 @@ def normal(
     return _normal(a, b, new_tensor(values))
 
 
-def drawn_bernoulli(generator: Generator, p: Any, like: Any) -> Any:
-    """Booleans, true with the probabilities in an array, for each element of another one."""
+def drawn_bernoulli(generator: Generator, p: Any, like: Any, order: Any) -> Any:
+    """Booleans, true with the probabilities in an array, for each element of another one.
+
+    `order` is `in_order` or `in_rows`.
+    """
     precision = np.dtype(np.float32 if p.itemsize <= 4 else np.float64)
-    drawn = in_order(lambda shape: generator.uniform(shape, precision), like)
+    drawn = order(lambda shape: generator.uniform(shape, precision), like)
     return table(p, drawn) < p
 
 
@@ -403,11 +412,11 @@ def bernoulli(
         if surely(~((array >= 0) & (array <= 1)).all()):
             raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false: "
                                "probabilities lie between 0 and 1")  # fmt: skip
-        values = drawn_bernoulli(source, array, array)
+        values = drawn_bernoulli(source, array, array, in_rows)
     elif not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     else:
-        values = in_order(lambda shape: source.bernoulli(float(p), shape), array)
+        values = in_rows(lambda shape: source.bernoulli(float(p), shape), array)
     drawn = _bernoulli(input, new_tensor(values.astype(array.dtype)))
     return drawn if out is None else write_value(drawn.to(out.dtype), out, "bernoulli")
 
@@ -447,7 +456,7 @@ def multinomial(
         )
     if surely(~(np.isfinite(weights) & (weights >= 0)).all()):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    precision, weights = weights.dtype, weights.astype(np.float64)
+    given, weights = weights, weights.astype(np.float64)
     if surely((weights.sum(-1) <= 0).any()):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     source = chosen(generator, "multinomial")
@@ -456,7 +465,8 @@ def multinomial(
         drawn = source.uniform((*weights.shape[:-1], num_samples), weights.dtype)
         indices = searched(edges, table(edges, drawn) * edges[..., -1:], "right")
     else:  # the largest of w/E, for exponential E, is an index drawn with probability w
-        drawn = source.exponential(weights.shape, precision).astype(weights.dtype)
+        drawn = in_order(lambda shape: source.exponential(shape, given.dtype), given)
+        drawn = drawn.astype(weights.dtype)
         indices = np.argsort(-weights / table(weights, drawn), -1)[..., :num_samples]
     return new_tensor(indices.astype(np.int64, "C"))
 
@@ -473,5 +483,5 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     refuse("poisson_cpu", rates.dtype, "f")
     if surely(~(rates >= 0).all()):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    drawn = chosen(generator, "poisson").call("poisson", rates.astype(np.float64))
+    drawn = chosen(generator, "poisson").draw("rejected", "poisson", rates.astype(np.float64))
     return _poisson(input, placed(drawn.astype(rates.dtype), input))

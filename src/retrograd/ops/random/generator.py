@@ -145,10 +145,10 @@ class Generator:
             return _paired(parts * parts.dtype.type(0.5**0.5), target)
         return self.draw("normal", shape, target, in_runs)
 
-    def exponential(self, shape: tuple[int, ...], target: np.dtype[Any]) -> Any:
-        """Positive numbers of density exp(-x)."""
+    def exponential(self, shape: tuple[int, ...], target: np.dtype[Any], rate: float = 1.0) -> Any:
+        """Positive numbers of density rate * exp(-rate * x)."""
         precision = np.dtype(np.float64) if target.itemsize == 8 else np.dtype(np.float32)
-        drawn = self.draw("exponential", shape, precision)
+        drawn = self.draw("exponential", shape, precision) / precision.type(rate)
         least = np.finfo(np.float16 if target == np.float16 else precision).smallest_subnormal
         return np.maximum(drawn, least).astype(target)
 
@@ -170,12 +170,6 @@ class Generator:
         check_batches(self)
         with self._lock:
             return np.asarray(getattr(self.stream, name)(*args))
-
-    def call(self, name: str, *args: Any) -> Any:
-        """What the method `name` of NumPy's generator gives, on the words of the stream."""
-        check_batches(self)
-        with self._lock:
-            return np.asarray(getattr(self.stream.numpys, name)(*args))
 
 
 def check_batches(source: Generator) -> None:
@@ -202,15 +196,25 @@ def examples(draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...]) -> 
     return made._array
 
 
+def in_rows(draw: Callable[[tuple[int, ...]], Any], array: Any) -> Any:
+    """What `draw(shape)` gives for the shape of an array."""
+    return np.empty_like(array) if is_valueless(array) else draw(array.shape)
+
+
 def in_order(draw: Callable[[tuple[int, ...]], Any], array: Any) -> Any:
-    """What `draw(shape)` gives for the shape of an array, in the order of the array's memory."""
-    if is_valueless(array):
-        return np.empty_like(array)
-    if not numpys(array) or array.flags.c_contiguous:
-        return draw(array.shape)
+    """The same in the order of the array's memory, if it has a place for each element."""
+    if is_valueless(array) or not numpys(array) or array.flags.c_contiguous or _repeats(array):
+        return in_rows(draw, array)
     axes = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
     drawn = draw(tuple([array.shape[axis] for axis in axes]))
     return drawn.transpose(np.argsort(axes))
+
+
+def _repeats(array: Any) -> bool:
+    """Whether elements of an array share memory along a dimension, as those that `expand` made."""
+    return any(
+        stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)
+    )
 
 
 def _paired(parts: Any, target: np.dtype[Any]) -> Any:

@@ -81,6 +81,8 @@ def uniform_(
         )
 
     def make(source: Generator, shape: Any, dtype: Any) -> Any:
+        if dtype.itemsize == 2:
+            return _halves(source, shape, dtype, low, high)
         kind = dtypes.real_of(dtype).type
         span, start = kind(high - low), kind(low)
         if dtype.kind == "c":
@@ -88,6 +90,14 @@ def uniform_(
         return source.uniform(shape, dtype) * span + start
 
     return fill(self, "uniform", generator, make)
+
+
+def _halves(source: Generator, shape: Any, dtype: Any, low: float, high: float) -> Any:
+    """Uniform numbers of 16 bits, rounded from float32 down to what lies below `high`."""
+    single, start = np.dtype(np.float32).type, dtype.type(low)
+    drawn = source.uniform(shape, np.dtype(single)) * (single(high) - single(low)) + single(low)
+    rounded, most = drawn.astype(dtype), dtype.type(high)
+    return np.where(rounded < most, rounded, np.nextafter(most, start))
 
 
 @public(methods="normal_")
@@ -105,6 +115,8 @@ def normal_(
     check_std(std)
 
     def make(source: Generator, shape: Any, dtype: Any) -> Any:
+        if dtype.kind != "c":
+            return source.draw("normal", shape, dtype, in_runs, mean, std)
         scale = dtypes.real_of(dtype).type(std)
         return source.normal(shape, dtype, in_runs) * scale + dtype.type(mean)
 
@@ -137,7 +149,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
     source, op = chosen(generator, "bernoulli_"), _ops["bernoulli"]
 
     def drawn(old: Tensor) -> Any:
-        made = drawn_bernoulli(source, given, old._array)
+        made = drawn_bernoulli(source, given, old._array, in_order)
         return op(old, placed(made.astype(old._array.dtype), old))
 
     return write(self, "bernoulli_", drawn, (), {})
@@ -159,7 +171,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
         self,
         "exponential",
         generator,
-        lambda source, shape, dtype: source.exponential(shape, dtype) / dtype.type(lambd),
+        lambda source, shape, dtype: source.exponential(shape, dtype, lambd),
     )
 
 

@@ -13,7 +13,7 @@ Mersenne Twister; a long takes two of them, the upper half first.
 3. Masks of one probability, exponentials, Cauchy and geometric numbers: a float64 each.
 4. Integers: a word, or from 2**28 values on a long, modulo the number of values.
 5. A tensor is filled in the order of its memory.
-Other distributions take words in an order of their own: gamma, Poisson, binomial, von Mises.
+6. Gamma, Poisson and binomial numbers: uniform and normal ones in float64, as many as each needs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.native import loops, twister
+from ...kernels.native import loops, rejection, twister
 
 RUN = 16  # how many numbers a run of the Box-Muller transform has
 LONG = 1 << 28  # from how many values on integers come from longs
@@ -115,11 +115,18 @@ class Twister:
             drawn = np.minimum(drawn.astype(target), target.type(most))
         return drawn
 
-    def normal(self, shape: tuple[int, ...], target: np.dtype[Any], in_runs: bool = True) -> Any:
-        """Of mean 0 and variance 1; `in_runs` says that what they fill is one block of memory."""
+    def normal(
+        self,
+        shape: tuple[int, ...],
+        target: np.dtype[Any],
+        in_runs: bool = True,
+        mean: float = 0.0,
+        std: float = 1.0,
+    ) -> Any:
+        """Normal numbers; `in_runs` says that what they fill is one block of memory."""
         count = math.prod(shape)
         if count < RUN or not in_runs:
-            return self.gaussians(count).astype(target).reshape(shape)
+            return moved(self.gaussians(count), mean, std).astype(target).reshape(shape)
         draw = self.doubles if target.itemsize == 8 else self.singles
         over = count % RUN
         drawn = draw(count) if target.itemsize > 2 else np.pad(draw(count - over), (0, over))
@@ -127,7 +134,7 @@ class Twister:
         if over:
             drawn[-RUN:] = draw(RUN)
             by_run(drawn[-RUN:].reshape(1, RUN))
-        return drawn.astype(target, copy=False).reshape(shape)
+        return moved(drawn, mean, std).astype(target, copy=False).reshape(shape)
 
     def gaussians(self, count: int) -> Any:
         """Normal numbers in float64, in pairs; one may be left from before, and for later."""
@@ -168,6 +175,24 @@ class Twister:
             drawn = self.longs(count)
         drawn += np.uint64(low % 2**64)  # modulo 2**64
         return drawn.view(kind).reshape(shape)
+
+    def rejected(self, name: str, *parameters: Any) -> Any:
+        """Numbers of the distribution `name` for each element of parameters of one shape."""
+        if loops is None:
+            return rejection.drawn(name, self.next_double, self.next_normal, *parameters)
+        kept = np.array([self.kept or 0.0, self.kept is not None])
+        made = self.run(rejection.drawn_by_loops, kept, name, *parameters)
+        self.kept = float(kept[0]) if kept[1] else None
+        return made
+
+    def next_double(self) -> float:
+        """One number of `doubles`."""
+        upper = self.bits.random_raw() & 0x1FFFFF
+        return (upper << 32 | self.bits.random_raw()) * 2.0**-53
+
+    def next_normal(self) -> float:
+        """One number of `gaussians`."""
+        return float(self.gaussians(1)[0])
 
     def below(self, high: int, shape: tuple[int, ...], long: bool) -> Any:
         """From 0 to `high`, exclusive, from words or from longs."""
@@ -226,6 +251,15 @@ def by_run(runs: Any) -> None:
     np.multiply(radius, np.sin(angle), out=runs[:, half:])
 
 
+def moved(standard: Any, mean: float, std: float) -> Any:
+    """Standard normal numbers with another mean and spread, in place."""
+    if std != 1:
+        standard *= std
+    if mean != 0:
+        standard += mean
+    return standard
+
+
 class Pcg64:
     """NumPy's stream, which is quicker: the same numbers on every platform, not PyTorch's."""
 
@@ -243,10 +277,18 @@ class Pcg64:
             return (self.numpys.integers(0, steps, shape) / steps).astype(target)
         return self.numpys.random(shape, target)
 
-    def normal(self, shape: tuple[int, ...], target: np.dtype[Any], in_runs: bool = True) -> Any:
-        """Of mean 0 and variance 1."""
+    def normal(
+        self,
+        shape: tuple[int, ...],
+        target: np.dtype[Any],
+        in_runs: bool = True,
+        mean: float = 0.0,
+        std: float = 1.0,
+    ) -> Any:
+        """Normal numbers."""
         precision = np.dtype(np.float32) if target.itemsize == 2 else target
-        return np.asarray(self.numpys.standard_normal(shape, precision)).astype(target, copy=False)
+        drawn = np.asarray(self.numpys.standard_normal(shape, precision))
+        return moved(drawn, mean, std).astype(target, copy=False)
 
     def exponential(self, shape: tuple[int, ...], precision: np.dtype[Any]) -> Any:
         """Not negative, of density exp(-x)."""
@@ -259,6 +301,21 @@ class Pcg64:
     def integers(self, low: int, high: int, shape: tuple[int, ...], kind: Any) -> Any:
         """From `low` to `high`, exclusive."""
         return self.numpys.integers(low, high, shape, kind)
+
+    def rejected(self, name: str, *parameters: Any) -> Any:
+        """Numbers of the distribution `name` for each element of parameters of one shape."""
+        first, numpys = parameters[0], self.numpys
+        if name == "poisson":
+            return numpys.poisson(first)
+        if (
+            name == "log_gamma"
+        ):  # by the one of a + 1: those of small concentrations would underflow
+            boost = np.log1p(-numpys.random(first.shape)) / first
+            return boost + np.log(numpys.standard_gamma(first + 1))
+        known = ~np.isnan(first + parameters[1])
+        whole = np.where(known, np.clip(first, 0, 2.0**62), 0).astype(np.int64)
+        chance = np.where(known, np.clip(parameters[1], 0, 1), 0)
+        return np.where(known, numpys.binomial(whole, chance), np.nan)
 
     def below(self, high: int, shape: tuple[int, ...], long: bool) -> Any:
         """From 0 to `high`, exclusive."""

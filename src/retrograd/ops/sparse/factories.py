@@ -57,7 +57,7 @@ def check_places(indices: Any, shape: tuple[int, ...]) -> None:
 
 
 def sparse_coo_tensor(
-    indices: Any,
+    indices: Any = None,
     values: Any = None,
     size: Any = None,
     *,
@@ -70,8 +70,8 @@ def sparse_coo_tensor(
     """A sparse tensor with `values` (n, ...) at the places `indices` (D, n), one to a column.
 
     The indices are of the first D dimensions. `size` is the whole shape, by default the smallest
-    that holds them; alone, in place of the indices, it gives a tensor without entries. Values at
-    one place add up; `is_coalesced` says that places are sorted and differ. Gradients go to
+    that holds them; alone, by name or as first argument, it gives a tensor without entries. Values
+    at one place add up; `is_coalesced` says that places are sorted and differ. Gradients go to
     `values`, or to the tensor itself if it `requires_grad`. Values are copied; indices are always
     checked. Raises RuntimeError for sizes that do not fit, and indices outside. Source: PyTorch's
     `sparse_coo_tensor`.

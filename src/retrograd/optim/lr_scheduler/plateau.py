@@ -46,6 +46,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.optimizer, self.mode, self.factor = optimizer, mode, factor
         self.patience, self.cooldown = patience, cooldown
         self.threshold, self.threshold_mode, self.eps = threshold, threshold_mode, eps
+        self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
         self.min_lrs = per_group("min_lr", optimizer, min_lr)
         self.best = math.inf if mode == "min" else -math.inf
         self.num_bad_epochs = self.cooldown_counter = self.last_epoch = 0

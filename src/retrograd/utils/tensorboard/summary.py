@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,14 @@ HPARAMS = "tensorboard.plugins.hparams"
 
 
 def array_of(value: Any) -> Any:
-    """The values of a tensor, an array or a number."""
-    return np.asarray(value.detach().cpu().numpy() if isinstance(value, Tensor) else value)
+    """The values of a tensor, an array or a number; NotImplementedError for anything else."""
+    if isinstance(value, Tensor):
+        return value.detach().cpu().numpy()
+    if not isinstance(value, (np.ndarray, np.generic, Number)):
+        raise NotImplementedError(
+            f"Got {type(value)}, but numpy array or torch tensor are expected: np.asarray(value)"
+        )
+    return np.asarray(value)
 
 
 def scalar(tag: str, value: Any) -> Any:

@@ -7,6 +7,8 @@ import socket
 import time
 from typing import Any
 
+import numpy as np
+
 from ...locks import load
 from . import summary
 
@@ -167,7 +169,7 @@ class SummaryWriter:
     ) -> None:
         """Log a figure of matplotlib, closed afterwards unless `close` is False."""
         figure.canvas.draw()
-        pixels = summary.array_of(figure.canvas.buffer_rgba())[..., :3]
+        pixels = np.asarray(figure.canvas.buffer_rgba())[..., :3]
         if close:
             load("matplotlib.pyplot").close(figure)
         self.add_image(tag, pixels, global_step, walltime, "HWC")
