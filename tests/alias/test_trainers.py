@@ -61,6 +61,10 @@ def test_there_are_no_accelerators_whose_generators_have_states():
         checkpoint.set_device_states([0], [rg.zeros(1)])
 
 
+def test_torchvision_says_the_version_that_goes_with_pytorch_s():
+    assert rg.vision.__version__ == "0.28.0+retrograd"
+
+
 # -- records of files --------------------------------------------------------------------------
 
 
