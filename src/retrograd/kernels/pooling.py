@@ -8,7 +8,6 @@ they are built, by `windowed` and `places`. Nothing here knows tensors.
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +15,10 @@ import numpy as np
 
 from .allocation import empty, full, surely, table, zeros
 from .native import places, windowed
+from .sums import in_single
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 __all__ = [
     "adaptive_avg",
@@ -209,6 +209,7 @@ def places_of(indices: Any, dims: int, rows: int, each: int) -> Any:
     return (flat + table(flat, np.arange(rows)[:, None] * each)).reshape(-1)
 
 
+@in_single
 def scatter(g: Any, indices: Any, size: Sizes) -> Any:
     """Zeros `(..., *size)` with each element of `g` added at its flat spatial index."""
     dims = len(size)
@@ -254,19 +255,6 @@ def divided(x: Any, by: Any) -> Any:
     if not isinstance(by, int):
         by = table(x, by if padded else by.astype(x.real.dtype))
     return np.trunc(np.true_divide(x, by)).astype(x.dtype) if padded else x / by
-
-
-def in_single(mean: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that sums half floats (bfloat16 is of kind "V"): in float32, rounded once."""
-
-    @functools.wraps(mean)
-    def rounded(x: Any, *args: Any) -> Any:
-        kind = x.dtype
-        if kind.itemsize == 2 and kind.kind in "fV":
-            return mean(x.astype(np.float32), *args).astype(kind)
-        return mean(x, *args)
-
-    return rounded
 
 
 @in_single

@@ -13,13 +13,17 @@ NOTE [Sums]
 
 from __future__ import annotations
 
+import functools
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .allocation import empty, has_special, is_valueless, table, zeros
 from .native import places as in_c
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["inner", "run_starts", "scattered", "scattered_rows", "total"]
 
@@ -125,6 +129,20 @@ def run_starts(ordered: Any) -> Any:
     return np.flatnonzero(first)
 
 
+def in_single(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that sums half floats (bfloat16 is of kind "V"): in float32, rounded once."""
+
+    @functools.wraps(function)
+    def rounded(x: Any, *args: Any, **kwargs: Any) -> Any:
+        kind = x.dtype
+        if kind.itemsize == 2 and kind.kind in "fV":
+            return function(x.astype(np.float32), *args, **kwargs).astype(kind)
+        return function(x, *args, **kwargs)
+
+    return rounded
+
+
+@in_single
 def scattered(values: Any, places: Any, size: int) -> Any:
     """`size` zeros to which each of `values`, 1-D, is added at its place.
 
@@ -142,6 +160,7 @@ def scattered(values: Any, places: Any, size: int) -> Any:
     return (parts[0] + 1j * parts[1]).astype(values.dtype)
 
 
+@in_single
 def scattered_rows(values: Any, places: Any, size: int) -> Any:
     """`size` rows of zeros to which each row of `values`, (n, m), is added at its place.
 

@@ -266,3 +266,25 @@ def test_index_put_takes_a_mask_of_no_dimensions():
     y = rg.zeros(3)
     assert y.index_put_((rg.tensor(True),), rg.tensor(2.0)) is y
     assert y.index_put_((rg.tensor(False),), rg.tensor(5.0)).tolist() == [2.0] * 3
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_floats_that_meet_at_one_place_of_many_keep_their_sum(dtype):
+    if dtype == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    dtype = getattr(rg, dtype)
+    index, source = rg.zeros(4200, dtype=rg.int64), rg.full((4200,), 0.5, dtype=dtype)
+    many, exact = rg.zeros(5000, dtype=dtype), rg.tensor(2100.0, dtype=dtype)
+    assert many.scatter_add(0, index, source)[0] == exact
+    assert many.scatter_reduce(0, index, source, "sum")[0] == exact
+    for read in (
+        lambda x: x.gather(0, index),
+        lambda x: x[index],
+        lambda x: x.as_strided((4200,), (0,)),
+        lambda x: rg.nn.functional.embedding(index, x.unsqueeze(1)).squeeze(1),
+    ):
+        x = many.clone().requires_grad_()
+        read(x).backward(source)
+        assert x.grad[0] == exact
+    rows = rg.zeros(5000, 2, dtype=dtype).index_add(0, index, source.unsqueeze(1).expand(-1, 2))
+    assert (rows[0] == exact).all()

@@ -17,6 +17,7 @@ from ...engine.tensor import Tensor
 from ...engine.views import STEPS
 from ...kernels.allocation import table, zeros
 from ...kernels.memory import strided, windows
+from ...kernels.sums import in_single
 from ..core import batching, batching_index
 from ..core.arguments import public
 from ..core.dims import normalize_dim
@@ -211,6 +212,7 @@ def _strided(input: Any, *, size: tuple[int, ...], stride: tuple[int, ...], offs
     return strided(elements, size, [step * width for step in stride], offset * width)
 
 
+@in_single
 def _unstrided(
     input: Any,
     *,
