@@ -3,3 +3,5 @@
 from . import datasets, io, models, ops, transforms
 
 __all__ = ["datasets", "io", "models", "ops", "transforms"]
+
+__version__ = "0.28.0+retrograd"  # of the torchvision that goes with the PyTorch that is followed
