@@ -201,3 +201,8 @@ def test_comparisons_of_float16_with_large_numbers_are_those_of_numbers():
 def test_integers_beyond_every_float_are_refused_beside_float16():
     with pytest.raises(RuntimeError, match="without overflow"):
         rg.ones(1, dtype=rg.float16) * 10**400
+
+
+def test_result_type_asks_for_the_kind_of_a_number_alone():
+    x = rg.ones(1, dtype=rg.uint8)
+    assert rg.result_type(x, -1) is rg.result_type(-1, x) is rg.result_type(x, 300) is rg.uint8

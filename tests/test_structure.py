@@ -35,7 +35,7 @@ LAYERS = [
         "wirtinger",
     ],
     [
-        *("fx", "hub", "jit", "library", "utils", "nn", "optim", "amp", "distributions"),
+        *("fx", "hub", "jit", "library", "onnx", "utils", "nn", "optim", "amp", "distributions"),
         *("_C", "_functorch", "overrides"),
     ],
     ["cpu", "cuda", "multiprocessing", "profiler"],
@@ -151,6 +151,7 @@ OVER_MEMORY = {
     ("stride_tricks", "kernels/meta.py"): "elements of no bytes, which nothing reads",
     ("__array_interface__", "kernels/meta.py"): "asked where such elements would lie",
     ("ndarray", "kernels/layout.py"): "memory of its own, in the order of an array of that shape",
+    ("frombuffer", "distributed/objects.py"): "bytes made there, which the array keeps",
     ("frombuffer", "kernels/shared.py"): "NumPy checks bounds; the array keeps the map",
     ("ndarray", "ops/core/structure.py"): "one element, with strides of 0",
     ("frombuffer", "ops/creation/from_data.py"): "NumPy checks bounds; the array keeps the owner",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import retrograd as rg
-from retrograd.testing import assert_close, make_tensor
+from retrograd.testing import assert_allclose, assert_close, make_tensor
 
 NAN = float("nan")
 
@@ -115,3 +115,16 @@ def test_a_storage_is_the_memory_behind_a_tensor():
     assert whole[4] == 4
     assert x.t().untyped_storage().size() == 24
     assert x.t().storage().data_ptr() == x.data_ptr() == x.untyped_storage().data_ptr()
+
+
+def test_allclose_of_older_programs_ignores_dtypes_and_takes_nan_for_nan():
+    with pytest.warns(FutureWarning, match="assert_close"):
+        assert_allclose([1.00005, NAN], rg.tensor([1.0, NAN], dtype=rg.float64))
+
+
+@pytest.mark.parametrize(
+    ("actual", "how"), [(1.001, {}), (1.0001, {"rtol": 1e-5, "atol": 0.0}), (NAN, {})]
+)
+def test_allclose_of_older_programs_raises_beyond_its_tolerances(actual, how):
+    with pytest.warns(FutureWarning), pytest.raises(AssertionError, match="not close"):
+        assert_allclose(rg.tensor(actual), 1.0, **how)

@@ -22,6 +22,7 @@ from .engine.graph import LEAF, OUTPUT, AccumulateGrad, shown
 from .engine.overriding import NO_SUBCLASSES, OFF, overloaded, overrides_nothing
 from .engine.saved import SavedTensor
 from .engine.tensor import Tensor, cell_of, node_of, wrote
+from .ops.creation.factories import get_default_device
 from .ops.tensor.storage import UntypedStorage
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ __all__ = [
 
 _FunctionBase = FunctionCtx
 TensorBase = _TensorBase = Tensor
+_TensorMeta = type(Tensor)
 StorageBase = UntypedStorage
 
 _disabled_torch_function_impl = overrides_nothing
@@ -70,11 +72,24 @@ class DisableTorchFunction(modes.Changed):
         super().__init__(overriding=OFF)
 
 
+def _get_default_device() -> str:
+    """The kind of device of new tensors: "cpu", or "meta".
+
+    >>> rg._C._get_default_device()
+    'cpu'
+    """
+    return get_default_device().type  # type: ignore[no-any-return]
+
+
 def _get_tracing_state() -> None:
     """What traces the caller: nothing does.
 
     >>> rg._C._get_tracing_state()
     """
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Tell PyTorch's makers that a program uses something: nobody is told."""
 
 
 def _is_torch_function_enabled() -> bool:

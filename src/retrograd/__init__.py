@@ -104,12 +104,13 @@ newaxis = None
 LATER = (
     *("_C", "__config__", "_functorch", "accelerator", "amp", "backends", "compiler", "cpu"),
     *("cuda", "distributed", "distributions", "fft", "func", "futures", "fx", "hub", "jit"),
-    *("library", "linalg", "masked", "mps", "multiprocessing", "nn", "optim", "overrides"),
+    *("library", "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "overrides"),
     *("profiler", "quasirandom", "random", "return_types", "serialization", "signal", "sparse"),
     *("special", "tape", "testing", "types", "utils", "vision", "viz", "wirtinger"),
 )
 _ELSEWHERE = {  # modules that PyTorch has under other names
     "_VF": "ops.compat.variable_functions",
+    "_tensor_str": "alias.tensor_str",
     "_utils": "alias.utils",
     "_vmap_internals": "_functorch.vmap",
     "functional": "ops",
@@ -120,6 +121,9 @@ FROM = {
     "ForwardAccumulator": "tape",
     "GradScaler": "amp",
     "GradientTape": "tape",
+    "PyTorchFileReader": "serialization.reader",
+    "ScriptFunction": "jit",
+    "ScriptModule": "jit",
     "UnconnectedGradients": "tape",
     "autocast": "amp",
     **dict.fromkeys(
@@ -153,8 +157,17 @@ FROM = {
     "_check_tensor_all_with": "ops.compat.checks",
     "_sample_dirichlet": "distributions.samplers",
     "_standard_gamma": "distributions.samplers",
-    "_unique": "ops.compat.variable_functions",
-    "_unique2": "ops.compat.variable_functions",
+    **dict.fromkeys(
+        (
+            "_convert_indices_from_coo_to_csr",
+            "_convert_indices_from_csr_to_coo",
+            "_segment_reduce",
+            "_shape_as_tensor",
+            "_unique",
+            "_unique2",
+        ),
+        "ops.compat.variable_functions",
+    ),
     "load": "serialization",
     "recompute_grad": "utils.checkpoint",
     "save": "serialization",

@@ -51,6 +51,7 @@ from . import masked as masked
 from . import mps as mps
 from . import multiprocessing as multiprocessing
 from . import nn as nn
+from . import onnx as onnx
 from . import optim as optim
 from . import overrides as overrides
 from . import profiler as profiler
@@ -94,6 +95,9 @@ from .futures import Future as Future
 from .tape import ForwardAccumulator as ForwardAccumulator
 from .amp import GradScaler as GradScaler
 from .tape import GradientTape as GradientTape
+from .serialization.reader import PyTorchFileReader as PyTorchFileReader
+from .jit import ScriptFunction as ScriptFunction
+from .jit import ScriptModule as ScriptModule
 from .tape import UnconnectedGradients as UnconnectedGradients
 from .amp import autocast as autocast
 from .amp.autocast_mode import autocast_decrement_nesting as autocast_decrement_nesting
@@ -126,6 +130,10 @@ from .ops.compat.checks import _check_tensor_all as _check_tensor_all
 from .ops.compat.checks import _check_tensor_all_with as _check_tensor_all_with
 from .distributions.samplers import _sample_dirichlet as _sample_dirichlet
 from .distributions.samplers import _standard_gamma as _standard_gamma
+from .ops.compat.variable_functions import _convert_indices_from_coo_to_csr as _convert_indices_from_coo_to_csr
+from .ops.compat.variable_functions import _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo
+from .ops.compat.variable_functions import _segment_reduce as _segment_reduce
+from .ops.compat.variable_functions import _shape_as_tensor as _shape_as_tensor
 from .ops.compat.variable_functions import _unique as _unique
 from .ops.compat.variable_functions import _unique2 as _unique2
 from .serialization import load as load
@@ -738,7 +746,7 @@ def slogdet(A: Tensor, *, out: _Sequence[Tensor] | None = None) -> _return_types
 def softmax(input: Tensor, dim: _int | _Sequence[_int] | None = None, dtype: _dtype | None = None, *, out: Tensor | None = None) -> Tensor: ...
 def sort(input: Tensor, dim: _int = -1, descending: _bool = False, *, stable: _bool | None = None, by: _str | None = None, out: _Sequence[Tensor] | None = None) -> _return_types.sort: ...
 sparse_coo: _layout
-def sparse_coo_tensor(indices: _Any, values: _Any = None, size: _int | _Sequence[_int] | None = None, *, dtype: _dtype | None = None, device: _device | _str | _int | None = None, requires_grad: _bool = False, check_invariants: _bool | None = None, is_coalesced: _bool | None = None) -> Tensor: ...
+def sparse_coo_tensor(indices: _Any = None, values: _Any = None, size: _int | _Sequence[_int] | None = None, *, dtype: _dtype | None = None, device: _device | _str | _int | None = None, requires_grad: _bool = False, check_invariants: _bool | None = None, is_coalesced: _bool | None = None) -> Tensor: ...
 sparse_csc: _layout
 def sparse_csc_tensor(ccol_indices: _Any, row_indices: _Any, values: _Any, size: _int | _Sequence[_int] | None = None, *, dtype: _dtype | None = None, device: _device | _str | _int | None = None, requires_grad: _bool = False, check_invariants: _bool | None = None) -> Tensor: ...
 sparse_csr: _layout

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import cmath
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,11 +15,18 @@ import numpy as np
 
 from . import dtypes
 from .engine.tensor import Tensor, new_tensor, set_requires_grad
+from .ops.creation.from_data import tensor
 from .ops.random.factories import rand
 from .ops.tensor.inspection import strided
 from .quiet import Quiet
 
-__all__ = ["assert_close", "make_tensor"]
+__all__ = ["assert_allclose", "assert_close", "make_tensor"]
+
+ALLCLOSE = (
+    "testing.assert_allclose() is deprecated. Use testing.assert_close(actual, expected, "
+    "equal_nan=True, check_dtype=False), whose tolerances are tighter"
+)
+OLDER = {"float16": (1e-3, 1e-3), "float32": (1e-4, 1e-5), "float64": (1e-5, 1e-8)}
 
 # (rtol, atol) by dtype; every other dtype must agree exactly.
 TOLERANCES = {
@@ -69,6 +77,32 @@ def assert_close(
     text = difference(actual, expected, rtol, atol, how, "", allow_subclasses)
     if text is not None:
         raise AssertionError(msg(text) if callable(msg) else msg or text)
+
+
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
+    """`assert_close` of tensors, or of what makes them, by PyTorch's older rules.
+
+    Dtypes may differ, NaN equals NaN, and the tolerances are 1e-4 and 1e-5 for float32, 1e-5 and
+    1e-8 for float64. Warns with a FutureWarning. Source: PyTorch's `testing.assert_allclose`.
+    """
+    warnings.warn(ALLCLOSE, FutureWarning, stacklevel=2)
+    if not isinstance(actual, Tensor):
+        actual = tensor(actual)
+    if not isinstance(expected, Tensor):
+        expected = tensor(expected, dtype=actual.dtype)
+    if rtol is None and atol is None:
+        both = [OLDER.get(x.dtype.name, (0.0, 0.0)) for x in (actual, expected)]
+        rtol, atol = map(max, *both)
+    assert_close(
+        actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg
+    )
 
 
 def difference(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -296,3 +297,24 @@ def test_a_name_that_torchvision_lacks_is_told_by_its_own_name(tmp_path):
     path = write(tmp_path, "program.py", "from torchvision.transforms import CenterCop")
     done = run("-m", "retrograd", "run", path)
     assert "torchvision.transforms.CenterCop is not in Retrograd. The nearest" in done.stderr
+
+
+def test_what_pytorch_wrote_by_pythons_own_pickle_is_read():
+    path = Path(__file__).parents[1] / "data" / "files" / "plain.pickle"
+    code = f"""
+import pickle, torch
+found = pickle.load(open({str(path)!r}, "rb"))
+x, transposed = found["views"]
+print(x.tolist(), transposed.tolist())
+print(found["parameter"], found["parameter"].note)
+print(*found["turned"])
+line = found["module"]
+print(type(line) is torch.nn.Linear, line(torch.ones(2)) == line.weight.sum() + line.bias)
+"""
+    assert printed(code).splitlines() == [
+        "[[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]] [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]",
+        "Parameter containing:",
+        "tensor([1., 1.], requires_grad=True) 3",
+        "tensor([1.-2.j]) tensor([-2.])",
+        "True tensor([True])",
+    ]

@@ -30,6 +30,17 @@ def test_marks_for_a_compiler_leave_a_tensor_as_it_is():
     assert x.tolist() == [1.0, 1.0]
 
 
+def test_a_compiled_module_is_no_optimized_module():
+    net = rg.nn.Linear(1, 1)
+    assert not isinstance(rg.compile(net), dynamo.OptimizedModule)
+
+
+def test_settings_of_a_compiler_are_kept():
+    dynamo.config.cache_size_limit = 64
+    assert dynamo.config.cache_size_limit == 64
+    assert not hasattr(dynamo.config, "verbose")
+
+
 @pytest.mark.parametrize("name", ["Stream", "Event", "CUDAGraph", "MemPool", "graph"])
 def test_classes_of_things_on_a_gpu_have_no_objects(name):
     with pytest.raises(RuntimeError, match=f"Tried to instantiate dummy base class {name}"):

@@ -17,7 +17,7 @@ from ..data import make_autocast
 pytest.importorskip("ml_dtypes")
 STORED = json.loads((Path(make_autocast.__file__).with_name("autocast.json")).read_text())
 OTHERWISE = {  # see docs/differences.md
-    "nn.LSTM(3,3)(x[None].to(torch.float32))": ["float32"] * 3,
+    "nn.LSTM(3,3)(x[None].to(torch.float32))": ["bfloat16", "bfloat16", "float16"],
     "torch.corrcoef(w)": ["float32", "bfloat16", "float32"],
     "torch.cov(w)": ["float32", "bfloat16", "float32"],
     "torch.matmul(w,w,out=torch.empty(3,3))": ["float32"] * 3,
@@ -191,3 +191,20 @@ def test_convolutions_of_one_tap_keep_halves(groups):
     out = F.conv1d(x, rg.ones(2, 2 // groups, 1, dtype=rg.bfloat16), groups=groups)
     out.sum().backward()
     assert out.dtype is x.grad.dtype is rg.bfloat16
+
+
+def test_recurrent_layers_run_in_the_lower_precision():  # GRU is on no list
+    x = rg.randn(5, 2, 3)
+    for layer in (rg.nn.RNN(3, 4), rg.nn.LSTM(3, 4)):
+        with autocast("cpu"):
+            out, _ = layer(x)
+        assert out.dtype is rg.bfloat16
+        out.float().sum().backward()
+        assert {p.grad.dtype for p in layer.parameters()} == {rg.float32}
+
+
+def test_a_spectral_norm_is_estimated_in_single_precision():
+    layer = rg.nn.utils.parametrizations.spectral_norm(rg.nn.Linear(3, 4))
+    with autocast("cpu"):
+        assert layer.weight.dtype is rg.float32
+        assert layer(rg.randn(2, 3)).dtype is rg.bfloat16

@@ -450,3 +450,36 @@ def test_attributes_set_on_grad_fn_are_there_in_backward():
     y.grad_fn.b = 5
     y.backward()
     assert seen == [(1, 5)]
+
+
+class Once(Function):
+    clear_saved_tensors_on_access = True
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 2 * x * g
+
+
+def test_saved_tensors_that_are_cleared_on_access_are_given_once():
+    x = leaf(3.0)
+    y = Once.apply(x)
+    y.backward(retain_graph=True)
+    assert x.grad.tolist() == [6.0]
+    with pytest.raises(RuntimeError, match="can only be accessed once"):
+        y.backward()
+
+
+def test_saved_tensors_that_are_cleared_on_access_are_free_once_they_were_read():
+    x = leaf(3.0)
+    gone = weakref.ref(x)
+    y = Once.apply(x)
+    del x
+    y.grad_fn.saved_tensors
+    assert gone() is None
+    assert y.grad_fn._raw_saved_tensors == ()

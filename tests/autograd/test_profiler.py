@@ -580,7 +580,14 @@ def test_a_profile_of_a_gpu_warns_and_is_of_the_cpu():
     assert "exp" in names(prof)
 
 
-@pytest.mark.parametrize("name", ["emit_nvtx", "emit_itt", "load_nvprof"])
+def test_marks_for_cuda_are_refused_where_they_are_enabled():
+    with autograd.profiler.emit_nvtx(enabled=False):
+        pass
+    with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
+        autograd.profiler.emit_nvtx().__enter__()
+
+
+@pytest.mark.parametrize("name", ["emit_itt", "load_nvprof"])
 def test_marks_for_profilers_of_accelerators_are_absent_with_a_reason(name):
     with pytest.raises(AttributeError, match=f"'{name}': they mark ops for profilers of acc"):
         getattr(autograd.profiler, name)

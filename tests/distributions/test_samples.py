@@ -192,3 +192,14 @@ def test_a_parameter_of_the_common_shape_stays_the_leaf_it_was():
     mean = rg.zeros(2, requires_grad=True)
     assert rg.distributions.Normal(mean, rg.ones(2)).loc is mean
     assert rg.distributions.Normal(mean, 1.0).loc is mean
+
+
+def test_a_beta_distribution_follows_the_dirichlet_distribution_that_it_holds():
+    beta = rg.distributions.Beta(rg.tensor([1.0, 2.0]), 3.0)
+    beta._dirichlet.concentration = rg.tensor([[4.0, 5.0], [6.0, 7.0]])
+    assert beta.concentration1.tolist() == [4.0, 6.0]
+    assert beta.concentration0.tolist() == [5.0, 7.0]
+    wide = beta.expand((3, 2))
+    assert wide.batch_shape == (3, 2)
+    assert wide.concentration1.tolist() == [[4.0, 6.0]] * 3
+    assert wide.rsample().shape == (3, 2)

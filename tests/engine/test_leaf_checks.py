@@ -147,3 +147,10 @@ def test_a_pass_to_other_leaves_than_one_that_got_another_shape_works():
     x.data = rg.ones(2)
     y.sum().backward(inputs=[w])
     assert w.grad.tolist() == [1, 1, 1, 1]
+
+
+def test_a_gradient_of_another_device_is_refused():
+    w = rg.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="assign a gradient with device type 'meta'"):
+        w.grad = rg.ones(2, device="meta")
+    assert w.grad is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 
+import numpy as np
 import pytest
 
 import retrograd as rg
@@ -122,8 +123,48 @@ def test_a_resized_view_stays_in_the_memory_of_its_base():
     v = x[1:3].resize_(4)
     v.add_(1)
     assert x.tolist() == [0, 2, 3, 4, 5]
-    with pytest.raises(RuntimeError, match="shares no memory"):
+    with pytest.raises(RuntimeError, match="not resizable"):
         x[1:3].resize_(5)
+    assert v.tolist() == [2, 3, 4, 5]
+
+
+def take_alias(x):
+    return x.detach()
+
+
+def take_array(x):
+    return x.numpy()
+
+
+@pytest.mark.parametrize("look", [take_alias, take_array])
+def test_memory_that_others_look_at_does_not_grow(look):
+    x = rg.arange(2.0)
+    other = look(x)
+    with pytest.raises(RuntimeError, match="not resizable"):
+        x.resize_(3)
+    other[0] = 5.0
+    assert x.tolist() == [5.0, 1.0]
+
+
+def test_memory_of_other_libraries_does_not_grow():
+    array = np.zeros(2, np.float32)
+    for x in (
+        rg.from_numpy(array),
+        rg.as_tensor(array),
+        rg.frombuffer(bytearray(8), dtype=rg.int32),
+    ):
+        with pytest.raises(RuntimeError, match="not resizable"):
+            x.resize_(3)
+
+
+def test_memory_that_only_one_tensor_looks_at_grows():
+    x = rg.arange(4.0)
+    x.resize_(2)
+    assert x.resize_(6)[:4].tolist() == [0, 1, 2, 3]
+    assert rg.from_numpy(np.ones(2)).resize_(3)[:2].tolist() == [1, 1]
+    alias = (empty := rg.empty(0)).detach()
+    assert empty.resize_(2).shape == (2,)
+    assert alias.shape == (0,)
 
 
 def test_a_view_without_elements_does_not_grow_into_its_base():
@@ -200,7 +241,7 @@ def test_set_of_a_leaf_that_requires_grad_is_refused():
 def test_resize_is_refused_only_while_views_live():
     x = rg.ones(4)
     v = x[:2]
-    with pytest.raises(RuntimeError, match="shares no memory"):
+    with pytest.raises(RuntimeError, match="not resizable"):
         x.resize_(8)
     del v
     assert x.resize_(8)[:4].tolist() == [1, 1, 1, 1]

@@ -202,3 +202,14 @@ def test_misuse_raises(call, kind, text):
     with pytest.raises(kind) as caught:
         call()
     assert text in str(caught.value)
+
+
+def test_the_tangent_of_an_embedding_is_a_lookup_whatever_alters_its_gradient():
+    table, indices = rg.randn(5, 3), rg.tensor([1, 2, 1, 1])
+
+    def lookup(weight):
+        options = {"padding_idx": 2, "scale_grad_by_freq": True}
+        return rg.nn.functional.embedding(indices, weight, **options)
+
+    _, tangent = rg.func.jvp(lookup, (table,), (table * 0.5,))
+    np.testing.assert_array_equal(tangent, table[indices] * 0.5)

@@ -614,3 +614,32 @@ def test_the_gradient_of_as_strided_under_vmap_is_by_the_examples_own_elements()
     assert vmap(grad(square), in_dims=1)(x).tolist() == [[0, 4, 8], [0, 6, 10]]
     whole = grad(lambda x: vmap(square, in_dims=1)(x).sum())
     assert whole(x).tolist() == [[0, 0], [4, 6], [8, 10]]
+
+
+@pytest.mark.filterwarnings("ignore:vmap")
+def test_functions_with_arguments_left_out_run_once_per_example():
+    x, target = rg.randn(2, 3, 4), rg.zeros(2, 3, dtype=rg.int64)
+    found = rg.func.vmap(rg.nn.functional.multi_margin_loss)(x, target)
+    each = [rg.nn.functional.multi_margin_loss(*pair) for pair in zip(x, target, strict=True)]
+    np.testing.assert_array_equal(found, rg.stack(each))
+
+
+def test_out_of_an_example_is_written_for_all_examples():
+    x = rg.arange(6.0).view(2, 3)
+    values = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+    assert vmap(lambda row: rg.add(row, 1, out=row.clone()))(x).tolist() == values
+    assert vmap(lambda row: rg.add(row, 1, out=rg.empty_like(row)))(x).tolist() == values
+    assert vmap(lambda row: rg.mul(row, 2, out=row))(x).tolist() == (x * 1).tolist()
+    assert x.tolist() == [[0.0, 2.0, 4.0], [6.0, 8.0, 10.0]]
+
+
+def test_out_that_all_examples_share_has_no_room_for_each():
+    shared = rg.zeros(3)
+    with pytest.raises(RuntimeError, match="vmap: inplace arithmetic"):
+        vmap(lambda row: rg.add(row, 1, out=shared))(rg.ones(2, 3))
+    assert shared.tolist() == [0.0, 0.0, 0.0]
+    assert (
+        vmap(lambda row: rg.add(rg.ones(3), 1, out=shared))(rg.ones(2, 3)).tolist()
+        == [[2.0] * 3] * 2
+    )
+    assert shared.tolist() == [2.0, 2.0, 2.0]

@@ -96,3 +96,16 @@ def test_the_choice_of_a_kernel_is_checked():
         assert F.scaled_dot_product_attention(Q, Q, Q).shape == Q.shape
     with pytest.raises(TypeError, match="Backend must be an instance of SDPBackend"):
         sdpa_kernel("math").__enter__()
+
+
+def test_dropout_of_an_empty_batch():
+    layer = rg.nn.TransformerEncoderLayer(4, 2, 8, dropout=0.1, batch_first=True)
+    assert layer(rg.zeros(0, 5, 4)).shape == (0, 5, 4)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 2), (1, 3)])
+def test_a_padding_mask_has_a_row_per_example_and_a_column_per_key(shape):
+    layer = rg.nn.MultiheadAttention(4, 2, batch_first=True)
+    x = rg.ones(2, 3, 4)
+    with pytest.raises(AssertionError, match="key_padding_mask"):
+        layer(x, x, x, key_padding_mask=rg.zeros(*shape).bool())

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import weakref
+from functools import partial
 
 import pytest
 
 import retrograd as rg
 from retrograd import nn
 from retrograd.nn.modules.module import (
+    register_module_buffer_registration_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,
     register_module_full_backward_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
 )
 
 
@@ -333,3 +338,41 @@ def test_a_write_to_what_a_backward_hook_guards_names_the_passage():
     y = module(rg.ones(2, requires_grad=True).clone())
     with pytest.raises(RuntimeError, match="Output 0 of BackwardHookFunction is a view and is bei"):
         y += 1
+
+
+def test_a_module_with_a_load_hook_without_module_is_pickled():
+    layer = Double()
+    layer._register_load_state_dict_pre_hook(layer.requires_grad_)
+    assert pickle.loads(pickle.dumps(layer))(rg.tensor(3.0)).item() == 6.0
+
+
+def test_hooks_see_and_replace_all_that_is_registered():
+    seen = []
+
+    def note(kind, module, name, value):
+        seen.append((kind, type(module).__name__, name))
+        return nn.Identity() if isinstance(value, nn.ReLU) else None
+
+    tables = [
+        (register_module_parameter_registration_hook, "parameter"),
+        (register_module_buffer_registration_hook, "buffer"),
+        (register_module_module_registration_hook, "module"),
+    ]
+    handles = [register(partial(note, kind)) for register, kind in tables]
+    try:
+        net = nn.Sequential(nn.BatchNorm1d(1, affine=False), nn.ReLU())
+        net.weight = nn.Parameter(rg.ones(1))
+    finally:
+        for handle in handles:
+            handle.remove()
+    assert seen == [
+        ("buffer", "BatchNorm1d", "running_mean"),
+        ("buffer", "BatchNorm1d", "running_var"),
+        ("buffer", "BatchNorm1d", "num_batches_tracked"),
+        ("module", "Sequential", "0"),
+        ("module", "Sequential", "1"),
+        ("parameter", "Sequential", "weight"),
+    ]
+    assert isinstance(net[1], nn.Identity)
+    net.other = nn.Linear(1, 1)
+    assert len(seen) == 6

@@ -329,3 +329,11 @@ def test_a_getattr_of_a_class_s_own_hears_of_every_registered_name():
     assert layer.inner is layer._modules["inner"]
     assert layer.weight is layer._parameters["weight"]
     assert asked == ["weight", "inner", "weight"]
+
+
+def test_members_of_other_tables_are_named_like_parameters():
+    net = rg.nn.Sequential(rg.nn.Linear(1, 1), rg.nn.ReLU())
+    found = net._named_members(lambda module: [("training", module.training)], prefix="net")
+    assert [name for name, _ in found] == ["net.training"]  # of equal members, the first
+    every = net._named_members(lambda m: m._parameters.items(), remove_duplicate=False)
+    assert [name for name, _ in every] == ["0.weight", "0.bias"]

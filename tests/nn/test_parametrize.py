@@ -315,3 +315,25 @@ def test_a_further_parametrization_has_an_inverse_that_fits(inverse, text):
     with pytest.raises(ValueError, match=text):
         parametrize.register_parametrization(layer, "weight", wrong)
     assert len(layer.parametrizations.weight) == 1
+
+
+def test_an_error_in_a_parametrization_is_seen_and_not_a_missing_weight():
+    class Odd(rg.nn.Module):
+        def forward(self, x):
+            return x.no_such_thing
+
+    layer = rg.nn.Linear(2, 2)
+    rg.nn.utils.parametrize.register_parametrization(layer, "weight", Odd(), unsafe=True)
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        layer(rg.ones(2))
+
+
+def test_orthogonal_weights_run_under_vmap():
+    layer = rg.nn.utils.parametrizations.orthogonal(rg.nn.Linear(4, 3, bias=False))
+    name, weights = "parametrizations.weight.original", rg.randn(2, 3, 4)
+
+    def run(weight):
+        return rg.func.functional_call(layer, {name: weight}, (rg.eye(4),))
+
+    found = rg.func.vmap(run)(weights)
+    assert rg.equal(found, rg.stack([run(weight) for weight in weights]))

@@ -198,6 +198,12 @@ def test_a_packed_sequence_converts_its_data():
     assert kinds == [rg.int16, rg.int8, rg.uint8]
 
 
+def test_flat_weights_that_are_assigned_become_the_parameters():
+    layer, other = rg.nn.GRU(2, 3), rg.nn.GRU(2, 3)
+    layer._flat_weights = other._flat_weights
+    assert all(a is b for a, b in zip(layer.parameters(), other.parameters(), strict=True))
+
+
 def test_flat_weights_are_the_parameters_in_order():
     layer = rg.nn.LSTM(2, 3, num_layers=2, bidirectional=True, proj_size=1)
     assert layer._flat_weights_names == [name for name, _ in layer.named_parameters()]

@@ -209,3 +209,17 @@ def test_functions_that_make_tensors_on_the_cpu_alone_say_so():
         rg.fft.fftfreq(3, device="meta")
     with pytest.raises(RuntimeError, match="META device type not an accelerator"):
         rg.Generator("meta")
+
+
+def test_embeddings_that_would_look_at_values_have_shapes():
+    indices = rg.zeros(4, 2, dtype=rg.int64, device="meta")
+    with rg.device("meta"):
+        limited = rg.nn.Embedding(5, 3, max_norm=1.0)
+        bags = [rg.nn.EmbeddingBag(5, 3, mode=mode) for mode in ("sum", "mean", "max")]
+    assert limited(indices).shape == (4, 2, 3)
+    assert [tuple(bag(indices).shape) for bag in bags] == [(4, 3)] * 3
+
+
+def test_a_spectral_norm_runs_on_meta():
+    layer = rg.nn.utils.parametrizations.spectral_norm(rg.nn.Linear(3, 4)).to("meta")
+    assert layer(rg.zeros(2, 3, device="meta")).shape == (2, 4)

@@ -140,3 +140,13 @@ def test_the_text_of_the_warning_about_epochs_has_a_name():
     with pytest.warns(UserWarning, match="epoch parameter") as found:
         schedule.step(2)
     assert str(found[0].message) == lr_scheduler.EPOCH_DEPRECATION_WARNING
+
+
+def test_a_linear_schedule_ends_at_the_rate_itself():
+    optimizer = rg.optim.Adam([rg.ones(1, requires_grad=True)], lr=0.001)
+    schedule = rg.optim.lr_scheduler.LinearLR(optimizer)
+    for _ in range(5):
+        optimizer.step()
+        schedule.step()
+    assert schedule.get_last_lr() == [0.001]  # PyTorch's last digit
+    assert schedule.state_dict()["_step_count"] == 6

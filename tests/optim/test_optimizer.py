@@ -322,3 +322,39 @@ def test_lbfgs_goes_on_where_the_gradient_is_zero():
     w.grad = rg.zeros(2)
     assert optimizer.step(lambda: 10.0) == 10.0
     assert w.tolist() == [0.0, 0.0]
+
+
+def test_state_lies_in_memory_as_its_parameter():
+    w = rg.randn(4, 3).t().requires_grad_()
+    optimizer = rg.optim.Adam([w])
+    (w * w).sum().backward()
+    optimizer.step()
+    assert optimizer.state[w]["exp_avg"].stride() == w.stride() == (1, 3)
+
+
+def test_a_setting_that_an_optimizer_does_not_have_changes_nothing():
+    w, other = (rg.tensor([1.0, -2.0], requires_grad=True) for _ in range(2))
+    for optimizer in (
+        rg.optim.Rprop([{"params": [w], "weight_decay": 5.0}]),
+        rg.optim.Rprop([other]),
+    ):
+        (p,) = optimizer.param_groups[0]["params"]
+        for _ in range(3):
+            p.grad = 0.1 - p.detach() * 0.01
+            optimizer.step()
+    assert rg.equal(w, other)
+
+
+def test_adafactor_takes_bfloat16():
+    pytest.importorskip("ml_dtypes")
+    w = rg.ones(3, 4, dtype=rg.bfloat16, requires_grad=True)
+    optimizer = rg.optim.Adafactor([w], lr=0.5)
+    (w * w).sum().backward()
+    optimizer.step()
+    assert rg.equal(w, rg.full((3, 4), 0.5, dtype=rg.bfloat16))
+
+
+def test_an_optimizer_prints_as_pytorchs_unless_complex_numbers_are_taken_otherwise():
+    w = rg.ones(2, requires_grad=True)
+    assert "complex" not in repr(rg.optim.Adam([w]))
+    assert "    complex: modulus\n" in repr(rg.optim.Adam([w], complex="modulus"))

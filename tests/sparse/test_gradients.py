@@ -86,6 +86,17 @@ def test_products_in_every_layout_agree_with_differences(layout):
     assert rg.autograd.gradcheck(lambda v, y: matrix(v, layout=layout) @ y, inputs)
 
 
+def test_a_custom_function_takes_a_sparse_matrix_in_a_mode():
+    class Product(rg.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            return a @ b
+
+    with rg.no_grad():
+        out = Product.apply(rg.sparse_coo_tensor([[0], [1]], [2.0], (2, 2)), rg.ones(2, 1))
+    assert out.tolist() == [[2.0], [0.0]]
+
+
 def test_entries_at_one_place_share_their_gradient():
     values = drawn(3)
     x = rg.sparse_coo_tensor([[1, 0, 1], [2, 0, 2]], values, (2, 3))

@@ -14,6 +14,12 @@ from retrograd.ops.sparse import pattern
 F = rg.nn.functional
 
 
+def test_a_size_alone_makes_a_tensor_without_entries():
+    x = rg.sparse_coo_tensor(size=(2, 3))
+    assert (x.shape, x._nnz(), x.is_coalesced()) == ((2, 3), 0, True)
+    assert x.to_dense().tolist() == rg.zeros(2, 3).tolist()
+
+
 def drawn(shape, seed=0, dtype=rg.float64, share=0.4):
     """A dense tensor of which a share is not 0."""
     rng = np.random.default_rng(seed)
@@ -120,6 +126,10 @@ def test_rows_and_columns_are_compressed():
             "cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor",
         ),
         (lambda: rg.sparse_coo_tensor((2**40, 2**40)), "Storage size calculation overflowed"),
+        (
+            lambda: rg.sparse_coo_tensor((2**40, 1)).mm(rg.sparse_coo_tensor((1, 2**40))),
+            "Storage size calculation overflowed",
+        ),
         (lambda: rg.sparse_csr_tensor([0, 2], [0], [1.0]), r"crow_indices\[..., -1\] == nnz"),
         (
             lambda: rg.sparse_csr_tensor([0, 1], [5], [1.0], (1, 2)),

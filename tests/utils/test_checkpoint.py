@@ -289,6 +289,19 @@ def test_the_run_again_stops_when_all_values_are_there():
     assert len(ends) == 3
 
 
+@pytest.mark.parametrize("dtype", [rg.float32, rg.bfloat16])
+@BOTH
+def test_a_batch_norm_that_is_the_last_op_moves_its_statistics_as_often_as_it_counts(
+    use_reentrant, dtype
+):
+    net = nn.BatchNorm1d(1)
+    x = rg.tensor([[0.0], [2.0]], dtype=dtype, requires_grad=True)
+    module.checkpoint(net, x, use_reentrant=use_reentrant).sum().backward()
+    assert net.num_batches_tracked == 2
+    np.testing.assert_allclose(net.running_mean.numpy(), [0.19], rtol=1e-6)
+    np.testing.assert_allclose(net.running_var.numpy(), [1.19], rtol=1e-6)
+
+
 def test_a_handler_inside_the_function_does_not_catch_the_early_stop():
     x = leaf(1)
     caught = []

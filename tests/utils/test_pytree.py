@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
+from collections import OrderedDict, defaultdict, namedtuple
 
 import pytest
 
@@ -102,3 +102,38 @@ def test_keys_of_dictionaries_are_told():
     pairs, context = trees._dict_flatten_with_keys({"a": 1})
     assert [(str(key), key.get({"a": 5}), value) for key, value in pairs] == [("['a']", 5, 1)]
     assert trees._dict_unflatten([2], context) == {"a": 2}
+
+
+def test_a_structure_is_built_of_its_parts_as_programs_do():
+    star = trees.LeafSpec()
+    inner = trees.TreeSpec(dict, ["a"], [star])
+    assert trees.TreeSpec(list, None, [star, inner]) == trees.tree_structure([1, {"a": 2}])
+    assert isinstance(trees.tree_structure(1), trees.LeafSpec)
+    assert trees.TreeSpec(list, None, [star, inner]).unflatten("xy") == ["x", {"a": "y"}]
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        (1, 2),
+        [1, 2],
+        {"a": 1},
+        OrderedDict(a=1),
+        defaultdict(list, a=1),
+        namedtuple("Pair", "a b")(1, 2),
+    ],
+)
+def test_a_container_is_taken_apart_and_built_by_its_kind(tree):
+    node = trees.SUPPORTED_NODES[trees._get_node_type(tree)]
+    parts, context = node.flatten_fn(tree)
+    built = node.unflatten_fn(parts, context)
+    assert (type(built), built) == (type(tree), tree)
+
+
+def test_a_registered_class_is_among_the_kinds():
+    class Box:
+        def __init__(self, held):
+            self.held = held
+
+    trees.register_pytree_node(Box, lambda b: ([b.held], None), lambda parts, _: Box(*parts))
+    assert trees.SUPPORTED_NODES[Box].flatten_fn(Box(3)) == ([3], None)

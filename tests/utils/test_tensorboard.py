@@ -77,6 +77,33 @@ def test_settings_and_results_are_logged_as_a_run(read):
     assert found.Scalars("acc")[0].value == 0.5
 
 
+def test_settings_have_messages_for_the_start_and_the_end(read):
+    def write(log):
+        home = importlib.import_module(f"{LIBRARY}.summary")
+        for message in home.hparams({"lr": 0.1, "kind": "a"}, {"acc": 0.5}, {"kind": ["a", "b"]}):
+            log._get_file_writer().add_summary(message)
+
+    found = read(write).summary_metadata
+    assert set(found) == {
+        f"_hparams_/{name}" for name in ("experiment", "session_start_info", "session_end_info")
+    }
+
+
+def test_a_log_that_was_closed_goes_on_in_a_new_file(read, tmp_path):
+    def write(log):
+        first = log.file_writer
+        log.close()
+        log.flush()
+        assert log.file_writer is not first
+
+    read(write)
+
+
 def test_what_is_no_number_is_no_scalar(read):
     with pytest.raises(ValueError, match=r"one number, got shape \(2,\)"):
         read(lambda log: log.add_scalar("x", rg.ones(2)))
+
+
+def test_what_is_no_number_tensor_or_array_is_refused(read):
+    with pytest.raises(NotImplementedError, match="array or torch tensor are expected"):
+        read(lambda log: log.add_scalar("loss", [1.0, 2.0], 0))

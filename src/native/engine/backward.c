@@ -374,21 +374,28 @@ pass_on(Pass *pass, PyObject *node, PyObject *edge, PyObject *c, PyObject *g, bo
     return number < 0 ? -1 : number == 0;
 }
 
+/* Whether contributions are known to fit their edges. Those in half floats are not: formulas may
+   compute in a wider dtype. */
+static bool
+surely_fits(PyObject *node)
+{
+    PyObject *dtype = SLOT(node, of_node.dtype);
+    return SLOT(node, of_node.fits) == Py_True && dtype != NULL && PyArray_DescrCheck(dtype) &&
+           PyDataType_ELSIZE((PyArray_Descr *)dtype) > 2;
+}
+
 /* The namespace in which the formulas of a node run. */
 static PyObject *
 namespace_of(PyObject *node, bool fits)
 {
-    PyObject *dtype = SLOT(node, of_node.dtype);
-    bool real =
-        fits && dtype != NULL && PyArray_DescrCheck(dtype) && ((PyArray_Descr *)dtype)->kind == 'f';
-    return real ? reals : arrays;
+    return fits && ((PyArray_Descr *)SLOT(node, of_node.dtype))->kind == 'f' ? reals : arrays;
 }
 
 /* Run the formulas of an ordinary node; returns as `pass_on`. */
 static int
 contribute(Pass *pass, PyObject *node, PyObject *g, Turn *turn)
 {
-    bool fits = SLOT(node, of_node.fits) == Py_True;
+    bool fits = surely_fits(node);
     PyObject *xp = namespace_of(node, fits), *contributions = NULL;
     Py_ssize_t count = PyTuple_GET_SIZE(turn->edges);
     int led = 0;

@@ -34,11 +34,13 @@ __all__ = ["HOMES", "home_of", "install"]
 
 # PyTorch's modules whose contents are under another name here.
 HOMES = {
+    "torch._C._nn": "retrograd.alias.c_nn",
     "torch._VF": "retrograd.ops.compat.variable_functions",
     "torch._dynamo": "retrograd.alias.dynamo",
     "torch._dynamo._trace_wrapped_higher_order_op": (
         "retrograd.alias.dynamo._trace_wrapped_higher_order_op"
     ),
+    "torch._tensor_str": "retrograd.alias.tensor_str",
     "torch._utils": "retrograd.alias.utils",
     "torch._vmap_internals": "retrograd._functorch.vmap",
     "torch.compiler": "retrograd.alias.compiler",
@@ -52,7 +54,7 @@ HOMES = {
     "torch.nn.modules.pixelshuffle": "retrograd.nn.modules.arrange",
     "torch.nn.modules.upsampling": "retrograd.nn",
     "torch.ops": "retrograd.library.ops",
-    "torch.storage": "retrograd.ops.tensor.storage",
+    "torch.storage": "retrograd.alias.storage",
     "torch.torch_version": "retrograd.alias.torch_version",
     "torch.version": "retrograd.alias.version",
 }

@@ -1,10 +1,16 @@
-"""What programs use of PyTorch's private module `torch._utils`."""
+"""What programs use of PyTorch's private module `torch._utils`.
+
+The functions `_rebuild_*` are called by tensors that PyTorch wrote through Python's own pickle, as
+joblib does; files of `torch.save` are read without them.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from ..engine.tensor import Tensor, device
+from ..nn.parameter import Parameter
+from ..ops.creation.factories import empty
 from ..ops.shape.join import cat
 from ..ops.shape.split import split
 
@@ -46,3 +52,33 @@ def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[T
     """Parts of `flat` as views in the shapes of tensors, whose elements it holds end to end."""
     parts = split(flat, [tensor.numel() for tensor in tensors])
     return tuple([part.view_as(like) for part, like in zip(parts, tensors, strict=True)])
+
+
+def _rebuild_tensor_v2(
+    storage: Any,
+    storage_offset: int,
+    size: Any,
+    stride: Any,
+    requires_grad: bool,
+    backward_hooks: Any,
+    metadata: Any = None,
+) -> Tensor:
+    """A leaf that shows a storage, which PyTorch may have kept conjugated or negated."""
+    made = empty(0, dtype=storage.dtype).set_(storage, storage_offset, size, stride)
+    for name in metadata or ():
+        made = {"conj": Tensor.conj, "neg": Tensor.neg}[name](made)
+    return made.requires_grad_(requires_grad)
+
+
+def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Parameter:
+    """A parameter with the memory of a tensor."""
+    return Parameter(data, requires_grad)
+
+
+def _rebuild_parameter_with_state(
+    data: Tensor, requires_grad: bool, backward_hooks: Any, state: dict[str, Any]
+) -> Parameter:
+    """A parameter with attributes."""
+    made = Parameter(data, requires_grad)
+    made.__dict__.update(state)
+    return made

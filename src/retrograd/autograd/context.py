@@ -22,6 +22,11 @@ from ..engine.saved import SavedTensor, freed_error, tensors
 from ..engine.tensor import Tensor
 from .graph import Node as GraphNode
 
+CLEARED = (
+    "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+    "autograd.Function. Read them once: a, b = ctx.saved_tensors"
+)
+
 
 class Definition(Protocol):
     """What contexts, recording and transforms know of a custom Function."""
@@ -30,12 +35,19 @@ class Definition(Protocol):
     _node_type: type[Node]
     _backward_cls: type[BackwardCFunction]
     generate_vmap_rule: bool
+    clear_saved_tensors_on_access: bool
 
     def apply(self, *args: Any, **kwargs: Any) -> Any:
         """Call the Function and record it."""
 
     def _derivative(self) -> Callable[..., Any]: ...
     def _kind(self, outputs: int) -> Any: ...
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The Function's own."""
+
+    def setup_context(self, ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """The Function's own."""
 
     def jvp(self, *grad_inputs: Any) -> Any:
         """The Function's own."""
@@ -58,6 +70,8 @@ class FunctionCtx:
     non_differentiable: tuple[Tensor, ...] = ()
     _hooks: NodeHooks | None = None  # those registered in `forward`, before there is a node
     _metadata: dict[Any, Any] | None = None
+    _cleared: bool = False  # whether the saved tensors were given, and dropped by that
+    _forward_cls: Definition
     lent: tuple[Tensor | None, ...] | None = None  # what `jvp` reads as `saved_tensors`
 
     @property
@@ -107,12 +121,20 @@ class FunctionCtx:
     def saved_tensors(self) -> tuple[Tensor, ...]:
         """What `save_for_backward` kept, checked against later writes; () inside `forward`.
 
-        Raises VersionError after a write, SecondBackwardError after the graph was freed.
+        Raises VersionError after a write, SecondBackwardError after the graph was freed. They are
+        given once, and dropped by that, where the Function says `clear_saved_tensors_on_access`.
         """
         if self.lent is not None:
             return self.lent  # type: ignore[return-value]  # None only where None was saved
-        node = self._node()
-        return () if node is None else tuple(tensors(node))
+        node: Any = self._node()
+        if node is None:
+            return ()
+        if self._cleared:
+            raise RuntimeError(CLEARED)
+        found = tuple(tensors(node))
+        if self._forward_cls.clear_saved_tensors_on_access:
+            node.saved, self._cleared = (), True
+        return found
 
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
@@ -137,7 +159,7 @@ class FunctionCtx:
             return ()
         if node.saved is FREED:
             raise freed_error(node)
-        return tuple(SavedTensor(node, place) for place in range(len(node.histories)))
+        return tuple(SavedTensor(node, place) for place in range(len(node.saved)))
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
@@ -206,7 +228,6 @@ class BackwardCFunction(FunctionCtx):
 
     __slots__ = ("_of",)
 
-    _forward_cls: Definition
     _of: Node | None
 
     def __init__(self) -> None:

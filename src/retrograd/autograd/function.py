@@ -83,6 +83,7 @@ class Function(FunctionCtx):
     _kinds: ClassVar[dict[int, FunctionKind]]
     _made_of: ClassVar[type[FunctionKind]] = FunctionKind
     generate_vmap_rule: ClassVar[bool] = False
+    clear_saved_tensors_on_access: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -34,10 +34,14 @@ if TYPE_CHECKING:
     from ..engine.graph import Node
     from ..engine.op import Op
 
-__all__ = ["kineto_available", "profile", "record_function"]
+__all__ = ["emit_nvtx", "kineto_available", "profile", "record_function"]
 
 UNFINISHED = "Profiler didn't finish running: leave its context before asking for results."
 NO_CUDA = "CUDA is not available, disabling CUDA profiling: the cpu is profiled. Leave use_cuda out"
+NO_MARKS = (
+    "Torch not compiled with CUDA enabled: emit_nvtx marks ops for profilers of CUDA. "
+    "Use autograd.profiler.profile, and its export_chrome_trace"
+)
 TWICE = "Profiler context manager is not reentrant: make a new profile() for another block."
 
 
@@ -286,3 +290,23 @@ class record_function(contextlib.ContextDecorator):  # noqa: N801 (PyTorch's nam
         for recorder, event in self.open:
             recorder.end(event)
         self.open.clear()
+
+
+class emit_nvtx:  # noqa: N801 (PyTorch's name)
+    """PyTorch's marks for profilers of CUDA: a context that is entered only where not `enabled`.
+
+    Raises AssertionError where it is, as a PyTorch without CUDA does.
+
+    >>> with rg.autograd.profiler.emit_nvtx(enabled=False):
+    ...     pass
+    """
+
+    def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
+        self.enabled = enabled
+
+    def __enter__(self) -> None:
+        if self.enabled:
+            raise AssertionError(NO_MARKS)
+
+    def __exit__(self, *exc: object) -> None:
+        pass

@@ -5,15 +5,17 @@ This module knows a Function only by its `context.Definition`.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import dtypes, modes, pytree
 from ..engine.namespaces import recorded
-from ..engine.tensor import Interpreted, Tensor, cell_of, new_tensor, node_of
+from ..engine.tensor import Tensor, cell_of, new_tensor, node_of
 from ..engine.transforms.batch import Batch, at_levels
 from ..engine.transforms.forward import set_tangent, tangent_of
 from ..engine.views import base_of
 from ..errors import UnbatchableError
+from ..locks import load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -167,16 +169,15 @@ def checked(found: tuple[Any, ...], outputs: Sequence[Any]) -> tuple[Any, ...]:
 
 def is_batched(args: Any) -> bool:
     """Whether one of the arguments is a batch, or a container of one."""
-    return any(
-        isinstance(a, Tensor) and isinstance(a._array, Interpreted) for a in pytree.flatten(args)
-    )
+    return any(isinstance(a, Tensor) and isinstance(a._array, Batch) for a in pytree.flatten(args))
 
 
 def on_batches(
     cls: Definition, args: Sequence[Any], kwargs: dict[str, Any], with_setup: bool
 ) -> tuple[Any, Inside | None]:
-    """Call a Function on batches by its `vmap`; without one, it runs once per example.
+    """Call a Function on batches by its `vmap`, or by the rule that `generated` makes for it.
 
+    Without either, it runs once per example.
     `vmap` gets each batch as it was given to the batched call, and where its axis lies in that.
     Comes back with what a transform within that call differentiates, which is for the caller to
     record (NOTE [Batches], 2, in `engine.transforms.batch`), if it does.
@@ -194,7 +195,8 @@ def on_batches(
     own = "vmap" in defined(cls)
     if own and cls.generate_vmap_rule:
         raise RuntimeError(TWO_RULES.format(cls._name))
-    if not own or (differentiated and not with_setup):
+    generated = cls.generate_vmap_rule and with_setup
+    if not (own or generated) or (differentiated and not with_setup):
         raise UnbatchableError(f"{cls._name} is a custom Function without a vmap of its own")
     if any(isinstance(leaf, Tensor) for leaf in pytree.flatten(kwargs)):
         raise NotImplementedError(KEYWORD_TENSORS.format(cls._name))
@@ -208,7 +210,10 @@ def on_batches(
             places: list[int | None] = [None] * len(pytree.flatten(output))
         else:
             info = VmapInfo(level.size, level.randomness or "error")
-            output, places = of_rule(cls, cls.vmap(info, dims, *held, **kwargs))
+            rule: Any = cls.vmap
+            if generated:
+                rule = partial(load(".generated", __package__).on_examples, cls)
+            output, places = of_rule(cls, rule(info, dims, *held, **kwargs))
         made = [
             placed(out, dim, level, differentiated)
             for out, dim in zip(pytree.flatten(output), places, strict=True)

@@ -1,4 +1,4 @@
-"""The group of processes, and what they compute together: tensors are sent, gathered, reduced.
+"""What processes compute together: tensors are sent, gathered, reduced.
 
 NOTE [Collectives]
 1. All ranks call the same functions in the same order; a call returns when this rank's part is
@@ -6,26 +6,51 @@ NOTE [Collectives]
    written in place, without history, as in PyTorch.
 2. A reduction adds in the order of ranks at one of them, which sends the result to all: every rank
    has the same bits. Complex numbers are added and multiplied as such, and have no order.
-3. Objects other than tensors are not sent: that takes pickle, and who unpickles runs the sender's
-   code. So there is no `all_gather_object` and no `broadcast_object_list`.
+3. All ends at the first rank of the group, or at the one that was named: there it is joined, from
+   there it is sent.
 """
 
 from __future__ import annotations
 
+import inspect
+import warnings
 from enum import Enum
-from operator import index
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ..autograd.grad_mode import inference_mode
 from ..engine.tensor import Tensor, new_tensor
 from ..quiet import quietly
-from .membership import get_rank, get_world_size, joined
+from .membership import joined, outside, rank_of
 from .work import Work, done
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from datetime import timedelta
+
+    from .connections import World
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+def collective(function: F) -> F:
+    """The function; a process that is not in the `group` it is given warns, and does nothing."""
+    place = [*inspect.signature(function).parameters].index("group")
+
+    @wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        if outside(args[place] if len(args) > place else kwargs.get("group")):
+            warnings.warn(
+                f"Running {function.__name__} on a process which does not belong to the given "
+                "group. Nothing was done",
+                stacklevel=2,
+            )
+            return None
+        return function(*args, **kwargs)
+
+    return called  # type: ignore[return-value]
 
 
 class ReduceOp(Enum):
@@ -48,32 +73,62 @@ class ReduceOp(Enum):
 ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]  # PyTorch's name of its class
 
 
-def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Work | None:
-    """Wait until all ranks are here.
+@collective
+def barrier(
+    group: Any = None,
+    async_op: bool = False,
+    device_ids: Any = None,
+    timeout: timedelta | None = None,
+) -> Work | None:
+    """Wait until all ranks are here, as long as the group's calls do, or for `timeout`.
 
     >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> rg.distributed.barrier()
     >>> rg.distributed.destroy_process_group()
     """
-    joined(group)
-    _to_all("barrier", np.empty(0), "add")
+    world = joined(group).world
+    with world.waiting(None if timeout is None else timeout.total_seconds()):
+        _to_all(world, "barrier", np.empty(0), "add")
     return done(async_op)
 
 
-def broadcast(tensor: Tensor, src: int, group: Any = None, async_op: bool = False) -> Work | None:
+def monitored_barrier(
+    group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
+) -> None:
+    """`barrier` of which the first rank says who was too late: as every call here does.
+
+    timeout: for this call; the group's by default. A rank that is too late breaks the group.
+
+    >>> rg.distributed.init_process_group(rank=0, world_size=1)
+    >>> rg.distributed.monitored_barrier()
+    >>> rg.distributed.destroy_process_group()
+    """
+    barrier(group, timeout=timeout)
+
+
+@collective
+def broadcast(
+    tensor: Tensor,
+    src: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Work | None:
     """Overwrite the tensor, of one shape and dtype on all ranks, by that of rank `src`.
+
+    group_src: the same as a number in the group, instead. Raises ValueError for neither or both.
 
     >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> x = rg.tensor([1j, 2.0]); rg.distributed.broadcast(x, src=0); x
     tensor([0.+1.j, 2.+0.j])
     >>> rg.distributed.destroy_process_group()
     """
-    joined(group)
-    src = rank_of(src)
-    put(tensor, _spread(f"broadcast from rank {src}", src, array_of(tensor)))
+    world, src = joined(group).world, rank_of(group, src, group_src)
+    put(tensor, spread(world, f"broadcast from rank {src}", src, array_of(tensor)))
     return done(async_op)
 
 
+@collective
 def all_reduce(
     tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
@@ -87,32 +142,39 @@ def all_reduce(
     tensor([0.+1.j, 2.+0.j])
     >>> rg.distributed.destroy_process_group()
     """
-    joined(group)
-    array = array_of(tensor)
-    name = _ufunc("all_reduce", array, op)
-    put(tensor, _to_all(f"all_reduce {op.name}", array, name))
+    world, array = joined(group).world, array_of(tensor)
+    name = ufunc_of("all_reduce", array, op)
+    put(tensor, _to_all(world, f"all_reduce {op.name}", array, name))
     return done(async_op)
 
 
+@collective
 def reduce(
-    tensor: Tensor, dst: int, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
+    tensor: Tensor,
+    dst: int | None = None,
+    op: ReduceOp = ReduceOp.SUM,
+    group: Any = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
 ) -> Work | None:
     """As `all_reduce`, for rank `dst`; the tensors of the others stay as they are.
+
+    group_dst: the same as a number in the group, instead.
 
     >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> x = rg.tensor([1.0, 2.0]); rg.distributed.reduce(x, dst=0); x
     tensor([1., 2.])
     >>> rg.distributed.destroy_process_group()
     """
-    joined(group)
-    dst, array = rank_of(dst), array_of(tensor)
-    name = _ufunc("reduce", array, op)
-    found = _collect(f"reduce {op.name} to rank {dst}", dst, array)
+    world, dst, array = joined(group).world, rank_of(group, dst, group_dst), array_of(tensor)
+    name = ufunc_of("reduce", array, op)
+    found = collect(world, f"reduce {op.name} to rank {dst}", dst, array)
     if found:
-        put(tensor, _reduced(found, name))
+        put(tensor, reduced(found, name))
     return done(async_op)
 
 
+@collective
 def all_gather(
     tensor_list: Sequence[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False
 ) -> Work | None:
@@ -125,15 +187,16 @@ def all_gather(
     [tensor([1., 1.])]
     >>> rg.distributed.destroy_process_group()
     """
-    joined(group)
-    array = array_of(tensor)
-    _check("tensor_list", tensor_list, array)
-    found = _collect("all_gather", 0, array)
+    world, array = joined(group).world, array_of(tensor)
+    check_list("tensor_list", tensor_list, [array] * world.size)
+    first = world.ranks[0]
+    found = collect(world, "all_gather", first, array)
     for number, out in enumerate(tensor_list):
-        put(out, _spread("all_gather", 0, found[number] if found else array))
+        put(out, spread(world, "all_gather", first, found[number] if found else array))
     return done(async_op)
 
 
+@collective
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
 ) -> Work | None:
@@ -147,28 +210,32 @@ def all_gather_into_tensor(
     tensor([1., 1.])
     >>> rg.distributed.destroy_process_group()
     """
-    size, array, out = joined(group).size, array_of(input_tensor), array_of(output_tensor)
+    world, array, out = joined(group).world, array_of(input_tensor), array_of(output_tensor)
+    size, first = world.size, world.ranks[0]
     if out.size != size * array.size or out.dtype != array.dtype:
         raise ValueError(
             f"output tensor size must be equal to world_size times input tensor size: {size} "
             f"tensors of shape {array.shape} and dtype {array.dtype} do not fill one of shape "
             f"{out.shape} and dtype {out.dtype}"
         )
-    found = _collect("all_gather_into_tensor", 0, array)
+    found = collect(world, "all_gather_into_tensor", first, array)
     whole = np.stack(found).reshape(out.shape) if found else out
-    put(output_tensor, _spread("all_gather_into_tensor", 0, whole))
+    put(output_tensor, spread(world, "all_gather_into_tensor", first, whole))
     return done(async_op)
 
 
+@collective
 def gather(
     tensor: Tensor,
     gather_list: Sequence[Tensor] | None = None,
-    dst: int = 0,
+    dst: int | None = None,
     group: Any = None,
     async_op: bool = False,
+    group_dst: int | None = None,
 ) -> Work | None:
     """Fill the list of rank `dst`, one tensor for each rank, with the tensors of the ranks.
 
+    dst: 0 by default; group_dst: the same as a number in the group, instead.
     Raises ValueError where the list is missing or wrong there, or given elsewhere.
 
     >>> rg.distributed.init_process_group(rank=0, world_size=1)
@@ -176,23 +243,26 @@ def gather(
     [tensor([1., 1.])]
     >>> rg.distributed.destroy_process_group()
     """
-    joined(group)
-    dst, array = rank_of(dst), array_of(tensor)
-    places = _check_at(dst, "gather_list", gather_list, array)
-    for out, found in zip(places, _collect("gather", dst, array), strict=True):
+    world, array = joined(group).world, array_of(tensor)
+    dst = rank_of(group, 0 if dst is None and group_dst is None else dst, group_dst)
+    places = _check_at(world, dst, "gather_list", gather_list, array)
+    for out, found in zip(places, collect(world, "gather", dst, array), strict=True):
         put(out, found)
     return done(async_op)
 
 
+@collective
 def scatter(
     tensor: Tensor,
     scatter_list: Sequence[Tensor] | None = None,
-    src: int = 0,
+    src: int | None = None,
     group: Any = None,
     async_op: bool = False,
+    group_src: int | None = None,
 ) -> Work | None:
     """Overwrite the tensor by this rank's one of the list of rank `src`.
 
+    src: 0 by default; group_src: the same as a number in the group, instead.
     Raises ValueError where the list is missing or wrong there, or given elsewhere.
 
     >>> rg.distributed.init_process_group(rank=0, world_size=1)
@@ -200,24 +270,11 @@ def scatter(
     tensor([1., 1.])
     >>> rg.distributed.destroy_process_group()
     """
-    world, src, array = joined(group), rank_of(src), array_of(tensor)
-    parts = _check_at(src, "scatter_list", scatter_list, array)
-    if world.rank != src:
-        put(tensor, world.receive(src, "scatter", array))
-        return done(async_op)
-    for rank in world.peers:
-        world.send(rank, "scatter", array_of(parts[rank]))
-    put(tensor, array_of(parts[src]))
+    world, array = joined(group).world, array_of(tensor)
+    src = rank_of(group, 0 if src is None and group_src is None else src, group_src)
+    parts = _check_at(world, src, "scatter_list", scatter_list, array)
+    put(tensor, deal(world, "scatter", src, [*map(array_of, parts)], array))
     return done(async_op)
-
-
-def rank_of(rank: Any) -> int:
-    """The number of a rank; ValueError where the group has none of that number."""
-    if not 0 <= index(rank) < get_world_size():
-        raise ValueError(
-            f"invalid rank {rank}: the group has the ranks 0 to {get_world_size() - 1}"
-        )
-    return index(rank)
 
 
 def array_of(tensor: Any) -> Any:
@@ -235,14 +292,14 @@ def put(tensor: Tensor, array: Any) -> None:
         tensor.copy_(new_tensor(array))
 
 
-def _check(name: str, tensors: Sequence[Tensor] | None, like: Any) -> Sequence[Tensor]:
-    """The list, which has a tensor of one shape and dtype for each rank."""
-    if tensors is None or len(tensors) != get_world_size():
+def check_list(name: str, tensors: Sequence[Tensor] | None, likes: list[Any]) -> Sequence[Tensor]:
+    """The list, which has a tensor of the shape and dtype that is expected for each rank."""
+    if tensors is None or len(tensors) != len(likes):
         raise ValueError(
             f"Argument `{name}` must be specified here, with one tensor for each of "
-            f"{get_world_size()} ranks"
+            f"{len(likes)} ranks"
         )
-    for number, array in enumerate(map(array_of, tensors)):
+    for number, (array, like) in enumerate(zip(map(array_of, tensors), likes, strict=True)):
         if (array.shape, array.dtype) != (like.shape, like.dtype):
             raise ValueError(
                 f"invalid tensor at index {number} of {name}: expected shape {like.shape} and "
@@ -252,20 +309,20 @@ def _check(name: str, tensors: Sequence[Tensor] | None, like: Any) -> Sequence[T
 
 
 def _check_at(
-    rank: int, name: str, tensors: Sequence[Tensor] | None, like: Any
+    world: World, rank: int, name: str, tensors: Sequence[Tensor] | None, like: Any
 ) -> Sequence[Tensor]:
-    """`_check` at one rank; none elsewhere."""
-    if get_rank() == rank:
-        return _check(name, tensors, like)
+    """`check_list` at one rank; none elsewhere."""
+    if world.rank == rank:
+        return check_list(name, tensors, [like] * world.size)
     if tensors:
         raise ValueError(
             f"Argument `{name}` must NOT be specified on other ranks than {rank}, this is rank "
-            f"{get_rank()}. Pass None"
+            f"{world.rank}. Pass None"
         )
     return ()
 
 
-def _ufunc(call: str, array: Any, op: ReduceOp) -> str:
+def ufunc_of(call: str, array: Any, op: ReduceOp) -> str:
     """NumPy's name of a reduction that the dtype has."""
     if not isinstance(op, ReduceOp):
         raise TypeError(f"{call} takes an op such as ReduceOp.SUM, got {op!r}")
@@ -277,19 +334,16 @@ def _ufunc(call: str, array: Any, op: ReduceOp) -> str:
     return op.value
 
 
-def _collect(call: str, dst: int, array: Any) -> list[Any]:
+def collect(world: World, call: str, dst: int, array: Any) -> list[Any]:
     """The arrays of all ranks in their order, at `dst`; elsewhere none."""
-    world = joined()
     if world.rank != dst:
         world.send(dst, call, array)
         return []
-    ranks = range(world.size)
-    return [array if r == dst else world.receive(r, call, array) for r in ranks]
+    return [array if r == dst else world.receive(r, call, array) for r in world.ranks]
 
 
-def _spread(call: str, src: int, array: Any) -> Any:
+def spread(world: World, call: str, src: int, array: Any) -> Any:
     """The array of `src`, on all ranks."""
-    world = joined()
     if world.rank != src:
         return world.receive(src, call, array)
     for rank in world.peers:
@@ -297,13 +351,24 @@ def _spread(call: str, src: int, array: Any) -> Any:
     return array
 
 
-def _to_all(call: str, array: Any, name: str) -> Any:
-    found = _collect(call, 0, array)
-    return _spread(call, 0, _reduced(found, name) if found else array)
+def deal(world: World, call: str, src: int, parts: Sequence[Any], like: Any) -> Any:
+    """This rank's one of the arrays of `src`, of the shape and dtype of `like`."""
+    if world.rank != src:
+        return world.receive(src, call, like)
+    for rank, part in zip(world.ranks, parts, strict=True):
+        if rank != src:
+            world.send(rank, call, part)
+    return parts[world.ranks.index(src)]
+
+
+def _to_all(world: World, call: str, array: Any, name: str) -> Any:
+    found = collect(world, call, world.ranks[0], array)
+    return spread(world, call, world.ranks[0], reduced(found, name) if found else array)
 
 
 @quietly
-def _reduced(arrays: list[Any], name: str) -> Any:
+def reduced(arrays: list[Any], name: str) -> Any:
+    """The arrays joined in their order, by NumPy's name of how."""
     first, *others = arrays
     total = first.copy()
     for other in others:

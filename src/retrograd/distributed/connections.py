@@ -1,8 +1,9 @@
 """Connections between processes that work together: how they meet, and arrays sent as bytes.
 
 NOTE [Connections]
-1. Every two processes share one TCP connection. All meet at rank 0, whose address is known; the
-   others tell it where they listen, and connect to each other by the table that it sends.
+1. Every two processes of a group share one TCP connection. All meet at its first rank, whose
+   address is known; the others tell it where they listen, and connect to each other by the table
+   that it sends. Ranks are numbers in the group of all, in every group.
 2. What is sent is JSON (which call, dtype, shape) and the bytes of an array. Nothing is unpickled,
    so no peer can run code here. Both sides prove that they know the key in the environment
    variable RETROGRAD_DISTRIBUTED_KEY, empty by default; bytes are not encrypted.
@@ -36,7 +37,7 @@ import numpy as np
 from .turns import Turns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Future
 
 __all__ = ["DistNetworkError", "World", "meet"]
@@ -55,14 +56,33 @@ class DistNetworkError(RuntimeError):
 class World:
     """All processes of a group, as one of them sees them."""
 
-    def __init__(self, rank: int, peers: dict[int, socket.socket], timeout: float) -> None:
-        self.rank, self.size, self.timeout = rank, len(peers) + 1, timeout
-        self.peers, self.broken = peers, ""
+    def __init__(
+        self, rank: int, ranks: Sequence[int], peers: dict[int, socket.socket], timeout: float
+    ) -> None:
+        self.rank, self.ranks, self.timeout = rank, tuple(ranks), timeout
+        self.size, self.peers, self.broken = len(self.ranks), peers, ""
         self._locks = {(peer, sends): threading.Lock() for peer in peers for sends in (True, False)}
         self._queues: dict[tuple[int, bool], Turns] = {}
+        self._wait(timeout)
         for sock in peers.values():
-            sock.settimeout(timeout)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    @contextmanager
+    def waiting(self, timeout: float | None) -> Iterator[None]:
+        """Wait for others that long within this context; as ever for None."""
+        before = self.timeout
+        if timeout is not None:
+            self._wait(timeout)
+        try:
+            yield
+        finally:
+            if timeout is not None and not self.broken:
+                self._wait(before)
+
+    def _wait(self, timeout: float) -> None:
+        self.timeout = timeout
+        for sock in self.peers.values():
+            sock.settimeout(timeout)
 
     def send(self, rank: int, call: str, array: Any) -> None:
         """Send an array to a rank that expects it from `call`."""
@@ -200,25 +220,39 @@ class World:
                 raise
 
 
-def meet(host: str, port: int, rank: int, size: int, timeout: float) -> World:
-    """Connect this process with all others; `host` and `port` are where rank 0 listens."""
+def meet(
+    host: str,
+    port: int,
+    rank: int,
+    ranks: Sequence[int],
+    timeout: float,
+    announce: Callable[[int], Any] | None = None,
+) -> World:
+    """Connect this process with all others; `host` and `port` are where the first rank listens.
+
+    The first rank, if its port is 0, listens at a free one, and announces it.
+    """
     peers: dict[int, socket.socket] = {}
-    end = time.monotonic() + timeout
+    first, *others = ranks
+    end, size = time.monotonic() + timeout, len(ranks)
     try:
-        if rank == 0:
+        if rank == first:
             with _listen(host, port, size) as server:
-                places = _accept(server, peers, {*range(1, size)}, size, end)
+                if announce:
+                    announce(server.getsockname()[1])
+                places = _accept(server, peers, {*others}, size, end)
             for sock in peers.values():
                 _write(sock, places)
         else:
-            peers[0] = _connect(host, port, end)
-            with _listen(peers[0].getsockname()[0], 0, size) as server:
-                _write(peers[0], [rank, size, server.getsockname()[1]])
-                places = {int(key): place for key, place in _read(peers[0]).items()}
-                for other in range(1, rank):
+            peers[first] = _connect(host, port, end)
+            with _listen(peers[first].getsockname()[0], 0, size) as server:
+                _write(peers[first], [rank, size, server.getsockname()[1]])
+                places = {int(key): place for key, place in _read(peers[first]).items()}
+                own = others.index(rank)
+                for other in others[:own]:
                     peers[other] = _connect(*places[other], end)
                     _write(peers[other], [rank, size, 0])
-                _accept(server, peers, {*range(rank + 1, size)}, size, end)
+                _accept(server, peers, {*others[own + 1 :]}, size, end)
     except BaseException as error:
         for sock in peers.values():
             sock.close()
@@ -230,7 +264,7 @@ def meet(host: str, port: int, rank: int, size: int, timeout: float) -> World:
             f"{f' within {timeout} s' if late else ''}: {error}. Start all ranks with one address, "
             f"one world_size and one {KEY}"
         ) from error
-    return World(rank, peers, timeout)
+    return World(rank, ranks, peers, timeout)
 
 
 def _listen(host: str, port: int, size: int) -> socket.socket:

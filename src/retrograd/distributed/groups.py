@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .membership import THE_GROUP, ProcessGroup, is_initialized
+from . import membership
 
 __all__ = ["Backend", "GroupMember", "group"]
 
@@ -36,9 +36,9 @@ class World(type):
     """Gives a class the attribute WORLD: the group, while this process is in it, else None."""
 
     @property
-    def WORLD(cls) -> ProcessGroup | None:  # noqa: N802 (PyTorch's name)
+    def WORLD(cls) -> membership.ProcessGroup | None:  # noqa: N802 (PyTorch's name)
         """The group of all processes, or None."""
-        return THE_GROUP if is_initialized() else None
+        return membership.joined() if membership.is_initialized() else None
 
 
 class group(metaclass=World):  # noqa: N801 (PyTorch's name)
@@ -46,6 +46,6 @@ class group(metaclass=World):  # noqa: N801 (PyTorch's name)
 
 
 class GroupMember(metaclass=World):
-    """The same by its older name; `NON_GROUP_MEMBER` stands for no group."""
+    """The same by its older name; `NON_GROUP_MEMBER` is a group that this process is not in."""
 
-    NON_GROUP_MEMBER: Any = -100
+    NON_GROUP_MEMBER: Any = membership.NON_GROUP_MEMBER

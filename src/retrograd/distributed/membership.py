@@ -1,25 +1,33 @@
-"""Who is in the group of processes: entering, leaving, ranks and names."""
+"""Who is in which group of processes: leaving, ranks and names.
+
+NOTE [Groups]
+1. The group of all is made by `init_process_group`; others, of some of its ranks, by `new_group`,
+   which all ranks of it call. Each has connections of its own, so that calls in one never wait for
+   those in another.
+2. Ranks that functions are given (`src`, `dst`) are numbers in the group of all; `group_src` and
+   `group_dst` are those in the group at hand. A process that is not in a group has the
+   number NON_GROUP_MEMBER for it; it warns, and does nothing.
+"""
 
 from __future__ import annotations
 
 import atexit
 import os
-from datetime import timedelta
 from operator import index
-from typing import Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
 
-from .connections import World, meet
-from .constants import default_pg_timeout
+if TYPE_CHECKING:
+    from .connections import World
 
 UNKNOWN = (
     "Default process group has not been initialized, please make sure to call init_process_group."
 )
-_world: World | None = None
+NON_GROUP_MEMBER = -100  # the group of `new_group` where this process is not in it
+GROUPS: list[ProcessGroup] = []  # those that this process is in; the first is that of all
 
 
 class ProcessGroup:
-    """The group of all processes, which `group.WORLD` is after `init_process_group`.
+    """Processes that work together: `group.WORLD` after `init_process_group`, or of `new_group`.
 
     >>> rg.distributed.init_process_group("gloo", rank=0, world_size=1)
     >>> world = rg.distributed.group.WORLD
@@ -28,20 +36,20 @@ class ProcessGroup:
     >>> rg.distributed.destroy_process_group()
     """
 
+    def __init__(self, world: World, name: str, desc: str) -> None:
+        self.world, self.group_name, self.group_desc = world, name, desc
+
     def rank(self) -> int:
         """The number of this process in it."""
-        return get_rank()
+        return self.world.ranks.index(self.world.rank)
 
     def size(self) -> int:
         """The number of its processes."""
-        return get_world_size()
+        return self.world.size
 
     def name(self) -> str:
         """The name of what joins them."""
-        return get_backend()
-
-
-THE_GROUP = ProcessGroup()
+        return "gloo"
 
 
 def is_available() -> bool:
@@ -96,92 +104,17 @@ def is_initialized() -> bool:
     >>> rg.distributed.is_initialized()
     False
     """
-    return _world is not None
-
-
-def init_process_group(
-    backend: str | None = None,
-    init_method: str | None = None,
-    timeout: timedelta | None = None,
-    world_size: int = -1,
-    rank: int = -1,
-) -> None:
-    """Enter the group of `world_size` processes as number `rank`, once all of them have come.
-
-    backend: "gloo", the only one; init_method: where rank 0 listens, "tcp://host:port", or "env://",
-    the default, for the environment variables MASTER_ADDR and MASTER_PORT (and RANK, WORLD_SIZE
-    where these are not given). timeout: how long any call may wait for other ranks, half an hour by
-    default. A group of one opens no connection. Raises RuntimeError for another backend and where
-    the ranks do not meet in time, ValueError for arguments that are missing or wrong, or where this
-    process is in a group, TypeError for those of another type.
-
-    >>> rg.distributed.init_process_group("gloo", rank=0, world_size=1)
-    >>> rg.distributed.get_rank(), rg.distributed.get_world_size(), rg.distributed.get_backend()
-    (0, 1, 'gloo')
-    >>> rg.distributed.destroy_process_group()
-    """
-    global _world
-    if _world is not None:
-        raise ValueError("trying to initialize the default process group twice!")
-    if backend not in {None, "gloo", "cpu:gloo"}:
-        raise RuntimeError(
-            f"Distributed package doesn't have {backend!r} built in: processes are joined over "
-            'TCP, on the cpu. Use init_process_group("gloo")'
-        )
-    method = "env://" if init_method is None else init_method
-    place = urlsplit(method)
-    if place.scheme not in {"env", "tcp"}:
-        raise ValueError(f"no rendezvous {method!r}: init_method is env:// or tcp://host:port")
-    env = place.scheme == "env"
-    rank = _setting("rank", rank, env)
-    size = _setting("world_size", world_size, env)
-    if not 0 <= rank < size:
-        raise ValueError(f"rank must be in [0, {size - 1}] for world_size={size}, got {rank}")
-    wait = default_pg_timeout if timeout is None else timeout
-    if not isinstance(wait, timedelta):
-        raise TypeError(
-            f"Expected timeout argument to be of type datetime.timedelta, got {timeout!r}. Write "
-            "timedelta(seconds=60)"
-        )
-    seconds = wait.total_seconds()
-    if size == 1:
-        _world = World(0, {}, seconds)
-        return
-    host = _variable("MASTER_ADDR") if env else place.hostname
-    port = int(_variable("MASTER_PORT")) if env else place.port
-    if not host or not port or not 0 < port < 1 << 16:
-        raise ValueError(
-            f"init_method {method!r} needs a host and a port from 1 to 65535, got {host!r} and "
-            f"{port}: tcp://127.0.0.1:29500"
-        )
-    _world = meet(host, port, rank, size, seconds)
-
-
-def _setting(name: str, given: int, env: bool) -> int:
-    if index(given) >= 0:
-        return index(given)
-    if not env:
-        raise ValueError(f"Error initializing: tcp:// rendezvous: {name} parameter missing")
-    return int(_variable(name.upper()))
-
-
-def _variable(name: str) -> str:
-    if name not in os.environ:
-        raise ValueError(
-            f"Error initializing: env:// rendezvous: environment variable {name} expected, but not "
-            "set. Set it, or give rank=, world_size= and init_method='tcp://host:port'"
-        )
-    return os.environ[name]
+    return bool(GROUPS)
 
 
 def _forked() -> None:
-    if _world is not None:
-        _world.forked()
+    for group in GROUPS:
+        group.world.forked()
 
 
 def _exited() -> None:
-    if _world is not None:
-        _world.close()
+    for group in GROUPS:
+        group.world.close()
 
 
 atexit.register(_exited)
@@ -190,39 +123,43 @@ if hasattr(os, "register_at_fork"):
 
 
 def destroy_process_group(group: Any = None) -> None:
-    """Leave the group and close its connections; ValueError where there is none.
+    """Leave a group and close its connections; all groups by default.
+
+    Raises ValueError where there is none.
 
     >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> rg.distributed.destroy_process_group()
     >>> rg.distributed.is_initialized()
     False
     """
-    global _world
-    world = joined(group)
-    _world = None
-    world.close()
+    if group == NON_GROUP_MEMBER:
+        return
+    leaving = joined(group)
+    for left in GROUPS[:] if leaving is GROUPS[0] else [leaving]:
+        GROUPS.remove(left)
+        left.world.close()
 
 
 def get_rank(group: Any = None) -> int:
-    """The number of this process in the group; ValueError where there is no group.
+    """The number of this process in the group, -1 outside of it; ValueError if there is no group.
 
     >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> rg.distributed.get_rank()
     0
     >>> rg.distributed.destroy_process_group()
     """
-    return joined(group).rank
+    return -1 if outside(group) else joined(group).rank()
 
 
 def get_world_size(group: Any = None) -> int:
-    """The number of processes in the group; ValueError where there is no group.
+    """The number of processes in the group, -1 outside of it; ValueError if there is no group.
 
     >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> rg.distributed.get_world_size()
     1
     >>> rg.distributed.destroy_process_group()
     """
-    return joined(group).size
+    return -1 if outside(group) else joined(group).size()
 
 
 def get_backend(group: Any = None) -> str:
@@ -233,17 +170,95 @@ def get_backend(group: Any = None) -> str:
     'gloo'
     >>> rg.distributed.destroy_process_group()
     """
-    joined(group)
-    return "gloo"
+    return joined(group).name()
 
 
-def joined(group: Any = None) -> World:
-    """This process's side of the group, of which there is one."""
-    if _world is None:
-        raise ValueError(UNKNOWN)
-    if group is not None and group is not THE_GROUP:
-        raise ValueError(
-            f"Invalid process group {group!r}: there is one, of all processes. Leave group out, or "
-            "pass group.WORLD"
+def get_process_group_ranks(group: Any = None) -> list[int]:
+    """The ranks in a group, as numbers in the group of all.
+
+    >>> rg.distributed.init_process_group(rank=0, world_size=1)
+    >>> rg.distributed.get_process_group_ranks(None)
+    [0]
+    >>> rg.distributed.destroy_process_group()
+    """
+    return [*joined(group).world.ranks]
+
+
+def get_group_rank(group: Any, global_rank: int) -> int:
+    """The number in a group of a rank of the group of all; ValueError if it is not in it.
+
+    >>> rg.distributed.init_process_group(rank=0, world_size=1)
+    >>> rg.distributed.get_group_rank(rg.distributed.group.WORLD, 0)
+    0
+    >>> rg.distributed.destroy_process_group()
+    """
+    ranks = get_process_group_ranks(group)
+    return ranks.index(rank_of(group, global_rank))
+
+
+def get_global_rank(group: Any, group_rank: int) -> int:
+    """The number in the group of all of a rank of a group; ValueError if the group has none such.
+
+    >>> rg.distributed.init_process_group(rank=0, world_size=1)
+    >>> rg.distributed.get_global_rank(rg.distributed.group.WORLD, 0)
+    0
+    >>> rg.distributed.destroy_process_group()
+    """
+    return rank_of(group, None, group_rank)
+
+
+def get_node_local_rank(fallback_rank: int | None = None) -> int:
+    """The number of this process on its machine, by the variable LOCAL_RANK of what started it.
+
+    Raises RuntimeError where that is not set and no other number is given.
+
+    >>> rg.distributed.get_node_local_rank(fallback_rank=0)
+    0
+    """
+    if "LOCAL_RANK" in os.environ:
+        return int(os.environ["LOCAL_RANK"])
+    if fallback_rank is None:
+        raise RuntimeError(
+            "LOCAL_RANK is not in the environment. Start the process by retrograd run -m "
+            "torch.distributed.run, or pass fallback_rank"
         )
-    return _world
+    return index(fallback_rank)
+
+
+def joined(group: Any = None) -> ProcessGroup:
+    """The group, if this process is in it; that of all by default."""
+    if not GROUPS:
+        raise ValueError(UNKNOWN)
+    if group is None:
+        return GROUPS[0]
+    if group not in GROUPS:
+        raise ValueError(
+            f"Invalid process group specified: {group!r}. Pass what new_group returned to a "
+            "process in it, group.WORLD, or nothing"
+        )
+    return GROUPS[GROUPS.index(group)]
+
+
+def outside(group: Any) -> bool:
+    """Whether a group is one that this process is not in."""
+    return isinstance(group, int) and group == NON_GROUP_MEMBER
+
+
+def rank_of(group: Any, rank: Any, group_rank: Any = None) -> int:
+    """The rank, one in the group of all or else one in this; ValueError if it is not in it."""
+    if (rank is None) == (group_rank is None):
+        raise ValueError(
+            "Must specify global_rank or group_rank, and can't specify both group_rank and "
+            "global_rank: pass src= or group_src=, dst= or group_dst="
+        )
+    ranks = joined(group).world.ranks
+    if group_rank is not None and 0 <= index(group_rank) < len(ranks):
+        return ranks[index(group_rank)]
+    if group_rank is not None or index(rank) not in ranks:
+        kind, given = ("Global", rank) if group_rank is None else ("Group", group_rank)
+        there = ranks if group_rank is None else range(len(ranks))
+        raise ValueError(
+            f"{kind} rank {given} is not part of group {group or 'WORLD'}: invalid rank, it "
+            f"has the ranks {', '.join(map(str, there))}"
+        )
+    return index(rank)

@@ -112,22 +112,36 @@ class Beta(ExponentialFamily):
     def __init__(
         self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
     ) -> None:
-        both = {"concentration1": concentration1, "concentration0": concentration0}
-        self._parametrize(validate_args, **both)
+        both = ops.stack(broadcast_all(concentration1, concentration0), -1)
+        self._dirichlet = Dirichlet(both, validate_args=False)
+        super().__init__(self._dirichlet.batch_shape, validate_args=validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = self._get_checked_instance(Beta, _instance)
+        new._dirichlet = self._dirichlet.expand(batch_shape)
+        super(Beta, new).__init__(batch_shape, validate_args=False)
+        new._validate_args = self._validate_args
+        return new
 
     @property
-    def _pair(self) -> Dirichlet:
-        """The same of two components."""
-        both = ops.stack([self.concentration1, self.concentration0], -1)
-        return Dirichlet(both, validate_args=False)
+    def concentration1(self) -> Tensor:
+        """That of the share itself."""
+        return self._dirichlet.concentration[..., 0]
 
-    mean = property(lambda self: self._pair.mean[..., 0], doc="The first one's share.")
-    mode = property(lambda self: self._pair.mode[..., 0], doc="The most probable value, or NaN.")
-    variance = property(lambda self: self._pair.variance[..., 0], doc="Its variance.")
+    @property
+    def concentration0(self) -> Tensor:
+        """That of what is left of 1."""
+        return self._dirichlet.concentration[..., 1]
+
+    mean = property(lambda self: self._dirichlet.mean[..., 0], doc="The first one's share.")
+    mode = property(
+        lambda self: self._dirichlet.mode[..., 0], doc="The most probable value, or NaN."
+    )
+    variance = property(lambda self: self._dirichlet.variance[..., 0], doc="Its variance.")
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """The first component of a Dirichlet sample."""
-        return self._pair.rsample(sample_shape)[..., 0]
+        return self._dirichlet.rsample(sample_shape)[..., 0]
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
@@ -136,7 +150,7 @@ class Beta(ExponentialFamily):
         return powers + (a + b).lgamma() - a.lgamma() - b.lgamma()
 
     def entropy(self) -> Tensor:
-        return self._pair.entropy()
+        return self._dirichlet.entropy()
 
     @property
     def _natural_params(self) -> tuple[Tensor, ...]:
@@ -145,7 +159,7 @@ class Beta(ExponentialFamily):
     def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         return x.lgamma() + y.lgamma() - (x + y).lgamma()
 
-    _mean_carrier_measure = property(lambda self: self._pair._mean_carrier_measure)
+    _mean_carrier_measure = property(lambda self: self._dirichlet._mean_carrier_measure)
 
 
 class Kumaraswamy(TransformedDistribution):

@@ -154,7 +154,7 @@ def _one_hot(p: Any, q: Any) -> Tensor:
 
 @register_kl(Beta, Beta)
 def _beta(p: Any, q: Any) -> Tensor:
-    return _dirichlet(p._pair, q._pair)
+    return _dirichlet(p._dirichlet, q._dirichlet)
 
 
 @register_kl(Dirichlet, Dirichlet)

@@ -385,11 +385,11 @@ def check_scalar(value: Any, target: np.dtype[Any]) -> None:
 
 
 def real_scalar(value: Any, target: np.dtype[Any]) -> Any:
-    """A number beside elements of a real dtype: a complex one without imaginary part is real.
+    """A number beside elements of a dtype: beside real ones, one without imaginary part is real.
 
-    Raises RuntimeError for other complex numbers, and for those beyond the dtype.
+    Raises RuntimeError there for other complex numbers, and for numbers beyond the dtype.
     """
-    if isinstance(value, complex):
+    if isinstance(value, complex) and target.kind != "c":
         if value.imag:
             raise RuntimeError(OVERFLOW.format(dtype=of_numpy(target).name, value=value))
         value = value.real

@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..errors import CastError, UnorderedError, wrong_type
+from ..locks import load
 from ..quiet import copyto
 from .namespaces import recorded
 from .naming import ABSENT, CHOICES, by_name
@@ -250,6 +251,14 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
     if kinds and not any(k in "biu" for k in kinds):
         check_places(result, out)
     check_cast(result._array.dtype, out._array.dtype)
+    if isinstance(out._array, Interpreted) or isinstance(result._array, Interpreted):
+        before = modes.change(grad=False)
+        try:
+            load(f"{__package__}.inplace").exchange(out, result._array)
+        finally:
+            modes.restore(before)
+        wrote(out, f"{function.__name__}(out=)")
+        return out
     if out._array.shape != result._array.shape:
         if out._array.size and inputs:  # factories, which have none, resize without a word
             warnings.warn(

@@ -137,7 +137,7 @@ def check_tensors(
 ) -> None:
     """Raise if the error is that an argument has not what every tensor has."""
     parameters = signature.parameters
-    if isinstance(error, AttributeError):
+    if isinstance(error, AttributeError) and error.name is not None:
         for place, (name, value) in enumerate(arguments.items(), 1):
             is_meant = error.name in OF_TENSORS or "Tensor" in str(parameters[name].annotation)
             if value is error.obj and is_meant:

@@ -471,17 +471,17 @@ def check_grad(tensor: Tensor, grad: Any) -> None:
         )
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
-    if grad._array.dtype != tensor._array.dtype:
-        raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{grad.dtype}' to a tensor with dtype "
-            f"'{tensor.dtype}'. Please ensure that the gradient and the tensor have the same dtype"
-        )
-    if grad._array.shape != tensor._array.shape:
-        raise RuntimeError(
-            f"attempting to assign a gradient of size '{list(grad.shape)}' to a tensor of size "
-            f"'{list(tensor.shape)}'. Please ensure that the gradient and the tensor are the same "
-            f"size"
-        )
+    for kind, its, mine in (
+        ("with device type", grad.device.type, tensor.device.type),
+        ("with dtype", grad.dtype, tensor.dtype),
+        ("of size", list(grad.shape), list(tensor.shape)),
+    ):
+        if its != mine:
+            raise RuntimeError(
+                f"attempting to assign a gradient {kind} '{its}' to a tensor {kind} '{mine}'. "
+                "Please ensure that the gradient and the tensor have the same"
+                + kind.removeprefix("with").removeprefix("of")
+            )
 
 
 def method(function: F, *under: str) -> F:

@@ -19,13 +19,14 @@ A tensor is here whatever has the slots of one: `tensor` builds on this module.
 from __future__ import annotations
 
 import math
+import sys
 import weakref
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
-from ..kernels.memory import address, root, span, strided
+from ..kernels.memory import Span, address, root, span, strided
 from ..locks import structure
 from . import native
 from .graph import leaf_node
@@ -202,6 +203,48 @@ def memory_after(tensor: Any) -> Any:
     whole = base.ravel("K").view(np.uint8) if dense else span(base, writeable)
     offset = address(array) - address(whole) if array.size else 0
     return whole[offset:]
+
+
+def check_alone(tensor: Any) -> None:
+    """Raise if anybody else looks at the memory of `tensor`: views, aliases, nodes, NumPy, buffers.
+
+    Memory cannot move, so the others would be left behind, and writes no longer reach them.
+    """
+    if tensor._view_of is not None or live_views(tensor) or is_shared(tensor):
+        raise RuntimeError(
+            f"Trying to resize storage that is not resizable: something else looks at the memory "
+            f"of this tensor of shape {list(tensor._array.shape)}, which has no more room and "
+            f"cannot move. Resize a copy: x = x.clone()"
+        )
+
+
+def is_shared(tensor: Any) -> bool:
+    """Whether another array, or what is no array, refers to the memory that `tensor` shows."""
+    tops = tensor._array, tensor._room
+    if tops[0].__class__ is not np.ndarray or not tops[0].size:
+        return False
+    chain = chain_of(tops)
+    for link in chain:
+        # held by its name, the argument and the list; by slots and `tops`; by other links
+        own = 3 + 2 * sum(link is top for top in tops) + sum(below(x) is link for x in chain)
+        if not isinstance(link, (np.ndarray, Span)) or sys.getrefcount(link) > own:
+            return True
+    return False
+
+
+def chain_of(arrays: Any) -> list[Any]:
+    """`arrays` and what they stand on, down to what owns the memory, each once."""
+    found: dict[int, Any] = {}
+    for link in arrays:
+        while link is not None and id(link) not in found:
+            found[id(link)] = link
+            link = below(link)  # noqa: PLW2901
+    return list(found.values())
+
+
+def below(link: Any) -> Any:
+    """What an array, or what NumPy puts between two, stands on."""
+    return link.obj if isinstance(link, memoryview) else getattr(link, "base", None)
 
 
 def room_of(tensor: Any) -> Any:

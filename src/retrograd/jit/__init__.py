@@ -197,6 +197,20 @@ def script_if_tracing(fn: T) -> T:
     return fn
 
 
+def _overload(func: T) -> T:
+    """The declaration of a signature itself; the function that runs is defined after it.
+
+    >>> @rg.jit._overload
+    ... def double(x: float) -> float: ...
+    >>> def double(x):
+    ...     return 2 * x
+    """
+    return func
+
+
+_overload_method = _overload
+
+
 def interface(obj: T) -> T:
     """The class itself, whose methods PyTorch would ask of modules."""
     return obj

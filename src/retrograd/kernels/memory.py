@@ -86,7 +86,7 @@ def span(array: Any, writeable: bool) -> Any:
 
 def flat(array: Any) -> Any:
     """The bytes of an array in row-major order, on its memory."""
-    return np.asarray(array).reshape(-1).view(np.uint8)
+    return (np.asarray(array) if numpys(array) else array).reshape(-1).view(np.uint8)
 
 
 def strided(array: Any, shape: Any, strides: Any, offset: int = 0, dtype: Any = None) -> Any:

@@ -50,7 +50,7 @@ def empty(shape: Any, dtype: Any, strides: Any = None) -> Meta:
     """
     dtype, shape = np.dtype(dtype), tuple(shape)
     held = as_strided(NOTHING, shape, rows(shape, dtype.itemsize) if strides is None else strides)
-    return Meta(held, dtype, object())
+    return Meta(held, dtype)
 
 
 def like(x: Any) -> Any:
@@ -74,8 +74,8 @@ class Meta(NDArrayOperatorsMixin):
     device = "meta"
     base = None
 
-    def __init__(self, held: Any, dtype: Any, memory: object) -> None:
-        self._held, self.dtype, self._memory = held, dtype, memory  # views have one memory
+    def __init__(self, held: Any, dtype: Any, memory: Meta | None = None) -> None:
+        self._held, self.dtype, self._memory = held, dtype, memory
 
     def __reduce__(self) -> Any:
         return empty, (self.shape, self.dtype, self.strides)
@@ -89,6 +89,7 @@ class Meta(NDArrayOperatorsMixin):
     itemsize = property(lambda self: self.dtype.itemsize)
     nbytes = property(lambda self: self._held.size * self.dtype.itemsize)
     flags = property(Flags)
+    whole = property(lambda self: self if self._memory is None else self._memory)  # of all views
     offset = property(lambda self: place(self._held) - START)  # in bytes
 
     def __len__(self) -> int:
@@ -98,7 +99,7 @@ class Meta(NDArrayOperatorsMixin):
 
     def seen(self, held: Any, dtype: Any = None) -> Meta:
         """The view that `held` shows of this memory."""
-        return Meta(held, dtype or self.dtype, self._memory)
+        return Meta(held, dtype or self.dtype, self.whole)
 
     def view(self, dtype: Any = None) -> Meta:
         """The same memory, perhaps of another dtype: the last dimension is divided anew."""
@@ -445,7 +446,7 @@ def dotted(a: Any, b: Any, out: Any = None) -> Any:
 
 def share(a: Any, b: Any, max_work: Any = None) -> bool:
     """Whether two arrays are views of one."""
-    return isinstance(a, Meta) and isinstance(b, Meta) and a._memory is b._memory
+    return isinstance(a, Meta) and isinstance(b, Meta) and a.whole is b.whole
 
 
 RULES = {

@@ -1,6 +1,6 @@
 """`torch.ops` under the alias: operators that programs defined, by namespace and name.
 
-Of PyTorch's own there are those of `profiler`, which programs put into graphs.
+Of PyTorch's own there are `aten`, and those of `profiler`, which programs put into graphs.
 """
 
 from __future__ import annotations
@@ -9,7 +9,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from ..locks import load
+from .aten import aten
 from .custom import OPERATORS
+
+__all__ = ["aten"]
 
 
 def __getattr__(name: str) -> Any:

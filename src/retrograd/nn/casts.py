@@ -55,8 +55,11 @@ def laid(t: Tensor, format: memory_format) -> Tensor:
     return of_kind(t, arranged(t._array, format))
 
 
-def parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """The device, the dtype and the memory format that `Module.to` is asked for, or None."""
+def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+    """The device, the dtype, `non_blocking` and the memory format that `Module.to` is asked for.
+
+    What it is not asked for is None.
+    """
     if "copy" in kwargs:
         raise RuntimeError(".to() does not accept copy argument. Copy first: deepcopy(module)")
     names: tuple[str, ...] = ("device", "dtype", "non_blocking")
@@ -84,4 +87,4 @@ def parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, A
     format = given.get("memory_format")
     if format is not None:
         check_format(format, format.ndim if isinstance(format, memory_format) else 0, "to")
-    return place, target, format
+    return place, target, bool(given.get("non_blocking")), format

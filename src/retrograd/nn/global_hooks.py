@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .hooks import ModuleHooks, add_hook, of_all_modules
+from .tree import ON_ENTRY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,10 +14,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",
     "register_module_full_backward_hook",
     "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
 ]
 
 
@@ -94,3 +98,33 @@ def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     >>> register_module_backward_hook(lambda module, of_input, of_output: None).remove()
     """
     return _hooks_of_all().add_backward(hook, False)  # type: ignore[no-any-return]
+
+
+def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, name, param)` where a parameter is registered; its result replaces that.
+
+    >>> from retrograd.nn.modules.module import register_module_parameter_registration_hook
+    >>> with register_module_parameter_registration_hook(lambda module, name, _: print(name)):
+    ...     linear = rg.nn.Linear(1, 1)
+    weight
+    bias
+    """
+    return ON_ENTRY["_parameters"].add(hook)
+
+
+def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, name, buffer)` where a buffer is registered; its result replaces that.
+
+    >>> from retrograd.nn.modules.module import register_module_buffer_registration_hook
+    >>> register_module_buffer_registration_hook(lambda module, name, buffer: None).remove()
+    """
+    return ON_ENTRY["_buffers"].add(hook)
+
+
+def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, name, child)` where a module is registered; its result replaces that.
+
+    >>> from retrograd.nn.modules.module import register_module_module_registration_hook
+    >>> register_module_module_registration_hook(lambda module, name, child: None).remove()
+    """
+    return ON_ENTRY["_modules"].add(hook)

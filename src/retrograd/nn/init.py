@@ -260,6 +260,9 @@ def _fan(tensor: Tensor, mode: str) -> int:
     return fans(tensor)[mode.lower() == "fan_out"]
 
 
+_calculate_correct_fan = _fan  # by which programs on PyTorch know it
+
+
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Uniform with standard deviation gain * sqrt(2 / (fan_in + fan_out)).
 

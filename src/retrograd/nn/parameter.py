@@ -32,7 +32,8 @@ def _same_memory(data: Any, cls: Any) -> Any:
             f"{cls.__name__}(retrograd.tensor(data))"
         )
     made: Any = new_tensor(data._array, cls)
-    made._inference = data._inference
+    if made._inference is not data._inference:
+        made._inference = data._inference
     if not data._inference:
         made._cell = cell_of(data)
     return made

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..engine.backward.hooks import HookTable
 from ..engine.tensor import Tensor
 from .parameter import Buffer, Parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = ["Tree"]
 
@@ -41,6 +42,17 @@ class Entry:
 
 
 TABLES = ("_parameters", "_modules", "_buffers")
+ON_ENTRY = {table: HookTable() for table in TABLES}  # hooks of all modules' registrations
+
+
+def own_parameters(tree: Tree) -> Iterable[tuple[str, Any]]:
+    """The parameters that a module itself has, by name."""
+    return tree._parameters.items()
+
+
+def own_buffers(tree: Tree) -> Iterable[tuple[str, Any]]:
+    """The buffers that a module itself has, by name."""
+    return tree._buffers.items()
 
 
 class Tree:
@@ -84,7 +96,7 @@ class Tree:
                 "the value in the forward() method."
             )
         self._expect(name, "_parameters")
-        self._parameters[name] = param
+        self._enter("_parameters", name, param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Enter `tensor` under `name` as state that is no parameter, saved if `persistent`.
@@ -98,7 +110,7 @@ class Tree:
                 "(retrograd.Tensor or None required)"
             )
         self._expect(name, "_buffers")
-        self._buffers[name] = tensor
+        self._enter("_buffers", name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -110,7 +122,14 @@ class Tree:
             raise TypeError(f"{_typename(module)} is not a Module subclass")
         self._check_name(name, "module", "_modules")
         self._expect(name, "_modules")
-        self._modules[name] = module
+        self._enter("_modules", name, module)
+
+    def _enter(self, table: str, name: str, value: Any) -> None:
+        """Enter `value`, or what the hooks of all registrations make of it."""
+        for hook in ON_ENTRY[table].values() if value is not None else ():
+            changed = hook(self, name, value)
+            value = value if changed is None else changed
+        self.__dict__[table][name] = value
 
     def register_module(self, name: str, module: Any) -> None:
         """The same as `add_module`."""
@@ -140,6 +159,9 @@ class Tree:
         for table in TABLES:
             if name in own.get(table, ()):
                 return own[table][name]
+        found = getattr(type(self), name, None)
+        if isinstance(found, property):
+            return found.__get__(self)  # for the error in it, which Python has dropped
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -152,7 +174,7 @@ class Tree:
             self._require_init(name, "module")
             self._forget(name, "_parameters", "_buffers")
             self._expect(name, "_modules")
-            own["_modules"][name] = value
+            self._enter("_modules", name, value)
         elif name in own.get("_parameters", ()):
             if value is not None:
                 raise TypeError(
@@ -248,7 +270,7 @@ class Tree:
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
         """The parameters with their dotted names; without `recurse`, this module's own."""
-        return self._named_members("_parameters", prefix, recurse, remove_duplicate)
+        return self._named_members(own_parameters, prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """The parameters, each once; what an optimizer takes."""
@@ -259,7 +281,7 @@ class Tree:
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
         """The buffers with their dotted names; without `recurse`, this module's own."""
-        return self._named_members("_buffers", prefix, recurse, remove_duplicate)
+        return self._named_members(own_buffers, prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """The buffers, each once."""
@@ -267,14 +289,19 @@ class Tree:
             yield buffer
 
     def _named_members(
-        self, table: str, prefix: str, recurse: bool, remove_duplicate: bool
+        self,
+        get_members_fn: Callable[[Any], Iterable[tuple[str, Any]]],
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
+        """What a function gives of this module and those below it: pairs of a name and a member."""
         seen: set[int] = set()
         modules: Any = [(prefix, self)]
         if recurse:
             modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
         for path, module in modules:
-            for name, member in module.__dict__[table].items():
+            for name, member in get_members_fn(module):
                 if member is None or id(member) in seen:
                     continue
                 if remove_duplicate:

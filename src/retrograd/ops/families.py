@@ -204,7 +204,7 @@ OPS = {
     "shape.rearrange": "flip roll tril triu",
     "shape.split": "split unbind",
     "shape.strided": "over_storage",
-    "sorting.meanings": "arranged",
+    "sorting.meanings": "arranged foremost",
     "sorting.sort": "argsort kthvalue sort topk unique unique_consecutive",
     "sparse.records": "densify entries from_entries picked sampled_mm sparse_mm",
     "special.bessel": "airy bessel_i bessel_ie bessel_j bessel_k bessel_ke bessel_y spherical_j",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import real_of
+from ..dtypes import finfo, of_numpy, real_of
 from ..engine.tensor import Tensor, new_tensor
 from ..kernels import allocation
 from .rules import Rule, scalar, settings
@@ -88,7 +88,7 @@ class Adafactor(Rule):
         if not x.size:
             return
         (take, most, keep), (eps1, eps2) = numbers, group["eps"]
-        low = float(np.finfo(real_of(x.dtype)).eps) if eps1 is None else eps1
+        low = finfo(of_numpy(real_of(x.dtype))).eps if eps1 is None else eps1
         size = np.fmax(eps2, rms(x)) * most
         x *= keep
         squares = (g * g.conj()).real

@@ -244,9 +244,10 @@ class Optimizer:
         text = f"{type(self).__name__} ("
         for number, group in enumerate(self.param_groups):
             text += f"\nParameter Group {number}\n"
-            text += "".join(
-                f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params"
-            )
+            shown = group.keys() - {"params"}
+            if group.get("complex") == "split":  # as PyTorch, which has no other way
+                shown -= {"complex"}
+            text += "".join(f"    {key}: {group[key]}\n" for key in sorted(shown))
         return text + ")"
 
     # -- hooks ---------------------------------------------------------------------------------

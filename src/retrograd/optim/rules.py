@@ -265,7 +265,8 @@ class Rule(Optimizer):
 def directed(optimizer: Rule, group: dict[str, Any]) -> tuple[Callable[..., None], tuple[Any, ...]]:
     """The rule after `maximize` and `weight_decay`; and the numbers it takes before the rule's."""
     rule, maximize = optimizer.rule, group.get("maximize")
-    decay = group.get("weight_decay", 0) if optimizer.elementwise else 0
+    decays = optimizer.elementwise and "weight_decay" in optimizer.defaults
+    decay = group.get("weight_decay", 0) if decays else 0
     decoupled = decay and group.get("decoupled_weight_decay")
 
     def run(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
@@ -366,8 +367,9 @@ def check_writable(optimizer: Optimizer, name: str, every: bool = False) -> None
 
 
 def zeros(x: Any) -> Tensor:
-    """New state of the shape and dtype of the array `x`."""
-    return new_tensor(allocation.zeros(x, x.shape))
+    """New state of the shape, dtype and layout of the array `x`."""
+    by_rows = allocation.numpys(x) and x.flags.c_contiguous
+    return new_tensor(allocation.zeros(x, x.shape) if by_rows else np.zeros_like(x))
 
 
 def square(g: Any, group: dict[str, Any]) -> Any:
@@ -379,7 +381,7 @@ def filled(x: Any, value: float, group: dict[str, Any]) -> Tensor:
     """The same with a number everywhere, for the imaginary parts, too, where they are apart."""
     whole = x.dtype.kind != "c" or group.get("complex") == "modulus"
     every = value if whole else complex(value, value)
-    return new_tensor(allocation.full(x, x.shape, every))
+    return new_tensor(np.full_like(x, every))
 
 
 def scalar(value: float) -> Tensor:

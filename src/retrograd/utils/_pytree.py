@@ -6,6 +6,7 @@ everything else is a leaf.
 
 from __future__ import annotations
 
+from collections import OrderedDict, defaultdict, namedtuple
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import pytree
@@ -14,8 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 __all__ = [
+    "SUPPORTED_NODES",
     "Context",
+    "LeafSpec",
     "MappingKey",
+    "NodeDef",
+    "PyTree",
     "TreeSpec",
     "register_pytree_node",
     "tree_all",
@@ -29,6 +34,7 @@ __all__ = [
 ]
 
 Context = Any  # what a registered class keeps beside its parts
+PyTree = Any  # a container or a leaf
 
 
 class MappingKey(NamedTuple):
@@ -60,6 +66,46 @@ def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[Any], Context]:
     return [(MappingKey(key), part) for key, part in d.items()], list(d)
 
 
+class NodeDef(NamedTuple):
+    """How containers of a class are taken apart, and built."""
+
+    type: Any
+    flatten_fn: Callable[[Any], tuple[list[Any], Context]]
+    unflatten_fn: Callable[[Iterable[Any], Context], Any]
+
+
+def _default_dict_unflatten(values: Iterable[Any], context: Context) -> Any:
+    factory, keys = context
+    return defaultdict(factory, _dict_unflatten(values, keys))
+
+
+# The containers by `_get_node_type`, for programs that walk through them by themselves.
+SUPPORTED_NODES: dict[Any, NodeDef] = {
+    kind: NodeDef(kind, apart, together)
+    for kind, apart, together in (
+        (tuple, lambda t: (list(t), None), lambda parts, _: tuple(parts)),
+        (list, lambda t: (t, None), lambda parts, _: list(parts)),
+        (dict, _dict_flatten, _dict_unflatten),
+        (namedtuple, lambda t: (list(t), type(t)), lambda parts, kind: kind(*parts)),
+        (OrderedDict, _dict_flatten, lambda *of: OrderedDict(_dict_unflatten(*of))),
+        (
+            defaultdict,
+            lambda t: (list(t.values()), [t.default_factory, list(t)]),
+            _default_dict_unflatten,
+        ),
+    )
+}
+
+
+def _get_node_type(tree: Any) -> Any:
+    """The key of a container in `SUPPORTED_NODES`, if it is one: its class, or `namedtuple`.
+
+    >>> _get_node_type([1]), _get_node_type(MappingKey("weight")).__name__
+    (<class 'list'>, 'namedtuple')
+    """
+    return namedtuple if isinstance(tree, tuple) and hasattr(tree, "_fields") else type(tree)
+
+
 def register_pytree_node(
     cls: type,
     flatten_fn: Callable[[Any], tuple[list[Any], Context]],
@@ -84,19 +130,32 @@ def register_pytree_node(
     ([1, 2, 3], 20)
     """
     pytree.register(cls, flatten_fn, unflatten_fn)
+    SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn)
 
 
 class TreeSpec:
     """How a container is built, without its leaves.
 
+    type, context: its key in `SUPPORTED_NODES`, and what that keeps beside its parts;
+    children_specs: how the parts are built. `tree_structure` finds all this.
+
     >>> spec = tree_structure((1, [2, 3]))
     >>> spec.num_leaves, spec == tree_structure((4, [5, 6])), spec == tree_structure([4, 5, 6])
     (3, True, False)
+    >>> TreeSpec(tuple, None, [LeafSpec(), TreeSpec(list, None, [LeafSpec(), LeafSpec()])]) == spec
+    True
     """
 
-    def __init__(self, tree: Any) -> None:
-        self.num_leaves = len(pytree.flatten(tree))
-        self._like = pytree.map_leaves(lambda _: "*", tree)
+    _like: Any
+
+    def __init__(self, type: Any, context: Context, children_specs: Iterable[TreeSpec]) -> None:
+        parts = [child._like for child in children_specs]
+        self._like = SUPPORTED_NODES[type].unflatten_fn(parts, context)
+
+    @property
+    def num_leaves(self) -> int:
+        """How many leaves it has."""
+        return len(pytree.flatten(self._like))
 
     def is_leaf(self) -> bool:
         """Whether what it describes is no container.
@@ -132,13 +191,24 @@ class TreeSpec:
         return f"TreeSpec({self._like!r})".replace("'*'", "*")
 
 
+class LeafSpec(TreeSpec):
+    """What stands for a leaf."""
+
+    def __init__(self) -> None:
+        self._like = "*"
+
+
 def tree_structure(tree: Any) -> TreeSpec:
     """How `tree` is built.
 
     >>> tree_structure({"a": 1, "b": (2, 3)})
     TreeSpec({'a': *, 'b': (*, *)})
     """
-    return TreeSpec(tree)
+    if not pytree.is_container(tree):
+        return LeafSpec()
+    spec = TreeSpec.__new__(TreeSpec)
+    spec._like = pytree.map_leaves(lambda _: "*", tree)
+    return spec
 
 
 def tree_leaves(tree: Any) -> list[Any]:
@@ -156,7 +226,7 @@ def tree_flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
     >>> tree_flatten((1, [2]))
     ([1, 2], TreeSpec((*, [*])))
     """
-    return pytree.flatten(tree), TreeSpec(tree)
+    return pytree.flatten(tree), tree_structure(tree)
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
@@ -180,7 +250,8 @@ def tree_map(func: Callable[..., Any], tree: Any, *rests: Any) -> Any:
     for rest in rests:
         if not pytree.alike(rest, tree):
             raise ValueError(
-                f"tree_map: Node type mismatch; expected {TreeSpec(tree)}, but got {TreeSpec(rest)}"
+                f"tree_map: Node type mismatch; expected {tree_structure(tree)}, but got "
+                f"{tree_structure(rest)}"
             )
     columns = zip(pytree.flatten(tree), *map(pytree.flatten, rests), strict=True)
     return pytree.unflatten(tree, [func(*leaves) for leaves in columns])

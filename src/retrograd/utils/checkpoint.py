@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import modes
 from ..autograd.graph import saved_tensors_hooks
+from ..engine.placement import device, present
 from ..locks import load
 from ..nn import Sequential
 from ..ops.random.generator import fork_rng, get_rng_state, set_rng_state
@@ -30,7 +31,9 @@ from .selective import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    from ..engine.tensor import Tensor
 
 __all__ = [
     "SAC_IGNORED_OPS",
@@ -44,10 +47,12 @@ __all__ = [
     "checkpoint_sequential",
     "create_selective_checkpoint_contexts",
     "detach_variable",
+    "get_device_states",
     "noop_context_fn",
     "recompute_grad",
     "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
+    "set_device_states",
 ]
 
 IMPLICIT = (
@@ -270,3 +275,23 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         return checkpoint(functools.partial(f, **kwargs), *args, use_reentrant=False)
 
     return recomputed
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """The accelerators of the tensors among `args`, and the states of their generators: none.
+
+    >>> get_device_states(rg.ones(2))
+    ([], [])
+    """
+    return [], []
+
+
+def set_device_states(
+    devices: Iterable[Any], states: Iterable[Tensor], *, device_type: str | None = None
+) -> None:
+    """Set the generators of accelerators to what `get_device_states` gave, which is nothing.
+
+    Raises AssertionError for a device that is not here.
+    """
+    for each in devices:
+        present(device(device_type or "cuda", each))

@@ -102,7 +102,8 @@ SAC_IGNORED_OPS |= {ops.as_strided, ops.split, ops.unbind}  # their families loa
 
 
 def op_of(item: Any) -> Op:
-    """The op that a user means by a name, an op's function, or a public function of its name."""
+    """The op that a user means by a name, or by an op's, a public or an `aten` function."""
+    item = getattr(item, "overloadpacket", item)  # of `torch.ops.aten.mm.default`: `library.aten`
     op = getattr(item, "op", None)
     if isinstance(op, Op):
         return op

@@ -12,7 +12,6 @@ NOTE [Recordings]
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +21,7 @@ from ..engine.graph import LEAF, Node, target
 from ..engine.tensor import Tensor
 from ..engine.trace import PACKAGE
 from ..engine.transforms.watch import Watcher
-from ..nn.modules.module import (
-    register_module_forward_hook,
-    register_module_forward_pre_hook,
-)
+from ..nn.running import ModuleStack
 from .values import Value, values_of
 
 if TYPE_CHECKING:
@@ -33,7 +29,7 @@ if TYPE_CHECKING:
 
     from ..engine.op import Op
 
-__all__ = ["FACTS", "Facts", "ModuleStack", "line", "recording", "tidy"]
+__all__ = ["FACTS", "Facts", "line", "recording", "tidy"]
 
 FACTS = "_facts"  # where a node's dictionary has them
 
@@ -46,50 +42,6 @@ class Facts:
         self.forward = self.backward = 0.0
         self.norm: float | None = None
         self.saved: list[Value] = []
-
-
-class ModuleStack:
-    """The modules whose `forward` runs now in one thread, as a path: "Net.layers.0"."""
-
-    def __init__(self) -> None:
-        self.thread = threading.get_ident()
-        self.running: list[tuple[Any, str]] = []
-        self.names: dict[int, str] = {}  # of modules below the outermost one that runs
-        self.parameters: dict[int, str] = {}
-        self.handles: list[Any] = []
-
-    @property
-    def path(self) -> str:
-        """The innermost module, or nothing."""
-        return self.running[-1][1] if self.running else ""
-
-    def __enter__(self) -> ModuleStack:
-        self.handles = [
-            register_module_forward_pre_hook(self.enter),
-            register_module_forward_hook(self.leave, always_call=True),
-        ]
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        for handle in self.handles:
-            handle.remove()
-
-    def enter(self, module: Any, args: Any) -> None:
-        """See a call of a module begin."""
-        if threading.get_ident() != self.thread:
-            return
-        kind = type(module).__name__
-        if not self.running:
-            inside = list(module.named_modules())
-            self.names = {id(each): f"{kind}.{name}".rstrip(".") for name, each in inside}
-            self.parameters |= {id(each): name for name, each in module.named_parameters()}
-        path = self.names.get(id(module)) or f"{self.path}.{kind}"
-        self.running.append((module, path))
-
-    def leave(self, module: Any, args: Any, output: Any) -> None:
-        """See it end."""
-        if self.running and self.running[-1][0] is module:
-            self.running.pop()
 
 
 class recording(Watcher):  # noqa: N801 (a context, as `no_grad`)

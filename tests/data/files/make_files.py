@@ -5,6 +5,7 @@ in the tests.
 """
 
 import collections
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -134,6 +135,17 @@ def main():
     torch.jit.script(Scripted()).save(str(HERE / "scripted.pt"))
     torch.serialization.set_crc32_options(False)
     save(torch.arange(3), "unchecked.pt")
+    shared = torch.arange(6.0).reshape(2, 3)
+    parameter = torch.nn.Parameter(torch.ones(2))
+    parameter.note = 3
+    turned = torch.tensor([1 + 2j]).conj()
+    plain = {
+        "views": (shared, shared.T),
+        "parameter": parameter,
+        "turned": (turned, turned.imag),
+        "module": torch.nn.Linear(2, 1).requires_grad_(False),
+    }
+    (HERE / "plain.pickle").write_bytes(pickle.dumps(plain))
     tensors = {str(dtype)[6:]: ramp(dtype) for dtype in DTYPES if dtype != torch.complex128}
     save_file(
         {**tensors, "matrix": torch.arange(6.0).reshape(2, 3)}, HERE / "x.safetensors", {"a": "b"}

@@ -379,3 +379,9 @@ def test_the_only_device_is_the_cpu():
     assert rg.get_default_device() == rg.device("cpu") == rg.ones(1, device="cpu").device
     with pytest.raises(AssertionError, match="CUDA"):
         rg.set_default_device("cuda")
+
+
+def test_from_numpy_takes_what_numpy_s_functions_give_for_tensors():
+    x = rg.tensor([3, 1, 2])
+    assert rg.from_numpy(np.sort(x)).tolist() == [1, 2, 3]
+    assert rg.from_numpy(x) is x

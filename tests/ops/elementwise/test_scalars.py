@@ -214,3 +214,42 @@ def test_a_number_beyond_float16_is_divided_in_float32():
     assert (y.dtype, y.tolist()) == (rg.float16, [49984.0, 24992.0])
     y[1].backward()
     assert x.grad.tolist() == [0.0, -6248.0]
+
+
+TAKE_REAL = {
+    "hardtanh": lambda x, number: F.hardtanh(x, number, 2.0),
+    "hardtanh_": lambda x, number: F.hardtanh_(x.clone(), -1.0, number),
+    "softshrink": F.softshrink,
+    "rrelu": lambda x, number: F.rrelu(x, number, 2.0),
+    "clamp": lambda x, number: rg.clamp(x, max=number),
+    "lerp": lambda x, number: rg.lerp(x, x + 1, number),
+    "addcmul": lambda x, number: rg.addcmul(x, x, x, value=number),
+    "addcdiv": lambda x, number: rg.addcdiv(x, x, x, value=number),
+    "addmm": lambda x, number: rg.addmm(x, x, x, beta=number, alpha=number),
+}
+
+
+@pytest.mark.parametrize("name", TAKE_REAL)
+def test_a_complex_number_beside_real_tensors_counts_as_real_or_is_refused(name):
+    x = rg.tensor([[1.0, -3.0], [0.5, 2.0]])
+    same = TAKE_REAL[name](x, 0.25)
+    found = TAKE_REAL[name](x, 0.25 + 0j)
+    assert found.dtype is rg.float32
+    assert found.equal(same)
+    with pytest.raises(RuntimeError, match="without overflow: 1j"):
+        TAKE_REAL[name](x, 1j)
+
+
+@pytest.mark.parametrize("size", [2, 5000])
+def test_the_reciprocal_of_a_complex_zero_is_infinite(size):
+    for found in (
+        rg.reciprocal(rg.zeros(size, dtype=rg.complex64)),
+        1 / rg.zeros(size, dtype=rg.complex64),
+    ):
+        assert found.isinf().all()
+
+
+@pytest.mark.parametrize("pair", [("float", rg.int8), (rg.float32, rg.ones(1)), (1, None)])
+def test_can_cast_asks_for_dtypes(pair):
+    with pytest.raises(TypeError, match=r"must be retrograd\.dtype, not"):
+        rg.can_cast(*pair)

@@ -159,6 +159,8 @@ def test_randint_covers_its_range():
         (lambda: rg.randperm(-1), RuntimeError, "negative dimension -1"),
         (lambda: rg.randperm(2.5), TypeError, "'n' must be int, not float"),
         (lambda: rg.randperm(300, dtype=rg.uint8), RuntimeError, "without overflow"),
+        (lambda: rg.randperm(2050, dtype=rg.half), RuntimeError, "n cannot be greater than 2049"),
+        (lambda: rg.randperm(2, dtype=rg.bool), NotImplementedError, "'Bool'"),
         (lambda: rg.normal(0.0, -1.0, (2,)), RuntimeError, "normal expects std >= 0.0"),
         (lambda: rg.normal(rg.ones(1), -rg.ones(1)), RuntimeError, "all elements of std >= 0.0"),
         (lambda: rg.normal(0.0, 1.0), TypeError, "invalid combination of arguments"),

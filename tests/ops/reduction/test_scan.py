@@ -1,5 +1,7 @@
 """Cumulative forms: values, ties, stability, and in-place forms."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -63,6 +65,21 @@ def test_logcumsumexp_neither_overflows_nor_loses_small_terms():
 def test_logcumsumexp_of_infinities():
     out = rg.logcumsumexp(rg.tensor([-INF, -INF, 1.0, INF]), 0)
     np.testing.assert_array_equal(out._array, np.array([-INF, -INF, 1.0, INF], np.float32))
+
+
+@pytest.mark.parametrize(
+    ("terms", "sums"),
+    [
+        ([1 + 2j, complex(INF, 1), 5], [1 + 2j, complex(INF, 1), complex(INF, 1)]),
+        ([complex(INF, 0), complex(INF, 0)], [complex(INF, 0), complex(INF, 0)]),
+        ([complex(INF, 1), complex(INF, 2)], [complex(INF, 1), complex(INF, math.nan)]),
+        ([complex(-INF, 4), complex(-INF, 1), 2], [complex(-INF, 0), complex(-INF, 0), 2]),
+        ([complex(math.nan, 1), complex(INF, 2)], [complex(math.nan, math.nan)] * 2),
+    ],
+)
+def test_logcumsumexp_keeps_the_angle_of_an_infinite_complex_term(terms, sums):
+    found = rg.logcumsumexp(rg.tensor(terms, dtype=rg.complex128), 0).numpy()
+    np.testing.assert_allclose(found.view(float), np.array(sums, complex).view(float), rtol=1e-15)
 
 
 def test_the_last_logcumsumexp_is_the_logsumexp_of_complex_numbers():

@@ -179,6 +179,52 @@ def test_masked_functions_and_segments_choose_by_modulus_too():
     assert found.tolist() == [-3j, 2, 0]
 
 
+KEYS = {
+    "modulus": lambda z: (abs(z), np.angle(z)),
+    "lexicographic": lambda z: (z.real, z.imag),
+}
+INF = float("inf")
+
+
+@pytest.mark.parametrize("by", KEYS)
+@pytest.mark.parametrize(
+    "values",
+    [
+        [2, 2j, -2, 1 + 1j, -2],
+        [complex(3, 0), complex(5, -INF), complex(4, 1)],
+        [complex(INF, 1), complex(1, INF), complex(-INF, 0)],
+        [0j, complex(-0.0, -0.0), complex(-0.0, 0.0)],
+    ],
+)
+def test_extrema_of_ties_and_infinities(values, by):
+    key, places = KEYS[by], range(len(values))
+    largest = max(places, key=lambda k: key(values[k]))  # the first of equal ones
+    smallest = min(places, key=lambda k: key(values[k]))
+    z = rg.tensor(values, dtype=rg.complex128)
+    rows = rg.stack([z, z.flip(0)])
+    assert rg.argmax(z, by=by) == largest
+    assert rg.argmin(z, by=by) == smallest
+    assert rg.max(rows, 1, by=by).values.tolist() == [values[largest]] * 2
+    assert rg.amin(rows, (0, 1), by=by).item() == values[smallest]
+    found = rg.aminmax(rows, dim=1, keepdim=True, by=by)
+    assert found.max.tolist() == [[values[largest]]] * 2
+    assert found.min.tolist() == [[values[smallest]]] * 2
+    assert rg.maximum(z[largest], z, by=by).tolist() == [values[largest]] * len(values)
+
+
+@pytest.mark.parametrize("by", KEYS)
+def test_the_first_nan_is_both_largest_and_smallest(by):
+    z = rg.tensor([[9.0, complex(1, float("nan")), float("nan")], [1, 2, 3]], dtype=rg.complex64)
+    assert rg.argmax(z, 1, by=by).tolist() == [1, 2]
+    assert rg.argmin(z, 1, by=by).tolist() == [1, 0]
+
+
+def test_the_element_that_is_chosen_has_the_gradient():
+    z = rg.tensor([[1j, 3, -3], [2, 1, 1]], dtype=rg.complex64, requires_grad=True)
+    rg.amax(z, 1).real.sum().backward()
+    assert z.grad.tolist() == [[0, 0, 1], [1, 0, 0]]
+
+
 def test_numpys_functions_keep_numpys_order():
     z = rg.tensor([1 + 1j, -3j, 1 + 2j, 1 - 1j])
     for name in ("max", "min", "argmax", "argmin", "sort", "argsort"):

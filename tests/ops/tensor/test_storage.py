@@ -48,6 +48,16 @@ def test_a_tensor_made_of_a_storage_keeps_it():
     assert gone() is None
 
 
+def test_a_storage_without_data_has_the_size_of_its_tensor():
+    x = rg.empty(3, 4, device="meta")
+    storage = x.untyped_storage()
+    assert x[1:].T.untyped_storage() is storage
+    assert (storage.nbytes(), len(x.storage()), storage.data_ptr()) == (48, 12, 0)
+    assert storage.device == rg.device("meta")
+    with pytest.raises(NotImplementedError, match="no data"):
+        storage.tolist()
+
+
 def test_other_memory_has_another_storage():
     x = rg.zeros(2)
     before = x.untyped_storage()

@@ -1,17 +1,21 @@
 """What programs use of PyTorch's private module `torch._dynamo`, which captures functions.
 
-Nothing is captured here: what would steer that does nothing.
+Nothing is captured here: what would steer that does nothing, and `config` keeps what is set.
 """
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 from ..compiler import allow_in_graph, assume_constant_result, disable, is_compiling, reset
+from .eval_frame import OptimizedModule
 
 __all__ = [
+    "OptimizedModule",
     "allow_in_graph",
     "assume_constant_result",
+    "config",
     "disable",
     "graph_break",
     "is_compiling",
@@ -21,6 +25,9 @@ __all__ = [
     "maybe_mark_dynamic",
     "reset",
 ]
+
+
+config = SimpleNamespace()
 
 
 def graph_break(msg: str = "") -> None:

@@ -169,7 +169,7 @@ def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> No
                     node.saved = FREED
             else:
                 values = node.params
-            fits = node.fits
+            fits = node.fits and node.dtype.itemsize > 2  # formulas widen half floats
             xp = reals if fits and node.dtype.kind == "f" else arrays
             for edge, formula, reads in zip(node.edges, op.formulas, op.table.reads):  # noqa: B905
                 if edge is None:

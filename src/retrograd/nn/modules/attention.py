@@ -7,7 +7,7 @@ from typing import Any
 from ...engine.tensor import Tensor
 from .. import functional as F
 from .. import init
-from .linear import Linear
+from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
 from .utils import empty_parameter
 
@@ -76,7 +76,7 @@ class MultiheadAttention(Module):
         for name, shape in shapes.items():
             made = None if shape is None else empty_parameter(shape, device, dtype)
             self.register_parameter(name, made)
-        self.out_proj = Linear(size, size, bias, device, dtype)
+        self.out_proj = NonDynamicallyQuantizableLinear(size, size, bias, device, dtype)
         self._reset_parameters()
 
     def _reset_parameters(self) -> None:

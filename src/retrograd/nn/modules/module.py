@@ -7,6 +7,7 @@ layer.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ... import dtypes
@@ -17,10 +18,13 @@ from ..casts import cast, emptied, is_real, laid, on_device, parse_to
 from ..display import as_html
 from ..global_hooks import (
     register_module_backward_hook,
+    register_module_buffer_registration_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
 )
 from ..hooks import ModuleHooks, add_hook, call_hooked, of_all_modules
 from ..state import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401 (PyTorch's name)
@@ -48,10 +52,13 @@ if TYPE_CHECKING:
 __all__ = [
     "Module",
     "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",
     "register_module_full_backward_hook",
     "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
 ]
 
 
@@ -157,7 +164,7 @@ class Module(Tree):
         >>> rg.nn.Linear(2, 1).to(rg.complex64).weight.dtype
         retrograd.complex64
         """
-        place, target, format = parse_to(args, kwargs)
+        place, target, _, format = parse_to(*args, **kwargs)
         if target is not None and target.category < 2:
             raise TypeError(
                 "nn.Module.to only accepts floating point or complex dtypes, but got desired "
@@ -369,7 +376,7 @@ class Module(Tree):
         self, hook: Callable[..., Any], with_module: bool = False
     ) -> RemovableHandle:
         """A load pre-hook that is not given the module, unless `with_module`."""
-        given = hook if with_module else lambda module, *args: hook(*args)
+        given = hook if with_module else partial(_without_module, hook)
         return self._own_hooks().load_pre.add(given)
 
     def _own_hooks(self) -> ModuleHooks:
@@ -473,3 +480,7 @@ def drop_grad(param: Tensor, set_to_none: bool) -> None:
 
 
 of_all_modules.holder = Module
+
+
+def _without_module(hook: Callable[..., Any], module: Module, *args: Any) -> Any:
+    return hook(*args)

@@ -10,7 +10,7 @@ from ... import linalg
 from ...engine.dispatch import check_write
 from ...engine.tensor import Tensor, alias, new_tensor, wrote
 from ...ops.creation.factories import eye
-from ...ops.linalg.matmul import vdot
+from ...ops.linalg.matmul import mv, vdot
 from ...ops.random.factories import randn
 from ...ops.shape.join import cat
 from .. import functional as F
@@ -87,7 +87,7 @@ def power_steps(matrix: Any, u: Tensor, v: Tensor, steps: int, eps: float) -> No
         for target, factor, other in ((u, matrix, v), (v, adjoint, u)):
             check_write(target, "power iteration")
             found = factor @ other._array
-            np.divide(found, max(float(np.linalg.norm(found)), eps), out=target._array)
+            np.divide(found, np.maximum(np.linalg.norm(found), eps), out=target._array)
             wrote(target, "power iteration")
 
 
@@ -126,7 +126,7 @@ class _SpectralNorm(Module):
         if self.training:
             power_steps(matrix._array, self._u, self._v, self.n_power_iterations, self.eps)
         u, v = self._u.clone(), self._v.clone()
-        return weight / vdot(u, matrix @ v)
+        return weight / vdot(u, mv(matrix, v))
 
     def right_inverse(self, value: Tensor) -> Tensor:
         """`value`, as it is."""
@@ -211,8 +211,8 @@ class _Orthogonal(Module):
         """The product of the reflections that the columns give, with the signs of the diagonal."""
         A = X.tril(-1)
         made = linalg.householder_product(A, 2.0 / (1.0 + (A * A).sum(-2)))
-        signs = np.trunc(np.diagonal(X._array, axis1=-2, axis2=-1)).astype(X._array.dtype)
-        return made * new_tensor(signs[..., None, :])
+        signs = X.detach().diagonal(0, -2, -1).trunc()
+        return made * signs.unsqueeze(-2)
 
     def _mapped(self, X: Any) -> Any:
         """The exponential, or the Cayley transform, of the skew-Hermitian matrix of X."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...engine.tensor import Tensor, alias
-from ...ops.linalg.matmul import vdot
+from ...ops.linalg.matmul import mv, vdot
 from ...ops.random.factories import randn
 from .. import functional as F
 from ..parameter import Parameter, check_shaped
@@ -33,7 +33,7 @@ class SpectralNorm:
         if steps:
             power_steps(matrix._array.conj().T, v, u, steps, self.eps)  # v comes first
             u, v = u.clone(), v.clone()
-        return weight / vdot(u, matrix @ v)  # type: ignore[no-any-return]
+        return weight / vdot(u, mv(matrix, v))  # type: ignore[no-any-return]
 
     def __call__(self, module: Any, inputs: Any) -> None:
         steps = self.n_power_iterations if module.training else 0

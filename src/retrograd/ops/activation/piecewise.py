@@ -156,6 +156,8 @@ def hardtanh(
     >>> rg.nn.functional.hardtanh(rg.tensor([-2.0, 0.5]))
     tensor([-1.0000,  0.5000])
     """
+    kind = dtypes.real_of(input._array.dtype)
+    min_val, max_val = dtypes.real_scalar(min_val, kind), dtypes.real_scalar(max_val, kind)
     if min_val > max_val:
         raise ValueError(f"min_val cannot be greater than max_val, but {min_val} > {max_val}")
     return _piecewise(_hardtanh, input, inplace, min_val=min_val, max_val=max_val)
@@ -267,6 +269,8 @@ def rrelu(
     >>> rg.rrelu(rg.tensor([-1.0, 2.0]), 0.25, 0.75)
     tensor([-0.5000,  2.0000])
     """
+    kind = dtypes.real_of(input._array.dtype)
+    lower, upper = dtypes.real_scalar(lower, kind), dtypes.real_scalar(upper, kind)
     if lower > upper:
         raise RuntimeError(
             "Lower bound should be less than or equal to the upper bound, but got lower = "
@@ -414,6 +418,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     >>> rg.nn.functional.softshrink(rg.tensor([0.25, 2.0]))
     tensor([0.0000, 1.5000])
     """
+    lambd = dtypes.real_scalar(lambd, dtypes.real_of(input._array.dtype))
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     return _piecewise(_softshrink, input, False, lambd=lambd)

@@ -38,7 +38,7 @@ REASONS = [
     ),
     (
         r"export|fork|wait|parse_\w*|import_ir\w*|sym_\w*|Sym\w*|cond|while_loop"
-        r"|Script\w*|\w+Type|Graph|dynamo|package",
+        r"|Script(?!Function$|Module$)\w*|\w+Type|Graph|dynamo|package",
         "Python itself is the program, recorded as it runs. Write if, while, int() and max(); call "
         "the function without compiling it",
     ),
@@ -77,16 +77,19 @@ REASONS = [
         "it serves PyTorch's compiler. Leave it out; functions run as they are written",
     ),
     (
-        r"module_load|swap_in_optimizer_params_and_state|grad_dtype|slice_inverse|hash_tensor|index"
-        r"|[gs]et_device_states",
+        r"module_load|swap_in_optimizer_params_and_state|grad_dtype|slice_inverse|hash_tensor|index",
         "it is for PyTorch's own use",
     ),
     (
-        r"emit_(nvtx|itt)|load_nvprof|parse_nvprof_trace",
+        r"_make_wrapper_subclass|\w*torch_dispatch\w*|TorchDispatchMode",
+        "an op is one record, not a call of smaller ones, so there is nothing below a function to "
+        "take over. Write __torch_function__",
+    ),
+    (
+        r"emit_itt|load_nvprof|parse_nvprof_trace",
         "they mark ops for profilers of accelerators, of which there are none. Use "
         "autograd.profiler.profile, and its export_chrome_trace",
     ),
-    (r"assert_allclose", "it is deprecated in PyTorch, too: use testing.assert_close"),
     (r"BFloat16(Tensor|Storage)", "write x.bfloat16()"),
     (
         r"cpp_extension|load_inline|CppExtension|CUDAExtension|BuildExtension",

@@ -5,15 +5,67 @@ They are those of the package, but for what stands here, which is found nowhere 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...dtypes import int32, int64
+from ...engine.tensor import Tensor
 from ...locks import load
+from ..creation.factories import arange
+from ..creation.from_data import tensor
+from ..indexing.segment_reduce import segment_reduce
+from ..reduction.histogram import searchsorted
+from ..shape.join import stack
 from ..sorting.sort import unique
 
-if TYPE_CHECKING:
-    from ...engine.tensor import Tensor
-
 __all__: list[str] = []
+
+EXTREMA = {"amax": "max", "amin": "min"}
+
+
+def _segment_reduce(data: Tensor, reduce: str, **settings: Any) -> Tensor:
+    """`segment_reduce` by the names "amax" and "amin" for "max" and "min".
+
+    >>> rg._segment_reduce(rg.tensor([1.0, 2.0, 4.0]), "amax", offsets=rg.tensor([0, 2, 3]))
+    tensor([2., 4.])
+    """
+    found: Tensor = segment_reduce(data, EXTREMA.get(reduce, reduce), **settings)
+    return found
+
+
+def _convert_indices_from_coo_to_csr(
+    input: Tensor, size: int, *, out_int32: bool = False
+) -> Tensor:
+    """Where each of `size` rows begins, and the last one ends, of rows in order.
+
+    >>> rg._convert_indices_from_coo_to_csr(rg.tensor([0, 0, 2]), 3)
+    tensor([0, 2, 2, 3])
+    """
+    rows = arange(size + 1, dtype=input.dtype)
+    found: Tensor = searchsorted(input, rows, out_int32=out_int32)
+    return found
+
+
+def _convert_indices_from_csr_to_coo(
+    crow_indices: Tensor, col_indices: Tensor, *, out_int32: bool = False, transpose: bool = False
+) -> Tensor:
+    """Rows and columns of entries, (2, entries), of compressed rows; `transpose` turns them round.
+
+    >>> rg._convert_indices_from_csr_to_coo(rg.tensor([0, 2, 2]), rg.tensor([1, 0]))
+    tensor([[0, 0],
+            [1, 0]])
+    """
+    rows = arange(len(crow_indices) - 1).repeat_interleave(crow_indices.diff())
+    pair = [col_indices, rows] if transpose else [rows, col_indices]
+    return stack([each.to(int32 if out_int32 else int64) for each in pair])
+
+
+def _shape_as_tensor(self: Tensor) -> Tensor:
+    """The sizes of a tensor, as a tensor of integers.
+
+    >>> rg._shape_as_tensor(rg.ones(2, 3))
+    tensor([2, 3])
+    """
+    return tensor(list(self.shape), dtype=int64)
 
 
 def _unique2(

@@ -402,13 +402,15 @@ def with_memory(obj: Any, target: np.dtype[Any] | None) -> Any:
 def from_numpy(ndarray: Any) -> Tensor:
     """A tensor on the memory of a NumPy array: writing to one shows in the other.
 
-    Raises TypeError for what is no array, or for a dtype that tensors lack; ValueError for another
-    byte order. A read-only array gives a tensor that cannot be written in place. Source: PyTorch's
-    `from_numpy`.
+    What NumPy's functions give for tensors is a tensor, and comes back as it is. Raises TypeError
+    for what is no array, or for a dtype that tensors lack; ValueError for another byte order. A
+    read-only array gives a tensor that cannot be written in place. Source: PyTorch's `from_numpy`.
 
     >>> a = np.zeros(2); t = rg.from_numpy(a); a[0] = 1; t
     tensor([1., 0.], dtype=retrograd.float64)
     """
+    if isinstance(ndarray, Tensor):
+        return ndarray
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     if ndarray.dtype != dtypes.of_numpy(ndarray.dtype).numpy:

@@ -195,21 +195,22 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         raise RuntimeError(NO_BOUND)
     tensors = isinstance(min, Tensor) or isinstance(max, Tensor)
     for bound in (min, max):
-        if isinstance(bound, complex):
+        if isinstance(bound, complex) and (bound.imag or holds_complex(input)):
             raise RuntimeError(
                 f"value cannot be converted to type double without overflow: {bound}. A bound is "
                 "real; that of a complex tensor holds for both of its parts"
             )
-        if bound is not None and not isinstance(bound, (Tensor, int, float, np.number)):
+        if bound is not None and not isinstance(bound, (Tensor, int, float, complex, np.number)):
             raise TypeError(f"clamp(): a bound must be a Tensor or a number, not {bound!r}")
     if holds_complex(input):
         return by_parts(clamp, input, min, max)
     if any(isinstance(bound, Tensor) and holds_complex(bound) for bound in (min, max)):
         raise unsupported("clamp", np.result_type(input._array, np.complex64), BOUNDS)
     dtype = input._array.dtype
-    for bound in (min, max):
-        if dtype.kind == "f" and bound is not None and not isinstance(bound, Tensor):
-            dtypes.check_scalar(bound, dtype)
+    min, max = [
+        bound if bound is None or isinstance(bound, Tensor) else dtypes.real_scalar(bound, dtype)
+        for bound in (min, max)
+    ]
     if not tensors:
         return _clamp(input, min=min, max=max)
     bounds = [None if bound is None else as_tensor(bound, dtype) for bound in (min, max)]

@@ -124,7 +124,7 @@ rsqrt = unary(
 
 reciprocal = unary(
     "reciprocal",
-    floating(np.reciprocal),
+    floating(lambda x: 1.0 / x),  # that of a complex 0 is infinite; np.reciprocal has NaN
     "1 / x; inf at 0.",
     ("[4.0, 0.5]", "[0.2500, 2.0000]"),
     derivative=lambda xp, out: -(out * out),
@@ -223,15 +223,14 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
         weight = recorded.cast(weight, dtype=dtypes.common(input._array, weight._array))
     if isinstance(weight, Tensor):
         return _lerp(input, end, weight)
-    dtypes.check_scalar(weight, dtype)
-    return _lerp_number(input, end, weight=weight)
+    return _lerp_number(input, end, weight=dtypes.real_scalar(weight, dtype))
 
 
 def _addcmul_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> Any:
     input, tensor1, tensor2 = promoted(input, tensor1, tensor2)
     if input.dtype.kind == "b":
         raise unsupported("addcmul", input.dtype)
-    dtypes.check_scalar(value, input.dtype)
+    value = dtypes.real_scalar(value, input.dtype)
     product = tensor1 * tensor2
     return input + (product if value == 1 else product * input.dtype.type(value))
 
@@ -264,7 +263,7 @@ def _addcdiv_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> An
     if tensor1.dtype.kind in "iub" and tensor2.dtype.kind in "iub":
         raise RuntimeError(ADDCDIV)
     input, tensor1, tensor2 = promoted(input, tensor1, tensor2)
-    dtypes.check_scalar(value, input.dtype)
+    value = dtypes.real_scalar(value, input.dtype)
     return input + tensor1 / tensor2 * input.dtype.type(value)
 
 

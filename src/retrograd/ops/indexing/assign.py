@@ -34,7 +34,7 @@ from ...engine.tensor import (
     placed,
     wrote,
 )
-from ...engine.views import live_views, memory_after, resized, room_of, sever
+from ...engine.views import check_alone, memory_after, resized, room_of, sever
 from ...errors import wrong_type
 from ...kernels.allocation import marked
 from ...kernels.layout import channels_inside
@@ -361,8 +361,7 @@ def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = No
     rows = (shape[0], *shape[2:], shape[1]) if inside else shape
     array = resized(self, rows)
     if array is None:
-        if self._view_of is not None or live_views(self):
-            raise RuntimeError("resize_() needs a tensor that shares no memory: x = x.clone()")
+        check_alone(self)
         room, kind = memory_after(self), self._array.dtype
         flat = self._array.ravel("K")
         if room is not None:

@@ -51,10 +51,10 @@ def plus(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
         raise RuntimeError(
             f"self and mat2 must have the same dtype, but got {a} and {b}. {CONVERT}"
         )
+    kind = product._array.dtype
+    beta, alpha = dtypes.real_scalar(beta, kind), dtypes.real_scalar(alpha, kind)
     if product.dtype.category < 2:
         beta, alpha = int(beta), int(alpha)
-    for scale in (beta, alpha):
-        dtypes.check_scalar(scale, product._array.dtype)
     if alpha != 1:
         product = mul(product, alpha)
     if beta == 0:

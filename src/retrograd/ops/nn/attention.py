@@ -158,7 +158,7 @@ def drawn_states(query: Tensor, columns: int) -> Tensor:
     blocks = [min(ROWS, rows - row) * columns for row in range(0, rows, ROWS)]
     counts = 2 * np.tile(np.array(blocks, np.int64), math.prod(lead))
     states = default_generator.draw("passed", counts)
-    return new_tensor(states.reshape(*lead, len(blocks), -1))
+    return new_tensor(states.reshape(*lead, len(blocks), states.shape[-1]))
 
 
 def _as_bias(mask: Tensor, dtype: Any) -> Tensor:

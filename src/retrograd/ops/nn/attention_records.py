@@ -16,15 +16,20 @@ NOTE [Packed]
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...engine.op import parameters_of
 from ...engine.registry import declare, example
 from ...kernels.allocation import empty, table
 from ...kernels.native import attention as in_c
 from ...kernels.native import twister
+from ..core.pointwise import single
 from ..linalg.bilinear import check_dtypes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 add_reduce: Any = np.add.reduce  # Any: NumPy's stubs know no positional keepdims
 maximum_reduce: Any = np.maximum.reduce
@@ -173,6 +178,17 @@ def second(xp: Any, bent: Any, steep: Any, weights: Any, further: Any = 0.0) -> 
     return within(xp, of_weights + further, weights)
 
 
+def in_single(formula: Callable[..., Any]) -> Callable[..., Any]:
+    """The formula, which takes half floats in float32."""
+
+    def widened(xp: Any, *values: Any) -> Any:
+        return formula(xp, *[single(xp, v) if hasattr(v, "dtype") else v for v in values])
+
+    widened.parameters = parameters_of(formula)  # type: ignore[attr-defined]
+    return widened
+
+
+@in_single
 def derivative_cotangent(
     xp: Any, g: Any, packed: Any, bias: Any, states: Any, rows: int, scale: float, causal: bool,
     keep: float,
@@ -186,6 +202,7 @@ def derivative_cotangent(
     )
 
 
+@in_single
 def derivative_bias(
     xp: Any, g: Any, cotangent: Any, packed: Any, bias: Any, states: Any, rows: int, scale: float,
     causal: bool, keep: float,
@@ -199,6 +216,7 @@ def derivative_bias(
     return second(xp, bent_by(xp, g, packed, rows, scale), steep, weights, further)
 
 
+@in_single
 def derivative_packed(
     xp: Any, g: Any, cotangent: Any, packed: Any, bias: Any, states: Any, rows: int, scale: float,
     causal: bool, keep: float,
@@ -221,6 +239,7 @@ def derivative_packed(
     return xp.cat(*shares, dim=len(packed.shape) - 2)
 
 
+@in_single
 def bias_cotangent(
     xp: Any, g: Any, packed: Any, bias: Any, states: Any, rows: int, scale: float, causal: bool,
     keep: float,
@@ -231,6 +250,7 @@ def bias_cotangent(
     return xp.matmul(bent, parts(xp, packed, rows)[2])
 
 
+@in_single
 def bias_bias(
     xp: Any, g: Any, cotangent: Any, packed: Any, bias: Any, states: Any, rows: int, scale: float,
     causal: bool, keep: float,
@@ -241,6 +261,7 @@ def bias_bias(
     return second(xp, g, steep, weights_of(xp, packed, bias, rows, scale, causal))
 
 
+@in_single
 def bias_packed(
     xp: Any, g: Any, cotangent: Any, packed: Any, bias: Any, states: Any, rows: int, scale: float,
     causal: bool, keep: float,

@@ -11,7 +11,7 @@ from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, check_memory
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, concrete, new_tensor, placed, wrote
 from ...kernels import sums
-from ...kernels.allocation import full, numpys, surely, table, zeros
+from ...kernels.allocation import full, is_valueless, numpys, surely, table, zeros
 from ...kernels.native.places import taken_rows
 from ...kernels.search import first_largest
 from ...locks import load
@@ -53,6 +53,7 @@ _embedding = declare(
     weight=lambda xp, g, indices, weight_shape, skip, by_frequency: xp.add_rows(
         g, indices, rows=weight_shape[0], skip=skip, by_frequency=by_frequency
     ),
+    tangent=lambda xp, t, indices: xp.embedding(t, indices, skip=None, by_frequency=False),
     batch=batching_index.embedding("embedding"),
     examples=[
         example("3x2, 4:int<3", skip=None, by_frequency=False),
@@ -60,8 +61,8 @@ _embedding = declare(
         example("3x2, :int<3", skip=None, by_frequency=False),
         example("3x2, 0:int<3", skip=None, by_frequency=False),
     ],
-    doc="""Rows of `weight`. `skip` and `by_frequency` alter the gradient alone, so the record is
-    linear only where they are None and False.""",
+    doc="""Rows of `weight`. `skip` and `by_frequency` alter the gradient alone, not the tangent, so
+    the record is linear only where they are None and False.""",
 )
 
 _sum_rows = declare(
@@ -121,6 +122,8 @@ def _row_to_skip(padding_idx: int | None, rows: int) -> int | None:
 
 def _renormalize(weight: Tensor, indices: Any, max_norm: float, norm_type: float) -> None:
     """Scale down, in place and outside the graph, the rows in use whose norm exceeds `max_norm`."""
+    if is_valueless(indices):
+        return
     rows = np.unique(indices)
     norms = np.linalg.norm(weight._array[rows], norm_type, axis=1)
     large = norms > max_norm
@@ -278,6 +281,9 @@ def _bag_starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool
 def _pooled(rows: Tensor, starts: Any, counted: Any, mode: str) -> Tensor:
     """The rows of each bag put together; `starts` has a further entry for the end."""
     bags = len(starts) - 1
+    if is_valueless(rows._array):  # all modes give one shape
+        first = new_tensor(zeros(rows._array, len(rows), np.int64))
+        return _sum_rows(rows, first, rows=bags, skip=None, by_frequency=False)
     bag = np.repeat(table(starts, np.arange(bags)), np.diff(starts))
     if mode == "max":
         return _largest(rows, bag, counted, bags)

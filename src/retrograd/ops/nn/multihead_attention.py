@@ -84,6 +84,11 @@ def multi_head_attention_forward(
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     if is_causal and attn_mask is None:
         raise RuntimeError(CAUSAL)
+    if key_padding_mask is not None and key_padding_mask.shape != (key.shape[1], key.shape[0]):
+        raise AssertionError(
+            f"Expected key_padding_mask of shape {(key.shape[1], key.shape[0])}, a row per example "
+            f"and a column per key, but got {tuple(key_padding_mask.shape)}"
+        )
     _check_sizes(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
     if use_separate_proj_weight:
         weights: Any = (q_proj_weight, k_proj_weight, v_proj_weight)

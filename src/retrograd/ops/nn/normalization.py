@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from ... import dtypes, modes
 from ...engine.dispatch import check_memory, own, write_out
 from ...engine.namespaces import recorded
+from ...engine.record import attach
 from ...engine.tensor import Interpreted, Tensor, wrap, wrote
 from ..core.pointwise import check_constant, check_floating
 from ..shape.pad import constant_pad_nd
@@ -147,10 +149,14 @@ def batch_norm(
         return _with_running(input, running_mean, running_var, weight, bias, eps)
     dim = (0, *range(2, len(shape)))
     scale, shift = _per_channel(weight, len(shape)), _per_channel(bias, len(shape))
-    out, mean, var = _normalized(native_batch_norm, input, scale, shift, dim=dim, eps=eps)
+    packed_later = bool(modes.state.saved_hooks) and not is_batched(input)
+    with modes.Changed(saved_hooks=()) if packed_later else nullcontext():
+        out, mean, var = _normalized(native_batch_norm, input, scale, shift, dim=dim, eps=eps)
     if count:
         _track(running_mean, mean, 1.0, momentum, "batch_norm")
         _track(running_var, var, count / (count - 1), momentum, "batch_norm")
+    if packed_later and mean._node is not None:  # a checkpoint's hooks may end the run here
+        attach(mean._node.edges[0])
     return out  # type: ignore[no-any-return]
 
 

@@ -19,6 +19,7 @@ from ...errors import wrong_type
 from ...kernels.allocation import copied, is_valueless, numpys, surely, table
 from ...kernels.search import searched
 from ..core.arguments import public, write_value
+from ..core.pointwise import unsupported
 from ..creation.factories import allocate, factory, leaf_or_out, shape_of, sized, target_of
 from ..creation.from_data import blank, check_device, check_dtype, where_of
 from ..creation.like import empty_like
@@ -195,21 +196,25 @@ def bounds_of(given: Sequence[Any], low: Any, high: Any, name: str) -> tuple[int
 def randperm(n: int, *, generator: Generator | None = None, target: Any) -> Any:
     """The integers below `n` in random order, int64 by default.
 
-    Raises RuntimeError for a negative `n`, or one whose integers the dtype cannot hold.
+    Raises RuntimeError for a negative `n`, or one whose integers the dtype cannot tell apart;
+    NotImplementedError for booleans and complex numbers.
 
     >>> sorted(rg.randperm(4).tolist())
     [0, 1, 2, 3]
     """
     count = check_integer(n, "randperm", "n")
     shape_of((count,), "randperm")
-    if (
-        target.kind in "iub"
-        and count
-        and count - 1 > (_limits(target)[1] if target.kind != "b" else 1)
-    ):
+    kind = dtypes.of_numpy(target)
+    if target.kind in "bc":
+        raise unsupported("randperm", target)
+    if target.kind in "iu" and count - 1 > _limits(target)[1]:
         raise RuntimeError(
-            f"value cannot be converted to type {dtypes.of_numpy(target).name} without overflow: "
-            f"{count - 1}"
+            f"value cannot be converted to type {kind.name} without overflow: {count - 1}"
+        )
+    if kind.is_floating_point and count > (most := int(2 / dtypes.finfo(kind).eps) + 1):
+        raise RuntimeError(
+            f"n cannot be greater than {most} for {dtypes.legacy_name(kind)} type, but is {count}. "
+            "Take integers: dtype=retrograd.int64"
         )
     return chosen(generator, "randperm").draw("permutation", count).astype(target)
 

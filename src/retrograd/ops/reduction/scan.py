@@ -196,8 +196,27 @@ def _logcumsumexp(input: Any, *, dim: int | None) -> Any:
     top = np.where(np.isfinite(top), top, top.dtype.type(0))
     fade = full(x, x.shape, 1)
     fade[1:] = np.exp(top[:-1] - top[1:])
+    if x.dtype.kind == "c":
+        return dim_back(_complex_logcumsumexp(x, top, fade), dim, input.shape)
     out = np.log(_linear_recurrence(np.exp(x - top), fade, dim=0, reverse=False)) + top
     return dim_back(out.astype(x.dtype, copy=False), dim, input.shape)
+
+
+def _complex_logcumsumexp(x: Any, top: Any, fade: Any) -> Any:
+    """Along the first axis; infinite from the first infinite term on, whose angle it keeps.
+
+    NaN is the angle of a sum of infinite terms that differ in theirs: it has no limit.
+    """
+    endless = x.real == np.inf
+    terms = np.where(endless, 0, np.exp(x - top)) + 0  # which makes -0 to 0, of angle 0
+    out = (np.log(_linear_recurrence(terms, fade, dim=0, reverse=False)) + top).astype(x.dtype)
+    angle = np.arctan2(np.sin(x.imag), np.cos(x.imag))
+    least = np.minimum.accumulate(np.where(endless, angle, np.inf), 0)
+    most = np.maximum.accumulate(np.where(endless, angle, -np.inf), 0)
+    reached = np.logical_or.accumulate(endless, 0) & ~np.isnan(out)
+    out.imag[...] = np.where(reached, np.where(least == most, least, np.nan), out.imag)
+    out.real[...] = np.where(reached, np.inf, out.real)
+    return out
 
 
 def _logcumsumexp_input(xp: Any, g: Any, input: Any, out: Any, dim: int | None) -> Any:

@@ -22,21 +22,83 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...engine.dispatch import as_tensor
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...kernels.allocation import surely
+from ..core import return_types
 from ..core.arguments import ORDERED
+from ..core.dims import wrap_dims
 from ..elementwise.complex import each_part
+from ..shape.expand import broadcast_tensors
 
-KEYS = {  # by which arrays elements are ordered, the most important last
-    "modulus": lambda z: (np.angle(z), np.abs(z)),
-    "lexicographic": lambda z: (z.imag, z.real),
+KEYS: dict[str, tuple[Any, Any]] = {  # what elements are ordered by, the more important last
+    "modulus": (np.angle, np.abs),
+    "lexicographic": (np.imag, np.real),
 }
+REDUCED = ("max", "min", "amax", "amin", "aminmax", "argmax", "argmin")
+
+
+def _foremost(input: Any, *, by: str, largest: bool) -> Any:
+    minor, major = KEYS[by]
+    best, choose = (-np.inf, np.maximum) if largest else (np.inf, np.minimum)
+    bad, keys = np.isnan(input), major(input)
+    ties = bad | (keys == choose.reduce(keys, -1, keepdims=True, where=~bad, initial=best))
+    if not surely(ties.sum() * input.shape[-1] == ties.size):  # more than one in some line
+        keys = minor(input)
+        first = choose.reduce(keys, -1, keepdims=True, where=ties & ~bad, initial=best)
+        ties = np.where(bad.any(-1, keepdims=True), bad, ties & (keys == first))
+    return np.argmax(ties, -1, keepdims=True)
+
+
+_foremost_of = declare(
+    "foremost(input, *, by, largest)",
+    _foremost,
+    batch="leading",
+    examples=[
+        example("5", by="modulus", largest=True),
+        example("2x3", by="lexicographic", largest=False),
+    ],
+    doc="""Where along the last dim, which is kept, the first largest or smallest element is, or the
+    first NaN.""",
+)
+
+
+def reduced(name: str, by: str, input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+    """What one of `REDUCED`, or the op of it along a dim, finds in its lines: one pass each."""
+    if name == "aminmax":
+        pair = [reduced(each, by, input, dim, keepdim) for each in ("amin", "amax")]
+        return return_types.aminmax(*pair)
+    dims, kind = wrap_dims(input, dim), name.removesuffix("_dim")
+    rest = [d for d in range(input.ndim) if d not in dims]
+    lines = input.permute(*rest, *dims).reshape(*[input.shape[d] for d in rest], -1)
+    places = _foremost_of(lines, by=by, largest=kind.endswith("max"))
+    shape = [1 if d in dims else n for d, n in enumerate(input.shape) if keepdim or d in rest]
+    if kind.startswith("arg"):
+        return places.reshape(shape)
+    values = lines.gather(-1, places).reshape(shape)
+    if kind in ("max", "min") and dim is not None:
+        return getattr(return_types, kind)(values, places.reshape(shape))
+    return values
+
+
+def of_two(name: str, by: str, input: Any, other: Any) -> Tensor:
+    """What one of `PAIRED`, or `max` or `min` of two tensors, chooses: one pass."""
+    like = next(t._array.dtype for t in (input, other) if isinstance(t, Tensor))
+    pair = [as_tensor(value, like) for value in (input, other)]
+    dtype = dtypes.common(*[t._array for t in pair])
+    x, y = broadcast_tensors(*[recorded.cast(t, dtype=dtype) for t in pair])
+    found = reduced("amax" if "max" in name else "amin", by, recorded.stack(x, y, dim=0), 0)
+    if name.startswith("f"):  # a number rather than NaN
+        found = recorded.where(x.isnan(), y, recorded.where(y.isnan(), x, found))
+    return found  # type: ignore[no-any-return]
 
 
 def _arranged(input: Any, *, by: str, backwards: bool) -> Any:
-    places = np.lexsort(KEYS[by](np.flip(input, -1) if backwards else input), -1)
+    given = np.flip(input, -1) if backwards else input
+    places = np.lexsort(tuple([key(given) for key in KEYS[by]]), -1)
     places = input.shape[-1] - 1 - places if backwards else places
     ranks = np.argsort(places, -1).astype(np.float64)  # the inverse of a permutation
     return np.where(np.isnan(input), np.nan, ranks), places
@@ -70,21 +132,26 @@ def in_order(function: Any, by: str, args: tuple[Any, ...], named: dict[str, Any
     kinds = [value for value in values if isinstance(value, str)]  # of `scatter_reduce`
     if kinds and kinds[0] not in ("amax", "amin"):
         return function(*args, **named)  # by a sum, which needs no order
-    if name in PAIRED:
-        like = next(t._array.dtype for t in values if isinstance(t, Tensor))
-        args = tuple([as_tensor(value, like) for value in args])
-        values = (*args, *named.values())
+    if name in PAIRED or (
+        name in ("max", "min") and any(isinstance(v, Tensor) for v in values[1:])
+    ):
+        return of_two(name, by, *values)
+    if name.removesuffix("_dim") in REDUCED:
+        input, *rest = args or (named.pop("input"),)
+        if input.numel():
+            return reduced(name, by, input, *rest, **named)
+        values = (input, *rest, *named.values())
+        args = (input, *rest)
     backwards = name in EARLIER_IS_LARGER or kinds == ["amax"]
     if name in ("sort", "argsort"):
         backwards = named.get("descending", len(args) > 2 and args[2])
-    paired = name in (*PAIRED, "max", "min")
-    given = [value for value in values if is_element(value, paired)]
+    given = [value for value in values if is_element(value)]
     flat = recorded.cat(*[t.reshape(-1) for t in given], dim=0)
     ranks, places = _arrange(flat, by=by, backwards=backwards)
     pieces = iter(ranks.split([t.numel() for t in given]))
 
     def ranked(value: Any) -> Any:
-        return next(pieces).reshape(value.shape) if is_element(value, paired) else value
+        return next(pieces).reshape(value.shape) if is_element(value) else value
 
     def element(found: Tensor) -> Tensor:
         if found._array.dtype != np.float64:  # the places of what was chosen
@@ -119,9 +186,9 @@ def radially(function: Any, by: str, args: tuple[Any, ...], named: dict[str, Any
     return recorded.sgn(input) * function(recorded.abs(input), *rest, **named)
 
 
-def is_element(value: Any, paired: bool) -> bool:
-    """Whether a value is a tensor of elements: one of integers is of indices, unless `paired`."""
-    return isinstance(value, Tensor) and (paired or value._array.dtype.kind in "fc")
+def is_element(value: Any) -> bool:
+    """Whether a value is a tensor of elements: one of integers is of indices."""
+    return isinstance(value, Tensor) and value._array.dtype.kind in "fc"
 
 
 def is_complex(value: Any) -> bool:
@@ -139,14 +206,5 @@ def meant(function: Any, by: str, args: tuple[Any, ...], named: dict[str, Any]) 
 
 
 ROUND = {"modulus": radially}
-EARLIER_IS_LARGER = (
-    "max",
-    "max_dim",
-    "amax",
-    "segment_amax",
-    "argmax",
-    "maximum",
-    "fmax",
-    "cummin",
-)
+EARLIER_IS_LARGER = ("max", "max_dim", "amax", "segment_amax", "argmax", "cummin")
 PAIRED = ("maximum", "minimum", "fmax", "fmin")  # of two tensors of any dtype, or of a number

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -46,9 +45,7 @@ def as_leaf(found: Tensor, requires_grad: bool) -> Tensor:
 
 
 def check_places(indices: Any, shape: tuple[int, ...]) -> None:
-    """Raise RuntimeError unless all indices are within a shape, whose places can be counted."""
-    if math.prod(shape) >= 2**63:
-        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
+    """Raise RuntimeError unless all indices are within a shape."""
     for dim, (index, size) in enumerate(zip(indices, shape, strict=False)):
         if index.size and index.min() < 0:
             raise RuntimeError(f"found negative index {index.min()} for dim {dim}")
@@ -60,7 +57,7 @@ def check_places(indices: Any, shape: tuple[int, ...]) -> None:
 
 
 def sparse_coo_tensor(
-    indices: Any,
+    indices: Any = None,
     values: Any = None,
     size: Any = None,
     *,
@@ -73,8 +70,8 @@ def sparse_coo_tensor(
     """A sparse tensor with `values` (n, ...) at the places `indices` (D, n), one to a column.
 
     The indices are of the first D dimensions. `size` is the whole shape, by default the smallest
-    that holds them; alone, in place of the indices, it gives a tensor without entries. Values at
-    one place add up; `is_coalesced` says that places are sorted and differ. Gradients go to
+    that holds them; alone, by name or as first argument, it gives a tensor without entries. Values
+    at one place add up; `is_coalesced` says that places are sorted and differ. Gradients go to
     `values`, or to the tensor itself if it `requires_grad`. Values are copied; indices are always
     checked. Raises RuntimeError for sizes that do not fit, and indices outside. Source: PyTorch's
     `sparse_coo_tensor`.
@@ -88,7 +85,6 @@ def sparse_coo_tensor(
     if values is None:
         shape = shape_of((indices if size is None else size,), "sparse_coo_tensor")
         places = np.zeros((len(shape), 0), np.int64)
-        check_places(places, shape)
         return as_leaf(made(zeros(0, dtype=dtype), Pattern(places, shape, True)), requires_grad)
     places, entries = whole(indices, "indices"), entries_of(values, dtype)
     if places.ndim != 2 or not len(places):

@@ -33,6 +33,8 @@ class Pattern:
         self, indices: Any, shape: Any, coalesced: bool = False, layout: str = "sparse_coo"
     ) -> None:
         self.indices, self.shape = indices, tuple(shape)
+        if math.prod(self.shape) >= 2**63:  # places are numbered in int64
+            raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
         self.coalesced, self.layout = coalesced, layout
         self._turned: dict[tuple[int, ...], Pattern] = {}
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from numbers import Number
 from typing import Any
 
 from ... import dtypes, version
 from ...engine.placement import present
 from ...engine.tensor import Tensor, method, new_tensor
 from ...engine.tensor import device as Device
+from ...errors import wrong_type
 from ..core.arguments import public, titled
 from ..core.structure import cast, clone
 from ..creation import from_data
@@ -119,6 +121,9 @@ def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
     >>> rg.can_cast(rg.float64, rg.float32), rg.can_cast(rg.float32, rg.int64)
     (True, False)
     """
+    for place, (name, value) in enumerate({"from_": from_, "to": to}.items(), 1):
+        if not isinstance(value, dtypes.dtype):
+            raise wrong_type("can_cast", name, "retrograd.dtype", value, place)
     return from_.category <= to.category and not (
         from_.category == to.category == 1 and from_.is_signed and not to.is_signed
     )
@@ -137,7 +142,9 @@ def result_type(tensor: Any, other: Any) -> dtypes.dtype:
     x = tensor._array
     if isinstance(other, Tensor):
         return dtypes.of_numpy(dtypes.common(x, other._array))
-    y = dtypes.scalar_array(other, x.dtype)
+    kind: Any = type(other)
+    one = kind(1) if isinstance(other, Number) else other  # what its value is does not matter
+    y = dtypes.scalar_array(one, x.dtype)
     return dtypes.of_numpy(dtypes.promote_numpy(x.dtype, y.dtype))
 
 

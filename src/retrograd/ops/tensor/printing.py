@@ -10,7 +10,7 @@ import contextlib
 import html
 import math
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -264,10 +264,13 @@ def to_text(tensor: Tensor, name: str | None = None) -> str:
         shown = parts(tensor, indent)
     else:
         shown = "..." if tensor.is_meta else elements(tensor._array, indent)
-    text = f"{name}({shown}"
+    return noted(f"{name}({shown}", notes(tensor), indent, tensor.layout is sparse_coo)
+
+
+def noted(text: str, said: Iterable[str], indent: int, break_line: bool) -> str:
+    """A text with what is said after the elements; `break_line`: first on a line of its own."""
     column = len(text) - text.rfind("\n") + 1
-    break_line = tensor.layout is sparse_coo
-    for note in notes(tensor):
+    for note in said:
         if break_line or column + len(note) + 2 > options["linewidth"]:
             text += ",\n" + " " * indent + note
             column = indent + len(note)

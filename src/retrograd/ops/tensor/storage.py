@@ -8,6 +8,7 @@ NOTE [Storages]
 3. A storage that is written counts a write for every tensor that was asked for it, or set to it.
 4. Memory that an array looks at never moves, and is never given back. So `resize_` shows less of
    it, or again all of it; more than there is it makes only where nobody else looks.
+5. That of a tensor on the meta device has a size, and no bytes.
 
 This module knows nothing of graphs.
 """
@@ -22,7 +23,9 @@ from typing import Any, Literal
 import numpy as np
 
 from ... import dtypes, version
-from ...engine.tensor import Tensor, device, wrote
+from ...engine.placement import CPU, META, device
+from ...engine.tensor import Tensor, wrote
+from ...kernels.allocation import is_valueless
 from ...kernels.memory import Span, address, memory, root
 from ...kernels.shared import block_of
 from ...locks import structure
@@ -60,7 +63,6 @@ class _Elements:
     """What both kinds of storages do with their elements, a flat array made anew for each call."""
 
     _elements: Any
-    device = device("cpu")
     is_cuda = is_sparse = False
 
     def _of(self, elements: Any) -> Any:
@@ -70,6 +72,11 @@ class _Elements:
     def _shown(self) -> UntypedStorage:
         """The bytes."""
         raise NotImplementedError
+
+    @property
+    def device(self) -> device:
+        """Where the memory lies: "meta" if there is none."""
+        return META if is_valueless(self._elements) else CPU
 
     def __len__(self) -> int:
         return self._elements.size  # type: ignore[no-any-return]
@@ -126,7 +133,7 @@ class _Elements:
     def data_ptr(self) -> int:
         """The address of the first element; 0 where there is none."""
         elements = self._elements
-        return address(elements) if elements.size else 0
+        return address(elements) if elements.size and not is_valueless(elements) else 0
 
     def tolist(self) -> list[Any]:
         """The elements in their order in memory."""
@@ -326,7 +333,7 @@ class UntypedStorage(_Elements):
 
 def storage_of(array: Any) -> UntypedStorage:
     """The storage of the memory that an array looks at: NOTE [Storages], 1."""
-    owner = root(array)
+    owner = array.whole if is_valueless(array) else root(array)
     with structure:
         found = KNOWN.get(id(owner))
         if found is None or found._owner is not owner:

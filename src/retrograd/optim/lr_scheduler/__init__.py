@@ -214,20 +214,20 @@ class LinearLR(LRScheduler):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self, epoch: int) -> float:
-        share = min(epoch, self.total_iters) / self.total_iters
-        return self.start_factor + (self.end_factor - self.start_factor) * share
-
     def get_lr(self) -> list[Any]:
         """The rates, multiplied by the ratio of this epoch's factor to the last one's."""
         if self.last_epoch == 0:
             return self._times(self.start_factor)
         if self._is_initial or self.last_epoch > self.total_iters:
             return self._rates()
-        return self._times(self._factor(self.last_epoch) / self._factor(self.last_epoch - 1))
+        rise = self.end_factor - self.start_factor
+        before = self.total_iters * self.start_factor + (self.last_epoch - 1) * rise
+        return self._times(1.0 + rise / before)
 
     def _get_closed_form_lr(self) -> list[Any]:
-        return self._base_times(self._factor(self.last_epoch))
+        rise = self.end_factor - self.start_factor
+        share = min(self.last_epoch, self.total_iters) / self.total_iters
+        return self._base_times(self.start_factor + rise * share)
 
 
 class ExponentialLR(LRScheduler):

@@ -68,7 +68,7 @@ class LRScheduler:
     """
 
     _is_initial = False  # while the first rates are set
-    _started = True  # in one that PyTorch pickled, which does not say
+    _wrapped = False  # in one that PyTorch pickled, which does not say
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         check_optimizer(optimizer)
@@ -88,9 +88,9 @@ class LRScheduler:
     def _begin(self) -> None:
         """Set the first rates; no optimizer need have stepped before."""
         self._wrapped = "step" in vars(self.optimizer)  # a step that is none of the class
-        self._started = self._is_initial = True
+        self._step_count, self._is_initial = 0, True
         self.step()
-        self._started = self._is_initial = False
+        self._is_initial = False
 
     def get_lr(self) -> list[Any]:
         """The rate of each group for `last_epoch`."""
@@ -105,11 +105,12 @@ class LRScheduler:
 
         `epoch`, deprecated, goes to that epoch instead.
         """
-        if not self._started and ("step" in vars(self.optimizer)) is not self._wrapped:
+        first = self._step_count == 1  # after the one of `_begin`
+        if first and ("step" in vars(self.optimizer)) is not self._wrapped:
             warnings.warn(OVERRIDDEN, UserWarning, stacklevel=2)
-        elif not self._started and not self.optimizer._stepped and not self._wrapped:
+        elif first and not self.optimizer._stepped and not self._wrapped:
             warnings.warn(TOO_EARLY, UserWarning, stacklevel=2)
-        self._started = True
+        self._step_count += 1
         if epoch is not None:
             warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
         self._go(epoch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,20 @@ except ImportError as error:
         "retrograd.utils.tensorboard needs the package tensorboard: pip install tensorboard"
     ) from error
 
-__all__ = ["array_of", "histogram", "image", "pr_curve", "scalar", "text"]
+__all__ = ["array_of", "histogram", "hparams", "image", "pr_curve", "scalar", "text"]
+
+HPARAMS = "tensorboard.plugins.hparams"
 
 
 def array_of(value: Any) -> Any:
-    """The values of a tensor, an array or a number."""
-    return np.asarray(value.detach().cpu().numpy() if isinstance(value, Tensor) else value)
+    """The values of a tensor, an array or a number; NotImplementedError for anything else."""
+    if isinstance(value, Tensor):
+        return value.detach().cpu().numpy()
+    if not isinstance(value, (np.ndarray, np.generic, Number)):
+        raise NotImplementedError(
+            f"Got {type(value)}, but numpy array or torch tensor are expected: np.asarray(value)"
+        )
+    return np.asarray(value)
 
 
 def scalar(tag: str, value: Any) -> Any:
@@ -110,13 +119,10 @@ def pr_curve(tag: str, labels: Any, predictions: Any, thresholds: int, weights: 
         np.bincount(place, weight * chosen, thresholds)[::-1].cumsum()[::-1]
         for chosen in (truth, ~truth)
     ]
-    (right, wrong), least = found, 1e-7
+    right, wrong = found
     missed = right[0] - right
-    precision, recall = (
-        right / np.maximum(right + wrong, least),
-        right / np.maximum(right + missed, least),
-    )
-    rows = np.stack([right, wrong, wrong[0] - wrong, missed, precision, recall])
+    shares = [right / np.maximum(right + other, 1e-7) for other in (wrong, missed)]
+    rows = np.stack([right, wrong, wrong[0] - wrong, missed, *shares])
     home = load("tensorboard.plugins.pr_curve.metadata")
     return Summary(
         value=[
@@ -133,3 +139,31 @@ def pr_curve(tag: str, labels: Any, predictions: Any, thresholds: int, weights: 
             )
         ]
     )
+
+
+def hparams(
+    hparam_dict: dict[str, Any],
+    metric_dict: dict[str, Any],
+    hparam_domain_discrete: dict[str, list[Any]] | None = None,
+) -> tuple[Any, Any, Any]:
+    """Settings, and names of numbers that they led to: the experiment, its session's start and end.
+
+    hparam_domain_discrete: of some settings, the values that they may have.
+    """
+    home = load(f"{HPARAMS}.summary_v2")
+    domains = {name: home.Discrete(of) for name, of in (hparam_domain_discrete or {}).items()}
+    plain = {
+        name: getattr(value, "item", lambda v=value: v)() for name, value in hparam_dict.items()
+    }
+    experiment = home.hparams_config_pb(
+        [home.HParam(name, domains.get(name)) for name in plain], [*map(home.Metric, metric_dict)]
+    )
+    about, data = load(f"{HPARAMS}.metadata"), load(f"{HPARAMS}.plugin_data_pb2")
+    done = load(f"{HPARAMS}.api_pb2").Status.Value("STATUS_SUCCESS")
+    end = data.HParamsPluginData(session_end_info=data.SessionEndInfo(status=done))
+    value = Summary.Value(
+        tag=about.SESSION_END_INFO_TAG,
+        metadata=about.create_summary_metadata(end),
+        tensor=about.NULL_TENSOR,
+    )
+    return experiment, home.hparams_pb(plain), Summary(value=[value])

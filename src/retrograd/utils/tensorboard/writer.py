@@ -7,6 +7,8 @@ import socket
 import time
 from typing import Any
 
+import numpy as np
+
 from ...locks import load
 from . import summary
 
@@ -77,8 +79,20 @@ class SummaryWriter:
             log_dir = os.path.join("runs", f"{now}_{socket.gethostname()}{comment}")
         self.log_dir = os.fspath(log_dir)
         self._options = (max_queue, flush_secs, filename_suffix)
-        self._files = {self.log_dir: FileWriter(self.log_dir, *self._options)}
-        self.file_writer = self._files[self.log_dir]
+        self._files: dict[str, FileWriter] = {}
+        self._get_file_writer()
+
+    def _get_file_writer(self, folder: str | None = None) -> FileWriter:
+        """The file in a folder, by default the log's own; a new one where it has been closed."""
+        folder = self.log_dir if folder is None else folder
+        if folder not in self._files:
+            self._files[folder] = FileWriter(folder, *self._options)
+        return self._files[folder]
+
+    @property
+    def file_writer(self) -> FileWriter:
+        """The file in the log's own folder."""
+        return self._get_file_writer()
 
     def get_logdir(self) -> str:
         """The folder."""
@@ -106,9 +120,8 @@ class SummaryWriter:
         """Log several numbers that are shown in one chart, each in a folder of its own."""
         for tag, value in tag_scalar_dict.items():
             folder = f"{self.log_dir}/{main_tag.replace('/', '_')}_{tag}"
-            if folder not in self._files:
-                self._files[folder] = FileWriter(folder, *self._options)
-            self._files[folder].add_summary(summary.scalar(main_tag, value), global_step, walltime)
+            file = self._get_file_writer(folder)
+            file.add_summary(summary.scalar(main_tag, value), global_step, walltime)
 
     def add_histogram(
         self,
@@ -156,7 +169,7 @@ class SummaryWriter:
     ) -> None:
         """Log a figure of matplotlib, closed afterwards unless `close` is False."""
         figure.canvas.draw()
-        pixels = summary.array_of(figure.canvas.buffer_rgba())[..., :3]
+        pixels = np.asarray(figure.canvas.buffer_rgba())[..., :3]
         if close:
             load("matplotlib.pyplot").close(figure)
         self.add_image(tag, pixels, global_step, walltime, "HWC")
@@ -195,16 +208,9 @@ class SummaryWriter:
     ) -> None:
         """Log settings and the numbers they led to, as a run in a folder of its own."""
         folder = os.path.join(self.log_dir, run_name or str(time.time()))
-        home = load("tensorboard.plugins.hparams.summary_v2")
-        plain = {
-            name: getattr(value, "item", lambda v=value: v)() for name, value in hparam_dict.items()
-        }
         with SummaryWriter(folder) as log:
-            metrics = [home.Metric(name) for name in metric_dict]
-            log.file_writer.add_summary(
-                home.hparams_config_pb([home.HParam(name) for name in plain], metrics)
-            )
-            log.file_writer.add_summary(home.hparams_pb(plain))
+            for message in summary.hparams(hparam_dict, metric_dict, hparam_domain_discrete):
+                log.file_writer.add_summary(message)
             for name, value in metric_dict.items():
                 log.add_scalar(name, value, global_step)
 
@@ -214,9 +220,10 @@ class SummaryWriter:
             file.flush()
 
     def close(self) -> None:
-        """End the files."""
+        """End the files; what is logged later begins new ones."""
         for file in self._files.values():
             file.close()
+        self._files.clear()
 
     def __enter__(self) -> SummaryWriter:
         return self

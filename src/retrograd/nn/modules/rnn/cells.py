@@ -6,12 +6,15 @@ import math
 from typing import Any
 
 from ....engine.tensor import Tensor
-from ....ops.nn import rnn_cells
+from ....ops.stubs import load
 from ... import init
 from ..module import Module
 from ..utils import empty_parameter
 
 __all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
+
+gru_cell, lstm_cell = load("gru_cell"), load("lstm_cell")  # as users see them, modes may answer
+rnn_relu_cell, rnn_tanh_cell = load("rnn_relu_cell"), load("rnn_tanh_cell")
 
 
 class RNNCellBase(Module):
@@ -111,8 +114,8 @@ class RNNCell(RNNCellBase):
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
         relu = self.nonlinearity == "relu"
-        step = rnn_cells.rnn_relu_cell if relu else rnn_cells.rnn_tanh_cell
-        return step(input, h, *self._weights())
+        step = rnn_relu_cell if relu else rnn_tanh_cell
+        return step(input, h, *self._weights())  # type: ignore[no-any-return]
 
     def extra_repr(self) -> str:
         """The sizes."""
@@ -147,7 +150,7 @@ class LSTMCell(RNNCellBase):
         """The next hidden and cell state."""
         states = (None, None) if hx is None else hx
         h, c = (self._state(input, state) for state in states)
-        return rnn_cells.lstm_cell(input, (h, c), *self._weights())
+        return lstm_cell(input, (h, c), *self._weights())  # type: ignore[no-any-return]
 
 
 class GRUCell(RNNCellBase):
@@ -173,4 +176,4 @@ class GRUCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The next hidden state."""
-        return rnn_cells.gru_cell(input, self._state(input, hx), *self._weights())
+        return gru_cell(input, self._state(input, hx), *self._weights())  # type: ignore[no-any-return]

@@ -6,7 +6,8 @@ import math
 import warnings
 from typing import Any
 
-from ....ops.nn.rnn_layers import Layers, run_layers
+from ....dtypes import int64
+from ....ops.stubs import load
 from ... import init
 from ...utils.rnn import PackedSequence
 from ..module import Module
@@ -16,6 +17,7 @@ __all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+FUNCTIONS = {mode: load(mode.lower()) for mode in GATES}  # as users see them, modes may answer
 
 
 class RNNBase(Module):
@@ -134,6 +136,12 @@ class RNNBase(Module):
     def _flat_weights(self) -> list[Any]:
         return [getattr(self, name) for name in self._flat_weights_names]
 
+    @_flat_weights.setter
+    def _flat_weights(self, weights: list[Any]) -> None:
+        for name, weight in zip(self._flat_weights_names, weights, strict=True):
+            if getattr(self, name) is not weight:
+                setattr(self, name, weight)
+
     # -- running -------------------------------------------------------------------------------
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
@@ -219,8 +227,13 @@ class RNNBase(Module):
 
     def _layers(self, data: Any, sizes: list[int], states: list[Any]) -> tuple[Any, list[Any]]:
         """All layers one after another: the last one's output, and every layer's last state."""
-        made = Layers(self.mode, self.bias, self.dropout, self.training, self.bidirectional)
-        return run_layers(made, data, sizes, states, self.all_weights)
+        packed = [data.new_tensor(sizes, dtype=int64)] if sizes else []
+        out, *last = FUNCTIONS[self.mode](
+            data, *packed, states if self.mode == "LSTM" else states[0], self._flat_weights,
+            self.bias, self.num_layers, self.dropout, self.training, self.bidirectional,
+            *([] if sizes else [False]),
+        )  # fmt: skip
+        return out, last
 
     def extra_repr(self) -> str:
         """The settings that are not the default ones."""

@@ -1,0 +1,48 @@
+"""What programs that show tensors use of PyTorch's private module `torch._tensor_str`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..ops.tensor import printing
+from ..ops.tensor.printing import get_printoptions, printoptions, set_printoptions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..engine.tensor import Tensor
+
+__all__ = ["get_printoptions", "printoptions", "set_printoptions"]
+
+
+class Options:
+    """The present print options as attributes."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return printing.options[name]
+        except KeyError:
+            raise AttributeError(f"there is no print option {name!r}") from None
+
+
+PRINT_OPTS = Options()
+
+
+def _tensor_str(self: Tensor, indent: int) -> str:
+    """The elements of a tensor between brackets, `indent` columns into the line.
+
+    >>> rg._tensor_str._tensor_str(rg.ones(2), 0), rg._tensor_str.PRINT_OPTS.precision
+    ('[1., 1.]', 4)
+    """
+    return printing.elements(self._array, indent)
+
+
+def _add_suffixes(
+    tensor_str: str, suffixes: Iterable[str], indent: int, force_newline: bool
+) -> str:
+    """A text with notes after it, each on a line of its own where the line would be too long.
+
+    >>> rg._tensor_str._add_suffixes("Mine([1.]", ["size=1"], 5, False)
+    'Mine([1.], size=1)'
+    """
+    return printing.noted(tensor_str, suffixes, indent, force_newline)

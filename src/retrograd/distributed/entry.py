@@ -1,0 +1,127 @@
+"""Entering the group of all processes."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from operator import index
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from .connections import World, meet
+from .constants import default_pg_timeout
+from .membership import GROUPS, ProcessGroup
+from .stores import FileStore
+
+if TYPE_CHECKING:
+    from .stores import Store
+
+__all__ = ["check_backend", "init_process_group", "seconds_of"]
+
+
+def init_process_group(
+    backend: str | None = None,
+    init_method: str | None = None,
+    timeout: timedelta | None = None,
+    world_size: int = -1,
+    rank: int = -1,
+    store: Store | None = None,
+    group_name: str = "",
+    pg_options: None = None,
+    device_id: Any = None,
+) -> None:
+    """Enter the group of `world_size` processes as number `rank`, once all of them have come.
+
+    backend: "gloo", the only one; init_method: where rank 0 listens, "tcp://host:port", or "env://",
+    the default, for the environment variables MASTER_ADDR and MASTER_PORT (and RANK, WORLD_SIZE
+    where these are not given), or "file:///path", for a file that processes of one machine share;
+    store: that through which rank 0 says where it listens, instead. timeout: how long any call may
+    wait for other ranks, half an hour by default. A group of one opens no connection. Raises
+    RuntimeError for another backend and where the ranks do not meet in time, ValueError for
+    arguments that are missing or wrong, or where this process is in a group, TypeError for those
+    of another type.
+
+    >>> rg.distributed.init_process_group("gloo", rank=0, world_size=1)
+    >>> rg.distributed.get_rank(), rg.distributed.get_world_size(), rg.distributed.get_backend()
+    (0, 1, 'gloo')
+    >>> rg.distributed.destroy_process_group()
+    """
+    if GROUPS:
+        raise ValueError("trying to initialize the default process group twice!")
+    check_backend(backend)
+    if store is not None and init_method is not None:
+        raise ValueError("Cannot specify both init_method and store.")
+    method = "env://" if init_method is None else init_method
+    place = urlsplit(method)
+    if place.scheme not in {"env", "tcp", "file"}:
+        raise ValueError(
+            f"no rendezvous {method!r}: init_method is env://, tcp://host:port or file:///path"
+        )
+    env = place.scheme == "env" and store is None
+    rank = _setting("rank", rank, env)
+    size = _setting("world_size", world_size, env)
+    if not 0 <= rank < size:
+        raise ValueError(f"rank must be in [0, {size - 1}] for world_size={size}, got {rank}")
+    seconds, ranks = seconds_of(timeout), range(size)
+    if size == 1:
+        world = World(0, ranks, {}, seconds)
+    elif store is not None or place.scheme == "file":
+        world = _meet_through(store or FileStore(place.path, size), rank, size, seconds)
+    else:
+        host = _variable("MASTER_ADDR") if env else place.hostname
+        port = int(_variable("MASTER_PORT")) if env else place.port
+        if not host or not port or not 0 < port < 1 << 16:
+            raise ValueError(
+                f"init_method {method!r} needs a host and a port from 1 to 65535, got {host!r} and "
+                f"{port}: tcp://127.0.0.1:29500"
+            )
+        world = meet(host, port, rank, ranks, seconds)
+    GROUPS.append(ProcessGroup(world, group_name or "0", "default_pg"))
+
+
+def check_backend(backend: str | None) -> None:
+    """RuntimeError for what cannot join processes."""
+    if backend not in {None, "gloo", "cpu:gloo"}:
+        raise RuntimeError(
+            f"Distributed package doesn't have {backend!r} built in: processes are joined over "
+            'TCP, on the cpu. Use init_process_group("gloo")'
+        )
+
+
+def seconds_of(timeout: timedelta | None) -> float:
+    """How long calls may wait; TypeError for what is no timedelta."""
+    wait = default_pg_timeout if timeout is None else timeout
+    if not isinstance(wait, timedelta):
+        raise TypeError(
+            f"Expected timeout argument to be of type datetime.timedelta, got {timeout!r}. Write "
+            "timedelta(seconds=60)"
+        )
+    return wait.total_seconds()
+
+
+def _meet_through(store: Store, rank: int, size: int, seconds: float) -> World:
+    """Enter the group whose first rank says by a store where it listens."""
+    key, port = "retrograd/port", 0
+    store.set_timeout(timedelta(seconds=seconds))
+    if rank:
+        port = int(store.get(key))
+    return meet(
+        store.host, port, rank, range(size), seconds, lambda port: store.set(key, str(port))
+    )
+
+
+def _setting(name: str, given: int, env: bool) -> int:
+    if index(given) >= 0:
+        return index(given)
+    if not env:
+        raise ValueError(f"Error initializing: tcp:// rendezvous: {name} parameter missing")
+    return int(_variable(name.upper()))
+
+
+def _variable(name: str) -> str:
+    if name not in os.environ:
+        raise ValueError(
+            f"Error initializing: env:// rendezvous: environment variable {name} expected, but not "
+            "set. Set it, or give rank=, world_size= and init_method='tcp://host:port'"
+        )
+    return os.environ[name]

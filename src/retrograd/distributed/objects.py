@@ -1,0 +1,237 @@
+"""Objects that are no tensors, sent between processes of a group.
+
+They are pickled, and who unpickles runs what the sender says. So only processes of the group can
+send any, and who is one has proved the key: NOTE [Connections] in `connections`, 2. Where others
+than this user's processes reach the port, that key must be set, here above all.
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .collectives import collective
+from .membership import joined, rank_of
+from .messages import other_rank
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .connections import World
+
+__all__ = [
+    "all_gather_object",
+    "broadcast_object_list",
+    "gather_object",
+    "recv_object_list",
+    "scatter_object_list",
+    "send_object_list",
+]
+
+
+@collective
+def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
+    """Fill the list, which has a place for each rank, with the objects of the ranks.
+
+    Objects are pickled: only join groups whose processes you trust. Raises ValueError for a list of
+    another length.
+
+    >>> rg.distributed.init_process_group(rank=0, world_size=1)
+    >>> out = [None]; rg.distributed.all_gather_object(out, {"a": 1}); out
+    [{'a': 1}]
+    >>> rg.distributed.destroy_process_group()
+    """
+    world, call, data = joined(group).world, "all_gather_object", pickle.dumps(obj)
+    _check_length("object_list", object_list, world)
+    first = world.ranks[0]
+    if world.rank == first:
+        found = [data if rank == first else _receive(world, rank, call) for rank in world.ranks]
+        for rank in world.peers:
+            for each in found:
+                _send(world, rank, call, each)
+    else:
+        _send(world, first, call, data)
+        found = [_receive(world, first, call) for _ in world.ranks]
+    object_list[:] = map(pickle.loads, found)
+
+
+@collective
+def gather_object(
+    obj: Any,
+    object_gather_list: list[Any] | None = None,
+    dst: int | None = None,
+    group: Any = None,
+    group_dst: int | None = None,
+) -> None:
+    """Fill the list of rank `dst`, 0 by default, with the objects of the ranks.
+
+    Objects are pickled: only join groups whose processes you trust. Raises ValueError where the
+    list is missing or of another length there, or given elsewhere.
+
+    >>> rg.distributed.init_process_group(rank=0, world_size=1)
+    >>> out = [None]; rg.distributed.gather_object("a", out); out
+    ['a']
+    >>> rg.distributed.destroy_process_group()
+    """
+    world, call, data = joined(group).world, "gather_object", pickle.dumps(obj)
+    dst = rank_of(group, 0 if dst is None and group_dst is None else dst, group_dst)
+    if world.rank != dst:
+        _check_none("object_gather_list", object_gather_list, dst, world)
+        _send(world, dst, call, data)
+        return
+    places = _check_length("object_gather_list", object_gather_list, world)
+    found = [data if rank == dst else _receive(world, rank, call) for rank in world.ranks]
+    places[:] = map(pickle.loads, found)
+
+
+@collective
+def broadcast_object_list(
+    object_list: list[Any],
+    src: int | None = None,
+    group: Any = None,
+    device: Any = None,
+    group_src: int | None = None,
+) -> None:
+    """Overwrite the objects of the list, of one length on all ranks, by those of rank `src`.
+
+    Objects are pickled: only join groups whose processes you trust.
+
+    >>> rg.distributed.init_process_group(rank=0, world_size=1)
+    >>> out = ["a", 1]; rg.distributed.broadcast_object_list(out, src=0); out
+    ['a', 1]
+    >>> rg.distributed.destroy_process_group()
+    """
+    world, call = joined(group).world, "broadcast_object_list"
+    src = rank_of(group, 0 if src is None and group_src is None else src, group_src)
+    if world.rank == src:
+        data = pickle.dumps(list(object_list))
+        for rank in world.peers:
+            _send(world, rank, call, data)
+        return
+    _refill(object_list, pickle.loads(_receive(world, src, call)), call, src)
+
+
+@collective
+def scatter_object_list(
+    scatter_object_output_list: list[Any],
+    scatter_object_input_list: list[Any] | None = None,
+    src: int | None = None,
+    group: Any = None,
+    group_src: int | None = None,
+) -> None:
+    """Put this rank's one of the objects of rank `src`, 0 by default, into the list's first place.
+
+    Objects are pickled: only join groups whose processes you trust. Raises ValueError for an empty
+    output, and where the list of rank `src` has another length than the group.
+
+    >>> rg.distributed.init_process_group(rank=0, world_size=1)
+    >>> out = [None]; rg.distributed.scatter_object_list(out, ["a"]); out
+    ['a']
+    >>> rg.distributed.destroy_process_group()
+    """
+    world, call = joined(group).world, "scatter_object_list"
+    src = rank_of(group, 0 if src is None and group_src is None else src, group_src)
+    if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
+        raise ValueError(
+            "Expected argument scatter_object_output_list to be a list of size at least 1. Pass "
+            "[None]"
+        )
+    if world.rank != src:
+        scatter_object_output_list[0] = pickle.loads(_receive(world, src, call))
+        return
+    given = _check_length("scatter_object_input_list", scatter_object_input_list, world)
+    for rank, value in zip(world.ranks, given, strict=True):
+        if rank == src:
+            scatter_object_output_list[0] = pickle.loads(pickle.dumps(value))
+        else:
+            _send(world, rank, call, pickle.dumps(value))
+
+
+@collective
+def send_object_list(
+    object_list: list[Any],
+    dst: int | None = None,
+    group: Any = None,
+    device: Any = None,
+    group_dst: int | None = None,
+    use_batch: bool = False,
+) -> None:
+    """Send the objects of a list to rank `dst`, which calls `recv_object_list`.
+
+    Raises ValueError for this process itself.
+
+    >>> rg.distributed.init_process_group(rank=0, world_size=1)
+    >>> rg.distributed.send_object_list(["a"], dst=0)
+    Traceback (most recent call last):
+    ValueError: Invalid destination rank: it should not be the rank of the current process, 0
+    >>> rg.distributed.destroy_process_group()
+    """
+    world, dst = joined(group).world, other_rank("destination", group, dst, group_dst)
+    _send(world, dst, "send_object_list", pickle.dumps(list(object_list)))
+
+
+@collective
+def recv_object_list(
+    object_list: list[Any],
+    src: int | None = None,
+    group: Any = None,
+    device: Any = None,
+    group_src: int | None = None,
+    use_batch: bool = False,
+) -> int:
+    """Overwrite the objects of a list, of the length sent, by those of rank `src`; return `src`.
+
+    Objects are pickled: only join groups whose processes you trust. Raises ValueError for this
+    process itself.
+
+    >>> rg.distributed.init_process_group(rank=0, world_size=1)
+    >>> rg.distributed.recv_object_list([None], src=0)
+    Traceback (most recent call last):
+    ValueError: Invalid source rank: it should not be the rank of the current process, 0
+    >>> rg.distributed.destroy_process_group()
+    """
+    world, call = joined(group).world, "send_object_list"
+    if src is None and group_src is None and world.peers:
+        src = world.first_to_send(call)
+    src = other_rank("source", group, src, group_src)
+    _refill(object_list, pickle.loads(_receive(world, src, call)), call, src)
+    return src
+
+
+def _send(world: World, rank: int, call: str, data: bytes) -> None:
+    """Send bytes: first how many, then they."""
+    world.send(rank, call, np.array(len(data)))
+    world.send(rank, call, np.frombuffer(data, np.uint8))
+
+
+def _receive(world: World, rank: int, call: str) -> bytes:
+    length = int(world.receive(rank, call, np.zeros((), np.int64)))
+    return bytes(world.receive(rank, call, np.empty(length, np.uint8)))
+
+
+def _refill(places: list[Any], found: list[Any], call: str, src: int) -> None:
+    if len(places) != len(found):
+        raise ValueError(
+            f"{call}: rank {src} sends {len(found)} objects, and there are {len(places)} places. "
+            "Give all ranks lists of one length"
+        )
+    places[:] = found
+
+
+def _check_length(name: str, given: Sequence[Any] | None, world: World) -> Any:
+    if given is None or len(given) != world.size:
+        raise ValueError(
+            f"Expected argument {name} to be a list of size {world.size}, one for each rank, got "
+            f"{given if given is None else len(given)}"
+        )
+    return given
+
+
+def _check_none(name: str, given: Any, rank: int, world: World) -> None:
+    if given:
+        raise ValueError(
+            f"Argument {name} must NOT be specified on other ranks than {rank}, this is rank "
+            f"{world.rank}. Pass None"
+        )

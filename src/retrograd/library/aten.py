@@ -1,0 +1,156 @@
+"""`torch.ops.aten` under the alias: the package's functions as PyTorch's operators, by overload.
+
+NOTE [Operators by name]
+1. An operator is the function of its name: at the top of the package, a method, or of a module
+   that its name begins with (`linalg_inv`). `OWN` has what is written with brackets elsewhere.
+2. Its overloads hand on to that function, which takes the arguments of all of them; they check no
+   types of their own. Those that PyTorch does not have, and those that write to `out`, are absent.
+3. Nothing calls them from below a function: a function is one record here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import retrograd
+
+from ..engine.tensor import Tensor
+from ..ops.compat.missing import reason
+from .overloads import OVERLOADS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Operator", "Operators", "Overload", "aten"]
+
+MODULES = ("linalg", "fft", "special")
+
+
+def _slice(
+    input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """The elements from `start` to `end` along a dimension, as a view."""
+    key: list[Any] = [slice(None)] * input.ndim
+    key[dim] = slice(start, end, step)
+    return input[tuple(key)]
+
+
+def _index(input: Tensor, indices: Any) -> Tensor:
+    """The elements at indices, one of which may be None for a whole dimension."""
+    return input[tuple([slice(None) if index is None else index for index in indices])]
+
+
+OWN: dict[str, Callable[..., Any]] = {
+    "_to_copy": lambda input, **settings: input.to(**settings, copy=True),
+    "_pin_memory": Tensor.pin_memory,  # raises: there is no such memory
+    "_sparse_addmm": retrograd.sparse.addmm,
+    "alias": lambda input: input.view_as(input),
+    "index": _index,
+    "slice": _slice,
+}
+
+
+class Overload:
+    """One overload of an operator; called like PyTorch's.
+
+    >>> from retrograd.library import ops
+    >>> ops.aten.select.int(rg.tensor([[1, 2], [3, 4]]), 1, 0), ops.aten.add.Tensor
+    (tensor([1, 3]), <OpOverload(op='aten.add', overload='Tensor')>)
+    """
+
+    def __init__(self, operator: Operator, name: str) -> None:
+        self.overloadpacket, self._overloadname = operator, name
+        self.namespace, self.__name__ = "aten", f"{operator.__name__}.{name}"
+        self.__doc__ = operator.function.__doc__
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """What the operator's function gives."""
+        return self.overloadpacket(*args, **kwargs)
+
+    def name(self) -> str:
+        """The name with its namespace.
+
+        >>> from retrograd.library import ops
+        >>> ops.aten.mm.default.name(), str(ops.aten.mm.default)
+        ('aten::mm', 'aten.mm.default')
+        """
+        own = "" if self._overloadname == "default" else f".{self._overloadname}"
+        return f"{self.overloadpacket._qualified_op_name}{own}"
+
+    def __str__(self) -> str:
+        return f"aten.{self.__name__}"
+
+    def __repr__(self) -> str:
+        operator = self.overloadpacket
+        return f"<OpOverload(op='{operator}', overload='{self._overloadname}')>"
+
+
+class Operator:
+    """All overloads of one operator: NOTE [Operators by name].
+
+    >>> from retrograd.library import ops
+    >>> ops.aten.std(rg.tensor([1.0, 3.0])), ops.aten.std.overloads()
+    (tensor(1.4142), ['default', 'dim', 'correction'])
+    """
+
+    def __init__(self, name: str, function: Callable[..., Any], overloads: list[str]) -> None:
+        self.__name__, self._qualified_op_name = name, f"aten::{name}"
+        self.function, self.__doc__ = function, function.__doc__
+        self._overloads = overloads
+        for overload in overloads:
+            setattr(self, overload, Overload(self, overload))
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"The underlying op of '{self}' has no overload name '{name}': its overloads are "
+            f"{', '.join(self._overloads)}"
+        )
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """What the function gives; its first argument may be called `self`."""
+        if "self" in kwargs:
+            args = (kwargs.pop("self"), *args)
+        return self.function(*args, **kwargs)
+
+    def overloads(self) -> list[str]:
+        """The names of the overloads."""
+        return list(self._overloads)
+
+    def __str__(self) -> str:
+        return f"aten.{self.__name__}"
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>"
+
+
+class Operators:
+    """PyTorch's operators by name; AttributeError, with a reason, for those that are not here."""
+
+    def __getattr__(self, name: str) -> Operator:
+        if name not in OVERLOADS:
+            raise AttributeError(
+                f"'_OpNamespace' 'aten' object has no attribute {name!r}{reason(name)}"
+            )
+        made = Operator(name, function_of(name), OVERLOADS[name])
+        setattr(self, name, made)
+        return made
+
+    def __dir__(self) -> list[str]:
+        return list(OVERLOADS)
+
+
+def function_of(name: str) -> Callable[..., Any]:
+    """The function of an operator: NOTE [Operators by name], rule 1."""
+    if name in OWN:
+        return OWN[name]
+    module, _, own = name.partition("_")
+    if module in MODULES:
+        return getattr(getattr(retrograd, module), own)  # type: ignore[no-any-return]
+    for place in (retrograd, Tensor, retrograd.nn.functional):
+        found = getattr(place, name, None)
+        if callable(found):  # not a module, such as `cpu`
+            return found  # type: ignore[no-any-return]
+    raise AttributeError(name)
+
+
+aten = Operators()

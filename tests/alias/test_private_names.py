@@ -1,0 +1,51 @@
+"""Private names of PyTorch that libraries about graphs use."""
+
+from __future__ import annotations
+
+import importlib
+
+import retrograd as rg
+import retrograd.distributed.rpc
+from retrograd.alias.finder import home_of
+
+
+def test_rows_are_compressed_and_listed_again():
+    rows, columns = rg.tensor([0, 0, 2, 3]), rg.tensor([1, 2, 0, 3])
+    starts = rg._convert_indices_from_coo_to_csr(rows, 5)
+    assert starts.tolist() == [0, 2, 2, 3, 4, 4]
+    pair = rg._convert_indices_from_csr_to_coo(starts, columns)
+    assert pair.tolist() == [[0, 0, 2, 3], [1, 2, 0, 3]]
+    turned = rg._convert_indices_from_csr_to_coo(starts, columns, out_int32=True, transpose=True)
+    assert turned.dtype is rg.int32
+    assert turned.tolist() == [[1, 2, 0, 3], [0, 0, 2, 3]]
+    assert rg._convert_indices_from_coo_to_csr(rows, 4, out_int32=True).dtype is rg.int32
+
+
+def test_segments_are_reduced_by_the_names_amax_and_amin():
+    x, offsets = rg.tensor([1.0, 3.0, 2.0]), rg.tensor([0, 2, 3])
+    assert rg._segment_reduce(x, "amax", offsets=offsets).tolist() == [3.0, 2.0]
+    assert rg._segment_reduce(x, "amin", offsets=offsets).tolist() == [1.0, 2.0]
+    assert rg._segment_reduce(x, "sum", offsets=offsets, initial=1).tolist() == [5.0, 3.0]
+
+
+def test_programs_may_show_tensors_as_the_package_does():
+    shown = importlib.import_module(home_of("torch._tensor_str"))
+    text = "Mine(" + shown._tensor_str(rg.tensor([[1.0], [2.0]]), 5)
+    assert text == "Mine([[1.],\n      [2.]]"
+    assert shown._add_suffixes(text, ["a=1"], 5, False) == text + ", a=1)"
+    assert shown._add_suffixes(text, ["a=1"], 5, True) == text + ",\n     a=1)"
+    with rg.printoptions(precision=2):
+        assert shown.PRINT_OPTS.precision == 2
+    assert not hasattr(shown.PRINT_OPTS, "nothing")
+
+
+def test_the_kind_of_the_default_device_follows_contexts():
+    assert rg._C._get_default_device() == "cpu"
+    with rg.device("meta"):
+        assert rg._C._get_default_device() == "meta"
+
+
+def test_what_is_not_available_says_so():
+    assert not rg.distributed.rpc.is_available()
+    assert not rg.onnx.is_in_onnx_export()
+    assert not hasattr(rg.Tensor, "_make_wrapper_subclass")

@@ -1,0 +1,79 @@
+"""PyTorch's operators by name: `torch.ops.aten`. The reference names are those of PyTorch 2.13."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import retrograd as rg
+from retrograd.library.ops import aten
+from retrograd.library.overloads import OVERLOADS
+
+THEIRS = json.loads((Path(__file__).parents[1] / "data" / "aten.json").read_text())
+
+
+def test_every_operator_and_overload_is_one_of_pytorch_s():
+    assert {
+        name: missing
+        for name, overloads in OVERLOADS.items()
+        if (missing := set(overloads) - set(THEIRS.get(name, "").split()))
+    } == {}
+
+
+def test_every_operator_has_a_function():
+    assert all(callable(getattr(aten, name).function) for name in dir(aten))
+
+
+def test_an_overload_computes_what_the_function_does():
+    x = rg.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert aten.mm.default(x, x).tolist() == [[7.0, 10.0], [15.0, 22.0]]
+    assert aten.mm(self=x, mat2=x).tolist() == [[7.0, 10.0], [15.0, 22.0]]
+    assert aten.add.Tensor(x, x, alpha=2)[0].tolist() == [3.0, 6.0]
+    assert aten.linalg_det.default(x).item() == pytest.approx(-2.0)
+    assert aten.slice.Tensor(x, 1, 1).tolist() == [[2.0], [4.0]]
+    assert aten.index.Tensor(x, [None, rg.tensor([1])]).tolist() == [[2.0], [4.0]]
+    assert aten.relu_.default(-x) is not x
+
+
+def test_an_operator_is_recorded_as_its_function():
+    x = rg.ones(2, requires_grad=True)
+    assert type(aten.mul.Tensor(x, x).grad_fn).__name__ == "MulBackward0"
+
+
+def test_an_alias_shows_the_same_memory_and_a_copy_does_not():
+    x = rg.ones(2)
+    assert aten.alias.default(x).data_ptr() == x.data_ptr()
+    assert aten._to_copy.default(x).data_ptr() != x.data_ptr()
+
+
+def test_operators_have_pytorch_s_names():
+    assert aten.add.Tensor.name() == "aten::add.Tensor"
+    assert aten.mm.default.name() == "aten::mm"
+    assert str(aten.mm.default) == "aten.mm.default"
+    assert repr(aten.mm) == "<OpOverloadPacket(op='aten.mm')>"
+    assert repr(aten.mm.default) == "<OpOverload(op='aten.mm', overload='default')>"
+
+
+def test_operators_that_are_not_here_are_absent_with_a_reason():
+    with pytest.raises(AttributeError, match="no attribute 'cudnn_convolution': there are no acc"):
+        aten.cudnn_convolution
+    with pytest.raises(AttributeError, match=r"'aten\.add' has no overload name 'Foo'"):
+        aten.add.Foo
+    assert not hasattr(aten, "manual_seed")
+
+
+def test_a_checkpoint_keeps_the_results_of_an_operator():
+    calls = []
+
+    def kept():
+        return rg.utils.checkpoint.create_selective_checkpoint_contexts([aten.exp.default])
+
+    def run(x):
+        calls.append(1)
+        return x.exp().sin()
+
+    x = rg.ones(1, requires_grad=True)
+    rg.utils.checkpoint.checkpoint(run, x, use_reentrant=False, context_fn=kept).backward()
+    assert x.grad.item() == pytest.approx(-2.4784, abs=1e-4)
