@@ -43,6 +43,7 @@ PLACES = (
     *(
         "distributions",
         "vision.models",
+        "vision.ops",
         "vision.transforms",
         "vision.datasets",
         "viz",

@@ -22,6 +22,7 @@ from .engine.graph import LEAF, OUTPUT, AccumulateGrad, shown
 from .engine.overriding import NO_SUBCLASSES, OFF, overloaded, overrides_nothing
 from .engine.saved import SavedTensor
 from .engine.tensor import Tensor, cell_of, node_of, wrote
+from .errors import LinAlgError as _LinAlgError  # noqa: F401 (PyTorch's name)
 from .ops.creation.factories import get_default_device
 from .ops.tensor.storage import UntypedStorage
 
@@ -115,6 +116,22 @@ def _len_torch_function_stack() -> int:
 def _get_overloaded_args(values: Sequence[Any]) -> list[Any]:
     """Those of the arguments that are asked, in the order in which they are."""
     return [] if modes.state.overriding else list(overloaded(values))
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Whether this thread is in a transform of `func`: in vmap, or where it differentiates.
+
+    >>> rg.func.vmap(lambda x: x * rg._C._are_functorch_transforms_active())(rg.ones(2))
+    tensor([1., 1.])
+    """
+    return bool(modes.state.batches or modes.state.nested)
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Count that a program uses a part of a library: nothing is counted.
+
+    >>> rg._C._log_api_usage_once("library.part")
+    """
 
 
 class _WeakTensorRef:

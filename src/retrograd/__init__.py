@@ -117,6 +117,8 @@ _ELSEWHERE = {  # modules that PyTorch has under other names
     "storage": "ops.tensor.storage",
 }
 FROM = {
+    **dict.fromkeys(("SymBool", "SymFloat", "SymInt"), "types"),
+    **dict.fromkeys(("chalf", "complex32"), "dtypes.unheld"),
     "Future": "futures",
     "ForwardAccumulator": "tape",
     "GradScaler": "amp",

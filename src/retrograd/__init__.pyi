@@ -91,6 +91,11 @@ from .errors import OutOfMemoryError as OutOfMemoryError
 from .version import __version__ as __version__
 from .modes import is_warn_always_enabled as is_warn_always_enabled
 from .modes import set_warn_always as set_warn_always
+from .types import SymBool as SymBool
+from .types import SymFloat as SymFloat
+from .types import SymInt as SymInt
+from .dtypes.unheld import chalf as chalf
+from .dtypes.unheld import complex32 as complex32
 from .futures import Future as Future
 from .tape import ForwardAccumulator as ForwardAccumulator
 from .amp import GradScaler as GradScaler

@@ -280,11 +280,15 @@ from torchvision.models import resnet18
 print(torchvision is retrograd.vision, T is retrograd.vision.transforms)
 print(resnet18 is retrograd.vision.models.resnet18)
 try:
-    import torchvision.ops
+    import torchvision.tv_tensors
 except ModuleNotFoundError as error:
     print(error)
 """
-    assert printed(code).splitlines() == ["True True", "True", "No module named 'torchvision.ops'"]
+    assert printed(code).splitlines() == [
+        "True True",
+        "True",
+        "No module named 'torchvision.tv_tensors'",
+    ]
 
 
 def test_a_torchvision_that_is_installed_is_itself(tmp_path):
@@ -297,6 +301,15 @@ def test_a_name_that_torchvision_lacks_is_told_by_its_own_name(tmp_path):
     path = write(tmp_path, "program.py", "from torchvision.transforms import CenterCop")
     done = run("-m", "retrograd", "run", path)
     assert "torchvision.transforms.CenterCop is not in Retrograd. The nearest" in done.stderr
+
+
+def test_what_programs_choose_a_backend_by_is_of_torch():
+    code = """
+import torch
+for x in (torch.ones(1), torch.nn.Parameter(), torch.Generator(), torch.float32, torch.Size()):
+    print(type(x).__module__)
+"""
+    assert printed(code).split() == ["torch", "torch.nn.parameter", "torch", "torch", "torch"]
 
 
 def test_what_pytorch_wrote_by_pythons_own_pickle_is_read():

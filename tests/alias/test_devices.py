@@ -30,7 +30,6 @@ def test_a_device_has_a_type_and_an_index_by_name():
         lambda name: rg.tensor([1.0], device=name),
         lambda name: rg.ones(1).to(name),
         lambda name: rg.ones(1).to(rg.device(name)),
-        lambda name: rg.ones(1).cuda(name),
         lambda name: rg.nn.Linear(1, 1).to(name),
         lambda name: rg.nn.Linear(1, 1, device=name),
         lambda name: rg.Generator(name),
@@ -40,6 +39,15 @@ def test_a_device_has_a_type_and_an_index_by_name():
 def test_a_device_that_is_absent_cannot_be_used(name, use):
     with pytest.raises(AssertionError, match="not compiled with"):
         use(name)
+
+
+def test_cuda_takes_devices_of_that_kind():
+    for name in (None, "cuda", "cuda:1"):
+        with pytest.raises(AssertionError, match="not compiled with"):
+            rg.ones(1).cuda(name)
+    for name in ("cpu", "meta", "mps", "xpu"):
+        with pytest.raises(RuntimeError, match="Invalid device, must be cuda device"):
+            rg.ones(1).cuda(name)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,12 @@ def test_settings_of_a_compiler_are_kept():
     assert not hasattr(dynamo.config, "verbose")
 
 
-@pytest.mark.parametrize("name", ["Stream", "Event", "CUDAGraph", "MemPool", "graph"])
+def test_no_tensor_is_of_a_type_of_cuda():
+    assert rg.cuda.FloatTensor.dtype is rg.float32
+    assert not isinstance(rg.ones(1), rg.cuda.FloatTensor)
+
+
+@pytest.mark.parametrize("name", ["Stream", "Event", "CUDAGraph", "MemPool", "graph", "HalfTensor"])
 def test_classes_of_things_on_a_gpu_have_no_objects(name):
     with pytest.raises(RuntimeError, match=f"Tried to instantiate dummy base class {name}"):
         getattr(rg.cuda, name)()

@@ -275,3 +275,7 @@ def test_handles_of_saved_values_are_found_not_made():
     assert isinstance(leaf(1).exp().grad_fn._raw_saved_result, autograd.SavedTensor)
     with pytest.raises(RuntimeError, match="Trying to create a SavedTensor object from Python is"):
         autograd.SavedTensor()
+
+
+def test_errors_of_linear_algebra_have_a_private_name():
+    assert _C._LinAlgError is rg.linalg.LinAlgError

@@ -24,6 +24,9 @@ KINDS = cases.pictures(torch, Image)
 found = {
     "states": {name: state(name) for name in cases.MODELS},
     "outputs": {name: cases.outputs(torch, torchvision, name) for name in cases.RUN},
+    "weights": {
+        name: cases.weights_of(torchvision.models.get_model_weights(name)) for name in cases.MODELS
+    },
     "transforms": {
         f"{name} of {kind}": cases.transformed(torch, torchvision, Image, name, kind)
         for name in cases.transforms(torchvision.transforms)

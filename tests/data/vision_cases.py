@@ -11,7 +11,19 @@ import numpy as np
 
 MODELS = (
     *("resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "resnext50_32x4d"),
-    *("wide_resnet50_2", "vgg11", "vgg13", "vgg16", "vgg19", "vgg11_bn", "vgg13_bn", "vgg16_bn"),
+    *(
+        "resnext101_32x8d",
+        "resnext101_64x4d",
+        "wide_resnet50_2",
+        "wide_resnet101_2",
+        "vgg11",
+        "vgg13",
+        "vgg16",
+        "vgg19",
+        "vgg11_bn",
+        "vgg13_bn",
+        "vgg16_bn",
+    ),
     *("vgg19_bn", "mobilenet_v2", "densenet121", "densenet161", "densenet169", "densenet201"),
 )
 # Models whose weights and outputs are compared, from a seed.
@@ -49,6 +61,16 @@ def outputs(torch, vision, name):
     if name != "densenet121":  # which drops at random
         model(x)
     return model.eval()(x).detach().flatten().tolist()
+
+
+def weights_of(known):
+    """[member or what it stands for, file, settings of its transform] of an enum of weights."""
+    found = []
+    for name, member in known.__members__.items():
+        prepare = member.transforms()
+        sizes = [*prepare.crop_size, *prepare.resize_size, prepare.interpolation.value]
+        found.append([name, str(member), member.url, *sizes, *prepare.mean, *prepare.std])
+    return found
 
 
 def pictures(torch, image):

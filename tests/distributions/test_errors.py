@@ -49,6 +49,7 @@ ERRORS = [
     (lambda: D.LowRankMultivariateNormal(rg.zeros(2), rg.ones(2, 1), rg.ones(3)),
      "cov_diag must be a batch of vectors with shape"),
     (lambda: D.Wishart(t(0.5), scale_tril=rg.eye(2)), "expected to be greater than ndim - 1 = 1"),
+    (lambda: D.LKJCholesky(1.5), "Expected dim to be an integer greater than or equal to 2"),
     (lambda: D.LKJCholesky(1), "Expected dim to be an integer greater than or equal to 2"),
     (lambda: D.Independent(D.Normal(0.0, 1.0), 1), "Expected reinterpreted_batch_ndims <= len"),
     (lambda: D.MixtureSameFamily(D.Normal(0.0, 1.0), D.Normal(0.0, 1.0)),

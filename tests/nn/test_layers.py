@@ -235,6 +235,12 @@ def test_transposed_convolution_refuses_a_size_it_cannot_give():
         layer(rg.ones(1, 1, 4), output_size=[11])
 
 
+def test_libraries_ask_for_the_padding_of_an_output_size():
+    x = rg.zeros(1, 1, 5)
+    asked = nn.modules.conv._ConvTransposeNd._output_padding(None, x, [10], [2], [0], [1], 1)
+    assert asked == [1]
+
+
 TEXTS = {
     "ReLU(inplace=True)": lambda: nn.ReLU(True),
     "LeakyReLU(negative_slope=0.1, inplace=True)": lambda: nn.LeakyReLU(0.1, True),

@@ -331,6 +331,15 @@ def test_a_getattr_of_a_class_s_own_hears_of_every_registered_name():
     assert asked == ["weight", "inner", "weight"]
 
 
+def test_a_subclass_whose_to_asks_for_cpu_ends():
+    class Placed(nn.Module):
+        def to(self, device):
+            return self.cpu()
+
+    layer = Placed()
+    assert layer.to("cpu") is layer
+
+
 def test_members_of_other_tables_are_named_like_parameters():
     net = rg.nn.Sequential(rg.nn.Linear(1, 1), rg.nn.ReLU())
     found = net._named_members(lambda module: [("training", module.training)], prefix="net")

@@ -93,8 +93,18 @@ def test_without_ml_dtypes_the_error_names_the_extra(monkeypatch):
 def test_half_precision_complex_numbers_are_refused():
     with pytest.raises(TypeError, match="Use complex64"):
         rg.ones(1).chalf()
-    with pytest.raises(AttributeError, match="complex32 is not supported"):
-        rg.complex32
+    with pytest.raises(TypeError, match="complex32 is not supported"):
+        rg.ones(1, dtype=rg.complex32)
+    with pytest.raises(TypeError, match="complex32 is not supported"):
+        rg.ones(1).to(rg.complex32)
+
+
+def test_half_precision_complex_numbers_can_be_named():
+    assert rg.complex32 is rg.chalf
+    assert isinstance(rg.complex32, rg.dtype)
+    assert rg.complex32.is_complex
+    assert rg.ones(1).dtype not in (rg.complex32, rg.complex64)
+    assert pickle.loads(pickle.dumps(rg.complex32)) is rg.complex32
 
 
 def test_factories_and_losses_know_it():

@@ -30,6 +30,10 @@ OF_ONE = {
         lambda x: rg.cat([x, x]),
         lambda x: rg.stack([x, x]),
         lambda x: x.contiguous(),
+        lambda x: x.tile(1),
+        lambda x: x.repeat(1, 1),
+        lambda x: F.layer_norm(x, x.shape[-1:]),
+        lambda x: F.rms_norm(x, x.shape[-1:]),
     ],
 }
 

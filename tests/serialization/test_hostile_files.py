@@ -33,7 +33,11 @@ def watch(event, args):
 
 
 sys.addaudithook(watch)  # it cannot be taken away, so it looks at `watching`
-LOADED = (rg.nn.Parameter, rg.bfloat16)  # before, so that no import is seen
+LOADED = (
+    rg.nn.Parameter,
+    rg.bfloat16,
+    rg.ones(1, device="meta"),
+)  # before, so that no import is seen
 
 
 def harmless(read, most=1 << 27):
@@ -112,6 +116,26 @@ def tensor(memory, offset, size, stride):
 
 ONE = tensor(storage(2), number(0), numbers(2), numbers(1))
 BYTES = np.array([1.5, 2.5], np.float32).tobytes()
+
+
+META = name("torch._utils._rebuild_meta_tensor_no_storage")
+FLOAT = name("torch.float32")
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        FLOAT + numbers(-1) + numbers(1) + b"\x89",
+        FLOAT + numbers(2) + numbers() + b"\x89",
+        FLOAT + numbers(2) + numbers(2**63) + b"\x89",
+        FLOAT + number(2) + number(1) + b"\x89",
+        FLOAT + numbers(2) + b"\x89",
+        text("float32") + numbers(2) + numbers(1) + b"\x89",
+        numbers(2) + numbers(2) + numbers(1) + b"\x89",
+    ],
+)
+def test_tensors_without_data_are_checked(parts):
+    assert isinstance(loaded(forged(META + b"(" + parts + b"tR.")), REFUSED)
 
 
 def test_a_forged_file_that_does_no_harm_is_read():

@@ -14,6 +14,11 @@ from retrograd.ops.sparse import pattern
 F = rg.nn.functional
 
 
+def test_whole_numbers_of_any_dtype_are_indices():
+    x = rg.sparse_coo_tensor(rg.tensor([[0.0, 1.0]]), [1.0, 2.0], (2,))
+    assert x.to_dense().tolist() == [1.0, 2.0]
+
+
 def test_a_size_alone_makes_a_tensor_without_entries():
     x = rg.sparse_coo_tensor(size=(2, 3))
     assert (x.shape, x._nnz(), x.is_coalesced()) == ((2, 3), 0, True)

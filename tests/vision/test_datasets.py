@@ -127,6 +127,56 @@ def test_files_that_are_missing_are_an_error(tmp_path):
         datasets.CIFAR100(tmp_path, download=True)
 
 
+# -- folders -----------------------------------------------------------------------------------
+
+
+def write_pictures(root):
+    """Pictures of two classes in folders, and a file that is none."""
+    image = pytest.importorskip("PIL.Image")
+    for n, name in enumerate(("cat/b.png", "cat/deep/a.PNG", "dog/c.jpg")):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        image.new("L", (4, 3), 40 * n).save(root / name)
+    (root / "dog" / "notes.txt").write_text("")
+
+
+def test_pictures_in_folders_are_sorted_by_class(tmp_path):
+    write_pictures(tmp_path)
+    data = datasets.ImageFolder(str(tmp_path), transforms.ToTensor())
+    assert (data.classes, data.class_to_idx) == (["cat", "dog"], {"cat": 0, "dog": 1})
+    names = [str(Path(path).relative_to(tmp_path)) for path, _ in data.samples]
+    assert (names, data.targets) == (["cat/b.png", "cat/deep/a.PNG", "dog/c.jpg"], [0, 0, 1])
+    img, target = data[1]
+    assert (img.shape, target) == ((3, 3, 4), 0)
+    assert (img == 40 / 255).all()
+
+
+def test_a_folder_of_other_files_has_its_own_loader(tmp_path):
+    write_pictures(tmp_path)
+    data = datasets.DatasetFolder(
+        tmp_path, lambda path: Path(path).name, (".txt",), allow_empty=True
+    )
+    assert list(data) == [("notes.txt", 1)]
+
+
+def test_classes_without_files_are_an_error(tmp_path):
+    write_pictures(tmp_path)
+    (tmp_path / "fox").mkdir()
+    with pytest.raises(FileNotFoundError, match="Found no valid file for the classes fox"):
+        datasets.ImageFolder(tmp_path)
+    with pytest.raises(ValueError, match="cannot be None or not None at the same time"):
+        datasets.folder.make_dataset(tmp_path)
+
+
+def test_house_numbers_are_read_and_0_is_their_class(tmp_path):
+    io = pytest.importorskip("scipy.io")
+    pixels = np.arange(32 * 32 * 3 * 2, dtype=np.uint8).reshape(32, 32, 3, 2)
+    content = {"X": pixels, "y": np.array([[10], [3]], np.uint8)}
+    io.savemat(tmp_path / "test_32x32.mat", content)
+    data = datasets.SVHN(tmp_path, "test")
+    assert [target for _, target in data] == [0, 3]
+    np.testing.assert_array_equal(np.asarray(data[1][0]), pixels[..., 1])
+
+
 # -- without files -----------------------------------------------------------------------------
 
 

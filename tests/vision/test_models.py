@@ -75,7 +75,7 @@ def test_a_dense_network_that_saves_memory_has_the_same_gradients():
 # -- files -------------------------------------------------------------------------------------
 
 
-def saved(folder, name="resnet18-0123abcd.pth"):
+def saved(folder, name="resnet18-f37072fd.pth"):
     """A checkpoint of a small classifier, where PyTorch keeps those that it has downloaded."""
     path = folder / "hub" / "checkpoints" / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -89,23 +89,52 @@ def test_weights_are_read_from_the_path_of_a_checkpoint(tmp_path):
     assert models.resnet18(weights=path).conv1.weight.equal(model.conv1.weight)
 
 
-def test_without_a_file_pretrained_weights_are_an_error(tmp_path, monkeypatch):
+def test_a_member_of_weights_is_read_from_where_pytorch_keeps_its_file(tmp_path, monkeypatch):
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=r"resnet18-\*.pth', and no weights are downloaded"):
-        models.resnet18(pretrained=True)
+    _, model = saved(tmp_path)
+    known = models.ResNet18_Weights.DEFAULT
+    for weights in (known, "DEFAULT", "IMAGENET1K_V1"):
+        assert models.resnet18(weights=weights).fc.bias.equal(model.fc.bias)
+    assert models.get_model("resnet18", weights=known).fc.bias.equal(model.fc.bias)
+    assert known.get_state_dict()["fc.bias"].equal(model.fc.bias)
 
 
-def test_names_of_weights_on_a_server_are_an_error():
-    with pytest.raises(FileNotFoundError, match="there is no file 'DEFAULT'"):
-        models.resnet18(weights="DEFAULT")
-
-
-def test_several_files_of_a_model_are_an_error(tmp_path, monkeypatch):
+def test_without_a_file_weights_are_an_error_that_names_it(tmp_path, monkeypatch):
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
-    for name in ("mobilenet_v2-1.pth", "mobilenet_v2-2.pth"):
-        saved(tmp_path, name)
-    with pytest.raises(ValueError, match="pretrained=True fits several files"):
-        models.mobilenet_v2(pretrained=True)
+    message = r"resnet18-f37072fd.pth', and no weights are downloaded. Put https://.* there"
+    for settings in ({"pretrained": True}, {"weights": "DEFAULT"}):
+        with pytest.raises(FileNotFoundError, match=message):
+            models.resnet18(**settings)
+
+
+def test_without_a_checkpoint_at_a_path_there_is_an_error():
+    with pytest.raises(FileNotFoundError, match=r"there is no file 'nowhere.pth'"):
+        models.resnet18(weights="nowhere.pth")
+
+
+def test_weights_of_another_model_are_an_error():
+    with pytest.raises(TypeError, match="expected ResNet18_Weights but received ResNet50_Weights"):
+        models.resnet18(weights=models.ResNet50_Weights.DEFAULT)
+
+
+def test_weights_fix_the_number_of_classes():
+    with pytest.raises(ValueError, match="'num_classes' expected value 1000 but got 10 instead"):
+        models.resnet18(weights="DEFAULT", num_classes=10)
+
+
+def test_weights_are_found_by_name():
+    assert models.get_weight("ResNet50_Weights.IMAGENET1K_V2") is models.ResNet50_Weights.DEFAULT
+    assert models.get_model_weights(models.vgg16) is models.VGG16_Weights
+    with pytest.raises(ValueError, match=r"'Nothing_Weights' .* couldn't be retrieved"):
+        models.get_weight("Nothing_Weights.DEFAULT")
+    with pytest.raises(ValueError, match="Unknown model resnet0"):
+        models.get_model("resnet0")
+
+
+@pytest.mark.parametrize("name", EXPECTED["weights"])
+def test_weights_and_their_transforms_are_torchvision_s(name):
+    known = models.get_model_weights(name)
+    assert cases.weights_of(known) == EXPECTED["weights"][name]
 
 
 def test_older_names_of_dense_layers_are_known():

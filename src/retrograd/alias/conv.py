@@ -1,8 +1,7 @@
 """`torch.nn.modules.conv` under the alias: lazy layers have a file of their own here."""
 
 from ..nn.modules.conv import *  # noqa: F403 (all of them)
-from ..nn.modules.conv import _Conv as _ConvNd
-from ..nn.modules.conv import _ConvTranspose as _ConvTransposeNd
+from ..nn.modules.conv import _ConvNd, _ConvTransposeNd
 from ..nn.modules.lazy import (
     LazyConv1d,
     LazyConv2d,

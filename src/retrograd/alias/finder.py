@@ -6,8 +6,8 @@ NOTE [The alias]
 2. `torch.x` is the very module `retrograd.x`, which keeps its name and its spec; `HOMES` lists the
    modules that are elsewhere here. What is not here is not found, so `find_spec` and `except
    ImportError` tell a program the truth.
-3. Tensors are of the module "torch", by which programs choose their backend, and dtypes, sizes and
-   types of tensors print that name (`version.called`).
+3. Tensors, parameters, generators and dtypes are of the module "torch", by which programs choose
+   their backend; dtypes, sizes and types of tensors print that name (`version.called`).
 4. What an uncaught error lacks is told by a note: `explain`, which an error loads.
 5. `torchvision` is `retrograd.vision` where no torchvision is installed.
 """
@@ -40,11 +40,14 @@ HOMES = {
     "torch._dynamo._trace_wrapped_higher_order_op": (
         "retrograd.alias.dynamo._trace_wrapped_higher_order_op"
     ),
+    "torch._subclasses": "retrograd.alias.subclasses",
+    "torch._subclasses.fake_tensor": "retrograd.alias.subclasses.fake_tensor",
     "torch._tensor_str": "retrograd.alias.tensor_str",
     "torch._utils": "retrograd.alias.utils",
     "torch._vmap_internals": "retrograd._functorch.vmap",
     "torch.compiler": "retrograd.alias.compiler",
     "torch.functional": "retrograd.ops",
+    "torch.jit.annotations": "typing",  # whose names it has for annotations
     "torch.nn.modules.activation": "retrograd.alias.activation",
     "torch.nn.modules.batchnorm": "retrograd.alias.batchnorm",
     "torch.nn.modules.channelshuffle": "retrograd.nn.modules.arrange",
@@ -179,7 +182,8 @@ def install() -> None:
     if there is not None:
         raise RuntimeError(LOADED)
     version.called = "torch"
-    retrograd.Tensor.__module__ = "torch"
+    for kind in (retrograd.Tensor, retrograd.Size, retrograd.device, retrograd.dtype):
+        kind.__module__ = "torch"
     vision = () if importlib.util.find_spec(VISION) else (VISION,)
     sys.meta_path.insert(0, Finder("torch", *vision))
     before = sys.excepthook

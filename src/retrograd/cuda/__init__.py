@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from ..engine.placement import device as Device
 from ..engine.placement import present
 from . import amp
-from .classes import CUDAGraph, Event, MemPool, Stream, StreamContext, graph, stream
+from .classes import TENSORS, CUDAGraph, Event, MemPool, Stream, StreamContext, graph, stream
 
 __all__ = [
     "CUDAGraph",
@@ -49,6 +49,8 @@ __all__ = [
     "stream",
     "synchronize",
 ]
+globals().update(TENSORS)
+__all__ += list(TENSORS)
 
 
 def is_available() -> bool:

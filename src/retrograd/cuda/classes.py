@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..ops.compat.tensor_types import TYPES
+
 __all__ = ["CUDAGraph", "Event", "MemPool", "Stream", "StreamContext", "graph", "stream"]
 
 
@@ -65,3 +67,10 @@ class StreamContext:
 def stream(stream: Stream | None) -> StreamContext:
     """`StreamContext` of a queue."""
     return StreamContext(stream)
+
+
+# FloatTensor and its like: no tensor is one.
+TENSORS = {
+    name: type(name, (OnGPU,), {"dtype": kind.dtype, "is_cuda": True, "__module__": __name__})
+    for name, kind in TYPES.items()
+}

@@ -134,11 +134,11 @@ class LKJCholesky(Distribution):
     def __init__(
         self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None
     ) -> None:
-        self.dim = operator.index(dim)
-        if self.dim < 2:
+        if dim < 2:
             raise ValueError(
                 f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}."
             )
+        self.dim = operator.index(dim)
         self.concentration = ops.as_tensor(concentration)
         shape = self.concentration.shape
         super().__init__(shape, (self.dim, self.dim), validate_args=validate_args)

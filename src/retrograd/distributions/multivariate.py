@@ -161,7 +161,7 @@ class MultivariateNormal(ByScale, _Normal):
     @property
     def variance(self) -> Tensor:
         """The diagonal of the covariance matrix."""
-        return (self._factor**2).sum(-1).expand(self.batch_shape + self.event_shape)
+        return (self._factor**2).sum(-1).expand(self._batch_shape + self._event_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """loc + scale_tril z."""

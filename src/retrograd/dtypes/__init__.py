@@ -156,6 +156,8 @@ def to_numpy(spec: Any) -> np.dtype[Any]:
     """
     if spec.__class__ is dtype:
         return spec.numpy  # type: ignore[no-any-return]
+    if isinstance(spec, dtype):
+        return spec.numpy  # which says what stands in its way
     try:
         return of_numpy(np.dtype(spec)).numpy
     except TypeError:

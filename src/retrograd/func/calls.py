@@ -6,6 +6,7 @@ Modules are known only by their methods (`named_parameters`, `named_buffers`, `g
 from __future__ import annotations
 
 import functools
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..engine.namespaces import recorded
@@ -41,10 +42,20 @@ def functional_call(
     tensor([7.])
     """
     given = _merged(parameter_and_buffer_dicts)
+    with replaced(module, given, tie_weights, strict):
+        args = () if args is None else args if isinstance(args, tuple) else (args,)
+        return module(*args, **(kwargs or {}))
+
+
+@contextmanager
+def replaced(
+    module: Any, given: Mapping[str, Any], tie_weights: bool = False, strict: bool = False
+) -> Iterator[None]:
+    """A context in which `module` has other values, as `functional_call` says."""
     own = dict(_named(module))
     unknown = [name for name in given if name not in own]
-    if tie_weights:
-        given = _tied(own, given)
+    known = {name: value for name, value in given.items() if name in own}
+    given = _tied(own, known) if tie_weights else known
     missing = [name for name in own if name not in given]
     if strict and (unknown or missing):
         listed = [f"{what} key(s): {', '.join(map(repr, names))}." for what, names in
@@ -55,8 +66,7 @@ def functional_call(
         )
     before = _exchange(module, given)
     try:
-        args = () if args is None else args if isinstance(args, tuple) else (args,)
-        return module(*args, **(kwargs or {}))
+        yield
     finally:
         _exchange(module, before)
 

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 CONFIG = "hubconf.py"
-HASHED = re.compile(r"-([a-f0-9]{8,})\.")
+HASH_REGEX = re.compile(r"-([a-f0-9]{8,})\.")  # PyTorch's name, which libraries import
 CHUNK = 1 << 17
 REMOTE = (
     "hub.{name}(): source={source!r} would run code from the network. Clone the repository, look "
@@ -185,6 +185,6 @@ def load_state_dict_from_url(
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / (file_name or os.path.basename(urlparse(url).path))
     if not path.exists():
-        found = HASHED.search(path.name) if check_hash else None
+        found = HASH_REGEX.search(path.name) if check_hash else None
         download_url_to_file(url, str(path), found[1] if found else None, progress)
     return read(path, map_location=map_location, weights_only=weights_only)

@@ -195,7 +195,8 @@ def cholesky_columns(a: Any) -> int:
             a[j, j] = pivot
             return j + 1
         a[j, j] = math.sqrt(pivot)
-        a[j + 1 :, j] = (a[j + 1 :, j] - a[j + 1 :, :j] @ row.conj()) / a[j, j]
+        column = a[j + 1 :, j] - a[j + 1 :, :j] @ row.conj()
+        a[j + 1 :, j] = np.where(pivot < math.inf, column / a[j, j], np.nan)
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import dtypes, version
 from ..engine.overriding import names, never, overrides_nothing
 from ..engine.placement import default, present
 from ..engine.tensor import Tensor, cell_of, new_tensor, node_of, set_requires_grad
@@ -70,6 +70,7 @@ class Parameter(Tensor):
     (True, True, False)
     """
 
+    __module__ = f"{version.called}.nn.parameter"
     __slots__ = ()
     __torch_function__ = overrides_nothing
 
@@ -103,6 +104,7 @@ class Buffer(Tensor):
     ['steps']
     """
 
+    __module__ = f"{version.called}.nn.parameter"
     __slots__ = ()
 
     __torch_function__ = overrides_nothing

@@ -66,7 +66,9 @@ class Legacy(Rebuilding):
         begin, end = (number * width(dtype) for number in (offset, offset + count))
         if not 0 <= begin <= end <= block.memory.size:
             raise failed(f"a part of a storage reaches beyond it: {part}")
-        return self.show(Block(block.memory[begin:end], dtype, swapped=False), dtype)
+        return self.show(
+            Block(block.memory[begin:end], dtype, swapped=False, away=block.away), dtype
+        )
 
     def turned(self, function: Any, array: Any) -> Any:
         """Room for what a function makes of an array, once that has its values."""

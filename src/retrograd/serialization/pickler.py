@@ -52,7 +52,8 @@ NAMES = {
     for module, names in {
         "": (*STORAGES, *dtypes._MESSAGE_NAMES, "Size", "Tensor", "device"),
         "_utils": ("_rebuild_tensor_v2", "_rebuild_tensor_v3", "_rebuild_parameter",
-                   "_rebuild_parameter_with_state", "_rebuild_sparse_tensor"),
+                   "_rebuild_parameter_with_state", "_rebuild_sparse_tensor",
+                   "_rebuild_meta_tensor_no_storage"),
         "_tensor": ("_rebuild_from_type_v2",),
         "nn.parameter": ("Parameter", "UninitializedParameter", "UninitializedBuffer"),
         "serialization": ("_get_layout",),
@@ -178,6 +179,9 @@ class Pickler(PythonPickler):  # type: ignore[misc]
             parts = [getattr(obj, name)() for name in PARTS[obj.layout]]
             known = (obj.is_coalesced(),) if obj.is_sparse else ()
             return NAMES["_rebuild_sparse_tensor"], (obj.layout, (*parts, obj.shape, *known))
+        if obj.is_meta:
+            laid_out = (obj.dtype, tuple(obj.shape), obj.stride(), requires_grad)
+            return NAMES["_rebuild_meta_tensor_no_storage"], laid_out
         array = obj._array if numpys(obj._array) else np.asarray(obj._array)
         name = dtypes.of_numpy(array.dtype).name
         kept, offset, strides = self.keep(array, name)

@@ -1,4 +1,4 @@
-"""Where the storages of a file are to live, which here is always the cpu, and their byte order."""
+"""Where the storages of a file are to live, on the cpu or nowhere (meta), and their byte order."""
 
 from __future__ import annotations
 
@@ -40,17 +40,16 @@ OTHER = (
 def placing(map_location: Any) -> Callable[[Any, str], Any]:
     """A function of a storage's memory and the name of its device, which gives that memory.
 
-    It raises RuntimeError where the storage would live on a device that is not there.
+    None for the meta device. It raises RuntimeError where the storage would live on a device that
+    is not there.
     """
     if map_location is None:
-        return default_restore_location
+        return restored
     if isinstance(map_location, dict):
-        return lambda memory, location: default_restore_location(
-            memory, map_location.get(location, location)
-        )
+        return lambda memory, location: restored(memory, map_location.get(location, location))
     if isinstance(map_location, (str, bytes, device)):
         named = map_location.decode() if isinstance(map_location, bytes) else str(map_location)
-        return lambda memory, _: default_restore_location(memory, named)
+        return lambda memory, _: restored(memory, named)
     if not callable(map_location):
         raise TypeError(
             "map_location must be a device, its name, a dictionary of names, or a function of a "
@@ -60,12 +59,17 @@ def placing(map_location: Any) -> Callable[[Any, str], Any]:
     def asked(memory: Any, location: str) -> Any:
         found = map_location(storage_of(memory), location)
         if found is None:
-            return default_restore_location(memory, location)
+            return restored(memory, location)
         if not is_storage(found) or found.nbytes() != memory.size:
             raise RuntimeError(OTHER.format(size=memory.size, found=found))
         return found.untyped()._elements
 
     return asked
+
+
+def restored(memory: Any, location: Any) -> Any:
+    """The memory of a storage that lives on a device; None for the meta device."""
+    return None if str(location) == "meta" else default_restore_location(memory, location)
 
 
 def default_restore_location(storage: Any, location: Any) -> Any:

@@ -46,7 +46,6 @@ UNSUPPORTED = (
     "it; or, only if you trust whoever wrote the file: retrograd.load(f, weights_only=False)"
 )
 LACKING = {
-    "torch._utils._rebuild_meta_tensor_no_storage": "a tensor on the meta device, without data",
     "torch._utils._rebuild_qtensor": "a quantized tensor. Save x.dequantize()",
     "torch._utils._rebuild_nested_tensor": "a nested tensor. Save x.unbind()",
 }
@@ -69,6 +68,7 @@ DTYPES = {*STORAGES.values(), *dtypes.NARROW, "uint16", "uint32", "uint64"}
 UNTYPED = ("torch.storage.UntypedStorage", "torch.UntypedStorage")
 NN = "torch.nn.parameter."
 SPARSE = "retrograd.ops.sparse.factories"  # loads with the first sparse tensor in a file
+META = "retrograd.kernels.meta"  # with the first tensor without data
 ALIGNMENT = 16  # of the largest element
 
 
@@ -84,11 +84,12 @@ class Kind(NamedTuple):
 
 
 class Block:
-    """The memory of a storage in a file, which tensors share."""
+    """The memory of a storage in a file, which tensors share; of one on the meta device, not."""
 
-    __slots__ = ("dtype", "memory", "swapped")
+    __slots__ = ("away", "dtype", "memory", "swapped")
 
-    def __init__(self, memory: Any, dtype: str | None, swapped: bool) -> None:
+    def __init__(self, memory: Any, dtype: str | None, swapped: bool, away: bool) -> None:
+        self.away = away
         apart = memory.size and address(memory) % ALIGNMENT
         self.memory = memory.copy() if apart else memory  # in a file that is mapped
         self.dtype, self.swapped = dtype, swapped
@@ -119,7 +120,8 @@ class Rebuilding(Lookup):
     """What the names of one file stand for, and its storages.
 
     `read` gives the memory of a storage by key and number of bytes, and `place` is called with a
-    storage's memory and the device that it was on; `order` is the byte order of the file.
+    storage's memory and the device that it was on; None stands for the meta device. `order` is the
+    byte order of the file.
     """
 
     trusting = False  # whether the file may do anything
@@ -145,6 +147,7 @@ class Rebuilding(Lookup):
             "torch._utils._rebuild_parameter": self.parameter,
             "torch._utils._rebuild_parameter_with_state": self.parameter,
             "torch._utils._rebuild_sparse_tensor": self.sparse,
+            "torch._utils._rebuild_meta_tensor_no_storage": self.without_data,
             "torch._tensor._rebuild_from_type_v2": self.of_class,
             "torch.Size": self.size,
             "torch.device": device,
@@ -236,8 +239,11 @@ class Rebuilding(Lookup):
         found = self.blocks.get(name)
         size = count * width(kind.dtype)
         if found is None:
-            memory = self.place(self.read(name, size), location)
-            found = self.blocks[name] = Block(memory, kind.dtype, self.foreign)
+            here = self.read(name, size)
+            memory = self.place(here, location)
+            away = memory is None
+            found = Block(here if away else memory, kind.dtype, self.foreign, away)
+            self.blocks[name] = found
         if found.memory.size != size:
             raise failed(f"the storage {name!r} has {found.memory.size} bytes, and not {size}")
         return kind.dtype, found
@@ -254,7 +260,8 @@ class Rebuilding(Lookup):
             raise ValueError(f"a tensor of sizes {size}, strides {stride} and offset {offset}")
         target = numpy_dtype(dtype)
         steps = [step * target.itemsize for step in stride]
-        return strided(block.of(target), size, steps, offset * target.itemsize, target)
+        array = strided(block.of(target), size, steps, offset * target.itemsize, target)
+        return load(META).empty(array.shape, target, array.strides) if block.away else array
 
     def tensor(
         self,
@@ -285,6 +292,15 @@ class Rebuilding(Lookup):
         """A tensor of another dtype than its storage's."""
         array = self.laid(storage, dtype.name, offset, size, stride)
         return self.leaf(array, requires_grad, metadata)
+
+    def without_data(self, dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
+        """A tensor on the meta device."""
+        numbers = [*size, *stride]
+        if len(size) != len(stride) or any(n.__class__ is not int or n < 0 for n in numbers):
+            raise ValueError(f"a tensor of sizes {size} and strides {stride}")
+        target = numpy_dtype(dtype.name)
+        steps = tuple([step * target.itemsize for step in stride])
+        return self.leaf(load(META).empty(tuple(size), target, steps), requires_grad)
 
     def sparse(self, layout: Any, parts: Any) -> Tensor:
         """A sparse tensor of indices, values and a size, which are checked."""

@@ -150,6 +150,7 @@ def test_tensor_types_make_and_recognize_tensors():
     assert isinstance(x, rg.FloatTensor)
     assert not isinstance(1.0, rg.FloatTensor)
     assert x.type(rg.IntTensor).dtype is x.type("torch.IntTensor").dtype is rg.int32
+    assert x.type(rg.Tensor).dtype is rg.get_default_dtype()
     assert pickle.loads(pickle.dumps(rg.ByteTensor)) is rg.ByteTensor
     with pytest.raises(TypeError, match=r"expected a tensor of retrograd\.int64"):
         rg.LongTensor(x)

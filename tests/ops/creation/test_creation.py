@@ -307,6 +307,15 @@ def test_arange_refuses_bad_ranges(arguments, settings, error, text):
         rg.arange(*arguments, **settings)
 
 
+def test_linspace_counts_from_bounds_of_its_dtype():
+    """What PyTorch gives: -1.2190476... is rounded before the steps are added."""
+    x = rg.linspace(-1.2 - 2.4 / 126, 1.2 + 2.4 / 126, 128)
+    assert x[:2].tolist() == [-1.2190476655960083, -1.199850082397461]
+    assert rg.linspace(0.9, -3.9, 7, dtype=rg.int64).tolist() == [0, 0, -1, -1, -2, -2, -3]
+    assert rg.logspace(0.1, 2, 5, dtype=rg.int64).tolist() == [1, 3, 10, 31, 100]
+    assert rg.logspace(0.5, 2, 1, dtype=rg.int64).tolist() == [3]
+
+
 def test_linspace_is_symmetric_and_ends_where_asked():
     made = rg.linspace(-1, 1, 7, dtype=rg.float64).numpy()
     np.testing.assert_array_equal(made, -made[::-1])

@@ -125,3 +125,12 @@ def test_a_pivot_that_is_nan_is_not_positive():
     assert rg.linalg.cholesky_ex(a).L[2].tolist() == [[2.0, 0.0], [0.0, 1.0]]
     with pytest.raises(LinAlgError, match="not positive-definite"):
         rg.linalg.cholesky(a[0])
+
+
+def test_an_infinite_pivot_leaves_the_minors_after_it_indefinite():
+    A = rg.diag(rg.tensor([1.0, float("inf"), 3.0]))
+    with pytest.raises(rg.linalg.LinAlgError, match="minor of order 3 is not positive-definite"):
+        rg.linalg.cholesky(A)
+    found = rg.linalg.cholesky_ex(rg.stack([A, rg.diag(rg.tensor([1.0, 4.0, float("inf")]))]))
+    assert found.info.tolist() == [3, 0]
+    assert found.L[1].tolist() == [[1, 0, 0], [0, 2, 0], [0, 0, float("inf")]]

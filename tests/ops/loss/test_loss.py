@@ -299,3 +299,16 @@ def test_divergence_of_integers_is_refused():
     for x, target in ((p, p.long()), (p.long(), p), (p, p > 0)):
         with pytest.raises(RuntimeError, match="Integral inputs not supported"):
             F.kl_div(x, target)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_class_indices_that_are_overwritten_are_noticed(smoothing, reduction):
+    x, target = leaf([[0.5, -1.0, 2.0], [0.0, 1.0, 0.0]]), rg.tensor([0, 1])
+    for loss in (
+        F.nll_loss(x, target, reduction=reduction),
+        F.cross_entropy(x, target, reduction=reduction, label_smoothing=smoothing),
+    ):
+        target.add_(1).remainder_(3)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            loss.sum().backward()

@@ -369,3 +369,10 @@ def test_fractional_windows_may_be_none():
 def test_fractional_windows_that_do_not_fit_raise(settings, text):
     with pytest.raises(RuntimeError, match=text):
         F.fractional_max_pool2d(rg.ones(1, 1, 5, 5), **settings)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_unpooling_asks_for_integers_as_indices(dims):
+    x = rg.ones(1, 1, *[2] * dims)
+    with pytest.raises(RuntimeError, match="indices should be type int64 but got: Float"):
+        getattr(rg.nn.functional, f"max_unpool{dims}d")(x, x, 2)

@@ -93,3 +93,36 @@ def test_large_draws_give_the_numbers_that_small_ones_give(before):
         patch.setattr(twister, "LARGE", 1 << 62)
         for one, other in zip(large, drawn(), strict=True):
             assert rg.equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [
+        (
+            rg.float32,
+            "0x1.d7b366p-3 -0x1.940ff6p-3 -0x1.62f17ep-4 0x1.adafc6p-3",
+        ),
+        (
+            rg.float64,
+            "-0x1.91d61f2f3dd14p-2 -0x1.f85103798c5d0p-3 -0x1.e68f6d46f8a66p-3 "
+            "-0x1.2799f89a7ba12p-2",
+        ),
+    ],
+)
+def test_numbers_of_a_range_are_pytorch_s_to_the_last_bit(dtype, expected):
+    rg.manual_seed(1)
+    found = rg.empty(4, dtype=dtype).uniform_(-0.447, 0.447)
+    assert found.tolist() == [float.fromhex(each) for each in expected.split()]
+
+
+def test_the_weights_of_a_layer_are_pytorch_s_to_the_last_bit():
+    rg.manual_seed(1)
+    expected = ["0x1.751724p-2", "-0x1.3f978cp-2", "-0x1.18bdcep-3", "0x1.53dc02p-2"]
+    assert rg.nn.Linear(2, 2).weight.flatten().tolist() == [*map(float.fromhex, expected)]
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1e308, 0.5e308), (1e-310, 3e-310), (2.0, 2.0)])
+def test_numbers_of_extreme_ranges_lie_in_them(low, high):
+    found = rg.empty(100, dtype=rg.float64).uniform_(low, high)
+    assert bool(((found >= low) & (found <= high)).all())
+    assert low == high or len(set(found.tolist())) == 100

@@ -157,3 +157,17 @@ def test_diff_refuses_ends_of_another_shape(ends, text):
 def test_the_points_of_a_trapezoid_are_as_many_as_its_samples(name):
     with pytest.raises(RuntimeError, match="There must be one `x` value for each sample point"):
         getattr(rg, name)(rg.ones(2, 3), rg.ones(2))
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1, -2])
+def test_trapezoids_of_sample_points_with_more_dimensions(dim):
+    y, x = rg.arange(6.0).reshape(2, 3), rg.arange(12.0).reshape(2, 2, 3) ** 2
+    expected = [rg.trapezoid(y, each, dim=dim) for each in x]
+    assert rg.trapezoid(y, x, dim=dim).equal(rg.stack(expected))
+    expected = [rg.cumulative_trapezoid(y, each, dim=dim) for each in x]
+    assert rg.cumulative_trapezoid(y, x, dim=dim).equal(rg.stack(expected))
+
+
+def test_trapezoids_need_sample_points():
+    with pytest.raises(RuntimeError, match="one `x` value for each sample point"):
+        rg.trapezoid(rg.ones(2), rg.tensor(1.0))

@@ -347,3 +347,11 @@ def test_reversed_gives_the_rows_in_the_opposite_order():
     x = rg.tensor([1.0, 2.0], requires_grad=True)
     (reversed(x) * rg.tensor([5.0, 7.0])).sum().backward()
     assert x.grad.tolist() == [7.0, 5.0]
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_cuda_takes_no_other_device(device):
+    with pytest.raises(RuntimeError, match="Invalid device, must be cuda device"):
+        rg.ones(1).cuda(device)
+    with pytest.raises(AssertionError, match="CUDA"):
+        rg.ones(1).cuda()

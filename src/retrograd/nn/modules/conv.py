@@ -27,7 +27,7 @@ __all__ = [
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-class _Conv(Module):
+class _ConvNd(Module):
     """The parameters and settings of a convolution, transposed or not."""
 
     n: int
@@ -116,7 +116,7 @@ class _Conv(Module):
         return text
 
 
-class _Convolution(_Conv):
+class _Convolution(_ConvNd):
     """A convolution: `function(input, weight, bias, stride, padding, dilation, groups)`."""
 
     def __init__(
@@ -219,7 +219,7 @@ class Conv3d(_Convolution):
     function = staticmethod(F.conv3d)
 
 
-class _ConvTranspose(_Conv):
+class _ConvTransposeNd(_ConvNd):
     """The transpose of a convolution: what carries gradients back through one."""
 
     transposed = True
@@ -263,9 +263,15 @@ class _ConvTranspose(_Conv):
 
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         """The transposed convolution; `output_size` chooses among the sizes a stride allows."""
-        extra = self.output_padding
-        if output_size is not None:
-            extra = self._extra(tuple(input.shape), list(output_size))
+        extra = self._output_padding(
+            input,
+            output_size,
+            self.stride,
+            self.padding,
+            self.kernel_size,
+            self.n,
+            self.dilation,
+        )
         return self.function(
             input,
             self.weight,
@@ -277,39 +283,46 @@ class _ConvTranspose(_Conv):
             self.dilation,
         )
 
-    def _extra(self, shape: tuple[int, ...], wanted: list[int]) -> tuple[int, ...]:
-        """The output padding that gives the spatial sizes `wanted`."""
+    def _output_padding(
+        self,
+        input: Tensor,
+        output_size: Any,
+        stride: Any,
+        padding: Any,
+        kernel_size: Any,
+        num_spatial_dims: int,
+        dilation: Any = None,
+    ) -> Any:
+        """The output padding that gives the spatial sizes `output_size`; libraries call it."""
+        if output_size is None:
+            return self.output_padding
+        shape, n, wanted = tuple(input.shape), num_spatial_dims, list(output_size)
         if len(wanted) == len(shape):
-            wanted = wanted[-self.n :]
-        if len(wanted) != self.n:
+            wanted = wanted[-n:]
+        if len(wanted) != n:
             raise ValueError(
-                f"{type(self).__name__}: for {len(shape)}D input, output_size must have {self.n} "
-                f"or {len(shape)} elements (got {len(wanted)})"
+                f"ConvTranspose{n}d: for {len(shape)}D input, output_size must have {n} or "
+                f"{len(shape)} elements (got {len(wanted)})"
             )
         smallest = [
-            (size - 1) * step - 2 * pad + dilation * (kernel - 1) + 1
-            for size, step, pad, dilation, kernel in zip(
-                shape[-self.n :],
-                self.stride,
-                self.padding,
-                self.dilation,
-                self.kernel_size,
-                strict=True,
+            (size - 1) * step - 2 * pad + space * (kernel - 1) + 1
+            for size, step, pad, space, kernel in zip(
+                shape[-n:], stride, padding, dilation or (1,) * n, kernel_size, strict=True
             )
         ]
-        largest = [low + step - 1 for low, step in zip(smallest, self.stride, strict=True)]
+        largest = [low + step - 1 for low, step in zip(smallest, stride, strict=True)]
         if any(
             not low <= size <= high
             for size, low, high in zip(wanted, smallest, largest, strict=True)
         ):
             raise ValueError(
                 f"requested an output size of {wanted}, but valid sizes range from {smallest} to "
-                f"{largest} (for an input of {list(shape[-self.n :])})"
+                f"{largest} (for an input of {list(shape[-n:])})"
             )
-        return tuple(size - low for size, low in zip(wanted, smallest, strict=True))
+        return [size - low for size, low in zip(wanted, smallest, strict=True)]
 
 
-class ConvTranspose1d(_ConvTranspose):
+class ConvTranspose1d(_ConvTransposeNd):
     """Transposed convolution with a weight (C_in, C_out / groups, K) and a bias (C_out).
 
     (N, C_in, L) to (N, C_out, L'), N optional, where L' = (L - 1) stride - 2 padding + dilation (K
@@ -325,7 +338,7 @@ class ConvTranspose1d(_ConvTranspose):
     function = staticmethod(F.conv_transpose1d)
 
 
-class ConvTranspose2d(_ConvTranspose):
+class ConvTranspose2d(_ConvTransposeNd):
     """Transposed convolution of images: (N, C_in, H, W) to (N, C_out, H', W'), N optional.
 
     Settings are as for `ConvTranspose1d`, each a number or a pair, and so is everything else.
@@ -339,7 +352,7 @@ class ConvTranspose2d(_ConvTranspose):
     function = staticmethod(F.conv_transpose2d)
 
 
-class ConvTranspose3d(_ConvTranspose):
+class ConvTranspose3d(_ConvTransposeNd):
     """Transposed convolution of volumes: (N, C_in, D, H, W) to (N, C_out, D', H', W'), N optional.
 
     Settings are as for `ConvTranspose1d`, each a number or a triple, and so is everything else.

@@ -204,7 +204,7 @@ class Module(Tree):
 
     def cpu(self) -> Self:
         """This module: its tensors live on the cpu."""
-        return self.to("cpu")
+        return Module.to(self, "cpu")  # a subclass may have a `to` that asks for this
 
     def cuda(self, device: Any = None) -> Self:
         """Raise AssertionError: there is no such device."""

@@ -1,10 +1,11 @@
-"""`functional_call` under its older name; it is defined in `func`."""
+"""Names of PyTorch's for `functional_call` and a part of it, which are defined in `func`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from ...func import calls
+from ...func.calls import replaced as _reparametrize_module  # noqa: F401 (PyTorch's name)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

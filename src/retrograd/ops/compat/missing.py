@@ -27,7 +27,7 @@ REASONS = [
         "NumPy has no quantized dtypes. Compute in float32, or in an integer dtype with a scale",
     ),
     (
-        r"float8_e8m0fnu|float4\w*|bits\w*|u?int[1-7]|bit|complex32|chalf|scaled_(grouped_)?mm|grouped_mm",
+        r"float8_e8m0fnu|float4\w*|bits\w*|u?int[1-7]|bit|scaled_(grouped_)?mm|grouped_mm",
         "NumPy has no such dtype. Use float16, uint8 or complex64",
     ),
     (
@@ -37,7 +37,7 @@ REASONS = [
         "nn.functional, and leave devices out",
     ),
     (
-        r"export|fork|wait|parse_\w*|import_ir\w*|sym_\w*|Sym\w*|cond|while_loop"
+        r"export|fork|wait|parse_\w*|import_ir\w*|sym_\w*|cond|while_loop"
         r"|Script(?!Function$|Module$)\w*|\w+Type|Graph|dynamo|package",
         "Python itself is the program, recorded as it runs. Write if, while, int() and max(); call "
         "the function without compiling it",

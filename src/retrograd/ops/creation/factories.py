@@ -342,8 +342,11 @@ def progression(first: Any, last: Any, by: Any, target: Any) -> Any:
     return allocate(make, (size,), target)
 
 
-def between(start: Any, end: Any, steps: Any, name: str) -> Any:
-    """`steps` numbers from `start` to `end`, in double precision; symmetric under reversal."""
+def between(start: Any, end: Any, steps: Any, target: Any, name: str) -> Any:
+    """`steps` numbers from `start` to `end`, in double precision; symmetric under reversal.
+
+    The bounds and the distance of two numbers are rounded to the dtype `target`, as PyTorch's are.
+    """
     if not isinstance(steps, int) or isinstance(steps, bool):
         if not hasattr(steps, "__index__"):
             raise TypeError(
@@ -351,14 +354,25 @@ def between(start: Any, end: Any, steps: Any, name: str) -> Any:
                 f"{type(steps).__name__}"
             )
         steps = steps.__index__()
+    inexact = dtypes.is_differentiable(target)
+
+    def rounded(value: Any) -> Any:
+        if inexact:
+            return (
+                np.asarray(value).astype(target).astype(np.result_type(target, np.float64)).item()
+            )
+        return int(value) if math.isfinite(value) else value
+
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     first, last = number(start, name, "start"), number(end, name, "end")
     if steps <= 1:
         return np.full(steps, first, np.result_type(type(first), np.float64))
+    first, last = rounded(first), rounded(last)
+    by = rounded(rounded(last - first) / (steps - 1)) if inexact else (last - first) / (steps - 1)
 
     def make(shape: tuple[int, ...], target: Any) -> Any:
-        by, index = (last - first) / (steps - 1), np.arange(*shape)
+        index = np.arange(*shape)
         return np.where(index < steps // 2, first + by * index, last - by * (steps - 1 - index))
 
     return allocate(make, (steps,), np.dtype(np.float64))
@@ -390,7 +404,7 @@ def linspace(start: Any, end: Any, steps: int, *, target: Any) -> Any:
     tensor([0.0000, 0.5000, 1.0000])
     """
     target = spacing_dtype(start, end, target, "linspace")
-    return store(between(start, end, steps, "linspace"), target)
+    return store(between(start, end, steps, target, "linspace"), target)
 
 
 @quietly
@@ -402,7 +416,7 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, target: An
     tensor([  1.,  10., 100.])
     """
     target = spacing_dtype(start, end, target, "logspace")
-    exponents = between(start, end, steps, "logspace")
+    exponents = between(start, end, steps, target, "logspace")
     return np.power(np.asarray(base, exponents.dtype), exponents).astype(target)
 
 

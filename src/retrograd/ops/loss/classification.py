@@ -140,8 +140,8 @@ def nll_loss(
         None if weight is None else weight._array,
         input._array.dtype,
     )
-    index = new_tensor(indices.astype(np.int64, copy=False)).unsqueeze(1)
-    loss = -piecewise(input).gather(1, index).squeeze(1)
+    index = target if indices is target._array else new_tensor(indices)  # writes to it are noticed
+    loss = -piecewise(input).gather(1, index.long().unsqueeze(1)).squeeze(1)
     if share is not None:
         loss = (loss * new_tensor(share)).where(new_tensor(share != 0), 0.0)
     return loss.sum() / total if reduction == "mean" else reduced(loss, reduction)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ... import dtypes
 from ...engine.tensor import Tensor
 from .pool import check_input, pool_scatter
 from .sizes import for_dims, per_dim
@@ -20,6 +21,11 @@ def _max_unpool(name: str, dims: int) -> Any:
         output_size: Any = None,
     ) -> Tensor:
         check_input(name, dims, input)
+        if indices._array.dtype.kind not in "iu":
+            raise RuntimeError(
+                "elements in indices should be type int64 but got: "
+                f"{dtypes.legacy_name(indices.dtype)}. Take those that max_pool gave"
+            )
         kernel = per_dim(kernel_size, dims, "kernel_size", name)
         steps = kernel if stride is None else per_dim(stride, dims, "stride", name)
         pads = per_dim(padding, dims, "padding", name)

@@ -304,6 +304,7 @@ def rms_norm(
         out = rms_norm(_single(input), normalized_shape, _single(weight), eps)
         return recorded.cast(out, dtype=kind)
     eps = float(np.finfo(kind).eps) if eps is None else eps
+    input = input.contiguous()
     scale = ((input * input).mean(dim, keepdim=True) + eps).rsqrt()
     out = input * scale
     return out if weight is None else recorded.cast(out * weight, dtype=kind)

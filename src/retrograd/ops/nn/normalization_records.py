@@ -20,6 +20,7 @@ import numpy as np
 
 from ...engine.registry import declare, example
 from ...kernels import sums
+from ...kernels.memory import in_rows
 from ..core import batching
 from ..core.structure import _sum_to as sum_to_arrays
 
@@ -131,7 +132,7 @@ def _batch_forward(
 def _layer_forward(
     input: Any, weight: Any, bias: Any, *, dim: tuple[int, ...], eps: float
 ) -> tuple[Any, Any, Any]:
-    centred, mean, var, scale = _standardize(input, dim, eps)
+    centred, mean, var, scale = _standardize(in_rows(input), dim, eps)
     factors = [scale] if weight is None else [scale, weight]
     return _scaled(centred, factors, bias), mean, var
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes, modes
+from ... import dtypes, modes, version
 from ...engine.placement import present
 from ...engine.tensor import Tensor, device, is_array, new_tensor
 from ...engine.transforms.batch import Batch
@@ -44,6 +44,8 @@ class Generator:
     >>> rg.rand(3, generator=quick)
     tensor([0.8506, 0.6370, 0.5111])
     """
+
+    __module__ = version.called
 
     def __init__(self, device: Any = "cpu", *, algorithm: str = "mt19937") -> None:
         if algorithm not in STREAMS:

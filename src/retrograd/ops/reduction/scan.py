@@ -387,30 +387,31 @@ def diff(
 
 
 def strips(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Tensor, int]:
-    """The areas of the trapezoids between neighbours along `dim`, and `dim` from the front."""
+    """The areas of the trapezoids between neighbours along `dim`, and which of their dims it is."""
     at = place_of(dim, rank(y))
     after, before = ends(y, at)
     if x is None:
         return (after + before) * ((1 if dx is None else dx) / 2), at
     if dx is not None:
         raise TypeError("trapezoid() takes either x or dx, not both")
-    if x.ndim == 1:
-        if x.shape[0] != y.shape[at]:
+    if x.ndim <= 1:
+        if x.shape != (y.shape[at],):
             raise RuntimeError(
-                f"There must be one `x` value for each sample point, but x has {x.shape[0]} and y "
-                f"has {y.shape[at]} along dimension {at}"
+                f"There must be one `x` value for each sample point, but x has shape "
+                f"{list(x.shape)} and y has {y.shape[at]} along dimension {at}"
             )
         x = x.reshape([-1 if i == at else 1 for i in range(y.ndim)])
     right, left = ends(x, x.ndim - y.ndim + at)
-    return (after + before) * (right - left) / 2, at
+    areas = (after + before) * (right - left) / 2
+    return areas, at + areas.ndim - y.ndim
 
 
 @public()
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """Integral along `dim` by the trapezoidal rule, with sample points `x` or spacing `dx` (1).
 
-    `x` has the shape of `y`, or one dimension. Raises RuntimeError for other numbers of points.
-    Source: PyTorch's `trapezoid`.
+    `x` has one dimension, or broadcasts with `y`, of which `dim` is one. Raises RuntimeError for
+    other numbers of points. Source: PyTorch's `trapezoid`.
 
     >>> rg.trapezoid(rg.tensor([1.0, 2.0, 3.0]), dx=2)
     tensor(8.)

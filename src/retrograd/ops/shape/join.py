@@ -265,7 +265,7 @@ def _repeat_back(xp: Any, g: Any, repeats: tuple[int, ...], input_shape: tuple[i
 
 _repeat_op = declare(
     "repeat(input, *, repeats)",
-    lambda input, *, repeats: np.tile(input, repeats),
+    lambda input, *, repeats: in_rows(np.tile(input, repeats)),
     input=_repeat_back,
     linear="input",
     batch=batching.repeat,

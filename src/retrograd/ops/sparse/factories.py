@@ -21,9 +21,10 @@ NNZ = (
 
 
 def whole(data: Any, what: str) -> Any:
-    """Indices as an array of int64; RuntimeError for other numbers."""
+    """Indices as an array of int64; RuntimeError for what are no whole numbers."""
     array = data._array if isinstance(data, Tensor) else np.asarray(data)
-    if array.dtype.kind not in "iu" and array.size:
+    kind = array.dtype.kind
+    if array.size and (kind not in "iuf" or (kind == "f" and (np.floor(array) != array).any())):
         raise RuntimeError(
             f"{what} must be an int64 tensor, but it is of {array.dtype}: {what}.long()"
         )

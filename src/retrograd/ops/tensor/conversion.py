@@ -110,6 +110,8 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         if target is None or package not in ("retrograd", "torch"):
             raise ValueError(f"invalid type: {dtype!r}")
         return convert(self, target.numpy)
+    if dtype is Tensor:
+        return convert(self, dtypes.default_numpy())
     if hasattr(dtype, "__instancecheck__") and not isinstance(dtype, type):  # LongTensor
         dtype = dtype.dtype
     return convert(self, from_data.check_dtype(dtype, "type"))

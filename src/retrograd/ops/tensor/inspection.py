@@ -15,6 +15,7 @@ import numpy as np
 from ... import dtypes, modes, version
 from ...engine.placement import present
 from ...engine.tensor import Interpreted, Size, Tensor, has_tangent, method
+from ...engine.tensor import device as Device
 from ...errors import wrong_type
 from ...kernels.allocation import is_valueless
 from ...kernels.memory import address, memory
@@ -274,8 +275,13 @@ def cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
 def cuda(
     self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
 ) -> Tensor:
-    """Raise AssertionError: there is no such device."""
-    present("cuda" if device is None else device)
+    """Raise AssertionError: there is no such device; RuntimeError for what is none of that kind."""
+    found = Device("cuda" if device is None else device)
+    if found.type != "cuda":
+        raise RuntimeError(
+            f"Invalid device, must be cuda device, not {found}. Write x.to('{found}')"
+        )
+    present(found)
     return self
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["MNIST", "FashionMNIST"]
+__all__ = ["KMNIST", "MNIST", "FashionMNIST"]
 
 # Types of elements by their code in a file; numbers are big-endian.
 TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
@@ -107,3 +107,15 @@ class FashionMNIST(MNIST):
         *("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat"),
         *("Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"),
     )
+
+
+class KMNIST(MNIST):
+    """Ten characters of old Japanese script in the files of `MNIST`, of `root/KMNIST/raw`.
+
+    Source: T. Clanuwat et al. (2018).
+
+    >>> rg.vision.datasets.KMNIST.classes[:3]
+    ('o', 'ki', 'su')
+    """
+
+    classes = ("o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo")

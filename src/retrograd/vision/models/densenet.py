@@ -9,12 +9,22 @@ from typing import TYPE_CHECKING, Any
 from ... import nn
 from ...ops.shape.join import cat
 from ...utils.checkpoint import checkpoint
-from .weights import filled
+from .weights import WeightsEnum, builder, imagenet
 
 if TYPE_CHECKING:
     from ...engine.tensor import Tensor
 
-__all__ = ["DenseNet", "densenet121", "densenet161", "densenet169", "densenet201"]
+__all__ = [
+    "DenseNet",
+    "DenseNet121_Weights",
+    "DenseNet161_Weights",
+    "DenseNet169_Weights",
+    "DenseNet201_Weights",
+    "densenet121",
+    "densenet161",
+    "densenet169",
+    "densenet201",
+]
 
 OLD_NAME = re.compile(r"(denselayer\d+\.(?:norm|conv))\.([12])\.")
 
@@ -162,49 +172,69 @@ def new_name(name: str) -> str:
     return OLD_NAME.sub(r"\1\2.", name)
 
 
-def densenet121(
-    pretrained: bool = False, *, weights: Any = None, progress: bool = True, **settings: Any
-) -> Any:
+class DenseNet121_Weights(WeightsEnum):
+    """Files of `densenet121`."""
+
+    IMAGENET1K_V1 = imagenet("densenet121-a639ec97.pth")
+    DEFAULT = IMAGENET1K_V1
+
+
+class DenseNet161_Weights(WeightsEnum):
+    """Files of `densenet161`."""
+
+    IMAGENET1K_V1 = imagenet("densenet161-8d451a50.pth")
+    DEFAULT = IMAGENET1K_V1
+
+
+class DenseNet169_Weights(WeightsEnum):
+    """Files of `densenet169`."""
+
+    IMAGENET1K_V1 = imagenet("densenet169-b2777c0a.pth")
+    DEFAULT = IMAGENET1K_V1
+
+
+class DenseNet201_Weights(WeightsEnum):
+    """Files of `densenet201`."""
+
+    IMAGENET1K_V1 = imagenet("densenet201-c1103571.pth")
+    DEFAULT = IMAGENET1K_V1
+
+
+@builder(DenseNet121_Weights, new_name)
+def densenet121(**settings: Any) -> Any:
     """DenseNet of 121 layers, 8.0 million parameters.
 
     >>> rg.vision.models.densenet121(num_classes=10).classifier.in_features
     1024
     """
-    model = DenseNet(32, (6, 12, 24, 16), 64, **settings)
-    return filled(model, "densenet121", pretrained, weights, new_name)
+    return DenseNet(32, (6, 12, 24, 16), 64, **settings)
 
 
-def densenet161(
-    pretrained: bool = False, *, weights: Any = None, progress: bool = True, **settings: Any
-) -> Any:
+@builder(DenseNet161_Weights, new_name)
+def densenet161(**settings: Any) -> Any:
     """DenseNet of 161 layers, 28.7 million parameters.
 
     >>> rg.vision.models.densenet161(num_classes=10).classifier.in_features
     2208
     """
-    model = DenseNet(48, (6, 12, 36, 24), 96, **settings)
-    return filled(model, "densenet161", pretrained, weights, new_name)
+    return DenseNet(48, (6, 12, 36, 24), 96, **settings)
 
 
-def densenet169(
-    pretrained: bool = False, *, weights: Any = None, progress: bool = True, **settings: Any
-) -> Any:
+@builder(DenseNet169_Weights, new_name)
+def densenet169(**settings: Any) -> Any:
     """DenseNet of 169 layers, 14.1 million parameters.
 
     >>> rg.vision.models.densenet169(num_classes=10).classifier.in_features
     1664
     """
-    model = DenseNet(32, (6, 12, 32, 32), 64, **settings)
-    return filled(model, "densenet169", pretrained, weights, new_name)
+    return DenseNet(32, (6, 12, 32, 32), 64, **settings)
 
 
-def densenet201(
-    pretrained: bool = False, *, weights: Any = None, progress: bool = True, **settings: Any
-) -> Any:
+@builder(DenseNet201_Weights, new_name)
+def densenet201(**settings: Any) -> Any:
     """DenseNet of 201 layers, 20.0 million parameters.
 
     >>> rg.vision.models.densenet201(num_classes=10).classifier.in_features
     1920
     """
-    model = DenseNet(32, (6, 12, 48, 32), 64, **settings)
-    return filled(model, "densenet201", pretrained, weights, new_name)
+    return DenseNet(32, (6, 12, 48, 32), 64, **settings)

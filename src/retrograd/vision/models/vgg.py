@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import nn
-from .weights import filled
+from .weights import WeightsEnum, builder, imagenet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,6 +14,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "VGG",
+    "VGG11_BN_Weights",
+    "VGG11_Weights",
+    "VGG13_BN_Weights",
+    "VGG13_Weights",
+    "VGG16_BN_Weights",
+    "VGG16_Weights",
+    "VGG19_BN_Weights",
+    "VGG19_Weights",
     "make_layers",
     "vgg11",
     "vgg11_bn",
@@ -96,68 +104,118 @@ def make_layers(cfg: Iterable[Any], batch_norm: bool = False) -> Any:
     return nn.Sequential(*layers)
 
 
-def vgg(depth: int, batch_norm: bool, pretrained: bool, weights: Any, settings: Any) -> Any:
+def vgg(depth: int, batch_norm: bool, settings: Any) -> Any:
     """The network of so many layers."""
     cfg: list[Any] = []
     for width, convolutions in zip((64, 128, 256, 512, 512), DEPTHS[depth], strict=True):
         cfg += [*[width] * convolutions, "M"]
-    if pretrained or weights:
-        settings = {**settings, "init_weights": False}
-    model = VGG(make_layers(cfg, batch_norm), **settings)
-    return filled(model, f"vgg{depth}{'_bn' * batch_norm}", pretrained, weights)
+    return VGG(make_layers(cfg, batch_norm), **settings)
 
 
-def vgg11(
-    pretrained: bool = False, *, weights: Any = None, progress: bool = True, **settings: Any
-) -> Any:
+class VGG11_Weights(WeightsEnum):
+    """Files of `vgg11`."""
+
+    IMAGENET1K_V1 = imagenet("vgg11-8a719046.pth")
+    DEFAULT = IMAGENET1K_V1
+
+
+class VGG11_BN_Weights(WeightsEnum):
+    """Files of `vgg11_bn`."""
+
+    IMAGENET1K_V1 = imagenet("vgg11_bn-6002323d.pth")
+    DEFAULT = IMAGENET1K_V1
+
+
+class VGG13_Weights(WeightsEnum):
+    """Files of `vgg13`."""
+
+    IMAGENET1K_V1 = imagenet("vgg13-19584684.pth")
+    DEFAULT = IMAGENET1K_V1
+
+
+class VGG13_BN_Weights(WeightsEnum):
+    """Files of `vgg13_bn`."""
+
+    IMAGENET1K_V1 = imagenet("vgg13_bn-abd245e5.pth")
+    DEFAULT = IMAGENET1K_V1
+
+
+class VGG16_Weights(WeightsEnum):
+    """Files of `vgg16`."""
+
+    IMAGENET1K_V1 = imagenet("vgg16-397923af.pth")
+    IMAGENET1K_FEATURES = imagenet(
+        "vgg16_features-amdegroot-88682ab5.pth",
+        mean=(0.48235, 0.45882, 0.40784),
+        std=(0.00392156862745098, 0.00392156862745098, 0.00392156862745098),
+    )
+    DEFAULT = IMAGENET1K_V1
+
+
+class VGG16_BN_Weights(WeightsEnum):
+    """Files of `vgg16_bn`."""
+
+    IMAGENET1K_V1 = imagenet("vgg16_bn-6c64b313.pth")
+    DEFAULT = IMAGENET1K_V1
+
+
+class VGG19_Weights(WeightsEnum):
+    """Files of `vgg19`."""
+
+    IMAGENET1K_V1 = imagenet("vgg19-dcbb9e9d.pth")
+    DEFAULT = IMAGENET1K_V1
+
+
+class VGG19_BN_Weights(WeightsEnum):
+    """Files of `vgg19_bn`."""
+
+    IMAGENET1K_V1 = imagenet("vgg19_bn-c79401a0.pth")
+    DEFAULT = IMAGENET1K_V1
+
+
+@builder(VGG11_Weights, init_weights=False)
+def vgg11(**settings: Any) -> Any:
     """VGG of 11 layers: `VGG`'s settings."""
-    return vgg(11, False, pretrained, weights, settings)
+    return vgg(11, False, settings)
 
 
-def vgg11_bn(
-    pretrained: bool = False, *, weights: Any = None, progress: bool = True, **settings: Any
-) -> Any:
+@builder(VGG11_BN_Weights, init_weights=False)
+def vgg11_bn(**settings: Any) -> Any:
     """VGG of 11 layers, normalized by batches: `VGG`'s settings."""
-    return vgg(11, True, pretrained, weights, settings)
+    return vgg(11, True, settings)
 
 
-def vgg13(
-    pretrained: bool = False, *, weights: Any = None, progress: bool = True, **settings: Any
-) -> Any:
+@builder(VGG13_Weights, init_weights=False)
+def vgg13(**settings: Any) -> Any:
     """VGG of 13 layers: `VGG`'s settings."""
-    return vgg(13, False, pretrained, weights, settings)
+    return vgg(13, False, settings)
 
 
-def vgg13_bn(
-    pretrained: bool = False, *, weights: Any = None, progress: bool = True, **settings: Any
-) -> Any:
+@builder(VGG13_BN_Weights, init_weights=False)
+def vgg13_bn(**settings: Any) -> Any:
     """VGG of 13 layers, normalized by batches: `VGG`'s settings."""
-    return vgg(13, True, pretrained, weights, settings)
+    return vgg(13, True, settings)
 
 
-def vgg16(
-    pretrained: bool = False, *, weights: Any = None, progress: bool = True, **settings: Any
-) -> Any:
+@builder(VGG16_Weights, init_weights=False)
+def vgg16(**settings: Any) -> Any:
     """VGG of 16 layers: `VGG`'s settings."""
-    return vgg(16, False, pretrained, weights, settings)
+    return vgg(16, False, settings)
 
 
-def vgg16_bn(
-    pretrained: bool = False, *, weights: Any = None, progress: bool = True, **settings: Any
-) -> Any:
+@builder(VGG16_BN_Weights, init_weights=False)
+def vgg16_bn(**settings: Any) -> Any:
     """VGG of 16 layers, normalized by batches: `VGG`'s settings."""
-    return vgg(16, True, pretrained, weights, settings)
+    return vgg(16, True, settings)
 
 
-def vgg19(
-    pretrained: bool = False, *, weights: Any = None, progress: bool = True, **settings: Any
-) -> Any:
+@builder(VGG19_Weights, init_weights=False)
+def vgg19(**settings: Any) -> Any:
     """VGG of 19 layers: `VGG`'s settings."""
-    return vgg(19, False, pretrained, weights, settings)
+    return vgg(19, False, settings)
 
 
-def vgg19_bn(
-    pretrained: bool = False, *, weights: Any = None, progress: bool = True, **settings: Any
-) -> Any:
+@builder(VGG19_BN_Weights, init_weights=False)
+def vgg19_bn(**settings: Any) -> Any:
     """VGG of 19 layers, normalized by batches: `VGG`'s settings."""
-    return vgg(19, True, pretrained, weights, settings)
+    return vgg(19, True, settings)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import nn
-from ...dtypes import get_default_dtype
+from ...dtypes import boolean, float32, get_default_dtype, iinfo, int32, int64
 from ...engine.tensor import Tensor
 from ...ops.creation.from_data import as_tensor, from_numpy
 from ..pictures import is_picture, picture
@@ -16,6 +16,7 @@ from ..pictures import is_picture, picture
 __all__ = [
     "InterpolationMode",
     "center_crop",
+    "convert_image_dtype",
     "crop",
     "get_dimensions",
     "hflip",
@@ -108,6 +109,38 @@ def to_tensor(pic: Any) -> Tensor:
     array = array[None] if array.ndim == 2 else array.transpose(2, 0, 1)
     found = from_numpy(np.ascontiguousarray(array))
     return found.to(get_default_dtype()) / 255 if array.dtype == np.uint8 else found
+
+
+def convert_image_dtype(image: Tensor, dtype: Any = None) -> Tensor:
+    """`image` in another dtype, its values scaled: a dtype's largest number is white, 1.0 too.
+
+    The default dtype by default. Raises RuntimeError where numbers are too coarse for whole ones:
+    float32 to int32, and any to int64.
+
+    >>> rg.vision.transforms.functional.convert_image_dtype(rg.tensor([0, 51], dtype=rg.uint8))
+    tensor([0.0000, 0.2000])
+    """
+    dtype = dtype or get_default_dtype()
+    if image.dtype == dtype:
+        return image
+    if image.is_floating_point():
+        if dtype.is_floating_point:
+            return image.to(dtype)
+        if dtype == int64 or (dtype == int32 and image.dtype.itemsize <= float32.itemsize):
+            raise RuntimeError(
+                f"The cast from {image.dtype} to {dtype} cannot be performed safely: its numbers "
+                "are too coarse. Write image.double(), or a smaller dtype"
+            )
+        return (image * (white(dtype) + 1 - 1e-3)).to(dtype)
+    if dtype.is_floating_point:
+        return image.to(dtype) / white(image.dtype)
+    more, less = (white(each) + 1 for each in (dtype, image.dtype))
+    return image.to(dtype) * (more // less) if more > less else (image // (less // more)).to(dtype)
+
+
+def white(dtype: Any) -> int:
+    """The largest whole number of a dtype."""
+    return 1 if dtype == boolean else iinfo(dtype).max
 
 
 def normalize(tensor: Tensor, mean: Any, std: Any, inplace: bool = False) -> Tensor:

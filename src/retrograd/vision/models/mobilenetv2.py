@@ -5,12 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import nn
-from .weights import filled
+from .weights import WeightsEnum, builder, imagenet
 
 if TYPE_CHECKING:
     from ...engine.tensor import Tensor
 
-__all__ = ["InvertedResidual", "MobileNetV2", "mobilenet_v2"]
+__all__ = [
+    "InvertedResidual",
+    "MobileNetV2",
+    "MobileNet_V2_Weights",
+    "mobilenet_v2",
+]
 
 # The paper's table 2: expansion, channels, blocks, stride of the first.
 STAGES = (
@@ -127,12 +132,19 @@ class MobileNetV2(nn.Module):
         return self.classifier(x.flatten(1))
 
 
-def mobilenet_v2(
-    pretrained: bool = False, *, weights: Any = None, progress: bool = True, **settings: Any
-) -> Any:
+class MobileNet_V2_Weights(WeightsEnum):
+    """Files of `mobilenet_v2`."""
+
+    IMAGENET1K_V1 = imagenet("mobilenet_v2-b0353104.pth")
+    IMAGENET1K_V2 = imagenet("mobilenet_v2-7ebf99e0.pth", 232)
+    DEFAULT = IMAGENET1K_V2
+
+
+@builder(MobileNet_V2_Weights)
+def mobilenet_v2(**settings: Any) -> Any:
     """MobileNetV2, 3.5 million parameters.
 
     >>> rg.vision.models.mobilenet_v2(num_classes=10).classifier[1]
     Linear(in_features=1280, out_features=10, bias=True)
     """
-    return filled(MobileNetV2(**settings), "mobilenet_v2", pretrained, weights)
+    return MobileNetV2(**settings)

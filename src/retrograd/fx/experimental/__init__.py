@@ -1,0 +1,1 @@
+"""Questions that programs ask of PyTorch's `torch.fx.experimental`."""
