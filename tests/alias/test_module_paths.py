@@ -45,6 +45,14 @@ def test_bases_of_normalization_are_where_programs_import_them():
     assert isinstance(rg.nn.InstanceNorm2d(1), instancenorm._InstanceNorm)
 
 
+def test_bases_of_convolutions_and_losses_are_where_programs_import_them():
+    conv = importlib.import_module(home_of("torch.nn.modules.conv"))
+    loss = importlib.import_module(home_of("torch.nn.modules.loss"))
+    assert isinstance(rg.nn.Conv2d(1, 1, 1), conv._ConvNd)
+    assert isinstance(rg.nn.ConvTranspose1d(1, 1, 1), conv._ConvTransposeNd)
+    assert isinstance(rg.nn.NLLLoss(), loss._WeightedLoss)
+
+
 def test_fans_have_pytorch_s_private_name():
     fans = rg.nn.init._calculate_fan_in_and_fan_out
     assert [fans(rg.ones(2, 3)), fans(rg.ones(4, 3, 5, 5))] == [(3, 2), (75, 100)]

@@ -12,7 +12,8 @@ PATH = Path(__file__).with_name("module_paths.json")
 
 MODULES = """
 __config__ _C._nn _VF _tensor_str _utils _vmap_internals functional storage torch_version
-nn.modules nn.modules.batchnorm nn.modules.channelshuffle nn.modules.distance
+nn.modules nn.modules.activation nn.modules.batchnorm nn.modules.channelshuffle nn.modules.conv
+nn.modules.distance nn.modules.linear nn.modules.loss
 nn.modules.flatten nn.modules.fold nn.modules.instancenorm nn.modules.pixelshuffle
 nn.modules.upsampling utils.data.dataloader utils.data.dataset utils.data.sampler version
 """

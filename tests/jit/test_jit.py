@@ -125,6 +125,15 @@ def test_nothing_is_a_script_but_what_derives_from_one():
     assert not isinstance(rg.jit.script(abs), rg.jit.ScriptFunction)
 
 
+def test_what_is_forked_has_run_and_its_error_is_raised_where_it_is_waited_for():
+    with rg.jit.optimized_execution(False):
+        later = [rg.jit.fork(rg.mul, rg.ones(2), n) for n in (1, 2)]
+    assert sum(rg.jit.wait(each) for each in later).tolist() == [3.0, 3.0]
+    failed = rg.jit.fork(rg.ones(2).view, 3)
+    with pytest.raises(RuntimeError, match="invalid"):
+        rg.jit.wait(failed)
+
+
 def test_names_of_pytorch_s_file_format_are_absent():
     assert not hasattr(rg.jit, "load")
     assert not hasattr(rg.jit, "save")

@@ -64,6 +64,14 @@ def test_a_picture_is_a_png_of_its_values(read):
         read(lambda log: log.add_image("p", rg.eye(2)))
 
 
+def test_a_curve_has_precision_and_recall_at_every_threshold(read):
+    labels, predictions = rg.tensor([1, 0, 1, 0]), rg.tensor([0.9, 0.6, 0.4, 0.1])
+    found = read(lambda log: log.add_pr_curve("pr", labels, predictions, num_thresholds=3))
+    rows = np.array(found.Tensors("pr")[0].tensor_proto.float_val).reshape(6, 3)
+    assert rows[:4].tolist() == [[2, 1, 0], [2, 1, 0], [0, 1, 2], [0, 1, 2]]
+    assert rows[4:].tolist() == [[0.5, 0.5, 0.0], [1.0, 0.5, 0.0]]
+
+
 def test_settings_and_results_are_logged_as_a_run(read):
     found = read(lambda log: log.add_hparams({"lr": 0.1}, {"acc": 0.5}, run_name="one"), "/one")
     assert found.Scalars("acc")[0].value == 0.5

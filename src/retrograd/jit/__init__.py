@@ -5,31 +5,36 @@ NOTE [Scripts]
    It computes the same; a traced one keeps its branches on values, which PyTorch would freeze.
 2. So nothing is ever scripted or traced: `is_scripting()` and `is_tracing()` are False, and no
    object is a `ScriptModule` but of classes that derive from it.
-3. Programs in PyTorch's file format, and names of its compiler, are absent.
+3. Tasks that are forked have run when `fork` returns.
+4. Programs in PyTorch's file format, and names of its compiler, are absent.
 """
 
 from __future__ import annotations
 
+import contextlib
 import types
 import typing
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from ..autograd.grad_mode import no_grad
 from ..engine.tensor import Tensor
+from ..futures import Future
 from ..nn.modules.module import Module
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 __all__ = [
     "Attribute",
     "Error",
     "Final",
+    "Future",
     "ScriptFunction",
     "ScriptModule",
     "TracerWarning",
     "annotate",
     "export",
+    "fork",
     "freeze",
     "ignore",
     "interface",
@@ -37,12 +42,14 @@ __all__ = [
     "is_tracing",
     "isinstance",
     "optimize_for_inference",
+    "optimized_execution",
     "script",
     "script_if_tracing",
     "script_method",
     "trace",
     "trace_module",
     "unused",
+    "wait",
 ]
 
 T = TypeVar("T")
@@ -264,3 +271,29 @@ def freeze(
 def optimize_for_inference(mod: Module, other_methods: list[str] | None = None) -> Module:
     """`freeze` of the module where it is in training, so RuntimeError; else the module itself."""
     return freeze(mod, other_methods)
+
+
+@contextlib.contextmanager
+def optimized_execution(should_optimize: bool) -> Iterator[None]:
+    """A block that runs as it is, where PyTorch's compiler would optimize, or not."""
+    yield
+
+
+def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
+    """The result of a function as a future, or its error: it has run, NOTE [Scripts].
+
+    >>> later = rg.jit.fork(rg.add, rg.ones(1), 2)
+    >>> rg.jit.wait(later)
+    tensor([3.])
+    """
+    made: Future[Any] = Future()
+    try:
+        made.set_result(func(*args, **kwargs))
+    except Exception as error:
+        made.set_exception(error)
+    return made
+
+
+def wait(future: Future[T]) -> T:
+    """The result of what was forked; raises its error."""
+    return future.wait()

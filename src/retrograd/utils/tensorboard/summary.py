@@ -20,7 +20,7 @@ except ImportError as error:
         "retrograd.utils.tensorboard needs the package tensorboard: pip install tensorboard"
     ) from error
 
-__all__ = ["array_of", "histogram", "hparams", "image", "scalar", "text"]
+__all__ = ["array_of", "histogram", "hparams", "image", "pr_curve", "scalar", "text"]
 
 HPARAMS = "tensorboard.plugins.hparams"
 
@@ -105,6 +105,40 @@ def text(tag: str, words: str) -> Any:
     made = TensorProto(dtype="DT_STRING", string_val=[words.encode()], tensor_shape=shape)
     value = Summary.Value(tag=f"{tag}/text_summary", metadata=about, tensor=made)
     return Summary(value=[value])
+
+
+def pr_curve(tag: str, labels: Any, predictions: Any, thresholds: int, weights: Any) -> Any:
+    """What is found and what is right at thresholds, evenly from 0 to 1.
+
+    Rows: true and false positives, true and false negatives, precision, recall.
+    """
+    truth = array_of(labels).astype(bool).reshape(-1)
+    place = np.int64(array_of(predictions).astype(np.float64).reshape(-1) * (thresholds - 1))
+    weight = np.broadcast_to(1.0 if weights is None else array_of(weights).reshape(-1), truth.shape)
+    found = [
+        np.bincount(place, weight * chosen, thresholds)[::-1].cumsum()[::-1]
+        for chosen in (truth, ~truth)
+    ]
+    right, wrong = found
+    missed = right[0] - right
+    shares = [right / np.maximum(right + other, 1e-7) for other in (wrong, missed)]
+    rows = np.stack([right, wrong, wrong[0] - wrong, missed, *shares])
+    home = load("tensorboard.plugins.pr_curve.metadata")
+    return Summary(
+        value=[
+            Summary.Value(
+                tag=tag,
+                metadata=home.create_summary_metadata("", "", thresholds),
+                tensor=TensorProto(
+                    dtype="DT_FLOAT",
+                    float_val=rows.reshape(-1).tolist(),
+                    tensor_shape=TensorShapeProto(
+                        dim=[TensorShapeProto.Dim(size=size) for size in rows.shape]
+                    ),
+                ),
+            )
+        ]
+    )
 
 
 def hparams(

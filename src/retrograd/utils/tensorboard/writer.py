@@ -184,6 +184,20 @@ class SummaryWriter:
         """Log a text, shown as Markdown."""
         self.file_writer.add_summary(summary.text(tag, text_string), global_step, walltime)
 
+    def add_pr_curve(
+        self,
+        tag: str,
+        labels: Any,
+        predictions: Any,
+        global_step: int | None = None,
+        num_thresholds: int = 127,
+        weights: Any = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Log precision and recall of `predictions`, from 0 to 1, of what `labels` says is true."""
+        made = summary.pr_curve(tag, labels, predictions, num_thresholds, weights)
+        self.file_writer.add_summary(made, global_step, walltime)
+
     def add_hparams(
         self,
         hparam_dict: dict[str, Any],
