@@ -231,7 +231,7 @@ def source(path: str) -> tuple[str, dict[int, list[Any]]]:
 
 def definition(function: FunctionType) -> tuple[str, Any]:
     """The text of the file of a function, and the function in it."""
-    code = function.__code__
+    code = inspect.unwrap(function).__code__
     wanted = list(code.co_varnames[: code.co_argcount])
     text, starts = source(code.co_filename)
     for node in starts.get(code.co_firstlineno, []):

@@ -15,6 +15,7 @@ NOTE [Packed]
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -181,6 +182,7 @@ def second(xp: Any, bent: Any, steep: Any, weights: Any, further: Any = 0.0) -> 
 def in_single(formula: Callable[..., Any]) -> Callable[..., Any]:
     """The formula, which takes half floats in float32."""
 
+    @functools.wraps(formula)
     def widened(xp: Any, *values: Any) -> Any:
         return formula(xp, *[single(xp, v) if hasattr(v, "dtype") else v for v in values])
 
