@@ -49,7 +49,7 @@ def make_grid(
         pictures = _normalized(pictures.clone(), value_range, scale_each)
     count, channels, height, width = pictures.shape
     if count == 1:
-        return pictures[0]  # type: ignore[no-any-return]
+        return pictures[0]
     columns = min(nrow, count)
     rows, height, width = math.ceil(count / columns), height + padding, width + padding
     size = (channels, height * rows + padding, width * columns + padding)
@@ -57,7 +57,7 @@ def make_grid(
     for i, each in enumerate(pictures):
         y, x = i // columns * height + padding, i % columns * width + padding
         grid[:, y : y + height - padding, x : x + width - padding] = each
-    return grid  # type: ignore[no-any-return]
+    return grid
 
 
 def _normalized(pictures: Any, value_range: Any, scale_each: bool) -> Any:
