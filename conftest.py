@@ -22,6 +22,8 @@ if find_spec("llvmlite") is None:
     collect_ignore += ["src/retrograd/compiler", "tests/compiler/loops.py", "docs/compiler.md"]
 if find_spec("tensorboard") is None:
     collect_ignore += ["src/retrograd/utils/tensorboard"]
+if find_spec("onnx") is None:
+    collect_ignore += ["src/retrograd/onnx"]
 
 
 @pytest.fixture(autouse=True)

@@ -150,7 +150,6 @@ OVER_MEMORY = {
     ("stride_tricks", "kernels/meta.py"): "elements of no bytes, which nothing reads",
     ("__array_interface__", "kernels/meta.py"): "asked where such elements would lie",
     ("ndarray", "kernels/layout.py"): "memory of its own, in the order of an array of that shape",
-    ("frombuffer", "distributed/objects.py"): "bytes made there, which the array keeps",
     ("frombuffer", "kernels/shared.py"): "NumPy checks bounds; the array keeps the map",
     ("ndarray", "ops/core/structure.py"): "one element, with strides of 0",
     ("frombuffer", "ops/creation/from_data.py"): "NumPy checks bounds; the array keeps the owner",

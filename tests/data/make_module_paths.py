@@ -11,7 +11,8 @@ from pathlib import Path
 PATH = Path(__file__).with_name("module_paths.json")
 
 MODULES = """
-__config__ _C._nn _VF _tensor_str _utils _vmap_internals functional storage torch_version
+__future__ __config__ _C._nn _VF _tensor_str _utils _vmap_internals functional storage torch_version
+distributed._composable distributed._composable.fsdp distributed._tensor nn.common_types
 nn.modules nn.modules.activation nn.modules.batchnorm nn.modules.channelshuffle nn.modules.conv
 nn.modules.distance nn.modules.linear nn.modules.loss
 nn.modules.flatten nn.modules.fold nn.modules.instancenorm nn.modules.pixelshuffle

@@ -286,3 +286,22 @@ print(wrong, count > 1000)
 def test_every_op_and_its_derivative_give_what_they_give_on_one_rank():
     root = str(Path(__file__).parents[2])
     assert together(MESH + LAW.format(root=root)) == ["[] True"] * 2
+
+
+def test_optimizers_update_complex_parts_as_they_do_the_whole():
+    code = """
+same = []
+for dtype in (rg.float32, rg.complex64):
+    start, goal, found = rg.randn(4, 3, dtype=dtype), rg.randn(4, 3, dtype=dtype), []
+    for place in (lambda x: x, lambda x: distribute_tensor(x, mesh, [Shard(0)])):
+        p, aim = rg.nn.Parameter(place(start.clone())), place(goal)
+        optimizer = rg.optim.Adam([p], lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            (p - aim).abs().pow(2).sum().backward()
+            optimizer.step()
+        found.append(p)
+    same.append(rg.equal(found[1].full_tensor(), found[0]) and not rg.equal(found[0], start))
+show(rg.tensor(same))
+"""
+    assert values(MESH + code, 2) == [[[True, True]]] * 2

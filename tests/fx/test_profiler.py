@@ -1,4 +1,4 @@
-"""Named blocks of a profile become part of a traced graph by the operators of `ops.profiler`."""
+"""Named blocks of a profile become part of a traced graph by operators."""
 
 from __future__ import annotations
 

@@ -346,3 +346,15 @@ def test_members_of_other_tables_are_named_like_parameters():
     assert [name for name, _ in found] == ["net.training"]  # of equal members, the first
     every = net._named_members(lambda m: m._parameters.items(), remove_duplicate=False)
     assert [name for name, _ in every] == ["0.weight", "0.bias"]
+
+
+def test_a_conversion_may_give_a_module_new_parameters(monkeypatch):
+    layer = rg.nn.Linear(2, 2)
+    before = layer.weight
+    layer(rg.ones(2)).sum().backward()
+    monkeypatch.setattr(rg.nn.casts, "overwrites", True)
+    layer.double()
+    assert (before.dtype, layer.weight.dtype) == (rg.float32, rg.float64)
+    assert layer.weight.is_leaf
+    assert layer.weight.grad.dtype is rg.float64
+    assert layer.weight.grad.tolist() == before.grad.tolist()

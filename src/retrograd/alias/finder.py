@@ -35,6 +35,7 @@ __all__ = ["HOMES", "home_of", "install"]
 
 # PyTorch's modules whose contents are under another name here.
 HOMES = {
+    "torch.__future__": "retrograd.alias.future",
     "torch._C._nn": "retrograd.alias.c_nn",
     "torch._VF": "retrograd.ops.compat.variable_functions",
     "torch._dynamo": "retrograd.alias.dynamo",
@@ -53,16 +54,17 @@ HOMES = {
     "torch.distributed._tensor.experimental": "retrograd.distributed.tensor.experimental",
     "torch.functional": "retrograd.ops",
     "torch.jit.annotations": "typing",  # whose names it has for annotations
-    "torch.nn.modules.activation": "retrograd.alias.activation",
-    "torch.nn.modules.batchnorm": "retrograd.alias.batchnorm",
+    "torch.nn.modules.activation": "retrograd.alias.layers.activation",
+    "torch.nn.common_types": "retrograd.alias.layers.common_types",
+    "torch.nn.modules.batchnorm": "retrograd.alias.layers.batchnorm",
     "torch.nn.modules.channelshuffle": "retrograd.nn.modules.arrange",
-    "torch.nn.modules.conv": "retrograd.alias.conv",
+    "torch.nn.modules.conv": "retrograd.alias.layers.conv",
     "torch.nn.modules.distance": "retrograd.nn.modules.arrange",
     "torch.nn.modules.flatten": "retrograd.nn.modules.arrange",
     "torch.nn.modules.fold": "retrograd.nn.modules.arrange",
-    "torch.nn.modules.instancenorm": "retrograd.alias.instancenorm",
-    "torch.nn.modules.linear": "retrograd.alias.linear",
-    "torch.nn.modules.loss": "retrograd.alias.loss",
+    "torch.nn.modules.instancenorm": "retrograd.alias.layers.instancenorm",
+    "torch.nn.modules.linear": "retrograd.alias.layers.linear",
+    "torch.nn.modules.loss": "retrograd.alias.layers.loss",
     "torch.nn.modules.pixelshuffle": "retrograd.nn.modules.arrange",
     "torch.nn.modules.upsampling": "retrograd.nn",
     "torch.ops": "retrograd.library.ops",

@@ -14,6 +14,8 @@ from .parameter import Buffer
 
 __all__ = ["cast", "emptied", "is_real", "laid", "of_kind", "on_device", "parse_to"]
 
+overwrites = False  # whether a module that is converted gets new parameters: `torch.__future__`
+
 
 def is_real(t: Tensor) -> bool:
     """Whether a tensor is floating-point."""

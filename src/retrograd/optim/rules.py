@@ -186,8 +186,11 @@ class Rule(Optimizer):
                 if len(small) == TOGETHER:
                     run_each(run, small, numbers, group)
                     small = []
-            elif x.size <= most or not allocation.numpys(x):  # blocks are for caches of the CPU
+            elif x.size <= most or allocation.is_valueless(x):
                 run(x, g, state, numbers, group)
+            elif not allocation.numpys(x):  # blocks are for caches of the CPU
+                for part in pieces((x, g, *state), None):
+                    run(part[0], part[1], part[2:], numbers, group)
             else:
                 self._update_large(run, (x, g, *state), numbers, group)
         if small:

@@ -420,3 +420,12 @@ def test_probes_of_complex64_run_forward_and_backward(probe):
         with pytest.raises(RuntimeError, match=r"by=|gauge="):
             run(expression, names)
     run(WITH.get(name, expression), names)
+
+
+@pytest.mark.parametrize("name", ["amax", "amin", "max", "min", "masked.amax"])
+def test_a_single_complex_number_is_its_own_extremum(name):
+    z = rg.tensor(1 + 2j, requires_grad=True)
+    function = rg.masked.amax if name.startswith("masked") else getattr(rg, name)
+    found = function(z)
+    found.backward(rg.tensor(2 - 1j))
+    assert (found.item(), z.grad.item()) == (1 + 2j, 2 - 1j)

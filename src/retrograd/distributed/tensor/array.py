@@ -200,6 +200,16 @@ class Distributed(NDArrayOperatorsMixin):
             )
         return spread_of([self])(getattr(self.full(), name))
 
+    @property
+    def real(self) -> Any:
+        """The real parts, in the memory of this."""
+        return Distributed(self.local.real, self.mesh, self.placements, self.shape, kept=True)
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary parts, in the memory of this if it is complex."""
+        return Distributed(self.local.imag, self.mesh, self.placements, self.shape, kept=True)
+
     def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:
         """A copy of another dtype, which lies as this."""
         made = self.local.astype(dtype, *args, **options)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ... import dtypes
 from ...engine.dispatch import check_write
 from ...engine.tensor import Interpreted, Tensor, alias, wrote
-from .. import state
+from .. import casts, state
 from ..casts import cast, emptied, is_real, laid, on_device, parse_to
 from ..display import as_html
 from ..global_hooks import (
@@ -27,6 +27,7 @@ from ..global_hooks import (
     register_module_parameter_registration_hook,
 )
 from ..hooks import ModuleHooks, add_hook, call_hooked, of_all_modules
+from ..parameter import Parameter
 from ..state import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401 (PyTorch's name)
 from ..state import IncompatibleKeys as _IncompatibleKeys  # noqa: F401 (PyTorch's name)
 from ..tree import Tree
@@ -134,15 +135,19 @@ class Module(Tree):
         """Replace parameters, their gradients and buffers by what `fn` makes of them.
 
         Parameters and gradients stay the same objects, so an optimizer that holds them goes on
-        working.
+        working, unless `casts.overwrites`.
         """
         if recurse:
             for child in self.children():
                 child._apply(fn)
-        for param in self._parameters.values():
+        for name, param in self._parameters.items():
             if param is None:
                 continue
             grad = param.grad
+            if casts.overwrites:
+                made = self._parameters[name] = Parameter(fn(param.detach()), param.requires_grad)
+                made.grad = None if grad is None else fn(grad)
+                continue
             param.grad = None
             param.data = fn(alias(param, None))
             if grad is not None:

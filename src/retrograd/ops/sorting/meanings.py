@@ -73,7 +73,7 @@ def reduced(name: str, by: str, input: Tensor, dim: Any = None, keepdim: bool = 
         return return_types.aminmax(*pair)
     dims, kind = wrap_dims(input, dim), name.removesuffix("_dim")
     rest = [d for d in range(input.ndim) if d not in dims]
-    lines = input.permute(*rest, *dims).reshape(*[input.shape[d] for d in rest], -1)
+    lines = input.permute((*rest, *dims)).reshape(*[input.shape[d] for d in rest], -1)
     places = _foremost_of(lines, by=by, largest=kind.endswith("max"))
     shape = [1 if d in dims else n for d, n in enumerate(input.shape) if keepdim or d in rest]
     if kind.startswith("arg"):

@@ -1,8 +1,8 @@
 """`torch.nn.modules.conv` under the alias: lazy layers have a file of their own here."""
 
-from ..nn.modules.conv import *  # noqa: F403 (all of them)
-from ..nn.modules.conv import _ConvNd, _ConvTransposeNd
-from ..nn.modules.lazy import (
+from ...nn.modules.conv import *  # noqa: F403 (all of them)
+from ...nn.modules.conv import _ConvNd, _ConvTransposeNd
+from ...nn.modules.lazy import (
     LazyConv1d,
     LazyConv2d,
     LazyConv3d,

@@ -1,0 +1,35 @@
+"""`torch.__future__` under the alias: what `Module.to` and its like do with parameters."""
+
+from __future__ import annotations
+
+from ..nn import casts
+
+__all__ = [
+    "get_overwrite_module_params_on_conversion",
+    "get_swap_module_params_on_conversion",
+    "set_overwrite_module_params_on_conversion",
+    "set_swap_module_params_on_conversion",
+]
+
+_swaps = False
+
+
+def set_overwrite_module_params_on_conversion(value: bool) -> None:
+    """Let a module that is converted get new parameters, in place of writing those it has."""
+    casts.overwrites = value
+
+
+def get_overwrite_module_params_on_conversion() -> bool:
+    """Whether it gets new ones."""
+    return casts.overwrites
+
+
+def set_swap_module_params_on_conversion(value: bool) -> None:
+    """Let parameters stay the same objects: they do so unless they are overwritten."""
+    global _swaps
+    _swaps = value
+
+
+def get_swap_module_params_on_conversion() -> bool:
+    """What was set last."""
+    return _swaps

@@ -1,0 +1,1 @@
+"""PyTorch's modules of layers whose names are in other files here."""
