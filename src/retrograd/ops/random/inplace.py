@@ -50,7 +50,10 @@ def fill(
     return write(self, f"{name}_", drawn, (), {})
 
 
-def halves(x: Any) -> tuple[Any, Any]:
+BLOCK = 1 << 14  # numbers that become others at once: what they take lies in the cache
+
+
+def parted(x: Any) -> tuple[Any, Any]:
     """The upper and the lower digits of float64 numbers, which add up to them."""
     wide = x * 134217729.0  # 2**27 + 1
     upper = wide - (wide - x)
@@ -65,7 +68,7 @@ def fused(x: Any, factor: float, term: float) -> Any:
     """
     factor, exponent = math.frexp(factor)  # lest a product of halves overflows
     term = math.ldexp(term, -exponent)
-    product, (above, below), (upper, lower) = x * factor, halves(x), halves(factor)
+    product, (above, below), (upper, lower) = x * factor, parted(x), parted(factor)
     error = ((above * upper - product) + above * lower + below * upper) + below * lower
     total = product + term
     part = total - product
@@ -111,9 +114,13 @@ def uniform_(
             return make(source, (*shape, 2), dtypes.real_of(dtype)).view(dtype)[..., 0]
         start, span = float(dtype.type(low)), float(dtype.type(high) - dtype.type(low))
         drawn = source.uniform(shape, dtype)
-        if dtype.itemsize == 8:
-            return fused(drawn, span, start)
-        return (drawn.astype(np.float64) * span + start).astype(dtype)
+        flat = drawn.reshape(-1)
+        for at in range(0, flat.size, BLOCK):
+            x = flat[at : at + BLOCK].astype(np.float64)
+            flat[at : at + BLOCK] = (
+                fused(x, span, start) if dtype.itemsize == 8 else x * span + start
+            )
+        return drawn
 
     return fill(self, "uniform", generator, make)
 
