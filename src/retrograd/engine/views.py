@@ -210,6 +210,8 @@ def check_alone(tensor: Any) -> None:
 
     Memory cannot move, so the others would be left behind, and writes no longer reach them.
     """
+    if tensor._storage is not None and sys.getrefcount(tensor._storage) == 2:
+        tensor._storage = None  # the tensor alone keeps it, and makes another one when asked
     if tensor._view_of is not None or live_views(tensor) or is_shared(tensor):
         raise RuntimeError(
             f"Trying to resize storage that is not resizable: something else looks at the memory "

@@ -96,3 +96,14 @@ def test_every_line_that_indexes_with_bytes_is_warned_of():
         x[mask]
         x[mask]
     assert len(found) == 2
+
+
+def test_a_storage_that_was_looked_at_and_let_go_does_not_keep_a_tensor_from_growing():
+    x = rg.ones(2)
+    assert x.untyped_storage().size() == 8
+    x.resize_(4)
+    assert (x[:2].tolist(), x.untyped_storage().size()) == ([1.0, 1.0], 16)
+    held = x.untyped_storage()
+    with pytest.raises(RuntimeError, match="resize storage that is not resizable"):
+        x.resize_(6)
+    assert held.size() == 16
