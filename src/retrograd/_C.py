@@ -89,10 +89,6 @@ def _get_tracing_state() -> None:
     """
 
 
-def _log_api_usage_once(event: str) -> None:
-    """Tell PyTorch's makers that a program uses something: nobody is told."""
-
-
 def _is_torch_function_enabled() -> bool:
     """Whether arguments may take calls over."""
     return not modes.state.overriding
