@@ -31,9 +31,16 @@ class Turns:
         self._tasks.put(None)
 
     def _work(self) -> None:
-        while (asked := self._tasks.get()) is not None:
-            found, task, args = asked
-            try:
-                found.set_result(task(*args))
-            except BaseException as error:
-                found.set_exception(error)
+        while self._done(self._tasks.get()):
+            pass
+
+    def _done(self, asked: Any) -> bool:
+        """Do a task, if it is one. Nothing of it is held while the thread waits for the next."""
+        if asked is None:
+            return False
+        found, task, args = asked
+        try:
+            found.set_result(task(*args))
+        except BaseException as error:
+            found.set_exception(error)
+        return True
