@@ -4,9 +4,10 @@ NOTE [Connections]
 1. Every two processes of a group share one TCP connection. All meet at its first rank, whose
    address is known; the others tell it where they listen, and connect to each other by the table
    that it sends. Ranks are numbers in the group of all, in every group.
-2. What is sent is JSON (which call, dtype, shape) and the bytes of an array. Nothing is unpickled,
-   so no peer can run code here. Both sides prove that they know the key in the environment
-   variable RETROGRAD_DISTRIBUTED_KEY, empty by default; bytes are not encrypted.
+2. What is sent is JSON (which call, dtype, shape) and the bytes of an array. Nothing is unpickled
+   here; the calls that send objects do unpickle, and so trust their peers. Both sides prove that
+   they know the key in the environment variable RETROGRAD_DISTRIBUTED_KEY, empty by default; bytes
+   are not encrypted.
 3. A receiver knows what must come. Anything else, a peer that ended, one that is too late, or an
    exception amid an array breaks the group: all peers are told why, all connections closed, and
    later calls raise the same.

@@ -307,9 +307,7 @@ class Pcg64:
         first, numpys = parameters[0], self.numpys
         if name == "poisson":
             return numpys.poisson(first)
-        if (
-            name == "log_gamma"
-        ):  # by the one of a + 1: those of small concentrations would underflow
+        if name == "log_gamma":  # by the one of a + 1: small concentrations would underflow
             boost = np.log1p(-numpys.random(first.shape)) / first
             return boost + np.log(numpys.standard_gamma(first + 1))
         known = ~np.isnan(first + parameters[1])
