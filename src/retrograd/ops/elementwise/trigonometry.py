@@ -57,7 +57,7 @@ def _squared_inverse(xp: Any, cosine: Any, input: Any, growing: Any) -> Any:
 
 def _tan_derivative(xp: Any, input: Any, out: Any) -> Any:
     """1 + tan^2, by the result alone; far from the real axis only 1 / cos^2 has digits left."""
-    if holds_complex(input):
+    if holds_complex(out):
         return _squared_inverse(xp, xp.cos, input, xp.imag(input))
     return out * out + 1.0
 
