@@ -24,7 +24,7 @@ from ..locks import load
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["CUT", "Mapped", "Source", "is_path", "opened", "write"]
+__all__ = ["CUT", "Mapped", "Source", "is_path", "opened", "replacing", "write"]
 
 CUT = (
     "the file ends early: it has {has} bytes and should have at least {needs}. It was not written "
