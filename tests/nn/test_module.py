@@ -358,3 +358,26 @@ def test_a_conversion_may_give_a_module_new_parameters(monkeypatch):
     assert layer.weight.is_leaf
     assert layer.weight.grad.dtype is rg.float64
     assert layer.weight.grad.tolist() == before.grad.tolist()
+
+
+def test_a_module_hands_arguments_on_to_its_next_base_class_if_it_is_told_to():
+    class Tagged:
+        def __init__(self, tag):
+            self.tag = tag
+
+    class Model(rg.nn.Module, Tagged):
+        call_super_init = True
+
+        def __init__(self):
+            super().__init__(tag="a")
+            self.layer = rg.nn.Linear(1, 1)
+
+    model = Model()
+    assert (model.tag, len(list(model.parameters()))) == ("a", 2)
+
+
+def test_a_module_takes_no_arguments_otherwise():
+    with pytest.raises(TypeError, match="got an unexpected keyword argument 'k'"):
+        rg.nn.Module(k=1)
+    with pytest.raises(TypeError, match="takes 1 positional argument but 3 were given"):
+        rg.nn.Module(1, 2)
