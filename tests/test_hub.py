@@ -95,3 +95,9 @@ def test_the_folder_of_downloads_is_pytorch_s(monkeypatch, tmp_path):
     assert hub.get_dir() == str(tmp_path / "hub")
     hub.set_dir("/elsewhere")
     assert hub.get_dir() == "/elsewhere"
+
+
+def test_tqdm_is_found_where_programs_look_for_it():
+    tqdm = pytest.importorskip("tqdm")
+    assert hub.tqdm is tqdm.tqdm
+    assert not hasattr(hub, "nothing")

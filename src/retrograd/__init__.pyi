@@ -96,6 +96,7 @@ from .types import SymFloat as SymFloat
 from .types import SymInt as SymInt
 from .dtypes.unheld import chalf as chalf
 from .dtypes.unheld import complex32 as complex32
+from .jit import DeviceObjType as DeviceObjType
 from .futures import Future as Future
 from .tape import ForwardAccumulator as ForwardAccumulator
 from .amp import GradScaler as GradScaler

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlparse
 
+from .. import locks
 from ..serialization import load as read
 from ..serialization.files import replacing
 
@@ -44,6 +45,13 @@ REMOTE = (
 )
 
 _folder: str | None = None
+
+
+def __getattr__(name: str) -> Any:
+    """`tqdm`, which programs take from here, where the package of that name is installed."""
+    if name != "tqdm":
+        raise AttributeError(f"module 'retrograd.hub' has no attribute {name!r}")
+    return locks.load("tqdm").tqdm
 
 
 def get_dir() -> str:

@@ -66,6 +66,14 @@ def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[Any], Context]:
     return [(MappingKey(key), part) for key, part in d.items()], list(d)
 
 
+def _namedtuple_flatten(d: Any) -> tuple[list[Any], Context]:
+    return list(d), type(d)
+
+
+def _namedtuple_unflatten(values: Iterable[Any], context: Context) -> Any:
+    return context(*values)
+
+
 class NodeDef(NamedTuple):
     """How containers of a class are taken apart, and built."""
 
@@ -86,7 +94,7 @@ SUPPORTED_NODES: dict[Any, NodeDef] = {
         (tuple, lambda t: (list(t), None), lambda parts, _: tuple(parts)),
         (list, lambda t: (t, None), lambda parts, _: list(parts)),
         (dict, _dict_flatten, _dict_unflatten),
-        (namedtuple, lambda t: (list(t), type(t)), lambda parts, kind: kind(*parts)),
+        (namedtuple, _namedtuple_flatten, _namedtuple_unflatten),
         (OrderedDict, _dict_flatten, lambda *of: OrderedDict(_dict_unflatten(*of))),
         (
             defaultdict,
