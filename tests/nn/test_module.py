@@ -145,6 +145,19 @@ def test_a_module_without_forward_raises():
         nn.Module()(1)
 
 
+def test_a_function_that_is_an_attribute_of_a_class_is_no_method():
+    class Layer(nn.Module):
+        act = rg.tanh
+        multiply = nn.functional.linear
+        own = lambda self, x: x + 1
+
+    x = rg.tensor([[1.0, 2.0]])
+    assert Layer().act(x).equal(rg.tanh(x))
+    assert Layer().multiply(x, rg.tensor([[3.0, 4.0]])).tolist() == [[11.0]]
+    assert Layer().own(x).tolist() == [[2.0, 3.0]]
+    assert Layer.act is rg.tanh
+
+
 def test_members_are_found_by_dotted_names():
     net = Net()
     assert net.get_submodule("inner.1") is net.inner[1]
@@ -360,24 +373,24 @@ def test_a_conversion_may_give_a_module_new_parameters(monkeypatch):
     assert layer.weight.grad.tolist() == before.grad.tolist()
 
 
-def test_a_module_hands_arguments_on_to_its_next_base_class_if_it_is_told_to():
-    class Tagged:
-        def __init__(self, tag):
-            self.tag = tag
+def test_arguments_that_reach_module_are_refused_under_the_name_of_the_class():
+    class Layer(nn.Module):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
 
-    class Model(rg.nn.Module, Tagged):
+    with pytest.raises(TypeError, match=r"Layer.__init__\(\) takes 1 positional argument but 2"):
+        Layer(1)
+    with pytest.raises(TypeError, match=r"Layer.__init__\(\) got an unexpected keyword argument"):
+        Layer(size=1)
+
+
+def test_call_super_init_goes_on_to_the_next_base():
+    class Named:
+        def __init__(self, name):
+            self.name = name
+
+    class Layer(nn.Module, Named):
         call_super_init = True
 
-        def __init__(self):
-            super().__init__(tag="a")
-            self.layer = rg.nn.Linear(1, 1)
-
-    model = Model()
-    assert (model.tag, len(list(model.parameters()))) == ("a", 2)
-
-
-def test_a_module_takes_no_arguments_otherwise():
-    with pytest.raises(TypeError, match="got an unexpected keyword argument 'k'"):
-        rg.nn.Module(k=1)
-    with pytest.raises(TypeError, match="takes 1 positional argument but 3 were given"):
-        rg.nn.Module(1, 2)
+    assert Layer(name="first").name == "first"
+    assert not nn.Module.call_super_init

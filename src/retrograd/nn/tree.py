@@ -59,7 +59,7 @@ class Tree:
     """The part of `Module` that registers what is assigned to it, and finds it again."""
 
     _fixed_names = True  # whether a class's instances register the same names
-    call_super_init = False  # whether the arguments of `__init__` are those of the next class
+    call_super_init = False  # whether `__init__` goes on to the next base, with what it was given
 
     training: bool
     _parameters: dict[str, Parameter | None]
@@ -69,12 +69,12 @@ class Tree:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if (args or kwargs) and not self.call_super_init:
-            what = (
+            given = (
                 f"got an unexpected keyword argument '{next(iter(kwargs))}'"
                 if kwargs
                 else f"takes 1 positional argument but {len(args) + 1} were given"
             )
-            raise TypeError(f"{type(self).__name__}.__init__() {what}")
+            raise TypeError(f"{type(self).__name__}.__init__() {given}")
         self.__dict__.update(
             training=True,
             _parameters={},
