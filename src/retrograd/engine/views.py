@@ -144,12 +144,9 @@ def same_elements(x: Any, y: Any) -> bool:
     """Whether two arrays show the same elements of one memory, in the same way."""
     if not (x.__class__ is y.__class__ is np.ndarray):
         return x is y
-    return bool(
-        x.shape == y.shape
-        and x.strides == y.strides
-        and x.dtype == y.dtype
-        and x.__array_interface__["data"] == y.__array_interface__["data"]
-    )
+    bounds = np.lib.array_utils.byte_bounds
+    alike = x.shape == y.shape and x.strides == y.strides and x.dtype == y.dtype
+    return alike and bounds(x) == bounds(y)
 
 
 def sever(tensor: Any, array: Any) -> None:
