@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from importlib.util import find_spec
 from typing import Any
 
@@ -24,6 +25,12 @@ if find_spec("tensorboard") is None:
     collect_ignore += ["src/retrograd/utils/tensorboard"]
 if find_spec("onnx") is None:
     collect_ignore += ["src/retrograd/onnx"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kept_apart(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Let temporary files, of processes started here too, be where pytest clears its own away."""
+    tempfile.tempdir = os.environ["TMPDIR"] = str(tmp_path_factory.getbasetemp())
 
 
 @pytest.fixture(autouse=True)

@@ -145,6 +145,19 @@ def test_a_module_without_forward_raises():
         nn.Module()(1)
 
 
+def test_a_function_that_is_an_attribute_of_a_class_is_no_method():
+    class Layer(nn.Module):
+        act = rg.tanh
+        multiply = nn.functional.linear
+        own = lambda self, x: x + 1
+
+    x = rg.tensor([[1.0, 2.0]])
+    assert Layer().act(x).equal(rg.tanh(x))
+    assert Layer().multiply(x, rg.tensor([[3.0, 4.0]])).tolist() == [[11.0]]
+    assert Layer().own(x).tolist() == [[2.0, 3.0]]
+    assert Layer.act is rg.tanh
+
+
 def test_members_are_found_by_dotted_names():
     net = Net()
     assert net.get_submodule("inner.1") is net.inner[1]

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from types import FunctionType
 from typing import Any
 
@@ -246,6 +246,11 @@ def publish(namespace: dict[str, Any], prefix: str) -> None:
         home, own = vars(sys.modules[module]), getattr(value, "__name__", "")
         if home.get(own) is value:
             home[own] = seen
+
+
+def is_function(value: Any) -> bool:
+    """Whether a value is one of the functions that users call, and no method of tensors."""
+    return isinstance(value, Hashable) and not names.get(value, TENSOR).startswith(TENSOR)
 
 
 def never(*kinds: type) -> None:

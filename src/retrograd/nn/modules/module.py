@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import dtypes
 from ...engine.dispatch import check_write
+from ...engine.overriding import is_function
 from ...engine.tensor import Interpreted, Tensor, alias, wrote
 from .. import casts, state
 from ..casts import cast, emptied, is_real, laid, on_device, parse_to
@@ -85,6 +86,13 @@ class Module(Tree):
 
     _version: int = 1
     _hooks: ModuleHooks | None = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Let functions in the body of a class, as `act = rg.tanh`, be no methods."""
+        super().__init_subclass__(**kwargs)
+        for name, value in tuple(vars(cls).items()):
+            if is_function(value):
+                setattr(cls, name, staticmethod(value))
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What calling the module computes; every subclass has its own."""
