@@ -91,6 +91,8 @@ from .errors import OutOfMemoryError as OutOfMemoryError
 from .version import __version__ as __version__
 from .modes import is_warn_always_enabled as is_warn_always_enabled
 from .modes import set_warn_always as set_warn_always
+from ._C import DisableTorchFunction as DisableTorchFunction
+from ._C import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from .types import SymBool as SymBool
 from .types import SymFloat as SymFloat
 from .types import SymInt as SymInt

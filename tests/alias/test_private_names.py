@@ -49,3 +49,9 @@ def test_what_is_not_available_says_so():
     assert not rg.distributed.rpc.is_available()
     assert not rg.onnx.is_in_onnx_export()
     assert not hasattr(rg.Tensor, "_make_wrapper_subclass")
+
+
+def test_names_of_modules_that_stand_elsewhere_are_the_same_objects():
+    windows = importlib.import_module(home_of("torch.signal.windows.windows"))
+    assert windows.hann is rg.signal.windows.hann
+    assert rg.DisableTorchFunctionSubclass is rg._C.DisableTorchFunctionSubclass
