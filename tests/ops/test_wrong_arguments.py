@@ -31,6 +31,7 @@ A = rg.eye(3)
         (lambda: F.layer_norm(X, (3,), eps=[1.0]), "argument 'eps' must be float, not list"),
         (lambda: F.group_norm(X, 1, eps="small"), "argument 'eps' must be float, not str"),
         (lambda: F.poisson_nll_loss(X, X, eps=None), "argument 'eps' must be float, not NoneType"),
+        (lambda: F.pad(X, (1, 1), value="0"), "argument 'value' must be float, not str"),
         (lambda: F.dropout([1.0], p=0.0), "argument 'input' .* must be Tensor, not list"),
         (lambda: rg.resolve_conj("x"), "argument 'input' .* must be Tensor, not str"),
         (lambda: F.max_pool2d(IMAGE, "2"), "'kernel_size' must be tuple of ints, not str"),
