@@ -117,6 +117,7 @@ _ELSEWHERE = {  # modules that PyTorch has under other names
     "storage": "ops.tensor.storage",
 }
 FROM = {
+    **dict.fromkeys(("DisableTorchFunction", "DisableTorchFunctionSubclass"), "_C"),
     **dict.fromkeys(("SymBool", "SymFloat", "SymInt"), "types"),
     **dict.fromkeys(("chalf", "complex32"), "dtypes.unheld"),
     "DeviceObjType": "jit",

@@ -77,3 +77,9 @@ def test_mixed_precision_for_a_gpu_is_definitely_not_available():
     common = importlib.import_module(home_of("torch.cuda.amp.common"))
     assert common is rg.cuda.amp.common
     assert common.amp_definitely_not_available()
+
+
+def test_names_of_modules_that_stand_elsewhere_are_the_same_objects():
+    windows = importlib.import_module(home_of("torch.signal.windows.windows"))
+    assert windows.hann is rg.signal.windows.hann
+    assert rg.DisableTorchFunctionSubclass is rg._C.DisableTorchFunctionSubclass

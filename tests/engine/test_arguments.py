@@ -6,7 +6,7 @@ import pytest
 import retrograd as rg
 from retrograd.nn import functional as F
 
-BOOL = "argument 'requires_grad' must be bool, not"
+BOOL = r"argument 'requires_grad'( \(position 2\))? must be bool, not"
 
 
 @pytest.mark.parametrize("gradient", [[1.0, 2.0], np.ones(2), [1.0], (1,)])

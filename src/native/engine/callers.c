@@ -253,6 +253,10 @@ public_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
     }
     Py_DECREF(override);
     PyObject *function = self->python;
+    if (!are_plain(function, &self->flags, &self->numbers, args, PyVectorcall_NARGS(nargsf),
+                   kwnames)) {
+        return NULL;
+    }
     Py_ssize_t named = kwnames == NULL || self->keywords == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
     for (Py_ssize_t i = 0; i < named; i++) {
         int found = PySet_Contains(self->keywords, PyTuple_GET_ITEM(kwnames, i));
@@ -400,18 +404,25 @@ static PyTypeObject CallerType;
 static PyObject *
 public(PyObject *module, PyObject *args)
 {
-    PyObject *function, *served = NULL, *keywords = NULL;
+    PyObject *function, *flags, *numbers, *served = NULL, *keywords = NULL;
+    unsigned long long flag_places, number_places;
     if (Tensor == NULL) {
         PyErr_SetString(PyExc_RuntimeError, NOT_SET_UP);
         return NULL;
     }
-    if (!PyArg_ParseTuple(args, "O|OO!", &function, &served, &PyFrozenSet_Type, &keywords)) {
+    if (!PyArg_ParseTuple(args, "OO!O!KK|OO!", &function, &PyFrozenSet_Type, &flags,
+                          &PyFrozenSet_Type, &numbers, &flag_places, &number_places, &served,
+                          &PyFrozenSet_Type, &keywords)) {
         return NULL;
     }
     Caller *self = (Caller *)CallerType.tp_alloc(&CallerType, 0);
     if (self != NULL) {
         self->vectorcall = public_call;
         self->python = Py_NewRef(function);
+        self->flags.names = PySet_GET_SIZE(flags) ? Py_NewRef(flags) : NULL;
+        self->flags.places = flag_places;
+        self->numbers.names = PySet_GET_SIZE(numbers) ? Py_NewRef(numbers) : NULL;
+        self->numbers.places = number_places;
         self->served = Py_XNewRef(served);
         self->keywords = Py_XNewRef(keywords);
     }
@@ -426,7 +437,7 @@ caller_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(self->op);
     Py_VISIT(self->forward);
     Py_VISIT(self->served);
-    return 0; /* the facts are names and numbers, the keywords names, `otherwise` a function */
+    return 0; /* the facts are names and numbers, `otherwise` a function, all others names */
 }
 
 /* None instead of nothing: whatever else is cleared may still call this caller. */
@@ -456,6 +467,8 @@ caller_dealloc(PyObject *object)
     Py_XDECREF(self->otherwise);
     Py_XDECREF(self->served);
     Py_XDECREF(self->keywords);
+    Py_XDECREF(self->flags.names);
+    Py_XDECREF(self->numbers.names);
     Py_TYPE(object)->tp_free(object);
 }
 

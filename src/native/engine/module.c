@@ -88,6 +88,7 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&add, "add"},
         {&intercept, "intercept"},
         {&otherwise, "otherwise"},
+        {&look_at, "look_at"},
         {&passed, "passed"},
         {&overrides_nothing, "overrides_nothing"},
     };

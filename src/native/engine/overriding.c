@@ -2,7 +2,7 @@
 
 #include "shared.h"
 
-static PyObject *intercept, *otherwise, *passed, *overrides_nothing, *text_torch_function;
+static PyObject *intercept, *otherwise, *look_at, *passed, *overrides_nothing, *text_torch_function;
 static int watched; /* whether a thread is in a mode that sees every call */
 
 static bool
@@ -69,6 +69,58 @@ overridden(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *k
         return Py_NewRef(passed);
     }
     return hand_over(intercept, callable, args, count, kwnames, NULL);
+}
+
+static inline bool
+is_flag(PyObject *value)
+{
+    return PyBool_Check(value);
+}
+
+static inline bool
+is_number(PyObject *value)
+{
+    return PyFloat_CheckExact(value) || PyLong_CheckExact(value);
+}
+
+/* Whether the arguments looked at are such values at once; -1 with an error. */
+static int
+are_such(const Looked *looked, bool (*is_such)(PyObject *), PyObject *const *args, Py_ssize_t count,
+         PyObject *kwnames)
+{
+    Py_ssize_t named = kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
+    for (Py_ssize_t i = 0; looked->places >> i && i < count; i++) {
+        if ((looked->places >> i & 1) && !is_such(args[i])) {
+            return 0;
+        }
+    }
+    for (Py_ssize_t i = 0; looked->names != NULL && i < named; i++) {
+        int found = is_such(args[count + i])
+                        ? 0
+                        : PySet_Contains(looked->names, PyTuple_GET_ITEM(kwnames, i));
+        if (found != 0) {
+            return found < 0 ? -1 : 0;
+        }
+    }
+    return 1;
+}
+
+/* Whether flags are flags, and numbers numbers: NOTE [Other names] in `engine/naming.py`, rule 6. False
+   with an error where Python refuses one. */
+static bool
+are_plain(PyObject *function, const Looked *flags, const Looked *numbers, PyObject *const *args,
+          Py_ssize_t count, PyObject *kwnames)
+{
+    int plain = are_such(flags, is_flag, args, count, kwnames);
+    if (plain > 0) {
+        plain = are_such(numbers, is_number, args, count, kwnames);
+    }
+    if (plain) {
+        return plain > 0;
+    }
+    PyObject *seen = hand_over(look_at, function, args, count, kwnames, NULL);
+    Py_XDECREF(seen);
+    return seen != NULL;
 }
 
 /* Call a function that did not take its arguments again, if it takes them by other names: NOTE

@@ -23,6 +23,12 @@ typedef struct {
     long long for_complex; /* the saved values that a real result does without, as bits */
 } Layout;
 
+/* Arguments that are looked at: their names, and a bit for each place. */
+typedef struct {
+    PyObject *names;
+    unsigned long long places;
+} Looked;
+
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
@@ -30,6 +36,7 @@ typedef struct {
     PyObject *python, *op, *forward;
     PyObject *otherwise;         /* what takes the errors of the forward: `dispatch.dispatch` */
     PyObject *served, *keywords; /* of a function: who takes calls with one of these keywords */
+    Looked flags, numbers;       /* of a function */
     Layout table;
     int inputs;
     bool several;      /* whether the forward gives a tuple of outputs */

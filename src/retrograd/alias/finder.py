@@ -68,6 +68,7 @@ HOMES = {
     "torch.nn.modules.pixelshuffle": "retrograd.nn.modules.arrange",
     "torch.nn.modules.upsampling": "retrograd.nn",
     "torch.ops": "retrograd.library.ops",
+    "torch.signal.windows.windows": "retrograd.signal.windows",
     "torch.storage": "retrograd.alias.storage",
     "torch.torch_version": "retrograd.alias.torch_version",
     "torch.version": "retrograd.alias.version",

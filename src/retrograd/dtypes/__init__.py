@@ -161,7 +161,7 @@ def to_numpy(spec: Any) -> np.dtype[Any]:
         return spec.numpy  # which says what stands in its way
     try:
         return of_numpy(np.dtype(spec)).numpy
-    except TypeError:
+    except (TypeError, ValueError):
         raise TypeError(f"dtype must be a retrograd.dtype, not {spec!r}") from None
 
 
@@ -438,7 +438,7 @@ class finfo:  # noqa: N801 (PyTorch's name)
         self.dtype, self.bits = of_numpy(real).name, limits.bits
         self.eps, self.max, self.min = float(limits.eps), float(limits.max), float(limits.min)
         self.tiny = self.smallest_normal = float(limits.tiny)
-        self.resolution = float(f"1e-{limits.precision}")
+        self.resolution = float(f"1e-{int(limits.nmant * math.log10(2))}")
 
     def __repr__(self) -> str:
         return _limits(self, "resolution", "min", "max", "eps", "smallest_normal", "tiny")

@@ -12,7 +12,10 @@ NOTE [Other names]
    `UnorderedError` has.
 5. Whatever takes a `device` takes a `layout` and `pin_memory` too, which can say one thing only.
 6. A function that stumbles over an argument of a wrong type says so: it asks for no types before.
-   Only an error makes anybody compare the arguments with their annotations.
+   Only an error makes anybody compare the arguments with their annotations. But no function
+   stumbles over a flag, whatever it is, and few over a list for a number, which broadcasts. So an
+   argument in a wrong place would go unnoticed, as in `x.sum(0, 1)`: those annotated as `bool`, but
+   for those `BY_TRUTH`, and as `float` are looked at before.
 
 This module knows no tensor and no op.
 """
@@ -66,7 +69,15 @@ DEPRECATED = (
     "{name}({names})"
 )
 
-KINDS = ("Tensor", "bool", "int", "float")
+LOOKED_AT = ("bool", "float")  # annotations: rule 6
+BY_TRUTH = {  # flags of which PyTorch asks for the truth only
+    *("add_zero_attn", "antialias", "average_attn_weights", "center", "get_infos", "hard"),
+    *("inplace", "need_weights", "recompute_scale_factor", "reduce", "return_indices"),
+    *("size_average", "use_separate_proj_weight"),
+}
+NOWHERE = 63  # the place of an argument that is given by name only, the last bit of a word
+VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+KINDS = ("Tensor", "bool", "int", "float", "str")
 NUMERIC = (int, float, complex, np.ndarray, np.generic)
 OF_TENSORS = {"_array", "_node", "dim", "dtype", "ndim", "numel", "shape", "size"}
 
@@ -106,6 +117,41 @@ def otherwise(
     return None if own.keys() == kwargs.keys() else (args, own)  # for the function's own error
 
 
+def looked_at(function: Any, kind: str) -> dict[str, int]:
+    """The arguments of a function that are flags, or numbers, and their places: rule 6."""
+    types, code = function.__annotations__, function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return {
+        name: place if place < code.co_argcount else NOWHERE
+        for place, name in enumerate(names)
+        if types.get(name) in (kind, f"{kind} | None") and name not in BY_TRUTH
+    }
+
+
+def look_at(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise TypeError where a flag or a number is given anything else: rule 6."""
+    for kind in LOOKED_AT:
+        for name, place in looked_at(function, kind).items():
+            at = place < len(args)
+            if not at and name not in kwargs:
+                continue
+            value = args[place] if at else kwargs[name]
+            if value is None and (
+                name == "requires_grad" or function.__annotations__[name] != kind
+            ):
+                continue
+            if not (isinstance(value, bool) if kind == "bool" else is_number(value)):
+                raise wrong_type(function.__name__, name, kind, value, place + 1 if at else None)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number, or holds one."""
+    if isinstance(value, (int, float, complex)):
+        return True
+    array = getattr(value, "_array", value)
+    return getattr(array, "size", 0) == 1 and hasattr(array, "dtype")
+
+
 def own_name(key: str, names: Any) -> str:
     """The name, among those that a function has, of the argument that a call names `key`."""
     if key in names:
@@ -141,12 +187,11 @@ def check_types(
     function: Any, signature: inspect.Signature, arguments: dict[str, Any], error: Exception
 ) -> None:
     """Raise if an argument has not what every tensor has, or is not what its annotation says."""
-    if isinstance(error, TypeError):
-        if str(error).startswith("argument '"):
-            raise TypeError(f"{function.__name__}(): {error}") from None
-        return
+    if isinstance(error, TypeError) and str(error).startswith("argument '"):
+        raise TypeError(f"{function.__name__}(): {error}") from None
     for place, (name, value) in enumerate(arguments.items(), 1):
-        kind, _, absent = str(signature.parameters[name].annotation).partition(" | ")
+        parameter = signature.parameters[name]
+        kind, _, absent = str(parameter.annotation).partition(" | ")
         if isinstance(error, AttributeError) and error.name is not None:
             meant = error.name in OF_TENSORS
             if value is error.obj and (meant or "Tensor" in (kind, absent)):
@@ -156,7 +201,8 @@ def check_types(
                     f"{function.__name__}(): argument '{name}' (position {place}) must be tuple of "
                     f"Tensors, but one of them is of type {type(error.obj).__name__}"
                 ) from None
-        if kind in KINDS and absent in ("", "None") and not is_of(value, kind, absent):
+        single = parameter.kind not in VARIADIC
+        if single and kind in KINDS and absent in ("", "None") and not is_of(value, kind, absent):
             raise wrong_type(function.__name__, name, kind, value, place) from None
 
 
@@ -166,6 +212,8 @@ def is_of(value: Any, kind: str, absent: str) -> bool:
         return bool(absent)
     if kind == "Tensor":
         return hasattr(value, "_array") or isinstance(value, (list, tuple, *NUMERIC))
+    if kind == "str":
+        return isinstance(value, str)
     return isinstance(value, NUMERIC) or getattr(getattr(value, "_array", None), "size", 0) == 1
 
 

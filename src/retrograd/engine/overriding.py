@@ -34,7 +34,7 @@ from typing import Any
 from .. import modes
 from ..locks import structure
 from . import native
-from .naming import otherwise
+from .naming import LOOKED_AT, NOWHERE, look_at, looked_at, otherwise
 
 PASSED: Any = object()  # what `intercept` returns where nobody takes the call over
 
@@ -185,8 +185,12 @@ def form(function: Any, *served: Any) -> Any:
     `served` may be a callable and a frozenset of keywords: it takes the calls with one of them, and
     has the signature that is shown.
     """
-    make = _in_python if native.native is None else native.native.public
-    made = make(function, *served)
+    seen = [looked_at(function, kind) for kind in LOOKED_AT]
+    if native.native is None:
+        made: Any = _in_python(function, any(seen), *served)
+    else:
+        bits = [sum([1 << place for place in found.values() if place < NOWHERE]) for found in seen]
+        made = native.native.public(function, *map(frozenset, seen), *bits, *served)
     _forms.add(made)
     return made
 
@@ -195,7 +199,10 @@ _forms: set[Any] = set()
 
 
 def _in_python(
-    function: Any, served: Any = None, keywords: frozenset[str] = frozenset()
+    function: Any,
+    looks: bool,
+    served: Any = None,
+    keywords: frozenset[str] = frozenset(),
 ) -> Callable[..., Any]:
     plain = UNASKED
 
@@ -206,6 +213,8 @@ def _in_python(
             found = intercept(call, args, kwargs)
             if found is not PASSED:
                 return found
+        if looks:
+            look_at(function, args, kwargs)
         called = served if kwargs and not keywords.isdisjoint(kwargs) else function
         try:
             return called(*args, **kwargs)

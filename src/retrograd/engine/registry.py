@@ -21,7 +21,7 @@ from .callers import binary_caller, caller, native_caller
 from .dispatch import about_to_write, dispatch, known
 from .graph import FREED, OUTPUT, Cell, Kind, Leaf, Node, tick
 from .namespaces import arrays, reals, recorded
-from .naming import otherwise
+from .naming import look_at, otherwise
 from .op import Example, Op, example
 from .record import STALE, STALE_VIEW
 from .saved import saved_properties
@@ -69,6 +69,7 @@ native.bind(
     add=np.add,
     intercept=overriding.intercept,
     otherwise=otherwise,
+    look_at=look_at,
     passed=overriding.PASSED,
     overrides_nothing=overriding.overrides_nothing,
 )

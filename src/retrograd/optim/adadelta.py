@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .rules import Rule, check_complex, check_settings, settings, square
+from .rules import Rule, check_complex, check_settings, settings, square, step_lists
 
-__all__ = ["Adadelta"]
+__all__ = ["Adadelta", "adadelta"]
 
 
 class Adadelta(Rule):
@@ -65,3 +65,29 @@ class Adadelta(Rule):
         u *= keep
         u += square(s, group) * take
         x -= s * lr
+
+
+def adadelta(
+    params: list[Any],
+    grads: list[Any],
+    square_avgs: list[Any],
+    acc_deltas: list[Any],
+    state_steps: list[Any],
+    capturable: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: Any,
+    rho: float,
+    eps: float,
+    weight_decay: float,
+    maximize: bool,
+) -> None:
+    """One step of `Adadelta` on lists of parameters, gradients and state, written in place.
+
+    Source: PyTorch's `optim.adadelta.adadelta`.
+    """
+    step_lists(
+        Adadelta, locals(), step="state_steps", square_avg="square_avgs", acc_delta="acc_deltas"
+    )

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..engine.tensor import Tensor
-from .rules import Rule, check_complex, check_settings, filled, scalar, settings, square
+from .rules import Rule, check_complex, check_settings, filled, scalar, settings, square, step_lists
 
-__all__ = ["Adagrad"]
+__all__ = ["Adagrad", "adagrad"]
 
 
 class Adagrad(Rule):
@@ -78,3 +78,29 @@ class Adagrad(Rule):
         (size, eps), (total,) = numbers, state
         total += square(g, group)
         x -= g / (np.sqrt(total) + eps) * size
+
+
+def adagrad(
+    params: list[Any],
+    grads: list[Any],
+    state_sums: list[Any],
+    state_steps: list[Any],
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    has_sparse_grad: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: Any,
+    weight_decay: float,
+    lr_decay: float,
+    eps: float,
+    maximize: bool,
+) -> None:
+    """One step of `Adagrad` on lists of parameters, gradients and state, written in place.
+
+    Source: PyTorch's `optim.adagrad.adagrad`.
+    """
+    step_lists(Adagrad, locals(), step="state_steps", sum="state_sums")

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .rules import Rule, check_betas, check_complex, check_settings, settings, spare
+from ..engine.tensor import Tensor
+from .rules import Rule, check_betas, check_complex, check_settings, settings, spare, step_lists
 
-__all__ = ["Adam"]
+__all__ = ["Adam", "adam"]
 
 
 class Adam(Rule):
@@ -87,3 +88,41 @@ class Adam(Rule):
         t = np.divide(m, t, out=spare(t))
         t *= size
         x -= t
+
+
+def adam(
+    params: list[Any],
+    grads: list[Any],
+    exp_avgs: list[Any],
+    exp_avg_sqs: list[Any],
+    max_exp_avg_sqs: list[Any],
+    state_steps: list[Any],
+    foreach: bool | None = None,
+    capturable: bool = False,
+    differentiable: bool = False,
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    has_complex: bool = False,
+    decoupled_weight_decay: bool = False,
+    *,
+    amsgrad: bool,
+    beta1: Any,
+    beta2: Any,
+    lr: Any,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+) -> None:
+    """One step of `Adam` on lists of parameters, gradients and state, written in place.
+
+    Source: PyTorch's `optim.adam.adam`.
+    """
+    step_lists(
+        Adam,
+        {**locals(), "betas": (beta1, beta2)},
+        step="state_steps",
+        exp_avg="exp_avgs",
+        exp_avg_sq="exp_avg_sqs",
+        max_exp_avg_sq="max_exp_avg_sqs",
+    )

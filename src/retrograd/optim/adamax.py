@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .rules import Rule, check_betas, check_complex, check_settings, settings, spare
+from .rules import Rule, check_betas, check_complex, check_settings, settings, spare, step_lists
 
-__all__ = ["Adamax"]
+__all__ = ["Adamax", "adamax"]
 
 
 class Adamax(Rule):
@@ -63,3 +63,34 @@ class Adamax(Rule):
         u *= keep
         u = state[1] = np.maximum(u, abs(g) + eps, out=spare(u))
         x -= m / u * size
+
+
+def adamax(
+    params: list[Any],
+    grads: list[Any],
+    exp_avgs: list[Any],
+    exp_infs: list[Any],
+    state_steps: list[Any],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    *,
+    eps: float,
+    beta1: Any,
+    beta2: Any,
+    lr: Any,
+    weight_decay: float,
+) -> None:
+    """One step of `Adamax` on lists of parameters, gradients and state, written in place.
+
+    Source: PyTorch's `optim.adamax.adamax`.
+    """
+    step_lists(
+        Adamax,
+        {**locals(), "betas": (beta1, beta2)},
+        step="state_steps",
+        exp_avg="exp_avgs",
+        exp_inf="exp_infs",
+    )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..engine.tensor import Tensor
 from .adam import Adam
+from .rules import step_lists
 
-__all__ = ["AdamW"]
+__all__ = ["AdamW", "adamw"]
 
 
 class AdamW(Adam):
@@ -59,3 +61,41 @@ class AdamW(Adam):
         super().load_state_dict(state_dict)
         for group in self.param_groups:
             group["decoupled_weight_decay"] = True
+
+
+def adamw(
+    params: list[Any],
+    grads: list[Any],
+    exp_avgs: list[Any],
+    exp_avg_sqs: list[Any],
+    max_exp_avg_sqs: list[Any],
+    state_steps: list[Any],
+    foreach: bool | None = None,
+    capturable: bool = False,
+    differentiable: bool = False,
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    has_complex: bool = False,
+    *,
+    amsgrad: bool,
+    beta1: Any,
+    beta2: Any,
+    lr: Any,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+) -> None:
+    """One step of `AdamW` on lists of parameters, gradients and state, written in place.
+
+    Source: PyTorch's `optim.adamw.adamw`.
+    """
+    given = {**locals(), "betas": (beta1, beta2), "decoupled_weight_decay": True}
+    step_lists(
+        AdamW,
+        given,
+        step="state_steps",
+        exp_avg="exp_avgs",
+        exp_avg_sq="exp_avg_sqs",
+        max_exp_avg_sq="max_exp_avg_sqs",
+    )

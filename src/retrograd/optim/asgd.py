@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..engine.tensor import Tensor
-from .rules import Rule, check_settings, scalar, settings
+from .rules import Rule, check_settings, scalar, settings, step_lists
 
-__all__ = ["ASGD"]
+__all__ = ["ASGD", "asgd"]
 
 
 class ASGD(Rule):
@@ -48,7 +48,8 @@ class ASGD(Rule):
 
     def begin(self, x: Any, group: dict[str, Any]) -> dict[str, Tensor]:
         """The rates of the first step are in the state, too."""
-        return {**super().begin(x, group), "eta": scalar(float(group["lr"])), "mu": scalar(1)}
+        rates = {"eta": scalar(float(group["lr"])), "mu": scalar(1)}
+        return {"step": scalar(0), **rates, **super().begin(x, group)}
 
     def advance(self, own: dict[str, Any], group: dict[str, Any]) -> tuple[float, float]:
         """The rates of this step, whose place in the state those of the next one take."""
@@ -71,3 +72,29 @@ class ASGD(Rule):
         x *= keep
         x -= g * eta
         average[...] = np.where(mu == 1, x, average + (x - average) * mu)
+
+
+def asgd(
+    params: list[Any],
+    grads: list[Any],
+    axs: list[Any],
+    mus: list[Any],
+    etas: list[Any],
+    state_steps: list[Any],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    *,
+    lambd: float,
+    lr: Any,
+    t0: float,
+    alpha: float,
+    weight_decay: float,
+) -> None:
+    """One step of `ASGD` on lists of parameters, gradients and state, written in place.
+
+    Source: PyTorch's `optim.asgd.asgd`.
+    """
+    step_lists(ASGD, locals(), step="state_steps", eta="etas", mu="mus", ax="axs")

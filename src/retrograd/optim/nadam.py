@@ -7,9 +7,18 @@ from typing import Any
 import numpy as np
 
 from ..engine.tensor import Tensor
-from .rules import Rule, check_betas, check_complex, check_settings, scalar, settings, square
+from .rules import (
+    Rule,
+    check_betas,
+    check_complex,
+    check_settings,
+    scalar,
+    settings,
+    square,
+    step_lists,
+)
 
-__all__ = ["NAdam"]
+__all__ = ["NAdam", "nadam"]
 
 
 class NAdam(Rule):
@@ -56,7 +65,7 @@ class NAdam(Rule):
 
     def begin(self, x: Any, group: dict[str, Any]) -> dict[str, Tensor]:
         """The product of the momenta is in the state, too."""
-        return {**super().begin(x, group), "mu_product": scalar(1)}
+        return {"step": scalar(0), "mu_product": scalar(1), **super().begin(x, group)}
 
     def advance(self, own: dict[str, Any], group: dict[str, Any]) -> tuple[float, Any]:
         """The number of the step, and the product of the momenta up to it."""
@@ -88,3 +97,38 @@ class NAdam(Rule):
 def momentum(step: float, group: dict[str, Any]) -> Any:
     """The momentum `mu_t` of a step."""
     return group["betas"][0] * (1 - 0.5 * 0.96 ** (step * group["momentum_decay"]))
+
+
+def nadam(
+    params: list[Any],
+    grads: list[Any],
+    exp_avgs: list[Any],
+    exp_avg_sqs: list[Any],
+    mu_products: list[Any],
+    state_steps: list[Any],
+    decoupled_weight_decay: bool = False,
+    foreach: bool | None = None,
+    capturable: bool = False,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    maximize: bool = False,
+    *,
+    beta1: Any,
+    beta2: Any,
+    lr: Any,
+    weight_decay: float,
+    momentum_decay: float,
+    eps: float,
+) -> None:
+    """One step of `NAdam` on lists of parameters, gradients and state, written in place.
+
+    Source: PyTorch's `optim.nadam.nadam`.
+    """
+    step_lists(
+        NAdam,
+        {**locals(), "betas": (beta1, beta2)},
+        step="state_steps",
+        mu_product="mu_products",
+        exp_avg="exp_avgs",
+        exp_avg_sq="exp_avg_sqs",
+    )

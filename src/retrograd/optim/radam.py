@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .rules import Rule, check_betas, check_complex, check_settings, settings, square
+from .rules import Rule, check_betas, check_complex, check_settings, settings, square, step_lists
 
-__all__ = ["RAdam"]
+__all__ = ["RAdam", "radam"]
 
 
 class RAdam(Rule):
@@ -72,3 +72,35 @@ class RAdam(Rule):
         v *= keep2
         v += square(g, group) * take2
         x -= m / (np.sqrt(v) + eps) * scaled if scaled else m * plain
+
+
+def radam(
+    params: list[Any],
+    grads: list[Any],
+    exp_avgs: list[Any],
+    exp_avg_sqs: list[Any],
+    state_steps: list[Any],
+    decoupled_weight_decay: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    maximize: bool = False,
+    *,
+    beta1: Any,
+    beta2: Any,
+    lr: Any,
+    weight_decay: float,
+    eps: float,
+) -> None:
+    """One step of `RAdam` on lists of parameters, gradients and state, written in place.
+
+    Source: PyTorch's `optim.radam.radam`.
+    """
+    step_lists(
+        RAdam,
+        {**locals(), "betas": (beta1, beta2)},
+        step="state_steps",
+        exp_avg="exp_avgs",
+        exp_avg_sq="exp_avg_sqs",
+    )

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .rules import Rule, check_complex, check_settings, settings, square
+from .rules import Rule, check_complex, check_settings, settings, square, step_lists
 
-__all__ = ["RMSprop"]
+__all__ = ["RMSprop", "rmsprop"]
 
 
 class RMSprop(Rule):
@@ -52,8 +52,8 @@ class RMSprop(Rule):
         super().__init__(params, defaults)
 
     def state_names(self, group: dict[str, Any]) -> tuple[str, ...]:
-        """More of them where the mean is taken off, and with momentum."""
-        wanted = {"grad_avg": group["centered"], "momentum_buffer": group["momentum"] > 0}
+        """More of them with momentum, and where the mean is taken off."""
+        wanted = {"momentum_buffer": group["momentum"] > 0, "grad_avg": group["centered"]}
         return (*self.arrays, *(name for name, is_wanted in wanted.items() if is_wanted))
 
     def numbers(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
@@ -69,13 +69,47 @@ class RMSprop(Rule):
         v *= keep
         v += square(g, group) * take
         if group["centered"]:
-            mean = others[0]
+            mean = others[-1]
             mean += (g - mean) * take
             v = v - square(mean, group)
         step = g / (np.sqrt(v) + eps)
         if group["momentum"] > 0:
-            b = others[-1]
+            b = others[0]
             b *= momentum
             b += step
             step = b
         x -= step * lr
+
+
+def rmsprop(
+    params: list[Any],
+    grads: list[Any],
+    square_avgs: list[Any],
+    grad_avgs: list[Any],
+    momentum_buffer_list: list[Any],
+    state_steps: list[Any],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: Any,
+    alpha: float,
+    eps: float,
+    weight_decay: float,
+    momentum: float,
+    centered: bool,
+) -> None:
+    """One step of `RMSprop` on lists of parameters, gradients and state, written in place.
+
+    Source: PyTorch's `optim.rmsprop.rmsprop`.
+    """
+    step_lists(
+        RMSprop,
+        locals(),
+        step="state_steps",
+        square_avg="square_avgs",
+        grad_avg="grad_avgs",
+        momentum_buffer="momentum_buffer_list",
+    )

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..engine.tensor import Tensor
-from .rules import Rule, check_complex, check_settings, filled, settings, spare
+from .rules import Rule, check_complex, check_settings, filled, settings, spare, step_lists
 
-__all__ = ["Rprop"]
+__all__ = ["Rprop", "rprop"]
 
 
 class Rprop(Rule):
@@ -75,3 +75,29 @@ class Rprop(Rule):
         size = state[1] = np.clip(size, least, most, out=spare(size))
         before[...] = np.where(turned, 0, g)
         x -= np.sign(before) * size
+
+
+def rprop(
+    params: list[Any],
+    grads: list[Any],
+    prevs: list[Any],
+    step_sizes: list[Any],
+    state_steps: list[Any],
+    foreach: bool | None = None,
+    capturable: bool = False,
+    maximize: bool = False,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    step_size_min: float,
+    step_size_max: float,
+    etaminus: float,
+    etaplus: float,
+) -> None:
+    """One step of `Rprop` on lists of parameters, gradients and state, written in place.
+
+    Source: PyTorch's `optim.rprop.rprop`.
+    """
+    bounds = {"etas": (etaminus, etaplus), "step_sizes": (step_size_min, step_size_max), "lr": 0}
+    given = {**locals(), "sizes": step_sizes} | bounds
+    step_lists(Rprop, given, step="state_steps", prev="prevs", step_size="sizes")

@@ -24,6 +24,7 @@ NOTE [Update rules]
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -129,6 +130,10 @@ class Rule(Optimizer):
         was expanded or is read-only.
         """
         loss = None if closure is None else evaluate(closure)
+        self._step()
+        return loss
+
+    def _step(self) -> None:
         name = f"{type(self).__name__}.step"
         check_writable(self, name)
         for group in self.param_groups:
@@ -144,7 +149,6 @@ class Rule(Optimizer):
             finally:
                 restore(token)
                 wrote_all(group["params"], self.state, name)
-        return loss
 
     def _update(self, group: dict[str, Any]) -> None:
         """One loop over the parameters with everything constant outside it: it is timed."""
@@ -263,6 +267,41 @@ class Rule(Optimizer):
                         f"shape {list(other.shape)} of its {what}. The parameter got another shape "
                         "since: optimizer.zero_grad(), and for the state make a new optimizer"
                     )
+
+
+def step_lists(kind: type[Rule], given: dict[str, Any], **lists: str) -> None:
+    """One step of a rule on lists, which stay the caller's: parameters, gradients, state.
+
+    given: the arguments of a function of PyTorch's, its `locals()` when it begins; lists: which of
+    them has the tensors of each name in the state. They are written in place; what the first step
+    makes, as a momentum for None, is put into its list. Raises RuntimeError for counts of the steps
+    that are no tensors, and for `grad_scale` and `found_inf`.
+    """
+    if given.get("grad_scale") is not None or given.get("found_inf") is not None:
+        raise RuntimeError("grad_scale and found_inf: scale before, as GradScaler.unscale_ does")
+    if not all(isinstance(t, Tensor) for t in given.get("state_steps", ())):
+        raise RuntimeError(
+            "API has changed, `state_steps` argument must contain a list of singleton tensors"
+        )
+    params, grads = given["params"], next(given[n] for n in ("grads", "d_p_list") if n in given)
+    optimizer: Any = object.__new__(kind)
+    optimizer.defaults = group = {**given, "params": list(params)}
+    optimizer.param_groups, optimizer.state = [group], defaultdict(dict)
+    names = {name: given[values] for name, values in lists.items() if len(given[values])}
+    for place, p in enumerate(params):
+        own = {name: values[place] for name, values in names.items()}
+        if None not in own.values():
+            optimizer.state[p].update(own)
+    before = [p._gradient for p in params]
+    try:
+        for p, g in zip(params, grads, strict=True):
+            p._gradient = g
+        optimizer._step()
+    finally:
+        for p, g in zip(params, before, strict=True):
+            p._gradient = g
+    for name, values in names.items():
+        values[:] = [optimizer.state[p].get(name) for p in params]
 
 
 def directed(optimizer: Rule, group: dict[str, Any]) -> tuple[Callable[..., None], tuple[Any, ...]]:

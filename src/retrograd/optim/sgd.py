@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine.tensor import Tensor
-from .rules import Rule, check_settings, settings, zeros
+from .rules import Rule, check_settings, settings, step_lists, zeros
 
-__all__ = ["SGD"]
+__all__ = ["SGD", "sgd"]
 
 
 class SGD(Rule):
@@ -77,3 +77,27 @@ class SGD(Rule):
             b += g * share if group["dampening"] else g
             g = g + b * momentum if group["nesterov"] else b
         x -= g * lr
+
+
+def sgd(
+    params: list[Any],
+    d_p_list: list[Any],
+    momentum_buffer_list: list[Any],
+    has_sparse_grad: bool = False,
+    foreach: bool | None = None,
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    *,
+    weight_decay: float,
+    momentum: float,
+    lr: Any,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+) -> None:
+    """One step of `SGD` on lists of parameters, gradients and state, written in place.
+
+    Source: PyTorch's `optim.sgd.sgd`.
+    """
+    step_lists(SGD, locals(), momentum_buffer="momentum_buffer_list")

@@ -122,3 +122,39 @@ def test_a_subclass_shows_its_own_name():
 def test_printing_looks_at_strided_and_read_only_memory():
     view = rg.from_numpy(np.broadcast_to(np.float32(2.0), (2, 2)))
     assert repr(view) == "tensor([[2., 2.],\n        [2., 2.]])"
+
+
+def test_no_digits_after_the_point_are_no_point_either():
+    with rg.printoptions(precision=0):
+        assert repr(rg.tensor([-0.4, 2.5, 10.6])) == "tensor([-0,  2, 11])"
+        assert repr(rg.tensor([1.6 - 2.4j])) == "tensor([2-2j])"
+        assert repr(rg.tensor([1.0, 2.0])) == "tensor([1., 2.])"
+
+
+def test_a_storage_says_the_module_of_its_class():
+    text = repr(rg.ones(1, dtype=rg.uint8).untyped_storage())
+    assert text == " 1\n[retrograd.storage.UntypedStorage(device=cpu) of size 1]"
+
+
+def test_a_dictionary_of_parameters_shows_types_and_a_list_dtypes():
+    one = rg.nn.Parameter(rg.ones(2, 3))
+    assert "(a): Parameter containing: [retrograd.FloatTensor of size 2x3]" in repr(
+        rg.nn.ParameterDict({"a": one})
+    )
+    assert "(0): Parameter containing: [retrograd.float32 of size 2x3]" in repr(
+        rg.nn.ParameterList([one])
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (rg.log1p, "Log1PBackward0"),
+        (rg.special.erfcx, "SpecialErfcxBackward0"),
+        (rg.special.entr, "SpecialEntrBackward0"),
+        (rg.special.log_ndtr, "SpecialLogNdtrBackward0"),
+        (lambda x: x.sum_to_size(1), "SumBackward1"),
+    ],
+)
+def test_nodes_have_pytorchs_names(make, name):
+    assert type(make(rg.tensor([0.25, 0.5], requires_grad=True)).grad_fn).__name__ == name

@@ -265,13 +265,13 @@ def _as_parameter(value: Any) -> Any:
     return value
 
 
-def _described(value: Any) -> str:
-    """One line of a parameter container's repr."""
+def _described(value: Any, name: Any = lambda value: value.dtype) -> str:
+    """One line of a parameter container's repr; `name` says what a tensor is one of."""
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
     size = "x".join(str(n) for n in value.shape)
-    return f"{kind} containing: [{value.dtype} of size {size}]"
+    return f"{kind} containing: [{name(value)} of size {size}]"
 
 
 class ParameterList(Module):
@@ -447,4 +447,4 @@ class ParameterDict(Module):
 
     def extra_repr(self) -> str:
         """One line per value."""
-        return "\n".join(f"  ({k}): {_described(v)}" for k, v in self.items())
+        return "\n".join(f"  ({k}): {_described(v, Tensor.type)}" for k, v in self.items())

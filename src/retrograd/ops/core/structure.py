@@ -76,7 +76,7 @@ sum_to = declare(
     rows=True,
     batch=batching.sum_to,
     examples=[example("3x4", shape=(1, 4)), example("2x3x4", shape=(3, 1)), example("2", shape=())],
-    node_name="SumToSizeBackward0",
+    node_name="SumBackward1",
     doc="""Sum over the axes along which `shape` would be broadcast to the input's shape.""",
 )
 

@@ -308,7 +308,9 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else tuple(size)
     if not expands(shape, input._array.shape):
         raise RuntimeError(f"size {list(shape)} is not expandable to size {list(input.shape)}.")
-    return input if shape == input._array.shape else sum_to(input, shape=shape)
+    if shape == input._array.shape:
+        return input
+    return sum_to(input.long() if input._array.dtype.kind in "biu" else input, shape=shape)
 
 
 multiply, subtract, negative = mul, sub, neg

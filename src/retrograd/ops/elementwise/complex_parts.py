@@ -67,6 +67,13 @@ def conj_physical(input: Tensor) -> Tensor:
     return conj(input)
 
 
+def given(input: Any) -> Tensor:
+    """A tensor itself; TypeError for anything else."""
+    if isinstance(input, Tensor):
+        return input
+    raise TypeError(f"argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+
+
 @public(methods="resolve_conj")
 def resolve_conj(input: Tensor) -> Tensor:
     """The tensor itself: NOTE [Conjugates are physical].
@@ -74,7 +81,7 @@ def resolve_conj(input: Tensor) -> Tensor:
     >>> rg.resolve_conj(rg.tensor([1 + 2j]).conj())
     tensor([1.-2.j])
     """
-    return input
+    return given(input)
 
 
 @public(methods="resolve_neg")
@@ -84,7 +91,7 @@ def resolve_neg(input: Tensor) -> Tensor:
     >>> rg.resolve_neg(rg.tensor([1 + 2j]).conj().imag)
     tensor([-2.])
     """
-    return input
+    return given(input)
 
 
 @public(methods="is_conj")

@@ -110,6 +110,7 @@ log1p = unary(
     ("[0.0, 1.0]", "[0.0000, 0.6931]"),
     input=lambda xp, g, input: g / (xp.conj(input) + 1.0),
     domain=(-0.5, 3.0),
+    node_name="Log1PBackward0",
 )
 
 sqrt = unary(

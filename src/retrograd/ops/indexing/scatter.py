@@ -420,8 +420,8 @@ def zero_dim(input: Tensor, value: Any, name: str) -> Tensor:
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with `source` stored (or added) at the places `index` of the flattened tensor.
 
-    Raises RuntimeError for an `index` that is not int64, IndexError for one that has not as many
-    elements as `source`. Source: PyTorch's `put`.
+    Raises RuntimeError for an `index` that is not int64 and for mixed dtypes, IndexError for an
+    `index` that has not as many elements as `source`. Source: PyTorch's `put`.
 
     >>> rg.put(rg.zeros(2, 2), rg.tensor([3]), rg.tensor([1.0]))
     tensor([[0., 0.],
@@ -433,6 +433,12 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got source "
             f"with {source._array.size} elements and index with {index._array.size} elements"
+        )
+    if input._array.dtype != source._array.dtype:
+        raise RuntimeError(
+            "put_(): self and source expected to have the same dtype, but got self.dtype = "
+            f"{input.dtype} and source.dtype = {source.dtype}. Convert first: "
+            f"source.to({input.dtype})"
         )
     flat, vector = input.reshape(-1), index.reshape(-1)
     check_bounds(flat._array.shape, vector, (0,))

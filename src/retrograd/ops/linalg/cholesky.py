@@ -248,6 +248,13 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
         raise RuntimeError(
             f"torch.linalg.ldl_solve: Expected B to have at least 2 dimensions, but it has {B.ndim}"
         )
+    if pivots.dtype.is_floating_point or pivots.dtype.is_complex or pivots._array.dtype.kind == "b":
+        raise RuntimeError("torch.linalg.ldl_solve: Expected pivots to be integers")
+    if pivots.shape != LD.shape[:-1]:
+        raise RuntimeError(
+            "torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but "
+            f"got pivots with shape {list(pivots.shape)} instead"
+        )
     check_same_dtype(LD, B, "torch.linalg.ldl_solve")
     check_system(LD, B, "torch.linalg.ldl_solve")
     return _ldl_solve(LD, pivots, B, hermitian=hermitian)

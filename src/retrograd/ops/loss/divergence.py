@@ -80,7 +80,7 @@ def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,
     var: Any,
-    full: bool = False,
+    full: bool | int = False,
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Tensor:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...engine.backward.fitting import expands
 from ...engine.dispatch import check_broadcast, check_cast
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
@@ -397,13 +398,19 @@ def soft_margin_loss(
 ) -> Tensor:
     """log(1 + exp(-target * input)) for targets 1 and -1, reduced; holomorphic.
 
-    Source: PyTorch's `soft_margin_loss`, which is real only.
+    Raises RuntimeError for a target that does not expand to the shape of `input`. Source:
+    PyTorch's `soft_margin_loss`, which is real only.
 
     >>> rg.nn.functional.soft_margin_loss(rg.tensor([0.0]), rg.tensor([1.0]))
     tensor(0.6931)
     """
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("soft_margin_loss", input=input, target=target)
+    if not expands(target._array.shape, input._array.shape):
+        raise RuntimeError(
+            f"soft_margin_loss(): output with shape {list(input.shape)} doesn't match the "
+            f"broadcast shape of target, {list(target.shape)}. Expand input first"
+        )
     product = -target * input
     if holds_complex(product):
         return reduced(-recorded.log_sigmoid(-product), reduction)

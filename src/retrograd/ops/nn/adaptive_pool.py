@@ -14,7 +14,7 @@ from ...kernels import pooling
 from ...kernels.layout import as_in
 from ..core.pointwise import check_floating
 from .pool import avg_pool_record, largest, max_pool_record
-from .sizes import Sizes, for_dims
+from .sizes import Sizes, for_dims, sizes_in
 
 __all__ = ["adaptive_avg_pool1d", "adaptive_max_pool1d"]
 
@@ -64,11 +64,13 @@ def adaptive_size(name: str, dims: int, input: Tensor, output_size: Any) -> Size
         raise RuntimeError(
             f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got {list(input.shape)}"
         )
-    given = (output_size,) * dims if isinstance(output_size, int) else tuple(output_size)
+    several = isinstance(output_size, (tuple, list))
+    given = tuple(output_size) if several else (output_size,) * dims
     if len(given) != dims:
         raise RuntimeError(f"{name}: output_size must be {dims}, but got {given}")
     size = tuple(input.shape[-dims:])
-    wanted = tuple([n if m is None else int(m) for m, n in zip(given, size, strict=True)])
+    asked = tuple([n if m is None else m for m, n in zip(given, size, strict=True)])
+    wanted = sizes_in(asked, "output_size", name)
     if min(wanted) < 0:
         raise RuntimeError(
             f"{name}: elements of output_size must be greater than or equal to 0 but received "

@@ -14,6 +14,7 @@ from ... import dtypes
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor, placed
+from ...errors import wrong_type
 from ...kernels.layout import as_in
 from ..random.generator import default_generator, examples, in_order
 
@@ -96,6 +97,8 @@ def _alpha_channels(input: Tensor, p: float) -> Tensor:
 def _applied(function: Any, input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
     """`function` where it has an effect; in place where asked."""
     check_probability(p)
+    if not isinstance(input, Tensor):
+        raise wrong_type("dropout", "input", "Tensor", input, 1)
     if not training or p == 0.0 or input._array.size == 0:
         return input
     if input._array.ndim < 2 and function in (_channels, _alpha_channels):

@@ -19,7 +19,7 @@ from ...kernels.allocation import full, table, zeros
 from ..core.structure import piecewise
 from ..random.factories import rand
 from .pool import check_input, pool_gather
-from .sizes import for_dims, per_dim
+from .sizes import for_dims, sizes_in
 
 
 def _starts(samples: Any, size: int, out: int, kernel: int) -> Any:
@@ -68,12 +68,13 @@ def _output_size(
 
 def _one_or_all(value: Any, dims: int, argument: str, name: str) -> tuple[int, ...]:
     """A number, or as many as there are dimensions: one alone is no sequence here."""
-    if not isinstance(value, int) and len(value) != dims:
+    sizes = sizes_in(value, argument, name)
+    if isinstance(value, (tuple, list)) and len(sizes) != dims:
         raise RuntimeError(
             f"{name}: {argument} must either be a single Int or tuple of {dims} Ints, but is "
-            f"{tuple(value)}"
+            f"{sizes}"
         )
-    return per_dim(value, dims, argument, name)
+    return sizes * dims if len(sizes) == 1 else sizes
 
 
 def _check_windows(name: str, size: Any, out: Any, kernel: Any) -> None:

@@ -15,6 +15,7 @@ from ...engine.tensor import Tensor
 from ...errors import wrong_type
 from ...kernels import pooling
 from ...kernels.layout import as_in
+from ..core.pointwise import unsupported
 from ..core.structure import piecewise
 from .sizes import Sizes, for_dims, per_dim
 
@@ -76,6 +77,7 @@ pool_gather = declare(
     linear="input",
     batch="leading",
     examples=[example("2x4, 2x3:int<4", dims=1), example("2x2x3, 2x2x2:int<6", dims=2)],
+    node_name="FractionalMaxPool2DBackward0",
     doc="""The elements at flat indices into the last `dims` dimensions.""",
 )
 
@@ -153,8 +155,10 @@ def windows(
 ) -> tuple[Sizes, Sizes, Sizes, Sizes]:
     """Kernel, stride, padding and dilation per dimension, checked against the input."""
     check_input(name, dims, input)
+    if input._array.dtype.kind == "b":
+        raise unsupported(name, input._array.dtype, "Convert first: x.float()")
     kernel = per_dim(kernel_size, dims, "kernel_size", name)
-    none = stride is None or (not isinstance(stride, int) and len(stride) == 0)
+    none = stride is None or stride in ((), [])
     steps = kernel if none else per_dim(stride, dims, "stride", name)
     pads = per_dim(padding, dims, "padding", name)
     gaps = per_dim(dilation, dims, "dilation", name)

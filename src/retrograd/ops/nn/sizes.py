@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 from ..core.arguments import titled
+from ..core.dims import is_index
 
 Sizes = tuple[int, ...]
 
@@ -15,10 +17,10 @@ COUNT_NAMES = {1: "one int", 2: "two ints", 3: "three ints"}
 def per_dim(value: Any, dims: int, argument: str, pooling: str | None = None) -> Sizes:
     """A number or a sequence of numbers as one number per spatial dimension.
 
-    Raises RuntimeError for another number of them, in the words of the function called `pooling`,
-    or else of convolutions.
+    Raises TypeError for what is no integer or sequence of integers, RuntimeError for another number
+    of them, in the words of the function called `pooling`, or else of convolutions.
     """
-    sizes = (value,) if isinstance(value, int) else tuple([int(v) for v in value])
+    sizes = sizes_in(value, argument, pooling or f"conv{dims}d")
     if len(sizes) == 1:
         return sizes * dims
     if len(sizes) == dims:
@@ -32,6 +34,21 @@ def per_dim(value: Any, dims: int, argument: str, pooling: str | None = None) ->
         f"{pooling}: {argument} must either be a single int, or a tuple of {COUNT_NAMES[dims]}, "
         f"but is {sizes}"
     )
+
+
+def sizes_in(value: Any, argument: str, function: str) -> Sizes:
+    """The integers in a sequence, or one integer as a sequence; TypeError for anything else."""
+    if value.__class__ is int:
+        return (value,)
+    several = isinstance(value, (tuple, list))
+    sizes = value if several else (value,)
+    for size in sizes:
+        if size.__class__ is bool or not is_index(size):
+            kind = "tuple of ints, but found element of type" if several else "tuple of ints, not"
+            raise TypeError(
+                f"{function}(): argument '{argument}' must be {kind} {type(size).__name__}"
+            )
+    return tuple(map(operator.index, sizes))
 
 
 def for_dims(

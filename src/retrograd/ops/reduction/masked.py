@@ -185,12 +185,12 @@ def mean(
 
 
 def median(
-    input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
+    input: Tensor, dim: Any = -1, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
 ) -> Tensor:
     """Median of the elements kept along one dimension, the lower of two; NaN where there is none.
 
-    NaN elements are dropped too. Raises ValueError where an integer tensor has no element to
-    choose. Source: PyTorch's `masked.median`.
+    Over everything where `dim` is None. NaN elements are dropped too. Raises ValueError where an
+    integer tensor has no element to choose. Source: PyTorch's `masked.median`.
 
     >>> rg.masked.median(rg.tensor([1.0, 9.0, 4.0]), 0, mask=rg.tensor([True, False, True]))
     tensor(1.)
@@ -198,7 +198,10 @@ def median(
     floats = (
         input if input.dtype.category >= 2 else input.to(dtypes.of_numpy(dtypes.default_numpy()))
     )
-    found: Tensor = extrema.nanmedian(fill_masked(floats, mask, math.nan), dim, keepdim).values
+    kept = fill_masked(floats, mask, math.nan)
+    found: Tensor = (
+        extrema.nanmedian(kept) if dim is None else extrema.nanmedian(kept, dim, keepdim).values
+    )
     if floats is input:
         return found
     if np.isnan(found._array).any():

@@ -109,7 +109,7 @@ _vector_norm_op = declare(
 
 @public(out=True)
 def vector_norm(
-    x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+    x: Tensor, ord: int | float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """The vector norm `(sum |x|**ord) ** (1/ord)` of all elements or over `dim`; real.
 

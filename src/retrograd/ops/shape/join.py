@@ -92,11 +92,9 @@ _stack_op = declare(
 def _sequence(tensors: Any, name: str) -> list[Tensor]:
     """The tensors of a list or tuple, checked."""
     if isinstance(tensors, Tensor):
-        if name != "stack":
-            raise TypeError(
-                f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor"
-            )
-        return list(tensors)
+        raise TypeError(
+            f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor"
+        )
     found = list(tensors)
     for position, value in enumerate(found):
         if not isinstance(value, Tensor):

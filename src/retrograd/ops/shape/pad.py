@@ -65,7 +65,7 @@ def read_widths(ndim: int, pad: Any) -> tuple[tuple[int, int], ...]:
     return (*[(0, 0)] * (ndim - len(pairs)), *reversed(pairs))
 
 
-def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:
+def constant_pad_nd(input: Tensor, pad: Any, value: float = 0) -> Tensor:
     """The tensor with `value` around it: `pad` is (before, after) of the last dimension, and so on.
 
     Negative widths cut. Raises RuntimeError where a dimension would become negative. Source:
@@ -85,7 +85,7 @@ def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:
     return _pad_op(input, widths=widths, value=value)
 
 
-def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> Tensor:
+def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
     """The tensor with a border: `pad` is (before, after) of the last dimension, and so on.
 
     `mode` says what the border holds: "constant" `value` (0), "reflect" the tensor mirrored at its

@@ -84,11 +84,13 @@ _triu = declare(
 def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
     """A copy with the elements in reverse order along `dims`: `flip(x, (0, 1))`, `flip(x, 0, 1)`.
 
-    Source: PyTorch's `flip`.
+    Raises TypeError for dims given both ways. Source: PyTorch's `flip`.
 
     >>> rg.flip(rg.tensor([1, 2, 3]), (0,))
     tensor([3, 2, 1])
     """
+    if places and dims is not None:
+        raise TypeError("flip() got multiple values for argument 'dims'")
     given = integers(places if dims is None else (dims,), "flip", "dims")
     places = normalize_dims(given, input._array.ndim)
     return _flip(input, dims=places if input._array.ndim else ())

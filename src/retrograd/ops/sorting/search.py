@@ -82,7 +82,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         raise TypeError(f"expected 'shape' {wanted}, but got {shape!r}")
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
-    parts, rest = [], indices._array
+    parts, rest = [], indices._array.astype(np.int64, copy=False)
     for n in reversed(sizes):
         parts.append(wrap(rest % n if n else rest))
         rest = rest // n if n else rest

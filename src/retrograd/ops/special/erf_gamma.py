@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...engine.op import camel_case
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import normal
@@ -30,7 +31,9 @@ def special(name: str, function: Any, about: str, shown: tuple[str, str], **opti
     call = f"special.{name}(rg.tensor({shown[0]}))"
     doc = with_doc(f"special.{name}", about, call, f"tensor({shown[1]})")
     options = {"elementwise": True, "inplace": False, "examples": SINGLE, **options}
-    return declare(f"{name}(input)", floating(function), doc=doc, **options)
+    node_name = f"Special{camel_case(name)}Backward0"
+    made = floating(function)
+    return declare(f"{name}(input)", made, doc=doc, node_name=node_name, **options)
 
 
 erf = unary(

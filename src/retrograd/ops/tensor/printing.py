@@ -95,9 +95,8 @@ class Numbers:
     """The notation and the common width of the real numbers in one array."""
 
     def __init__(self, array: Any) -> None:
-        self.floating = array.dtype.kind in "fV"
-        self.width = 1
-        if not self.floating:
+        self.width, self.whole = 1, array.dtype.kind in "fV"
+        if not self.whole:
             self.form = "{}"
             self.width = max([1, *(len(str(value)) for value in array.ravel().tolist())])
             return
@@ -112,12 +111,13 @@ class Numbers:
             scientific = large / small > 1000 or large > 1e8 or small < 1e-4
         if scientific or (values != np.ceil(values)).any():
             self.form, tail = f"{{:.{options['precision']}{'e' if scientific else 'f'}}}", 0
+            self.whole = False
         self.width = max(len(self.form.format(value)) + tail for value in values.tolist())
 
     def show(self, value: Any) -> str:
         """`value` in this notation, right-aligned."""
         text = self.form.format(value)
-        if self.form == "{:.0f}" and math.isfinite(value):
+        if self.whole and math.isfinite(value):
             text += "."
         return text.rjust(self.width)
 

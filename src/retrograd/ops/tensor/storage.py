@@ -110,7 +110,7 @@ class _Elements:
 
     def __repr__(self) -> str:
         lines = [f" {value}\n" for value in self.tolist()]
-        return "".join(lines) + f"[{version.called}.{self._title()} of size {len(self)}]"
+        return "".join(lines) + f"[{version.called}.storage.{self._title()} of size {len(self)}]"
 
     def _title(self) -> str:
         return f"{type(self).__name__}(device={self.device})"
@@ -362,7 +362,7 @@ class TypedStorage(_Elements):
      7
      7
      7
-    [retrograd.TypedStorage(dtype=retrograd.int64, device=cpu) of size 5]
+    [retrograd.storage.TypedStorage(dtype=retrograd.int64, device=cpu) of size 5]
     tensor([7, 7, 7, 7, 7])
     """
 

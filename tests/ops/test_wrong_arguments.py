@@ -1,0 +1,115 @@
+"""Arguments of a wrong kind are refused, with PyTorch's type of error and key phrase."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+
+F = rg.nn.functional
+X = rg.arange(6.0).reshape(2, 3)
+IMAGE = rg.ones(1, 1, 4, 4)
+WEIGHT = rg.ones(1, 1, 2, 2)
+A = rg.eye(3)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: X.sum(0, 1), "argument 'keepdim' .* must be bool, not int"),
+        (lambda: X.sum(0, keepdim="no"), "argument 'keepdim' must be bool, not str"),
+        (lambda: X.sum(0, keepdims=1), "argument 'keepdim' must be bool, not int"),
+        (lambda: rg.max(X, 1, [X]), "argument 'keepdim' .* must be bool, not list"),
+        (lambda: X.std(0, unbiased=None, keepdim=None), "argument 'keepdim' must be bool, not No"),
+        (lambda: rg.sort(X, 0, 1), "argument 'descending' .* must be bool, not int"),
+        (lambda: rg.linalg.svd(X, 0), "argument 'full_matrices' .* must be bool, not int"),
+        (lambda: rg.linalg.eigh(A, UPLO=1), "argument 'UPLO' .* must be str, not int"),
+        (lambda: F.dropout(X, training=1), "argument 'training' must be bool, not int"),
+        (lambda: F.max_pool2d(IMAGE, 2, ceil_mode=1), "argument 'ceil_mode' must be bool, not int"),
+        (lambda: rg.quantile(X, 0.5, interpolation=1), "'interpolation' .* must be str, not int"),
+        (lambda: F.layer_norm(X, (3,), eps=[1.0]), "argument 'eps' must be float, not list"),
+        (lambda: F.group_norm(X, 1, eps="small"), "argument 'eps' must be float, not str"),
+        (lambda: F.poisson_nll_loss(X, X, eps=None), "argument 'eps' must be float, not NoneType"),
+        (lambda: F.pad(X, (1, 1), value="0"), "argument 'value' must be float, not str"),
+        (lambda: F.dropout([1.0], p=0.0), "argument 'input' .* must be Tensor, not list"),
+        (lambda: rg.resolve_conj("x"), "argument 'input' .* must be Tensor, not str"),
+        (lambda: F.max_pool2d(IMAGE, "2"), "'kernel_size' must be tuple of ints, not str"),
+        (lambda: F.max_pool2d(IMAGE, [2.5]), "must be tuple of ints, but found element of type fl"),
+        (lambda: F.avg_pool2d(IMAGE, 2, True), "'stride' must be tuple of ints, not bool"),
+        (lambda: F.max_pool2d(IMAGE, 2, {}), "'stride' must be tuple of ints, not dict"),
+        (
+            lambda: F.adaptive_avg_pool2d(IMAGE, (2, "2")),
+            "must be tuple of ints, but found element",
+        ),
+        (lambda: F.adaptive_max_pool2d(IMAGE, True), "'output_size' must be tuple of ints"),
+        (
+            lambda: F.fractional_max_pool2d(IMAGE, 2, 1.5),
+            "'output_size' must be tuple of ints, not",
+        ),
+        (lambda: F.conv2d(IMAGE, WEIGHT, stride="1"), "'stride' must be tuple of ints, not str"),
+        (lambda: F.conv2d(IMAGE, WEIGHT, dilation=(1, 1.0)), "found element of type float"),
+        (lambda: F.unfold(IMAGE, 2.5), "'kernel_size' must be tuple of ints, not float"),
+        (lambda: rg.stack(X), "argument 'tensors' .* must be tuple of Tensors, not Tensor"),
+        (lambda: rg.flip(X, 0, dims=(1,)), "multiple values for argument 'dims'"),
+        (lambda: rg.zeros(2, dtype=X), "dtype must be a retrograd.dtype"),
+    ],
+)
+def test_an_argument_of_a_wrong_type_is_a_type_error(call, text):
+    with pytest.raises(TypeError, match=text):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (lambda: F.max_pool2d(IMAGE.bool(), 2), NotImplementedError, "not implemented for 'Bool'"),
+        (
+            lambda: rg.put(X, rg.tensor([0]), rg.tensor([1])),
+            RuntimeError,
+            "self and source expected to have the same dtype",
+        ),
+        (
+            lambda: rg.linalg.ldl_solve(A, rg.ones(7, dtype=rg.int32), A),
+            RuntimeError,
+            r"Expected LD.shape\[:-1\] and pivots.shape to be the same",
+        ),
+        (lambda: rg.linalg.ldl_solve(A, rg.ones(3), A), RuntimeError, "pivots to be integers"),
+        (lambda: F.soft_margin_loss(X[0], X), RuntimeError, "doesn't match the broadcast shape"),
+    ],
+)
+def test_what_would_be_cast_or_broadcast_by_mistake_is_refused(call, kind, text):
+    with pytest.raises(kind, match=text):
+        call()
+
+
+def test_flags_that_pytorch_asks_for_their_truth_may_be_anything():
+    assert F.max_pool2d(IMAGE, 2, return_indices=1)[1].shape == (1, 1, 2, 2)
+    assert F.relu(X, inplace=0).equal(X)
+
+
+def test_numbers_may_stand_in_tensors_of_one_element():
+    normal = F.layer_norm(X, (3,), eps=0.5)
+    assert F.layer_norm(X, (3,), eps=rg.tensor(0.5)).allclose(normal)
+    assert F.layer_norm(X, (3,), eps=np.float32(0.5)).allclose(normal)
+
+
+def test_window_sizes_may_be_anything_that_stands_for_integers():
+    for size in (np.int64(2), rg.tensor(2), [2, np.int32(2)], rg.Size([2, 2])):
+        assert F.max_pool2d(IMAGE, size).shape == (1, 1, 2, 2)
+
+
+def test_positions_are_int64_whatever_the_indices_are():
+    found = rg.unravel_index(rg.tensor([5], dtype=rg.uint8), (2, 3))
+    assert [(t.dtype, t.item()) for t in found] == [(rg.int64, 1), (rg.int64, 2)]
+
+
+def test_sum_to_size_of_small_integers_is_int64_as_sums_are():
+    found = rg.full((3,), 200, dtype=rg.uint8).sum_to_size(1)
+    assert found.dtype == rg.int64
+    assert found.tolist() == [600]
+
+
+def test_a_masked_median_over_everything_is_a_tensor():
+    mask = rg.tensor([True, True, False])
+    assert rg.masked.median(rg.tensor([1.0, 5.0, 9.0]), None, mask=mask).item() == 1.0
