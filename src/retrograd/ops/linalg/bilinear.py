@@ -228,7 +228,7 @@ def _linear_arrays(x: Any, w: Any, b: Any) -> Any:
     if b is not None:
         if b.dtype is not out.dtype or b.ndim > 1:
             check_bias(out, b)
-        if half(out.dtype):  # the sum is rounded once
+        if out.dtype.itemsize == 2 and half(out.dtype):  # the sum is rounded once
             return through_float32(_linear_arrays, (x, w, b), {})
         try:
             out += b
