@@ -97,11 +97,11 @@ def test_parameters_can_be_replaced_and_deleted():
 def test_an_attribute_changes_its_table_with_its_value():
     net = nn.Module()
     net.x = 1
-    net.x = nn.Parameter(rg.ones(1))
-    assert "x" not in net.__dict__
     net.x = nn.ReLU()
-    assert list(net.parameters()) == []
-    assert isinstance(net.x, nn.ReLU)
+    assert "x" not in net.__dict__
+    net.x = nn.Parameter(rg.ones(1))
+    assert list(net.children()) == []
+    assert isinstance(net.x, nn.Parameter)
 
 
 @pytest.mark.parametrize(
@@ -394,3 +394,15 @@ def test_call_super_init_goes_on_to_the_next_base():
 
     assert Layer(name="first").name == "first"
     assert not nn.Module.call_super_init
+
+
+def test_a_module_does_not_take_the_place_of_a_parameter():
+    module = nn.Module()
+    module.p = nn.Parameter(rg.ones(1))
+    with pytest.raises(TypeError, match=r"cannot assign '.*Linear' as parameter 'p'"):
+        module.p = nn.Linear(1, 1)
+    assert list(module._parameters) == ["p"]
+    module.p = None
+    del module.p
+    module.p = nn.Linear(1, 1)
+    assert list(module._modules) == ["p"]

@@ -180,11 +180,6 @@ class Tree:
             self._require_init(name, "parameters")
             self._forget(name, "_buffers", "_modules")
             self.register_parameter(name, value)
-        elif isinstance(value, Tree):
-            self._require_init(name, "module")
-            self._forget(name, "_parameters", "_buffers")
-            self._expect(name, "_modules")
-            self._enter("_modules", name, value)
         elif name in own.get("_parameters", ()):
             if value is not None:
                 raise TypeError(
@@ -192,6 +187,11 @@ class Tree:
                     "(retrograd.nn.Parameter or None expected)"
                 )
             self.register_parameter(name, None)
+        elif isinstance(value, Tree):
+            self._require_init(name, "module")
+            self._forget(name, "_buffers")
+            self._expect(name, "_modules")
+            self._enter("_modules", name, value)
         elif name in own.get("_modules", ()):
             if value is not None:
                 raise TypeError(
