@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections import namedtuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from retrograd.utils.data import (
     SubsetRandomSampler,
     TensorDataset,
     default_collate,
+    default_convert,
     random_split,
 )
 
@@ -232,3 +234,25 @@ def test_each_process_has_its_part():
 )
 def test_annotations_can_say_what_samples_are(name):
     assert getattr(rg.utils.data, name)[int].__args__ == (int,)
+
+
+class Words(list):
+    """A list of a class of its own."""
+
+
+def test_collections_of_samples_keep_their_class():
+    sample = collections.defaultdict(int, a=1)
+    batch = default_collate([sample, sample])
+    assert type(batch) is collections.defaultdict
+    assert batch["a"].tolist() == [1, 1]
+    assert type(default_collate([Words([1]), Words([2])])) is Words
+    assert type(default_convert(sample)) is collections.defaultdict
+    assert type(default_convert(Words([1]))) is Words
+
+
+def test_texts_of_numpy_are_texts():
+    assert default_collate([np.str_("a"), np.str_("b")]) == ["a", "b"]
+    assert default_convert(np.array(["a"])).tolist() == ["a"]
+    with pytest.raises(TypeError, match=r"batch must contain tensors.* found <U1"):
+        default_collate([np.array(["a"])])
+    assert default_convert(np.float32(1.0)).dtype is rg.float32
