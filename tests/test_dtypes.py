@@ -206,3 +206,12 @@ def test_integers_beyond_every_float_are_refused_beside_float16():
 def test_result_type_asks_for_the_kind_of_a_number_alone():
     x = rg.ones(1, dtype=rg.uint8)
     assert rg.result_type(x, -1) is rg.result_type(-1, x) is rg.result_type(x, 300) is rg.uint8
+
+
+def test_limits_of_python_s_numbers_are_those_of_their_dtypes():
+    assert rg.finfo(float) == rg.finfo(complex) == rg.finfo(rg.float64)
+    assert rg.iinfo(int) == rg.iinfo(rg.int64)
+    with pytest.raises(TypeError, match="requires a floating point input type"):
+        rg.finfo(int)
+    with pytest.raises(TypeError, match="requires an integer input type"):
+        rg.iinfo(bool)

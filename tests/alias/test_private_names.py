@@ -77,3 +77,19 @@ def test_mixed_precision_for_a_gpu_is_definitely_not_available():
     common = importlib.import_module(home_of("torch.cuda.amp.common"))
     assert common is rg.cuda.amp.common
     assert common.amp_definitely_not_available()
+
+
+def test_programs_may_put_jacobians_together_by_the_private_functions():
+    functional = importlib.import_module("retrograd.autograd.functional")
+    x = rg.ones(2, requires_grad=True)
+    assert functional._as_tuple(x, "inputs", "jacobian") == (False, (x,))
+    with pytest.raises(TypeError, match="inputs given to jacobian must be either a Tensor"):
+        functional._as_tuple([x], "inputs", "jacobian")
+    ((plain,),) = functional._grad_postprocess(((2 * x,),), create_graph=False)
+    assert not plain.requires_grad
+    assert functional._grad_postprocess((x,), create_graph=True)[0] is x
+    unpacked = functional._tuple_postprocess
+    assert unpacked((1,), False) == 1
+    assert unpacked((1,), True) == (1,)
+    assert unpacked(((1,), (2,)), (True, False)) == (1, 2)
+    assert unpacked(((1, 2),), (False, True)) == (1, 2)
