@@ -215,3 +215,11 @@ def test_limits_of_python_s_numbers_are_those_of_their_dtypes():
         rg.finfo(int)
     with pytest.raises(TypeError, match="requires an integer input type"):
         rg.iinfo(bool)
+
+
+def test_a_large_number_in_a_tensor_scales_a_product():
+    one = rg.ones(1, dtype=rg.float64)
+    large = rg.tensor(1e6, dtype=rg.float64)
+    assert rg.addr(one[None], one, one, alpha=large).tolist() == [[1e6 + 1]]
+    with pytest.raises(RuntimeError, match="without overflow"):
+        rg.addr(rg.ones(1, 1), rg.ones(1), rg.ones(1), alpha=1e40 * large)

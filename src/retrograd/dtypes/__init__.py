@@ -390,7 +390,8 @@ def check_scalar(value: Any, target: np.dtype[Any]) -> None:
     if category(target) < 2:
         return
     most = finfo(of_numpy(target)).max
-    for part in (value.real, value.imag):
+    is_complex = isinstance(value, (complex, np.complexfloating))
+    for part in (value.real, value.imag) if is_complex else (value,):
         if most < abs(part) != math.inf:
             raise RuntimeError(OVERFLOW.format(dtype=of_numpy(target).name, value=value))
 
