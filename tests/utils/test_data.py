@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections import namedtuple
+from collections import OrderedDict, UserList, defaultdict, namedtuple
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from retrograd.utils.data import (
     Dataset,
     IterableDataset,
     RandomSampler,
+    StackDataset,
     Subset,
     SubsetRandomSampler,
     TensorDataset,
@@ -23,6 +24,7 @@ from retrograd.utils.data import (
     default_convert,
     random_split,
 )
+from retrograd.utils.data._utils.collate import default_collate_fn_map
 
 
 class Squares(Dataset):
@@ -256,3 +258,66 @@ def test_texts_of_numpy_are_texts():
     with pytest.raises(TypeError, match=r"batch must contain tensors.* found <U1"):
         default_collate([np.array(["a"])])
     assert default_convert(np.float32(1.0)).dtype is rg.float32
+
+
+def test_subsets_and_stacks_give_several_samples_at_once():
+    class Counted(list):
+        asked = 0
+
+        def __getitems__(self, indices):
+            Counted.asked += 1
+            return [self[i] for i in indices]
+
+    subset = Subset(Counted("abcd"), [3, 1, 0])
+    assert subset.__getitems__([0, 2]) == ["d", "a"]
+    assert Counted.asked == 1
+    stack = StackDataset(range(3), subset)
+    assert stack.__getitems__([0, 2]) == [(0, "d"), (2, "a")]
+    assert Counted.asked == 2
+    assert StackDataset(x=range(2), y="ab").__getitems__([1]) == [{"x": 1, "y": "b"}]
+
+
+def test_a_data_set_that_gives_another_number_of_samples_is_refused():
+    class Short(list):
+        def __getitems__(self, indices):
+            return []
+
+    with pytest.raises(ValueError, match="output size mismatch"):
+        StackDataset(Short("ab"), range(2)).__getitems__([0])
+
+
+def test_samples_that_are_not_batched_keep_strings_and_their_collections():
+    convert = rg.utils.data.default_convert
+    words = np.array(["a", "b"])
+    assert convert(words) is words
+    assert convert(np.float64(2)).dtype == rg.float64
+    assert type(convert(OrderedDict(a=np.ones(1)))) is OrderedDict
+
+
+def test_batches_of_mappings_and_sequences_are_of_the_kind_of_the_samples():
+    collate = default_collate
+    samples = [defaultdict(list, a=1), defaultdict(list, a=2)]
+    found = collate(samples)
+    assert type(found) is defaultdict
+    assert found["a"].tolist() == [1, 2]
+    assert found["b"] == []
+    words = UserList([1, "x"])
+    assert type(collate([words, words])) is UserList
+
+
+def test_strings_in_arrays_are_no_batch():
+    with pytest.raises(TypeError, match="batch must contain tensors, numpy arrays, numbers"):
+        default_collate([np.array(["a"])])
+
+
+def test_the_map_of_collate_says_what_becomes_of_a_type(monkeypatch):
+    class Point:
+        x = 3
+
+    def points(batch, *, collate_fn_map):
+        return [point.x for point in batch]
+
+    monkeypatch.setitem(default_collate_fn_map, Point, points)
+    assert default_collate([{"p": Point()}, {"p": Point()}]) == {"p": [3, 3]}
+    monkeypatch.setitem(default_collate_fn_map, rg.Tensor, lambda batch, collate_fn_map: len(batch))
+    assert list(DataLoader(TensorDataset(rg.ones(3)), 2)) == [[2], [1]]

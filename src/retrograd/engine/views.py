@@ -132,6 +132,18 @@ def enlist(base: Any, view: Any) -> None:
         views.append(weakref.ref(view))
 
 
+def same_elements(x: Any, y: Any) -> bool:
+    """Whether two arrays show the same elements of one memory, in the same way."""
+    if not (x.__class__ is y.__class__ is np.ndarray):
+        return x is y
+    return bool(
+        x.shape == y.shape
+        and x.strides == y.strides
+        and x.dtype == y.dtype
+        and address(x) == address(y)
+    )
+
+
 def sever(tensor: Any, array: Any) -> None:
     """Part `tensor`, whose memory becomes `array`, from its views and its base where it must be.
 
