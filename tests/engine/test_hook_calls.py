@@ -71,3 +71,34 @@ def test_the_table_in_the_documentation_says_what_happens():
         for call, cell in cells.items():
             assert cell.startswith(("yes", "no"))
             assert cell.startswith("yes") == (name in fired(calls[call])), (name, call)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda h, d, s: h * d, [(rg.float16, (2,)), (rg.float64, (2,))]),
+        (lambda h, d, s: s + d, [(rg.float32, (1,)), (rg.float64, (2,))]),
+        (lambda h, d, s: h.double(), [(rg.float16, (2,))]),
+        (lambda h, d, s: rg.cat([h, d]), [(rg.float16, (2,)), (rg.float64, (2,))]),
+        (lambda h, d, s: (h * 1).add_(s), [(rg.float16, (2,)), (rg.float32, (1,))]),
+    ],
+    ids=["mul", "add", "to", "cat", "add_"],
+)
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_hooks_of_nodes_see_gradients_as_the_inputs_want_them(function, expected, create_graph):
+    half = rg.ones(2, dtype=rg.float16, requires_grad=True)
+    double = rg.ones(2, dtype=rg.float64, requires_grad=True)
+    single = rg.ones(1, requires_grad=True)
+    y = function(half, double, single)
+    seen = []
+    y.grad_fn.register_hook(lambda grads, _: seen.extend((g.dtype, tuple(g.shape)) for g in grads))
+    rg.autograd.grad(y.sum(), (half, double, single), create_graph=create_graph, allow_unused=True)
+    assert seen == expected
+
+
+def test_a_hook_of_a_node_replaces_the_gradient_of_a_broadcast_input():
+    x, y = rg.ones(1, requires_grad=True), rg.ones(3, requires_grad=True)
+    out = x * y
+    out.grad_fn.register_hook(lambda grads, _: (rg.full((1,), 7.0), grads[1]))
+    out.sum().backward()
+    assert (x.grad.tolist(), y.grad.tolist()) == ([7.0], [1.0, 1.0, 1.0])

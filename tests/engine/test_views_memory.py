@@ -266,3 +266,36 @@ def test_resize_is_refused_only_while_views_live():
 def test_resize_to_a_negative_size_is_refused(shape):
     with pytest.raises(RuntimeError, match="negative dimension -1"):
         rg.ones(3).resize_(*shape)
+
+
+@pytest.mark.parametrize(
+    ("write", "shape"),
+    [
+        (lambda y: y.mul_(2), (4,)),
+        (lambda y: y.unsqueeze_(0), (1, 4)),
+        (lambda y: y.t_(), (4,)),
+        (lambda y: setattr(y, "data", rg.ones(7)), (7,)),
+    ],
+    ids=["mul_", "unsqueeze_", "t_", "data"],
+)
+def test_a_base_may_be_written_when_a_view_has_got_other_memory(write, shape):
+    x = rg.ones(4, requires_grad=True)
+    y = x * 1
+    view, other = y[:2], y[1:3]
+    view.data = rg.ones(5)
+    write(y)
+    assert y.shape == shape
+    assert view.tolist() == [1.0] * 5
+    assert view._base is None
+    (other.sum() * 3).backward()
+    assert x.grad.shape == (4,)
+
+
+def test_an_out_of_another_shape_under_no_grad_keeps_its_history():
+    x = rg.ones(4, requires_grad=True)
+    y = x * 2
+    with rg.no_grad(), pytest.warns(UserWarning, match="was resized"):
+        rg.add(rg.ones(4, 4), 1, out=y)
+    assert (y.is_leaf, y.requires_grad) == (False, True)
+    y.sum().backward()
+    assert x.grad.tolist() == [8.0] * 4

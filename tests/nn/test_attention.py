@@ -10,6 +10,7 @@ import pytest
 import retrograd as rg
 from retrograd.autograd import gradcheck
 from retrograd.nn.attention import SDPBackend, sdpa_kernel
+from retrograd.nn.attention.bias import causal_lower_right, causal_upper_left
 from retrograd.nn.attention.flex_attention import (
     AuxRequest,
     create_block_mask,
@@ -109,3 +110,11 @@ def test_a_padding_mask_has_a_row_per_example_and_a_column_per_key(shape):
     x = rg.ones(2, 3, 4)
     with pytest.raises(AssertionError, match="key_padding_mask"):
         layer(x, x, x, key_padding_mask=rg.zeros(*shape).bool())
+
+
+def test_causal_masks_lean_on_either_corner():
+    assert causal_upper_left(2, 3).tolist() == [[True, False, False], [True, True, False]]
+    assert causal_lower_right(2, 3).tolist() == [[True, True, False], [True, True, True]]
+    query, rows = rg.ones(1, 2), rg.arange(6.0).reshape(3, 2)
+    new = rg.nn.functional.scaled_dot_product_attention(query, rows, rows, causal_lower_right(1, 3))
+    rg.testing.assert_close(new, rg.nn.functional.scaled_dot_product_attention(query, rows, rows))

@@ -107,3 +107,33 @@ def test_what_is_no_number_is_no_scalar(read):
 def test_what_is_no_number_tensor_or_array_is_refused(read):
     with pytest.raises(NotImplementedError, match="array or torch tensor are expected"):
         read(lambda log: log.add_scalar("loss", [1.0, 2.0], 0))
+
+
+def test_vectors_are_logged_for_the_projector_with_words_and_pictures(read, tmp_path):
+    image = pytest.importorskip("PIL.Image", reason="pictures need Pillow")
+
+    def write(log):
+        pictures = rg.arange(3.0)[:, None, None, None].expand(3, 1, 2, 4) / 4
+        log.add_embedding(rg.arange(6.0).reshape(3, 2), metadata=list("abc"), label_img=pictures)
+        rows = [["a", 1], ["b", 2]]
+        log.add_embedding(np.ones((2, 1)), rows, None, 3, "two", metadata_header=["name", "n"])
+
+    read(write)
+    log = tmp_path / "log"
+    config = importlib.import_module("tensorboard.plugins.projector.projector_config_pb2")
+    text = importlib.import_module("google.protobuf.text_format")
+    shown = text.Parse((log / "projector_config.pbtxt").read_text(), config.ProjectorConfig())
+    first, second = shown.embeddings
+    assert [first.tensor_name, second.tensor_name] == ["default:00000", "two:00003"]
+    assert (log / first.tensor_path).read_text() == "0.0\t1.0\n2.0\t3.0\n4.0\t5.0\n"
+    assert (log / first.metadata_path).read_text() == "a\nb\nc\n"
+    assert (log / second.metadata_path).read_text() == "name\tn\na\t1\nb\t2\n"
+    assert list(first.sprite.single_image_dim) == [4, 2]
+    sprite = np.asarray(image.open(log / first.sprite.image_path))
+    assert sprite.shape == (4, 8)
+    assert sprite[::2, ::4].tolist() == [[0, 63], [127, 0]]
+
+
+def test_vectors_without_a_word_each_are_refused(read):
+    with pytest.raises(ValueError, match="3 vectors, 1 in metadata"):
+        read(lambda log: log.add_embedding(rg.ones(3, 2), metadata=["a"]))

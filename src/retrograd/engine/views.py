@@ -132,16 +132,20 @@ def enlist(base: Any, view: Any) -> None:
         views.append(weakref.ref(view))
 
 
+def delist(base: Any, view: Any) -> None:
+    """Strike `view` off the views of `base`."""
+    with structure:
+        base._views = [ref for ref in base._views or () if ref() is not view]
+        stale = base._outdated or {}
+        base._outdated = {key: ref for key, ref in stale.items() if ref() is not view}
+
+
 def same_elements(x: Any, y: Any) -> bool:
     """Whether two arrays show the same elements of one memory, in the same way."""
     if not (x.__class__ is y.__class__ is np.ndarray):
         return x is y
-    return bool(
-        x.shape == y.shape
-        and x.strides == y.strides
-        and x.dtype == y.dtype
-        and address(x) == address(y)
-    )
+    alike = x.shape == y.shape and x.strides == y.strides and x.dtype == y.dtype
+    return alike and address(x) == address(y)
 
 
 def sever(tensor: Any, array: Any) -> None:
@@ -162,6 +166,7 @@ def sever(tensor: Any, array: Any) -> None:
     above = tensor._view_of
     links = [(tensor, view, view._view_of) for view in views]
     if above is not None:
+        delist(above.base, tensor)
         links.append((above.base, tensor, above))
     tensor._views = tensor._outdated = None
     tensor._array = array

@@ -23,6 +23,7 @@ from .immutable_collections import immutable_dict, immutable_list
 __all__ = ["Node", "has_side_effect", "map_aggregate", "map_arg", "qualified_name"]
 
 Target = Callable[..., Any] | str
+Argument = Any  # by PyTorch's name, for annotations: what rule 1 says
 OPS = (
     *("placeholder", "get_attr", "call_function", "call_method", "call_module", "output"),
     "root",  # of the ring

@@ -116,3 +116,10 @@ def test_native_dropout_draws_its_mask_and_is_one_node():
     rg.manual_seed(0)
     rg.empty(4).bernoulli_(0.5)
     assert rg.equal(rg.rand(1), drawn)
+
+
+@pytest.mark.parametrize("dropout", [F.dropout2d, F.dropout3d, F.feature_alpha_dropout])
+def test_dropout_of_channels_needs_a_dimension_of_channels(dropout):
+    with pytest.raises(RuntimeError, match="requires at least 2 dimensions"):
+        dropout(rg.ones(3), 0.5, True)
+    assert dropout(rg.ones(3), 0.5, False).tolist() == [1.0] * 3

@@ -343,3 +343,9 @@ def test_points_of_the_identity_read_each_entry_from_pytorchs_side(align):
     points = rg.nn.functional.affine_grid(theta, (1, 1, 7, 7), align_corners=align)
     rg.nn.functional.grid_sample(image, points, align_corners=align).sum().backward()
     assert theta.grad[0].tolist() == [pytest.approx(row, rel=1e-5) for row in SIDES[align]]
+
+
+def test_points_of_a_shape_without_data_have_a_shape():
+    theta = rg.ones(2, 2, 3, device="meta")
+    points = F.affine_grid(theta, (2, 1, 4, 3), align_corners=False)
+    assert (points.device.type, points.shape) == ("meta", (2, 4, 3, 2))

@@ -22,9 +22,11 @@ from typing import Any
 from ... import dtypes, modes
 from ...locks import counter, structure
 from ..graph import Node, node_method
+from ..namespaces import arrays, recorded
 from ..tensor import Interpreted, Tensor, as_array, new_tensor
 from .accumulation import add_grad
 from .anomaly import run_hook
+from .fitting import fit
 
 _number = counter()
 
@@ -141,10 +143,17 @@ class NodeHooks:
         return _like(g, grads, task.create_graph)
 
     def after_node(self, contributions: Any, g: Any, task: Any) -> Any:
-        """Run the node's post-hooks on (contributions, cotangents)."""
+        """Run the node's post-hooks on (contributions, cotangents), as the edges want them."""
         if not self.post:
             return contributions
-        contributions = tuple(contributions)
+        contributions, node = tuple(contributions), task.node
+        if contributions:  # a leaf has none
+            xp = recorded if task.create_graph else arrays
+            with task.calm:
+                contributions = tuple(
+                    c if c is None or edge is None else fit(c, edge, node, xp)
+                    for c, edge in zip(contributions, node.edges, strict=True)
+                )
         inputs, outputs = _tensors(contributions, task.create_graph), _tensors(g, task.create_graph)
         with Running(task):
             for hook in list(self.post.values()):

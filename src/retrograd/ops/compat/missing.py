@@ -81,9 +81,18 @@ REASONS = [
         "it is for PyTorch's own use",
     ),
     (
-        r"_make_wrapper_subclass|\w*torch_dispatch\w*|TorchDispatchMode",
+        r"_make_wrapper_subclass|\w*torch_dispatch\w*|TorchDispatchMode|_python_dispatch",
         "an op is one record, not a call of smaller ones, so there is nothing below a function to "
         "take over. Write __torch_function__",
+    ),
+    (
+        r"Library|impl|impl_abstract|opcheck|register_vmap|register_torch_dispatch",
+        "an operator is one function, which runs on every device, under vmap once per example. "
+        "Write library.custom_op, and check its gradient by autograd.gradcheck",
+    ),
+    (
+        r"Fuzzer|FuzzedParameter|FuzzedTensor|FuzzedSparseTensor|ParameterAlias",
+        "what is measured comes from the program. Make inputs by testing.make_tensor",
     ),
     (
         r"emit_itt|load_nvprof|parse_nvprof_trace",

@@ -98,6 +98,11 @@ def _applied(function: Any, input: Tensor, p: float, training: bool, inplace: bo
     check_probability(p)
     if not training or p == 0.0 or input._array.size == 0:
         return input
+    if input._array.ndim < 2 and function in (_channels, _alpha_channels):
+        raise RuntimeError(
+            "Feature dropout requires at least 2 dimensions in the input, of which the second is "
+            f"that of the channels; got {list(input.shape)}. For single elements: dropout"
+        )
     if input._array.dtype.kind in "biu":
         ours, floating = (dtypes.legacy_name(d) for d in (input.dtype, dtypes.default_numpy()))
         raise RuntimeError(

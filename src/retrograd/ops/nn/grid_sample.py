@@ -22,8 +22,8 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import own
-from ...engine.tensor import Tensor, new_tensor
-from ..creation.factories import linspace
+from ...engine.tensor import Tensor, placed
+from ..creation.factories import between
 from ..elementwise.clamp_where import where
 from ..shape.join import stack
 
@@ -67,24 +67,24 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         raise ValueError(f"Expected non-zero, positive output size. Got {tuple(size)}")
     if align_corners is None:
         warnings.warn(UNSAID.format(name="affine_grid"), stacklevel=2)
-    axes = [_centres(n, bool(align_corners), theta.dtype) for n in size[2:]]
-    ones = np.ones(size[2:], theta._array.dtype)
-    places = np.stack([*reversed(np.meshgrid(*axes, indexing="ij")), ones], -1)
-    flat = new_tensor(places.reshape(-1, dims + 1))
+    dtype = theta._array.dtype
+    axes = [_centres(n, bool(align_corners), dtype) for n in size[2:]]
+    places = np.stack([*reversed(np.meshgrid(*axes, indexing="ij")), np.ones(size[2:], dtype)], -1)
+    flat = placed(places.reshape(-1, dims + 1), theta)
     points = flat @ theta.transpose(1, 2)
     return own(points.reshape(theta.shape[0], *size[2:], dims))
 
 
 def _centres(n: int, align_corners: bool, dtype: Any) -> Any:
-    """The coordinates of the centres of n entries.
+    """The coordinates of the centres of n entries, as an array of a dtype.
 
     They have PyTorch's bits: where a point lies on an entry, their rounding decides between the
     derivatives on its two sides.
     """
     if n == 1:
-        return np.zeros(1, dtype.numpy)
-    places = linspace(-1, 1, n, dtype=dtype)
-    return (places if align_corners else places * (n - 1) / n)._array
+        return np.zeros(1, dtype)
+    places = between(-1, 1, n, dtype, "affine_grid").astype(dtype)
+    return places if align_corners else places * dtype.type(n - 1) / dtype.type(n)
 
 
 def grid_sample(

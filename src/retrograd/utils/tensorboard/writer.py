@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import socket
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ...locks import load
-from . import summary
+from . import projector, summary
 
 __all__ = ["FileWriter", "SummaryWriter"]
 
@@ -80,6 +81,7 @@ class SummaryWriter:
         self.log_dir = os.fspath(log_dir)
         self._options = (max_queue, flush_secs, filename_suffix)
         self._files: dict[str, FileWriter] = {}
+        self._projected: list[str] = []  # what the projector shows
         self._get_file_writer()
 
     def _get_file_writer(self, folder: str | None = None) -> FileWriter:
@@ -197,6 +199,22 @@ class SummaryWriter:
         """Log precision and recall of `predictions`, from 0 to 1, of what `labels` says is true."""
         made = summary.pr_curve(tag, labels, predictions, num_thresholds, weights)
         self.file_writer.add_summary(made, global_step, walltime)
+
+    def add_embedding(
+        self,
+        mat: Any,
+        metadata: Sequence[Any] | None = None,
+        label_img: Any = None,
+        global_step: int | None = None,
+        tag: str = "default",
+        metadata_header: Sequence[str] | None = None,
+    ) -> None:
+        """Log vectors (N, D) for the projector, each with a word and a picture, (N, C, H, W)."""
+        place = (tag, int(global_step or 0))
+        entry = projector.embedding(self.log_dir, place, mat, metadata, label_img, metadata_header)
+        self._projected.append(entry)
+        with open(os.path.join(self.log_dir, "projector_config.pbtxt"), "w") as file:
+            file.writelines(self._projected)
 
     def add_hparams(
         self,
