@@ -206,3 +206,20 @@ def test_integers_beyond_every_float_are_refused_beside_float16():
 def test_result_type_asks_for_the_kind_of_a_number_alone():
     x = rg.ones(1, dtype=rg.uint8)
     assert rg.result_type(x, -1) is rg.result_type(-1, x) is rg.result_type(x, 300) is rg.uint8
+
+
+def test_limits_of_python_s_numbers_are_those_of_their_dtypes():
+    assert rg.finfo(float) == rg.finfo(complex) == rg.finfo(rg.float64)
+    assert rg.iinfo(int) == rg.iinfo(rg.int64)
+    with pytest.raises(TypeError, match="requires a floating point input type"):
+        rg.finfo(int)
+    with pytest.raises(TypeError, match="requires an integer input type"):
+        rg.iinfo(bool)
+
+
+def test_a_large_number_in_a_tensor_scales_a_product():
+    one = rg.ones(1, dtype=rg.float64)
+    large = rg.tensor(1e6, dtype=rg.float64)
+    assert rg.addr(one[None], one, one, alpha=large).tolist() == [[1e6 + 1]]
+    with pytest.raises(RuntimeError, match="without overflow"):
+        rg.addr(rg.ones(1, 1), rg.ones(1), rg.ones(1), alpha=1e40 * large)

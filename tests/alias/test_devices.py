@@ -153,3 +153,8 @@ def test_a_span_for_nvidia_s_tools_is_refused_where_it_begins():
     span = rg.cuda.nvtx.range("a")
     with pytest.raises(RuntimeError, match="NVTX functions not installed"), span:
         pass
+
+
+def test_no_gpu_was_ever_initialized():
+    assert not rg.cuda._initialized
+    assert not rg.cuda.is_initialized()

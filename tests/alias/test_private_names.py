@@ -83,3 +83,19 @@ def test_names_of_modules_that_stand_elsewhere_are_the_same_objects():
     windows = importlib.import_module(home_of("torch.signal.windows.windows"))
     assert windows.hann is rg.signal.windows.hann
     assert rg.DisableTorchFunctionSubclass is rg._C.DisableTorchFunctionSubclass
+
+
+def test_programs_may_put_jacobians_together_by_the_private_functions():
+    functional = importlib.import_module("retrograd.autograd.functional")
+    x = rg.ones(2, requires_grad=True)
+    assert functional._as_tuple(x, "inputs", "jacobian") == (False, (x,))
+    with pytest.raises(TypeError, match="inputs given to jacobian must be either a Tensor"):
+        functional._as_tuple([x], "inputs", "jacobian")
+    ((plain,),) = functional._grad_postprocess(((2 * x,),), create_graph=False)
+    assert not plain.requires_grad
+    assert functional._grad_postprocess((x,), create_graph=True)[0] is x
+    unpacked = functional._tuple_postprocess
+    assert unpacked((1,), False) == 1
+    assert unpacked((1,), True) == (1,)
+    assert unpacked(((1,), (2,)), (True, False)) == (1, 2)
+    assert unpacked(((1, 2),), (False, True)) == (1, 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import retrograd as rg
-from retrograd.optim import optimizer
+from retrograd.optim import lbfgs, optimizer
 from retrograd.utils import _foreach_utils
 
 
@@ -73,3 +73,32 @@ def test_a_wrapper_of_a_rule_may_be_an_optimizer_without_parameters_of_its_own()
     x.sum().backward()
     Wrapper(rg.optim.SGD([x], lr=0.5)).step()
     assert x.tolist() == [0.5]
+
+
+def loss_and_gradient(x, step, direction):
+    at = x + step * direction
+    return (at**2 + at**4).sum().item(), 2 * at + 4 * at**3
+
+
+@pytest.mark.parametrize(
+    ("first", "settings", "expected"),  # of PyTorch's
+    [
+        (1.0, {}, (1.108285911403942, 0.07482077298475934, 4)),
+        (1e-4, {"c2": 0.1}, (0.6388348559389897, 0.055767629671107245, 6)),
+        (1.0, {"c1": 0.3, "c2": 0.4}, (1.043822050438603, 0.043903590945733144, 5)),
+        (1e-4, {"max_ls": 2}, (18.2535464733224, 0.0030300024999999997, 3)),
+    ],
+)
+def test_a_line_is_searched_by_the_private_function_as_in_pytorch(first, settings, expected):
+    x = rg.tensor([2.0, -1.0], dtype=rg.float64)
+    loss, g = loss_and_gradient(x, 0.0, x)
+    found = lbfgs._strong_wolfe(loss_and_gradient, x, first, -g, loss, g, -g.dot(g), **settings)
+    assert (found[0], found[2], found[3]) == pytest.approx(expected, rel=1e-12)
+    assert found[1].tolist() == loss_and_gradient(x, found[2], -g)[1].tolist()
+
+
+def test_the_least_place_of_a_cubic_is_found_within_bounds():
+    slopes = rg.tensor([-1.0, 4.0], dtype=rg.float64)
+    between = lbfgs._cubic_interpolate(0.0, 1.0, slopes[0], 2.0, 3.0, slopes[1])
+    assert between == pytest.approx(2 / 3, rel=1e-15)
+    assert lbfgs._cubic_interpolate(0.0, 1.0, -1.0, 2.0, 3.0, 4.0, (0.0, 0.5)) == 0.5

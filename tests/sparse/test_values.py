@@ -497,3 +497,20 @@ def test_reductions_that_are_none_and_sparse_operands_of_one_are_refused():
         rg.sparse.mm(mat, rg.eye(2), "foo")
     with pytest.raises(RuntimeError, match="strided"):
         rg.sparse.mm(mat, mat, "mean")
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_a_sparse_tensor_is_taken_apart_along_a_sparse_dimension(dim):
+    dense = rg.tensor([[1.0, 0.0], [2.0, 3.0], [0.0, 0.0]], requires_grad=True)
+    parts = dense.to_sparse().unbind(dim)
+    assert [p.layout for p in parts] == [rg.sparse_coo] * dense.shape[dim]
+    wanted = [p.tolist() for p in dense.unbind(dim)]
+    assert [p.to_dense().tolist() for p in parts] == wanted
+    (parts[1].to_dense() * 5).sum().backward()
+    assert dense.grad.sum() == 5 * sum(map(bool, wanted[1]))
+
+
+def test_rows_of_a_sparse_matrix_are_sparse_and_numbers_of_a_vector_are_dense():
+    assert [row.layout for row in rg.eye(2).to_sparse()] == [rg.sparse_coo] * 2
+    assert [x.item() for x in rg.tensor([0.0, 2.0]).to_sparse()] == [0.0, 2.0]
+    assert [row.to_dense().tolist() for row in rg.eye(2).to_sparse_csr()] == rg.eye(2).tolist()

@@ -60,6 +60,8 @@ __all__ = [
 globals().update(TENSORS)
 __all__ += list(TENSORS)
 
+_initialized = False  # as code asks that keeps the states of generators for a second forward
+
 
 def is_available() -> bool:
     """Whether tensors can live on a GPU: never.

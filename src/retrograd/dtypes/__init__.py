@@ -390,7 +390,8 @@ def check_scalar(value: Any, target: np.dtype[Any]) -> None:
     if category(target) < 2:
         return
     most = finfo(of_numpy(target)).max
-    for part in (value.real, value.imag):
+    is_complex = isinstance(value, (complex, np.complexfloating))
+    for part in (value.real, value.imag) if is_complex else (value,):
         if most < abs(part) != math.inf:
             raise RuntimeError(OVERFLOW.format(dtype=of_numpy(target).name, value=value))
 
@@ -421,14 +422,14 @@ def wrapped(value: int, like: np.dtype[Any]) -> Any:
 
 
 class finfo:  # noqa: N801 (PyTorch's name)
-    """Limits of a floating dtype; of a complex one, of its components.
+    """Limits of a floating dtype, also float; of a complex one, of its components.
 
     >>> rg.finfo(rg.float32).eps
     1.1920928955078125e-07
     """
 
-    def __init__(self, type: dtype | None = None) -> None:
-        d = of_numpy(_default) if type is None else type
+    def __init__(self, type: Any = None) -> None:
+        d = of_numpy(_default if type is None else to_numpy(type))
         if d.category < 2:
             raise TypeError(
                 "retrograd.finfo() requires a floating point input type. Use retrograd.iinfo"
@@ -450,17 +451,18 @@ class finfo:  # noqa: N801 (PyTorch's name)
 
 
 class iinfo:  # noqa: N801 (PyTorch's name)
-    """Limits of an integer dtype.
+    """Limits of an integer dtype, also int.
 
     >>> rg.iinfo(rg.int8).max
     127
     """
 
-    def __init__(self, type: dtype) -> None:
-        if type.category != 1:
+    def __init__(self, type: Any) -> None:
+        d = of_numpy(to_numpy(type))
+        if d.category != 1:
             raise TypeError("retrograd.iinfo() requires an integer input type. Use retrograd.finfo")
-        limits = np.iinfo(type.numpy)
-        self.dtype, self.bits = type.name, limits.bits
+        limits = np.iinfo(d.numpy)
+        self.dtype, self.bits = d.name, limits.bits
         self.max, self.min = int(limits.max), int(limits.min)
 
     def __repr__(self) -> str:

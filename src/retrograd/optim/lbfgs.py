@@ -13,12 +13,14 @@ import numpy as np
 
 from ..engine.tensor import new_tensor, wrote
 from ..quiet import Quiet
-from .line_search import strong_wolfe
+from .line_search import CURVATURE, DECREASE, NARROW, Point, interpolated, strong_wolfe
 from .optimizer import Optimizer
 from .rules import check_complex, check_settings, check_writable, evaluate, settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ..engine.tensor import Tensor
 
 __all__ = ["LBFGS"]
 
@@ -201,3 +203,44 @@ def _direction(own: dict[str, Any], g: Any, size: int) -> Any:
     for (y, s, ro), weight in zip(memory, reversed(weights), strict=True):
         q = q + s * (weight - float(y @ q) * ro)
     return q
+
+
+def _strong_wolfe(
+    obj_func: Callable[..., tuple[float, Tensor]],
+    x: Any,
+    t: float,
+    d: Tensor,
+    f: float,
+    g: Tensor,
+    gtd: Any,
+    c1: float = DECREASE,
+    c2: float = CURVATURE,
+    tolerance_change: float = NARROW,
+    max_ls: int = 25,
+) -> tuple[float, Tensor, float, int]:
+    """The search along a line, as minimizers of programs call it: loss, gradient, step and calls.
+
+    `obj_func(x, step, d)` gives loss and gradient; f, g, gtd are those of step 0 and the slope.
+    """
+    start = float(f), g, float(gtd)
+    return strong_wolfe(
+        lambda step: obj_func(x, step, d), t, d, start, max_ls, c1, c2, tolerance_change
+    )
+
+
+def _cubic_interpolate(
+    x1: Any,
+    f1: Any,
+    g1: Any,
+    x2: Any,
+    f2: Any,
+    g2: Any,
+    bounds: tuple[float, float] | None = None,
+) -> float:
+    """Where the cubic with values f and slopes g at x1 and x2 is least, within bounds.
+
+    >>> rg.optim.lbfgs._cubic_interpolate(0.0, 1.0, -1.0, 1.0, 1.0, 1.0)
+    0.5
+    """
+    a = Point(float(x1), float(f1), None, float(g1))
+    return interpolated(a, Point(float(x2), float(f2), None, float(g2)), bounds)

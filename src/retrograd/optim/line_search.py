@@ -34,6 +34,9 @@ def strong_wolfe(
     direction: Any,
     start: tuple[float, Any, float],
     limit: int,
+    decrease: float = DECREASE,
+    curvature: float = CURVATURE,
+    narrow: float = NARROW,
 ) -> tuple[float, Any, float, int]:
     """Loss, gradient and step where the conditions hold, and how often `at` was called.
 
@@ -46,22 +49,22 @@ def strong_wolfe(
         loss, gradient = at(where)
         return Point(where, loss, gradient, float(gradient @ direction))
 
-    bracket, rounds, done = find_bracket(look, origin, step, limit)
+    bracket, rounds, done = find_bracket(look, origin, step, limit, decrease, curvature)
     calls = rounds + 1
     low = 0 if bracket[0].loss <= bracket[-1].loss else 1
     reach, stuck = float(abs(direction).max()), False
     while not done and rounds < limit:
         ends = [p.step for p in bracket]
-        if (max(ends) - min(ends)) * reach < NARROW:
+        if (max(ends) - min(ends)) * reach < narrow:
             break
         where, stuck = inside(interpolated(bracket[0], bracket[1]), min(ends), max(ends), stuck)
         point = look(where)
         calls, rounds = calls + 1, rounds + 1
-        if fails(point, origin) or point.loss >= bracket[low].loss:
+        if fails(point, origin, decrease) or point.loss >= bracket[low].loss:
             bracket[1 - low] = point
             low = 0 if bracket[0].loss <= bracket[1].loss else 1
             continue
-        done = abs(point.slope) <= -CURVATURE * origin.slope
+        done = abs(point.slope) <= -curvature * origin.slope
         if not done and point.slope * (bracket[1 - low].step - bracket[low].step) >= 0:
             bracket[1 - low] = bracket[low]
         bracket[low] = point
@@ -69,20 +72,25 @@ def strong_wolfe(
     return best.loss, best.gradient, best.step, calls
 
 
-def fails(point: Point, origin: Point) -> bool:
+def fails(point: Point, origin: Point, decrease: float) -> bool:
     """Whether the loss has not sunk enough."""
-    return point.loss > origin.loss + DECREASE * point.step * origin.slope
+    return point.loss > origin.loss + decrease * point.step * origin.slope
 
 
 def find_bracket(
-    look: Callable[[float], Point], origin: Point, step: float, limit: int
+    look: Callable[[float], Point],
+    origin: Point,
+    step: float,
+    limit: int,
+    decrease: float,
+    curvature: float,
 ) -> tuple[list[Point], int, bool]:
     """Two points around a good one (or that one alone, and True), and the rounds it took."""
     before, point = origin, look(step)
     for rounds in range(limit):
-        if fails(point, origin) or (rounds > 1 and point.loss >= before.loss):
+        if fails(point, origin, decrease) or (rounds > 1 and point.loss >= before.loss):
             return [before, point], rounds, False
-        if abs(point.slope) <= -CURVATURE * origin.slope:
+        if abs(point.slope) <= -curvature * origin.slope:
             return [point], rounds, True
         if point.slope >= 0:
             return [before, point], rounds, False

@@ -178,6 +178,24 @@ def unpack(values: tuple[Any, ...], several: bool) -> Any:
     return values if several else values[0]
 
 
+_as_tuple = as_tuple  # this and the two below are PyTorch's names, for Jacobians of programs
+
+
+def _grad_postprocess(inputs: Sequence[Any], create_graph: bool) -> tuple[Any, ...]:
+    """The tensors of nested tuples, without history unless `create_graph`."""
+    if isinstance(inputs[0], Tensor):
+        return plain(inputs, create_graph)
+    return tuple([_grad_postprocess(each, create_graph) for each in inputs])
+
+
+def _tuple_postprocess(res: tuple[Any, ...], to_unpack: bool | tuple[bool, bool]) -> Any:
+    """A tuple, or a tuple of tuples, each level as its one element unless it was a tuple."""
+    if not isinstance(to_unpack, tuple):
+        return unpack(res, to_unpack)
+    outer, inner = to_unpack
+    return unpack(tuple([unpack(each, inner) for each in res]), outer)
+
+
 def zeros(like: Sequence[Tensor]) -> list[Tensor]:
     """Zeros that require grad."""
     made = [new_tensor(np.zeros_like(t._array)) for t in like]

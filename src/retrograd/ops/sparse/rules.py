@@ -326,6 +326,13 @@ def part(input: Tensor, *, index: Any) -> Tensor:
     return made(chosen(input, which), Pattern(indices[left][:, which], shape, True, layout))
 
 
+@rule("unbind")
+def unbind(input: Tensor, *, dim: int) -> tuple[Tensor, ...]:
+    """The parts at each place of a sparse dimension; dense where there is no other."""
+    before = (slice(None),) * dim
+    return tuple([part(input, index=(*before, i)) for i in range(input.shape[dim])])
+
+
 @rule("cat")
 def cat(*tensors: Tensor, dim: int) -> Tensor:
     """Sparse tensors one after the other along a sparse dimension."""
