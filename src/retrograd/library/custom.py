@@ -4,7 +4,11 @@ NOTE [Custom operators]
 1. The function runs without recording; where an input wants a gradient, the operator is one node,
    whose backward is what `register_autograd` was given, and which raises if it was given none.
 2. On the meta device the function of `register_fake` runs in its place, to tell shapes.
-3. Schemas and tags serve PyTorch's compiler: they are kept, and nothing is checked by them.
+3. A function for autocast is called where that is enabled; what it casts, it hands on to the
+   operator in a region without.
+4. A composite function is recorded as it runs, so it has a derivative of every order; a formula
+   that is registered stands before it: then rule 1 holds.
+5. Schemas and tags serve PyTorch's compiler: they are kept, and nothing is checked by them.
 """
 
 from __future__ import annotations
@@ -13,9 +17,11 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from .. import pytree
+from ..amp.autocast_mode import is_autocast_enabled
 from ..autograd.function import Function
 from ..autograd.grad_mode import is_grad_enabled, no_grad
 from ..engine.tensor import Tensor
+from ..overrides import handle_torch_function, has_torch_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,6 +34,10 @@ NO_FORMULA = (
     "Trying to backward through {name} but no autograd formula was registered. Please use "
     "register_autograd to add one."
 )
+NO_KERNEL = (
+    "Could not run '{name}' with arguments from the 'CPU' backend: it is defined, and has no "
+    "function. Write library.register_kernel({name!r}, 'cpu', function)"
+)
 ALIASED = (
     "{name}: The output of this custom operator (1) must not also be an input to this custom "
     "operator and (2) may not alias any inputs. Return x.clone()"
@@ -38,16 +48,22 @@ class CustomOpDef:
     """An operator by the name "namespace::name"; made by `custom_op`."""
 
     def __init__(
-        self, name: str, function: Callable[..., Any], mutates_args: Iterable[str], schema: Any
+        self,
+        name: str,
+        function: Callable[..., Any] | None,
+        mutates_args: Iterable[str] = (),
+        schema: Any = None,
+        signature: inspect.Signature | None = None,
     ) -> None:
         space, separator, own = name.partition("::")
         if not (space.isidentifier() and separator and own.isidentifier()):
             raise ValueError(f"the name of a custom op is 'namespace::name', but got {name!r}")
         self._qualname, self._schema = name, schema
         self._namespace, self._name = space, own
-        self._signature = inspect.signature(function)
+        self._signature = signature or inspect.signature(function)  # type: ignore[arg-type]
         self._mutated = mutates_args
         self._kernel, self._fake = function, None
+        self._composite, self._autocast = None, None
         self._backward: Callable[..., Any] | None = None
         self._setup: Callable[..., Any] | None = None
         self.__name__, self.__doc__ = own, function.__doc__
@@ -67,6 +83,12 @@ class CustomOpDef:
         bound.apply_defaults()
         names, given = list(bound.arguments), list(bound.arguments.values())
         leaves = pytree.flatten(given)
+        if has_torch_function(leaves):
+            return handle_torch_function(self, leaves, *args, **kwargs)
+        if self._autocast is not None and is_autocast_enabled("cpu"):
+            return self._autocast(*args, **kwargs)
+        if self._composite is not None and self._backward is None:
+            return self._composite(*args, **kwargs)
         wanted = any(isinstance(leaf, Tensor) and leaf.requires_grad for leaf in leaves)
         if not (wanted and is_grad_enabled()):
             return self._run(given, names)
@@ -75,7 +97,9 @@ class CustomOpDef:
     def _run(self, given: list[Any], names: list[str]) -> Any:
         tensors = [t for t in pytree.flatten(given) if isinstance(t, Tensor)]
         on_meta = any(t.device.type == "meta" for t in tensors)
-        function = self._fake if on_meta and self._fake is not None else self._kernel
+        function = (self._fake if on_meta else None) or self._kernel or self._composite
+        if function is None:
+            raise NotImplementedError(NO_KERNEL.format(name=self._qualname))
         positional, named = [], {}
         for name, value in zip(names, given, strict=True):
             kind = self._signature.parameters[name].kind
