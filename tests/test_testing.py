@@ -128,3 +128,21 @@ def test_allclose_of_older_programs_ignores_dtypes_and_takes_nan_for_nan():
 def test_allclose_of_older_programs_raises_beyond_its_tolerances(actual, how):
     with pytest.warns(FutureWarning), pytest.raises(AssertionError, match="not close"):
         assert_allclose(rg.tensor(actual), 1.0, **how)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "first", "gaps"),
+    [  # PyTorch 2.13's, after seed 0
+        (rg.float32, -0.007486820220947266, 0.5364435911178589),
+        (rg.float64, 0.9401060036131061, 0.4156397287995759),
+        (rg.complex64, -0.007486820220947266 + 0.5364435911178589j, None),
+        (rg.complex128, 0.9401060036131061 + 0.4156397287995759j, None),
+    ],
+)
+def test_made_tensors_have_pytorchs_numbers(dtype, first, gaps):
+    rg.manual_seed(0)
+    assert make_tensor((2, 3), dtype=dtype, low=-1, high=1)[0, 0].item() == first
+    rg.manual_seed(0)
+    strided = make_tensor((2, 3), dtype=dtype, low=-1, high=1, noncontiguous=True)
+    assert gaps is None or strided[0, 0].item() == gaps
+    assert strided.stride() == (6, 2)

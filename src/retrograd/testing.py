@@ -16,7 +16,8 @@ import numpy as np
 from . import dtypes
 from .engine.tensor import Tensor, new_tensor, set_requires_grad
 from .ops.creation.from_data import tensor
-from .ops.random.factories import rand
+from .ops.random.factories import randint
+from .ops.random.inplace import uniform_
 from .ops.tensor.inspection import strided
 from .quiet import Quiet
 
@@ -292,18 +293,18 @@ def make_tensor(
     whole = kind in "bui"
     if whole:
         low, high = math.ceil(low), math.ceil(high)
-    values = low + (high - low) * rand(tuple(sizes), dtype=dtypes.float64)._array
-    if kind == "c":
-        values = values + 1j * (
-            low + (high - low) * rand(tuple(sizes), dtype=dtypes.float64)._array
-        )
-    values = (np.floor(values) if whole else values).astype(dtype.numpy)
+    gaps = noncontiguous and math.prod(sizes) > 1
+    room = (*sizes[:-1], 2 * sizes[-1]) if gaps else tuple(sizes)
+    if whole:
+        values = randint(low, high, room, dtype=dtype)._array
+    else:  # PyTorch's draws: those of a complex number follow each other
+        values = np.empty(room, dtype.numpy)
+        uniform_(new_tensor(values.reshape(-1).view(values.real.dtype)), low, high)
+    if gaps:
+        values = values[..., 1::2]
     if exclude_zero:
         tiny = 1 if whole else float(dtypes.finfo(dtype).tiny)
         values = np.where(values == 0, np.asarray(tiny, values.dtype), values)
-    if noncontiguous and values.size > 1:
-        room = np.repeat(values, 2, axis=-1)
-        values = room[..., ::2]
     made = new_tensor(values)
     if requires_grad:
         set_requires_grad(made, True)

@@ -74,6 +74,14 @@ def test_functions_of_other_devices_are_not_needed(mine):
         mine.impl("thrice", lambda x: None)
 
 
+def test_a_schema_says_what_is_written(mine):
+    mine.define("fill(Tensor(a!) x, Tensor by) -> ()")
+    mine.impl("fill", lambda x, by: x.numpy().fill(by.item()), "CPU")
+    x = rg.ones(2)
+    ops.mine.fill(x, rg.tensor(3.0))
+    assert (x.tolist(), x._version) == ([3.0, 3.0], 1)
+
+
 def test_a_library_is_of_a_known_kind():
     with pytest.raises(ValueError, match="Unsupported kind"):
         Library("mine", "OWN")

@@ -151,3 +151,13 @@ def test_a_state_goes_through_a_file_with_its_versions():
     other = net()
     other.load_state_dict(state)
     assert other[0].weight.tolist() == model[0].weight.tolist()
+
+
+def test_a_prefix_is_taken_off_the_names_of_a_state_and_of_its_versions():
+    wrapped = nn.Sequential()
+    wrapped.add_module("module", net())
+    state = wrapped.state_dict()
+    nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")
+    assert [name for name in state if "num" not in name] == NAMES
+    assert state._metadata == {"": {"version": 1}, "0": {"version": 1}, "1": {"version": 2}}
+    net().load_state_dict(state)

@@ -142,6 +142,11 @@ class Loader:
                 sys.modules[name] = found = importlib.import_module(home)
                 setattr(importlib.import_module(home_of(outer) or ""), own, found)
 
+    def get_code(self, name: str) -> Any:
+        """The code of the module, for `retrograd run -m`, which runs it once more as a program."""
+        found: Any = importlib.util.find_spec(self.home)
+        return found.loader.get_code(self.home)
+
 
 class Finder:
     """Finds `torch`, other `packages` and their submodules in this one: NOTE [The alias]."""

@@ -94,8 +94,8 @@ def is_xccl_available() -> bool:
 
 
 def is_torchelastic_launched() -> bool:
-    """Whether `torchrun` has started this process: never."""
-    return False
+    """Whether `distributed.run`, which is PyTorch's `torchrun`, has started this process."""
+    return "TORCHELASTIC_RUN_ID" in os.environ
 
 
 def is_initialized() -> bool:

@@ -51,8 +51,8 @@ class Library:
         name, inner = name.strip().removeprefix(f"{self.ns}::"), rest.rpartition("->")[0]
         if not name.isidentifier() or not inner.rstrip().endswith(")"):
             raise ValueError(f"a schema reads 'name(Tensor x, int n=2) -> Tensor', not {schema!r}")
-        signature = signature_of(inner.rstrip()[:-1])
-        CustomOpDef(f"{self.ns}::{name}", None, schema=schema, signature=signature)
+        signature, written = signature_of(inner.rstrip()[:-1])
+        CustomOpDef(f"{self.ns}::{name}", None, written, schema, signature)
         return name
 
     def impl(
@@ -86,9 +86,9 @@ class Library:
             operator._fake = fn
 
 
-def signature_of(text: str) -> Signature:
-    """The signature that a schema's arguments describe."""
-    kind, made = Parameter.POSITIONAL_OR_KEYWORD, []
+def signature_of(text: str) -> tuple[Signature, list[str]]:
+    """The signature that a schema's arguments describe, and the names of those that are written."""
+    kind, made, written = Parameter.POSITIONAL_OR_KEYWORD, [], []
     for part in filter(None, map(str.strip, re.split(r",(?![^\[(]*[\])])", text))):
         if part == "*":
             kind = Parameter.KEYWORD_ONLY
@@ -103,4 +103,6 @@ def signature_of(text: str) -> Signature:
             except (ValueError, SyntaxError):  # a word, such as of a reduction
                 default = match["default"].strip()
         made.append(Parameter(match["name"], kind, default=default))
-    return Signature(made)
+        if "!" in match["type"]:
+            written.append(match["name"])
+    return Signature(made), written

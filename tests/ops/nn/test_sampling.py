@@ -328,3 +328,18 @@ def test_the_argument_inplace_writes_the_input_with_its_history(function, keywor
     assert rg.allclose(found, wanted)
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
         function(leaf, inplace=True, **keywords)
+
+
+SIDES = {  # PyTorch 2.13's
+    True: [[-20202.0, -8232.0, -13419.0], [-168.0, -38346.0, -2331.0]],
+    False: [[-32662.0, -392.0, -1053.5], [-392.0, -36022.0, -2229.5]],
+}
+
+
+@pytest.mark.parametrize("align", [True, False])
+def test_points_of_the_identity_read_each_entry_from_pytorchs_side(align):
+    theta = rg.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]], requires_grad=True)
+    image = rg.arange(49.0).reshape(1, 1, 7, 7) ** 2
+    points = rg.nn.functional.affine_grid(theta, (1, 1, 7, 7), align_corners=align)
+    rg.nn.functional.grid_sample(image, points, align_corners=align).sum().backward()
+    assert theta.grad[0].tolist() == [pytest.approx(row, rel=1e-5) for row in SIDES[align]]

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.tensor import Tensor, new_tensor
+from ...locks import load
 from ..function import Function
 from ..grad import grad
 from . import GradcheckError
@@ -296,15 +297,19 @@ def check_undefined(
 
 
 def random_cotangents(outputs: Sequence[Tensor], strided: bool) -> tuple[Tensor, ...]:
-    """A cotangent that requires grad for each output; every second element of an array if asked."""
-    rng = np.random.default_rng(0)
-    made = []
-    for output in outputs:
-        shape, dtype = output._array.shape, output._array.dtype
-        values = np.asarray(rng.standard_normal((*shape, 2) if strided else shape))
-        if dtype.kind == "c":
-            values = np.asarray(values + 1j * rng.standard_normal(values.shape))
-        g = new_tensor(values.astype(dtype)[..., 0] if strided else values.astype(dtype))
-        g.requires_grad = True
-        made.append(g)
-    return tuple(made)
+    """A cotangent that requires grad for each output; every second element of an array if asked.
+
+    They come from the default generator, as PyTorch's do.
+    """
+    testing = load("retrograd.testing")
+    return tuple(
+        testing.make_tensor(
+            output.shape,
+            dtype=output.dtype,
+            low=-1,
+            high=1,
+            requires_grad=True,
+            noncontiguous=strided,
+        )
+        for output in outputs
+    )

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..parameter import Parameter, empty
 
-__all__ = ["empty", "empty_parameter", "ntuple"]
+__all__ = ["consume_prefix_in_state_dict_if_present", "empty", "empty_parameter", "ntuple"]
 
 
 def ntuple(value: Any, size: int) -> tuple[Any, ...]:
@@ -37,3 +37,21 @@ def _reverse_repeat_tuple(sizes: Any, times: int) -> tuple[Any, ...]:
 def empty_parameter(shape: tuple[int, ...], place: Any, dtype: Any) -> Parameter:
     """An uninitialized parameter, for the layer to draw."""
     return Parameter(empty(shape, place, dtype))
+
+
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Take a prefix off the names of a state, in place: "module." of what a wrapper saved.
+
+    Names without it stay. The versions of layers that a state keeps beside its tensors follow; that
+    of the wrapped module becomes the outermost.
+
+    >>> state = {"module.weight": rg.zeros(2), "steps": rg.tensor(3)}
+    >>> rg.nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")
+    >>> list(state)
+    ['steps', 'weight']
+    """
+    for name in [name for name in state_dict if name.startswith(prefix)]:
+        state_dict[name.removeprefix(prefix)] = state_dict.pop(name)
+    versions = getattr(state_dict, "_metadata", {})  # by modules, whose names end without a dot
+    for name in [name for name in versions if f"{name}.".startswith(prefix)]:
+        versions[f"{name}.".removeprefix(prefix)[:-1]] = versions.pop(name)

@@ -23,6 +23,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.tensor import Tensor, new_tensor
+from ..creation.factories import linspace
 from ..elementwise.clamp_where import where
 from ..shape.join import stack
 
@@ -66,19 +67,24 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         raise ValueError(f"Expected non-zero, positive output size. Got {tuple(size)}")
     if align_corners is None:
         warnings.warn(UNSAID.format(name="affine_grid"), stacklevel=2)
-    axes = [_centres(n, bool(align_corners)) for n in size[2:]]
-    places = np.stack([*reversed(np.meshgrid(*axes, indexing="ij")), np.ones(size[2:])], -1)
-    flat = new_tensor(places.reshape(-1, dims + 1).astype(theta._array.dtype))
+    axes = [_centres(n, bool(align_corners), theta.dtype) for n in size[2:]]
+    ones = np.ones(size[2:], theta._array.dtype)
+    places = np.stack([*reversed(np.meshgrid(*axes, indexing="ij")), ones], -1)
+    flat = new_tensor(places.reshape(-1, dims + 1))
     points = flat @ theta.transpose(1, 2)
     return own(points.reshape(theta.shape[0], *size[2:], dims))
 
 
-def _centres(n: int, align_corners: bool) -> Any:
-    """The coordinates of the centres of n entries."""
+def _centres(n: int, align_corners: bool, dtype: Any) -> Any:
+    """The coordinates of the centres of n entries.
+
+    They have PyTorch's bits: where a point lies on an entry, their rounding decides between the
+    derivatives on its two sides.
+    """
     if n == 1:
-        return np.zeros(1)
-    edge = 1.0 if align_corners else (n - 1) / n
-    return np.linspace(-edge, edge, n)
+        return np.zeros(1, dtype.numpy)
+    places = linspace(-1, 1, n, dtype=dtype)
+    return (places if align_corners else places * (n - 1) / n)._array
 
 
 def grid_sample(
