@@ -96,6 +96,9 @@ def test_random_tensors_keep_to_limits():
     assert make_tensor((2, 0), dtype=rg.float64).shape == (2, 0)
     with pytest.raises(ValueError, match="`low` must be less than `high`"):
         make_tensor(1, dtype=rg.float32, low=3, high=1)
+    with pytest.raises(ValueError, match="`low` must be less than `high`"):
+        make_tensor(1, dtype=rg.int64, low=3, high=3)
+    assert make_tensor(2, dtype=rg.float32, low=3, high=3).tolist() == [3.0, 3.0]
 
 
 def test_there_is_no_gpu():

@@ -5,12 +5,15 @@ Each is a door to something of this package; new programs need none of them.
 
 from __future__ import annotations
 
+import contextlib
+import enum
 import threading
 import weakref
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from . import modes
+from .amp.autocast_mode import autocast
 from .autograd.forward_ad import _is_fwd_grad_enabled, _set_fwd_grad_enabled
 from .autograd.function import FunctionCtx, delayed
 from .autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
@@ -82,6 +85,48 @@ class Value:
 
     def __init__(self) -> None:
         raise TypeError("torch._C.Value: No constructor defined!")
+
+
+class DispatchKey(enum.Enum):
+    """Which function of an operator runs: of PyTorch's many keys, those of `amp.autocast`."""
+
+    AutocastCPU = 1
+    AutocastCUDA = 2
+    AutocastXPU = 3
+
+
+class DispatchKeySet:
+    """A set of keys.
+
+    >>> keys = rg._C.DispatchKey
+    >>> both = rg._C.DispatchKeySet(keys.AutocastCPU) | rg._C.DispatchKeySet(keys.AutocastCUDA)
+    >>> both.has(keys.AutocastCPU), both.has(keys.AutocastXPU)
+    (True, False)
+    """
+
+    def __init__(self, *keys: DispatchKey) -> None:
+        self.keys = frozenset(keys)
+
+    def __or__(self, other: DispatchKeySet) -> DispatchKeySet:
+        return DispatchKeySet(*self.keys, *other.keys)
+
+    def has(self, key: DispatchKey) -> bool:
+        """Whether a key is one of them."""
+        return key in self.keys
+
+
+class _ExcludeDispatchKeyGuard:
+    """A region in which the functions of some keys do not run: without autocast of the cpu."""
+
+    def __init__(self, keys: DispatchKeySet) -> None:
+        cast = keys.has(DispatchKey.AutocastCPU)
+        self.region: Any = autocast("cpu", enabled=False) if cast else contextlib.nullcontext()
+
+    def __enter__(self) -> None:
+        self.region.__enter__()
+
+    def __exit__(self, *exc: object) -> None:
+        self.region.__exit__(*exc)
 
 
 def _get_default_device() -> str:

@@ -288,9 +288,9 @@ def make_tensor(
     least, most = {"b": (0, 2), "u": (0, 10), "i": (-9, 10)}.get(kind, (-9, 9))
     low = least if low is None else low
     high = most if high is None else high
-    if not low < high:
-        raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
     whole = kind in "bui"
+    if not (low < high or (low == high and not whole)):
+        raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
     if whole:
         low, high = math.ceil(low), math.ceil(high)
     gaps = noncontiguous and math.prod(sizes) > 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from typing import IO, Any, TypeAlias
 
+from .dtypes import dtype
 from .engine.tensor import Size, Tensor, device
 
 __all__ = ["Device", "FileLike", "Number", "Size", "Tensor"]
@@ -12,6 +13,9 @@ __all__ = ["Device", "FileLike", "Number", "Size", "Tensor"]
 Device: TypeAlias = device | str | int | None
 FileLike: TypeAlias = str | PathLike[str] | IO[Any]
 Number: TypeAlias = int | float | bool
+_device: TypeAlias = device  # PyTorch's names, which libraries import
+_dtype: TypeAlias = dtype
+_size: TypeAlias = Size | list[int] | tuple[int, ...]
 
 
 class Symbol:

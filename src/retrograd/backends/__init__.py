@@ -4,6 +4,6 @@ They are there for programs that set them: they can be read and written, alone o
 `flags`, and change nothing. `is_available` is False.
 """
 
-from . import cuda, cudnn, mkl, mkldnn, mps, openmp
+from . import cpu, cuda, cudnn, mkl, mkldnn, mps, openmp, quantized
 
-__all__ = ["cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"]
+__all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "quantized"]

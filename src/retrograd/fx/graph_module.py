@@ -22,6 +22,8 @@ __all__ = ["GraphModule"]
 HINT = "# To see more debug info, please use `graph_module.print_readable()`"
 numbers = count()
 
+_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"  # of `meta`: names that copies keep
+
 
 def compiled(source: str, names: dict[str, Any]) -> Callable[..., Any]:
     """The function `forward` of generated code, of which tracebacks can show the lines."""
@@ -45,6 +47,17 @@ def copy_attribute(source: Any, target: Module, path: str) -> None:
         if target is source:
             return
     put(target, name, getattr(source, name))
+
+
+_copy_attr = copy_attribute  # PyTorch's name
+
+
+class _CodeOnlyModule(Module):
+    """A module that has what a dict says: the state of another one."""
+
+    def __init__(self, body: dict[str, Any]) -> None:
+        super().__init__()
+        self.__dict__ = body
 
 
 def put(module: Module, name: str, value: Any) -> None:

@@ -54,13 +54,15 @@ def __getattr__(name: str) -> Any:
     return locks.load("tqdm").tqdm
 
 
+def _get_torch_home() -> str:
+    """The folder of what libraries keep: $TORCH_HOME, or ~/.cache/torch."""
+    cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
+    return os.path.expanduser(os.environ.get("TORCH_HOME", os.path.join(cache, "torch")))
+
+
 def get_dir() -> str:
     """The folder of what is downloaded: `set_dir`'s, or $TORCH_HOME/hub, or ~/.cache/torch/hub."""
-    if _folder is not None:
-        return _folder
-    cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
-    home = os.environ.get("TORCH_HOME", os.path.join(cache, "torch"))
-    return os.path.join(os.path.expanduser(home), "hub")
+    return os.path.join(_get_torch_home(), "hub") if _folder is None else _folder
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:

@@ -213,6 +213,7 @@ def _overload(func: T) -> T:
 
 
 _overload_method = _overload
+_script_if_tracing = script_if_tracing
 
 
 def interface(obj: T) -> T:

@@ -4,6 +4,16 @@ An operator is a Python function of tensors that the engine does not look into; 
 one that is registered. Under the alias `torch.ops.namespace.name` is the operator, too.
 """
 
+from .context import get_ctx
 from .custom import CustomOpDef, custom_op, register_autograd, register_fake, register_kernel
+from .libraries import Library
 
-__all__ = ["CustomOpDef", "custom_op", "register_autograd", "register_fake", "register_kernel"]
+__all__ = [
+    "CustomOpDef",
+    "Library",
+    "custom_op",
+    "get_ctx",
+    "register_autograd",
+    "register_fake",
+    "register_kernel",
+]

@@ -5,7 +5,11 @@ NOTE [Custom operators]
    whose backward is what `register_autograd` was given, and which raises if it was given none.
 2. On the meta device the function of `register_fake` runs in its place, to tell shapes.
 3. A write to what `mutates_args` names is counted, whichever way the function writes.
-4. Schemas and tags serve PyTorch's compiler: they are kept, and nothing is checked by them.
+4. A function for autocast is called where that is enabled; what it casts, it hands on to the
+   operator in a region without.
+5. A composite function is recorded as it runs, so it has a derivative of every order; a formula
+   that is registered stands before it: then rule 1 holds.
+6. Schemas and tags serve PyTorch's compiler: they are kept, and nothing is checked by them.
 """
 
 from __future__ import annotations
@@ -16,10 +20,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import pytree
+from ..amp.autocast_mode import is_autocast_enabled
 from ..autograd.function import Function
 from ..autograd.grad_mode import is_grad_enabled, no_grad
 from ..engine.tensor import Tensor, wrote
 from ..kernels.memory import root
+from ..overrides import handle_torch_function, has_torch_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -32,6 +38,10 @@ NO_FORMULA = (
     "Trying to backward through {name} but no autograd formula was registered. Please use "
     "register_autograd to add one."
 )
+NO_KERNEL = (
+    "Could not run '{name}' with arguments from the 'CPU' backend: it is defined, and has no "
+    "function. Write library.register_kernel({name!r}, 'cpu', function)"
+)
 ALIASED = (
     "{name}: The output of this custom operator (1) must not also be an input to this custom "
     "operator and (2) may not alias any inputs. Return x.clone()"
@@ -42,14 +52,19 @@ class CustomOpDef:
     """An operator by the name "namespace::name"; made by `custom_op`."""
 
     def __init__(
-        self, name: str, function: Callable[..., Any], mutates_args: Iterable[str], schema: Any
+        self,
+        name: str,
+        function: Callable[..., Any] | None,
+        mutates_args: Iterable[str] = (),
+        schema: Any = None,
+        signature: inspect.Signature | None = None,
     ) -> None:
         space, separator, own = name.partition("::")
         if not (space.isidentifier() and separator and own.isidentifier()):
             raise ValueError(f"the name of a custom op is 'namespace::name', but got {name!r}")
         self._qualname, self._schema = name, schema
         self._namespace, self._name = space, own
-        self._signature = inspect.signature(function)
+        self._signature = signature or inspect.signature(function)  # type: ignore[arg-type]
         known = {*self._signature.parameters}
         self._mutated = known if mutates_args == "unknown" else {*mutates_args}
         if wrong := self._mutated - known:
@@ -58,6 +73,7 @@ class CustomOpDef:
                 f"the arguments {', '.join(self._signature.parameters)}"
             )
         self._kernel, self._fake = function, None
+        self._composite, self._autocast = None, None
         self._backward: Callable[..., Any] | None = None
         self._setup: Callable[..., Any] | None = None
         self.__name__, self.__doc__ = own, function.__doc__
@@ -77,6 +93,12 @@ class CustomOpDef:
         bound.apply_defaults()
         names, given = list(bound.arguments), list(bound.arguments.values())
         leaves = pytree.flatten(given)
+        if has_torch_function(leaves):
+            return handle_torch_function(self, leaves, *args, **kwargs)
+        if self._autocast is not None and is_autocast_enabled("cpu"):
+            return self._autocast(*args, **kwargs)
+        if self._composite is not None and self._backward is None:
+            return self._composite(*args, **kwargs)
         wanted = any(isinstance(leaf, Tensor) and leaf.requires_grad for leaf in leaves)
         if not (wanted and is_grad_enabled()):
             return self._run(given, names)
@@ -85,7 +107,9 @@ class CustomOpDef:
     def _run(self, given: list[Any], names: list[str]) -> Any:
         tensors = [t for t in pytree.flatten(given) if isinstance(t, Tensor)]
         on_meta = any(t.device.type == "meta" for t in tensors)
-        function = self._fake if on_meta and self._fake is not None else self._kernel
+        function = (self._fake if on_meta else None) or self._kernel or self._composite
+        if function is None:
+            raise NotImplementedError(NO_KERNEL.format(name=self._qualname))
         positional, named = [], {}
         for name, value in zip(names, given, strict=True):
             kind = self._signature.parameters[name].kind

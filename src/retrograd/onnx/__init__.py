@@ -18,7 +18,22 @@ if TYPE_CHECKING:
 
     from .program import ONNXProgram
 
-__all__ = ["OnnxExporterError", "errors", "export", "is_in_onnx_export"]
+__all__ = [
+    "OnnxExporterError",
+    "errors",
+    "export",
+    "is_in_onnx_export",
+    "register_custom_op_symbolic",
+]
+
+
+def register_custom_op_symbolic(
+    symbolic_name: str, symbolic_fn: Callable[..., Any], opset_version: int
+) -> None:
+    """Tell PyTorch's older exporter, by scripts, how to write an operator: it is not here.
+
+    `export` raises errors.UnsupportedOperatorError for an operator of a program's own.
+    """
 
 
 def export(

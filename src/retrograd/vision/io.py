@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import enum
-import io
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..engine.tensor import Tensor
 from ..locks import load
-from .transforms.functional import pil_to_tensor
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 __all__ = ["ImageReadMode", "decode_image", "read_image"]
 
@@ -24,9 +25,6 @@ class ImageReadMode(enum.Enum):
     RGB_ALPHA = 4
 
 
-PILLOWS = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
-
-
 def decode_image(
     input: Any, mode: Any = ImageReadMode.UNCHANGED, apply_exif_orientation: bool = False
 ) -> Tensor:
@@ -34,27 +32,19 @@ def decode_image(
 
     `mode` is an ImageReadMode or its name. Raises RuntimeError for what Pillow cannot read.
 
+    >>> from io import BytesIO
     >>> from retrograd.vision.io import decode_image
-    >>> file = io.BytesIO()
+    >>> file = BytesIO()
     >>> __import__("PIL.Image").Image.new("L", (2, 1), 7).save(file, "png")
     >>> decode_image(rg.frombuffer(bytearray(file.getvalue()), dtype=rg.uint8), "RGB").shape
     retrograd.Size([3, 1, 2])
     """
-    source = io.BytesIO(input.numpy().tobytes()) if isinstance(input, Tensor) else os.fspath(input)
+    codecs: ModuleType = load(".codecs", __package__)
+    if not isinstance(input, Tensor):
+        input = codecs.read_file(os.fspath(input))
     mode = ImageReadMode[mode.upper()] if isinstance(mode, str) else mode
-    pillow = load("PIL.Image")
-    try:
-        picture = pillow.open(source)
-        picture.load()
-    except pillow.UnidentifiedImageError as error:
-        raise RuntimeError(f"decode_image: no picture that Pillow reads: {error}") from None
-    if apply_exif_orientation:
-        picture = load("PIL.ImageOps").exif_transpose(picture)
-    if mode is ImageReadMode.UNCHANGED and picture.mode == "P":
-        picture = picture.convert("RGBA" if "transparency" in picture.info else "RGB")
-    if mode is not ImageReadMode.UNCHANGED:
-        picture = picture.convert(PILLOWS[mode.value])
-    return pil_to_tensor(picture)
+    found: Tensor = codecs.decode_image(input, mode.value, apply_exif_orientation)
+    return found
 
 
 def read_image(

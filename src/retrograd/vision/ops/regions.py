@@ -99,8 +99,8 @@ class Scattered(Function):
         return Gathered.apply(g, *ctx.rest), None, None, None, None
 
 
-def listed(input: Tensor, boxes: Any, name: str) -> tuple[list[int], np.ndarray]:
-    """The number of the picture of every box, and corners (K, 4) in the input's dtype."""
+def listed(boxes: Any, dtype: Any, name: str) -> tuple[list[int], np.ndarray]:
+    """The number of the picture of every box, and corners (K, 4) in the dtype of the maps."""
     if isinstance(boxes, Tensor):
         if boxes.ndim != 2 or boxes.shape[1] != 5:
             raise ValueError(
@@ -120,7 +120,7 @@ def listed(input: Tensor, boxes: Any, name: str) -> tuple[list[int], np.ndarray]
         parts = [each.detach().numpy() for each in boxes]
         pictures = [n for n, part in enumerate(parts) for _ in part]
         corners = np.concatenate([*parts, np.zeros((0, 4))])
-    return pictures, corners.astype(input.detach().numpy().dtype)
+    return pictures, corners.astype(dtype)
 
 
 def both(size: Any) -> tuple[int, int]:
@@ -158,10 +158,14 @@ def bilinear(begin: Any, size: Any, bins: int, ratio: int, length: int, dtype: A
 
 
 def aligned_regions(
-    input: Tensor, boxes: Any, bins: Any, scale: float, ratio: int, offset: float, least: Any
+    shape: Any, boxes: Any, bins: Any, scale: float, ratio: int, aligned: bool, dtype: Any
 ) -> list[Region]:
-    """The regions of bilinear samples in boxes whose sides are at least `least`."""
-    pictures, corners = listed(input, boxes, "roi_align")
+    """The regions of `roi_align`: of bilinear samples in boxes, which are not small unless aligned.
+
+    `shape` and `dtype` are those of the maps.
+    """
+    offset, least = (0.5, None) if aligned else (0.0, 1)
+    pictures, corners = listed(boxes, dtype, "roi_align")
     dtype, found = corners.dtype, []
     for n, (x1, y1, x2, y2) in zip(
         pictures, corners * dtype.type(scale) - dtype.type(offset), strict=True
@@ -169,8 +173,8 @@ def aligned_regions(
         width, height = x2 - x1, y2 - y1
         if least is not None:
             width, height = max(width, least), max(height, least)
-        rows = bilinear(y1, height, bins[0], ratio, input.shape[2], dtype)
-        columns = bilinear(x1, width, bins[1], ratio, input.shape[3], dtype)
+        rows = bilinear(y1, height, bins[0], ratio, shape[2], dtype)
+        columns = bilinear(x1, width, bins[1], ratio, shape[3], dtype)
         found.append(Region(n, *rows, *columns))
     return found
 
@@ -195,9 +199,8 @@ def roi_align(
     >>> rg.vision.ops.roi_align(maps, [rg.tensor([[0.0, 0, 2, 2]])], 1)
     tensor([[[[5.]]]])
     """
-    bins = both(output_size)
-    offset, least = (0.5, None) if aligned else (0.0, 1)
-    found = aligned_regions(input, boxes, bins, spatial_scale, sampling_ratio, offset, least)
+    bins, settings = both(output_size), (spatial_scale, sampling_ratio, aligned)
+    found = aligned_regions(input.shape, boxes, bins, *settings, input.dtype.numpy)
     return Gathered.apply(input, found, bins, False)
 
 
@@ -216,7 +219,8 @@ def ps_roi_align(
     retrograd.Size([1, 2, 2, 2])
     """
     bins = sensitive_bins(input, output_size, "ps_roi_align")
-    found = aligned_regions(input, boxes, bins, spatial_scale, sampling_ratio, 0.5, None)
+    settings = (spatial_scale, sampling_ratio, True, input.dtype.numpy)
+    found = aligned_regions(input.shape, boxes, bins, *settings)
     return Gathered.apply(input, found, bins, True)
 
 
@@ -253,7 +257,13 @@ def ps_roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: floa
     retrograd.Size([1, 2, 2, 2])
     """
     bins = sensitive_bins(input, output_size, "ps_roi_pool")
-    pictures, corners = listed(input, boxes, "ps_roi_pool")
+    found = pooled_regions(input.shape, boxes, bins, spatial_scale, input.dtype.numpy)
+    return Gathered.apply(input, found, bins, True)
+
+
+def pooled_regions(shape: Any, boxes: Any, bins: Any, scale: float, dtype: Any) -> list[Region]:
+    """The regions of `ps_roi_pool`, as `aligned_regions`."""
+    pictures, corners = listed(boxes, dtype, "ps_roi_pool")
     dtype, found = corners.dtype, []
 
     def means(begin: int, end: int, bins: int, length: int) -> Any:
@@ -264,13 +274,11 @@ def ps_roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: floa
                 row[first:last] = 1 / (last - first)
         return kept(0, weights)
 
-    for n, (x1, y1, x2, y2) in zip(
-        pictures, rounded(corners * dtype.type(spatial_scale)), strict=True
-    ):
-        rows = means(y1, y2, bins[0], input.shape[2])
-        columns = means(x1, x2, bins[1], input.shape[3])
+    for n, (x1, y1, x2, y2) in zip(pictures, rounded(corners * dtype.type(scale)), strict=True):
+        rows = means(y1, y2, bins[0], shape[2])
+        columns = means(x1, x2, bins[1], shape[3])
         found.append(Region(n, *rows, *columns))
-    return Gathered.apply(input, found, bins, True)
+    return found
 
 
 def roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float = 1.0) -> Tensor:
@@ -282,12 +290,16 @@ def roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float =
     >>> rg.vision.ops.roi_pool(maps, [rg.tensor([[0.0, 0, 2, 2]])], 1)
     tensor([[[[10.]]]])
     """
-    bins = both(output_size)
-    pictures, corners = listed(input, boxes, "roi_pool")
+    return largest(input, boxes, both(output_size), spatial_scale)[0]
+
+
+def largest(input: Tensor, boxes: Any, bins: Any, scale: float) -> tuple[Tensor, Tensor]:
+    """What `roi_pool` gives, and the places in the maps, int32, where it is; -1 for none."""
     maps, (channels, tall, wide) = input.detach().numpy(), input.shape[1:]
+    pictures, corners = listed(boxes, maps.dtype, "roi_pool")
     best = np.zeros((len(pictures), channels, *bins), np.int64)
     empty = np.zeros((len(pictures), 1, *bins), bool)
-    scaled = rounded(corners * corners.dtype.type(spatial_scale))
+    scaled = rounded(corners * corners.dtype.type(scale))
     for k, (n, (x1, y1, x2, y2)) in enumerate(zip(pictures, scaled, strict=True)):
         rows = edges(y1, max(y2 - y1 + 1, 1), bins[0], tall, corners.dtype)
         columns = edges(x1, max(x2 - x1 + 1, 1), bins[1], wide, corners.dtype)
@@ -303,7 +315,8 @@ def roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float =
     channel = from_numpy(np.arange(channels))[:, None]
     places = from_numpy(best).flatten(2)
     found = input.flatten(2)[picture, channel, places]
-    return found.reshape(best.shape).masked_fill(from_numpy(empty), 0)
+    values = found.reshape(best.shape).masked_fill(from_numpy(empty), 0)
+    return values, from_numpy(np.where(empty, -1, best).astype(np.int32))
 
 
 class Regional(nn.Module):

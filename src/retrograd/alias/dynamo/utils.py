@@ -1,0 +1,15 @@
+"""`torch._dynamo.utils`: what libraries ask of a compiler."""
+
+from __future__ import annotations
+
+__all__ = ["is_compile_supported"]
+
+
+def is_compile_supported(device_type: str) -> bool:
+    """Whether functions are compiled for a kind of device: they run as they are, on all.
+
+    >>> from retrograd.alias.dynamo.utils import is_compile_supported
+    >>> is_compile_supported("cpu")
+    False
+    """
+    return False

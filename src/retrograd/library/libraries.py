@@ -1,0 +1,108 @@
+"""`Library`: operators of a namespace, by schemas, with a function for each kind of call."""
+
+from __future__ import annotations
+
+import ast
+import re
+from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Any
+
+from .custom import CustomOpDef, found
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Library"]
+
+ARGUMENT = re.compile(r"(?P<type>[\w.()!?\[\]| ]*?[\])?!\w]) (?P<name>\w+)(?:=(?P<default>.+))?")
+OWN_GRADIENT = (
+    "{name}: a function for {key!r} would take the place of what records the call, of which there "
+    "is no name here. Write library.register_autograd({name!r}, backward, setup_context=...)"
+)
+
+
+class Library:
+    """The operators of a namespace: `define` them by schemas, give them functions by `impl`.
+
+    `kind` is "DEF" for a namespace of one's own, "FRAGMENT" for a part of one, "IMPL" to give
+    functions alone; `dispatch_key` is what `impl` takes by default.
+
+    >>> import retrograd.library as library
+    >>> mine = library.Library("shop", "DEF")
+    >>> mine.define("price(Tensor x, float rate=0.5) -> Tensor")
+    'price'
+    >>> mine.impl("price", lambda x, rate: x * (1 + rate), "CompositeImplicitAutograd")
+    >>> x = rg.tensor(2.0, requires_grad=True)
+    >>> library.ops.shop.price(x), rg.autograd.grad(library.ops.shop.price(x), x)
+    (tensor(3., grad_fn=<MulBackward0>), (tensor(1.5000),))
+    """
+
+    def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
+        if kind not in ("IMPL", "DEF", "FRAGMENT"):
+            raise ValueError(f"Unsupported kind: {kind!r}. Write 'DEF', 'FRAGMENT' or 'IMPL'")
+        self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
+
+    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
+        """Define the operator of a schema, "name(Tensor x, *, int n=2) -> Tensor"; its name.
+
+        Raises ValueError for a schema that cannot be read.
+        """
+        name, _, rest = schema.partition("(")
+        name, inner = name.strip().removeprefix(f"{self.ns}::"), rest.rpartition("->")[0]
+        if not name.isidentifier() or not inner.rstrip().endswith(")"):
+            raise ValueError(f"a schema reads 'name(Tensor x, int n=2) -> Tensor', not {schema!r}")
+        signature, written = signature_of(inner.rstrip()[:-1])
+        CustomOpDef(f"{self.ns}::{name}", None, written, schema, signature)
+        return name
+
+    def impl(
+        self,
+        op_name: Any,
+        fn: Callable[..., Any],
+        dispatch_key: str = "",
+        *,
+        with_keyset: bool = False,
+        allow_override: bool = False,
+    ) -> None:
+        """Let `fn` be what an operator runs, given by its name or as itself, by the key:
+
+        "CPU" or "CompositeExplicitAutograd", on arrays, unrecorded; "CompositeImplicitAutograd",
+        recorded as it runs; "Meta", on the meta device; "AutocastCPU", in a region of autocast.
+        For keys of devices that are not here it is not needed. Raises RuntimeError for an operator
+        that is not defined, NotImplementedError for the keys of autograd.
+        """
+        key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
+        name = op_name if isinstance(op_name, str) else op_name._qualname
+        operator = found(name if "::" in name else f"{self.ns}::{name}")
+        if key.startswith("Autograd"):
+            raise NotImplementedError(OWN_GRADIENT.format(name=operator._qualname, key=key))
+        if key in ("CPU", "CompositeExplicitAutograd"):
+            operator._kernel = fn
+        elif key == "CompositeImplicitAutograd":
+            operator._composite = fn
+        elif key == "AutocastCPU":
+            operator._autocast = fn
+        elif key == "Meta":
+            operator._fake = fn
+
+
+def signature_of(text: str) -> tuple[Signature, list[str]]:
+    """The signature that a schema's arguments describe, and the names of those that are written."""
+    kind, made, written = Parameter.POSITIONAL_OR_KEYWORD, [], []
+    for part in filter(None, map(str.strip, re.split(r",(?![^\[(]*[\])])", text))):
+        if part == "*":
+            kind = Parameter.KEYWORD_ONLY
+            continue
+        match = ARGUMENT.fullmatch(part)
+        if match is None:
+            raise ValueError(f"an argument of a schema reads 'int n=2', not {part!r}")
+        default: Any = Parameter.empty
+        if match["default"] is not None:
+            try:
+                default = ast.literal_eval(match["default"].strip())
+            except (ValueError, SyntaxError):  # a word, such as of a reduction
+                default = match["default"].strip()
+        made.append(Parameter(match["name"], kind, default=default))
+        if "!" in match["type"]:
+            written.append(match["name"])
+    return Signature(made), written
