@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 
 import pytest
 
@@ -37,6 +38,15 @@ def test_a_folder_offers_functions(folder):
     assert hub.load(str(folder), "scaled", 2, by=3, source="local").tolist() == [3, 3]
 
 
+def test_a_function_may_import_what_lies_in_its_folder(folder):
+    (folder / "beside.py").write_text("number = 3\n")
+    code = "dependencies = ['beside']\ndef net():\n    import beside\n    return beside.number\n"
+    (folder / "hubconf.py").write_text(code)
+    before = list(sys.path)
+    assert hub.load(folder, "net", source="local") == 3
+    assert sys.path == before
+
+
 def test_a_repository_on_the_network_is_refused(folder):
     with pytest.raises(ValueError, match="source='local'"):
         hub.load("owner/name", "model")
@@ -66,6 +76,12 @@ def test_a_file_of_weights_is_downloaded_once_and_checked(tmp_path, monkeypatch)
     assert os.listdir(tmp_path / "cache" / "checkpoints") == [source.name]
 
 
+def test_a_file_that_was_downloaded_has_the_permissions_of_any_file(tmp_path):
+    (tmp_path / "x").write_bytes(b"something")
+    hub.download_url_to_file((tmp_path / "x").as_uri(), str(tmp_path / "y"))
+    assert (tmp_path / "y").stat().st_mode == (tmp_path / "x").stat().st_mode
+
+
 def test_a_file_that_is_not_what_its_name_says_is_not_kept(tmp_path):
     (tmp_path / "x").write_bytes(b"something else")
     with pytest.raises(RuntimeError, match="invalid hash value"):
@@ -79,3 +95,9 @@ def test_the_folder_of_downloads_is_pytorch_s(monkeypatch, tmp_path):
     assert hub.get_dir() == str(tmp_path / "hub")
     hub.set_dir("/elsewhere")
     assert hub.get_dir() == "/elsewhere"
+
+
+def test_tqdm_is_found_where_programs_look_for_it():
+    tqdm = pytest.importorskip("tqdm")
+    assert hub.tqdm is tqdm.tqdm
+    assert not hasattr(hub, "nothing")

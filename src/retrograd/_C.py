@@ -73,6 +73,17 @@ class DisableTorchFunction(modes.Changed):
         super().__init__(overriding=OFF)
 
 
+class Value:
+    """A value in a graph of TorchScript. Python itself runs a script here, so no object is one.
+
+    >>> isinstance(rg.ones(1), rg._C.Value)
+    False
+    """
+
+    def __init__(self) -> None:
+        raise TypeError("torch._C.Value: No constructor defined!")
+
+
 def _get_default_device() -> str:
     """The kind of device of new tensors: "cpu", or "meta".
 

@@ -119,6 +119,7 @@ _ELSEWHERE = {  # modules that PyTorch has under other names
 FROM = {
     **dict.fromkeys(("SymBool", "SymFloat", "SymInt"), "types"),
     **dict.fromkeys(("chalf", "complex32"), "dtypes.unheld"),
+    "DeviceObjType": "jit",
     "Future": "futures",
     "ForwardAccumulator": "tape",
     "GradScaler": "amp",

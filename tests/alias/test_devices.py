@@ -117,3 +117,39 @@ def test_a_negative_number_chooses_no_gpu():
     assert rg.cuda.set_device(-1) is None
     with rg.cuda.device("cpu") as entered:
         assert entered is None
+
+
+@pytest.mark.parametrize(
+    "ask",
+    ["current_stream", "default_stream", "mem_get_info", "ipc_collect", "initial_seed"],
+)
+def test_what_only_a_gpu_has_is_refused(ask):
+    with pytest.raises(AssertionError, match="not compiled with CUDA enabled"):
+        getattr(rg.cuda, ask)()
+
+
+def test_there_are_no_counts_of_a_gpu_s_memory_and_no_state_of_its_generator():
+    assert rg.cuda.memory_stats() == {}
+    with pytest.raises(AssertionError, match="not compiled with CUDA enabled"):
+        rg.cuda.get_rng_state()
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("mark", "a"),
+        ("range_push", "a"),
+        ("range_pop", ""),
+        ("range_start", "a"),
+        ("range_end", "0"),
+    ],
+)
+def test_marks_for_nvidia_s_tools_are_refused(name, args):
+    with pytest.raises(RuntimeError, match="NVTX functions not installed"):
+        getattr(rg.cuda.nvtx, name)(*args)
+
+
+def test_a_span_for_nvidia_s_tools_is_refused_where_it_begins():
+    span = rg.cuda.nvtx.range("a")
+    with pytest.raises(RuntimeError, match="NVTX functions not installed"), span:
+        pass

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 
+import pytest
+
 import retrograd as rg
 import retrograd.distributed.rpc
 from retrograd.alias.finder import home_of
@@ -49,3 +51,29 @@ def test_what_is_not_available_says_so():
     assert not rg.distributed.rpc.is_available()
     assert not rg.onnx.is_in_onnx_export()
     assert not hasattr(rg.Tensor, "_make_wrapper_subclass")
+
+
+def test_a_value_of_torchscript_is_a_type_that_nothing_has():
+    assert not isinstance(rg.ones(1), rg._C.Value)
+    with pytest.raises(TypeError, match="No constructor defined"):
+        rg._C.Value()
+    assert not isinstance(rg.device("cpu"), rg.DeviceObjType)
+
+
+def test_no_fake_tensors_are_made_outside_a_context_either():
+    fake = importlib.import_module(home_of("torch._subclasses.fake_tensor"))
+    with fake.unset_fake_temporarily() as mode:
+        assert mode is None
+        assert not fake.is_fake(rg.ones(1))
+
+
+def test_a_sigmoid_stays_off_its_limits_by_the_private_name():
+    clipped = rg.distributions.transforms._clipped_sigmoid(rg.tensor([-200.0, 0.0, 200.0]))
+    limits = rg.finfo(rg.float32)
+    assert clipped.tolist() == [limits.tiny, 0.5, 1 - limits.eps]
+
+
+def test_mixed_precision_for_a_gpu_is_definitely_not_available():
+    common = importlib.import_module(home_of("torch.cuda.amp.common"))
+    assert common is rg.cuda.amp.common
+    assert common.amp_definitely_not_available()

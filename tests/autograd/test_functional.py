@@ -218,3 +218,9 @@ def test_random_numbers_in_a_batched_backward_pass_are_refused():
     x = rg.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match="do not yet support calling random operations inside"):
         rg.autograd.grad(Noisy.apply(x), x, rg.ones(3, 2), is_grads_batched=True)
+
+
+def test_several_cotangents_at_once_must_be_given():
+    x = rg.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="grad can be implicitly created only for scalar"):
+        rg.autograd.grad(x**2, x, is_grads_batched=True)

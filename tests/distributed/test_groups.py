@@ -8,6 +8,7 @@ import pytest
 
 import retrograd as rg
 from retrograd import distributed as dist
+from retrograd.distributed import connections
 
 from .together import together, values
 
@@ -184,6 +185,18 @@ print([o["rank"] for o in every], [len(o["x"]) for o in every], at, lot, own)
     ]
 
 
+def test_objects_are_scattered_when_all_are_pickled():
+    code = """
+out = [None]
+if rank == 0:
+    try: dist.scatter_object_list(out, ["a", "b", lambda: 0])
+    except Exception as caught: print(type(caught).__name__)
+dist.scatter_object_list(out, ["c", "d", "e"] if rank == 0 else None); print(out)
+"""
+    found = together(code, 3)
+    assert [each.splitlines()[-1] for each in found] == ["['c']", "['d']", "['e']"]
+
+
 @pytest.mark.usefixtures("alone")
 def test_lists_of_objects_of_another_length_are_refused():
     with pytest.raises(ValueError, match="object_list to be a list of size 1"):
@@ -230,6 +243,30 @@ def test_a_key_that_does_not_come_is_an_error(store):
     store.set_timeout(timedelta(seconds=0.05))
     with pytest.raises(dist.DistStoreError, match="wait timeout after 50ms, keys: a"):
         store.get("a")
+
+
+def test_a_tcp_store_gives_no_answer_to_an_earlier_question(monkeypatch):
+    store = dist.TCPStore("127.0.0.1", 0, 1, is_master=True)
+    store.multi_set(["a", "b"], ["1", "2"])
+    read = connections._read
+
+    def interrupted(sock):
+        if sock is store._sock:
+            raise KeyboardInterrupt
+        return read(sock)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(connections, "_read", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            store.get("a")
+    with pytest.raises(dist.DistNetworkError, match=r"get of b: the store at .* does not answer"):
+        store.get("b")
+
+
+def test_what_a_tcp_store_cannot_take_is_an_error():
+    store = dist.TCPStore("127.0.0.1", 0, 1, is_master=True)
+    with pytest.raises(dist.DistNetworkError, match="takes requests of 1048576 bytes"):
+        store.set("a", bytes(2 << 20))
 
 
 def test_processes_share_a_store_over_tcp():

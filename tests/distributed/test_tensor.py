@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections import namedtuple
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import retrograd as rg
 from retrograd import distributed as dist
 from retrograd.distributed.fsdp import FSDPModule, fully_shard
 from retrograd.distributed.tensor import Partial, Shard, distribute_tensor
+from retrograd.distributed.tensor.array import wholes
 from retrograd.distributed.tensor.experimental import implicit_replication
 
 from .together import together, values
@@ -65,6 +68,39 @@ show(DTensor.from_local(x, mesh, [Partial()]).full_tensor(),
      (DTensor.from_local(x, mesh, [Partial("avg")]) * 2).to_local())
 """
     assert values(MESH + code) == [[[[3.0, 0.0], [0.0, 4.0]], [[3.0, 0.0], [0.0, 4.0]]]] * 2
+
+
+def test_what_is_made_like_summands_is_whole():
+    code = """
+x = DTensor.from_local(rg.tensor([0.5, 1.0 - 2 * rank]), mesh, [Partial()])
+show(rg.ones_like(x).full_tensor(), rg.full_like(x, 3).full_tensor(), x.to(rg.int64).full_tensor(),
+     x.bool().full_tensor())
+"""
+    assert values(MESH + code) == [[[1.0, 1.0], [3.0, 3.0], [1, 0], [True, False]]] * 2
+
+
+def test_dimensions_are_counted_from_the_last_too():
+    code = """
+x = rg.arange(6).reshape(2, 3); y = distribute_tensor(x, mesh, [Shard(-1)])
+z = DTensor.from_local(x, mesh, [Shard(-1)])
+print(y.placements, y.to_local().tolist(), y.redistribute(mesh, [Shard(-2)]).to_local().tolist())
+print(tuple(z.shape), z.placements)
+"""
+    parts = [[[0, 1], [3, 4]], [[2], [5]]], [[[0, 1, 2]], [[3, 4, 5]]]
+    assert together(MESH + code) == [
+        f"(Shard(dim=1),) {a} {b}\n(2, 6) (Shard(dim=1),)" for a, b in zip(*parts, strict=True)
+    ]
+
+
+def test_what_a_ufunc_does_not_write_stays():
+    code = """
+x = distribute_tensor(rg.arange(4.0), mesh, [Shard(0)])._array
+out = distribute_tensor(rg.full((4,), 7.0), mesh, [Shard(0)])._array
+np.exp2(x, out=out, where=np.array([True, False, True, False])); first = out.full().tolist()
+np.add(np.ones(4), 1.0, out=out)
+print(first, out.full().tolist())
+"""
+    assert together(MESH + code) == ["[1.0, 7.0, 4.0, 7.0] [2.0, 2.0, 2.0, 2.0]"] * 2
 
 
 def test_elementwise_functions_stay_in_parts_and_others_are_whole():
@@ -214,8 +250,37 @@ def test_what_cannot_be_distributed_says_why(mesh):
         distribute_tensor(rg.ones(2), mesh, [Partial()])
     with pytest.raises(ValueError, match="same length as `device_mesh"):
         distribute_tensor(rg.ones(2), mesh, [Shard(0), Shard(0)])
+    with pytest.raises(IndexError, match="Sharding dim 1 greater than tensor ndim 1"):
+        distribute_tensor(rg.ones(2), mesh, [Shard(1)])
+    with pytest.raises(RuntimeError, match="distribute leaf tensors! but found non-leaf"):
+        distribute_tensor(rg.ones(2, requires_grad=True) * 2, mesh, [Shard(0)])
+    with pytest.raises(ValueError, match="do you want to call `redistribute`"):
+        distribute_tensor(distribute_tensor(rg.ones(2), mesh, [Shard(0)]), mesh)
     with pytest.raises(TypeError, match=r"is not saved: save x\.full_tensor"):
         rg.save(distribute_tensor(rg.ones(2), mesh), "/dev/null")
+
+
+def test_a_distributed_tensor_is_distributed_already(mesh):
+    x = distribute_tensor(rg.ones(2), mesh, [Shard(0)])
+    assert distribute_tensor(x, mesh, [Shard(-1)]) is x
+
+
+def test_a_deep_copy_lies_as_what_it_is_of(mesh):
+    x = distribute_tensor(rg.ones(2), mesh, [Shard(0)])
+    y = copy.deepcopy({"x": x})["x"].add_(1)
+    assert (y.placements, y.to_local().tolist(), x.to_local().tolist()) == (
+        (Shard(0),),
+        [2, 2],
+        [1, 1],
+    )
+
+
+def test_named_tuples_of_arrays_become_whole(mesh):
+    pair = namedtuple("pair", "a b")
+    x = distribute_tensor(rg.ones(2), mesh, [Shard(0)])._array
+    found = wholes(pair(x, 1))
+    assert type(found) is pair
+    assert found.a.tolist() == [1.0, 1.0]
 
 
 def test_a_sharded_module_keeps_its_class_below(mesh):

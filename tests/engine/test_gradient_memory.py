@@ -134,3 +134,50 @@ def test_a_gradient_is_copied_for_hooks_that_may_keep_it_alone(register, arrays)
         tracemalloc.stop()
     assert x.grad[0] == 2
     assert round(peak / 400_000) == arrays
+
+
+@pytest.mark.parametrize("make", [lambda x: x * 2, lambda x: x[:2], rg.exp, lambda x: x.sort()[0]])
+@pytest.mark.parametrize("shape", [(4,), (3, 5), ()])
+def test_a_gradient_that_cannot_fit_what_data_replaced_is_refused(make, shape):
+    x = rg.tensor([1.0, 2.0], requires_grad=True)
+    y = make(x)
+    y.data = rg.ones(shape)
+    with pytest.raises(RuntimeError, match=r"invalid gradient at index 0 - got \[.*compatible"):
+        y.sum().backward()
+    assert x.grad is None
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_a_gradient_by_larger_data_is_summed_to_the_shape_of_the_history(power):
+    x = rg.tensor([1.0, 2.0], requires_grad=True)
+    y = x[::2]
+    y.data = rg.ones(4)
+    (y**power).sum().backward()
+    assert x.grad.tolist() == [4.0 * power, 0.0]
+
+
+def test_retained_gradients_have_the_shape_that_data_gave():
+    x = rg.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 3
+    y.retain_grad()
+    y.data = rg.ones(4, 2)
+    y.sum().backward()
+    assert y.grad.shape == (4, 2)
+    assert x.grad.tolist() == [12.0, 12.0]
+
+
+def test_set_of_another_shape_under_no_grad_keeps_the_shape_of_the_history():
+    x = rg.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 3
+    with rg.no_grad():
+        y.set_(rg.ones(3))
+    with pytest.raises(RuntimeError, match=r"invalid gradient at index 0 - got \[3\]"):
+        y.sum().backward()
+
+
+def test_data_of_the_same_elements_overwrites_nothing():
+    x = rg.tensor([1.0, 2.0], requires_grad=True)
+    y = (x * x).sum()
+    x.data = x.data.view(2, 1).view(2)
+    y.backward()
+    assert x.grad.tolist() == [2.0, 4.0]

@@ -154,3 +154,24 @@ def test_a_gradient_of_another_device_is_refused():
     with pytest.raises(RuntimeError, match="assign a gradient with device type 'meta'"):
         w.grad = rg.ones(2, device="meta")
     assert w.grad is None
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.filterwarnings("ignore:Using backward")
+def test_a_leaf_that_became_a_result_refuses_the_old_graph(create_graph):
+    x, scale = (rg.ones(1, requires_grad=True) for _ in range(2))
+    loss = (x * 2).sum()
+    x.requires_grad_(False)
+    x.mul_(scale)
+    with pytest.raises(RuntimeError, match=r"moved into the graph interior: MulBackward0 wrote"):
+        loss.backward(create_graph=create_graph)
+    assert rg.autograd.grad(x.sum(), scale)[0].tolist() == [1.0]
+
+
+def test_a_leaf_that_requires_grad_again_is_filled_by_the_old_graph():
+    x = rg.ones(1, requires_grad=True)
+    loss = (x * 2).sum()
+    x.requires_grad_(False)
+    x.requires_grad_(True)
+    loss.backward()
+    assert x.grad.tolist() == [2.0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 
 import numpy as np
 import pytest
@@ -236,6 +237,20 @@ def test_a_recorded_set_has_no_derivative(of):
 def test_set_of_a_leaf_that_requires_grad_is_refused():
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
         rg.ones(3, requires_grad=True).set_(rg.zeros(2))
+
+
+def test_a_debugger_that_reads_variables_does_not_share_memory():
+    def look(frame, event, arg):
+        assert frame.f_locals is not None
+        return look
+
+    x, before = rg.ones(4), sys.gettrace()
+    sys.settrace(look)
+    try:
+        x.resize_(8)
+    finally:
+        sys.settrace(before)
+    assert x.tolist() == [1, 1, 1, 1, 0, 0, 0, 0]
 
 
 def test_resize_is_refused_only_while_views_live():

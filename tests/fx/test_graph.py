@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import gc
+import linecache
 import operator
 import pickle
 from collections import namedtuple
@@ -100,6 +102,31 @@ def test_what_nothing_uses_is_eliminated_but_inputs_and_effects_stay():
     assert graph.eliminate_dead_code()
     assert [n.name for n in graph.nodes] == ["x", "print_1", "y", "relu", "add", "output"]
     assert not graph.eliminate_dead_code()
+
+
+@pytest.mark.parametrize(
+    ("op", "target"),
+    [
+        ("call_function", operator.setitem),
+        ("call_function", rg.relu_),
+        ("call_method", "fill_"),
+    ],
+)
+def test_what_writes_is_not_eliminated(op, target):
+    graph, x, _ = small()
+    with graph.inserting_after(x):
+        node = graph.create_node(op, target, (x, 0))
+    assert not graph.eliminate_dead_code()
+    assert node in graph.nodes
+
+
+def test_code_of_a_graph_is_dropped_with_its_module():
+    module = fx.symbolic_trace(lambda x: x + 1)
+    name = module.forward.__code__.co_filename
+    assert name in linecache.cache
+    del module
+    gc.collect()
+    assert name not in linecache.cache
 
 
 def test_lint_finds_a_use_before_the_definition():

@@ -115,6 +115,14 @@ def test_a_pattern_may_have_several_results():
     module.graph.lint()
 
 
+def test_a_replacement_of_another_number_of_results_leaves_the_graph_as_it_was():
+    module = fx.symbolic_trace(lambda x: rg.neg(rg.exp(x)))
+    before = str(module.graph)
+    with pytest.raises(AssertionError, match="the pattern has 1 results, its replacement 2"):
+        fx.replace_pattern(module, lambda x: rg.neg(x), lambda x: (rg.relu(x), rg.abs(x)))
+    assert str(module.graph) == before
+
+
 def test_the_replacements_modules_are_copied_in():
     module = fx.symbolic_trace(lambda x: rg.neg(x))
     replacement = nn.Sequential(nn.Linear(1, 1))

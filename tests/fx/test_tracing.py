@@ -177,6 +177,27 @@ def test_a_concrete_argument_chooses_the_branch_and_is_checked():
         module(3, True)
 
 
+def test_what_is_checked_of_a_concrete_argument_is_not_eliminated():
+    module = fx.symbolic_trace(lambda x, flag: x if flag else -x, concrete_args={"flag": True})
+    assert not module.graph.eliminate_dead_code()
+
+
+def test_a_negative_base_of_a_power_is_in_brackets():
+    assert fx.symbolic_trace(lambda x: (-2) ** x)(rg.tensor([2.0])).tolist() == [4.0]
+
+
+def test_modules_may_be_called_by_any_text():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.parts = nn.ModuleDict({"class": nn.ReLU(), 'a"b': nn.Identity()})
+
+        def forward(self, x):
+            return self.parts["class"](x) + self.parts['a"b'](x)
+
+    assert fx.symbolic_trace(Net())(rg.tensor([-1.0, 2.0])).tolist() == [-1.0, 4.0]
+
+
 def test_a_concrete_argument_keeps_its_default():
     module = fx.symbolic_trace(lambda x, k=2: x * k, concrete_args={"k": 2})
     assert module(3) == 6

@@ -44,6 +44,7 @@ CASES = {
     "cumsum_flat": (lambda x: np.cumsum(x), X),
     "cumprod": (lambda x: np.cumprod(x, axis=1), X),
     "diff": (lambda x: np.diff(x, axis=1, prepend=0.5), X),
+    "diff_by_a_list": (lambda x: np.diff(x[0], append=[0.5, 2.0]), X),
     "gradient": (lambda x: np.gradient(x, axis=1), X),
     "gradient_both": (lambda x: np.gradient(x, 0.5)[1], X),
     "trapezoid": (lambda x: np.trapezoid(x, dx=0.5), X),

@@ -73,7 +73,7 @@ def test_an_operator_that_writes_counts_the_write():
     op = custom_op("mine::grow", lambda x: x.add_(1.0) and None, mutates_args={"x"})
     x = rg.zeros(1)
     assert op(x) is None
-    assert (x.item(), x._version) == (1.0, 1)
+    assert (x.item(), x._version) == (1.0, 2)  # once by add_, once by the operator, as in PyTorch
 
 
 def test_the_kernel_of_the_cpu_is_the_one_that_runs():
@@ -90,3 +90,28 @@ def test_names_have_a_namespace():
         custom.register_fake("mine::nothing", weighed)
     with pytest.raises(AttributeError, match="mine"):
         _ = ops.mine
+
+
+def zeroed(x):
+    x.numpy()[:] = 0.0
+
+
+@pytest.mark.parametrize("mutates", [{"x"}, "unknown"])
+def test_a_write_past_the_ops_is_counted(mutates):
+    op = custom_op("mine::zeroed", zeroed, mutates_args=mutates)
+    w, x = rg.ones(2, requires_grad=True), rg.ones(2)
+    y = w * x
+    op(x)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_a_result_in_the_memory_of_an_input_is_refused():
+    op = custom_op("mine::viewed", lambda x: x.view(2, 1), mutates_args=())
+    with pytest.raises(RuntimeError, match="may not alias any inputs"):
+        op(rg.ones(2))
+
+
+def test_only_arguments_can_be_written():
+    with pytest.raises(ValueError, match="'y'} in mutates_args were not found"):
+        custom_op("mine::zeroed", zeroed, mutates_args=["y"])

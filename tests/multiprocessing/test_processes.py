@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -33,6 +35,10 @@ def fill(i, tensor):
 def fail(i, tensor):
     if i == 1:
         raise ValueError("the second one fails")
+
+
+def fail_at_length(i):
+    raise ValueError("x" * (1 << 20))
 
 
 def die(i):
@@ -107,6 +113,26 @@ def test_an_error_in_a_process_is_raised_with_its_traceback():
         mp.start_processes(fail, (None,), 2, start_method="fork")
     assert caught.value.error_index == 1
     assert "Process 1 terminated with the following error" in str(caught.value)
+
+
+def test_an_error_that_is_longer_than_a_pipe_is_raised():
+    with pytest.raises(mp.ProcessRaisedException, match=r"x{1000}"):
+        mp.start_processes(fail_at_length, (), 2, start_method="fork")
+
+
+def test_processes_end_where_not_all_can_start(monkeypatch):
+    started, start = [], multiprocessing.Process.start
+
+    def once(process):
+        if started:
+            raise OSError("no more processes")
+        start(process)
+        started.append(process)
+
+    monkeypatch.setattr(multiprocessing.context.ForkProcess, "start", once)
+    with pytest.raises(OSError, match="no more processes"):
+        mp.start_processes(time.sleep, (), 2, start_method="fork")
+    assert not started[0].is_alive()
 
 
 @pytest.mark.parametrize(

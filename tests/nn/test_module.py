@@ -371,3 +371,26 @@ def test_a_conversion_may_give_a_module_new_parameters(monkeypatch):
     assert layer.weight.is_leaf
     assert layer.weight.grad.dtype is rg.float64
     assert layer.weight.grad.tolist() == before.grad.tolist()
+
+
+def test_arguments_that_reach_module_are_refused_under_the_name_of_the_class():
+    class Layer(nn.Module):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+
+    with pytest.raises(TypeError, match=r"Layer.__init__\(\) takes 1 positional argument but 2"):
+        Layer(1)
+    with pytest.raises(TypeError, match=r"Layer.__init__\(\) got an unexpected keyword argument"):
+        Layer(size=1)
+
+
+def test_call_super_init_goes_on_to_the_next_base():
+    class Named:
+        def __init__(self, name):
+            self.name = name
+
+    class Layer(nn.Module, Named):
+        call_super_init = True
+
+    assert Layer(name="first").name == "first"
+    assert not nn.Module.call_super_init

@@ -337,3 +337,10 @@ def test_orthogonal_weights_run_under_vmap():
 
     found = rg.func.vmap(run)(weights)
     assert rg.equal(found, rg.stack([run(weight) for weight in weights]))
+
+
+def test_a_fused_bias_requires_grad_where_the_bias_did():
+    weight, one = nn.Parameter(rg.ones(1, 1, 1)), rg.ones(1)
+    assert not nn.utils.fuse_conv_bn_weights(weight, None, one, one, 0.0, one, one)[1].requires_grad
+    bias = nn.Parameter(rg.ones(1))
+    assert nn.utils.fuse_conv_bn_weights(weight, bias, one, one, 0.0, one, one)[1].requires_grad

@@ -172,6 +172,23 @@ def test_what_would_freeze_the_example_raises(onnx, model, message):
         rg.onnx.export(model, drawn(8), dynamic_axes={"input_0": [0]})
 
 
+@pytest.mark.parametrize("number", [rg.tensor(3), rg.tensor(True), rg.tensor([1, 2, 1])])
+def test_numbers_of_integers_and_truth_values_do_not_freeze(onnx, number):
+    with pytest.raises(rg.onnx.OnnxExporterError, match="value that changes with the inputs"):
+        rg.onnx.export(lambda x: rg.arange(4.0) * x.max().item(), number)
+
+
+def test_means_by_a_divisor_that_end_outside_raise(onnx):
+    with pytest.raises(rg.onnx.OnnxExporterError, match="avg_pool with a divisor and ceil_mode"):
+        rg.onnx.export(nn.AvgPool2d(2, ceil_mode=True, divisor_override=3), drawn(1, 1, 5, 5))
+
+
+def test_dimensions_that_vary_are_counted_from_the_last_too(exported):
+    axes = {"input_0": {-1: "length"}}
+    found = exported(lambda x: x * 2, drawn(2, 3), others=[(drawn(2, 5),)], dynamic_axes=axes)
+    assert found.graph.input[0].type.tensor_type.shape.dim[1].dim_param == "length"
+
+
 def test_an_op_without_a_counterpart_raises_with_its_line(onnx):
     with pytest.raises(rg.onnx.errors.UnsupportedOperatorError, match="svdvals here") as caught:
         rg.onnx.export(lambda x: rg.linalg.svdvals(x), drawn(3, 3))

@@ -31,6 +31,8 @@ FUNCTIONS = {
     "mixed dtypes": lambda x: (x > 0) * x + (x * 3).int() * 0.5,
     "casts": lambda x: (x.double(), x.half(), x.int(), x > 0),
     "comparisons": lambda x: ((x * 4).long() > 1) | ((x * 4).int() <= 0.5) & ((x * 2).long() != 1),
+    "whole and broken numbers": lambda x: ((x * 4).int() < 0.5, (x * 4).int() > rg.tensor(-0.5)),
+    "clamps of other dtypes": lambda x: (x.clamp(rg.tensor(0)), (x * 4).int().clamp(x * 0, x + 9)),
     "logic": lambda x: (~(x > 0), (x > 0).all(), (x > 0).any(1), x.isnan(), x.isfinite()),
     "functions": lambda x: x.sin() + x.tan() + x.atan() + x.sinh() + x.erf() + x.expm1(),
     "logarithms": lambda x: (x * x + 1).log() + (x * x).log1p() + (x * x + 1).log2(),
@@ -58,7 +60,7 @@ FUNCTIONS = {
     "sums": lambda x: (x.sum(), x.mean((2, 3)), x.prod(1), (x > 0).sum(1), x.logsumexp(1)),
     "extremes": lambda x: (x.max(1), x.amin(1, keepdim=True), x.argmax(1), x.argmin(), x.max()),
     "variances": lambda x: (x.std(1), x.var((1, 2), correction=0), rg.var_mean(x, 1)),
-    "norms": lambda x: [x.norm(order, dim=1) for order in (1, 2, 3, float("inf"))],
+    "norms": lambda x: [x.norm(order, dim=1) for order in (0, 1, 2, 3, float("inf"))],
     "orders by size": lambda x: (x.topk(2), x.sort(descending=True), x.cumsum(1)),
     "softmax": lambda x: (x.softmax(1), x.log_softmax(-1)),
     "products": lambda x: (x @ x, rg.einsum("bchw,bcwk->bkhc", x, x[..., :4])),
@@ -73,6 +75,11 @@ FUNCTIONS = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_is_evaluated_alike(exported, name):
     exported(FUNCTIONS[name], drawn(2, 3, 8, 8))
+
+
+@pytest.mark.filterwarnings("ignore:var.*degrees of freedom", "ignore:invalid value")
+def test_the_variance_of_one_number_is_nan(exported):
+    exported(lambda x: x.var(0), drawn(1, 3))
 
 
 LAYERS = {

@@ -150,3 +150,23 @@ def test_a_linear_schedule_ends_at_the_rate_itself():
         schedule.step()
     assert schedule.get_last_lr() == [0.001]  # PyTorch's last digit
     assert schedule.state_dict()["_step_count"] == 6
+
+
+def test_the_state_of_a_plateau_schedule_has_the_rates_that_were_set_last():
+    optimizer = SGD([rg.ones(1, requires_grad=True)], lr=1.0)
+    schedule = lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
+    schedule.step(2.0)
+    schedule.step(2.0)
+    state = schedule.state_dict()
+    assert state["_last_lr"] == [0.1]
+    assert state["mode_worse"] == float("inf")
+    other = lr_scheduler.ReduceLROnPlateau(SGD([rg.ones(1, requires_grad=True)], lr=1.0))
+    other.load_state_dict(state)
+    assert other.get_last_lr() == [0.1]
+
+
+def test_a_plateau_schedule_may_be_told_the_epoch():
+    schedule = lr_scheduler.ReduceLROnPlateau(SGD([rg.ones(1, requires_grad=True)], lr=1.0))
+    with pytest.warns(UserWarning, match="epoch parameter"):
+        schedule.step(2.0, 7)
+    assert schedule.last_epoch == 7

@@ -17,7 +17,7 @@ import pytest
 
 import retrograd as rg
 from retrograd import dtypes, serialization
-from retrograd.serialization import npz, safetensors
+from retrograd.serialization import before, npz, safetensors
 
 FILES = Path(__file__).parents[1] / "data" / "files"
 REFUSED = (RuntimeError, pickle.UnpicklingError, EOFError, ValueError)
@@ -316,6 +316,65 @@ def nested(depth):
 )
 def test_keys_that_take_long_to_hash_are_refused(pickled):
     check_refused(forged(pickled), "parts")
+
+
+def test_numbers_that_take_long_to_hash_are_refused():
+    long = b"\x8b" + struct.pack("<l", 10_000) + b"\x01" * 10_000
+    check_refused(forged(b"}" + long + b"Ns."), "a number of more than 4096 bits")
+
+
+def called(full, *args):
+    return name(full) + b"(" + b"".join(args) + b"tR."
+
+
+ENDLESS = nested(60)
+
+
+@pytest.mark.parametrize(
+    "pickled",
+    [
+        ENDLESS + b"Q.",
+        b"(" + text("storage") + ENDLESS + b"NNNtQ.",
+        ENDLESS + b")R.",
+        ENDLESS + b")\x81.",
+        called("numpy.dtype", ENDLESS),
+        called("numpy.core.multiarray.scalar", ENDLESS, ENDLESS),
+        name("numpy.core.multiarray._reconstruct")
+        + name("numpy.ndarray")
+        + b"NN\x87R("
+        + ENDLESS * 5
+        + b"tb.",
+        called("torch._utils._rebuild_meta_tensor_no_storage", FLOAT, ENDLESS, b")", b"N"),
+        called("torch._utils._rebuild_tensor_v2", storage(2), number(0), ENDLESS, ENDLESS),
+        called("torch._utils._rebuild_sparse_tensor", ENDLESS, b")"),
+        called("torch._tensor._rebuild_from_type_v2", ENDLESS * 4),
+        called("torch.nn.parameter.UninitializedParameter", ENDLESS * 3),
+        called("torch.serialization._get_layout", ENDLESS),
+        called("torch.Size", ENDLESS),
+        called("_codecs.encode", text("a"), ENDLESS),
+    ],
+)
+def test_an_error_does_not_tell_what_would_take_for_ever(pickled):
+    check_refused(forged(pickled, _0=bytes(8)))
+
+
+@pytest.mark.parametrize(
+    "pickled",
+    [
+        called("retrograd.dtypes.by_name", ENDLESS),
+        called("retrograd.serialization._number", text("float64"), ENDLESS),
+        called("retrograd.serialization._size", ENDLESS),
+        called("retrograd.serialization._tensor", ENDLESS, b"NNN"),
+        called("retrograd.serialization._array", b"N", ENDLESS, b"NNN"),
+    ],
+)
+def test_the_format_before_makes_no_more_than_a_file_has(pickled):
+    check_refused(before.MAGIC + struct.pack("<3Q", 1, len(pickled), 0) + pickled)
+
+
+def test_keys_of_storages_before_archives_are_text():
+    begins = [pickle.dumps(part, 2) for part in (0x1950A86A20F9469CFC6C, 1001, {}, 1)]
+    check_refused(b"".join(begins) + b"]" + ENDLESS + b"a.", "storages are not those")
 
 
 def test_data_nested_deeply_comes_back():

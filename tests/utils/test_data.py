@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
+import collections
+from collections import OrderedDict, UserList, defaultdict, namedtuple
 
 import numpy as np
 import pytest
@@ -15,12 +16,15 @@ from retrograd.utils.data import (
     Dataset,
     IterableDataset,
     RandomSampler,
+    StackDataset,
     Subset,
     SubsetRandomSampler,
     TensorDataset,
     default_collate,
+    default_convert,
     random_split,
 )
+from retrograd.utils.data._utils.collate import default_collate_fn_map
 
 
 class Squares(Dataset):
@@ -232,3 +236,88 @@ def test_each_process_has_its_part():
 )
 def test_annotations_can_say_what_samples_are(name):
     assert getattr(rg.utils.data, name)[int].__args__ == (int,)
+
+
+class Words(list):
+    """A list of a class of its own."""
+
+
+def test_collections_of_samples_keep_their_class():
+    sample = collections.defaultdict(int, a=1)
+    batch = default_collate([sample, sample])
+    assert type(batch) is collections.defaultdict
+    assert batch["a"].tolist() == [1, 1]
+    assert type(default_collate([Words([1]), Words([2])])) is Words
+    assert type(default_convert(sample)) is collections.defaultdict
+    assert type(default_convert(Words([1]))) is Words
+
+
+def test_texts_of_numpy_are_texts():
+    assert default_collate([np.str_("a"), np.str_("b")]) == ["a", "b"]
+    assert default_convert(np.array(["a"])).tolist() == ["a"]
+    with pytest.raises(TypeError, match=r"batch must contain tensors.* found <U1"):
+        default_collate([np.array(["a"])])
+    assert default_convert(np.float32(1.0)).dtype is rg.float32
+
+
+def test_subsets_and_stacks_give_several_samples_at_once():
+    class Counted(list):
+        asked = 0
+
+        def __getitems__(self, indices):
+            Counted.asked += 1
+            return [self[i] for i in indices]
+
+    subset = Subset(Counted("abcd"), [3, 1, 0])
+    assert subset.__getitems__([0, 2]) == ["d", "a"]
+    assert Counted.asked == 1
+    stack = StackDataset(range(3), subset)
+    assert stack.__getitems__([0, 2]) == [(0, "d"), (2, "a")]
+    assert Counted.asked == 2
+    assert StackDataset(x=range(2), y="ab").__getitems__([1]) == [{"x": 1, "y": "b"}]
+
+
+def test_a_data_set_that_gives_another_number_of_samples_is_refused():
+    class Short(list):
+        def __getitems__(self, indices):
+            return []
+
+    with pytest.raises(ValueError, match="output size mismatch"):
+        StackDataset(Short("ab"), range(2)).__getitems__([0])
+
+
+def test_samples_that_are_not_batched_keep_strings_and_their_collections():
+    convert = rg.utils.data.default_convert
+    words = np.array(["a", "b"])
+    assert convert(words) is words
+    assert convert(np.float64(2)).dtype == rg.float64
+    assert type(convert(OrderedDict(a=np.ones(1)))) is OrderedDict
+
+
+def test_batches_of_mappings_and_sequences_are_of_the_kind_of_the_samples():
+    collate = default_collate
+    samples = [defaultdict(list, a=1), defaultdict(list, a=2)]
+    found = collate(samples)
+    assert type(found) is defaultdict
+    assert found["a"].tolist() == [1, 2]
+    assert found["b"] == []
+    words = UserList([1, "x"])
+    assert type(collate([words, words])) is UserList
+
+
+def test_strings_in_arrays_are_no_batch():
+    with pytest.raises(TypeError, match="batch must contain tensors, numpy arrays, numbers"):
+        default_collate([np.array(["a"])])
+
+
+def test_the_map_of_collate_says_what_becomes_of_a_type(monkeypatch):
+    class Point:
+        x = 3
+
+    def points(batch, *, collate_fn_map):
+        return [point.x for point in batch]
+
+    monkeypatch.setitem(default_collate_fn_map, Point, points)
+    assert default_collate([{"p": Point()}, {"p": Point()}]) == {"p": [3, 3]}
+    monkeypatch.setitem(default_collate_fn_map, rg.Tensor, lambda batch, collate_fn_map: len(batch))
+    assert list(DataLoader(TensorDataset(rg.ones(3)), 2)) == [[2], [1]]

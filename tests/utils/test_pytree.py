@@ -137,3 +137,14 @@ def test_a_registered_class_is_among_the_kinds():
 
     trees.register_pytree_node(Box, lambda b: ([b.held], None), lambda parts, _: Box(*parts))
     assert trees.SUPPORTED_NODES[Box].flatten_fn(Box(3)) == ([3], None)
+
+
+def test_parts_of_dictionaries_meet_by_their_keys():
+    found = trees.tree_map(lambda a, b: a - b, ({"a": 1, "b": 2},), ({"b": 20, "a": 10},))
+    assert found == ({"a": -9, "b": -18},)
+
+
+def test_a_class_of_named_tuples_may_be_registered_by_the_private_functions():
+    Own = namedtuple("Own", "a b")
+    trees.register_pytree_node(Own, trees._namedtuple_flatten, trees._namedtuple_unflatten)
+    assert trees.tree_map(lambda n: 2 * n, [Own(1, (2,))]) == [Own(2, (4,))]

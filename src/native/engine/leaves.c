@@ -181,6 +181,11 @@ accumulate(PyObject *node, PyObject *g, bool borrowed)
             lock = fitted == NULL ? NULL : held_by(held, Leaf, of_leaf.lock, text_lock);
             failed = lock == NULL ? -1 : add_under(lock, leaf, fitted, borrowed);
         }
+        else if (!failed && now != Py_None) {
+            PyObject *done = PyObject_CallOneArg(check_interior, leaf);
+            failed = done == NULL ? -1 : 0;
+            Py_XDECREF(done);
+        }
     }
     Py_XDECREF(now);
     Py_XDECREF(fitted);

@@ -76,6 +76,7 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&own, "own"},
         {&overlaps, "overlaps"},
         {&check_current, "check_current"},
+        {&check_interior, "check_interior"},
         {&about_to_write, "about_to_write"},
         {&freed, "freed"},
         {&refused, "refused"},

@@ -29,7 +29,8 @@ static PyTypeObject *Tensor, *Node, *Kind, *Cell, *View, *Leaf, *Table; /* NULL 
 static long long KEPT, LONGEST, JOINED, VARIADIC, CALLED, NEVER, DTYPES, DEFAULT, UNRECORDED, OTHER;
 static PyObject *as_array, *scalar_array, *fit, *fit_leaf, *own, *about_to_write, *numbers, *freed,
     *arrays, *reals, *modes, *add, *zero, *state, *refused, *output_kind, *new_in_python, *one,
-    *calm, *noted, *finish, *inference_seen, *stale_view, *ops, *overlaps, *check_current;
+    *calm, *noted, *finish, *inference_seen, *stale_view, *ops, *overlaps, *check_current,
+    *check_interior;
 static PyObject *wrote_in_python, *enlist_in_python, *add_in_python, *all_plain_in_python,
     *wrote_all_in_python, *gathered_in_python, *run_each_in_python, *start_in_python,
     *advance_in_python; /* NOTE [Twins] in native.py */

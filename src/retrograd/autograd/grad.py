@@ -286,6 +286,11 @@ def batch_size(outs: Sequence[Tensor], cotangents: Sequence[Tensor | None]) -> i
                 "batched, consider using vmap."
             )
         sizes.add(g.shape[0])
+    if not sizes:
+        raise RuntimeError(
+            "grad can be implicitly created only for scalar outputs. Give grad_outputs, with one "
+            "leading size for all, or leave is_grads_batched=True out"
+        )
     if len(sizes) != 1:
         raise ValueError(
             "is_grads_batched=True needs grad_outputs with one leading size for all, got sizes "

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from ..engine.placement import device as Device
 from ..engine.placement import present
-from . import amp
+from . import amp, nvtx
 from .classes import TENSORS, CUDAGraph, Event, MemPool, Stream, StreamContext, graph, stream
 
 __all__ = [
@@ -22,6 +22,8 @@ __all__ = [
     "StreamContext",
     "amp",
     "current_device",
+    "current_stream",
+    "default_stream",
     "device",
     "device_count",
     "empty_cache",
@@ -29,9 +31,12 @@ __all__ = [
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
+    "get_rng_state",
     "get_rng_state_all",
     "graph",
     "init",
+    "initial_seed",
+    "ipc_collect",
     "is_available",
     "is_bf16_supported",
     "is_initialized",
@@ -40,8 +45,11 @@ __all__ = [
     "manual_seed_all",
     "max_memory_allocated",
     "max_memory_reserved",
+    "mem_get_info",
     "memory_allocated",
     "memory_reserved",
+    "memory_stats",
+    "nvtx",
     "seed",
     "seed_all",
     "set_device",
@@ -149,6 +157,15 @@ def max_memory_reserved(device: Any = None) -> int:
     return 0
 
 
+def memory_stats(device: Any = None) -> dict[str, Any]:
+    """Counts of a GPU's memory: none, as in PyTorch.
+
+    >>> rg.cuda.memory_stats().get("allocated_bytes.all.peak", 0)
+    0
+    """
+    return {}
+
+
 def synchronize(device: Any = None) -> None:
     """Wait for GPUs: nothing runs there, so nothing happens, where PyTorch raises."""
 
@@ -176,6 +193,36 @@ def set_device(device: Any) -> None:
 
 def current_device() -> int:
     """The number of the current GPU: AssertionError."""
+    init()
+
+
+def current_stream(device: Any = None) -> Any:
+    """The queue that a GPU works on: AssertionError."""
+    init()
+
+
+def default_stream(device: Any = None) -> Any:
+    """The queue that a GPU works on first: AssertionError."""
+    init()
+
+
+def mem_get_info(device: Any = None) -> tuple[int, int]:
+    """How many bytes of a GPU are free, of how many: AssertionError."""
+    init()
+
+
+def ipc_collect() -> None:
+    """Free what other processes had of a GPU: AssertionError."""
+    init()
+
+
+def initial_seed() -> int:
+    """The seed of a GPU's generator: AssertionError."""
+    init()
+
+
+def get_rng_state(device: Any = "cuda") -> Any:
+    """The state of a GPU's generator: AssertionError."""
     init()
 
 

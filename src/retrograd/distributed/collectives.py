@@ -314,12 +314,17 @@ def _check_at(
     """`check_list` at one rank; none elsewhere."""
     if world.rank == rank:
         return check_list(name, tensors, [like] * world.size)
-    if tensors:
+    check_none(world, rank, name, tensors)
+    return ()
+
+
+def check_none(world: World, rank: int, name: str, given: Sequence[Any] | None) -> None:
+    """Raise for a list that only another rank gives."""
+    if given:
         raise ValueError(
             f"Argument `{name}` must NOT be specified on other ranks than {rank}, this is rank "
             f"{world.rank}. Pass None"
         )
-    return ()
 
 
 def ufunc_of(call: str, array: Any, op: ReduceOp) -> str:

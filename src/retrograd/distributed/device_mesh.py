@@ -52,13 +52,14 @@ class DeviceMesh:
             init_process_group()
         array = mesh._array if isinstance(mesh, Tensor) else mesh
         ranks = np.array(array, np.int32)
-        if mesh_dim_names is not None and len({*mesh_dim_names}) != ranks.ndim:
+        names = mesh_dim_names
+        if names is not None and not len({*names}) == len(names) == ranks.ndim:
             raise ValueError(
                 f"mesh_dim_names must be one for each dimension, all different: a mesh of shape "
-                f"{ranks.shape} cannot have the names {tuple(mesh_dim_names)}"
+                f"{ranks.shape} cannot have the names {tuple(names)}"
             )
         self.device_type, self._ranks = device_type, ranks
-        self.mesh_dim_names = None if mesh_dim_names is None else tuple(mesh_dim_names)
+        self.mesh_dim_names = None if names is None else tuple(names)
         self._groups = [*map(self._lines, range(ranks.ndim))] if groups is None else [*groups]
 
     def _lines(self, dim: int) -> Any:

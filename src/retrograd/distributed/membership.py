@@ -132,7 +132,7 @@ def destroy_process_group(group: Any = None) -> None:
     >>> rg.distributed.is_initialized()
     False
     """
-    if group == NON_GROUP_MEMBER:
+    if outside(group):
         return
     leaving = joined(group)
     for left in GROUPS[:] if leaving is GROUPS[0] else [leaving]:
@@ -236,7 +236,8 @@ def joined(group: Any = None) -> ProcessGroup:
             f"Invalid process group specified: {group!r}. Pass what new_group returned to a "
             "process in it, group.WORLD, or nothing"
         )
-    return GROUPS[GROUPS.index(group)]
+    found: ProcessGroup = group
+    return found
 
 
 def outside(group: Any) -> bool:

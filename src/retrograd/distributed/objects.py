@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .collectives import collective
+from .collectives import check_none, collective
 from .membership import joined, rank_of
 from .messages import other_rank
 
@@ -78,7 +78,7 @@ def gather_object(
     world, call, data = joined(group).world, "gather_object", pickle.dumps(obj)
     dst = rank_of(group, 0 if dst is None and group_dst is None else dst, group_dst)
     if world.rank != dst:
-        _check_none("object_gather_list", object_gather_list, dst, world)
+        check_none(world, dst, "object_gather_list", object_gather_list)
         _send(world, dst, call, data)
         return
     places = _check_length("object_gather_list", object_gather_list, world)
@@ -142,11 +142,11 @@ def scatter_object_list(
         scatter_object_output_list[0] = pickle.loads(_receive(world, src, call))
         return
     given = _check_length("scatter_object_input_list", scatter_object_input_list, world)
-    for rank, value in zip(world.ranks, given, strict=True):
+    for rank, data in zip(world.ranks, [*map(pickle.dumps, given)], strict=True):
         if rank == src:
-            scatter_object_output_list[0] = pickle.loads(pickle.dumps(value))
+            scatter_object_output_list[0] = pickle.loads(data)
         else:
-            _send(world, rank, call, pickle.dumps(value))
+            _send(world, rank, call, data)
 
 
 @collective
@@ -227,11 +227,3 @@ def _check_length(name: str, given: Sequence[Any] | None, world: World) -> Any:
             f"{given if given is None else len(given)}"
         )
     return given
-
-
-def _check_none(name: str, given: Any, rank: int, world: World) -> None:
-    if given:
-        raise ValueError(
-            f"Argument {name} must NOT be specified on other ranks than {rank}, this is rank "
-            f"{world.rank}. Pass None"
-        )

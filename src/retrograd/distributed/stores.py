@@ -17,7 +17,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from ..locks import load
+from ..locks import load, new_lock
 from . import connections
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class HashStore(Store):
     def __init__(self) -> None:
         super().__init__()
         self._held: dict[str, str] = {}
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def _do(self, operation: str, keys: list[str], *values: Any) -> Any:
         with self._lock:
@@ -261,8 +261,18 @@ class TCPStore(Store):
 
     def _do(self, operation: str, keys: list[str], *values: Any) -> Any:
         with self._lock:
-            connections._write(self._sock, [operation, keys, *values])
-            return connections._read(self._sock)
+            try:
+                connections._write(self._sock, [operation, keys, *values])
+                return connections._read(self._sock)
+            except BaseException as error:
+                self._sock.close()  # lest the answer to this comes as that to another
+                if not isinstance(error, OSError):
+                    raise
+                raise connections.DistNetworkError(
+                    f"{operation} of {', '.join(keys)}: the store at {self.host}:{self.port} does "
+                    f"not answer: {error}. It takes requests of {connections.MOST} bytes, and adds "
+                    "to integers"
+                ) from error
 
     def __del__(self) -> None:
         for sock in (getattr(self, "_sock", None), getattr(self, "_server", None)):
@@ -284,7 +294,7 @@ def _serve(server: socket.socket) -> None:
 
 def _answer(sock: socket.socket, held: dict[str, str], lock: threading.Lock) -> None:
     """Do the operations that one process asks for; what is none ends the connection."""
-    with sock, suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
+    with sock, suppress(OSError, ValueError, TypeError, LookupError, RecursionError):
         sock.settimeout(connections.GREETING)
         connections._greet(sock, b"server", b"client")
         sock.settimeout(None)

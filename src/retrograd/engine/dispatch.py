@@ -272,8 +272,7 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
             room = np.empty(result._array.shape, out._array.dtype)
         sever(out, room)
         out._array = room
-        if out._node is not None:
-            follow(out)
+        follow(out)
     check_memory(out._array, f"{function.__name__}(out=)")
     copyto(out._array, result._array, casting="unsafe")
     wrote(out, f"{function.__name__}(out=)")

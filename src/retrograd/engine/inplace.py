@@ -289,13 +289,8 @@ def turn(
         target._node = turned._node
         if turned._node is not None:
             turned._node._cell = target._cell
-    elif target._node is not None and target._node.op is LEAF:
+    else:
         follow(target)
-    elif target._node is not None:  # its history wants cotangents of the shape from before
-        hidden = new_node(OPS["clone"], (before._node,))
-        hidden.shape, hidden.dtype = turned._array.shape, turned._array.dtype
-        _move_retained(target, hidden)
-        target._node = hidden
     if target._view_of is not None:
         target._view_of.path += ((op, params, None),)
     for view in live_views(target):
@@ -306,6 +301,17 @@ def turn(
     if base._views and node is not None and (tracked or node.op is LEAF):
         outdate(base, True)
     return target
+
+
+def lead_on(target: Tensor) -> None:
+    """Let the history of a tensor that has another shape now get cotangents of the one it knows."""
+    node, array = target._node, target._array
+    if node is None or node.op is STALE or node.shape == array.shape:
+        return
+    hidden = new_node(OPS["clone"], (node,))
+    hidden.shape, hidden.dtype = array.shape, array.dtype
+    _move_retained(target, hidden)
+    target._node = hidden
 
 
 def check_writable(target: Tensor, name: str, tracked: bool, uniform: bool = False) -> None:

@@ -59,6 +59,7 @@ native.bind(
     own=accumulation.own,
     overlaps=overlaps,
     check_current=accumulation.check_current,
+    check_interior=accumulation.check_interior,
     about_to_write=about_to_write,
     new_tensor=new_tensor,
     finish=callers.finished,

@@ -20,12 +20,12 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..kernels.allocation import is_valueless, marked, numpys, table
-from ..locks import structure
+from ..locks import load, structure
 from . import native
 from .graph import LEAF, Cell, Leaf, Node, leaf_node, renewed, target
 from .overriding import IGNORED, TENSOR, names, never, public
 from .placement import CPU, META, Size, device
-from .views import disinherit, inherit, room_of, sever
+from .views import disinherit, inherit, room_of, same_elements, sever
 
 if TYPE_CHECKING:
     from typing import Self, TypeVar
@@ -263,12 +263,11 @@ class Tensor(Attached):
                 "data set to a tensor that requires gradients must be floating point or complex "
                 f"dtype, but got {value.dtype}"
             )
-        if value._array is self._array:
+        if same_elements(value._array, self._array):
             return
         sever(self, value._array)
         self._array, self._room = value._array, room_of(value)
-        if self._node is not None and self._node.op is LEAF:
-            follow(self)
+        follow(self)
         wrote(self, "the assignment to .data", counted=False)
 
     @data.deleter
@@ -443,16 +442,17 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
         inherit(tensor)
 
 
-def follow(leaf: Tensor) -> None:
-    """Let the node of a leaf have the shape and dtype of the leaf's array, or be another one."""
-    array, node = leaf._array, leaf._node
-    assert node is not None
-    if node.shape == array.shape:
+def follow(tensor: Tensor) -> None:
+    """Let a tensor's node have the shape of its array, a leaf's the dtype too, or be another."""
+    array, node = tensor._array, tensor._node
+    if node is None or node.op is not LEAF:
+        load(f"{__package__}.inplace").lead_on(tensor)
+    elif node.shape == array.shape:
         node.dtype = array.dtype
-        return
-    leaf._node = renewed(node, array.shape, array.dtype)
-    if leaf._lent is node:
-        leaf._lent = leaf._node
+    else:
+        tensor._node = renewed(node, array.shape, array.dtype)
+        if tensor._lent is node:
+            tensor._lent = tensor._node
 
 
 def keep_lent(tensor: Tensor) -> None:

@@ -132,6 +132,18 @@ def enlist(base: Any, view: Any) -> None:
         views.append(weakref.ref(view))
 
 
+def same_elements(x: Any, y: Any) -> bool:
+    """Whether two arrays show the same elements of one memory, in the same way."""
+    if not (x.__class__ is y.__class__ is np.ndarray):
+        return x is y
+    return bool(
+        x.shape == y.shape
+        and x.strides == y.strides
+        and x.dtype == y.dtype
+        and address(x) == address(y)
+    )
+
+
 def sever(tensor: Any, array: Any) -> None:
     """Part `tensor`, whose memory becomes `array`, from its views and its base where it must be.
 
@@ -225,11 +237,12 @@ def is_shared(tensor: Any) -> bool:
     tops = tensor._array, tensor._room
     if tops[0].__class__ is not np.ndarray or not tops[0].size:
         return False
-    chain = chain_of(tops)
-    for link in chain:
-        # held by its name, the argument and the list; by slots and `tops`; by other links
-        own = 3 + 2 * sum(link is top for top in tops) + sum(below(x) is link for x in chain)
-        if not isinstance(link, (np.ndarray, Span)) or sys.getrefcount(link) > own:
+    chain = chain_of((object(), *tops))  # the first is held by nothing but this list
+    alone, *counts = map(sys.getrefcount, chain)
+    for link, count in zip(chain[1:], counts, strict=True):
+        # held as the first is; by slots and `tops`; by other links
+        own = alone + 2 * sum(link is top for top in tops) + sum(below(x) is link for x in chain)
+        if not isinstance(link, (np.ndarray, Span)) or count > own:
             return True
     return False
 

@@ -27,7 +27,7 @@ from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
 from .graph import Graph
 from .graph_module import GraphModule
-from .node import PACKAGE, map_aggregate
+from .node import PACKAGE, has_side_effect, map_aggregate
 from .proxy import Proxy, TracerBase
 
 __all__ = ["PH", "Tracer", "symbolic_trace", "wrap"]
@@ -75,6 +75,7 @@ def wrap(fn_or_name: Any) -> Any:
     return fn_or_name
 
 
+@has_side_effect
 def _assert(condition: Any, message: str) -> None:
     """Raise AssertionError unless a condition holds; a node where it is traced."""
     if isinstance(condition, Proxy):
@@ -88,6 +89,7 @@ def _assert(condition: Any, message: str) -> None:
 _assert.__module__ = PACKAGE  # where code finds it
 
 
+@has_side_effect
 def _assert_is_none(value: Any, message: str) -> None:
     """Raise AssertionError unless a value is None; a node where it is traced."""
     _assert(value is None, message)

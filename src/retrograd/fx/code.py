@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import enum
+import json
 import keyword
 import re
 import types
@@ -176,13 +177,14 @@ class Writer:
             return f"{dotted(args[0], target)}({self.arguments(node.args[1:], node.kwargs)})"
         name = getattr(target, "__name__", "")
         if getattr(target, "__module__", None) == "_operator" and not node.kwargs:
-            if name in INFIX:
-                return f"{args[0]} {INFIX[name]} {args[1]}"
+            if name in INFIX:  # -2 ** x is -(2 ** x)
+                left = f"({args[0]})" if name == "pow" and args[0][0] == "-" else args[0]
+                return f"{left} {INFIX[name]} {args[1]}"
             if name in PREFIX:
                 return f"{PREFIX[name]}{args[0]}"
             if name == "getitem":
                 return f"{args[0]}[{args[1]}]"
-        if target is getattr and len(args) == 2 and str(node.args[1]).isidentifier():
+        if target is getattr and len(args) == 2 and is_name(str(node.args[1])):
             return dotted(args[0], str(node.args[1]))
         head = self.named(qualified_name(target), target)
         if node.meta.get("is_wrapped"):
@@ -259,11 +261,17 @@ def dotted(value: str, name: str) -> str:
 
 
 def path(root: str, target: str) -> str:
-    """A module's attribute by its path, of which parts may be numbers."""
+    """A module's attribute by its path, of which parts may be any text."""
     found = root
     for part in target.split("."):
-        found = f"{found}.{part}" if part.isidentifier() else f'getattr({found}, "{part}")'
+        text = json.dumps(part, ensure_ascii=False)
+        found = f"{found}.{part}" if is_name(part) else f"getattr({found}, {text})"
     return found
+
+
+def is_name(text: str) -> bool:
+    """Whether text can stand behind a dot."""
+    return text.isidentifier() and not keyword.iskeyword(text)
 
 
 def generate(

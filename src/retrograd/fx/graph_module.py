@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import linecache
+import weakref
 from collections.abc import Callable
 from itertools import count
 from typing import Any
@@ -28,7 +29,9 @@ def compiled(source: str, names: dict[str, Any]) -> Callable[..., Any]:
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     names = dict(names)
     exec(compile(source, name, "exec"), names)
-    return names["forward"]  # type: ignore[no-any-return]
+    made: Callable[..., Any] = names["forward"]
+    weakref.finalize(made, linecache.cache.pop, name, None).atexit = False
+    return made
 
 
 def copy_attribute(source: Any, target: Module, path: str) -> None:

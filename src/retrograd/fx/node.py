@@ -10,6 +10,7 @@ NOTE [Nodes]
 from __future__ import annotations
 
 import builtins
+import operator
 import types
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +30,7 @@ OPS = (
 )
 PACKAGE = __name__.partition(".")[0]
 
-effects: set[Any] = set()
+effects: set[Any] = {operator.setitem}
 
 
 def has_side_effect(fn: Any) -> Any:
@@ -267,10 +268,11 @@ class Node:
             module = self.graph.owning_module
             found = module and module.get_submodule(self.target)
             return bool(getattr(found, "_is_impure", False))
+        if self.op == "call_method":
+            return writes(str(self.target))
         if self.op != "call_function":
             return False
-        name = getattr(self.target, "__name__", "")
-        in_place = name.endswith("_") and not name.endswith("__") and hasattr(self.target, "op")
+        in_place = self.target in overriding.names and writes(getattr(self.target, "__name__", ""))
         random = f"{PACKAGE}.ops.random" in (getattr(self.target, "__module__", None) or "")
         return self.target in effects or in_place or (impure_random and random)
 
@@ -302,6 +304,11 @@ class Node:
 
     def __repr__(self) -> str:
         return self.name
+
+
+def writes(name: str) -> bool:
+    """Whether what has this name writes to its argument, as `add_` does."""
+    return name.endswith("_") and not name.endswith("__")
 
 
 def shown(value: Any) -> str:

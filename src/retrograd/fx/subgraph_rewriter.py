@@ -189,6 +189,13 @@ def put_in_place(
             f"the pattern has {len(matcher.inputs)} inputs, its replacement {len(inputs)}: "
             "give both the same parameters"
         )
+    promised: list[Any] = []
+    map_arg(made.output_node().args, promised.append)
+    if len(promised) != len(matcher.results):
+        raise AssertionError(
+            f"the pattern has {len(matcher.results)} results, its replacement {len(promised)}: "
+            "return as many"
+        )
     given = [map_arg(found.get(n), lambda arg: changed.get(arg, arg)) for n in matcher.inputs]
     known = dict(zip(inputs, given, strict=True))
     for node in made.nodes:
@@ -201,10 +208,6 @@ def put_in_place(
         value = gm.graph.graph_copy(made, known)
     results: list[Any] = []
     map_arg(value, results.append)
-    if len(results) != len(old):
-        raise AssertionError(
-            f"the pattern has {len(old)} results, its replacement {len(results)}: return as many"
-        )
     for was, now in zip(old, results, strict=True):
         was.replace_all_uses_with(now)
         changed[was] = now

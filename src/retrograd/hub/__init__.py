@@ -12,15 +12,18 @@ import importlib.util
 import os
 import re
 import sys
-import tempfile
 import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlparse
 
+from .. import locks
 from ..serialization import load as read
+from ..serialization.files import replacing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import ModuleType
 
 __all__ = [
@@ -44,6 +47,13 @@ REMOTE = (
 _folder: str | None = None
 
 
+def __getattr__(name: str) -> Any:
+    """`tqdm`, which programs take from here, where the package of that name is installed."""
+    if name != "tqdm":
+        raise AttributeError(f"module 'retrograd.hub' has no attribute {name!r}")
+    return locks.load("tqdm").tqdm
+
+
 def get_dir() -> str:
     """The folder of what is downloaded: `set_dir`'s, or $TORCH_HOME/hub, or ~/.cache/torch/hub."""
     if _folder is not None:
@@ -59,8 +69,9 @@ def set_dir(d: str | os.PathLike[str]) -> None:
     _folder = os.path.expanduser(d)
 
 
-def _config(name: str, folder: Any, source: str) -> ModuleType:
-    """The module that says what a folder offers."""
+@contextmanager
+def _config(name: str, folder: Any, source: str) -> Iterator[ModuleType]:
+    """The module that says what a folder offers; meanwhile the folder's own can be imported."""
     if source != "local":
         raise ValueError(REMOTE.format(name=name, source=source))
     path = Path(folder) / CONFIG
@@ -73,14 +84,13 @@ def _config(name: str, folder: Any, source: str) -> ModuleType:
         assert spec.loader is not None
         found = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(found)
+        needed = getattr(found, "dependencies", ())
+        missing = [each for each in needed if not importlib.util.find_spec(each)]
+        if missing:
+            raise RuntimeError(f"Missing dependencies: {', '.join(missing)}")
+        yield found
     finally:
         sys.path.remove(str(folder))
-    missing = [
-        each for each in getattr(found, "dependencies", ()) if not importlib.util.find_spec(each)
-    ]
-    if missing:
-        raise RuntimeError(f"Missing dependencies: {', '.join(missing)}")
-    return found
 
 
 def _entry(config: ModuleType, model: str) -> Any:
@@ -99,8 +109,9 @@ def list(
     source: str = "local",
 ) -> builtins.list[str]:
     """The names that a folder offers by its `hubconf.py`; errors as for `load`."""
-    config = vars(_config("list", github, source))
-    return [name for name, value in config.items() if callable(value) and not name.startswith("_")]
+    with _config("list", github, source) as config:
+        found = vars(config).items()
+        return [name for name, value in found if callable(value) and not name.startswith("_")]
 
 
 def help(
@@ -112,7 +123,8 @@ def help(
     source: str = "local",
 ) -> str | None:
     """The docstring of what a folder offers by a name; errors as for `load`."""
-    return _entry(_config("help", github, source), model).__doc__  # type: ignore[no-any-return]
+    with _config("help", github, source) as config:
+        return _entry(config, model).__doc__  # type: ignore[no-any-return]
 
 
 def load(
@@ -139,7 +151,8 @@ def load(
     >>> rg.hub.list(folder), rg.hub.load(folder, "double", rg.ones(2), source="local")
     (['double'], tensor([2., 2.]))
     """
-    return _entry(_config("load", repo_or_dir, source), model)(*args, **kwargs)
+    with _config("load", repo_or_dir, source) as config:
+        return _entry(config, model)(*args, **kwargs)
 
 
 def download_url_to_file(
@@ -149,23 +162,15 @@ def download_url_to_file(
 
     Raises RuntimeError where its SHA-256 does not begin with `hash_prefix`.
     """
-    place, sha = os.path.dirname(os.path.abspath(dst)), hashlib.sha256()
-    with (
-        urllib.request.urlopen(url) as source,
-        tempfile.NamedTemporaryFile(dir=place, delete=False) as file,
-    ):
-        try:
-            while chunk := source.read(CHUNK):
-                file.write(chunk)
-                sha.update(chunk)
-            if hash_prefix and not sha.hexdigest().startswith(hash_prefix):
-                raise RuntimeError(
-                    f'invalid hash value (expected "{hash_prefix}", got "{sha.hexdigest()}")'
-                )
-        except BaseException:
-            os.unlink(file.name)
-            raise
-    os.replace(file.name, dst)
+    sha = hashlib.sha256()
+    with urllib.request.urlopen(url) as source, replacing(Path(dst).expanduser()) as file:
+        while chunk := source.read(CHUNK):
+            file.write(chunk)
+            sha.update(chunk)
+        if hash_prefix and not sha.hexdigest().startswith(hash_prefix):
+            raise RuntimeError(
+                f'invalid hash value (expected "{hash_prefix}", got "{sha.hexdigest()}")'
+            )
 
 
 def load_state_dict_from_url(

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import dtypes, modes
+from .. import dtypes, modes, pytree
 from ..engine.dispatch import as_tensor
 from ..engine.tensor import Interpreted, Tensor, has_tangent, new_tensor
 from ..ops.core.arguments import write_value
@@ -257,13 +257,7 @@ def holds_tensors(value: Any) -> bool:
 
 def arrays_in(value: Any) -> Any:
     """Arguments with arrays for tensors."""
-    if isinstance(value, Tensor):
-        return value._array
-    if isinstance(value, (list, tuple)):
-        return type(value)([arrays_in(part) for part in value])
-    if isinstance(value, dict):
-        return {key: arrays_in(part) for key, part in value.items()}
-    return value
+    return pytree.map_leaves(lambda x: x._array if isinstance(x, Tensor) else x, value)
 
 
 def loses(value: Any) -> bool:
@@ -271,9 +265,7 @@ def loses(value: Any) -> bool:
     if isinstance(value, Tensor):
         recorded = value._node is not None and modes.state.grad and not modes.state.inference
         return recorded or has_tangent(value) or isinstance(value._array, Interpreted)
-    if isinstance(value, dict):
-        return any(loses(part) for part in value.values())
-    return isinstance(value, (list, tuple)) and any(loses(part) for part in value)
+    return pytree.is_container(value) and any(map(loses, pytree.flatten(value)))
 
 
 def on_arrays(function: Any, name: str, args: Any, options: Any) -> Any:

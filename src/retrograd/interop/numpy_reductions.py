@@ -157,11 +157,12 @@ def cummin(a: Tensor, *, axis: int = 0) -> Tensor:
 def diff(a: Tensor, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
     """Differences of neighbours; numbers at the ends stand for a whole slice."""
     ends = []
-    for end in (prepend, append):
-        if end is not None and not (isinstance(end, Tensor) and end.ndim):
+    for given in (prepend, append):
+        end = None if given is None else array_of(given)
+        if end is not None and not end.ndim:
             shape = list(a.shape)
             shape[axis] = 1
-            end = as_tensor(end, a._array.dtype).expand(shape)  # noqa: PLW2901
+            end = as_tensor(given, a._array.dtype).expand(shape)
         ends.append(end)
     return api.diff(a, axis=axis, n=n, prepend=ends[0], append=ends[1])
 

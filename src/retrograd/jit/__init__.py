@@ -87,6 +87,10 @@ class ScriptFunction:
     """What PyTorch makes of functions; nothing here is one."""
 
 
+class DeviceObjType:
+    """The type that TorchScript gives to devices, which annotations name; no value has it here."""
+
+
 def is_scripting() -> bool:
     """Whether the caller is being compiled: never.
 

@@ -30,6 +30,7 @@ __all__ = [
     "copied",
     "empty",
     "full",
+    "half",
     "has_special",
     "is_valueless",
     "marked",
@@ -52,6 +53,11 @@ def numpys(x: Any) -> bool:
 def has_special(x: Any) -> bool:
     """Whether an array has functions itself that NumPy lacks: rule 4 of NOTE [The seam]."""
     return x.__class__ is not ndarray and hasattr(x, "special")
+
+
+def half(dtype: Any) -> bool:
+    """Whether a dtype is one of half floats: float16, or bfloat16, which is of kind "V"."""
+    return dtype.itemsize == 2 and dtype.kind in "fV"
 
 
 def is_valueless(x: Any) -> bool:

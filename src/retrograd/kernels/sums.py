@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .allocation import empty, has_special, is_valueless, table, zeros
+from .allocation import empty, half, has_special, is_valueless, table, zeros
 from .native import places as in_c
 
 if TYPE_CHECKING:
@@ -130,12 +130,12 @@ def run_starts(ordered: Any) -> Any:
 
 
 def in_single(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that sums half floats (bfloat16 is of kind "V"): in float32, rounded once."""
+    """A function that sums half floats: in float32, rounded once."""
 
     @functools.wraps(function)
     def rounded(x: Any, *args: Any, **kwargs: Any) -> Any:
         kind = x.dtype
-        if kind.itemsize == 2 and kind.kind in "fV":
+        if half(kind):
             return function(x.astype(np.float32), *args, **kwargs).astype(kind)
         return function(x, *args, **kwargs)
 

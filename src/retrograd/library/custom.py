@@ -4,7 +4,8 @@ NOTE [Custom operators]
 1. The function runs without recording; where an input wants a gradient, the operator is one node,
    whose backward is what `register_autograd` was given, and which raises if it was given none.
 2. On the meta device the function of `register_fake` runs in its place, to tell shapes.
-3. Schemas and tags serve PyTorch's compiler: they are kept, and nothing is checked by them.
+3. A write to what `mutates_args` names is counted, whichever way the function writes.
+4. Schemas and tags serve PyTorch's compiler: they are kept, and nothing is checked by them.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import pytree
 from ..autograd.function import Function
 from ..autograd.grad_mode import is_grad_enabled, no_grad
-from ..engine.tensor import Tensor
+from ..engine.tensor import Tensor, wrote
+from ..kernels.memory import root
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -46,7 +50,13 @@ class CustomOpDef:
         self._qualname, self._schema = name, schema
         self._namespace, self._name = space, own
         self._signature = inspect.signature(function)
-        self._mutated = mutates_args
+        known = {*self._signature.parameters}
+        self._mutated = known if mutates_args == "unknown" else {*mutates_args}
+        if wrong := self._mutated - known:
+            raise ValueError(
+                f"{wrong} in mutates_args were not found in the custom op's signature: {name} has "
+                f"the arguments {', '.join(self._signature.parameters)}"
+            )
         self._kernel, self._fake = function, None
         self._backward: Callable[..., Any] | None = None
         self._setup: Callable[..., Any] | None = None
@@ -85,7 +95,11 @@ class CustomOpDef:
                 positional.append(value)
         with no_grad():
             found = function(*positional, **named)
-        if any(out is t for out in pytree.flatten(found) for t in tensors):
+        for name, value in zip(names, given, strict=True):
+            for leaf in pytree.flatten(value) if name in self._mutated else ():
+                if isinstance(leaf, Tensor):
+                    wrote(leaf, self._name)
+        if any(shares(out, t) for out in pytree.flatten(found) for t in tensors):
             raise RuntimeError(ALIASED.format(name=self._qualname))
         return found
 
@@ -113,6 +127,14 @@ class CustomOpDef:
             return function
 
         return register if fn is None else register(fn)
+
+
+def shares(out: Any, tensor: Tensor) -> bool:
+    """Whether a result is an input, or in its memory."""
+    if not isinstance(out, Tensor):
+        return False
+    x, y = out._array, tensor._array
+    return out is tensor or (x.__class__ is y.__class__ is np.ndarray and root(x) is root(y))
 
 
 class Recorded(Function):
@@ -155,8 +177,9 @@ def custom_op(
 ) -> Any:  # fmt: skip
     """An operator "namespace::name" from a function of tensors and numbers; also as a decorator.
 
-    `mutates_args` names the arguments that it writes. A function for `device_types` without the cpu
-    runs nowhere. Raises ValueError for a name without namespace.
+    `mutates_args` names the arguments that it writes, or is "unknown". A function for
+    `device_types` without the cpu runs nowhere. Raises ValueError for a name without namespace, and
+    for arguments that it has not.
 
     >>> import retrograd.library as library
     >>> @library.custom_op("mine::cube", mutates_args=())

@@ -9,6 +9,7 @@ import sys
 import time
 import traceback
 import warnings
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -60,8 +61,10 @@ class ProcessContext:
     """Processes that were started together: see `start_processes`."""
 
     def __init__(self, processes: list[Any], ends: list[Any]) -> None:
-        self.processes, self.ends = processes, ends
+        self.processes = processes
         self.sentinels = {process.sentinel: i for i, process in enumerate(processes)}
+        self.ends = dict(zip(ends, range(len(ends)), strict=True))  # until they have told something
+        self.told: dict[int, str] = {}
 
     def pids(self) -> list[int]:
         """The numbers by which the system knows them."""
@@ -75,8 +78,15 @@ class ProcessContext:
         """
         if not self.sentinels:
             return True
-        ended = multiprocessing.connection.wait(list(self.sentinels), timeout)
-        numbers = [self.sentinels.pop(sentinel) for sentinel in ended]
+        until = None if timeout is None else time.monotonic() + timeout
+        ready: list[Any] = [True]
+        numbers: list[int] = []
+        while ready and not numbers:
+            left = None if until is None else max(0.0, until - time.monotonic())
+            ready = multiprocessing.connection.wait([*self.sentinels, *self.ends], left)
+            for end in self.ends.keys() & ready:  # a process waits until a long error is read
+                self.hear(end)
+            numbers = [self.sentinels.pop(each) for each in ready if each in self.sentinels]
         for i in numbers:
             self.processes[i].join()
         failed = [i for i in numbers if self.processes[i].exitcode]
@@ -84,6 +94,12 @@ class ProcessContext:
             self.end(grace_period)
             self.fail(failed[0])
         return not self.sentinels
+
+    def hear(self, end: Any) -> None:
+        """Read what a process has told, if it has not ended without a word."""
+        number = self.ends.pop(end)
+        with suppress(EOFError, OSError), end:
+            self.told[number] = end.recv()
 
     def end(self, grace_period: float | None) -> None:
         """End all processes, by force those that do not in time."""
@@ -102,13 +118,9 @@ class ProcessContext:
 
     def fail(self, i: int) -> None:
         """Raise what process `i` failed by."""
-        process, end = self.processes[i], self.ends[i]
-        try:
-            told = end.recv() if end.poll(0) else None
-        except EOFError:  # it ended without a word
-            told = None
-        if told is not None:
-            text = f"\n\n-- Process {i} terminated with the following error:\n{told}"
+        process = self.processes[i]
+        if i in self.told:
+            text = f"\n\n-- Process {i} terminated with the following error:\n{self.told[i]}"
             raise ProcessRaisedException(text, i, process.pid)
         code = process.exitcode
         name = signal.Signals(-code).name if code < 0 else None
@@ -150,14 +162,19 @@ def start_processes(
     tensor([1., 1.])
     """
     context = multiprocessing.get_context(start_method)
-    processes, ends = [], []
-    for i in range(nprocs):
-        here, there = context.Pipe(duplex=False)
-        process = context.Process(target=called, args=(fn, i, args, there), daemon=daemon)  # type: ignore[attr-defined]
-        process.start()
-        there.close()
-        processes.append(process)
-        ends.append(here)
+    processes: list[Any] = []
+    ends: list[Any] = []
+    try:
+        for i in range(nprocs):
+            here, there = context.Pipe(duplex=False)
+            process = context.Process(target=called, args=(fn, i, args, there), daemon=daemon)  # type: ignore[attr-defined]
+            with there:
+                process.start()
+            processes.append(process)
+            ends.append(here)
+    except BaseException:  # what cannot be sent, above all
+        ProcessContext(processes, ends).end(0)
+        raise
     started = ProcessContext(processes, ends)
     if not join:
         return started

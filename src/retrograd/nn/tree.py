@@ -59,6 +59,7 @@ class Tree:
     """The part of `Module` that registers what is assigned to it, and finds it again."""
 
     _fixed_names = True  # whether a class's instances register the same names
+    call_super_init = False  # whether `__init__` goes on to the next base, with what it was given
 
     training: bool
     _parameters: dict[str, Parameter | None]
@@ -66,7 +67,14 @@ class Tree:
     _modules: dict[str, Any]
     _non_persistent_buffers_set: set[str]
 
-    def __init__(self) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if (args or kwargs) and not self.call_super_init:
+            given = (
+                f"got an unexpected keyword argument '{next(iter(kwargs))}'"
+                if kwargs
+                else f"takes 1 positional argument but {len(args) + 1} were given"
+            )
+            raise TypeError(f"{type(self).__name__}.__init__() {given}")
         self.__dict__.update(
             training=True,
             _parameters={},
@@ -74,6 +82,8 @@ class Tree:
             _non_persistent_buffers_set=set(),
             _modules={},
         )
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
 
     # -- registration --------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from .graph import Graph, element_type, exports
 from .tracing import Call
 
@@ -76,8 +77,7 @@ def comparison(g: Graph, call: Call, x: str, y: str) -> Any:
     """Two inputs that broadcast, in the dtype to which they promote."""
     if call.op.name.startswith("logical"):
         return g.op(COMPARISONS[call.op.name], *alike(g, call, (x, y), np.dtype(bool)))
-    a, b = (each.array for each in call.inputs)
-    dtype = a.dtype if b.ndim == 0 and b.dtype.kind <= a.dtype.kind else np.result_type(a, b)
+    dtype = dtypes.common(*[each.array for each in call.inputs])
     if call.op.name == "ne":
         return g.op("Not", g.op("Equal", *alike(g, call, (x, y), dtype)))
     return g.op(COMPARISONS[call.op.name], *alike(g, call, (x, y), dtype))
@@ -103,7 +103,7 @@ def scaled(g: Graph, call: Call, x: str) -> Any:
     return g.op("Mul", x, number(g, call, call.params["factor"]))
 
 
-@exports("rsqrt", "log2", "log10", "log1p", "expm1", "exp2", "silu", "log_sigmoid", "square")
+@exports("rsqrt", "log2", "log10", "log1p", "expm1", "exp2", "silu", "log_sigmoid")
 def composed(g: Graph, call: Call, x: str) -> Any:
     """What ONNX has as two or three."""
     x = alike(g, call, [x], dtype_of(call))[0]
@@ -218,9 +218,10 @@ def clamp(g: Graph, call: Call, x: str) -> Any:
 @exports("clamp_tensors")
 def clamp_tensors(g: Graph, call: Call, x: str, low: str | None, high: str | None) -> Any:
     """Between tensors."""
+    x, *ends = alike(g, call, (x, low, high), dtype_of(call))
     if low is not None:
-        x = g.op("Max", x, low)
-    return x if high is None else g.op("Min", x, high)
+        x = g.op("Max", x, ends[0])
+    return x if high is None else g.op("Min", x, ends[-1])
 
 
 @exports("where")

@@ -218,5 +218,6 @@ def alike(a: Any, b: Any) -> bool:
 
 def described(name: str, value: Value, dynamic: dict[int, str]) -> Any:
     """An input or output for ONNX, with names for the dimensions that vary."""
-    shape = [dynamic.get(dim, size) for dim, size in enumerate(value.array.shape)]
+    labels = {dim % max(value.array.ndim, 1): label for dim, label in dynamic.items()}
+    shape = [labels.get(dim, size) for dim, size in enumerate(value.array.shape)]
     return helper.make_tensor_value_info(name, element_type(value.array.dtype), shape)

@@ -103,6 +103,8 @@ def avg_pool(g: Graph, call: Call, x: str) -> Any:
                  count_include_pad=int(p["count_pad"] or p["divisor"] is not None))  # fmt: skip
     if p["divisor"] is None:
         return found
+    if p["ceil"]:
+        raise g.unsupported("avg_pool with a divisor and ceil_mode")
     return g.op("Mul", found, number(g, call, np.prod(kernel) / p["divisor"]))
 
 

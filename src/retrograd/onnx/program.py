@@ -66,7 +66,7 @@ def exported(
     longer = {name: {dim: growth[label] for dim, label in vary[name].items()} for name in vary}
     first, inputs, outputs = run(lambda tensor, _: tensor)
     second, again, results = run(lambda tensor, name: other(tensor, longer.get(name, {})))
-    calls = matched(first, second)
+    calls = matched(first, second, zip(outputs, results, strict=False))
     known = {}
     if isinstance(model, Module):
         state = model.state_dict(keep_vars=True)

@@ -239,7 +239,8 @@ def variance(g: Graph, call: Call, x: str) -> Any:
     found = g.op("ReduceMean", g.op("Mul", off, off), axes, keepdims=keep)
     count = int(np.prod([g.fixed(0, dim) for dim in dims]))
     if call.params["correction"]:
-        factor = count / max(count - call.params["correction"], 0) if count else 0.0
+        rest = max(count - call.params["correction"], 0)
+        factor = count / rest if rest else np.inf
         found = g.op("Mul", found, number(g, call, factor))
     found = g.op("Sqrt", found) if call.op.name.startswith("std") else found
     if not call.op.name.endswith("mean"):
@@ -249,9 +250,12 @@ def variance(g: Graph, call: Call, x: str) -> Any:
 
 @exports("vector_norm")
 def norm(g: Graph, call: Call, x: str) -> Any:
-    """The norms of order 1 and 2, and others by powers."""
+    """The norms of order 1 and 2, the number of what is not 0, and others by powers."""
     order, keep = call.params["ord"], int(call.params["keepdim"])
     axes = g.constant(dims_of(call), np.int64)
+    if order == 0:
+        there = g.op("Not", g.op("Equal", x, number(g, call, 0)))
+        x, order = g.cast(there, np.dtype(bool), dtype_of(call)), 1
     if order in (1, 2):
         return g.op(f"ReduceL{int(order)}", x, axes, keepdims=keep)
     size = g.op("Abs", x)

@@ -3,8 +3,9 @@
 NOTE [Two runs]
 1. A watcher sees the op calls of one forward, by which a value is what made its memory. What no op
    made is a constant, and so is what ops make of constants alone, if it is the same in both runs.
-2. The model runs again on other inputs: turned round, negated, and longer where a dimension may
-   vary, by another prime for each name, so that no multiple of one size looks like another. Ops
+2. The model runs again on other inputs: turned round, negated (integers, which may be indices, one
+   nearer to 0; truth values the other ones), and longer where a dimension may vary, by another
+   prime for each name, so that no multiple of one size looks like another. Ops
    that differ are a branch on values; a constant that differs is a value that went past the ops, or
    a random one. Both raise, so nothing of the example is frozen in silence. One number in a shape
    that differs, such as zeros to begin with, is made in the graph.
@@ -28,7 +29,7 @@ from ..kernels.memory import address
 from .errors import OnnxExporterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ..engine.op import Op
 
@@ -142,13 +143,17 @@ def same(a: Any, b: Any) -> bool:
 
 
 def other(tensor: Tensor, longer: dict[int, int]) -> Tensor:
-    """Another input of the same kind: turned round, negated, longer by so much in dimensions."""
+    """Another input of the same kind: NOTE [Two runs], 2; longer by so much in dimensions."""
     array = np.flip(tensor._array)
     for dim, more in longer.items():
         size = array.shape[dim]
         array = array.take(np.arange(size + more) % max(size, 1), dim)
     if array.dtype.kind in "fc":
         array = array * array.dtype.type(-0.875)
+    elif array.dtype.kind in "iu":
+        array = array - np.sign(array)
+    elif array.dtype.kind == "b":
+        array = ~array
     return new_tensor(np.ascontiguousarray(array))
 
 
@@ -161,8 +166,11 @@ def fits(x: Value, y: Value) -> bool:
                 and np.all(a == a.flat[0]) and np.all(b == b.flat[0]))  # fmt: skip
 
 
-def settle(x: Value | None, y: Value | None, call: Call) -> None:
-    """See to it that a value of both runs can be in the graph; raise where it cannot."""
+def settle(x: Value | None, y: Value | None, name: str, line: str) -> None:
+    """See to it that a value of both runs can be in the graph; raise where it cannot.
+
+    The op of this name takes it, at that line of the program.
+    """
     if x is None or y is None or x.varies or y.varies:
         alike = (x and x.varies) == (y and y.varies)
     elif fits(x, y):
@@ -172,21 +180,28 @@ def settle(x: Value | None, y: Value | None, call: Call) -> None:
         alike = a is not None and b is not None and a.op is b.op
         if a is not None and b is not None and alike:
             for one, two in zip(a.inputs, b.inputs, strict=True):
-                settle(one, two, a)
+                settle(one, two, a.op.name, a.line)
             a.varies = b.varies = True
             for each in (*a.outputs, *b.outputs):
                 each.varies = True
     if not alike:
-        raise OnnxExporterError(FROZEN.format(op=call.op.name, line=call.line))
+        raise OnnxExporterError(FROZEN.format(op=name, line=line))
 
 
-def matched(first: Trace, second: Trace) -> list[tuple[Call, Call]]:
-    """The calls that the graph needs, of both runs; OnnxExporterError where these differ."""
+def matched(
+    first: Trace, second: Trace, outputs: Iterable[tuple[Value, Value]]
+) -> list[tuple[Call, Call]]:
+    """The calls that the graph needs, of both runs; OnnxExporterError where these differ.
+
+    outputs: of the model, in both runs.
+    """
     for a, b in itertools.zip_longest(first.calls, second.calls):
         if a is None or b is None or a.op is not b.op:
             names = ["nothing" if each is None else each.op.name for each in (a, b)]
             raise OnnxExporterError(BRANCH.format(first=names[0], op=names[1], line=(a or b).line))
         if a.varies or b.varies:
             for x, y in zip(a.inputs, b.inputs, strict=True):
-                settle(x, y, a)
+                settle(x, y, a.op.name, a.line)
+    for x, y in outputs:
+        settle(x, y, "the model's output", "")
     return [(a, b) for a, b in zip(first.calls, second.calls, strict=True) if a.varies]

@@ -5,19 +5,22 @@ from __future__ import annotations
 import functools
 import warnings
 from collections import defaultdict
+from collections.abc import Iterable
 from copy import deepcopy
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.grad_mode import set_grad_enabled
 from ..dtypes import default_numpy, real_of
 from ..engine.backward.hooks import HookTable
 from ..engine.dispatch import check_write
 from ..engine.tensor import Interpreted, Tensor, new_tensor, wrote
+from ..ops.elementwise.complex import view_as_real
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from ..engine.backward.hooks import RemovableHandle
 
@@ -40,6 +43,8 @@ class _Required:
 
 
 required = _Required()
+
+ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 
 
 class Optimizer:
@@ -298,6 +303,45 @@ class Optimizer:
         """Call `hook(optimizer)` after `load_state_dict`."""
         return self._register("loaded", hook, prepend)
 
+    def _patch_step_function(self) -> None:
+        """Nothing: `step` calls its hooks since the class was made. Wrappers of rules ask it."""
+
+    @staticmethod
+    def _group_tensors_by_device_and_dtype(
+        tensorlistlist: Sequence[Sequence[Tensor | None]], with_indices: bool = False
+    ) -> dict[tuple[Any, Any], tuple[list[list[Tensor | None]], list[int]]]:
+        """Lists in step, cut by device and dtype of the first: `{key: (lists, indices)}`.
+
+        An empty list stays empty. `indices` says where the tensors were, `with_indices`. Raises
+        RuntimeError where the first list is empty or has a None, or another length than the others.
+
+        >>> a, b, c = rg.zeros(1), rg.ones(1, dtype=rg.float64), rg.ones(2)
+        >>> cut = rg.optim.Optimizer._group_tensors_by_device_and_dtype([[a, b, c], []], True)
+        >>> cut[a.device, a.dtype]
+        ([[tensor([0.]), tensor([1., 1.])], []], [0, 2])
+        """
+        first = tensorlistlist[0] if tensorlistlist else []
+        if not first or {len(each) for each in tensorlistlist} - {0, len(first)}:
+            raise RuntimeError(
+                "_group_tensors_by_device_and_dtype: expected lists of tensors of one length, the "
+                f"first not empty, but got lengths {[len(each) for each in tensorlistlist]}."
+            )
+        groups: dict[tuple[Any, Any], list[int]] = {}
+        for i, tensor in enumerate(first):
+            if tensor is None:
+                raise RuntimeError(
+                    "Tensors of the first list of nested Tensor lists are supposed to be defined "
+                    f"but the {i}-th Tensor is not."
+                )
+            groups.setdefault((tensor.device, tensor.dtype), []).append(i)
+        return {
+            key: (
+                [[each[i] for i in places] if each else [] for each in tensorlistlist],
+                places if with_indices else [],
+            )
+            for key, places in groups.items()
+        }
+
 
 before_any, after_any = HookTable(), HookTable()
 
@@ -326,6 +370,54 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
     >>> handle.remove()
     """
     return after_any.add(hook)
+
+
+def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]:
+    """A rule's `step`, recorded only where the optimizer's default "differentiable" says so.
+
+    >>> class Descent(rg.optim.Optimizer):
+    ...     @rg.optim.optimizer._use_grad_for_differentiable
+    ...     def step(self):
+    ...         for p in self.param_groups[0]["params"]:
+    ...             p.sub_(0.25 * p.grad)
+    >>> x = rg.tensor([1.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> Descent([x], {"differentiable": False}).step()
+    >>> x
+    tensor([0.5000], requires_grad=True)
+    """
+
+    @functools.wraps(func)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with set_grad_enabled(self.defaults["differentiable"]):
+            return func(self, *args, **kwargs)
+
+    return call
+
+
+def _get_value(x: Any) -> Any:
+    """The number in a tensor of one element; a number as it is."""
+    return x.item() if isinstance(x, Tensor) else x
+
+
+def _default_to_fused_or_foreach(
+    params: Sequence[Tensor], differentiable: bool, use_fused: bool = False
+) -> tuple[bool, bool]:
+    """Whether a rule that was not told runs fused, or over lists: fused, where that is asked for.
+
+    >>> rg.optim.optimizer._default_to_fused_or_foreach([rg.ones(1)], False, use_fused=True)
+    (True, False)
+    """
+    plain = all(p is None or p.is_floating_point() for p in params)
+    return use_fused and not differentiable and plain, False
+
+
+def _view_as_real(params: list[Tensor], *state_and_grads: list[Tensor]) -> None:
+    """Put real views in the place of complex parameters, and of what the other lists have there."""
+    for i, param in enumerate(params):
+        if param.is_complex():
+            for each in (params, *state_and_grads):
+                each[i] = view_as_real(each[i])
 
 
 def _hooked(step: Any) -> Any:

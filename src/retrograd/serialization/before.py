@@ -14,12 +14,12 @@ import numpy as np
 
 from .. import dtypes
 from ..engine.placement import device
-from ..engine.tensor import Size, Tensor
+from ..engine.tensor import Tensor
 from ..kernels.memory import strided
 from .archive import Allowance
 from .rebuilding import Rebuilding, numpy_dtype
 from .safe import tensor_class
-from .unpickler import failed
+from .unpickler import failed, told
 
 if TYPE_CHECKING:
     from .files import Source
@@ -42,8 +42,8 @@ class Before(Rebuilding):
             f"{home}_array": self.array,
             f"{home}_tensor": self.of_name,
             f"{home}_number": self.number,
-            f"{home}_size": Size,
-            "retrograd.dtypes.by_name": dtypes.by_name,
+            f"{home}_size": self.size,
+            "retrograd.dtypes.by_name": self.dtype,
             "retrograd.engine.placement.device": device,
         }
         self.called |= {id(function) for function in self.functions.values()}
@@ -60,12 +60,20 @@ class Before(Rebuilding):
         """An array in a block."""
         return strided(block, shape, strides, offset, numpy_dtype(dtype))
 
+    def dtype(self, name: str) -> Any:
+        """A dtype by its name."""
+        return dtypes.of_numpy(numpy_dtype(name))
+
     def number(self, dtype: str, value: Any) -> Any:
         """A number of NumPy's."""
+        if value.__class__ not in (bool, int, float, complex):
+            raise TypeError(f"a number of {told(value)}")
         return numpy_dtype(dtype).type(value)
 
     def of_name(self, name: str, array: Any, requires_grad: bool, stored: Any) -> Tensor:
         """A tensor of the class of that name."""
+        if name.__class__ is not str:
+            raise TypeError(f"a class called {told(name)}")
         kind = Tensor if name in PLAIN else tensor_class(name) or self.known(f"torch{name[9:]}")
         if kind is None:
             raise failed(f"the file holds a tensor of class {name}. Import its module first.")

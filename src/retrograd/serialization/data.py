@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .unpickler import check_key, failed
+from .unpickler import check_key, failed, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +63,7 @@ class Data:
         """Bytes, as protocol 2 has them."""
         self.allowance.take(len(text))
         if encoding not in ("latin1", "latin-1"):
-            raise failed(f"it encodes text as {encoding!r}")
+            raise failed(f"it encodes text as {told(encoding)}")
         return text.encode("latin-1")
 
     def no_bytes(self) -> bytes:
@@ -126,7 +126,7 @@ class Data:
     def dtype(self, code: str, align: bool = False, copy: bool = False) -> Any:
         """A dtype of numbers, which its state may give another byte order."""
         if not isinstance(code, str) or not NUMBERS.fullmatch(code):
-            raise failed(f"it has a NumPy array of dtype {code!r}, which is none of numbers")
+            raise failed(f"it has a NumPy array of dtype {told(code)}, which is none of numbers")
         return np.dtype(code, copy=True)
 
     def no_numbers(self, kind: Any, shape: Any, code: Any) -> Any:
@@ -166,10 +166,10 @@ class Data:
         """Give an array shape, dtype and numbers."""
         if isinstance(content, str):  # by Python 2
             content = self.encode(content, "latin1")
-        if any(size.__class__ is not int or size < 0 for size in shape):
-            raise ValueError(f"a NumPy array of shape {shape}")
+        if len(shape) > 64 or any(size.__class__ is not int or size < 0 for size in shape):
+            raise ValueError(f"a NumPy array of shape {told(shape)}")
         if not isinstance(dtype, np.dtype) or not NUMBERS.fullmatch(dtype.str):
-            raise failed(f"it has a NumPy array of {dtype}, which is no dtype of numbers")
+            raise failed(f"it has a NumPy array of {told(dtype)}, which is no dtype of numbers")
         needs = math.prod(shape) * dtype.itemsize
         if content.__class__ is not bytes or len(content) != needs:
             raise ValueError(f"a NumPy array of {needs} bytes has another number of them")
@@ -180,7 +180,7 @@ class Data:
         """Give a dictionary attributes that do not stand for its own."""
         for name, value in state.items():
             if not isinstance(name, str) or hasattr(type(made), name):
-                raise failed(f"it sets the attribute {name!r} of {type(made).__name__}")
+                raise failed(f"it sets the attribute {told(name)} of {type(made).__name__}")
             made.__dict__[name] = value
 
 

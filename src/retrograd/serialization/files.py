@@ -13,7 +13,7 @@ from __future__ import annotations
 import io
 import os
 import secrets
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from ..locks import load
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["CUT", "Mapped", "Source", "is_path", "opened", "write"]
+__all__ = ["CUT", "Mapped", "Source", "is_path", "opened", "replacing", "write"]
 
 CUT = (
     "the file ends early: it has {has} bytes and should have at least {needs}. It was not written "
@@ -76,13 +76,14 @@ def replacing(path: Path) -> Iterator[Any]:
 
 
 def settle(folder: Path) -> None:
-    """See to it that the new name is on the disk, too, where a folder can be flushed."""
+    """See to it that the new name is on the disk, too, where a folder can be read and flushed."""
     if hasattr(os, "O_DIRECTORY"):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        with suppress(OSError):
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
 
 
 # -- reading -----------------------------------------------------------------------------------

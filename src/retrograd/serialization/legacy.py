@@ -17,7 +17,7 @@ import numpy as np
 from .archive import Allowance
 from .files import CUT, exactly, fill
 from .rebuilding import Block, Rebuilding, numpy_dtype, width
-from .unpickler import failed
+from .unpickler import failed, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -65,7 +65,7 @@ class Legacy(Rebuilding):
         _, offset, count = part
         begin, end = (number * width(dtype) for number in (offset, offset + count))
         if not 0 <= begin <= end <= block.memory.size:
-            raise failed(f"a part of a storage reaches beyond it: {part}")
+            raise failed(f"a part of a storage reaches beyond it: {told(part)}")
         return self.show(
             Block(block.memory[begin:end], dtype, swapped=False, away=block.away), dtype
         )
@@ -88,14 +88,15 @@ class Legacy(Rebuilding):
             raise RuntimeError(NOT_OURS.format(begins=bytes(begins)))
         version, _ = data(file), data(file)
         if version != VERSION:
-            raise RuntimeError(f"Invalid protocol version: {version!r:.50}; expected {VERSION}")
+            raise RuntimeError(f"Invalid protocol version: {told(version)}; expected {VERSION}")
         found = unpickle(file)
         self.fill_storages(file, data(file))
         return found
 
     def fill_storages(self, file: Any, keys: Any) -> None:
         """Read the bytes of all storages."""
-        if keys.__class__ is not list or {*keys} != {*self.blocks} or len({*keys}) < len(keys):
+        texts = keys.__class__ is list and all(key.__class__ is str for key in keys)
+        if not texts or {*keys} != {*self.blocks} or len({*keys}) < len(keys):
             raise RuntimeError("the file's storages are not those that its tensors use")
         for key in keys:
             storage = self.blocks[key]

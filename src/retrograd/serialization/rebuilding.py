@@ -28,8 +28,8 @@ from ..locks import load
 from ..ops.tensor.inspection import LAYOUTS
 from ..ops.tensor.storage import TypedStorage, storage_of
 from . import safe
-from .data import PYTHON_2, Data
-from .unpickler import Lookup, failed
+from .data import BYTES, PYTHON_2, Data
+from .unpickler import Lookup, failed, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,6 +110,8 @@ def width(dtype: str | None) -> int:
 
 def numpy_dtype(name: str) -> Any:
     """NumPy's dtype of a name; RuntimeError where its package is not installed."""
+    if name.__class__ is not str:
+        raise TypeError(f"a dtype called {told(name)}")
     try:
         return dtypes.by_name(name).numpy
     except AttributeError as error:
@@ -230,12 +232,12 @@ class Rebuilding(Lookup):
     def block(self, key: Any) -> tuple[str | None, Block]:
         """The dtype by which a file refers to a storage, and its memory."""
         if key.__class__ is not tuple or len(key) < 5 or text(key[0]) != "storage":
-            raise failed(f"Unknown typename for persistent_load: {key!r:.200}")
+            raise failed(f"Unknown typename for persistent_load: {told(key)}")
         _, kind, name, location, count = (text(part) for part in key[:5])
         if (kind.__class__, name.__class__, location.__class__) != (Kind, str, str):
-            raise failed(f"it refers to a storage in another way than PyTorch: {key!r:.200}")
+            raise failed(f"it refers to a storage in another way than PyTorch: {told(key)}")
         if count.__class__ is not int or count < 0:
-            raise failed(f"it has a storage of {count!r} elements")
+            raise failed(f"it has a storage of {told(count)} elements")
         found = self.blocks.get(name)
         size = count * width(kind.dtype)
         if found is None:
@@ -257,7 +259,9 @@ class Rebuilding(Lookup):
         _, block = self.shown[id(storage)]
         numbers = [offset, *size, *stride]
         if any(number.__class__ is not int or number < 0 for number in numbers):
-            raise ValueError(f"a tensor of sizes {size}, strides {stride} and offset {offset}")
+            raise ValueError(
+                f"a tensor of sizes {told(size)}, strides {told(stride)} and offset {told(offset)}"
+            )
         target = numpy_dtype(dtype)
         steps = [step * target.itemsize for step in stride]
         array = strided(block.of(target), size, steps, offset * target.itemsize, target)
@@ -297,7 +301,7 @@ class Rebuilding(Lookup):
         """A tensor on the meta device."""
         numbers = [*size, *stride]
         if len(size) != len(stride) or any(n.__class__ is not int or n < 0 for n in numbers):
-            raise ValueError(f"a tensor of sizes {size} and strides {stride}")
+            raise ValueError(f"a tensor of sizes {told(size)} and strides {told(stride)}")
         target = numpy_dtype(dtype.name)
         steps = tuple([step * target.itemsize for step in stride])
         return self.leaf(load(META).empty(tuple(size), target, steps), requires_grad)
@@ -306,14 +310,14 @@ class Rebuilding(Lookup):
         """A sparse tensor of indices, values and a size, which are checked."""
         name = getattr(layout, "name", "")
         if not name.startswith("sparse_") or parts.__class__ is not tuple:
-            raise failed(f"it holds a sparse tensor of layout {layout!r}, which is not here")
+            raise failed(f"it holds a sparse tensor of layout {told(layout)}, which is not here")
         count = 2 if name == "sparse_coo" else 3
         tensors, size = parts[:count], parts[count : count + 1]
         if not size or not all(isinstance(each, Tensor) for each in tensors):
             raise failed("it holds a sparse tensor without indices, values or a size")
         self.allowance.take(sum(3 * each._array.nbytes for each in tensors))
         make = getattr(load(SPARSE), f"{name}_tensor")
-        found: Tensor = make(*tensors, size[0])
+        found: Tensor = make(*tensors, self.size(size[0]))
         return found.coalesce() if name == "sparse_coo" and parts[3:] == (True,) else found
 
     def leaf(self, array: Any, requires_grad: Any, metadata: Any = None) -> Tensor:
@@ -342,10 +346,10 @@ class Rebuilding(Lookup):
     def of_class(self, function: Any, kind: Any, args: Any, state: Any) -> Tensor:
         """A tensor of a class, with attributes."""
         if not self.calls(function) or not (isinstance(kind, type) and issubclass(kind, Tensor)):
-            raise failed(f"it makes a tensor of {kind!r}, which is no class of tensors")
+            raise failed(f"it makes a tensor of {told(kind)}, which is no class of tensors")
         made: Tensor = function(*args)
         if not isinstance(made, Tensor):
-            raise failed(f"it makes a tensor by {function!r}, which makes none")
+            raise failed(f"it makes a tensor by {told(function)}, which makes none")
         if kind is Tensor and state.__class__ is dict and state.pop("_is_buffer", None):
             kind = parameters().Buffer
         return self.dressed(kind, made._array, made.requires_grad, state)
@@ -371,7 +375,7 @@ class Rebuilding(Lookup):
         for part in state if state.__class__ is tuple else (state,):
             for name, value in (part or {}).items():
                 if name.__class__ is not str or hasattr(Tensor, name):
-                    raise failed(f"it sets the attribute {name!r} of a tensor")
+                    raise failed(f"it sets the attribute {told(name)} of a tensor")
                 slots = [vars(each)[name] for each in kind.__mro__ if name in vars(each)]
                 if slots and isinstance(slots[0], types.MemberDescriptorType):
                     slots[0].__set__(made, value)
@@ -382,23 +386,34 @@ class Rebuilding(Lookup):
 
     def size(self, sizes: Any = ()) -> Size:
         """The sizes of a tensor."""
-        self.data.entries(sizes)
+        if not isinstance(sizes, (tuple, list)) or any(n.__class__ is not int for n in sizes):
+            raise TypeError(f"a tensor of sizes {told(sizes)}")
+        self.allowance.take(BYTES * len(sizes))
         return Size(sizes)
 
     def layout(self, name: str) -> Any:
         """A layout by its name."""
         found = next((each for each in LAYOUTS if f"torch.{each.name}" == name), None)
         if found is None:
-            raise failed(f"it has the layout {name!r}, which is not here")
+            raise failed(f"it has the layout {told(name)}, which is not here")
         return found
 
     def uninitialized_parameter(self, requires_grad: bool = True, *rest: Any) -> Tensor:
         """A parameter without a shape, of the default dtype if none is given."""
-        return parameters().UninitializedParameter(requires_grad is True, *rest)  # type: ignore[no-any-return]
+        return self.uninitialized(parameters().UninitializedParameter, requires_grad, *rest)
 
     def uninitialized_buffer(self, requires_grad: bool = False, *rest: Any) -> Tensor:
         """A buffer without a shape."""
-        return parameters().UninitializedBuffer(requires_grad is True, *rest)  # type: ignore[no-any-return]
+        return self.uninitialized(parameters().UninitializedBuffer, requires_grad, *rest)
+
+    def uninitialized(
+        self, kind: Any, requires_grad: bool, place: Any = None, dtype: Any = None
+    ) -> Tensor:
+        """A tensor without a shape; wherever it was, it is on the cpu."""
+        if dtype is not None and dtype.__class__ is not dtypes.dtype:
+            raise TypeError(f"a tensor of dtype {told(dtype)}")
+        made: Tensor = kind(requires_grad is True, None, dtype)
+        return made
 
 
 def text(part: Any) -> Any:

@@ -238,8 +238,10 @@ def check(name: str, value: Any) -> tuple[int, int]:
     begin, end = value["data_offsets"]
     if value["dtype"] not in CODES.values():  # it may be no text
         raise RuntimeError(f"tensor {name!r} is of dtype {value['dtype']!r}, which is not here")
+    if len(value["shape"]) > 64:
+        raise bad(f"tensor {name!r} has {len(value['shape'])} dimensions")
     needs = math.prod(value["shape"]) * dtypes.by_name(DTYPES[value["dtype"]]).itemsize
-    if end - begin != needs or len(value["shape"]) > 64:
+    if end - begin != needs:
         raise bad(f"tensor {name!r} of shape {value['shape']} has {end - begin} bytes")
     return begin, end
 

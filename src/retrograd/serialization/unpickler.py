@@ -8,8 +8,9 @@ NOTE [What a file may do]
    numbers that have been checked, objects of allowed classes get what pickle would give them.
 3. Memory is bounded by the file: a number that it claims is held against what is there before
    anything is allocated, the memo is a dictionary, and functions that copy are charged for it.
-4. Hashing a tuple hashes what is in it, each time, as deep as it goes. So what is to be a key has
-   few parts.
+4. Hashing a tuple hashes what is in it, each time, as deep as it goes: one that holds another
+   twice, and that a third, has more parts than the file has bytes. So what is to be a key has few
+   parts and no long numbers, and an error tells no more of a value than `told` does.
 5. A broken pickle raises pickle.UnpicklingError, whatever it breaks.
 
 Pickles of the protocols 2 to 5 are read, in which everything but names and long numbers is binary.
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["FAILED", "Lookup", "Unpickler", "check_key", "failed"]
+__all__ = ["FAILED", "Lookup", "Unpickler", "check_key", "failed", "told"]
 
 FAILED = "Weights only load failed. "
 NOT_CALLED = (
@@ -34,6 +35,7 @@ NOT_CALLED = (
 )
 FILLED = (dict, collections.OrderedDict, collections.Counter)
 PARTS = 256  # of a key, those within its parts counted
+LONG = 4096  # bits of a number
 
 
 class Stop(Exception):  # noqa: N818 (it ends a pickle, and is no error)
@@ -49,6 +51,21 @@ def failed(why: str) -> pickle.UnpicklingError:
     return pickle.UnpicklingError(FAILED + why)
 
 
+def told(value: Any, deep: bool = True) -> str:
+    """What a file has, for an error; of a tuple or list a few parts: rule 4 of the NOTE."""
+    kind = value.__class__
+    if kind in (tuple, list) and deep:
+        parts = [told(part, deep=False) for part in value[:9]]
+        return f"({', '.join([*parts, '...'] if len(value) > len(parts) else parts)})"
+    if kind in (str, bytes):
+        return repr(value[:200])
+    short = value is None or kind in (bool, float, complex)
+    if short or (kind is int and value.bit_length() < LONG):
+        return repr(value)
+    name: str = getattr(value, "__qualname__", kind.__name__)
+    return name
+
+
 def check_key(key: Any) -> None:
     """Raise unless hashing `key` takes little: NOTE [What a file may do], 4."""
     if key.__class__ is str:
@@ -58,6 +75,8 @@ def check_key(key: Any) -> None:
         part = waiting.pop()
         if isinstance(part, slice):
             part = (part.start, part.stop, part.step)
+        if part.__class__ is int and part.bit_length() > LONG:
+            raise failed(f"a key of a dictionary or set is a number of more than {LONG} bits")
         if isinstance(part, tuple):
             room -= len(part) + 1
             if room < 0:
@@ -229,7 +248,7 @@ class Unpickler:
         """Call a function of the table."""
         args, function = self.stack.pop(), self.stack.pop()
         if args.__class__ is not tuple or not self.lookup.calls(function):
-            raise failed(NOT_CALLED.format(what=getattr(function, "__qualname__", function)))
+            raise failed(NOT_CALLED.format(what=told(function)))
         self.push(function(*args))
 
     def new(self, kwargs: bool) -> None:
@@ -237,7 +256,7 @@ class Unpickler:
         named = self.stack.pop() if kwargs else {}
         args, kind = self.stack.pop(), self.stack.pop()
         if not self.lookup.makes(kind):
-            raise failed(NOT_CALLED.format(what=getattr(kind, "__qualname__", kind)))
+            raise failed(NOT_CALLED.format(what=told(kind)))
         self.push(kind.__new__(kind, *args, **named))
 
     def build(self) -> None:

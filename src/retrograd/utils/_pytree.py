@@ -66,6 +66,14 @@ def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[Any], Context]:
     return [(MappingKey(key), part) for key, part in d.items()], list(d)
 
 
+def _namedtuple_flatten(d: Any) -> tuple[list[Any], Context]:
+    return list(d), type(d)
+
+
+def _namedtuple_unflatten(values: Iterable[Any], context: Context) -> Any:
+    return context(*values)
+
+
 class NodeDef(NamedTuple):
     """How containers of a class are taken apart, and built."""
 
@@ -86,7 +94,7 @@ SUPPORTED_NODES: dict[Any, NodeDef] = {
         (tuple, lambda t: (list(t), None), lambda parts, _: tuple(parts)),
         (list, lambda t: (t, None), lambda parts, _: list(parts)),
         (dict, _dict_flatten, _dict_unflatten),
-        (namedtuple, lambda t: (list(t), type(t)), lambda parts, kind: kind(*parts)),
+        (namedtuple, _namedtuple_flatten, _namedtuple_unflatten),
         (OrderedDict, _dict_flatten, lambda *of: OrderedDict(_dict_unflatten(*of))),
         (
             defaultdict,
@@ -240,21 +248,32 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
 
 
 def tree_map(func: Callable[..., Any], tree: Any, *rests: Any) -> Any:
-    """`tree` with `func` of its leaves, and of those in the same places of `rests`.
+    """`tree` with `func` of its leaves, and of those in the same places, or by keys, of `rests`.
 
     Raises ValueError for containers built in another way.
 
     >>> tree_map(lambda a, b: a + b, (1, [2]), (10, [20]))
     (11, [22])
     """
-    for rest in rests:
+    others = [_in_order(rest, tree) for rest in rests]
+    for rest in others:
         if not pytree.alike(rest, tree):
             raise ValueError(
                 f"tree_map: Node type mismatch; expected {tree_structure(tree)}, but got "
                 f"{tree_structure(rest)}"
             )
-    columns = zip(pytree.flatten(tree), *map(pytree.flatten, rests), strict=True)
+    columns = zip(pytree.flatten(tree), *map(pytree.flatten, others), strict=True)
     return pytree.unflatten(tree, [func(*leaves) for leaves in columns])
+
+
+def _in_order(tree: Any, like: Any) -> Any:
+    """`tree` with the keys of its dictionaries in the order of those of `like`, which has them."""
+    if isinstance(like, dict) and isinstance(tree, dict) and tree.keys() == like.keys():
+        return {key: _in_order(tree[key], like[key]) for key in like}
+    if isinstance(like, (list, tuple)) and type(tree) is type(like) and len(tree) == len(like):
+        parts = [_in_order(a, b) for a, b in zip(tree, like, strict=True)]
+        return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)
+    return tree
 
 
 def tree_map_only(kind: Any, func: Callable[[Any], Any], tree: Any) -> Any:

@@ -288,3 +288,31 @@ def test_half_floats_that_meet_at_one_place_of_many_keep_their_sum(dtype):
         assert x.grad[0] == exact
     rows = rg.zeros(5000, 2, dtype=dtype).index_add(0, index, source.unsqueeze(1).expand(-1, 2))
     assert (rows[0] == exact).all()
+
+
+@pytest.mark.parametrize(
+    "indexed",
+    [
+        lambda x: x[:, [0, 1], [2, 3]],
+        lambda x: x[:, :, [0, 1], [2, 3]],
+        lambda x: x[:, rg.ones(3, 4) > 0],
+        lambda x: x[:, ::2, [0, 1]],
+        lambda x: x[:, 1, [0, 1]],
+    ],
+)
+def test_entries_at_indices_of_later_dimensions_lie_in_rows(indexed):
+    x = rg.arange(120).reshape(2, 3, 4, 5)
+    found = indexed(x)
+    assert found.is_contiguous()
+    assert found.view(-1).tolist() == found.flatten().tolist()
+
+
+def test_index_add_keeps_the_dtype_of_its_input():
+    x, index = rg.zeros(3, dtype=rg.int32), rg.tensor([0])
+    with pytest.raises(RuntimeError, match="alpha must not be a floating point number"):
+        x.index_add(0, index, rg.ones(1, dtype=rg.int32), alpha=1.5)
+    with pytest.raises(RuntimeError, match="alpha must not be a complex number"):
+        x.float().index_add(0, index, rg.ones(1), alpha=2j)
+    added = x.bool().index_add(0, index, rg.tensor([True]), alpha=2)
+    assert added.dtype == rg.bool
+    assert added.tolist() == [True, False, False]

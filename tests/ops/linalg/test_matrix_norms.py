@@ -87,3 +87,13 @@ def test_what_does_not_fit_is_refused(call, text):
 def test_a_norm_without_order_is_along_one_or_two_dimensions(dim):
     with pytest.raises(RuntimeError, match="must be of length 1 or 2"):
         rg.linalg.norm(rg.ones(2, 2, 2), dim=dim)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0), (2, 0, 3), (2, 3, 0)])
+@pytest.mark.parametrize("order", [1, 2, float("inf"), "nuc", "fro"])
+def test_norms_of_matrices_without_elements_are_0(shape, order):
+    x = rg.zeros(shape, requires_grad=True)
+    found = rg.linalg.matrix_norm(x, order)
+    assert found.tolist() == (0.0 if len(shape) == 2 else [0.0, 0.0])
+    found.sum().backward()
+    assert x.grad.shape == shape

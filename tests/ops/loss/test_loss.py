@@ -312,3 +312,8 @@ def test_class_indices_that_are_overwritten_are_noticed(smoothing, reduction):
         target.add_(1).remainder_(3)
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
             loss.sum().backward()
+
+
+def test_kl_div_of_a_negative_target_is_nan():
+    loss = F.kl_div(rg.tensor([0.1, 0.2, 0.3]), rg.tensor([-1.0, 0.0, 1.0]), reduction="none")
+    np.testing.assert_allclose(loss.numpy(), [math.nan, 0.0, -0.3], rtol=1e-6)

@@ -94,3 +94,25 @@ def test_alpha_dropout_keeps_mean_and_variance():
 def test_probabilities_outside_the_unit_interval_raise(function, p):
     with pytest.raises(ValueError, match="dropout probability has to be between 0 and 1"):
         function(rg.ones(2, 3, 4), p)
+
+
+@pytest.mark.parametrize("dropout", [F.dropout, F.dropout2d, F.alpha_dropout])
+def test_a_probability_of_1_draws_nothing(dropout):
+    rg.manual_seed(0)
+    wanted = rg.rand(1)
+    rg.manual_seed(0)
+    out = dropout(rg.ones(1, 2, 2, 2), 1.0, True)
+    assert not out.any()
+    assert rg.equal(rg.rand(1), wanted)
+
+
+def test_native_dropout_draws_its_mask_and_is_one_node():
+    rg.manual_seed(0)
+    x = rg.ones(4, requires_grad=True)
+    out, mask = rg.native_dropout(x, 1.0, True)
+    assert not mask.any()
+    assert type(out.grad_fn).__name__ == "NativeDropoutBackward0"
+    drawn = rg.rand(1)
+    rg.manual_seed(0)
+    rg.empty(4).bernoulli_(0.5)
+    assert rg.equal(rg.rand(1), drawn)

@@ -153,3 +153,11 @@ def test_out_of_a_pair_is_a_pair_of_tensors(function):
             function(x, *given, out=out)
     with pytest.raises(TypeError, match="an out= argument of length 2, got 3"):
         function(x, *given, out=(rg.empty(3), rg.empty(3, dtype=rg.int64), rg.empty(3)))
+
+
+def test_return_types_take_one_sequence():
+    found = rg.return_types.max((1, 2))
+    assert found.values == 1
+    assert found.indices == 2
+    with pytest.raises(TypeError):
+        rg.return_types.max([1])

@@ -296,6 +296,18 @@ def test_a_tensor_that_has_the_common_shape_is_broadcast_to_itself():
     assert wider.shape == (2,)
 
 
+def test_a_method_is_told_the_sizes_to_broadcast_to_one_by_one_or_together():
+    x = rg.ones(2)
+    assert x.broadcast_to(3, 2).shape == x.broadcast_to((3, 2)).shape == (3, 2)
+    assert rg.broadcast_to(x, size=(3, 2)).shape == (3, 2)
+
+
+def test_a_tensor_that_has_the_size_is_summed_to_itself():
+    x = rg.ones(2, 3)
+    assert x.sum_to_size(2, 3) is x
+    assert x.sum_to_size(1, 3).tolist() == [[2.0, 2.0, 2.0]]
+
+
 def test_a_tensor_without_dimensions_has_none_to_unflatten():
     with pytest.raises(RuntimeError, match="Dimension specified as 0 but tensor has no dimensions"):
         rg.tensor(2.0).unflatten(0, (1, -1))

@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
-__all__ = ["is_fake"]
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["is_fake", "unset_fake_temporarily"]
+
+
+@contextmanager
+def unset_fake_temporarily() -> Iterator[None]:
+    """A context without the mode that makes FakeTensors, which it gives: None, as there is none.
+
+    >>> from retrograd.alias.subclasses.fake_tensor import unset_fake_temporarily
+    >>> with unset_fake_temporarily() as mode:
+    ...     mode is None
+    True
+    """
+    yield None
 
 
 def is_fake(x: object) -> bool:

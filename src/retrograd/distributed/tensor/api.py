@@ -23,11 +23,12 @@ from ...engine.overriding import NO_SUBCLASSES
 from ...engine.subclasses import retyped
 from ...engine.tensor import Tensor, new_tensor
 from ...nn.parameter import Parameter
+from ...pytree import flatten, map_leaves
 from ..collectives import spread
 from ..device_mesh import DeviceMesh
 from ..membership import joined
 from .array import Distributed, cut
-from .placements import Partial, Placement, Replicate
+from .placements import Partial, Placement, Replicate, counted, without_sums
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -84,8 +85,8 @@ class DTensor(Tensor):
         """Run a function; what lies over ranks in its result is a DTensor."""
         kwargs = kwargs or {}
         if not implicit_replication.depth:
-            for value in flat((args, tuple(kwargs.values()))):
-                if value._array.size > 1 and not isinstance(value._array, Distributed):
+            for value in flatten((args, kwargs)):
+                if isinstance(value, Tensor) and alone(value._array):
                     raise RuntimeError(MIXED.format(name=getattr(func, "__name__", func)))
         with modes.Changed(overriding=max(modes.state.overriding, NO_SUBCLASSES)):
             return shown(func(*args, **kwargs))
@@ -107,7 +108,7 @@ class DTensor(Tensor):
         what this rank has of the DTensor's. device_mesh: of all ranks by default.
         """
         mesh = mesh_of(device_mesh)
-        lying = placed(mesh, placements, Replicate())
+        lying = placed(mesh, placements, local_tensor.ndim)
         whole = list(local_tensor.shape)
         for size, placement in zip(mesh.shape, lying, strict=True):
             if placement.is_shard():
@@ -136,7 +137,7 @@ class DTensor(Tensor):
         grad_placements: how the gradients that come back lie over the ranks; by default as this.
         """
         with modes.Changed(overriding=NO_SUBCLASSES):
-            lying = self.placements if grad_placements is None else tuple(grad_placements)
+            lying = counted(grad_placements or self.placements, self.ndim)
             found: Tensor = _ToLocal.apply(self, lying)
             return found
 
@@ -156,7 +157,7 @@ class DTensor(Tensor):
                 "a tensor stays on its mesh: take x.full_tensor(), and distribute that"
             )
         with modes.Changed(overriding=NO_SUBCLASSES):
-            lying = placed(self.device_mesh, placements, Replicate())
+            lying = placed(self.device_mesh, placements, self.ndim)
             made: DTensor = shown(_Redistribute.apply(self, lying))
             return made
 
@@ -197,7 +198,7 @@ class _FromLocal(Function):
 
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:
-        return _ToLocal.apply(_spread(g, ctx.mesh, gradients(ctx.lying)), None), None, None, None
+        return _ToLocal.apply(_spread(g, ctx.mesh, without_sums(ctx.lying)), None), None, None, None
 
 
 class _ToLocal(Function):
@@ -209,7 +210,7 @@ class _ToLocal(Function):
 
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:
-        own = gradients(ctx.own)
+        own = without_sums(ctx.own)
         came = _FromLocal.apply(g, ctx.mesh, ctx.lying or own, ctx.shape)
         return _Redistribute.apply(came, own), None
 
@@ -223,7 +224,7 @@ class _Redistribute(Function):
 
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:
-        out = _spread(g, ctx.mesh, gradients(ctx.own))
+        out = _spread(g, ctx.mesh, without_sums(ctx.own))
         for size, placement in zip(ctx.mesh.shape, ctx.own, strict=True):
             if placement.is_partial() and placement.reduce_op == "avg":
                 out = out / size
@@ -237,29 +238,19 @@ def _spread(g: Tensor, mesh: DeviceMesh, lying: Any) -> Any:
     return _FromLocal.apply(g, mesh, (Replicate(),) * mesh.ndim, g.shape)
 
 
-def gradients(lying: Sequence[Placement]) -> tuple[Placement, ...]:
-    """How the gradient of a tensor lies that lies so: that of a summand is whole."""
-    return tuple(Replicate() if placement.is_partial() else placement for placement in lying)
-
-
 def shown(found: Any) -> Any:
     """A result in which what lies over ranks is a DTensor."""
-    if isinstance(found, Tensor):
-        if isinstance(found._array, Distributed) and not isinstance(found, DTensor):
-            return retyped(found, DTensor)
-        return found
-    if isinstance(found, (list, tuple)):
-        made = [shown(each) for each in found]
-        return type(found)(*made) if hasattr(found, "_fields") else type(found)(made)
-    return found
+    return map_leaves(_shown, found)
 
 
-def flat(values: Any) -> Any:
-    for value in values:
-        if isinstance(value, Tensor):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            yield from flat(value)
+def _shown(found: Any) -> Any:
+    plain = isinstance(found, Tensor) and not isinstance(found, DTensor)
+    return retyped(found, DTensor) if plain and isinstance(found._array, Distributed) else found
+
+
+def alone(array: Any) -> bool:
+    """Whether an array is of this rank alone, and no number."""
+    return array.size > 1 and not isinstance(array, Distributed)
 
 
 def mesh_of(mesh: DeviceMesh | None) -> DeviceMesh:
@@ -267,9 +258,13 @@ def mesh_of(mesh: DeviceMesh | None) -> DeviceMesh:
     return DeviceMesh.from_group(joined(), "cpu") if mesh is None else mesh
 
 
-def placed(mesh: DeviceMesh, placements: Any, default: Placement) -> tuple[Placement, ...]:
-    """Placements, one for each dimension of the mesh; ValueError for another number."""
-    found = (default,) * mesh.ndim if placements is None else tuple(placements)
+def placed(mesh: DeviceMesh, placements: Any, ndim: int) -> tuple[Placement, ...]:
+    """Placements of a tensor of `ndim` dimensions, one for each dimension of the mesh.
+
+    It is whole on all ranks by default. Raises ValueError for another number of placements,
+    IndexError for a dimension that the tensor has not.
+    """
+    found = (Replicate(),) * mesh.ndim if placements is None else counted(placements, ndim)
     if len(found) != mesh.ndim:
         raise ValueError(
             f"`placements` must have the same length as `device_mesh.ndim`! Found {len(found)} "
@@ -288,8 +283,8 @@ def distribute_tensor(
     """The tensor of rank `src_data_rank` over the ranks of a mesh, whole on all by default.
 
     src_data_rank: a number along each dimension of the mesh; None where all ranks have equal
-    values, and nothing is sent. A leaf gives a leaf. Raises ValueError for summands, which only
-    `from_local` makes.
+    values, and nothing is sent. A leaf gives a leaf. Raises RuntimeError for what is no leaf,
+    ValueError for a DTensor that lies otherwise, and for summands, which only `from_local` makes.
 
     >>> from retrograd.distributed.tensor import Shard, distribute_tensor
     >>> rg.distributed.init_process_group(rank=0, world_size=1)
@@ -299,9 +294,22 @@ def distribute_tensor(
     >>> rg.distributed.destroy_process_group()
     """
     mesh = mesh_of(device_mesh)
-    lying = placed(mesh, placements, Replicate())
+    lying = placed(mesh, placements, tensor.ndim)
     if any(isinstance(placement, Partial) for placement in lying):
         raise ValueError("distribute_tensor takes Shard and Replicate, got a Partial placement")
+    if not tensor.is_leaf:
+        raise RuntimeError(
+            "`distribute_tensor` should be used to distribute leaf tensors! but found non-leaf "
+            "tensor! Its gradients would end here: write DTensor.from_local(x).redistribute(mesh, "
+            "placements)"
+        )
+    if isinstance(tensor, DTensor):
+        if (tensor.device_mesh, tensor.placements) != (mesh, lying):
+            raise ValueError(
+                f"Cannot distribute a DTensor with placements {tensor.placements} to a different "
+                f"mesh or placements {lying}. do you want to call `redistribute` instead?"
+            )
+        return tensor
     array = np.ascontiguousarray(tensor._array)
     if src_data_rank is not None:
         for dim in range(mesh.ndim):

@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from ...pytree import flatten, map_leaves
 from ...quiet import quietly
 from ..collectives import collect, reduced, spread
-from .placements import Partial, Placement, Replicate, Shard
+from .placements import Partial, Placement, Replicate, Shard, without_sums
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -156,7 +157,9 @@ class Distributed(NDArrayOperatorsMixin):
         out = options.pop("out", None)
         if method == "at":
             return self._written(inputs[0], lambda held: run(held, *wholes(inputs[1:])))
+        where = True
         if method == "__call__" and ufunc.signature is None:
+            where = options.pop("where", True)
             found = by_element(run, inputs, options)
         else:
             found = spread_of(inputs)(run(*wholes(inputs), **wholes(options)))
@@ -165,7 +168,7 @@ class Distributed(NDArrayOperatorsMixin):
         results = found if isinstance(found, tuple) else (found,)
         for place, result in zip(out, results, strict=True):
             if place is not None:
-                write(place, result)
+                write(place, result, where)
         return out[0] if len(out) == 1 else out
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
@@ -174,11 +177,11 @@ class Distributed(NDArrayOperatorsMixin):
         if function is np.copyto:
             place, value, *rest = args
             where = options.get("where", rest[1] if len(rest) > 1 else True)
-            write(place, by_element(np.where, (where, value, place), {}))
+            write(place, value, where)
             return None
-        if function in LIKE and not options.get("shape") and len(args) < 5 and self is args[0]:
+        if function in LIKE and options.get("shape") is None and len(args) < 5 and self is args[0]:
             made = function(self.local, *wholes(args[1:]), **wholes(options))
-            return Distributed(made, self.mesh, self.placements, self.shape)
+            return Distributed(made, self.mesh, without_sums(self.placements), self.shape)
         if function in BY_ELEMENT:
             return by_element(function, args, options)
         out = options.pop("out", None)
@@ -212,8 +215,9 @@ class Distributed(NDArrayOperatorsMixin):
 
     def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:
         """A copy of another dtype, which lies as this."""
-        made = self.local.astype(dtype, *args, **options)
-        return Distributed(made, self.mesh, self.placements, self.shape)
+        held = self.moved(without_sums(self.placements)) if np.dtype(dtype).kind in "biu" else self
+        made = held.local.astype(dtype, *args, **options)
+        return Distributed(made, self.mesh, held.placements, self.shape)
 
     def copy(self, order: Any = "C") -> Any:
         """A copy that lies as this."""
@@ -255,27 +259,9 @@ def cut(array: Any, mesh: DeviceMesh, placements: Sequence[Placement]) -> Distri
     return whole.moved(placements)
 
 
-def found_in(values: Any) -> Any:
-    """The first distributed array in nested values, one in parts if there is any; or None."""
-    first = None
-    for value in values.values() if isinstance(values, dict) else values:
-        inner = value if isinstance(value, Distributed) else None
-        if isinstance(value, (list, tuple, dict)):
-            inner = found_in(value)
-        if inner is not None and (first is None or (first.whole and not inner.whole)):
-            first = inner
-    return first
-
-
 def wholes(value: Any) -> Any:
     """Nested values with whole arrays."""
-    if isinstance(value, Distributed):
-        return value.full()
-    if isinstance(value, (list, tuple)):
-        return type(value)(map(wholes, value))
-    if isinstance(value, dict):
-        return {name: wholes(each) for name, each in value.items()}
-    return value
+    return map_leaves(lambda x: x.full() if isinstance(x, Distributed) else x, value)
 
 
 def local_of(value: Any) -> Any:
@@ -287,19 +273,15 @@ def shape_of(value: Any) -> tuple[int, ...]:
 
 
 def spread_of(values: Any) -> Any:
-    """What makes arrays that every rank has ones on the mesh of those in `values`."""
-    mesh = found_in(values).mesh
+    """What puts arrays that every rank has on the mesh of those in `values`, if it has any."""
+    meshes = [value.mesh for value in flatten(values) if isinstance(value, Distributed)]
 
     def made(found: Any) -> Any:
-        if isinstance(found, (list, tuple)):
-            return type(found)(*map(made, found)) if hasattr(found, "_fields") else type(found)(
-                map(made, found)
-            )  # fmt: skip
-        if isinstance(found, (np.ndarray, np.generic)):
-            return cut(np.asarray(found), mesh, [Replicate()] * mesh.ndim)
+        if meshes and isinstance(found, (np.ndarray, np.generic)):
+            return cut(np.asarray(found), meshes[0], [Replicate()] * meshes[0].ndim)
         return found
 
-    return made
+    return lambda found: map_leaves(made, found)
 
 
 @quietly
@@ -346,8 +328,10 @@ def part_like(value: Any, like: Distributed) -> Any:
     return cut(value, like.mesh, placements).local
 
 
-def write(place: Any, value: Any) -> None:
-    """Overwrite an array, which keeps how it lies."""
+def write(place: Any, value: Any, where: Any = True) -> None:
+    """Overwrite an array, or its elements `where` that says so; it keeps how it lies."""
+    if where is not True:
+        value = by_element(np.where, (where, value, place), {})
     if isinstance(place, Distributed):
         if shape_of(value) != place.shape or not isinstance(value, Distributed):
             spread_out = np.broadcast_to(wholes(value), place.shape)

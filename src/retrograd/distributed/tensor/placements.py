@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-__all__ = ["Partial", "Placement", "Replicate", "Shard"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Partial", "Placement", "Replicate", "Shard", "counted", "without_sums"]
 
 
 class Placement:
@@ -62,3 +66,25 @@ class Partial(Placement):
                 f'Partial takes reduce_op="sum" or "avg", which have derivatives, got '
                 f"{self.reduce_op!r}"
             )
+
+
+def without_sums(placements: Sequence[Placement]) -> tuple[Placement, ...]:
+    """The placements, but whole where they are of summands."""
+    return tuple(Replicate() if placement.is_partial() else placement for placement in placements)
+
+
+def counted(placements: Sequence[Placement], ndim: int) -> tuple[Placement, ...]:
+    """The placements of a tensor of `ndim` dimensions, all counted from the first.
+
+    Raises IndexError for a dimension that it has not.
+    """
+    for placement in placements:
+        if isinstance(placement, Shard) and not -ndim <= placement.dim < ndim:
+            raise IndexError(
+                f"Sharding dim {placement.dim} greater than tensor ndim {ndim}: a tensor of {ndim} "
+                "dimensions cannot be cut there"
+            )
+    return tuple(
+        replace(placement, dim=placement.dim % ndim) if isinstance(placement, Shard) else placement
+        for placement in placements
+    )

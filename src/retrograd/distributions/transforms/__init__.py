@@ -86,7 +86,7 @@ class SigmoidTransform(PlainTransform):
     bijective, sign = True, 1
 
     def _call(self, x: Tensor) -> Tensor:
-        return _within(x.sigmoid())
+        return _clipped_sigmoid(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
         y = _within(y)
@@ -95,6 +95,10 @@ class SigmoidTransform(PlainTransform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """log(y (1 - y))."""
         return -softplus(-x) - softplus(x)
+
+
+def _clipped_sigmoid(x: Tensor) -> Tensor:
+    return _within(x.sigmoid())
 
 
 def _within(y: Tensor) -> Tensor:

@@ -17,6 +17,7 @@ from ...locks import ONE_AT_A_TIME
 from ...quiet import quietly
 from .. import native
 from ..dispatch import about_to_write
+from ..graph import AccumulateGrad
 from ..tensor import Interpreted, Tensor, as_array, cell_of, new_tensor, wrote
 
 ndarray, add = np.ndarray, np.add
@@ -26,6 +27,11 @@ LEAF_CHANGED = (
     "shape compatible with {}. The leaf, or its .grad, was changed after the forward pass: "
     "by an assignment to .data, or in place under no_grad(). Change it before the forward pass, "
     "and set x.grad = None where its shape changes"
+)
+INTERIOR = (
+    "leaf variable has been moved into the graph interior: {} wrote it in place, with a history, "
+    "after requires_grad was turned off, so it has no .grad for what was computed before. Write to "
+    "a copy, x = x.clone()"
 )
 
 
@@ -130,6 +136,12 @@ def check_current(node: Any) -> None:
         raise RuntimeError(LEAF_CHANGED.format(list(node.shape), list(leaf.shape)))
 
 
+def check_interior(leaf: Tensor) -> None:
+    """Raise for a leaf that has become the result of an op since; another's gradient is dropped."""
+    if leaf._node is not None and not isinstance(leaf._node, AccumulateGrad):
+        raise RuntimeError(INTERIOR.format(leaf._node.name()))
+
+
 def check_leaves(leaves: Any) -> None:
     """`check_current`, before any sum is made, of the nodes that have an edge."""
     for node in leaves:
@@ -143,8 +155,12 @@ def accumulate(node: Any, g: Any, borrowed: bool, create_graph: bool) -> None:
         add_to_leaf(node, g, borrowed)
         return
     leaf = node.saved.tensor()
-    if leaf is not None and leaf._node is node:
+    if leaf is None:
+        return
+    if leaf._node is node:
         add_grad(leaf, g, node.saved.lock)
+    else:
+        check_interior(leaf)
 
 
 def added(array: Any, g: Any) -> bool:
@@ -163,7 +179,10 @@ def added(array: Any, g: Any) -> bool:
 def add_to_leaf(node: Any, g: Any, borrowed: bool) -> None:
     """Add a complete cotangent, an array, to the leaf's `.grad`, under the leaf's own lock."""
     leaf = node.saved.tensor()
-    if leaf is None or leaf._node is not node:
+    if leaf is None:
+        return
+    if leaf._node is not node:
+        check_interior(leaf)
         return
     if g.shape != leaf._array.shape or g.dtype is not leaf._array.dtype:
         g = fit_leaf(leaf, g)

@@ -11,8 +11,8 @@ to `Batch.interpret`, which runs it on those tensors and puts what comes out int
    it: `shared`. So every other tensor belongs outside. The same holds for tangents, by level.
 3. A tensor that is no batch (`zeros(3)`) may be written with what all examples share, as the
    variable of an inside transform is: it is a shared batch then, as long as the call lasts
-   (`BatchLevel.lend`), and what history it has is that of the tensor held. There is no room in it
-   for other values.
+   (`BatchLevel.lend`), and what history and tangents it has from outside are those of the tensor
+   held. There is no room in it for other values.
 4. What a record says in `batch` decides how its op runs on all examples at once: NOTE [Rules] in
    `rules`. Where nothing is said, the op runs once per example.
 5. Python code that asks for a value (`if x > 0`, `x.item()`, an index from a batch) raises
@@ -34,7 +34,7 @@ from ...quiet import copyto
 from ..graph import new_node
 from ..inplace import exchange, outdate, renew
 from ..namespaces import recorded
-from ..record import finish
+from ..record import finish, walk
 from ..registry import OPS
 from ..tensor import Interpreted, Tensor, alias, concrete, new_tensor, node_of, twin
 from ..views import live_views
@@ -98,8 +98,11 @@ class BatchLevel:
         self.left = True
         for tensor, array in self.lent.values():
             if self.holds(tensor):
-                tensor._node = tensor._array.value._node
+                held = tensor._array.value
+                tensor._node, tensor._tangents = held._node, held._tangents
                 renew(tensor, array)
+                for each in live_views(tensor):
+                    each._tangents = walk(twin(tensor, None), each._view_of.path)._tangents
                 if tensor._views and tensor._node is not None:
                     outdate(tensor, True)
         self.lent.clear()
@@ -107,10 +110,13 @@ class BatchLevel:
     def lend(self, tensor: Tensor) -> None:
         """Let a tensor be a batch until the call ends: NOTE [Batches], 3."""
         self.lent[id(tensor)] = tensor, tensor._array
-        if tensor._node is not None:
+        if tensor._node is not None or tensor._tangents:
             renew(tensor, Batch(twin(tensor, node_of(tensor)), self, shared=True))
             for each in (tensor, *live_views(tensor)):
                 each._node = None
+                if each._tangents:
+                    own = {k: t for k, t in each._tangents.items() if k not in self.outer}
+                    each._tangents = own or None
 
     def keep_memory(self, tensor: Tensor) -> None:
         """Write the values of a tensor that is a batch for now into its own memory."""
@@ -205,7 +211,7 @@ class Batch(Interpreted):
         """Raise unless `target` is a batch of this level, or of a newer one, or can be for now."""
         held = target._array
         if not isinstance(held, Batch):
-            if target._tangents or not self.is_constant:
+            if not self.is_constant:
                 raise RuntimeError(NO_ROOM)
             self.level.lend(target)
         elif held.level.depth < self.level.depth or (

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...engine.tensor import Tensor, new_tensor
+from ...pytree import map_leaves
 from ..numpy import OPERANDS, loses
 
 if TYPE_CHECKING:
@@ -151,16 +152,6 @@ for _name in (
     setattr(ArrayBox, f"__i{_name}__", getattr(ArrayBox, f"__{_name}__"))
 
 
-def mapped(function: Callable[[Any], Any], value: Any) -> Any:
-    """A value with `function` applied to all that its containers hold."""
-    if isinstance(value, dict):
-        return {key: mapped(function, part) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        parts = [mapped(function, part) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
-    return function(value)
-
-
 def isbox(value: Any) -> bool:
     """Whether a value is being differentiated."""
     return isinstance(value, ArrayBox)
@@ -173,17 +164,17 @@ def getval(value: Any) -> Any:
     >>> getval([1.0, np.ones(2)])
     [1.0, array([1., 1.])]
     """
-    return mapped(lambda part: part._value[()] if isinstance(part, ArrayBox) else part, value)
+    return map_leaves(lambda part: part._value[()] if isinstance(part, ArrayBox) else part, value)
 
 
 def unboxed(value: Any) -> Any:
     """The tensors in place of boxes."""
-    return mapped(lambda part: part._tensor if isinstance(part, ArrayBox) else part, value)
+    return map_leaves(lambda part: part._tensor if isinstance(part, ArrayBox) else part, value)
 
 
 def boxed(value: Any) -> Any:
     """Boxes, or arrays where no gradient can be lost, in place of tensors."""
-    return mapped(
+    return map_leaves(
         lambda part: (
             (ArrayBox(part) if loses(part) else plain(part)) if isinstance(part, Tensor) else part
         ),

@@ -22,7 +22,7 @@ from ... import func, pytree
 from ...autograd import enable_grad
 from ...autograd import grad as gradients
 from ...ops import conj, zeros_like
-from .boxes import ArrayBox, boxed, mapped, plain, tensor_of
+from .boxes import ArrayBox, boxed, plain, tensor_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -66,7 +66,9 @@ def finished(value: Any) -> Any:
     """A result as the caller sees it: NOTE [HIPS's conventions], rule 2."""
     if depth.count:
         return value
-    return mapped(lambda part: plain(part._tensor) if isinstance(part, ArrayBox) else part, value)
+    return pytree.map_leaves(
+        lambda part: plain(part._tensor) if isinstance(part, ArrayBox) else part, value
+    )
 
 
 def differentiable(leaf: Any) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import native
+from ..allocation import half
 from ..memory import in_rows
 
 __all__ = ["adjoint", "forward", "weight"]
@@ -32,11 +33,6 @@ def taken(*arrays: Any) -> bool:
     return native.loops is not None and all(
         x.__class__ is np.ndarray and (x.dtype == arrays[0].dtype) for x in arrays
     )
-
-
-def half(dtype: Any) -> bool:
-    """Whether a dtype is float16 or bfloat16."""
-    return dtype.itemsize == 2 and dtype.kind in "fV"
 
 
 def finite(x: Any) -> bool:

@@ -65,7 +65,7 @@ class _Complex(Module):
     """A layer whose dtype is complex by default."""
 
     def __init__(self, *args: Any, dtype: Any = None, **kwargs: Any) -> None:
-        super().__init__(*args, dtype=complex_dtype(dtype), **kwargs)  # type: ignore[call-arg]
+        super().__init__(*args, dtype=complex_dtype(dtype), **kwargs)
 
 
 class _Drawn(_Complex):

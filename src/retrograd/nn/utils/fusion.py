@@ -55,7 +55,7 @@ def _fused(
     wanted = weight.requires_grad
     return (
         Parameter(new_tensor(fused), wanted),
-        Parameter(new_tensor(offset), wanted if bias is None else bias.requires_grad),
+        Parameter(new_tensor(offset), bias is not None and bias.requires_grad),
     )
 
 

@@ -11,6 +11,7 @@ from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels.memory import in_rows
+from ...kernels.sums import in_single
 from ..core.arguments import public
 from ..core.dims import wrap_dim, wrap_dims
 from ..reduction.sum_prod import DIMS, add_up, converted
@@ -43,6 +44,7 @@ def floating(x: Any, name: str) -> Any:
     return x
 
 
+@in_single
 def _logsumexp(x: Any, *, dim: Any, keepdim: bool) -> Any:
     if x.dtype.kind in "biu":
         x = x.astype(dtypes.default_numpy())
@@ -64,6 +66,7 @@ _logsumexp_op = declare(
 )
 
 
+@in_single
 def _softmax(x: Any, *, dim: Any) -> Any:
     out = np.exp(floating(x, "softmax") - top(x, dim))
     return in_rows(np.true_divide(out, add_up(out, dim, True)))
@@ -80,6 +83,7 @@ _softmax_op = declare(
 )
 
 
+@in_single
 def _log_softmax(x: Any, *, dim: Any) -> Any:
     out = floating(x, "log_softmax") - top(x, dim)
     return in_rows(out - np.log(add_up(np.exp(out), dim, True)))

@@ -239,11 +239,13 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     >>> rg.native_dropout(rg.ones(2), 0.5, False)
     (tensor([1., 1.]), tensor([True, True]))
     """
-    training = train is None or train
-    ones = placed(np.ones(input._array.shape, np.float32), input)
-    mask = dropouts.dropout(ones, p, training) != 0
-    scale = 1 / (1 - p) if training and p < 1 else 1.0
-    return input * mask * scale, mask
+    dropouts.check_probability(p)
+    shape = input._array.shape
+    if not (train is None or train):
+        mask, scale = placed(np.ones(shape, np.bool_), input), 1.0
+    else:
+        mask, scale = dropouts.kept(shape, p, input), 1 / (1 - p) if p < 1 else 0.0
+    return dropouts.masked_scale(input, mask, scale=scale), mask
 
 
 @public()

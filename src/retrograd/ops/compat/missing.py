@@ -38,7 +38,7 @@ REASONS = [
     ),
     (
         r"export|fork|wait|parse_\w*|import_ir\w*|sym_\w*|cond|while_loop"
-        r"|Script(?!Function$|Module$)\w*|\w+Type|Graph|dynamo|package",
+        r"|Script(?!Function$|Module$)\w*|(?!DeviceObj)\w+Type|Graph|dynamo|package",
         "Python itself is the program, recorded as it runs. Write if, while, int() and max(); call "
         "the function without compiling it",
     ),

@@ -19,6 +19,7 @@ from ... import dtypes, modes
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
+from ...kernels.allocation import half
 
 SINGLE = [example("3x4"), example(""), example("0")]
 PAIRS = [example("3x4, 3x4"), example("3x1, 4"), example("2x3, "), example(", "), example("0, 0")]
@@ -77,21 +78,16 @@ def floating(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def through_float32(function: Callable[..., Any], inputs: Any, params: Any) -> Any:
-    """A forward of half floats (bfloat16 is of kind "V"), in float32 and rounded once."""
-    widened = [x.astype(np.float32) if half(x) else x for x in inputs]
+    """A forward of half floats, in float32 and rounded once."""
+    widened = [x.astype(np.float32) if half(x.dtype) else x for x in inputs]
     result = function(*widened, **params)
     return result.astype(inputs[0].dtype) if result.dtype == np.float32 else result
 
 
-def half(x: Any) -> bool:
-    """Whether an array or a tensor holds half floats."""
-    kind = getattr(x, "_array", x).dtype
-    return kind.itemsize == 2 and kind.kind in "fV"
-
-
 def single(xp: Any, x: Any) -> Any:
     """What formulas that would lose digits of half floats take for `x`: half floats in float32."""
-    return xp.cast(x, dtype=np.dtype(np.float32)) if half(x) else x
+    kind = getattr(x, "_array", x).dtype  # of an array or a tensor
+    return xp.cast(x, dtype=np.dtype(np.float32)) if half(kind) else x
 
 
 def only(
@@ -104,7 +100,7 @@ def only(
 
     def checked(*inputs: Any, **params: Any) -> Any:
         kind = inputs[0].dtype.kind
-        if inputs[0].dtype.itemsize == 2 and kind in "fV" and "f" in kinds:
+        if "f" in kinds and half(inputs[0].dtype):
             return through_float32(function, inputs, params)
         if kind not in kinds:
             raise unsupported(name, inputs[0].dtype, advice if holds_complex(inputs[0]) else "")

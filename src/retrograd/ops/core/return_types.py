@@ -15,7 +15,9 @@ class Named(tuple[Any, ...]):
     _fields: tuple[str, ...] = ()
 
     def __new__(cls, *values: Any) -> Named:
-        """One value for each name."""
+        """One value for each name, or one sequence of them, as PyTorch's types take."""
+        if len(values) == 1:
+            values = tuple(values[0])
         if len(values) != len(cls._fields):
             raise TypeError(f"{cls.__name__} takes {len(cls._fields)} values, got {len(values)}")
         return tuple.__new__(cls, values)

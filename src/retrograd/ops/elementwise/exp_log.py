@@ -17,7 +17,16 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import complexes
 from ..core.arguments import public
-from ..core.pointwise import binary, floating, only, promoted, unary, unsupported
+from ..core.pointwise import (
+    binary,
+    floating,
+    half,
+    only,
+    promoted,
+    through_float32,
+    unary,
+    unsupported,
+)
 
 __all__ = [
     "addcdiv", "addcmul", "exp", "exp2", "expm1", "lerp", "log", "log1p", "log2", "log10",
@@ -230,6 +239,8 @@ def _addcmul_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> An
     input, tensor1, tensor2 = promoted(input, tensor1, tensor2)
     if input.dtype.kind == "b":
         raise unsupported("addcmul", input.dtype)
+    if half(input):
+        return through_float32(_addcmul_arrays, (input, tensor1, tensor2), {"value": value})
     value = dtypes.real_scalar(value, input.dtype)
     product = tensor1 * tensor2
     return input + (product if value == 1 else product * input.dtype.type(value))
@@ -263,6 +274,8 @@ def _addcdiv_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> An
     if tensor1.dtype.kind in "iub" and tensor2.dtype.kind in "iub":
         raise RuntimeError(ADDCDIV)
     input, tensor1, tensor2 = promoted(input, tensor1, tensor2)
+    if half(input):
+        return through_float32(_addcdiv_arrays, (input, tensor1, tensor2), {"value": value})
     value = dtypes.real_scalar(value, input.dtype)
     return input + tensor1 / tensor2 * input.dtype.type(value)
 

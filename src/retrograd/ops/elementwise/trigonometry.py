@@ -56,8 +56,8 @@ def _squared_inverse(xp: Any, cosine: Any, input: Any, growing: Any) -> Any:
 
 
 def _tan_derivative(xp: Any, input: Any, out: Any) -> Any:
-    """1 / cos^2, which far from the real axis is all that is left of 1 + tan^2."""
-    if holds_complex(input):
+    """1 + tan^2, by the result alone; far from the real axis only 1 / cos^2 has digits left."""
+    if holds_complex(out):
         return _squared_inverse(xp, xp.cos, input, xp.imag(input))
     return out * out + 1.0
 
@@ -68,6 +68,7 @@ tan = unary(
     "Tangent.",
     ("[0.0, 1.0]", "[0.0000, 1.5574]"),
     derivative=_tan_derivative,
+    of_complex=["input"],
     domain=(-1.2, 1.2),
 )
 

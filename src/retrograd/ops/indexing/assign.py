@@ -373,8 +373,7 @@ def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = No
         array = np.moveaxis(array, -1, 1)
     sever(self, array)
     self._array = array
-    if self._node is not None:
-        follow(self)
+    follow(self)
     wrote(self, "resize_")
     return self
 
@@ -474,7 +473,7 @@ def set_(
     if node is not None:
         node.shape, node.dtype, node._cell = self._array.shape, self._array.dtype, self._cell
         rebase(self, node)
-    elif self._node is not None and self.is_leaf:
+    else:
         follow(self)
     return self
 

@@ -52,7 +52,11 @@ def _index(input: Any, index: Any, *, dims: tuple[int, ...]) -> Any:
     fits = input.ndim + index.ndim <= MOST_DIMS  # else NumPy's take writes beyond its own buffer
     if len(dims) == 1 and fits and input.flags.c_contiguous:
         return taken(input, index, dims[0])
-    return input[places(index, dims)]
+    found = input[places(index, dims)]
+    if not dims[0] or not numpys(input) or found.flags.c_contiguous:
+        return found
+    rest = [step for dim, step in enumerate(input.strides) if dim not in dims]
+    return found.copy() if rest == sorted(rest, reverse=True) else found  # NumPy: indices first
 
 
 def _index_spread(input: Any, index: Any, *, dims: tuple[int, ...], shape: tuple[int, ...]) -> Any:

@@ -17,6 +17,7 @@ from ..core import batching_index
 from ..core.arguments import public
 from ..core.dims import broadcast_shapes, normalize_dim
 from ..creation.from_data import NUMBERS, fill_value, filler
+from ..elementwise.arithmetic import check_alpha
 from ..shape.basic_views import basic
 from .assign import region_shape
 from .index import check_range, check_vector, index_put_op
@@ -352,7 +353,13 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     if not input._array.ndim:
         return as_vector(index_add, input, dim, index, source, alpha=alpha)
     place, vector = entries(input, dim, index, source, "index_add")
-    return _index_add_op(input, source if alpha == 1 else source * alpha, vector, dim=place)
+    kind = input._array.dtype
+    check_alpha(alpha, kind)
+    if kind.kind == "b":
+        source = source & bool(alpha)
+    elif alpha != 1:
+        source = source * alpha
+    return _index_add_op(input, source, vector, dim=place)
 
 
 @public(out=True, methods="index_copy index_copy_")

@@ -17,6 +17,7 @@ from ...engine.registry import declare, example
 from ...kernels.native.products import LARGE, product
 from ...kernels.native.small import quick
 from ..core import batching
+from ..core.pointwise import half, through_float32
 
 CONVERT = "Convert one of them first, such as x.to(y.dtype)."
 
@@ -226,6 +227,8 @@ def _linear_arrays(x: Any, w: Any, b: Any) -> Any:
     if b is not None:
         if b.dtype is not out.dtype or b.ndim > 1:
             check_bias(out, b)
+        if out.dtype.itemsize == 2 and half(out):  # the sum is rounded once
+            return through_float32(_linear_arrays, (x, w, b), {})
         try:
             out += b
         except ValueError:

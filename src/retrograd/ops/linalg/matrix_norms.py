@@ -43,15 +43,20 @@ def matrix_norm(
     if ord in ("nuc", 2, -2):
         moved = A if dims == (A.ndim - 2, A.ndim - 1) else A.movedim(dims, (-2, -1))
         values = svdvals(moved)
-        reduce = {"nuc": sum_over, 2: amax, -2: amin}[ord]
+        reduce: Any = {"nuc": sum_over, 2: largest, -2: amin}[ord]
         found = reduce(values, -1)
         return keep(found, dims) if keepdim else found
     rows, columns = dims
     if abs(ord) == 1:
         rows, columns = columns, rows  # the sums are over what was the first
     sums = vector_norm(A, 1, columns, True)
-    found = (amax if ord > 0 else amin)(sums, rows, True)
+    found = (largest if ord > 0 else amin)(sums, rows, True)
     return found if keepdim else found.squeeze(dims)
+
+
+def largest(norms: Tensor, dim: int, keepdim: bool = False) -> Tensor:
+    """The largest of `norms` along `dim`; 0, the norm of a matrix without elements, of none."""
+    return (amax if norms.shape[dim] else sum_over)(norms, dim, keepdim)
 
 
 def check_matrix_norm(A: Tensor, ord: Any, dim: Any) -> tuple[int, int]:

@@ -39,9 +39,7 @@ def kl_div(
     if log_target:
         loss = target.exp() * (target - input)
     else:
-        positive = target > 0
-        entropy = target * target.where(positive, 1.0).log()
-        loss = entropy.where(positive, 0.0) - target * input
+        loss = target * target.where(target != 0, 1.0).log() - target * input
     if batch and input._array.ndim:
         return loss.sum() / input.shape[0]
     return reduced(loss, reduction)

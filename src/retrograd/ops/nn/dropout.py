@@ -42,7 +42,7 @@ masked_scale = declare(
 )
 
 
-def _keep(shape: tuple[int, ...], p: float, like: Tensor) -> Tensor:
+def kept(shape: tuple[int, ...], p: float, like: Tensor) -> Tensor:
     """A mask that is True with probability 1 - p."""
     keep = 1.0 - p
     if shape != like._array.shape:
@@ -53,14 +53,16 @@ def _keep(shape: tuple[int, ...], p: float, like: Tensor) -> Tensor:
     return placed(drawn, like)
 
 
-def _check(p: float) -> None:
+def check_probability(p: float) -> None:
+    """Raise ValueError for what is no probability."""
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
 def _dropped(input: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
-    mask = _keep(shape, p, input)
-    return masked_scale(input, mask, scale=1.0 / (1.0 - p) if p < 1.0 else 0.0)
+    if p == 1.0:  # nothing is drawn, as in PyTorch
+        return input * 0.0
+    return masked_scale(input, kept(shape, p, input), scale=1.0 / (1.0 - p))
 
 
 def _elements(input: Tensor, p: float) -> Tensor:
@@ -76,7 +78,7 @@ def _alpha(input: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
     """Dropped values become ALPHA, and an affine map restores mean 0 and variance 1."""
     if p == 1.0:
         return input * 0.0
-    mask = _keep(shape, p, input)
+    mask = kept(shape, p, input)
     a = 1.0 / ((ALPHA**2 * p + 1.0) * (1.0 - p)) ** 0.5
     noise = np.where(mask._array, 0.0, ALPHA * a) - ALPHA * a * p
     return masked_scale(input, mask, scale=a) + new_tensor(noise.astype(input._array.dtype))
@@ -93,7 +95,7 @@ def _alpha_channels(input: Tensor, p: float) -> Tensor:
 
 def _applied(function: Any, input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
     """`function` where it has an effect; in place where asked."""
-    _check(p)
+    check_probability(p)
     if not training or p == 0.0 or input._array.size == 0:
         return input
     if input._array.dtype.kind in "biu":
@@ -140,7 +142,7 @@ def dropout1d(
     >>> rg.nn.functional.dropout1d(rg.ones(2, 3), training=False).shape
     retrograd.Size([2, 3])
     """
-    _check(p)
+    check_probability(p)
     if input._array.ndim not in (2, 3):
         raise RuntimeError(
             f"dropout1d: Expected 2D or 3D input, but received a {input._array.ndim}D input. Note "
@@ -170,7 +172,7 @@ def dropout2d(
     >>> bool((out == out[:, :, :1, :1]).all())
     True
     """
-    _check(p)
+    check_probability(p)
     return _applied(_channels, input, p, training, inplace)
 
 
@@ -184,7 +186,7 @@ def dropout3d(
     >>> rg.nn.functional.dropout3d(rg.ones(1, 2, 1, 1, 1), p=1.0).sum()
     tensor(0.)
     """
-    _check(p)
+    check_probability(p)
     if input._array.ndim == 4:
         return _unbatched(input, p, training, inplace)
     return _applied(_channels, input, p, training, inplace)

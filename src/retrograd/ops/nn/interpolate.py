@@ -14,7 +14,7 @@ import numpy as np
 from ...engine.dispatch import own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
-from ...kernels.allocation import empty, table, zeros
+from ...kernels.allocation import empty, half, table, zeros
 from ...kernels.layout import channels_inside
 from ..core.pointwise import unsupported
 from .adaptive_pool import adaptive_avg_pool
@@ -360,7 +360,7 @@ def _resample(input: Any, *, dim: int, taps: Taps) -> Any:
         return out
     if kind.kind == "u" and len(taps.index) > 1:
         return _in_fixed_point(input, dim, taps)
-    x = input.astype(np.float32) if kind.kind in "fV" and kind.itemsize == 2 else input
+    x = input.astype(np.float32) if half(kind) else input
     return _summed(x, dim, taps.index, taps.weights).astype(kind, copy=False)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
-from ...kernels.allocation import zeros
+from ...kernels.allocation import half, zeros
 from ..core.arguments import public
 from ..core.dims import wrap_dims
 from .sum_prod import DIMS, add_up, average, count
@@ -97,7 +97,7 @@ def shift(xp: Any, g: Any, dim: Any, keepdim: bool, input_shape: Any) -> Any:
 
 def _std(input: Any, *, dim: Any, correction: float, keepdim: bool) -> Any:
     kind = input.dtype
-    if kind.itemsize == 2 and kind.kind in "fV":  # whose variance may be beyond the dtype
+    if half(kind):  # whose variance may be beyond the dtype
         input = input.astype(np.float32)
     found = np.sqrt(_var(input, dim=dim, correction=correction, keepdim=keepdim))
     return found if input.dtype == kind else found.astype(kind)

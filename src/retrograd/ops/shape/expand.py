@@ -115,14 +115,14 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 @public(methods="broadcast_to")
-def broadcast_to(input: Tensor, size: Any) -> Tensor:
-    """A view with the shape `size`, to which the tensor broadcasts. Source: `broadcast_to`.
+def broadcast_to(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
+    """A view with the shape `sizes`, to which the tensor broadcasts. Source: `broadcast_to`.
 
     >>> rg.broadcast_to(rg.tensor([1, 2]), (2, 2))
     tensor([[1, 2],
             [1, 2]])
     """
-    return expand(input, size)
+    return expand(input, *sizes, size=size)
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:

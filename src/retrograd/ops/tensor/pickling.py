@@ -10,11 +10,12 @@ import copy
 import warnings
 from typing import Any
 
+import numpy as np
+
 from ... import modes
 from ...engine.overriding import NO_SUBCLASSES
 from ...engine.subclasses import retyped
 from ...engine.tensor import Tensor, cell_of, has_tangent, method, new_tensor, set_requires_grad
-from ...kernels.allocation import is_valueless
 from ...kernels.memory import memory, moved, root
 from ..core.arguments import public
 from .inspection import strided
@@ -108,8 +109,8 @@ def _copy(self: Tensor) -> Tensor:
 
 def _copied(array: Any, memo: dict[int, Any]) -> Any:
     """A copy of an array, in a copy of the memory that it may share with others."""
-    if is_valueless(array):
-        return copy.copy(array)
+    if not isinstance(array, np.ndarray):
+        return array.copy()
     owner = root(array)
     found = memo.get(id(owner))
     if found is None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 from ..optimizer import Optimizer
-from .schedule import LRScheduler, check_optimizer, per_group
+from .schedule import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, per_group
 
 __all__ = ["ReduceLROnPlateau"]
 
@@ -48,8 +49,9 @@ class ReduceLROnPlateau(LRScheduler):
         self.threshold, self.threshold_mode, self.eps = threshold, threshold_mode, eps
         self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
         self.min_lrs = per_group("min_lr", optimizer, min_lr)
-        self.best = math.inf if mode == "min" else -math.inf
+        self.best = self.mode_worse = math.inf if mode == "min" else -math.inf
         self.num_bad_epochs = self.cooldown_counter = self.last_epoch = 0
+        self._last_lr = self._rates()
 
     def is_better(self, metric: float) -> bool:
         """Whether `metric` improves on the best so far by the threshold."""
@@ -61,10 +63,12 @@ class ReduceLROnPlateau(LRScheduler):
             return metric * sign < self.best * (sign - margin)
         return metric * sign < self.best * sign - margin
 
-    def step(self, metrics: Any) -> None:  # type: ignore[override]
-        """Tell the metric of one epoch."""
+    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
+        """Tell the metric of one epoch; `epoch`, deprecated, says which."""
         metric = float(metrics)
-        self.last_epoch += 1
+        if epoch is not None:
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self.is_better(metric):
             self.best, self.num_bad_epochs = metric, 0
         else:
@@ -75,6 +79,7 @@ class ReduceLROnPlateau(LRScheduler):
         if self.num_bad_epochs > self.patience:
             self._reduce()
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+        self._last_lr = self._rates()
 
     @property
     def in_cooldown(self) -> bool:
@@ -86,7 +91,3 @@ class ReduceLROnPlateau(LRScheduler):
             new = max(group["lr"] * self.factor, low)
             if group["lr"] - new > self.eps:
                 group["lr"] = new
-
-    def get_last_lr(self) -> list[Any]:
-        """The present rates."""
-        return self._rates()

@@ -107,6 +107,18 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         ]
 
 
+def several(dataset: Any, indices: Sequence[int]) -> list[Any]:
+    """The samples of `dataset` at `indices`; ValueError where it gives another number of them."""
+    if not callable(getattr(dataset, "__getitems__", None)):
+        return [dataset[index] for index in indices]
+    found = list(dataset.__getitems__(indices))
+    if len(found) != len(indices):
+        raise ValueError(
+            f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(found)}"
+        )
+    return found
+
+
 class StackDataset(Dataset[Any]):
     """Data sets side by side: sample i is the tuple, or dictionary, of their samples i.
 
@@ -132,6 +144,14 @@ class StackDataset(Dataset[Any]):
             return {name: dataset[index] for name, dataset in self.datasets.items()}
         return tuple(dataset[index] for dataset in self.datasets)
 
+    def __getitems__(self, indices: Sequence[int]) -> list[Any]:
+        """The samples at `indices`, had from each data set at once where it has this, too."""
+        sets = self.datasets
+        named = isinstance(sets, dict)
+        columns = [several(dataset, indices) for dataset in (sets.values() if named else sets)]
+        rows = zip(*columns, strict=True)
+        return [dict(zip(sets, row, strict=True)) for row in rows] if named else list(rows)
+
     def __len__(self) -> int:
         sets = self.datasets
         return len(next(iter(sets.values())) if isinstance(sets, dict) else sets[0])
@@ -147,6 +167,10 @@ class Subset(Dataset[T_co]):
         if isinstance(index, list):
             return self.dataset[[self.indices[i] for i in index]]
         return self.dataset[self.indices[index]]
+
+    def __getitems__(self, indices: Sequence[int]) -> list[T_co]:
+        """The samples at `indices`, had at once where the data set has this, too."""
+        return several(self.dataset, [self.indices[i] for i in indices])
 
     def __len__(self) -> int:
         return len(self.indices)

@@ -40,7 +40,7 @@ class FileWriter:
     ) -> None:
         """Write a message at a step."""
         home = load("tensorboard.compat.proto.event_pb2")
-        event = home.Event(summary=summary, wall_time=walltime or time.time())
+        event = home.Event(summary=summary, wall_time=time.time() if walltime is None else walltime)
         if global_step is not None:
             event.step = int(global_step)
         self._writer.add_event(event)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ....engine.tensor import Tensor
 from ..dataset import Subset, TensorDataset
-from .collate import default_collate
+from .collate import collate_tensor_fn, default_collate, default_collate_fn_map
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +35,8 @@ def fetcher(
         return lambda wanted: collate(_portion(samples, len(wanted), drop_last))
     if not batched:
         return lambda index: collate(dataset[index])
-    whole = _batches(dataset) if collate is default_collate else None
+    plain = default_collate_fn_map.get(Tensor) is collate_tensor_fn
+    whole = _batches(dataset) if collate is default_collate and plain else None
     if whole is not None:
         return whole
     if getattr(dataset, "__getitems__", None):

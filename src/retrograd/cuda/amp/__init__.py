@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import amp
-from ..amp.older import warn_older
-from ..dtypes import float16
+from ... import amp
+from ...amp.older import warn_older
+from ...dtypes import float16
+from . import common
+from .common import amp_definitely_not_available
 
-__all__ = ["GradScaler", "amp_definitely_not_available", "autocast", "custom_bwd", "custom_fwd"]
+__all__ = [
+    "GradScaler",
+    "amp_definitely_not_available",
+    "autocast",
+    "common",
+    "custom_bwd",
+    "custom_fwd",
+]
 
 
 class autocast(amp.autocast):  # noqa: N801 (PyTorch's name)
@@ -56,12 +65,3 @@ def custom_bwd(bwd: Any) -> Any:
     """`amp.custom_bwd` for "cuda", by the older name."""
     warn_older("cuda", "custom_bwd")
     return amp.custom_bwd(bwd, device_type="cuda")
-
-
-def amp_definitely_not_available() -> bool:
-    """Whether nothing can be cast for a GPU: so it is.
-
-    >>> rg.cuda.amp.amp_definitely_not_available()
-    True
-    """
-    return True
