@@ -16,11 +16,11 @@ from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import complexes
+from ...kernels.allocation import half
 from ..core.arguments import public
 from ..core.pointwise import (
     binary,
     floating,
-    half,
     only,
     promoted,
     through_float32,
@@ -239,7 +239,7 @@ def _addcmul_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> An
     input, tensor1, tensor2 = promoted(input, tensor1, tensor2)
     if input.dtype.kind == "b":
         raise unsupported("addcmul", input.dtype)
-    if half(input):
+    if half(input.dtype):
         return through_float32(_addcmul_arrays, (input, tensor1, tensor2), {"value": value})
     value = dtypes.real_scalar(value, input.dtype)
     product = tensor1 * tensor2
@@ -274,7 +274,7 @@ def _addcdiv_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> An
     if tensor1.dtype.kind in "iub" and tensor2.dtype.kind in "iub":
         raise RuntimeError(ADDCDIV)
     input, tensor1, tensor2 = promoted(input, tensor1, tensor2)
-    if half(input):
+    if half(input.dtype):
         return through_float32(_addcdiv_arrays, (input, tensor1, tensor2), {"value": value})
     value = dtypes.real_scalar(value, input.dtype)
     return input + tensor1 / tensor2 * input.dtype.type(value)

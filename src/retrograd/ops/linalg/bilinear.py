@@ -14,10 +14,11 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.registry import declare, example
+from ...kernels.allocation import half
 from ...kernels.native.products import LARGE, product
 from ...kernels.native.small import quick
 from ..core import batching
-from ..core.pointwise import half, through_float32
+from ..core.pointwise import through_float32
 
 CONVERT = "Convert one of them first, such as x.to(y.dtype)."
 
@@ -227,7 +228,7 @@ def _linear_arrays(x: Any, w: Any, b: Any) -> Any:
     if b is not None:
         if b.dtype is not out.dtype or b.ndim > 1:
             check_bias(out, b)
-        if out.dtype.itemsize == 2 and half(out):  # the sum is rounded once
+        if out.dtype.itemsize == 2 and half(out.dtype):  # the sum is rounded once
             return through_float32(_linear_arrays, (x, w, b), {})
         try:
             out += b
