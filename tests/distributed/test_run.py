@@ -70,7 +70,8 @@ def test_each_process_gets_pytorchs_variables_and_the_arguments(tmp_path):
     code = """
     import os, sys
     names = "RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE GROUP_RANK MASTER_ADDR"
-    print(*(os.environ[name] for name in names.split()), *sys.argv[1:], os.environ["MASTER_PORT"])
+    said = [os.environ[name] for name in names.split()] + sys.argv[1:] + [os.environ["MASTER_PORT"]]
+    sys.stdout.write(" ".join(said) + "\\n")  # at once, where print would let the other in between
     """
     first, second = sorted(launch(tmp_path, code).stdout.splitlines())
     said, _, port = first.rpartition(" ")

@@ -349,3 +349,10 @@ def test_points_of_a_shape_without_data_have_a_shape():
     theta = rg.ones(2, 2, 3, device="meta")
     points = F.affine_grid(theta, (2, 1, 4, 3), align_corners=False)
     assert (points.device.type, points.shape) == ("meta", (2, 4, 3, 2))
+
+
+def test_points_are_where_theta_is_whatever_the_default_device():
+    theta = rg.eye(2, 3)[None]
+    with rg.device("meta"):
+        points = F.affine_grid(theta, (1, 1, 1, 2), align_corners=False)
+    assert points.tolist() == [[[[-0.5, 0.0], [0.5, 0.0]]]]
