@@ -46,6 +46,12 @@ def test_a_composite_function_is_recorded_until_a_formula_is_registered(mine):
     assert rg.autograd.grad(ops.mine.square(x), x)[0].item() == 100.0
 
 
+def test_a_composite_function_gets_the_defaults_of_the_schema(mine):
+    mine.define("weigh(Tensor x, float by=3., *, float more=1.) -> Tensor")
+    mine.impl("weigh", lambda x, by, *, more: x * by + more, "CompositeImplicitAutograd")
+    assert ops.mine.weigh(rg.ones(1)).tolist() == [4.0]
+
+
 def test_a_function_of_the_meta_device_tells_shapes(mine):
     mine.define("twice(Tensor x) -> Tensor")
     mine.impl("twice", lambda x: rg.cat((x, x)), "CPU")

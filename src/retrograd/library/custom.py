@@ -96,9 +96,9 @@ class CustomOpDef:
         if has_torch_function(leaves):
             return handle_torch_function(self, leaves, *args, **kwargs)
         if self._autocast is not None and is_autocast_enabled("cpu"):
-            return self._autocast(*args, **kwargs)
+            return self._autocast(*bound.args, **bound.kwargs)
         if self._composite is not None and self._backward is None:
-            return self._composite(*args, **kwargs)
+            return self._composite(*bound.args, **bound.kwargs)
         wanted = any(isinstance(leaf, Tensor) and leaf.requires_grad for leaf in leaves)
         if not (wanted and is_grad_enabled()):
             return self._run(given, names)
