@@ -163,6 +163,7 @@ OVER_MEMORY = {
         "frombuffer",
         "utils/data/_utils/transport.py",
     ): "NumPy checks bounds; the array keeps the map",
+    ("frombuffer", "vision/codecs.py"): "bytes made there, which the array keeps",
     ("frombuffer", "vision/datasets/mnist.py"): "copied",
     ("from_dlpack", "ops/creation/from_data.py"): "the capsule states shape and owner",
     ("from_dlpack", "ops/tensor/dlpack.py"): "the capsule states shape and owner",

@@ -16,7 +16,8 @@ distributed._composable distributed._composable.fsdp distributed._tensor nn.comm
 nn.modules nn.modules.activation nn.modules.batchnorm nn.modules.channelshuffle nn.modules.conv
 nn.modules.distance nn.modules.linear nn.modules.loss
 nn.modules.flatten nn.modules.fold nn.modules.instancenorm nn.modules.pixelshuffle
-nn.modules.upsampling utils.data.dataloader utils.data.dataset utils.data.sampler version
+nn.modules.upsampling signal.windows.windows utils.data.dataloader utils.data.dataset
+utils.data.sampler version
 """
 
 if __name__ == "__main__":

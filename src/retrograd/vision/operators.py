@@ -1,7 +1,7 @@
 """The operators of torchvision's `torch.ops.torchvision`, which the package itself has in C++.
 
 `torch.ops.load_library` loads this module in place of torchvision's own file; arguments and results
-are those of its operators, which `ops` of this package computes.
+are those of its operators, which `vision.ops` computes.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ def _cuda_version() -> int:
 
 @operator
 def nms(dets: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
-    """`ops.nms`."""
+    """`vision.ops.nms`."""
     return boxes.nms(dets, scores, iou_threshold)
 
 
 @operator
 def qnms(dets: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
-    """`ops.nms` of boxes and scores as integers, whose scale makes no difference."""
+    """`vision.ops.nms` of boxes and scores as integers, whose scale makes no difference."""
     return boxes.nms(dets.double(), scores.double(), iou_threshold)
 
 
@@ -69,7 +69,7 @@ def roi_align(
     input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int,
     sampling_ratio: int, aligned: bool,
 ) -> Tensor:  # fmt: skip
-    """`ops.roi_align`."""
+    """`vision.ops.roi_align`."""
     checked(input, rois)
     size = (pooled_height, pooled_width)
     return regions.roi_align(input, rois, size, spatial_scale, sampling_ratio, aligned)
@@ -94,7 +94,7 @@ def qroi_align(
     rois_zero_point: int, spatial_scale: float, pooled_height: int, pooled_width: int,
     sampling_ratio: int, aligned: bool,
 ) -> Tensor:  # fmt: skip
-    """`ops.roi_align` of maps and regions as integers, with scales and zero points."""
+    """`vision.ops.roi_align` of maps and regions as integers, with scales and zero points."""
     corners = (rois.float() - rois_zero_point) * rois_scale
     size = (pooled_height, pooled_width)
     maps = input.float() - input_zero_point
@@ -106,7 +106,7 @@ def qroi_align(
 def roi_pool(
     input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int
 ) -> tuple[Tensor, Tensor]:
-    """`ops.roi_pool`, and where in the maps the maxima are."""
+    """`vision.ops.roi_pool`, and where in the maps the maxima are."""
     checked(input, rois)
     return regions.largest(input, rois, (pooled_height, pooled_width), spatial_scale)
 
@@ -137,7 +137,7 @@ def ps_roi_align(
     input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int,
     sampling_ratio: int,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """`ops.ps_roi_align`, and the channels that were read."""
+    """`vision.ops.ps_roi_align`, and the channels that were read."""
     checked(input, rois)
     size = (pooled_height, pooled_width)
     found = regions.ps_roi_align(input, rois, size, spatial_scale, sampling_ratio)
@@ -161,7 +161,7 @@ def _ps_roi_align_backward(
 def ps_roi_pool(
     input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int
 ) -> tuple[Tensor, Tensor]:
-    """`ops.ps_roi_pool`, and the channels that were read."""
+    """`vision.ops.ps_roi_pool`, and the channels that were read."""
     checked(input, rois)
     found = regions.ps_roi_pool(input, rois, (pooled_height, pooled_width), spatial_scale)
     return found, channels_of(found)
@@ -185,7 +185,7 @@ def deform_conv2d(
     stride_w: int, pad_h: int, pad_w: int, dilation_h: int, dilation_w: int, groups: int,
     offset_groups: int, use_mask: bool,
 ) -> Tensor:  # fmt: skip
-    """`ops.deform_conv2d`."""
+    """`vision.ops.deform_conv2d`."""
     steps = (stride_h, stride_w), (pad_h, pad_w), (dilation_h, dilation_w)
     return deform_conv.deform_conv2d(
         input, offset, weight, bias, *steps, mask if use_mask else None

@@ -66,7 +66,8 @@ def scaled_dot_product_attention(
         scale = 1.0 / math.sqrt(query._array.shape[-1] or 1)
     if enable_gqa:
         key, value = repeated(key, query), repeated(value, query)
-    if are_alike(query, key, value) and (not dropout_p or taken(query._array, key._array)):
+    fused = not dropout_p or (dropout_p < 1 and taken(query._array, key._array))
+    if fused and are_alike(query, key, value):
         bias = None if attn_mask is None else whole_bias(attn_mask, query, columns)
         if attn_mask is None or bias is not None:
             states = drawn_states(query, columns) if dropout_p else None
