@@ -97,7 +97,10 @@ def test_the_folder_of_downloads_is_pytorch_s(monkeypatch, tmp_path):
     assert hub.get_dir() == "/elsewhere"
 
 
-def test_tqdm_is_found_where_programs_look_for_it():
-    tqdm = pytest.importorskip("tqdm")
-    assert hub.tqdm is tqdm.tqdm
+def test_a_bar_of_progress_is_found_where_programs_look_for_it(capsys):
+    with hub.tqdm(total=4) as bar:
+        bar.update(1)
+    assert "25" in capsys.readouterr().err
+    if tqdm := sys.modules.get("tqdm"):
+        assert hub.tqdm is tqdm.tqdm
     assert not hasattr(hub, "nothing")

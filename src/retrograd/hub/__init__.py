@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlparse
 
-from .. import locks
 from ..serialization import load as read
 from ..serialization.files import replacing
+from .progress import tqdm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,13 +45,6 @@ REMOTE = (
 )
 
 _folder: str | None = None
-
-
-def __getattr__(name: str) -> Any:
-    """`tqdm`, which programs take from here, where the package of that name is installed."""
-    if name != "tqdm":
-        raise AttributeError(f"module 'retrograd.hub' has no attribute {name!r}")
-    return locks.load("tqdm").tqdm
 
 
 def _get_torch_home() -> str:
