@@ -38,3 +38,21 @@ def test_none_of_the_libraries_is_available():
 def test_the_precision_of_products_can_be_written(monkeypatch):
     monkeypatch.setattr(rg.backends.cuda.matmul, "allow_tf32", True)
     assert rg.backends.cuda.matmul.allow_tf32
+
+
+def test_kernels_of_attention_are_switched_for_a_while():
+    cuda, attention = rg.backends.cuda, importlib.import_module("retrograd.nn.attention")
+
+    def switches():
+        return (
+            cuda.flash_sdp_enabled(), cuda.math_sdp_enabled(),
+            cuda.mem_efficient_sdp_enabled(), cuda.cudnn_sdp_enabled(),
+        )  # fmt: skip
+
+    with attention.sdpa_kernel(attention.SDPBackend.MATH):
+        assert switches() == (False, True, False, False)
+        cuda.enable_flash_sdp(True)
+        assert cuda.flash_sdp_enabled()
+    assert switches() == (True,) * 4
+    with pytest.warns(FutureWarning, match="sdpa_kernel"), cuda.sdp_kernel(enable_math=False):
+        assert switches() == (True, False, True, True)

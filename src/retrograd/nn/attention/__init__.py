@@ -1,7 +1,7 @@
 """PyTorch's choice between kernels of attention, and attention by functions of positions.
 
 There is one kernel for each case here: what `sdpa_kernel` chooses changes no result beyond
-rounding, so it is checked and otherwise left alone.
+rounding, so it is checked, and shown by the switches in `backends.cuda`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import enum
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from ...backends.cuda import _switched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,4 +49,10 @@ def sdpa_kernel(
             "Backend must be an instance of SDPBackend or a list of SDPBackend instances, but got "
             f"{backends!r}"
         )
-    yield
+    with _switched(
+        flash=SDPBackend.FLASH_ATTENTION in given,
+        math=SDPBackend.MATH in given,
+        mem_efficient=SDPBackend.EFFICIENT_ATTENTION in given,
+        cudnn=SDPBackend.CUDNN_ATTENTION in given,
+    ):
+        yield
