@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine.tensor import Tensor
-from .adam import Adam
-from .rules import step_lists
+from .adam import Adam, adam
 
 __all__ = ["AdamW", "adamw"]
 
@@ -90,12 +89,4 @@ def adamw(
 
     Source: PyTorch's `optim.adamw.adamw`.
     """
-    given = {**locals(), "betas": (beta1, beta2), "decoupled_weight_decay": True}
-    step_lists(
-        AdamW,
-        given,
-        step="state_steps",
-        exp_avg="exp_avgs",
-        exp_avg_sq="exp_avg_sqs",
-        max_exp_avg_sq="max_exp_avg_sqs",
-    )
+    adam(**locals(), decoupled_weight_decay=True)
