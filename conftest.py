@@ -35,5 +35,6 @@ def kept_apart(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture(autouse=True)
 def known_names(doctest_namespace: dict[str, Any]) -> None:
-    """Give doctests the names under which users import Retrograd and NumPy."""
+    """Give doctests the names under which users import Retrograd and NumPy, and equal draws."""
+    rg.manual_seed(0)
     doctest_namespace |= {"rg": rg, "np": np}

@@ -96,3 +96,9 @@ def test_transforms_print_their_settings():
 def test_what_cannot_be_transformed_is_an_error(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_perspective_with_pixels_on_its_horizon_is_quiet():
+    rg.manual_seed(6)
+    seen = transforms.RandomPerspective(0.5, 1.0)(rg.ones(1, 4, 4))
+    assert 0.0 <= float(seen.min()) <= float(seen.max()) <= 1.0

@@ -13,6 +13,7 @@ from ...ops.creation.factories import ones
 from ...ops.creation.from_data import from_numpy
 from ...ops.elementwise.clamp_where import where
 from ...ops.shape.join import cat
+from ...quiet import Quiet
 from ..pictures import is_picture
 from .basics import PILLOWS, InterpolationMode, checked, get_dimensions
 
@@ -173,4 +174,6 @@ def perspective(
     points = np.stack([x, y, np.ones_like(x)], -1)
     over = points @ found[:6].reshape(2, 3).T.astype(float) / (0.5 * wide, 0.5 * tall)
     under = points @ np.array([found[6], found[7], 1.0])
-    return sampled(img, over / under[..., None] - 1.0, mode, fill)
+    with Quiet():  # a point on the horizon is at no place
+        grid = over / under[..., None] - 1.0
+    return sampled(img, grid, mode, fill)
