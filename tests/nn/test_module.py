@@ -158,6 +158,19 @@ def test_a_function_that_is_an_attribute_of_a_class_is_no_method():
     assert Layer.act is rg.tanh
 
 
+def test_a_class_may_have_any_attribute():
+    class Odd:
+        def __hash__(self):
+            raise AssertionError("hashed")
+
+    class Layer(nn.Module):
+        sizes = (1, [2])
+        odd = Odd()
+
+    assert Layer().sizes == (1, [2])
+    assert Layer().odd is Layer.odd
+
+
 def test_members_are_found_by_dotted_names():
     net = Net()
     assert net.get_submodule("inner.1") is net.inner[1]
