@@ -22,6 +22,7 @@ This module knows no tensor and no op.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import warnings
 from typing import Any
@@ -117,6 +118,7 @@ def otherwise(
     return None if own.keys() == kwargs.keys() else (args, own)  # for the function's own error
 
 
+@functools.cache
 def looked_at(function: Any, kind: str) -> dict[str, int]:
     """The arguments of a function that are flags, or numbers, and their places: rule 6."""
     types, code = function.__annotations__, function.__code__

@@ -250,7 +250,8 @@ def publish(namespace: dict[str, Any], prefix: str) -> None:
 
 def is_function(value: Any) -> bool:
     """Whether a value is one of the functions that users call, and no method of tensors."""
-    by_identity = type(value).__hash__ is object.__hash__  # else hashing may run anybody's code
+    kind: Any = type(value)
+    by_identity = kind.__hash__ is object.__hash__  # else hashing may run anybody's code
     return by_identity and not names.get(value, TENSOR).startswith(TENSOR)
 
 

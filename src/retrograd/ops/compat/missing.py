@@ -86,7 +86,7 @@ REASONS = [
         "take over. Write __torch_function__",
     ),
     (
-        r"Library|impl|impl_abstract|opcheck|register_vmap|register_torch_dispatch",
+        r"impl|impl_abstract|opcheck|register_vmap|register_torch_dispatch",
         "an operator is one function, which runs on every device, under vmap once per example. "
         "Write library.custom_op, and check its gradient by autograd.gradcheck",
     ),

@@ -372,10 +372,15 @@ def between(start: Any, end: Any, steps: Any, target: Any, name: str) -> Any:
     by = rounded(rounded(last - first) / (steps - 1)) if inexact else (last - first) / (steps - 1)
 
     def make(shape: tuple[int, ...], target: Any) -> Any:
-        index = np.arange(*shape)
-        return np.where(index < steps // 2, first + by * index, last - by * (steps - 1 - index))
+        return evenly(first, last, by, *shape)
 
     return allocate(make, (steps,), np.dtype(np.float64))
+
+
+def evenly(first: Any, last: Any, by: Any, count: int) -> Any:
+    """`count` numbers by steps from both ends, so that they are symmetric."""
+    index = np.arange(count)
+    return np.where(index < count // 2, first + by * index, last - by * (count - 1 - index))
 
 
 def spacing_dtype(start: Any, end: Any, target: Any, name: str) -> Any:

@@ -22,6 +22,7 @@ from ...engine.dispatch import as_tensor
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
+from ...errors import wrong_type
 from ..core.arguments import public
 from ..core.pointwise import SINGLE, holds_complex
 
@@ -67,11 +68,11 @@ def conj_physical(input: Tensor) -> Tensor:
     return conj(input)
 
 
-def given(input: Any) -> Tensor:
+def given(input: Any, name: str) -> Tensor:
     """A tensor itself; TypeError for anything else."""
     if isinstance(input, Tensor):
         return input
-    raise TypeError(f"argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    raise wrong_type(name, "input", "Tensor", input, 1)
 
 
 @public(methods="resolve_conj")
@@ -81,7 +82,7 @@ def resolve_conj(input: Tensor) -> Tensor:
     >>> rg.resolve_conj(rg.tensor([1 + 2j]).conj())
     tensor([1.-2.j])
     """
-    return given(input)
+    return given(input, "resolve_conj")
 
 
 @public(methods="resolve_neg")
@@ -91,7 +92,7 @@ def resolve_neg(input: Tensor) -> Tensor:
     >>> rg.resolve_neg(rg.tensor([1 + 2j]).conj().imag)
     tensor([-2.])
     """
-    return given(input)
+    return given(input, "resolve_neg")
 
 
 @public(methods="is_conj")

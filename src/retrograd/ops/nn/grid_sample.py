@@ -23,6 +23,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.tensor import Tensor, placed
+from ..creation.factories import evenly
 from ..elementwise.clamp_where import where
 from ..shape.join import stack
 
@@ -83,8 +84,7 @@ def _centres(n: int, align_corners: bool, dtype: Any) -> Any:
     if n == 1:
         return np.zeros(1, dtype)
     step = np.asarray(2 / (n - 1)).astype(dtype).real.astype(np.float64)
-    index = np.arange(n)  # from both ends, so that the places are symmetric
-    places = np.where(index < n // 2, step * index - 1, 1 - step * (n - 1 - index)).astype(dtype)
+    places = evenly(-1, 1, step, n).astype(dtype)
     return places if align_corners else places * dtype.type(n - 1) / dtype.type(n)
 
 
