@@ -45,7 +45,7 @@ class Library:
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
         """Define the operator of a schema, "name(Tensor x, *, int n=2) -> Tensor"; its name.
 
-        Raises ValueError for a schema that cannot be read, RuntimeError in a library of kind "IMPL".
+        Raises ValueError for a schema that cannot be read, RuntimeError in an "IMPL" library.
         """
         if self.kind == "IMPL":
             raise RuntimeError(
