@@ -243,4 +243,4 @@ def _cubic_interpolate(
     0.5
     """
     a = Point(float(x1), float(f1), None, float(g1))
-    return interpolated(a, Point(float(x2), float(f2), None, float(g2)), bounds)
+    return float(interpolated(a, Point(float(x2), float(f2), None, float(g2)), bounds))
