@@ -469,7 +469,7 @@ def test_one_body_runs_in_every_namespace():
 
 @pytest.mark.parametrize(("axis", "error"), [((0, 0), RuntimeError), ((0, 5), IndexError)])
 def test_axes_of_a_product_are_there_and_different(axis, error):
-    with pytest.raises(error, match="[dD]im"):
+    with pytest.raises(error, match=r"[dD]im"):
         xp.prod(xp.ones((2, 3)), axis=axis)
 
 
