@@ -488,3 +488,9 @@ def test_running_sums_of_a_0d_array_are_those_of_one_element():
 )
 def test_shifts_and_axes_go_in_pairs(shift, axis):
     np.testing.assert_array_equal(xp.roll(rg.tensor(M), shift, axis=axis), np.roll(M, shift, axis))
+
+
+def test_complex_numbers_are_clipped_in_numpys_order():
+    z = np.array([1 + 2j, -1 - 3j, 0.2 + 0.1j, 0.5 + 9j])
+    for bounds in ((-0.5, 0.5), (None, 0.3j), (0.2, None)):
+        np.testing.assert_array_equal(np.clip(rg.tensor(z), *bounds), np.clip(z, *bounds))
