@@ -318,7 +318,8 @@ def test_a_torchvision_that_is_installed_is_itself(tmp_path):
 def test_a_name_that_torchvision_lacks_is_told_by_its_own_name(tmp_path):
     path = write(tmp_path, "program.py", "from torchvision.transforms import CenterCop")
     done = run("-m", "retrograd", "run", path)
-    assert "torchvision.transforms.CenterCop is not in Retrograd. The nearest" in done.stderr
+    assert "torchvision.transforms.CenterCop is not in Retrograd: retrograd.vision" in done.stderr
+    assert "pip install --no-deps torchvision pillow. The nearest name is" in done.stderr
 
 
 def test_what_programs_choose_a_backend_by_is_of_torch():
