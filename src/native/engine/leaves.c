@@ -176,8 +176,9 @@ accumulate(PyObject *node, PyObject *g, bool borrowed)
         now = held_by(leaf, Tensor, of_tensor.node, text_node);
         failed = now == NULL ? -1 : 0;
         if (now == node) {
-            fitted = fits_leaf(node, leaf, g) ? Py_NewRef(g)
-                                        : PyObject_CallFunctionObjArgs(fit_leaf, leaf, g, NULL);
+            fitted = fits_leaf(node, leaf, g)
+                         ? Py_NewRef(g)
+                         : PyObject_CallFunctionObjArgs(fit_leaf, leaf, g, NULL);
             lock = fitted == NULL ? NULL : held_by(held, Leaf, of_leaf.lock, text_lock);
             failed = lock == NULL ? -1 : add_under(lock, leaf, fitted, borrowed);
         }
