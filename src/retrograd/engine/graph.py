@@ -122,7 +122,7 @@ class Moved(Cell):
         self.last, self.writes = former.last, former.writes
 
     @property
-    def version(self) -> int:  # type: ignore[override]
+    def version(self) -> int:
         """The number of writes to this memory and to the former one."""
         return self.former.version
 

@@ -123,7 +123,7 @@ def _named(module: Any) -> Iterator[tuple[str, Any]]:
     yield from module.named_buffers(remove_duplicate=False)
 
 
-def _tied(own: Mapping[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+def _tied(own: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """`given`, also under the other names of each tensor that the module holds several times."""
     by_tensor: dict[int, Any] = {}
     for name, value in given.items():
@@ -134,7 +134,7 @@ def _tied(own: Mapping[str, Any], given: dict[str, Any]) -> dict[str, Any]:
                 "using tie_weights=False"
             )
     tied = {name: by_tensor[id(tensor)] for name, tensor in own.items() if id(tensor) in by_tensor}
-    return tied | given
+    return {**tied, **given}
 
 
 def _exchange(module: Any, name: str, value: Any) -> Any:
