@@ -52,30 +52,54 @@ def is_own(value):
     ) or isinstance(value, (float, bool))  # fmt: skip
 
 
+# Packages of which only the name is kept: none of their parts is here.
+CLOSED = """
+_inductor accelerator.graphs ao.nn ao.ns ao.pruning ao.quantization.backend_config
+ao.quantization.fx ao.quantization.pt2e ao.quantization.quantizer distributed.elastic.agent
+distributed.elastic.events distributed.elastic.metrics distributed.elastic.rendezvous
+distributed.elastic.timer distributed.elastic.utils distributed.launcher distributed.pipelining
+export fx.experimental.migrate_gradual_types fx.experimental.unification fx.passes.tests
+masked.maskedtensor mtia nativert nn.intrinsic nn.qat nn.quantizable nn.quantized package
+quantization utils.benchmark.examples utils.data.datapipes utils.hipify utils.jit xpu
+"""
+
+
+def listed(space, place):
+    """The names that a namespace says are public; of one that says nothing, what is made in it."""
+    if hasattr(space, "__all__"):
+        return [n for n in space.__all__ if hasattr(space, n) and not n.startswith("_")]
+    made = {n: v for n, v in vars(space).items() if not n.startswith("_") and callable(v)}
+    return [n for n, v in made.items() if getattr(v, "__module__", None) == f"torch.{place}"]
+
+
+def modules(place=""):
+    """(the name, the module) of PyTorch and its public modules that can be imported."""
+    try:
+        module = importlib.import_module(f"torch.{place}".rstrip("."))
+    except ImportError:
+        return
+    yield place, module
+    if place not in CLOSED.split():
+        for inner in pkgutil.iter_modules(getattr(module, "__path__", ())):
+            if not inner.name.startswith("_"):
+                yield from modules(f"{place}.{inner.name}".lstrip("."))
+
+
 if __name__ == "__main__":
     import importlib
+    import pkgutil
     import warnings
 
     import torch
 
     warnings.simplefilter("ignore")
-    found = {}
-    for place in ("", *SPACES.split()):
-        if place == "Tensor":
-            space = torch.Tensor
-        else:
-            space = importlib.import_module(f"torch.{place}" if place else "torch")
-        names = [n for n in dir(space) if not n.startswith("_") and n not in INTERNAL.split()]
-        kept = [n for n in names if place == "Tensor" or is_own(getattr(space, n))]
-        if place == "":  # classes of the compiler and of C++, by the module that they come from
-            kept = [
-                n
-                for n in kept
-                if not (
-                    isinstance(getattr(torch, n), type)
-                    and getattr(torch, n).__module__ == "torch._C"
-                )
-            ]
-        found[place] = " ".join(kept)
-    lines = [f"{json.dumps(k)}: {json.dumps(v)}" for k, v in found.items()]
+    found = {"Tensor": {n for n in dir(torch.Tensor) if not n.startswith("_")}}
+    for place, space in modules():
+        own = [n for n in dir(space) if not n.startswith("_") and is_own(getattr(space, n))]
+        names = set() if place in CLOSED.split() else set(listed(space, place))
+        found[place] = names.union(own if place in SPACES.split() or not place else ())
+    lines = [
+        f"{json.dumps(place)}: {json.dumps(' '.join(sorted(names - {*INTERNAL.split()})))}"
+        for place, names in found.items()
+    ]
     PATH.write_text("{\n" + ",\n".join(lines) + "\n}\n")
