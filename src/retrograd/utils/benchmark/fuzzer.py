@@ -167,8 +167,8 @@ class Fuzzer:
     ...                 seed=0)
     >>> for tensors, properties, params in fuzzer.take(2):
     ...     print(tensors["x"].shape, params)
+    retrograd.Size([6, 2]) {'n': 6}
     retrograd.Size([5, 2]) {'n': 5}
-    retrograd.Size([8, 2]) {'n': 8}
     """
 
     def __init__(
