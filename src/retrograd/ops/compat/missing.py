@@ -22,7 +22,7 @@ REASONS = [
         "NumPy's are. Keep the data dense; sums over groups are scatter_add and segment_reduce",
     ),
     (
-        r"q(u?int|scheme|_)\w*|quint\w*|quanti[sz]\w*|dequantize|fake_quant\w*|fbgemm\w*|per_channel\w*"
+        r"q(u?int|scheme|_)\w*|quint\w*|quanti[sz]\w*|dequantize|fbgemm\w*|per_channel\w*"
         r"|per_tensor\w*|int_repr|choose_qparams\w*|fused_moving\w*|empty_quantized|ao",
         "NumPy has no quantized dtypes. Compute in float32, or in an integer dtype with a scale",
     ),
