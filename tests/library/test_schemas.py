@@ -24,11 +24,11 @@ def kinds(
     b: bool = True,
     n: Union[int, float, bool] = 2,  # noqa: UP007
     dev: rg.device | None = None,
-    e: Sequence[bool | None] = None,
+    e: Sequence[bool | None] | None = None,
 ) -> tuple[T, list[T]]: ...
 
 
-def nothing(out: T, *, k: str = None) -> None: ...
+def nothing(out: T, *, k: str | None = None) -> None: ...
 
 
 def test_annotations_become_a_schema():
@@ -37,10 +37,10 @@ def test_annotations_become_a_schema():
     )
     assert infer_schema(kinds, mutates_args=()) == (
         '(Tensor[] x, Tensor? y, ScalarType d=float32, str s="a", bool b=True, Scalar n=2, '
-        "Device? dev=None, bool?[] e=None) -> (Tensor, Tensor[])"
+        "Device? dev=None, bool?[]? e=None) -> (Tensor, Tensor[])"
     )
     assert infer_schema(nothing, mutates_args=["out"], op_name="ns::q") == (
-        "ns::q(Tensor(a0!) out, *, str k=None) -> ()"
+        "ns::q(Tensor(a0!) out, *, str? k=None) -> ()"
     )
 
 

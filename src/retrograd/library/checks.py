@@ -13,7 +13,7 @@ from .. import pytree
 from ..autograd.grad import grad
 from ..engine.tensor import Tensor
 from ..testing import assert_close
-from .context import SizeByValues
+from .context import SizeByValuesError
 from .custom import CustomOpDef
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def check_meta(op: CustomOpDef, args: Any, kwargs: Any, bounds: Any) -> None:
     fake, fake_named = copied(args, kwargs, lambda tensor: tensor.to("meta"))
     try:
         told = pytree.flatten(op(*fake, **fake_named))
-    except SizeByValues:
+    except SizeByValuesError:
         return
     made = pytree.flatten(op(*real, **named))
     if len(made) != len(told):

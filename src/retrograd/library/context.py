@@ -12,7 +12,7 @@ BY_VALUES = (
 )
 
 
-class SizeByValues(RuntimeError):
+class SizeByValuesError(RuntimeError):
     """A size that the meta device cannot tell."""
 
 
@@ -21,7 +21,7 @@ class FakeContext:
 
     def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> NoReturn:
         """Raise a RuntimeError: there are no symbols for sizes."""
-        raise SizeByValues(BY_VALUES)
+        raise SizeByValuesError(BY_VALUES)
 
     def create_unbacked_symint(self, *, min: int = 2, max: int | None = None) -> NoReturn:
         """`new_dynamic_size` by its older name."""
@@ -34,6 +34,6 @@ def get_ctx() -> FakeContext:
     >>> rg.library.get_ctx().new_dynamic_size()
     Traceback (most recent call last):
     ...
-    retrograd.library.context.SizeByValues: a size depends on the values of a tensor, and on the meta device there are none...
+    retrograd.library.context.SizeByValuesError: a size depends on the values of a tensor...
     """
     return FakeContext()

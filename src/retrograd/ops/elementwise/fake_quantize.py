@@ -31,7 +31,7 @@ def fake_quantize_per_tensor_affine(
     """(q - zero_point) * scale, of the integer q = round(input / scale) + zero_point.
 
     q is bounded by `quant_min` and `quant_max`; halves are rounded to even, NaN counts as below.
-    The gradient is that of `input` where q is within the bounds, else 0. scale, zero_point: numbers,
+    The gradient is that of `input` where q is in bounds, else 0. scale, zero_point: numbers,
     or tensors of one. Raises RuntimeError for a zero_point out of bounds, NotImplementedError for
     an input that is not floating. Source: PyTorch's function, with its arithmetic in float32.
 
