@@ -1,4 +1,4 @@
-"""The public names of PyTorch, by namespace.
+"""The public names of PyTorch, by module, and those of tensors.
 
 As a script, with PyTorch installed, this writes them to `names.json`:
 
@@ -20,24 +20,21 @@ autograd.forward_ad func optim optim.lr_scheduler optim.swa_utils utils.data uti
 signal.windows testing masked distributions distributions.constraints
 """
 
+# Private modules that programs import.
+PRIVATE = """
+__config__ _C._nn _VF _tensor_str _utils _vmap_internals distributed._composable
+distributed._composable.fsdp distributed._tensor functional nn.common_types
+"""
+
 # Plumbing that shows in PyTorch's namespaces: of its imports, its compiler and its C++ side.
 INTERNAL = """
-AVG AcceleratorError AliasDb Argument ArgumentSpec BenchmarkConfig BenchmarkExecutionStats Block
-BroadcastingList1 BroadcastingList2 BroadcastingList3 BufferDict CallStack Capsule Code
-CompilationUnit CompleteArgumentSpec ConcreteModuleTypeBuilder DeepCopyMemoTable
-DeserializationStorageContext DispatchKey DispatchKeySet ErrorReport ExcludeDispatchKeyGuard
-ExecutionPlan FatalError FileCheck FunctionSchema Future Gradient GraphExecutorState IODescriptor
-JITException LiteScriptModule LockingLogger LoggingTensorMode ModuleDict NestedIOFunction Node
-NoopLogger OpaqueBase OperatorInfo Optimizer PackedSequence_ ParameterDict ProfilerActivity
-ProfilerConfig ProfilerEvent ProfilerState PyTorchFileReader PyTorchFileWriter SUM SavedTensor
-SerializationStorageContext StaticModule TYPE_CHECKING Tag Tensor ThroughputBenchmark
-TorchDispatchMode TracingState Type USE_GLOBAL_DEPS USE_RTLD_GLOBAL_WITH_LIBTORCH Use Value
-Variable argument_validation assert_int_or_pair bind bisect_right boolean_dispatch capture_logs
-classproperty copy_method_params factory_kwargs get_device_module get_file_path
-get_swap_module_params_on_conversion inf is_opaque_reference_type is_traceable_wrapper_subclass
-merge_type_from_type_comment prepare_multiprocessing_environment
-profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 set_override_stale_capture_stream
-thread_safe_generator tree_map unify_type_list
+BroadcastingList1 BroadcastingList2 BroadcastingList3 Future LoggingTensorMode Optimizer
+PackedSequence_ ProfilerActivity ProfilerConfig ProfilerEvent ProfilerState PyTorchFileReader
+SavedTensor TYPE_CHECKING Tensor USE_GLOBAL_DEPS USE_RTLD_GLOBAL_WITH_LIBTORCH Variable
+argument_validation assert_int_or_pair bind bisect_right boolean_dispatch capture_logs
+classproperty copy_method_params factory_kwargs get_file_path get_swap_module_params_on_conversion
+inf is_opaque_reference_type is_traceable_wrapper_subclass prepare_multiprocessing_environment
+profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 tree_map OpaqueBase
 """
 
 
@@ -94,12 +91,17 @@ if __name__ == "__main__":
 
     warnings.simplefilter("ignore")
     found = {"Tensor": {n for n in dir(torch.Tensor) if not n.startswith("_")}}
-    for place, space in modules():
+    private = {place: importlib.import_module(f"torch.{place}") for place in PRIVATE.split()}
+    for place, space in {**dict(modules()), **private}.items():
         own = [n for n in dir(space) if not n.startswith("_") and is_own(getattr(space, n))]
-        names = set() if place in CLOSED.split() else set(listed(space, place))
-        found[place] = names.union(own if place in SPACES.split() or not place else ())
+        closed = place in CLOSED.split()
+        unlisted = closed or (place in private and not hasattr(space, "__all__"))
+        names = set(() if unlisted else listed(space, place))
+        names.update(own if place in SPACES.split() or not place else ())
+        if names or closed or place in private:
+            found[place] = names - {*INTERNAL.split()}
     lines = [
-        f"{json.dumps(place)}: {json.dumps(' '.join(sorted(names - {*INTERNAL.split()})))}"
+        f"{json.dumps(place)}: {json.dumps(' '.join(sorted(names)))}"
         for place, names in found.items()
     ]
     PATH.write_text("{\n" + ",\n".join(lines) + "\n}\n")
