@@ -16,7 +16,7 @@ NAMES = json.loads((Path(__file__).parents[1] / "data" / "names.json").read_text
 # Of these, what is not here is only looked up, and absent.
 OWN = (
     *("torch._custom_ops", "torch._dynamo", "torch._subclasses", "torch.ao", "torch.compiler"),
-    "torch.jit.annotations",
+    *("torch.jit.annotations", "torch.utils.benchmark.utils"),
     *("torch.onnx", "torch.ops", "torch.distributed._tensor.experimental"),
 )
 

@@ -22,7 +22,7 @@ signal.windows testing masked distributions distributions.constraints
 
 # Private modules that programs import.
 PRIVATE = """
-__config__ _C._nn _VF _tensor_str _utils _vmap_internals distributed._composable
+__config__ __future__ _C._nn _VF _tensor_str _utils _vmap_internals distributed._composable
 distributed._composable.fsdp distributed._tensor functional nn.common_types
 """
 
@@ -95,7 +95,7 @@ if __name__ == "__main__":
     for place, space in {**dict(modules()), **private}.items():
         own = [n for n in dir(space) if not n.startswith("_") and is_own(getattr(space, n))]
         closed = place in CLOSED.split()
-        unlisted = closed or (place in private and not hasattr(space, "__all__"))
+        unlisted = closed or (place.startswith("_") and not hasattr(space, "__all__"))
         names = set(() if unlisted else listed(space, place))
         names.update(own if place in SPACES.split() or not place else ())
         if names or closed or place in private:

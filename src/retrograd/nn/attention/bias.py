@@ -38,7 +38,8 @@ class CausalBias(Tensor):
         if not isinstance(variant, CausalVariant):
             raise AssertionError(f"variant must be a CausalVariant, got {type(variant).__name__}")
         offset = 0 if variant is CausalVariant.UPPER_LEFT else seq_len_kv - seq_len_q
-        return ones(seq_len_q, seq_len_kv, dtype=bool).tril(offset).as_subclass(cls)
+        made = ones(seq_len_q, seq_len_kv, dtype=bool).tril(offset).as_subclass(cls)
+        return made  # type: ignore[return-value]
 
     def __init__(self, variant: CausalVariant, seq_len_q: int, seq_len_kv: int) -> None:
         self.variant, self.seq_len_q, self.seq_len_kv = variant, seq_len_q, seq_len_kv

@@ -49,7 +49,8 @@ class FuzzedParameter:
         strict: bool = False,
     ) -> None:
         self.name, self.strict = name, strict
-        self._ends, self._distribution = (minval, maxval), distribution
+        self._ends: Any = (minval, maxval)
+        self._distribution = distribution
         if not isinstance(distribution, dict):
             if distribution not in ("uniform", "loguniform"):
                 raise AssertionError(f"Unknown distribution: {distribution}")
@@ -67,8 +68,8 @@ class FuzzedParameter:
             return list(self._distribution)[state.choice(len(shares), p=shares)]
         low, high = self._ends
         if self._distribution == "loguniform":
-            drawn = int(2 ** state.uniform(np.log2(low), np.log2(high)))  # type: ignore[arg-type]
-            return min(max(drawn, low), high)  # type: ignore[type-var]
+            drawn = int(2 ** state.uniform(np.log2(low), np.log2(high)))
+            return min(max(drawn, low), high)
         if isinstance(low, int) and isinstance(high, int):
             return int(state.randint(low, high + 1))
         return state.uniform(low, high)
@@ -182,7 +183,8 @@ class Fuzzer:
         self._parameters: list[FuzzedParameter] = unpacked(parameters)
         self._tensors: list[FuzzedTensor] = unpacked(tensors)
         self._constraints = constraints or []
-        names = [each.name for each in (*self._parameters, *self._tensors)]
+        made: list[Any] = [*self._parameters, *self._tensors]
+        names = [each.name for each in made]
         if twice := {name for name in names if names.count(name) > 1}:
             raise ValueError(f"Duplicate names in parameters and tensors: {twice}")
         self._drawn = self._rejected = 0

@@ -20,7 +20,19 @@ except ImportError as error:
         "retrograd.utils.tensorboard needs the package tensorboard: pip install tensorboard"
     ) from error
 
-__all__ = ["array_of", "histogram", "hparams", "image", "pr_curve", "scalar", "text"]
+__all__ = [
+    "Summary",
+    "SummaryMetadata",
+    "TensorProto",
+    "TensorShapeProto",
+    "array_of",
+    "histogram",
+    "hparams",
+    "image",
+    "pr_curve",
+    "scalar",
+    "text",
+]
 
 HPARAMS = "tensorboard.plugins.hparams"
 
