@@ -238,6 +238,14 @@ def test_check_leaves_names_alone_that_the_program_assigns(tmp_path):
     assert run("-m", "retrograd", "check", script).stdout == ""
 
 
+def test_check_knows_torchvision_where_none_is_installed(tmp_path):
+    text = "from torchvision import transforms as T\nimport torchvision.ops\nT.Resize, T.Blur\n"
+    script = write(tmp_path, "script.py", text)
+    done = run("-m", "retrograd", "check", script)
+    assert done.stdout.startswith(f"{script}:3: torchvision.transforms.Blur is not in Retrograd: ")
+    assert done.stdout.count("\n") == 1
+
+
 def test_a_command_that_is_none_says_what_there_are():
     done = run("-m", "retrograd", "walk")
     assert done.returncode == 2
