@@ -218,6 +218,10 @@ class Interpreted:
         """Raise unless `target` may have this for its array from now on."""
         raise NotImplementedError
 
+    def stored(self, target: Any) -> Interpreted:
+        """The array of `target` once this was written to it: this, unless that keeps its own."""
+        return self
+
     def settled(self, target: Any) -> None:
         """Called once it is the array of `target`."""
 

@@ -87,6 +87,7 @@ class BatchLevel:
         self.singly = False  # whether the function runs once per example after all
         self.starts: dict[Any, Any] = {}  # of generators: their states before the first draw
         self.lent: dict[int, tuple[Tensor, Any]] = {}  # tensors that are batches, and their arrays
+        self.given: list[Batch] = []  # what the call was given, in the caller's memory
 
     def __enter__(self) -> BatchLevel:
         self.before = modes.change(batches=(*modes.state.batches, self))
@@ -106,6 +107,7 @@ class BatchLevel:
                 if tensor._views and tensor._node is not None:
                     outdate(tensor, True)
         self.lent.clear()
+        self.given.clear()
 
     def lend(self, tensor: Tensor) -> None:
         """Let a tensor be a batch until the call ends: NOTE [Batches], 3."""
@@ -175,8 +177,11 @@ class Batch(Interpreted):
         return recorded.permute(self.value, dims=tuple(order))
 
     def copy(self) -> Batch:
-        """The batch itself: it is never written, only replaced."""
-        return self
+        """The batch itself, which is replaced where it is written; a copy if it may be written."""
+        if not self.level.given:
+            return self
+        with at_levels(self.level.outer):
+            return Batch(recorded.clone(self.value), self.level, self.shared, self.dim)
 
     def detached(self) -> Batch:
         """The batch without the history and the tangents that it had before the batched call."""
@@ -219,9 +224,23 @@ class Batch(Interpreted):
         ):
             raise RuntimeError(NO_ROOM)
 
+    def stored(self, target: Tensor) -> Interpreted:
+        """The batch itself; what a batched call was given is written in its own memory."""
+        held = target._array
+        if not isinstance(held, Batch) or not held.is_given:
+            return self
+        with at_levels(held.level.outer):
+            held.value.copy_(split(new_tensor(self), held.level))
+        return held
+
     def settled(self, target: Tensor) -> None:
         """Write the values of a tensor that is a batch for now into its own memory."""
         self.level.keep_memory(target)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the batched call was given this, so that writes go to the caller's memory."""
+        return any(each is self for each in self.level.given)
 
     @property
     def is_constant(self) -> bool:
@@ -304,6 +323,16 @@ def batched(value: Tensor, level: BatchLevel, dim: int = 0) -> Tensor:
     return new_tensor(Batch(value, level, dim=dim))
 
 
+def argument(value: Tensor, level: BatchLevel, dim: int) -> Tensor:
+    """`batched` for what a batched call is given: writes to it are writes to `value`, at once.
+
+    So whatever else shares that memory, in the call and outside, sees them.
+    """
+    made = batched(value, level, dim)
+    level.given.append(made._array)
+    return made
+
+
 def split(tensor: Any, level: BatchLevel) -> Tensor:
     """What comes out of a batched call, with the batch axis in front.
 
@@ -338,4 +367,6 @@ def give_back(made: Tensor, tensor: Tensor) -> None:
     if is_batch(made) and made._array.shared and not made._array.level.holds(tensor):
         tensor.copy_(made._array.value)
     elif is_batch(made):
+        given = made._array.level.given  # what was saved of its memory is still to be read
+        given[:] = [each for each in given if each is not tensor._array]
         exchange(tensor, made._array)
