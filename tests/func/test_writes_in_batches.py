@@ -136,3 +136,54 @@ def test_an_argument_that_turned_leaves_the_memory_alone():
     x = rg.arange(4.0).view(1, 2, 2)
     assert vmap(lambda a: a.t_())(x).tolist() == [[[0.0, 2.0], [1.0, 3.0]]]
     assert x.tolist() == [[[0.0, 1.0], [2.0, 3.0]]]
+
+
+def both(x):
+    """A batch of a function's own, and an alias of part of it."""
+    own = x * 1
+    return own, own[1:].detach()
+
+
+def test_a_batch_sees_what_is_written_to_its_detached_alias():
+    def run(x):
+        own, alias = both(x)
+        alias.mul_(10)
+        alias.detach()[0].add_(1)
+        return own, alias
+
+    own, alias = vmap(run)(ROWS)
+    assert own.tolist() == [[0.0, 11.0], [2.0, 31.0], [4.0, 51.0]]
+    assert alias.tolist() == [[11.0], [31.0], [51.0]]
+
+
+def test_a_detached_alias_sees_what_is_written_to_its_batch():
+    def run(x):
+        own, alias = both(x)
+        own.view(2)[1] = 7.0
+        return own, alias
+
+    assert vmap(run)(ROWS)[1].tolist() == [[7.0]] * 3
+
+
+def test_a_write_to_a_detached_alias_of_an_argument_goes_to_the_callers_memory():
+    x = ROWS.clone()
+    found = vmap(lambda a: a.detach()[:1].fill_(9.0) + a.sum() + x.sum())(x)
+    assert x[:, 0].tolist() == [9.0] * 3
+    assert found.flatten().tolist() == [55.0, 57.0, 59.0]
+
+
+@pytest.mark.parametrize(
+    "transform", [lambda f: vmap(grad(f)), lambda f: grad(lambda x: vmap(f)(x).sum())]
+)
+def test_a_write_to_a_detached_alias_leaves_the_history(transform):
+    def run(x):
+        square = x * x
+        square.detach().mul_(2)
+        return (square * square).sum()
+
+    assert transform(run)(ROWS).tolist() == (8 * ROWS**3).tolist()
+
+
+def test_the_data_of_a_batch_are_refused():
+    with pytest.raises(RuntimeError, match="accessing `data` under vmap"):
+        vmap(lambda x: x.data * 2)(ROWS)

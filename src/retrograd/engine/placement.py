@@ -202,6 +202,13 @@ class Interpreted:
         """The same without any history."""
         raise NotImplementedError
 
+    def detach(self, source: Any, made: Any) -> None:
+        """Make `made`, a tensor without history that has this array of `source`, its alias."""
+        made._array = self.detached()
+
+    def check_data(self) -> None:
+        """Raise where a tensor that has this array does not show it as its `data`."""
+
     def with_history(self, before: Any) -> Interpreted:
         """The same with the history that `before`, which it replaces, has beneath."""
         raise NotImplementedError

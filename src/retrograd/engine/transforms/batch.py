@@ -23,6 +23,7 @@ to `Batch.interpret`, which runs it on those tensors and puts what comes out int
 from __future__ import annotations
 
 import math
+import weakref
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -190,6 +191,22 @@ class Batch(Interpreted):
             value._array = held.detached()
         return Batch(value, self.level, self.shared)
 
+    def check_data(self) -> None:
+        """Raise: an alias of a version of its own would have to be found by each write."""
+        raise RuntimeError("accessing `data` under vmap transform is not allowed. Use detach()")
+
+    def detach(self, source: Tensor, made: Tensor) -> None:
+        """Let each of `source` and its alias `made` see what is written to the other."""
+        super().detach(source, made)
+        view = source._view_of
+        base, path = (source, ()) if view is None else (view.base, view.path)
+        if base._alias_of is not None:
+            base, before = base._alias_of
+            path = (*before, *path)
+        made._alias_of = base, path
+        alive = [ref for ref in base._aliases or () if ref() is not None]
+        base._aliases = [*alive, weakref.ref(made)]
+
     def alike(self, made: Tensor) -> Batch:
         """A batch in which `made` is the same for all examples, with room for one of each."""
         return Batch(made, self.level, shared=True)
@@ -236,6 +253,13 @@ class Batch(Interpreted):
     def settled(self, target: Tensor) -> None:
         """Write the values of a tensor that is a batch for now into its own memory."""
         self.level.keep_memory(target)
+        if target._alias_of is not None:
+            write_through(target)
+        for ref in target._aliases or ():
+            alias = ref()
+            if alias is not None:
+                whole = new_tensor(target._array.detached())
+                renew(alias, walk(whole, alias._alias_of[1])._array)
 
     @property
     def is_given(self) -> bool:
@@ -311,6 +335,17 @@ def at_levels(levels: tuple[Any, ...]) -> Any:
 def scalar(value: Any, like: Any) -> Tensor:
     """A Python number as the tensor that it stands for beside an array of dtype `like`."""
     return new_tensor(dtypes.scalar_array(value, like))
+
+
+def write_through(alias: Tensor) -> None:
+    """Write the values of a detached alias into the batch that it is one of."""
+    base, path = alias._alias_of
+    value, held = new_tensor(alias._array.detached()), base._array
+    if path:
+        value = OPS["splice"].call(new_tensor(held.detached()), value, path=path, layout=None)
+    array = value._array.with_history(held).stored(base)
+    renew(base, array)
+    array.settled(base)
 
 
 def is_batch(value: Any) -> bool:
