@@ -223,6 +223,7 @@ def exchange(target: Tensor, array: Any) -> None:
     array = value._array
     if not modes.state.grad or modes.state.inference:
         array = array.with_history(base._array)
+    array = array.stored(base)
     renew(base, array)
     array.settled(base)
 

@@ -39,7 +39,7 @@ def _unbound(input: Any, *, dim: int) -> Any:
     return tuple([rows[i, ...] for i in range(rows.shape[0])])
 
 
-_named: list[Any] = [  # two names of nodes
+_ops: list[Any] = [  # two names of nodes
     declare(
         f"{name}(input, *, sizes, dim) -> *parts",
         _split,
@@ -55,7 +55,7 @@ _named: list[Any] = [  # two names of nodes
     )
     for name in ("split", "split_with_sizes")
 ]
-_equal, _sized = _named
+_equal, _sized = _ops
 
 _unbind: Any = declare(
     "unbind(input, *, dim) -> *parts",
