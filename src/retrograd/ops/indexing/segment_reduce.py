@@ -140,7 +140,7 @@ def scatter_reduce(
 ) -> Tensor:
     """A copy where `src[i][j]` is reduced into `out[index[i][j]][j]` for `dim` 0, and likewise.
 
-    `reduce` is "sum", "prod", "mean", "amax" or "amin"; without `include_self` the tensor's own
+    `reduce` is "sum", "prod", "mean", "amax" (or "max") or "amin" (or "min"); without `include_self` the tensor's own
     values there take no part. Integer means round down. Equal extrema share the cotangent evenly;
     those of complex numbers are of the modulus, unless `by` says otherwise. Raises RuntimeError for
     shapes, dtypes and indices that do not fit. Source: PyTorch's `scatter_reduce`.
@@ -149,6 +149,7 @@ def scatter_reduce(
     >>> rg.scatter_reduce(x, 0, i, rg.tensor([3.0, 5.0]), "prod")
     tensor([15.,  2.])
     """
+    reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
