@@ -75,7 +75,7 @@ _cholesky_ex = declare(
     examples=[  # of the stacks of 2 by 2 matrices, those that the law suite draws are definite
         example("1x1", upper=False),
         example("1x2x2", upper=False),
-        example("1x2x2x2", upper=True),
+        example("1x1x2x2", upper=True),
         example("0x0", upper=False),
         example("0x2x2", upper=True),
     ],
