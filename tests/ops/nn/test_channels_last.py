@@ -136,7 +136,7 @@ def test_a_module_is_not_copied_by_to():
 
 @pytest.mark.parametrize("shape", [(2, 3, 1, 1), (2, 1, 4, 5), (1, 3, 4, 5)])
 def test_sizes_of_one_have_the_strides_of_the_order_that_was_asked_for(shape):
-    n, c, h, w = shape
+    _, c, h, w = shape
     wanted = (c * h * w, 1, c * w, c)
     images = rg.ones(shape).to(memory_format=rg.channels_last)
     assert images.stride() == wanted

@@ -126,7 +126,7 @@ def ones(*shape):
         (
             lambda: F.batch_norm(ones(1, 3), None, None, training=True),
             ValueError,
-            r"more than 1 value per channel when training, got input size retrograd.Size\(\[1, 3\]\)",
+            r"1 value per channel when training, got input size retrograd.Size\(\[1, 3\]\)",
         ),
         (
             lambda: F.batch_norm(ones(2, 3), None, None),
