@@ -171,9 +171,11 @@ def test_so_does_an_antialiased_one(mode):
     assert rg.equal(x, y)
 
 
-def test_nearest_exact_and_bicubic_follow_the_scale_all_the_same():
+def test_others_follow_the_scale_all_the_same():
     x = rg.arange(3.0).reshape(1, 1, 3, 1)
     exact = F.interpolate(x, scale_factor=(1.26, 1), mode="nearest-exact")
     assert exact.flatten().tolist() == [0.0, 1.0, 1.0]
+    line = F.interpolate(rg.arange(4.0).reshape(1, 1, 4), scale_factor=1.1)
+    assert line.flatten().tolist() == [0.0, 0.0, 1.0, 2.0]
     cubic = F.interpolate(x, scale_factor=(1.26, 1), mode="bicubic")
     assert cubic.flatten().tolist() == pytest.approx([-0.0622373, 0.6001540, 1.5787733], rel=1e-5)
