@@ -21,6 +21,7 @@ import numpy as np
 
 from ..errors import LinAlgError
 from .allocation import empty, numpys, table, zeros
+from .layout import with_channels_inside
 
 __all__ = [
     "cholesky",
@@ -42,7 +43,6 @@ __all__ = [
     "svdvals",
 ]
 
-ndarray = np.ndarray
 BLOCK = 32  # columns: up to here one by one, beyond by products of blocks
 
 NOT_FINITE = (
@@ -58,12 +58,7 @@ def stacked(x: Any) -> Any:
 
 def by_columns(x: Any) -> Any:
     """The same matrices with their columns contiguous in memory."""
-    *batch, m, n = x.shape
-    out = empty(x, (*batch, n, m)).swapaxes(-1, -2)
-    if x.__class__ is ndarray:  # the same, but it owns its memory
-        out = ndarray(x.shape, x.dtype, strides=out.strides)
-    out[...] = x
-    return out
+    return with_channels_inside(x, x.ndim - 2)
 
 
 # -- systems -------------------------------------------------------------------------------------

@@ -370,7 +370,8 @@ def _lp_pool(name: str, dims: int) -> Any:
     ) -> Tensor:
         if norm_type in (math.inf, -math.inf):
             sign = math.copysign(1.0, norm_type)
-            return maximum(sign * input.abs(), kernel_size, stride, 0, 1, ceil_mode) * sign
+            most: Tensor = maximum(sign * input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+            return sign * most
         kernel = per_dim(kernel_size, dims, "kernel_size", name)
         mean = average(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
         return rooted(mean, math.prod(kernel), norm_type)
