@@ -37,6 +37,7 @@ ALIASES = {
     "axis": "dim",
     "keepdims": "keepdim",
     "x": "input",
+    "self": "input",  # PyTorch's name where a number may stand for the tensor
     "a": "input",
     "x1": "input",
     "x2": "other",
