@@ -158,7 +158,7 @@ def windows(
     if input._array.dtype.kind == "b":
         raise unsupported(name, input._array.dtype, "Convert first: x.float()")
     kernel = per_dim(kernel_size, dims, "kernel_size", name)
-    none = stride is None or stride in ((), [])
+    none = stride is None or (isinstance(stride, (tuple, list)) and not stride)
     steps = kernel if none else per_dim(stride, dims, "stride", name)
     pads = per_dim(padding, dims, "padding", name)
     gaps = per_dim(dilation, dims, "dilation", name)

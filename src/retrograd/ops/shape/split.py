@@ -16,7 +16,7 @@ from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ..core.arguments import public
-from ..core.dims import normalize_dim
+from ..core.dims import integer, normalize_dim
 from .basic_views import basic
 
 __all__ = [
@@ -91,7 +91,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
                 f"size at dimension {place}), but got split_sizes={list(sizes)}"
             )
         return _sized(tensor, sizes=sizes, dim=place)  # type: ignore[no-any-return]
-    sizes = equal_sizes(size, operator.index(split_size_or_sections))
+    sizes = equal_sizes(size, integer(split_size_or_sections, "split_size"))
     return _equal(tensor, sizes=sizes, dim=place)  # type: ignore[no-any-return]
 
 
@@ -216,7 +216,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     if isinstance(given, (tuple, list)):
         cuts = [slice(None, operator.index(n)).indices(size)[1] for n in given]
     else:
-        sections = operator.index(given)
+        sections = integer(given, "sections")
         if sections <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
         each, more = divmod(size, sections)
