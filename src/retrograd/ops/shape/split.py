@@ -39,23 +39,19 @@ def _unbound(input: Any, *, dim: int) -> Any:
     return tuple([rows[i, ...] for i in range(rows.shape[0])])
 
 
-_ops: list[Any] = [  # two names of nodes
-    declare(
-        f"{name}(input, *, sizes, dim) -> *parts",
-        _split,
-        input=lambda xp, g, dim: xp.cat(*g, dim=dim),
-        linear="input",
-        view=True,
-        examples=[
-            example("5x2", sizes=(2, 3), dim=0),
-            example("2x4", sizes=(1, 0, 3), dim=1),
-            example("3", sizes=(3,), dim=0),
-        ],
-        doc="""Views of consecutive pieces of the given sizes along a dimension.""",
-    )
-    for name in ("split", "split_with_sizes")
-]
-_equal, _sized = _ops
+_split_op: Any = declare(
+    "split(input, *, sizes, dim) -> *parts",
+    _split,
+    input=lambda xp, g, dim: xp.cat(*g, dim=dim),
+    linear="input",
+    view=True,
+    examples=[
+        example("5x2", sizes=(2, 3), dim=0),
+        example("2x4", sizes=(1, 0, 3), dim=1),
+        example("3", sizes=(3,), dim=0),
+    ],
+    doc="""Views of consecutive pieces of the given sizes along a dimension.""",
+)
 
 _unbind: Any = declare(
     "unbind(input, *, dim) -> *parts",
@@ -90,9 +86,9 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
                 f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's "
                 f"size at dimension {place}), but got split_sizes={list(sizes)}"
             )
-        return _sized(tensor, sizes=sizes, dim=place)  # type: ignore[no-any-return]
-    sizes = equal_sizes(size, integer(split_size_or_sections, "split_size"))
-    return _equal(tensor, sizes=sizes, dim=place)  # type: ignore[no-any-return]
+    else:
+        sizes = equal_sizes(size, integer(split_size_or_sections, "split_size"))
+    return _split_op(tensor, sizes=sizes, dim=place)  # type: ignore[no-any-return]
 
 
 def equal_sizes(size: int, each: int) -> tuple[int, ...]:
@@ -136,7 +132,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     place = normalize_dim(dim, len(shape))
     each = -(-shape[place] // chunks)
     if not each:
-        return _equal(input, sizes=(0,) * chunks, dim=place)  # type: ignore[no-any-return]
+        return _split_op(input, sizes=(0,) * chunks, dim=place)  # type: ignore[no-any-return]
     return split(input, each, place)
 
 
@@ -216,7 +212,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     if isinstance(given, (tuple, list)):
         cuts = [slice(None, operator.index(n)).indices(size)[1] for n in given]
     else:
-        sections = integer(given, "sections")
+        sections = operator.index(given)
         if sections <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
         each, more = divmod(size, sections)
