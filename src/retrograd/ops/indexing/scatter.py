@@ -246,7 +246,7 @@ def scatter(
     if reduce is not None:
         raise RuntimeError(f"reduce argument must be either add or multiply, not {reduce}")
     op = _scatter_op if given else _scatter_number
-    return op(input, source, index, dim=place)  # type: ignore[no-any-return]
+    return op(input, source, index, dim=place)
 
 
 def of_dims(index: Tensor, ndim: int) -> Tensor:

@@ -285,7 +285,7 @@ def avg_pool(
     if divisor_override == 0:
         raise RuntimeError(f"{name}(): divisor must be not zero")
     kernel, steps, pads, _ = windows(name, dims, input, kernel_size, stride, padding, 1, ceil_mode)
-    return (record or avg_pool_record)(  # type: ignore[no-any-return]
+    return (record or avg_pool_record)(
         input, kernel=kernel, stride=steps, padding=pads, ceil=bool(ceil_mode),
         count_pad=bool(count_include_pad), divisor=divisor_override,
     )  # fmt: skip
