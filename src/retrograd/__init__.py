@@ -120,7 +120,7 @@ FROM = {
     **dict.fromkeys(("DisableTorchFunction", "DisableTorchFunctionSubclass"), "_C"),
     **dict.fromkeys(("SymBool", "SymFloat", "SymInt"), "types"),
     **dict.fromkeys(("chalf", "complex32"), "dtypes.unheld"),
-    "DeviceObjType": "jit",
+    **dict.fromkeys(("DeviceObjType", "TensorType"), "jit"),
     "Future": "futures",
     "ForwardAccumulator": "tape",
     "GradScaler": "amp",
@@ -128,6 +128,7 @@ FROM = {
     "PyTorchFileReader": "serialization.reader",
     "ScriptFunction": "jit",
     "ScriptModule": "jit",
+    "Tag": "library",
     "UnconnectedGradients": "tape",
     "autocast": "amp",
     **dict.fromkeys(

@@ -99,3 +99,13 @@ def test_programs_may_put_jacobians_together_by_the_private_functions():
     assert unpacked((1,), True) == (1,)
     assert unpacked(((1,), (2,)), (True, False)) == (1, 2)
     assert unpacked(((1, 2),), (False, True)) == (1, 2)
+
+
+def test_types_of_scripts_are_names_for_annotations():
+    assert not isinstance(rg.ones(1), rg.TensorType)
+    assert not rg._C._is_tracing()
+
+
+def test_switches_of_the_compiler_of_scripts_say_what_they_were():
+    for change in (rg._C._jit_set_profiling_executor, rg._C._jit_set_profiling_mode):
+        assert [change(False), change(True), change(True)] == [True, False, True]

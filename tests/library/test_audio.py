@@ -39,7 +39,9 @@ def test_overdrive_takes_the_slow_part_away():
     before, out, made = (rg.zeros(n, dtype=F64) for n in (1, 1, (1, 3)))
     own._overdrive_core_loop(signal, bent, before, out, made)
     kept = [1.0, 0.995, 1 + 0.995**2]
-    assert made[0].tolist() == pytest.approx([0.5 * x + 0.75 * y for x, y in zip((1, 2, 4), kept, strict=False)])
+    assert made[0].tolist() == pytest.approx(
+        [0.5 * x + 0.75 * y for x, y in zip((1, 2, 4), kept, strict=True)]
+    )
     assert (before.item(), out.item()) == (2.0, pytest.approx(kept[-1]))
 
 

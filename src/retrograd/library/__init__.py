@@ -6,14 +6,22 @@ one that is registered. Under the alias `torch.ops.namespace.name` is the operat
 
 from .context import get_ctx
 from .custom import CustomOpDef, custom_op, register_autograd, register_fake, register_kernel
-from .libraries import Library
+from .libraries import Library, Tag, define, impl, triton_op, wrap_triton
 
 __all__ = [
     "CustomOpDef",
     "Library",
+    "Tag",
     "custom_op",
+    "define",
     "get_ctx",
+    "impl",
+    "impl_abstract",
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "triton_op",
+    "wrap_triton",
 ]
+
+impl_abstract = register_fake  # its earlier name

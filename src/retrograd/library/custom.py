@@ -9,7 +9,8 @@ NOTE [Custom operators]
    operator in a region without.
 5. A composite function is recorded as it runs, so it has a derivative of every order; a formula
    that is registered stands before it: then rule 1 holds.
-6. Schemas and tags serve PyTorch's compiler: they are kept, and nothing is checked by them.
+6. An overload "name.out" is an operator of its own, an attribute of the one called "name".
+7. Schemas and tags serve PyTorch's compiler: they are kept, and nothing is checked by them.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ class CustomOpDef:
         signature: inspect.Signature | None = None,
     ) -> None:
         space, separator, own = name.partition("::")
-        if not (space.isidentifier() and separator and own.isidentifier()):
+        base, _, overload = own.partition(".")
+        if not (separator and all(map(str.isidentifier, (space, base, overload or base)))):
             raise ValueError(f"the name of a custom op is 'namespace::name', but got {name!r}")
         self._qualname, self._schema = name, schema
         self._namespace, self._name = space, own
@@ -77,7 +79,10 @@ class CustomOpDef:
         self._backward: Callable[..., Any] | None = None
         self._setup: Callable[..., Any] | None = None
         self.__name__, self.__doc__ = own, function.__doc__
-        OPERATORS.setdefault(space, {})[own] = self
+        known_here = OPERATORS.setdefault(space, {})
+        known_here[own] = self
+        if overload:
+            setattr(known_here.setdefault(base, self), overload, self)
 
     @property
     def default(self) -> CustomOpDef:

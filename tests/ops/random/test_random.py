@@ -357,3 +357,12 @@ def test_gamma_numbers_of_no_concentration_are_the_least_and_nan_stays():
     found = rg._standard_gamma(rg.tensor([0.0, float("nan"), -1.0]))
     assert found[0] == rg.finfo(rg.float32).tiny
     assert found[1:].isnan().all()
+
+
+def test_a_size_beside_tensors_of_one_number_is_the_shape():
+    rg.manual_seed(3)
+    drawn = rg.normal(rg.tensor(1.0, dtype=rg.float64), rg.tensor(2), (3,))
+    rg.manual_seed(3)
+    assert rg.equal(drawn, rg.normal(1.0, 2.0, (3,)))
+    with pytest.raises(RuntimeError, match="3 elements cannot be converted to Scalar"):
+        rg.normal(rg.zeros(3), 1.0, (3,))

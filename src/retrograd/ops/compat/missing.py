@@ -38,7 +38,7 @@ REASONS = [
     ),
     (
         r"export|fork|wait|parse_\w*|import_ir\w*|sym_\w*|cond|while_loop"
-        r"|Script(?!Function$|Module$)\w*|(?!DeviceObj)\w+Type|Graph|dynamo|package",
+        r"|Script(?!Function$|Module$)\w*|(?!DeviceObj|Tensor)\w+Type|Graph|dynamo|package",
         "Python itself is the program, recorded as it runs. Write if, while, int() and max(); call "
         "the function without compiling it",
     ),
@@ -86,7 +86,7 @@ REASONS = [
         "take over. Write __torch_function__",
     ),
     (
-        r"impl|impl_abstract|opcheck|register_vmap|register_torch_dispatch",
+        r"opcheck|register_vmap|register_torch_dispatch",
         "an operator is one function, which runs on every device, under vmap once per example. "
         "Write library.custom_op, and check its gradient by autograd.gradcheck",
     ),
