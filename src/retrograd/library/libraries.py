@@ -188,7 +188,7 @@ def triton_op(
 
 
 def wrap_triton(triton_kernel: Any, /) -> Any:
-    """Raises ModuleNotFoundError: kernels of Triton run on accelerators, of which there are none."""
+    """Raises ModuleNotFoundError: kernels of Triton run on accelerators alone."""
     raise ModuleNotFoundError(
         "No module named 'triton': its kernels run on accelerators, of which there are none. Give "
         "the operator a function for the cpu: library.register_kernel(name, 'cpu', function)"

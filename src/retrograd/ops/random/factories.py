@@ -343,9 +343,9 @@ def normal(
 ) -> Tensor:
     """Numbers from normal distributions: elementwise for tensors, of shape `size` for numbers.
 
-    `mean` and `std` are tensors, which broadcast, or numbers, as in tensors beside `size`. `layout` is `strided`, the only one.
-    Raises RuntimeError for negative `std`, TypeError where neither is a tensor and `size` is
-    missing. The derivatives are 0.
+    `mean` and `std` are tensors, which broadcast, or numbers, as in tensors beside `size`.
+    `layout` is `strided`, the only one. Raises RuntimeError for negative `std`, TypeError where
+    neither is a tensor and `size` is missing. The derivatives are 0.
 
     >>> rg.normal(rg.tensor([1.0, 2.0]), 0.0)
     tensor([1., 2.])
