@@ -101,7 +101,7 @@ REASONS = [
     ),
     (r"BFloat16(Tensor|Storage)", "write x.bfloat16()"),
     (
-        r"cpp_extension|load_inline|CppExtension|CUDAExtension|BuildExtension",
+        r"CppExtension|CUDAExtension|BuildExtension",
         "there is no C++ library to build against. Write an autograd.Function on NumPy arrays, and "
         "call C from it by ctypes, cffi, Cython or Numba",
     ),
