@@ -22,7 +22,8 @@ def test_a_module_has_every_public_name_that_pytorch_s_has(path):
 
 # Of these, what is not here is only looked up, and absent.
 OWN = (
-    *("torch._custom_ops", "torch._dynamo", "torch._subclasses", "torch.ao", "torch.compiler"),
+    *("torch._custom_ops", "torch._dynamo", "torch._inductor", "torch._subclasses", "torch.ao"),
+    "torch.compiler",
     "torch.jit.annotations",
     *("torch.onnx", "torch.ops", "torch.distributed._tensor.experimental"),
 )
