@@ -140,3 +140,8 @@ def test_in_place_operators():
     assert x.tolist() == [4]
     y = rg.tensor([1.0, 3.0])
     assert y.lt_(2).tolist() == [1.0, 0.0]
+
+
+def test_isclose_without_tolerances_compares_integers_exactly():
+    large = rg.tensor([2**62])
+    assert rg.isclose(large, large + 1, rtol=0, atol=0).tolist() == [False]
