@@ -14,7 +14,7 @@ from ... import version
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor
 from ...errors import wrong_type
-from ...kernels.layout import with_channels_inside
+from ...kernels.layout import channels_inside, with_channels_inside
 from ..core.structure import clone
 
 __all__ = [
@@ -105,3 +105,8 @@ def copied_in(t: Tensor, format: Any, name: str) -> Tensor:
     if format is preserve_format or lies_in(t._array, format):
         return clone(t)
     return t.contiguous()
+
+
+def in_order_of(like: Tensor, t: Tensor) -> Tensor:
+    """The tensor, copied if need be to have its channels innermost where those of `like` are."""
+    return _reordered(t) if channels_inside(like._array) else t
