@@ -98,9 +98,13 @@ isreal = _test("isreal", _isreal, "has imaginary part 0", ("[1.0 + 0j, 1j]", "[ 
 
 
 def _isclose(input: Any, other: Any, *, rtol: float, atol: float, equal_nan: bool) -> Any:
-    if rtol == atol == 0 and not equal_nan:  # exact for integers, too, which NumPy makes floats
-        return np.equal(input, other)
-    return np.isclose(input, other, rtol, atol, equal_nan)
+    close = np.equal(input, other)  # exact for integers, too, which NumPy's isclose makes floats
+    if equal_nan:
+        close = close | (np.isnan(input) & np.isnan(other))
+    if rtol == atol == 0:
+        return close
+    near = np.isclose(input, other, rtol, atol)  # so is infinity, where the tolerance is infinite
+    return close | (near & np.isfinite(input))
 
 
 _isclose_op = declare(
