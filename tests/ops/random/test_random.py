@@ -357,3 +357,10 @@ def test_gamma_numbers_of_no_concentration_are_the_least_and_nan_stays():
     found = rg._standard_gamma(rg.tensor([0.0, float("nan"), -1.0]))
     assert found[0] == rg.finfo(rg.float32).tiny
     assert found[1:].isnan().all()
+
+
+def test_there_are_no_random_complex_integers():
+    with pytest.raises(NotImplementedError, match="check_random_bounds"):
+        rg.randint(6, (2,), dtype=rg.complex64)
+    with pytest.raises(NotImplementedError, match="check_random_bounds"):
+        rg.randint_like(rg.zeros(2, dtype=rg.complex64), 6)
