@@ -455,8 +455,8 @@ def block_diag(*tensors: Tensor) -> Tensor:
     for place, x in enumerate(blocks):
         if x._array.ndim > 2:
             raise RuntimeError(
-                f"{version.called}.block_diag: Input tensors must have 2 or fewer dimensions. Input "
-                f"{place} has {x._array.ndim} dimensions"
+                f"{version.called}.block_diag: Input tensors must have 2 or fewer dimensions. "
+                f"Input {place} has {x._array.ndim} dimensions"
             )
     dtype = dtypes.common(*[x._array for x in blocks])
     width, before, rows = sum(x._array.shape[1] for x in blocks), 0, []

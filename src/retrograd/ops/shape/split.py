@@ -281,7 +281,7 @@ def _even(input: Tensor, given: Any, dim: int, least: int, name: str) -> tuple[T
         )
     if isinstance(given, int) and (given <= 0 or shape[dim] % given):
         raise RuntimeError(
-            f"{version.called}.{name} attempted to split along dimension {dim}, but the size of the "
-            f"dimension {shape[dim]} is not divisible by the split_size {given}!"
+            f"{version.called}.{name} attempted to split along dimension {dim}, but the size of "
+            f"the dimension {shape[dim]} is not divisible by the split_size {given}!"
         )
     return tensor_split(input, given, dim)
