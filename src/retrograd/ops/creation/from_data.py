@@ -274,7 +274,7 @@ def from_mixture(data: Any, target: np.dtype[Any] | None) -> Any:
 
 
 def unwrap(data: Any, found: list[Any], typed: bool) -> Any:
-    """`data` with tensors, and fractions where a dtype was given, as numbers; adds dtypes `found`."""
+    """`data` with tensors, and fractions if `typed`, as numbers; the dtypes go to `found`."""
     if isinstance(data, SEQUENCES):
         return [unwrap(element, found, typed) for element in data]
     if isinstance(data, Tensor):
