@@ -365,3 +365,27 @@ def test_a_loader_warns_of_more_items_than_its_length_said(recwarn):
 def test_a_stream_takes_no_sampler_and_the_error_names_it(name):
     with pytest.raises(ValueError, match=f"expected unspecified {name} option, but got {name}="):
         DataLoader(Longer(), **{name: True if name == "shuffle" else [[1]]})
+
+
+class Drawn(rg.utils.data.Sampler):
+    """A sampler that draws as soon as it is begun, and counts how often."""
+
+    def __init__(self):
+        self.begun = 0
+
+    def __iter__(self):
+        self.begun += 1
+        return iter(range(4))
+
+    def __len__(self):
+        return 4
+
+
+@pytest.mark.parametrize(("workers", "begun"), [(0, [1, 2]), (1, [2, 4])])
+def test_a_sampler_is_begun_as_often_as_by_pytorch(workers, begun):
+    sampler, found = Drawn(), []
+    loader = DataLoader(range(4), sampler=sampler, num_workers=workers)
+    for _ in range(2):
+        assert [x.item() for x in loader] == [0, 1, 2, 3]
+        found.append(sampler.begun)
+    assert found == begun

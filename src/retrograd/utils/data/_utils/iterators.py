@@ -107,17 +107,20 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             self._pool = Threads(job)
         self._workers = self._pool.workers
         weakref.finalize(self, self._pool.stop)
-        self._begin()
+        self._begin(loader)
 
     def _reset(self, loader: Any) -> None:
         """Begin another pass with the same workers; what is left of this one is dropped."""
-        self._sampler_iter = iter(loader._index_sampler)
         self._pass += 1
         for number in range(self._num_workers):
             self._pool.put(number, (self._pass, -1, None))
-        self._begin()
+        self._begin(loader)
 
-    def _begin(self) -> None:
+    def _begin(self, loader: Any) -> None:
+        # The first pass has begun the sampler before. PyTorch's does so, too, and a sampler that
+        # draws in `__iter__` gives the same numbers here.
+        self._sampler_iter = iter(loader._index_sampler)
+        self._said, self._fetched = loader._said, 0
         self._sent = self._next = 0  # the indices of the next task, and of the next batch in order
         self._owners: dict[int, int] = {}  # the workers of tasks on their way
         self._ready: dict[int, tuple[int, Any]] = {}  # of what has come: worker, result
