@@ -384,8 +384,8 @@ class Drawn(rg.utils.data.Sampler):
 @pytest.mark.parametrize(("workers", "begun"), [(0, [1, 2]), (1, [2, 4])])
 def test_a_sampler_is_begun_as_often_as_by_pytorch(workers, begun):
     sampler, found = Drawn(), []
-    loader = DataLoader(range(4), sampler=sampler, num_workers=workers)
+    loader = DataLoader(range(4), batch_size=None, sampler=sampler, num_workers=workers)
     for _ in range(2):
-        assert [x.item() for x in loader] == [0, 1, 2, 3]
+        assert list(loader) == [0, 1, 2, 3]
         found.append(sampler.begun)
     assert found == begun
