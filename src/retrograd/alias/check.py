@@ -1,8 +1,8 @@
 """Which names of PyTorch a program uses that are not here, found without running it.
 
-Read are imports of `torch`, of `functorch` and, where it is not installed, of `torchvision`, and names
-with dots that start at what they bring in. What a program assigns itself, or asks of values, is not
-known before it runs.
+Read are imports of `torch`, of `functorch` and, where it is not installed, of `torchvision`, and
+names with dots that start at what they bring in. What a program assigns itself, or asks of values,
+is not known before it runs.
 """
 
 from __future__ import annotations
