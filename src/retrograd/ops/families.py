@@ -202,7 +202,7 @@ OPS = {
     "shape.join": "cat repeat stack",
     "shape.pad": "constant_pad_nd",
     "shape.rearrange": "flip roll tril triu",
-    "shape.split": "split unbind",
+    "shape.split": "split split_with_sizes unbind",
     "shape.strided": "over_storage",
     "sorting.meanings": "arranged foremost",
     "sorting.sort": "argsort kthvalue sort topk unique unique_consecutive",

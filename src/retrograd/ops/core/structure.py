@@ -206,6 +206,6 @@ splice = declare(
         example("3x2, 3x2", path=(), layout=None),
         example("3x2, 3x2", path=(), layout=(1, 0)),
     ],
-    node_name="CopySlices",
+    node_name="torch::autograd::CopySlices",
     doc="""A copy in which the region at the end of a view's path is replaced by `values`.""",
 )
