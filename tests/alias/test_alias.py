@@ -358,3 +358,22 @@ print(type(line) is torch.nn.Linear, line(torch.ones(2)) == line.weight.sum() + 
         "tensor([1.-2.j]) tensor([-2.])",
         "True tensor([True])",
     ]
+
+
+def test_what_steers_the_compiler_changes_nothing():
+    code = """
+import torch.compiler as compiler
+print(compiler.get_default_backend(), compiler.save_cache_artifacts())
+compiler.set_default_backend("inductor")
+print(compiler.get_default_backend(), compiler.set_default_backend(None), compiler.list_backends())
+print(compiler.nested_compile_region(max_reuse_entries=1)(abs)(-1))
+print(compiler.substitute_in_graph(abs)(len)([1]), compiler.wrap_numpy(abs) is abs)
+"""
+    assert printed(code).splitlines() == ["eager None", "inductor None []", "1", "1 True"]
+
+
+def test_an_absent_module_has_the_reason_of_its_package():
+    done = run("-c", "import retrograd.as_torch\nimport torch.fx.experimental.unification")
+    assert "torch.fx.experimental.unification is not in Retrograd: Python itself is" in done.stderr
+    done = run("-c", "import retrograd.as_torch\nfrom torch.ao.quantization import prepare_qat")
+    assert "torch.ao.quantization.prepare_qat is not in Retrograd: NumPy has no" in done.stderr

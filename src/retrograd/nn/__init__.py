@@ -79,7 +79,6 @@ from .modules.lazy import (
 )
 from .modules.legacy import (
     Container,
-    CrossMapLRN2d,
     NLLLoss2d,
     SyncBatchNorm,
     UpsamplingBilinear2d,
@@ -112,6 +111,7 @@ from .modules.normalization import (
     BatchNorm1d,
     BatchNorm2d,
     BatchNorm3d,
+    CrossMapLRN2d,
     GroupNorm,
     InstanceNorm1d,
     InstanceNorm2d,

@@ -279,6 +279,7 @@ NAMES = {
         "addcdiv addcmul exp exp2 expm1 lerp log log10 log1p log2 logaddexp logaddexp2 reciprocal "
         "rsqrt sqrt"
     ),
+    "elementwise.fake_quantize": "fake_quantize_per_channel_affine fake_quantize_per_tensor_affine",
     "elementwise.float_parts": "frexp gcd lcm ldexp nextafter",
     "elementwise.logic": (
         "bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor "
