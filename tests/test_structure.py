@@ -149,6 +149,10 @@ OVER_MEMORY = {
     ("as_strided", "kernels/meta.py"): "elements of no bytes, which nothing reads",
     ("stride_tricks", "kernels/meta.py"): "elements of no bytes, which nothing reads",
     ("__array_interface__", "kernels/meta.py"): "asked where such elements would lie",
+    (
+        "ndarray",
+        "kernels/allocation.py",
+    ): "memory of its own, in the order of an array of that shape",
     ("ndarray", "kernels/layout.py"): "memory of its own, in the order of an array of that shape",
     ("frombuffer", "kernels/shared.py"): "NumPy checks bounds; the array keeps the map",
     ("ndarray", "ops/core/structure.py"): "one element, with strides of 0",
