@@ -202,7 +202,7 @@ OPS = {
     "shape.join": "cat repeat stack",
     "shape.pad": "constant_pad_nd",
     "shape.rearrange": "flip roll tril triu",
-    "shape.split": "split split_with_sizes unbind",
+    "shape.split": "split unbind",
     "shape.strided": "over_storage",
     "sorting.meanings": "arranged foremost",
     "sorting.sort": "argsort kthvalue sort topk unique unique_consecutive",
@@ -253,7 +253,7 @@ NAMES = {
         "rad2deg_ reciprocal_ resize_as_ round_ rsqrt_ sin_ sinc_ sinh_ sqrt_ square_ tan_ trunc_ "
         "xlogy_ zero_"
     ),
-    "compat.pool_with_indices": "max_pool1d_with_indices",
+    "compat.pool_with_indices": "adaptive_max_pool1d max_pool1d_with_indices",
     "compat.tensor_types": (
         "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor "
         "LongTensor ShortTensor set_default_tensor_type typename"
@@ -318,7 +318,7 @@ NAMES = {
     "linalg.qr": "geqrf orgqr ormqr",
     "linalg.solve": "inverse",
     "linalg.svd": "pca_lowrank svd_lowrank",
-    "nn.adaptive_pool": "adaptive_avg_pool1d adaptive_max_pool1d",
+    "nn.adaptive_pool": "adaptive_avg_pool1d",
     "nn.conv": "conv1d conv2d conv3d",
     "nn.conv_transpose": "conv_transpose1d conv_transpose2d conv_transpose3d",
     "nn.pool": "avg_pool1d max_pool1d max_pool2d max_pool3d",

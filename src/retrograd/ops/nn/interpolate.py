@@ -133,8 +133,8 @@ def interpolate(
     tensor([[[0., 1., 3., 4.]]])
     """
     shape = input._array.shape
-    _check_mode(input, mode, align_corners, antialias)
     sizes, scales = _sizes(shape[2:], size, scale_factor)
+    _check_mode(input, mode, align_corners, antialias)
     if mode == "area" and min(sizes) < 0:
         raise RuntimeError(
             "adaptive_avg_pool: elements of output_size must be greater than or equal to 0 but "

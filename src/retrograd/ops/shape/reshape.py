@@ -272,7 +272,7 @@ def detach(input: Tensor) -> Tensor:
     """
     found = alias(input, None)
     if isinstance(found._array, Interpreted):
-        found._array = found._array.detached()
+        found._array.detach(input, found)
     return found
 
 
