@@ -12,7 +12,7 @@ METHODS = {
     "activation.smooth": "sigmoid sigmoid_",
     "activation.softmax": "log_softmax logsumexp softmax",
     "compat.deprecated": "eig lstsq solve symeig",
-    "compat.deprecated_linalg": "cholesky lu lu_solve qr svd triangular_solve",
+    "compat.deprecated_linalg": "cholesky lu lu_solve qr slogdet svd triangular_solve",
     "compat.deprecated_methods": (
         "_fix_weakref const_data_ptr dim_order is_distributed new pin_memory reinforce resize "
         "resize_as"
@@ -70,7 +70,7 @@ METHODS = {
     ),
     "indexing.segment_reduce": "index_reduce index_reduce_ scatter_reduce scatter_reduce_",
     "linalg.cholesky": "cholesky_inverse cholesky_solve",
-    "linalg.determinant": "det logdet slogdet",
+    "linalg.determinant": "det logdet",
     "linalg.lstsq": "pinverse",
     "linalg.matrix_functions": "addbmm addbmm_ matrix_exp",
     "linalg.matrix_products": (
@@ -235,7 +235,7 @@ NAMES = {
     "compat.deprecated": (
         "eig frobenius_norm lstsq matrix_rank nuclear_norm range solve symeig vander"
     ),
-    "compat.deprecated_linalg": "cholesky lu lu_solve qr svd triangular_solve",
+    "compat.deprecated_linalg": "cholesky lu lu_solve qr slogdet svd triangular_solve",
     "compat.deprecated_methods": "is_distributed",
     "compat.flags": (
         "are_deterministic_algorithms_enabled compiled_with_cxx11_abi "
@@ -279,6 +279,7 @@ NAMES = {
         "addcdiv addcmul exp exp2 expm1 lerp log log10 log1p log2 logaddexp logaddexp2 reciprocal "
         "rsqrt sqrt"
     ),
+    "elementwise.fake_quantize": "fake_quantize_per_channel_affine fake_quantize_per_tensor_affine",
     "elementwise.float_parts": "frexp gcd lcm ldexp nextafter",
     "elementwise.logic": (
         "bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor "
@@ -304,7 +305,7 @@ NAMES = {
     ),
     "indexing.segment_reduce": "index_reduce scatter_reduce segment_reduce",
     "linalg.cholesky": "cholesky_inverse cholesky_solve",
-    "linalg.determinant": "det logdet slogdet",
+    "linalg.determinant": "det logdet",
     "linalg.distance": "cdist pdist",
     "linalg.einsum": "einsum tensordot",
     "linalg.lobpcg": "lobpcg",

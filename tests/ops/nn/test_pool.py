@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
+from tests.ops.arrays import leaf, values
 
 import retrograd as rg
 import retrograd.nn.functional as F
@@ -19,18 +22,6 @@ from retrograd.ops.nn.pool import avg_pool2d, avg_pool3d, lp_pool1d, lp_pool2d
 
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}
 NAN, INF = float("nan"), float("inf")
-
-
-def values(*shape, complex=False, seed=0):
-    rng = np.random.default_rng([seed, *shape])
-    real = rng.standard_normal(shape)
-    return real + 1j * rng.standard_normal(shape) if complex else real
-
-
-def leaf(array):
-    made = new_tensor(np.array(array))
-    made.requires_grad = True
-    return made
 
 
 def windows(n, k, s, p, d, ceil):
@@ -376,3 +367,15 @@ def test_unpooling_asks_for_integers_as_indices(dims):
     x = rg.ones(1, 1, *[2] * dims)
     with pytest.raises(RuntimeError, match="indices should be type int64 but got: Float"):
         getattr(rg.nn.functional, f"max_unpool{dims}d")(x, x, 2)
+
+
+def test_power_pooling_of_zeros_has_derivative_zero():
+    x = rg.zeros(1, 1, 4, requires_grad=True)
+    (g,) = rg.autograd.grad(lp_pool1d(x, 2.0, 2).sum(), x)
+    assert g.tolist() == [[[0.0, 0.0, 0.0, 0.0]]]
+
+
+def test_power_pooling_by_infinity_gives_the_extreme_moduli():
+    x = rg.tensor([[1.0, -3.0, 2.0, -0.5]])
+    assert lp_pool1d(x, math.inf, 2).tolist() == [[3.0, 2.0]]
+    assert lp_pool1d(x, -math.inf, 2).tolist() == [[1.0, 0.5]]

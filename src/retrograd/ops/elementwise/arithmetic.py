@@ -10,7 +10,7 @@ from ... import dtypes
 from ...engine.backward.fitting import expands
 from ...engine.dispatch import as_tensor, operand
 from ...engine.inplace import in_place
-from ...engine.registry import declare, example
+from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, method
 from ..core.arguments import number_in, public
 from ..core.pointwise import PAIRS
@@ -133,6 +133,7 @@ _floor_div = declare(
     complex=False,
     examples=PAIRS,
     domain=(0.5, 4.0),
+    node_name="DivBackward2",
 )
 
 _trunc_div = declare(
@@ -145,6 +146,7 @@ _trunc_div = declare(
     complex=False,
     examples=PAIRS,
     domain=(0.5, 4.0),
+    node_name="DivBackward2",
 )
 
 neg = declare(
@@ -276,6 +278,9 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
+_rsub = renamed(_sub, "RsubBackward1")
+
+
 @public(methods="rsub")
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """Difference the other way round: `other - alpha * input`. Source: PyTorch's `rsub`.
@@ -285,7 +290,7 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """
     once = alpha.__class__ is int and alpha == 1
     factor = input if once else scaled(other, input, alpha, minus=True)
-    return _sub(operand(other, input._array.dtype), factor)
+    return _rsub(operand(other, input._array.dtype), factor)  # type: ignore[no-any-return]
 
 
 def _divided(self: Tensor, other: Any) -> Any:

@@ -145,7 +145,7 @@ def batch_norm(
     count = shape[0] * math.prod(shape[2:]) if shape else 0
     if training and count == 1:
         raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {list(shape)}"
+            f"Expected more than 1 value per channel when training, got input size {input.shape}"
         )
     if training and (running_mean is None) != (running_var is None):
         raise ValueError(
@@ -226,7 +226,7 @@ def instance_norm(
     count = math.prod(shape[2:])
     if count == 1:
         raise ValueError(
-            f"Expected more than 1 spatial element when training, got input size {list(shape)}"
+            f"Expected more than 1 spatial element when training, got input size {input.shape}"
         )
     _check_channels(shape[1], running_mean=running_mean, running_var=running_var,
                     weight=weight, bias=bias)  # fmt: skip

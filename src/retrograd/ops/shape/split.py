@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.registry import declare, example
+from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor
 from ..core.arguments import public
 from ..core.dims import integer, normalize_dim
@@ -53,6 +53,8 @@ _split_op: Any = declare(
     doc="""Views of consecutive pieces of the given sizes along a dimension.""",
 )
 
+_split_with_sizes = renamed(_split_op, "SplitWithSizesBackward0")
+
 _unbind: Any = declare(
     "unbind(input, *, dim) -> *parts",
     _unbound,
@@ -79,7 +81,8 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     place = normalize_dim(dim, len(shape))
     size = shape[place]
-    if isinstance(split_size_or_sections, (tuple, list)):
+    listed = isinstance(split_size_or_sections, (tuple, list))
+    if listed:
         sizes = tuple([operator.index(n) for n in split_size_or_sections])
         if sum(sizes) != size or min(sizes, default=0) < 0:
             raise RuntimeError(
@@ -88,7 +91,8 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
             )
     else:
         sizes = equal_sizes(size, integer(split_size_or_sections, "split_size"))
-    return _split_op(tensor, sizes=sizes, dim=place)  # type: ignore[no-any-return]
+    op = _split_with_sizes if listed else _split_op
+    return op(tensor, sizes=sizes, dim=place)  # type: ignore[no-any-return]
 
 
 def equal_sizes(size: int, each: int) -> tuple[int, ...]:
