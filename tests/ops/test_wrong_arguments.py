@@ -194,7 +194,7 @@ def test_the_first_size_tells_what_sizes_are():
     ],
 )
 def test_an_array_for_a_matrix_is_a_type_error(call):
-    with pytest.raises(TypeError, match="must be Tensor, not ndarray"):
+    with pytest.raises(TypeError, match="must be Tensor, not numpy.ndarray"):
         call()
 
 
@@ -255,9 +255,9 @@ def test_a_reduction_of_any_type_that_there_is_not_is_a_value_error(reduction):
 
 @pytest.mark.parametrize("size", [rg.tensor([1, 2]), [3], 2.5, "3"])
 def test_a_layer_of_sizes_that_are_none_is_a_type_error(size):
-    for make in (rg.nn.Linear, rg.nn.Bilinear, rg.nn.LSTMCell):
+    for make in (rg.nn.Linear, rg.nn.LSTMCell):
         with pytest.raises(TypeError):
-            make(*(size,) * (3 if make is rg.nn.Bilinear else 2))
+            make(size, 2)
 
 
 def test_pivots_of_another_shape_are_refused():
