@@ -80,6 +80,25 @@ NAMES = {
         lambda: F.nll_loss(P, LABELS, reduction="none"),
     ],
     "NllLoss2DBackward0": [lambda: F.nll_loss(P[..., None, None], LABELS[:, None, None])],
+    "GluBackward0": [lambda: F.glu(P)],
+    "TraceBackward0": [lambda: M.trace()],
+    "VdotBackward0": [lambda: rg.vdot(X, X)],
+    "DotBackward0": [lambda: rg.dot(X, X), lambda: X @ X],
+    "AddmvBackward0": [lambda: rg.addmv(X, M, X, beta=2)],
+    "AddrBackward0": [lambda: rg.addr(M, X, X)],
+    "AddbmmBackward0": [lambda: rg.addbmm(M, M[None], M[None])],
+    "DistBackward0": [lambda: rg.dist(X, M, 3)],
+    "RenormBackward0": [lambda: M.renorm(2, 0, 1.0)],
+    "MvlgammaBackward0": [lambda: rg.mvlgamma(X + 3, 2)],
+    "GridSampler2DBackward0": [
+        lambda: F.grid_sample(IMAGE, rg.zeros(1, 2, 2, 2), align_corners=True)
+    ],
+    "GridSampler3DBackward0": [
+        lambda: F.grid_sample(VOLUME, rg.zeros(1, 2, 2, 2, 3), align_corners=True)
+    ],
+    "PdistBackward0": [lambda: F.pdist(M)],
+    "CholeskyInverseBackward0": [lambda: rg.cholesky_inverse(M + 9 * rg.eye(3))],
+    "BlockDiagBackward0": [lambda: rg.block_diag(X, M)],
     "MseLossBackward0": [lambda: F.mse_loss(P, Q)],
     "MeanBackward0": [lambda: F.l1_loss(P, Q), lambda: P.mean()],
 }

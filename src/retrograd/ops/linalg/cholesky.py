@@ -14,7 +14,7 @@ import numpy as np
 
 from ...engine.dispatch import own
 from ...engine.namespaces import recorded
-from ...engine.registry import declare, example
+from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor
 from ...kernels import lapack
 from ..core import batching, return_types
@@ -158,7 +158,8 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     one = identity(L, L.shape[-1])
     inverse = solve_triangular(L, one.expand(L.shape), upper=upper)
     turned = recorded.adjoint(inverse)
-    return inverse @ turned if upper else turned @ inverse
+    made = inverse @ turned if upper else turned @ inverse
+    return called(made, "CholeskyInverseBackward0")
 
 
 # -- LDL -------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.registry import declare, example
+from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor
 from ...kernels import matrix_functions
 from ...kernels.allocation import zeros
@@ -119,7 +119,8 @@ def addbmm(
             f"{list(batch2.shape[:2])}."
         )
     left = batch1.transpose(0, 1).reshape(n, b * k)
-    return plus(input, left @ batch2.reshape(b * k, batch2.shape[2]), beta, alpha)
+    made = plus(input, left @ batch2.reshape(b * k, batch2.shape[2]), beta, alpha)
+    return called(made, "AddbmmBackward0")
 
 
 @public(out=True)
