@@ -238,6 +238,14 @@ def test_check_leaves_names_alone_that_the_program_assigns(tmp_path):
     assert run("-m", "retrograd", "check", script).stdout == ""
 
 
+def test_check_knows_torchvision_where_none_is_installed(tmp_path):
+    text = "from torchvision import transforms as T\nimport torchvision.ops\nT.Resize, T.Blur\n"
+    script = write(tmp_path, "script.py", text)
+    done = run("-m", "retrograd", "check", script)
+    assert done.stdout.startswith(f"{script}:3: torchvision.transforms.Blur is not in Retrograd: ")
+    assert done.stdout.count("\n") == 1
+
+
 def test_a_command_that_is_none_says_what_there_are():
     done = run("-m", "retrograd", "walk")
     assert done.returncode == 2
@@ -318,7 +326,8 @@ def test_a_torchvision_that_is_installed_is_itself(tmp_path):
 def test_a_name_that_torchvision_lacks_is_told_by_its_own_name(tmp_path):
     path = write(tmp_path, "program.py", "from torchvision.transforms import CenterCop")
     done = run("-m", "retrograd", "run", path)
-    assert "torchvision.transforms.CenterCop is not in Retrograd. The nearest" in done.stderr
+    assert "torchvision.transforms.CenterCop is not in Retrograd: retrograd.vision" in done.stderr
+    assert "pip install --no-deps torchvision pillow. The nearest name is" in done.stderr
 
 
 def test_what_programs_choose_a_backend_by_is_of_torch():

@@ -116,4 +116,4 @@ def test_operators_of_a_library_are_checked_too():
     mine = Library("mine", "DEF")
     mine.define("twice(Tensor x, *, int n=2) -> Tensor")
     mine.impl("twice", lambda x, n: x * n, "CompositeExplicitAutograd")
-    assert set(opcheck(custom.OPERATORS["mine"]["twice"], (rg.ones(2),)).values()) == {"SUCCESS"}
+    assert set(opcheck(custom.OPERATORS["mine"].twice, (rg.ones(2),)).values()) == {"SUCCESS"}

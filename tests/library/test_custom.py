@@ -125,6 +125,37 @@ def test_only_arguments_can_be_written():
         custom_op("mine::zeroed", zeroed, mutates_args=["y"])
 
 
+def test_a_function_for_other_devices_does_not_run():
+    op = custom_op("mine::weighed", weighed, mutates_args=(), device_types="cuda")
+    with pytest.raises(NotImplementedError, match="Could not run 'mine::weighed'"):
+        op(rg.ones(1))
+    op.register_kernel(["cpu", "cuda"], weighed)
+    assert op(rg.ones(1)).item() == 2
+
+
+def test_a_namespace_is_one_object_that_has_later_operators_too():
+    custom_op("mine::weighed", weighed, mutates_args=())
+    space = ops.mine
+    custom_op("mine::again", weighed, mutates_args=())
+    assert space is ops.mine
+    assert space.again(rg.ones(1)).item() == 2
+    with pytest.raises(AttributeError, match="'mine' object has no attribute 'other'"):
+        _ = space.other
+
+
+def test_a_backward_returns_a_gradient_for_each_argument():
+    op = custom_op("mine::weighed", weighed, mutates_args=())
+    op.register_autograd(lambda ctx, g: (g,))
+    with pytest.raises(RuntimeError, match="returned 1 gradients, but the operator has 2"):
+        op(rg.ones(1, requires_grad=True)).backward()
+
+
+def test_wrong_arguments_are_told_with_the_operator():
+    op = custom_op("mine::weighed", weighed, mutates_args=())
+    with pytest.raises(TypeError, match=r"mine::weighed\(x: .*: missing a required argument: 'x'"):
+        op()
+
+
 def test_on_the_meta_device_an_operator_without_fake_kernel_raises():
     op = custom_op("mine::weighed", weighed, mutates_args=())
     with pytest.raises(RuntimeError, match=r"There was no fake impl registered for <CustomOpDef"):

@@ -105,6 +105,16 @@ def test_a_subclass_takes_an_operator_over(mine):
     assert ops.mine.twice(rg.ones(1).as_subclass(Named)) == "twice"
 
 
+def test_an_operator_of_a_schema_has_no_documentation(mine):
+    mine.define("plain(Tensor x) -> Tensor")
+    assert ops.mine.plain.__doc__ is None
+
+
+def test_a_library_that_gives_functions_alone_defines_nothing():
+    with pytest.raises(RuntimeError, match="Cannot define an operator inside of a library of kind"):
+        Library("mine", "IMPL").define("weigh(Tensor x) -> Tensor")
+
+
 def test_an_operator_is_defined_and_given_functions_by_its_whole_name(mine):
     library.define("mine::twice", "(Tensor x, int n=2) -> Tensor")
 

@@ -24,6 +24,10 @@ PACKAGE = str(Path(__file__).parents[1])
 FROM = re.compile(r"cannot import name '(\w+)' from '([\w.]+)'")
 ALIAS = "retrograd.alias."
 OWN = ("torch", "torchvision", "retrograd")
+OTHER_PICTURES = (
+    ": retrograd.vision, which stands for torchvision, holds what PyTorch's examples use. "
+    "torchvision itself runs here: pip install --no-deps torchvision pillow"
+)
 
 
 def lack(space: Any, place: str, name: str) -> str:
@@ -36,7 +40,8 @@ def lack(space: Any, place: str, name: str) -> str:
     near = difflib.get_close_matches(name, dir(space), 1)
     nearest = f" The nearest name is {place}.{near[0]}." if near else ""
     within = place.partition(".")[2] if place.startswith("torch.") else ""
-    return f"{place}.{name} is not in Retrograd{reason(name, within)}.{nearest}"
+    why = OTHER_PICTURES if place.startswith("torchvision") else reason(name, within)
+    return f"{place}.{name} is not in Retrograd{why}.{nearest}"
 
 
 def explain(error: BaseException | None) -> str | None:

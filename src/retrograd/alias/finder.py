@@ -204,6 +204,12 @@ def home_of(name: str) -> str | None:
     return home if found or home in sys.modules else None
 
 
+def packages() -> list[str]:
+    """The packages that this one stands for: torchvision where it is not installed itself."""
+    vision = importlib.util.find_spec(VISION)
+    return ["torch", *(name for name in PACKAGES if name != VISION or not vision)]
+
+
 def within_program(trace: Any) -> Any:
     """A traceback without the frames at its start that are of `retrograd run`."""
     inner = trace
@@ -225,8 +231,7 @@ def install() -> None:
     version.called = "torch"
     for kind in (retrograd.Tensor, retrograd.Size, retrograd.device, retrograd.dtype):
         kind.__module__ = "torch"
-    vision = () if importlib.util.find_spec(VISION) else (VISION,)
-    sys.meta_path.insert(0, Finder("torch", "functorch", *vision))
+    sys.meta_path.insert(0, Finder(*packages()))
     before = sys.excepthook
 
     def explained(kind: Any, error: BaseException, trace: Any) -> None:

@@ -18,6 +18,7 @@ NOTE [Custom operators]
 from __future__ import annotations
 
 import inspect
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["OPERATORS", "CustomOpDef", "custom_op", "register_autocast", "register_autograd",
            "register_fake", "register_kernel", "register_vmap"]  # fmt: skip
 
-OPERATORS: dict[str, dict[str, CustomOpDef]] = {}  # by namespace and name
+OPERATORS: dict[str, Namespace] = {}
 NO_FORMULA = (
     "Trying to backward through {name} but no autograd formula was registered. Please use "
     "register_autograd to add one."
@@ -55,6 +56,19 @@ ALIASED = (
     "{name}: The output of this custom operator (1) must not also be an input to this custom "
     "operator and (2) may not alias any inputs. Return x.clone()"
 )
+
+
+class Namespace(SimpleNamespace):
+    """The operators of a namespace, as attributes; later ones, too."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"'_OpNamespace' '{self.__name__}' object has no attribute {name!r}: no such operator "
+            "is defined"
+        )
 
 
 class CustomOpDef:
@@ -81,12 +95,12 @@ class CustomOpDef:
                 f"{wrong} in mutates_args were not found in the custom op's signature: {name} has "
                 f"the arguments {', '.join(self._signature.parameters)}"
             )
-        self._kernel, self._fake = function, None
+        self._kernel, self._fake = None, None
         self._composite, self._autocast, self._vmap = None, None, None
         self._backward: Callable[..., Any] | None = None
         self._setup: Callable[..., Any] | None = None
-        self.__name__, self.__doc__ = own, function.__doc__
-        OPERATORS.setdefault(space, {})[own] = self
+        self.__name__, self.__doc__ = own, function.__doc__ if function else None
+        setattr(OPERATORS.setdefault(space, Namespace(space)), own, self)
 
     @property
     def default(self) -> CustomOpDef:
@@ -98,7 +112,10 @@ class CustomOpDef:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the function gives: NOTE [Custom operators]."""
-        bound = self._signature.bind(*args, **kwargs)
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self._qualname}{self._signature}: {error}") from None
         bound.apply_defaults()
         names, given = list(bound.arguments), list(bound.arguments.values())
         leaves = pytree.flatten(given)
@@ -232,6 +249,11 @@ class Recorded(Function):
             raise RuntimeError(NO_FORMULA.format(name=operator._qualname))
         found = operator._backward(ctx, *grads)
         found = found if isinstance(found, tuple) else (found,)
+        if len(found) != len(ctx.like):
+            raise RuntimeError(
+                f"the backward of {operator._qualname} returned {len(found)} gradients, but the "
+                f"operator has {len(ctx.like)} arguments. Return one for each, None for none"
+            )
         pairs = zip(found, ctx.like, strict=True)
         flat = [grad for part, like in pairs for grad in pytree.broadcast(part, like)]
         return (None, None, None, *flat, *[None] * ctx.rest)
@@ -274,7 +296,9 @@ def custom_op(
     """
 
     def define(function: Callable[..., Any]) -> CustomOpDef:
-        return CustomOpDef(name, function, mutates_args, schema)
+        operator = CustomOpDef(name, function, mutates_args, schema)
+        operator.register_kernel(device_types, function)
+        return operator
 
     return define if fn is None else define(fn)
 
@@ -284,12 +308,12 @@ def found(op: str | CustomOpDef) -> CustomOpDef:
     if isinstance(op, CustomOpDef):
         return op
     space, _, own = op.partition("::")
-    try:
-        return OPERATORS[space][own]
-    except KeyError:
+    operator: CustomOpDef | None = vars(OPERATORS.get(space, SimpleNamespace())).get(own)
+    if operator is None:
         raise RuntimeError(
             f"operator {op} does not exist. Define it by library.custom_op({op!r}, ...)"
-        ) from None
+        )
+    return operator
 
 
 def register_fake(op: Any, func: Any = None, /, **settings: Any) -> Any:

@@ -43,8 +43,13 @@ class Library:
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
         """Define the operator of a schema, "name(Tensor x, *, int n=2) -> Tensor"; its name.
 
-        Raises ValueError for a schema that cannot be read.
+        Raises ValueError for a schema that cannot be read, RuntimeError in an "IMPL" library.
         """
+        if self.kind == "IMPL":
+            raise RuntimeError(
+                f"def({schema!r}): Cannot define an operator inside of a library of kind 'IMPL'. "
+                f"Write Library({self.ns!r}, 'FRAGMENT')"
+            )
         name, _, rest = schema.partition("(")
         name, (inner, _, out) = name.strip().removeprefix(f"{self.ns}::"), rest.rpartition("->")
         if not name.isidentifier() or not inner.rstrip().endswith(")"):
@@ -61,7 +66,6 @@ class Library:
         fn: Callable[..., Any],
         dispatch_key: str = "",
         *,
-        with_keyset: bool = False,
         allow_override: bool = False,
     ) -> None:
         """Let `fn` be what an operator runs, given by its name or as itself, by the key:

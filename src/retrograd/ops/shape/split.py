@@ -52,7 +52,6 @@ _split_op: Any = declare(
     ],
     doc="""Views of consecutive pieces of the given sizes along a dimension.""",
 )
-
 _split_with_sizes = renamed(_split_op, "SplitWithSizesBackward0")
 
 _unbind: Any = declare(
