@@ -26,7 +26,7 @@ from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import empty, numpys
 from ..core.arguments import public
-from ..core.pointwise import PAIRS, SINGLE, attach, holds_complex
+from ..core.pointwise import PAIRS, SINGLE, attach, holds_complex, single
 from ..elementwise.complex import by_parts
 from ..elementwise.complex_parts import real
 from ..elementwise.trigonometry import tanh
@@ -360,6 +360,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def _hardswish_input(xp: Any, g: Any, input: Any) -> Any:
+    input = single(xp, input)
     middle = xp.zero_where(g * (input * (1.0 / 3.0) + 0.5), input <= -3)
     return xp.where(input >= 3, g, middle)
 

@@ -16,7 +16,7 @@ from ..core.pointwise import check_floating
 from .pool import avg_pool_record, largest, max_pool_record, of_dims
 from .sizes import Sizes, for_dims, sizes_in
 
-__all__ = ["adaptive_avg_pool1d", "adaptive_max_pool1d"]
+__all__ = ["adaptive_avg_pool1d"]
 
 _adaptive_max_pool = declare(
     "adaptive_max_pool(input, *, size) -> out, indices",
@@ -121,7 +121,7 @@ adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = for_dims(
     Bin i covers `floor(i L / output_size)` to `ceil((i + 1) L / output_size)`. Returns, and raises,
     as `max_pool1d` does. Source: PyTorch's `adaptive_max_pool1d`.
 
-    >>> rg.adaptive_max_pool1d(rg.tensor([[1.0, 3.0, 2.0]]), 2)
+    >>> rg.nn.functional.adaptive_max_pool1d(rg.tensor([[1.0, 3.0, 2.0]]), 2)
     tensor([[3., 3.]])
     """,
     """Maxima over bins that divide images `(N, C, H, W)` or `(C, H, W)`.

@@ -158,7 +158,7 @@ def windows(
     if input._array.dtype.kind == "b":
         raise unsupported(name, input._array.dtype, "Convert first: x.float()")
     kernel = per_dim(kernel_size, dims, "kernel_size", name)
-    none = stride is None or stride in ((), [])
+    none = stride is None or (isinstance(stride, (tuple, list)) and not stride)
     steps = kernel if none else per_dim(stride, dims, "stride", name)
     pads = per_dim(padding, dims, "padding", name)
     gaps = per_dim(dilation, dims, "dilation", name)
@@ -363,11 +363,13 @@ def rooted(mean: Tensor, count: int, norm_type: float) -> Tensor:
     """The `norm_type`-th root of a mean of powers, made a sum; its size if negative, with sign."""
     if mean.dtype.is_complex:
         return (mean * count).pow(1.0 / norm_type)
-    return (mean.sign() * mean.abs() * count).pow(1.0 / norm_type)
+    size = mean.abs().relu()  # relu changes nothing but the derivative at 0, which it makes 0
+    return (mean.sign() * size * count).pow(1.0 / norm_type)
 
 
 def _lp_pool(name: str, dims: int) -> Any:
     average = (avg_pool1d, avg_pool2d, avg_pool3d)[dims - 1]
+    maximum = (max_pool1d, max_pool2d, max_pool3d)[dims - 1]
 
     def pool(
         input: Tensor,
@@ -376,6 +378,10 @@ def _lp_pool(name: str, dims: int) -> Any:
         stride: Any = None,
         ceil_mode: bool = False,
     ) -> Tensor:
+        if norm_type in (math.inf, -math.inf):
+            sign = math.copysign(1.0, norm_type)
+            most: Tensor = maximum(sign * input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+            return sign * most
         kernel = per_dim(kernel_size, dims, "kernel_size", name)
         mean = average(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
         return rooted(mean, math.prod(kernel), norm_type)
@@ -388,7 +394,8 @@ lp_pool1d, lp_pool2d, lp_pool3d = for_dims(
     "lp_pool",
     """Power sums over windows: `(sum of x ** p) ** (1 / p)` for `norm_type` p, on `(N, C, L)`.
 
-    The gradient where a sum is 0 is NaN, as the root has none there. Source: PyTorch's `lp_pool1d`.
+    For p = inf the largest modulus, for -inf the smallest. The gradient where a sum is 0 is 0.
+    Source: PyTorch's `lp_pool1d`.
 
     >>> lp_pool1d(rg.tensor([[3.0, 4.0]]), 2.0, 2)
     tensor([[5.]])

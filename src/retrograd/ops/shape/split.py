@@ -16,7 +16,7 @@ from ... import dtypes
 from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor
 from ..core.arguments import public
-from ..core.dims import normalize_dim
+from ..core.dims import integer, normalize_dim
 from .basic_views import basic
 
 __all__ = [
@@ -52,6 +52,7 @@ _split_op: Any = declare(
     ],
     doc="""Views of consecutive pieces of the given sizes along a dimension.""",
 )
+
 _split_with_sizes = renamed(_split_op, "SplitWithSizesBackward0")
 
 _unbind: Any = declare(
@@ -89,7 +90,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
                 f"size at dimension {place}), but got split_sizes={list(sizes)}"
             )
     else:
-        sizes = equal_sizes(size, operator.index(split_size_or_sections))
+        sizes = equal_sizes(size, integer(split_size_or_sections, "split_size"))
     op = _split_with_sizes if listed else _split_op
     return op(tensor, sizes=sizes, dim=place)  # type: ignore[no-any-return]
 
@@ -215,7 +216,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     if isinstance(given, (tuple, list)):
         cuts = [slice(None, operator.index(n)).indices(size)[1] for n in given]
     else:
-        sections = operator.index(given)
+        sections = integer(given, "sections")
         if sections <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
         each, more = divmod(size, sections)
