@@ -12,6 +12,9 @@ X = rg.tensor([0.1, 0.2, 0.3], requires_grad=True)
 M = rg.arange(9.0).reshape(3, 3).requires_grad_()
 A = rg.ones(1, 3, 1, requires_grad=True)
 SIGNAL, IMAGE, VOLUME = (rg.rand(1, 1, *[4] * n).requires_grad_() for n in (1, 2, 3))
+P, Q = rg.rand(2, 2).requires_grad_(), rg.rand(2, 2)
+LABELS = rg.tensor([0, 1])
+REDUCTIONS = ("mean", "sum", "none")
 PLACES = rg.zeros(1, 3, dtype=rg.int64)
 
 NAMES = {
@@ -56,7 +59,52 @@ NAMES = {
     "FractionalMaxPool3DBackward0": [lambda: F.fractional_max_pool3d(VOLUME, 2, 2)],
     "MaxUnpool2DBackward0": [lambda: F.max_unpool2d(*F.max_pool2d_with_indices(IMAGE, 2), 2)],
     "MaxUnpool3DBackward0": [lambda: F.max_unpool3d(*F.max_pool3d_with_indices(VOLUME, 2), 2)],
-}  # fmt: skip
+    "BinaryCrossEntropyBackward0": [
+        lambda: F.binary_cross_entropy(P, Q),
+        lambda: F.binary_cross_entropy(P, Q, weight=Q, reduction="sum"),
+        lambda: F.binary_cross_entropy(P, Q, reduction="none"),
+    ],
+    "BinaryCrossEntropyWithLogitsBackward0": [
+        lambda: F.binary_cross_entropy_with_logits(P, Q),
+        lambda: F.binary_cross_entropy_with_logits(P, Q, pos_weight=Q, reduction="none"),
+    ],
+    "SmoothL1LossBackward0": [lambda: F.smooth_l1_loss(P, Q, reduction=r) for r in REDUCTIONS],
+    "HuberLossBackward0": [lambda: F.huber_loss(P, Q, reduction=r) for r in REDUCTIONS],
+    "SoftMarginLossBackward0": [lambda: F.soft_margin_loss(P, Q, reduction=r) for r in REDUCTIONS],
+    "MultiMarginLossBackward0": [lambda: F.multi_margin_loss(P, LABELS)],
+    "MultilabelMarginLossBackward0": [lambda: F.multilabel_margin_loss(P, LABELS.expand(2, 2))],
+    "NllLossBackward0": [
+        lambda: F.cross_entropy(P, LABELS),
+        lambda: F.nll_loss(P, LABELS),
+        lambda: F.nll_loss(P, LABELS, reduction="sum"),
+        lambda: F.nll_loss(P, LABELS, reduction="none"),
+    ],
+    "NllLoss2DBackward0": [lambda: F.nll_loss(P[..., None, None], LABELS[:, None, None])],
+    "FakeQuantizePerTensorAffineCachemaskBackward0": [
+        lambda: rg.fake_quantize_per_tensor_affine(X, 0.1, 0, -8, 7)
+    ],
+    "GluBackward0": [lambda: F.glu(P)],
+    "TraceBackward0": [lambda: M.trace()],
+    "VdotBackward0": [lambda: rg.vdot(X, X)],
+    "DotBackward0": [lambda: rg.dot(X, X), lambda: X @ X],
+    "AddmvBackward0": [lambda: rg.addmv(X, M, X, beta=2)],
+    "AddrBackward0": [lambda: rg.addr(M, X, X)],
+    "AddbmmBackward0": [lambda: rg.addbmm(M, M[None], M[None])],
+    "DistBackward0": [lambda: rg.dist(X, M, 3)],
+    "RenormBackward0": [lambda: M.renorm(2, 0, 1.0)],
+    "MvlgammaBackward0": [lambda: rg.mvlgamma(X + 3, 2)],
+    "GridSampler2DBackward0": [
+        lambda: F.grid_sample(IMAGE, rg.zeros(1, 2, 2, 2), align_corners=True)
+    ],
+    "GridSampler3DBackward0": [
+        lambda: F.grid_sample(VOLUME, rg.zeros(1, 2, 2, 2, 3), align_corners=True)
+    ],
+    "PdistBackward0": [lambda: F.pdist(M)],
+    "CholeskyInverseBackward0": [lambda: rg.cholesky_inverse(M + 9 * rg.eye(3))],
+    "BlockDiagBackward0": [lambda: rg.block_diag(X, M)],
+    "MseLossBackward0": [lambda: F.mse_loss(P, Q)],
+    "MeanBackward0": [lambda: F.l1_loss(P, Q), lambda: P.mean()],
+}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -78,6 +126,14 @@ def test_a_renamed_op_is_the_same_record():
     assert y._base is A
     (gradient,) = rg.autograd.grad(y.sum(), A)
     assert gradient.tolist() == [[[1.0], [1.0], [1.0]]]
+
+
+def test_a_loss_with_the_name_of_the_whole_leaves_the_names_of_others():
+    loss = F.smooth_l1_loss(P, Q)
+    assert P.mean().grad_fn.name() == "MeanBackward0"
+    assert loss.grad_fn.next_functions[0][0].name() == "DivBackward0"
+    (gradient,) = rg.autograd.grad(loss, P)
+    rg.testing.assert_close(gradient, (P - Q).detach() / 4)
 
 
 def test_a_renamed_op_runs_on_batches_and_forward():

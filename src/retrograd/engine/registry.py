@@ -6,6 +6,7 @@ It is the top of the engine, and what declares ops needs to import nothing else 
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable
 from typing import Any, ParamSpec
 
@@ -28,7 +29,7 @@ from .record import STALE, STALE_VIEW
 from .saved import saved_properties
 from .tensor import Tensor, as_array, method, new_tensor
 
-__all__ = ["OPS", "Example", "declare", "example", "operator", "renamed"]
+__all__ = ["OPS", "Example", "called", "declare", "example", "operator", "renamed"]
 
 P = ParamSpec("P")
 
@@ -117,10 +118,24 @@ def renamed(call: Any, node_name: str) -> Any:
 
     It is the same record in all else, by the same name, so no table of ops knows the difference.
     """
-    op = copy.copy(call.op)
-    op._node_name = node_name
-    op.__dict__.pop("_node_type", None)
+    op = alike(call.op, node_name)
     op.call = made = named(op, caller(op))
+    return made
+
+
+def called(made: Tensor, node_name: str) -> Tensor:
+    """A new tensor, the last step of a composition, whose node gets the name of the whole."""
+    if made._node is not None:
+        made._node.op = alike(made._node.op, node_name)
+    return made
+
+
+@functools.cache
+def alike(op: Op, node_name: str) -> Op:
+    """The same record with nodes of another name."""
+    made = copy.copy(op)
+    made._node_name = node_name
+    made.__dict__.pop("_node_type", None)
     return made
 
 

@@ -177,10 +177,10 @@ _clamp_by_tensors = declare(
     node_name="ClampBackward0",
 )
 
-# By what is bounded: the ops for numbers and for tensors, whose nodes PyTorch calls otherwise.
-BOTH = _clamp, _clamp_by_tensors
-MIN = renamed(_clamp, "ClampMinBackward0"), renamed(_clamp_by_tensors, "ClampMinBackward1")
-MAX = renamed(_clamp, "ClampMaxBackward0"), renamed(_clamp_by_tensors, "ClampMaxBackward1")
+_clamp_min_by_number = renamed(_clamp, "ClampMinBackward0")
+_clamp_min_by_tensor = renamed(_clamp_by_tensors, "ClampMinBackward1")
+_clamp_max_by_number = renamed(_clamp, "ClampMaxBackward0")
+_clamp_max_by_tensor = renamed(_clamp_by_tensors, "ClampMaxBackward1")
 
 
 @public(out=True, methods="clamp clamp_")
@@ -196,10 +196,10 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     >>> rg.clamp(rg.tensor([-2.0, 0.5, 3.0]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    return bounded(input, min, max)
+    return bounded(input, min, max, _clamp, _clamp_by_tensors)
 
 
-def bounded(input: Tensor, min: Any, max: Any, ops: Any = BOTH) -> Tensor:
+def bounded(input: Tensor, min: Any, max: Any, by_numbers: Any, by_tensors: Any) -> Tensor:
     """What `clamp` and its like have in common: they differ in the names of their nodes."""
     if min is None and max is None:
         raise RuntimeError(NO_BOUND)
@@ -213,7 +213,7 @@ def bounded(input: Tensor, min: Any, max: Any, ops: Any = BOTH) -> Tensor:
         if bound is not None and not isinstance(bound, (Tensor, int, float, complex, np.number)):
             raise TypeError(f"clamp(): a bound must be a Tensor or a number, not {bound!r}")
     if holds_complex(input):
-        return by_parts(bounded, input, min, max)
+        return by_parts(clamp, input, min, max)
     if any(isinstance(bound, Tensor) and holds_complex(bound) for bound in (min, max)):
         raise unsupported("clamp", np.result_type(input._array, np.complex64), BOUNDS)
     dtype = input._array.dtype
@@ -222,9 +222,9 @@ def bounded(input: Tensor, min: Any, max: Any, ops: Any = BOTH) -> Tensor:
         for bound in (min, max)
     ]
     if not tensors:
-        return ops[0](input, min=min, max=max)  # type: ignore[no-any-return]
+        return by_numbers(input, min=min, max=max)  # type: ignore[no-any-return]
     bounds = [None if bound is None else as_tensor(bound, dtype) for bound in (min, max)]
-    return ops[1](input, *bounds)  # type: ignore[no-any-return]
+    return by_tensors(input, *bounds)  # type: ignore[no-any-return]
 
 
 @public(out=True, methods="clip clip_")
@@ -244,7 +244,7 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
     >>> rg.clamp_min(rg.tensor([-2.0, 0.5]), 0)
     tensor([0.0000, 0.5000])
     """
-    return bounded(input, min, None, MIN)
+    return bounded(input, min, None, _clamp_min_by_number, _clamp_min_by_tensor)
 
 
 @public(out=True, methods="clamp_max clamp_max_")
@@ -254,7 +254,7 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
     >>> rg.clamp_max(rg.tensor([0.5, 3.0]), 1)
     tensor([0.5000, 1.0000])
     """
-    return bounded(input, None, max, MAX)
+    return bounded(input, None, max, _clamp_max_by_number, _clamp_max_by_tensor)
 
 
 @public(out=True)

@@ -10,6 +10,7 @@ from operator import index
 from typing import Any
 
 from ... import dtypes
+from ...engine.registry import called
 from ...engine.tensor import Tensor
 from ..core.arguments import public
 from ..core.dims import wrap_dim
@@ -21,6 +22,7 @@ __all__ = ["fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine"
 # Dtypes by name: bfloat16 is loaded when it is asked for.
 HALVES = ("float16", "bfloat16")
 SCALES = ("float32", "bfloat16")
+NODE = "FakeQuantizePer{}AffineCachemaskBackward0"
 ZEROS = ("int32", "float32", "float16")
 
 
@@ -38,12 +40,14 @@ def fake_quantize_per_tensor_affine(
     >>> x = rg.tensor([-9.0, 0.26, 0.5], requires_grad=True)
     >>> y = rg.fake_quantize_per_tensor_affine(x, 0.1, 0, -8, 7)
     >>> y, rg.autograd.grad(y.sum(), x)
-    (tensor([-0.8000,  0.3000,  0.5000], grad_fn=<AddBackward0>), (tensor([0., 1., 1.]),))
+    (tensor([-0.8000,  0.3000,  0.5000],
+           grad_fn=<FakeQuantizePerTensorAffineCachemaskBackward0>), (tensor([0., 1., 1.]),))
     """
     scale = tensor(scale.item() if isinstance(scale, Tensor) else scale, dtype=dtypes.float32)
     zero = tensor(zero_point.item() if isinstance(zero_point, Tensor) else index(zero_point))
     found = quantized(input, scale, zero, quant_min, quant_max)
-    return straight_through(input, found, scale, zero, dtypes.float32, quant_min, quant_max)
+    made = straight_through(input, found, scale, zero, dtypes.float32, quant_min, quant_max)
+    return called(made, NODE.format("Tensor"))
 
 
 @public()
@@ -76,7 +80,8 @@ def fake_quantize_per_channel_affine(
     sizes = [-1 if d == dim else 1 for d in range(input.ndim)]
     scale, zero = scale.detach().reshape(sizes), zero_point.detach().reshape(sizes)
     found = quantized(input, scale, zero, quant_min, quant_max)
-    return straight_through(input, found, scale, zero, found.dtype, quant_min, quant_max)
+    made = straight_through(input, found, scale, zero, found.dtype, quant_min, quant_max)
+    return called(made, NODE.format("Channel"))
 
 
 def quantized(input: Tensor, scale: Tensor, zero: Tensor, low: int, high: int) -> Tensor:

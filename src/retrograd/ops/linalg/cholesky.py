@@ -14,7 +14,7 @@ import numpy as np
 
 from ...engine.dispatch import own
 from ...engine.namespaces import recorded
-from ...engine.registry import declare, example
+from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor
 from ...kernels import lapack
 from ..core import batching, return_types
@@ -159,7 +159,8 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     inverse = solve_triangular(L, one.expand(L.shape), upper=upper)
     turned = recorded.adjoint(inverse)
     first, second = (inverse, turned) if upper else (turned, inverse)
-    return own((second.mT @ first.mT).mT)
+    made = own((second.mT @ first.mT).mT)
+    return called(made, "CholeskyInverseBackward0")
 
 
 # -- LDL -------------------------------------------------------------------------------------------

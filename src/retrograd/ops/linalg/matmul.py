@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 from ...engine.dispatch import own
+from ...engine.registry import called
 from ...engine.tensor import Tensor, method
 from ...errors import wrong_type
 from ..core.arguments import public
@@ -145,7 +146,8 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
     >>> rg.vdot(rg.tensor([1.0, 2.0]), rg.tensor([3.0, 4.0]))
     tensor(11.)
     """
-    return dot(input.conj() if input.dtype.is_complex else input, other)
+    made = dot(input.conj() if input.dtype.is_complex else input, other)
+    return called(made, "VdotBackward0")
 
 
 @public(out=True, methods="outer ger")

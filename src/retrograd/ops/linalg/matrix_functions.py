@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.registry import declare, example
+from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor
 from ...kernels import matrix_functions
 from ...kernels.allocation import zeros
@@ -121,7 +121,8 @@ def addbmm(
         )
     left = batch1.transpose(0, 1).reshape(n, b * k)
     right = batch2.reshape(b * k, batch2.shape[2])
-    return plus_product(input, mm, left, right, beta, alpha)
+    made = plus_product(input, mm, left, right, beta, alpha)
+    return called(made, "AddbmmBackward0")
 
 
 @public(out=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import check_broadcast, own
-from ...engine.registry import declare, example
+from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import half
 from ..core.arguments import public
@@ -101,7 +101,8 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
     if input.ndim == 1 and mat.ndim == 2 and vec.ndim == 1 and input.shape[0] not in (1, len(mat)):
         n, (rows, columns), k = input.shape[0], mat.shape, vec.shape[0]
         raise RuntimeError(f"size mismatch, got input ({n}), mat ({rows}x{columns}), vec ({k})")
-    return plus_product(input, mv, mat, vec, beta, alpha)
+    made = plus_product(input, mv, mat, vec, beta, alpha)
+    return called(made, "AddmvBackward0")
 
 
 @public(out=True, methods="baddbmm baddbmm_")
@@ -140,7 +141,8 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
                 f"For integral input tensors, argument {name} must not be a floating point number, "
                 f"but got {scale}"
             )
-    return plus_product(input.to(kind), outer, vec1.to(kind), vec2.to(kind), beta, alpha)
+    made = plus_product(input.to(kind), outer, vec1.to(kind), vec2.to(kind), beta, alpha)
+    return called(made, "AddrBackward0")
 
 
 # -- matrices ----------------------------------------------------------------------------------
@@ -157,7 +159,7 @@ def trace(input: Tensor) -> Tensor:
     """
     if input.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
-    return input.diagonal().sum()
+    return called(input.diagonal().sum(), "TraceBackward0")
 
 
 @public(out=True, methods="kron")

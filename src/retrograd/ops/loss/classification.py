@@ -17,6 +17,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.namespaces import recorded
+from ...engine.registry import called
 from ...engine.tensor import Interpreted, Tensor, new_tensor
 from ...kernels.allocation import numpys, surely, table, zeros
 from ..activation.piecewise import logsigmoid
@@ -144,7 +145,10 @@ def nll_loss(
     loss = -piecewise(input).gather(1, index.long().unsqueeze(1)).squeeze(1)
     if share is not None:
         loss = (loss * new_tensor(share)).where(new_tensor(share != 0), 0.0)
-    return loss.sum() / total if reduction == "mean" else reduced(loss, reduction)
+    name = "NllLossBackward0" if input._array.ndim == 2 else "NllLoss2DBackward0"
+    if reduction == "mean":
+        return called(loss.sum() / total, name)
+    return reduced(loss, reduction, name)
 
 
 def cross_entropy(
@@ -357,7 +361,7 @@ def multi_margin_loss(
     loss = gap if p == 1 else gap * gap
     if weight is not None:
         loss = loss * new_tensor(weight._array[indices][:, None])
-    return reduced(loss.sum(1) / classes, reduction)
+    return reduced(loss.sum(1) / classes, reduction, "MultiMarginLossBackward0")
 
 
 def multilabel_margin_loss(
@@ -402,7 +406,7 @@ def multilabel_margin_loss(
     gaps = input.unsqueeze(1) - input.gather(1, new_tensor(indices)).unsqueeze(2) + 1.0
     counted = new_tensor(listed[:, :, None] & ~right[:, None, :])
     loss = gaps.relu().where(counted, 0.0).sum((1, 2)) / classes
-    return reduced(loss, reduction)
+    return reduced(loss, reduction, "MultilabelMarginLossBackward0")
 
 
 def multilabel_soft_margin_loss(

@@ -18,7 +18,7 @@ from ... import dtypes
 from ...engine.backward.fitting import expands
 from ...engine.dispatch import check_broadcast, check_cast
 from ...engine.namespaces import recorded
-from ...engine.registry import declare, example
+from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ...errors import wrong_type
 from ...kernels import sums
@@ -57,11 +57,13 @@ def reduction_of(
     return reduction
 
 
-def reduced(loss: Tensor, reduction: str) -> Tensor:
-    """The mean, the sum, or the loss itself."""
+def reduced(loss: Tensor, reduction: str, node_name: str = "") -> Tensor:
+    """The mean, the sum, or the loss itself; of PyTorch's kernels, with their nodes' name."""
     if reduction == "mean":
-        return loss.mean()
-    return loss.sum() if reduction == "sum" else loss
+        loss = loss.mean()
+    elif reduction == "sum":
+        loss = loss.sum()
+    return called(loss, node_name) if node_name else loss
 
 
 def check_tensors(name: str, **tensors: Any) -> None:
@@ -222,7 +224,9 @@ def huber_loss(
     difference = input - target
     check_cast(difference._array.dtype, input._array.dtype)
     loss = _huber(difference, delta).to(dtypes.of_numpy(dtypes.real_of(input._array.dtype)))
-    return reduced(loss if weight is None else loss * weight, reduction)
+    if weight is not None:
+        return reduced(loss * weight, reduction)
+    return reduced(loss, reduction, "HuberLossBackward0")
 
 
 def smooth_l1_loss(
@@ -253,7 +257,7 @@ def smooth_l1_loss(
         t if t._array.dtype == dtype else recorded.cast(t, dtype=dtype) for t in (input, target)
     )
     check_floating("smooth_l1_loss", input)
-    return reduced(_huber(input - target, beta) / beta, reduction)
+    return reduced(_huber(input - target, beta) / beta, reduction, "SmoothL1LossBackward0")
 
 
 # -- binary classes -----------------------------------------------------------------------------
@@ -331,7 +335,8 @@ def binary_cross_entropy(
         if surely(~((t._array >= 0) & (t._array <= 1)).all()):
             raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     loss = _bce(input, target)
-    return reduced(loss if weight is None else loss * weight, reduction)
+    loss = loss if weight is None else loss * weight
+    return reduced(loss, reduction, "BinaryCrossEntropyBackward0")
 
 
 def _bce_logits_forward(input: Any, target: Any) -> Any:
@@ -388,7 +393,11 @@ def binary_cross_entropy_with_logits(
         ones = new_tensor(np.ones_like(input._array))
         positive = _bce_with_logits(input, ones)  # softplus(-input)
         loss = (1 - target) * input + (1 + (pos_weight - 1) * target) * positive
-    return reduced(loss if weight is None else loss * weight, reduction)
+    loss = loss if weight is None else loss * weight
+    return reduced(loss, reduction, "BinaryCrossEntropyWithLogitsBackward0")
+
+
+SOFT_MARGIN = "SoftMarginLossBackward0"
 
 
 def soft_margin_loss(
@@ -415,6 +424,6 @@ def soft_margin_loss(
         )
     product = -target * input
     if holds_complex(product):
-        return reduced(-recorded.log_sigmoid(-product), reduction)
+        return reduced(-recorded.log_sigmoid(-product), reduction, SOFT_MARGIN)
     zeros = new_tensor(np.zeros_like(product._array))
-    return reduced(_bce_with_logits(product, zeros), reduction)
+    return reduced(_bce_with_logits(product, zeros), reduction, SOFT_MARGIN)

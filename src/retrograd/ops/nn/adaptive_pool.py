@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...engine.registry import declare, example
+from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor
 from ...errors import wrong_type
 from ...kernels import pooling
@@ -93,21 +93,19 @@ def even_kernel(size: Sizes, out: Sizes) -> Sizes | None:
 
 
 def _adaptive_max(name: str, dims: int) -> Any:
-    records = [
-        of_dims(record, "AdaptiveMaxPool{}DBackward0", dims)
-        for record in (_adaptive_max_pool, max_pool_record)
-    ]
+    of_bins = of_dims(_adaptive_max_pool, "AdaptiveMaxPool{}DBackward0", dims)
+    of_windows = of_dims(max_pool_record, "AdaptiveMaxPool{}DBackward0", dims)
 
     def pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
         out = adaptive_size(name, dims, input, output_size)
         check_floating(name, input)
         kernel = even_kernel(tuple(input.shape[-dims:]), out)
         if kernel is None:
-            pooled = largest(records[0], input, dims, size=out)
+            pooled = largest(of_bins, input, dims, size=out)
         else:
             none, ones = (0,) * dims, (1,) * dims
             pooled = largest(
-                records[1], input, dims, kernel=kernel, stride=kernel, padding=none,
+                of_windows, input, dims, kernel=kernel, stride=kernel, padding=none,
                 dilation=ones, ceil=False,
             )  # fmt: skip
         return pooled if return_indices else pooled[0]
@@ -144,27 +142,19 @@ adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = for_dims(
 )
 
 
-# Of each number of dimensions, the ops for bins of unequal and of equal sizes.
-MEANS = {
-    dims: [
-        of_dims(record, "AdaptiveAvgPool{}DBackward0", dims)
-        for record in (_adaptive_avg_pool, avg_pool_record)
-    ]
-    for dims in (1, 2, 3)
-}
-
-
 def adaptive_avg_pool(name: str, dims: int, input: Tensor, output_size: Any) -> Tensor:
     """What the adaptive means have in common."""
     out = adaptive_size(name, dims, input, output_size)
     check_floating(name, input)
     kernel = even_kernel(tuple(input.shape[-dims:]), out)
     if kernel is None:
-        return MEANS[dims][0](input, size=out)  # type: ignore[no-any-return]
-    return MEANS[dims][1](  # type: ignore[no-any-return]
-        input, kernel=kernel, stride=kernel, padding=(0,) * dims, ceil=False, count_pad=True,
-        divisor=None,
-    )  # fmt: skip
+        made = _adaptive_avg_pool(input, size=out)
+    else:
+        made = avg_pool_record(
+            input, kernel=kernel, stride=kernel, padding=(0,) * dims, ceil=False, count_pad=True,
+            divisor=None,
+        )  # fmt: skip
+    return called(made, f"AdaptiveAvgPool{max(dims, 2)}DBackward0")
 
 
 def _adaptive_avg(name: str, dims: int) -> Any:

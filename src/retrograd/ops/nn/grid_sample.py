@@ -22,6 +22,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import own
+from ...engine.registry import called
 from ...engine.tensor import Tensor, placed
 from ..creation.factories import evenly
 from ..elementwise.clamp_where import where
@@ -125,7 +126,7 @@ def grid_sample(
         _to_pixel(grid.select(-1, place), n, align) for place, n in enumerate(reversed(sizes))
     ][::-1]
     taps = [_taps(x, n, mode, padding_mode, align) for x, n in zip(pixels, sizes, strict=True)]
-    return _read(input, taps)
+    return called(_read(input, taps), f"GridSampler{input.ndim - 2}DBackward0")
 
 
 def _check_sample(input: Tensor, grid: Tensor, mode: str) -> None:

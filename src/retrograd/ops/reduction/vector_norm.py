@@ -15,7 +15,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import write_out
 from ...engine.namespaces import recorded
-from ...engine.registry import declare, example
+from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, placed
 from ...errors import wrong_type
 from ...kernels.allocation import zeros
@@ -223,7 +223,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """
     if not isinstance(other, Tensor):
         raise wrong_type("dist", "other", "Tensor", other, 2)
-    return vector_norm(recorded.sub(input, other), p)
+    return called(vector_norm(recorded.sub(input, other), p), "DistBackward0")
 
 
 @public(out=True, methods="renorm renorm_")
@@ -247,4 +247,4 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     size = vector_norm(input, p, [d for d in range(input.ndim) if d != at], True)
     one = placed(np.ones((), size._array.dtype), size)
     factor = recorded.where(size > maxnorm, maxnorm / (size + 1e-7), one)
-    return recorded.mul(input, factor)
+    return called(recorded.mul(input, factor), "RenormBackward0")
