@@ -11,6 +11,7 @@ from ... import dtypes
 from ...engine.dispatch import check_broadcast, own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
+from ...kernels.allocation import half
 from ..core.arguments import public
 from ..core.dims import integer, place_of
 from ..core.structure import blank
@@ -62,6 +63,14 @@ def plus(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     return add(input if beta == 1 else mul(input, beta), product)
 
 
+def added(product: Any, input: Tensor, a: Tensor, b: Tensor, beta: Any, alpha: Any) -> Tensor:
+    """`plus` of the product of two tensors; of half floats in float32, rounded once."""
+    if half(a._array.dtype) and input.dtype is a.dtype is b.dtype:
+        wide = plus(input.float(), product(a.float(), b.float()), beta, alpha)
+        return wide.to(a.dtype)
+    return plus(input, product(a, b), beta, alpha)
+
+
 @public(out=True, methods="addmm addmm_")
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """`beta * input + alpha * (mat1 @ mat2)` for matrices; `input` broadcasts.
@@ -74,7 +83,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
     for name, t in (("mat1", mat1), ("mat2", mat2)):
         if t.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {t.ndim}-D tensor")
-    return plus(input, mm(mat1, mat2), beta, alpha)
+    return added(mm, input, mat1, mat2, beta, alpha)
 
 
 @public(out=True, methods="addmv addmv_")
@@ -89,7 +98,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
     if input.ndim == 1 and mat.ndim == 2 and vec.ndim == 1 and input.shape[0] not in (1, len(mat)):
         n, (rows, columns), k = input.shape[0], mat.shape, vec.shape[0]
         raise RuntimeError(f"size mismatch, got input ({n}), mat ({rows}x{columns}), vec ({k})")
-    return plus(input, mv(mat, vec), beta, alpha)
+    return added(mv, input, mat, vec, beta, alpha)
 
 
 @public(out=True, methods="baddbmm baddbmm_")
@@ -104,7 +113,7 @@ def baddbmm(
     >>> rg.baddbmm(rg.tensor([1.0]), rg.tensor([[[2.0]]]), rg.tensor([[[3.0]]]))
     tensor([[[7.]]])
     """
-    return plus(input, bmm(batch1, batch2), beta, alpha)
+    return added(bmm, input, batch1, batch2, beta, alpha)
 
 
 @public(out=True, methods="addr addr_")
