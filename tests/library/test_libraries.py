@@ -105,58 +105,70 @@ def test_a_subclass_takes_an_operator_over(mine):
     assert ops.mine.twice(rg.ones(1).as_subclass(Named)) == "twice"
 
 
-def test_a_name_and_a_schema_define_an_operator_that_functions_are_given_to():
-    library.define("shed::scaled", "(Tensor x, float by=2.0) -> Tensor")
-    library.impl("shed::scaled", "cpu", lambda x, by: x * by)
-    library.impl("shed::scaled", "cuda")(None)
-    assert library.ops.shed.scaled(rg.ones(2), 3.0).tolist() == [3.0, 3.0]
-    library.define("shed::more", "(Tensor x) -> Tensor", tags=rg.Tag.pt2_compliant_tag)
-    library.impl("shed::more", ("default",), lambda x: x + 1)
-    library.impl_abstract("shed::more", rg.empty_like)
-    assert library.ops.shed.more(rg.zeros(2, device="meta")).shape == (2,)
-    assert library.ops.shed.more.default(rg.zeros(2)).tolist() == [1.0, 1.0]
+def test_an_operator_of_a_schema_has_no_documentation(mine):
+    mine.define("plain(Tensor x) -> Tensor")
+    assert ops.mine.plain.__doc__ is None
 
 
-def test_a_library_decorates_functions(mine):
+def test_a_library_that_gives_functions_alone_defines_nothing():
+    with pytest.raises(RuntimeError, match="Cannot define an operator inside of a library of kind"):
+        Library("mine", "IMPL").define("weigh(Tensor x) -> Tensor")
+
+
+def test_an_operator_is_defined_and_given_functions_by_its_whole_name(mine):
+    library.define("mine::twice", "(Tensor x, int n=2) -> Tensor")
+
+    @library.impl("mine::twice", ("cpu", "cuda"))
+    def twice(x, n):
+        return x * n
+
+    assert library.ops.mine.twice(rg.ones(1)).tolist() == [2.0]
+    with pytest.raises(RuntimeError, match="no fake impl"):
+        library.ops.mine.twice(rg.ones(1, device="meta"))
+    library.impl("mine::twice", "default", lambda x, n: x + n)
+    assert library.ops.mine.twice(rg.ones(1)).tolist() == [3.0]
+    assert library.ops.mine.twice(rg.ones(1, device="meta")).is_meta
+    with pytest.raises(ValueError, match="'mine::sin' and a schema like"):
+        library.define("twice", "(Tensor x) -> Tensor")
+
+
+def test_a_function_is_given_to_an_operator_of_a_library(mine):
+    mine.define("twice(Tensor x) -> Tensor")
+
+    @library.impl(mine, "twice", "CPU")
+    def twice(x):
+        return x * 2
+
+    assert library.ops.mine.twice(rg.ones(1)).tolist() == [2.0]
+
+
+def test_a_library_decorates_functions_with_their_schemas(mine):
     @library.define(mine, "half(Tensor x) -> Tensor")
     def half(x):
         return x / 2
 
-    mine.define("third(Tensor x) -> Tensor")
-
-    @library.impl(mine, "third", "CPU")
-    def third(x):
-        return x / 3
-
-    own = getattr(library.ops, mine.ns)
-    assert half(rg.ones(1)).item() == own.half(rg.ones(1)).item() == 0.5
-    assert third(rg.ones(1)).item() == own.third(rg.ones(1)).item()
+    assert half(rg.ones(1)).item() == ops.mine.half(rg.ones(1)).item() == 0.5
 
 
-@pytest.mark.parametrize(
-    ("name", "schema", "message"),
-    [("alone", "(Tensor x) -> Tensor", "namespace::name"), ("a::b", "b(Tensor x)", "look like")],
-)
-def test_names_have_a_namespace_and_schemas_then_no_name(name, schema, message):
-    with pytest.raises(ValueError, match=message):
-        library.define(name, schema)
-
-
-def test_an_overload_is_an_operator_of_its_own():
-    library.define("shed::add", "(Tensor x, Tensor y) -> Tensor")
-    library.define("shed::add.out", "(Tensor x, Tensor y, Tensor(a!) out) -> ()")
-    library.impl("shed::add", "cpu", lambda x, y: x + y)
-    library.impl("shed::add.out", "cpu", lambda x, y, out: out.copy_(x + y).clone())
+def test_an_overload_is_an_operator_of_its_own(mine):
+    library.define("mine::add", "(Tensor x, Tensor y) -> Tensor")
+    library.define("mine::add.out", "(Tensor x, Tensor y, Tensor(a!) out) -> ()")
+    library.impl("mine::add", "cpu", lambda x, y: x + y)
+    library.impl("mine::add.out", "cpu", lambda x, y, out: out.copy_(x + y) is None)
     one, out = rg.ones(1), rg.zeros(1)
-    library.ops.shed.add.out(one, one, out)
-    assert out.item() == library.ops.shed.add(one, one).item() == 2.0
+    ops.mine.add.out(one, one, out)
+    assert out.item() == ops.mine.add(one, one).item() == 2.0
 
 
-def test_an_operator_of_triton_runs_its_function_and_has_no_kernels_to_wrap():
-    @library.triton_op("shed::cube", mutates_args={})
+def test_an_operator_of_triton_runs_its_function_and_has_no_kernels_to_wrap(mine):
+    @library.triton_op("mine::cube", mutates_args={})
     def cube(x: rg.Tensor) -> rg.Tensor:
         return x**3
 
     assert cube(rg.tensor(2.0)).item() == 8.0
     with pytest.raises(ModuleNotFoundError, match="No module named 'triton'"):
         library.wrap_triton(cube)
+
+
+def test_the_earlier_name_of_register_fake_is_here():
+    assert library.impl_abstract is library.register_fake

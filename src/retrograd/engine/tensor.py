@@ -22,9 +22,9 @@ from .. import dtypes, modes
 from ..kernels.allocation import is_valueless, marked, numpys, table
 from ..locks import load, structure
 from . import native
-from .graph import LEAF, Cell, Leaf, Node, leaf_node, renewed, target
+from .graph import LEAF, Cell, Leaf, Moved, Node, leaf_node, renewed, target
 from .overriding import IGNORED, TENSOR, names, never, public
-from .placement import CPU, META, Size, device
+from .placement import CPU, META, Interpreted, Size, concrete, device
 from .views import disinherit, inherit, room_of, same_elements, sever
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ else:
 
 __all__ = [
     "Interpreted", "Size", "Tensor", "alias", "cell_of", "concrete", "device", "has_history",
-    "has_tangent", "is_array", "method", "new_tensor", "node_of", "placed", "twin", "wrap", "wrote",
+    "has_tangent", "is_array", "method", "moved", "new_tensor", "node_of", "placed", "twin", "wrap",
+    "wrote",
 ]  # fmt: skip
 
 _size: Any = tuple.__new__  # `Size`, of sizes that are known to be integers
@@ -52,49 +53,7 @@ NO_LEAF = (
 )
 
 
-class Interpreted:
-    """What has a shape and a dtype like an array, and carries out ops itself, such as a batch."""
-
-    __slots__ = ()
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    value: Tensor
-    device: Any = property(lambda self: self.value._array.device)  # where the values lie
-
-    def interpret(self, op: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """What an op gives for inputs among which this is."""
-        raise NotImplementedError
-
-    def detached(self) -> Interpreted:
-        """The same without any history."""
-        raise NotImplementedError
-
-    def with_history(self, before: Any) -> Interpreted:
-        """The same with the history that `before`, which it replaces, has beneath."""
-        raise NotImplementedError
-
-    def alike(self, made: Tensor) -> Interpreted:
-        """What stands for `made` in the same way, so that values like this may be written to it."""
-        raise NotImplementedError
-
-    def shares_memory(self, other: Any) -> bool:
-        """Whether this lies in the memory of another one."""
-        raise NotImplementedError
-
-    def check_room(self, target: Tensor) -> None:
-        """Raise unless `target` may have this for its array from now on."""
-        raise NotImplementedError
-
-    def settled(self, target: Tensor) -> None:
-        """Called once it is the array of `target`."""
-
-
-def concrete(array: Any) -> Any:
-    """The NumPy array behind a batch, for checks that every element has to pass."""
-    while isinstance(array, Interpreted):
-        array = array.value._array
-    return array
+ANY = object()  # stands for the dtype of a `.grad` that may have each
 
 
 class Tensor(Attached):
@@ -121,6 +80,7 @@ class Tensor(Attached):
     _inference: bool = False
     _tangents: dict[Any, Tensor] | None = None  # by level: `engine.transforms.forward`
     _gradient: Tensor | None = None
+    _grad_dtype: Any = None  # of `.grad`, where it is not the tensor's own: `gradient_dtype`
     _room: Any = None  # its memory, in bytes, once `resize_` has shown less of it
     _parked: Node | None = None  # a leaf's node, with its hooks, while requires_grad is off
     _lent: Node | None = None  # the leaf that it is while tapes watch it: `tape`
@@ -222,6 +182,11 @@ class Tensor(Attached):
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(
+                    "assigned grad expected to be a Tensor or None but got grad of type "
+                    f"{type(value).__name__}"
+                )
             check_grad(self, value)
         self._gradient = value
 
@@ -268,7 +233,7 @@ class Tensor(Attached):
         sever(self, value._array)
         self._array, self._room = value._array, room_of(value)
         follow(self)
-        wrote(self, "the assignment to .data", counted=False)
+        moved(self, "the assignment to .data")
 
     @data.deleter
     def data(self) -> None:
@@ -400,6 +365,16 @@ def wrote(tensor: Tensor, by: str, counted: bool = True) -> None:
             cell.note(by)
 
 
+def moved(tensor: Tensor, by: str) -> None:
+    """Note that `tensor` shows other memory now: what saved it is refused, the version stays.
+
+    Its views and aliases keep the old memory, and the cell of that.
+    """
+    if not tensor._inference:
+        tensor._cell = Moved(cell_of(tensor))
+        tensor._cell.note(by)
+
+
 def set_requires_grad(tensor: Tensor, value: bool) -> None:
     """Make a leaf require grad, or no longer; PyTorch's errors for non-leaves and integers."""
     if not isinstance(value, (bool, np.bool_)):
@@ -436,7 +411,7 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not "
                 "allowed. Make a normal tensor first: x.clone().requires_grad_()"
             )
-        made = leaf_node(tensor, tensor._array.shape, tensor._array.dtype)
+        made = leaf_node(tensor, tensor._array.shape, gradient_dtype(tensor))
         with structure:  # of two nodes, one would add to `.grad` in vain
             tensor._node = tensor._node or made
         inherit(tensor)
@@ -448,9 +423,9 @@ def follow(tensor: Tensor) -> None:
     if node is None or node.op is not LEAF:
         load(f"{__package__}.inplace").lead_on(tensor)
     elif node.shape == array.shape:
-        node.dtype = array.dtype
+        node.dtype = gradient_dtype(tensor)
     else:
-        tensor._node = renewed(node, array.shape, array.dtype)
+        tensor._node = renewed(node, array.shape, gradient_dtype(tensor))
         if tensor._lent is node:
             tensor._lent = tensor._node
 
@@ -462,26 +437,27 @@ def keep_lent(tensor: Tensor) -> None:
             tensor._node.saved, tensor._lent = Leaf(tensor), None
 
 
-def check_grad(tensor: Tensor, grad: Any) -> None:
+def check_grad(tensor: Tensor, grad: Tensor) -> None:
     """Raise unless `grad` may be assigned to `tensor.grad`."""
-    if not isinstance(grad, Tensor):
-        raise TypeError(
-            f"assigned grad expected to be a Tensor or None but got grad of type "
-            f"{type(grad).__name__}"
-        )
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
     for kind, its, mine in (
         ("with device type", grad.device.type, tensor.device.type),
-        ("with dtype", grad.dtype, tensor.dtype),
+        ("with dtype", grad.dtype, tensor._grad_dtype or tensor.dtype),
         ("of size", list(grad.shape), list(tensor.shape)),
     ):
-        if its != mine:
+        if its != mine is not ANY:
             raise RuntimeError(
                 f"attempting to assign a gradient {kind} '{its}' to a tensor {kind} '{mine}'. "
                 "Please ensure that the gradient and the tensor have the same"
                 + kind.removeprefix("with").removeprefix("of")
             )
+
+
+def gradient_dtype(tensor: Tensor) -> Any:
+    """The NumPy dtype in which cotangents of a leaf are added to its `.grad`."""
+    own = tensor._grad_dtype
+    return tensor._array.dtype if own in (None, ANY) else own.numpy
 
 
 def method(function: F, *under: str) -> F:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..engine.tensor import Tensor, new_tensor
 from ..ops import log_softmax
-from .custom import CustomOpDef
+from .custom import custom_op
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,9 @@ TOO_LONG = (
 
 def operator(written: tuple[str, ...] = (), space: str = "torchaudio") -> Callable[[Any], Any]:
     """Define a function as the operator of its name, which writes the arguments of these names."""
-    return lambda function: CustomOpDef(f"{space}::{function.__name__}", function, written)
+    return lambda function: custom_op(
+        f"{space}::{function.__name__}", function, mutates_args=written
+    )
 
 
 @operator(space="_torchaudio")

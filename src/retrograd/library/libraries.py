@@ -2,61 +2,21 @@
 
 from __future__ import annotations
 
-import ast
-import enum
-import re
-from functools import partial
-from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any
 
 from .custom import CustomOpDef, custom_op, found
+from .schemas import signature_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Library", "Tag", "define", "impl", "triton_op", "wrap_triton"]
+__all__ = ["Library", "define", "impl", "triton_op", "wrap_triton"]
 
-ARGUMENT = re.compile(r"(?P<type>[\w.()!?\[\]| ]*?[\])?!\w]) (?P<name>\w+)(?:=(?P<default>.+))?")
+KEYS = {"default": "CompositeExplicitAutograd"}
 OWN_GRADIENT = (
     "{name}: a function for {key!r} would take the place of what records the call, of which there "
     "is no name here. Write library.register_autograd({name!r}, backward, setup_context=...)"
 )
-
-
-NO_SCHEMA = (
-    'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but '
-    "got {schema!r}: the name is said before"
-)
-NO_NAMESPACE = (
-    'Expected `qualname` to be of the form "namespace::name", but got {name}. Write '
-    "'mine::{name}'"
-)
-KEYS = {"cpu": "CPU", "default": "CompositeExplicitAutograd"}  # by kind of device
-
-
-class Tag(enum.Enum):
-    """What operators are said to be, for PyTorch's compiler; nothing here reads it."""
-
-    core = enum.auto()
-    cudagraph_unsafe = enum.auto()
-    data_dependent_output = enum.auto()
-    dynamic_output_shape = enum.auto()
-    flexible_layout = enum.auto()
-    generated = enum.auto()
-    inplace = enum.auto()
-    inplace_view = enum.auto()
-    maybe_aliasing_or_mutating = enum.auto()
-    needs_contiguous_strides = enum.auto()
-    needs_exact_strides = enum.auto()
-    needs_fixed_stride_order = enum.auto()
-    nondeterministic_bitwise = enum.auto()
-    nondeterministic_seeded = enum.auto()
-    out = enum.auto()
-    out_variant = enum.auto()
-    pointwise = enum.auto()
-    pt2_compliant_tag = enum.auto()
-    reduction = enum.auto()
-    view_copy = enum.auto()
 
 
 class Library:
@@ -83,14 +43,21 @@ class Library:
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
         """Define the operator of a schema, "name(Tensor x, *, int n=2) -> Tensor"; its name.
 
-        Of "name.out(...)" it is the overload `out` of an operator `name`.
-        Raises ValueError for a schema that cannot be read.
+        Of "name.out(...)" it is the overload `out` of an operator `name`. Raises ValueError for a
+        schema that cannot be read, RuntimeError in an "IMPL" library.
         """
+        if self.kind == "IMPL":
+            raise RuntimeError(
+                f"def({schema!r}): Cannot define an operator inside of a library of kind 'IMPL'. "
+                f"Write Library({self.ns!r}, 'FRAGMENT')"
+            )
         name, _, rest = schema.partition("(")
-        name, inner = name.strip().removeprefix(f"{self.ns}::"), rest.rpartition("->")[0]
+        name, (inner, _, out) = name.strip().removeprefix(f"{self.ns}::"), rest.rpartition("->")
         if not name.replace(".", "_", 1).isidentifier() or not inner.rstrip().endswith(")"):
             raise ValueError(f"a schema reads 'name(Tensor x, int n=2) -> Tensor', not {schema!r}")
         signature, written = signature_of(inner.rstrip()[:-1])
+        if out.strip() == "()":
+            signature = signature.replace(return_annotation=None)
         CustomOpDef(f"{self.ns}::{name}", None, written, schema, signature)
         return name
 
@@ -100,7 +67,6 @@ class Library:
         fn: Callable[..., Any],
         dispatch_key: str = "",
         *,
-        with_keyset: bool = False,
         allow_override: bool = False,
     ) -> None:
         """Let `fn` be what an operator runs, given by its name or as itself, by the key:
@@ -117,6 +83,8 @@ class Library:
             raise NotImplementedError(OWN_GRADIENT.format(name=operator._qualname, key=key))
         if key in ("CPU", "CompositeExplicitAutograd"):
             operator._kernel = fn
+            if key != "CPU":  # the meta device, too
+                operator._fake = operator._fake or fn
         elif key == "CompositeImplicitAutograd":
             operator._composite = fn
         elif key == "AutocastCPU":
@@ -130,54 +98,55 @@ def define(
     schema: str,
     alias_analysis: str = "",
     *,
-    lib: Any = None,
+    lib: Library | None = None,
     tags: Any = (),
 ) -> Any:
-    """Define the operator "namespace::name" of a schema without name, "(Tensor x) -> Tensor".
+    """Define the operator "namespace::name" by a schema without its name.
 
-    Of a `Library` and a schema with a name, a decorator for its function. Raises ValueError for a
-    name without namespace, and for other schemas.
+    Of a `Library` and a schema with the name, a decorator for its function. Raises ValueError for a
+    name or a schema that cannot be read.
 
-    >>> import retrograd.library as library
-    >>> library.define("shelf::twice", "(Tensor x) -> Tensor")
-    >>> library.impl("shelf::twice", "cpu", lambda x: 2 * x)
-    >>> library.ops.shelf.twice(rg.ones(2))
+    >>> from retrograd import library
+    >>> library.define("shop::twice", "(Tensor x) -> Tensor")
+    >>> @library.impl("shop::twice", "cpu")
+    ... def twice(x):
+    ...     return 2 * x
+    >>> library.ops.shop.twice(rg.ones(2))
     tensor([2., 2.])
     """
-    if isinstance(qualname, Library):
-        name = qualname.define(schema, alias_analysis, tags=tags)
-        return partial(_given, qualname, name, "")
-    space, separator, own = qualname.partition("::")
-    if not separator:
-        raise ValueError(NO_NAMESPACE.format(name=qualname))
-    if not schema.lstrip().startswith("("):
-        raise ValueError(NO_SCHEMA.format(schema=schema))
-    Library(space, "FRAGMENT").define(own + schema)
+    if isinstance(qualname, Library):  # the older form
+        return impl(qualname, qualname.define(schema, alias_analysis, tags=tags), "")
+    space, separator, name = str(qualname).partition("::")
+    if not (separator and str(schema).lstrip().startswith("(")):
+        raise ValueError(
+            "define(): expected a name like 'mine::sin' and a schema like '(Tensor x) -> Tensor', "
+            f"but got {qualname!r} and {schema!r}"
+        )
+    (lib or Library(space, "FRAGMENT")).define(name + schema)
     return None
 
 
-def impl(qualname: Any, types: Any, func: Any = None, *, lib: Any = None) -> Any:
-    """Let `func` be the function of an operator for kinds of devices, "default" for all of them.
+def impl(
+    qualname: Any, types: Any, func: Callable[..., Any] | None = None, *, lib: Any = None
+) -> Any:
+    """Let `func` be what an operator runs on devices such as "cpu", or on all: "default".
 
-    types: one or several, or a key of `Library.impl`; a function for another device than the cpu
-    runs nowhere. Without `func` a decorator. Of a `Library`, a name and a key: a decorator, too.
+    Also as a decorator; and as `impl(lib, name, key)` of a Library, by the keys of `Library.impl`.
     """
-    if isinstance(qualname, Library):
-        return partial(_given, qualname, types, func or "")
-    home = Library(qualname.partition("::")[0], "IMPL")
-    kinds = [types] if isinstance(types, str) else types
+    if isinstance(qualname, Library):  # the older form
+        owner, name, keys = qualname, types, [func or ""]
+        func = None
+    else:
+        given = [types] if isinstance(types, str) else types
+        name, keys = qualname, [KEYS.get(each, each.upper()) for each in given]
+        owner = lib or Library(found(qualname)._namespace, "FRAGMENT")
 
-    def register(function: Callable[..., Any]) -> None:
-        for kind in kinds:
-            home.impl(qualname, function, KEYS.get(kind, kind))
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        for key in keys:
+            owner.impl(name, function, key)
+        return function
 
     return register if func is None else register(func)
-
-
-def _given(library: Library, name: str, key: str, function: Callable[..., Any]) -> Any:
-    """The function, which the operator of a library now runs."""
-    library.impl(name, function, key)
-    return function
 
 
 def triton_op(
@@ -193,25 +162,3 @@ def wrap_triton(triton_kernel: Any, /) -> Any:
         "No module named 'triton': its kernels run on accelerators, of which there are none. Give "
         "the operator a function for the cpu: library.register_kernel(name, 'cpu', function)"
     )
-
-
-def signature_of(text: str) -> tuple[Signature, list[str]]:
-    """The signature that a schema's arguments describe, and the names of those that are written."""
-    kind, made, written = Parameter.POSITIONAL_OR_KEYWORD, [], []
-    for part in filter(None, map(str.strip, re.split(r",(?![^\[(]*[\])])", text))):
-        if part == "*":
-            kind = Parameter.KEYWORD_ONLY
-            continue
-        match = ARGUMENT.fullmatch(part)
-        if match is None:
-            raise ValueError(f"an argument of a schema reads 'int n=2', not {part!r}")
-        default: Any = Parameter.empty
-        if match["default"] is not None:
-            try:
-                default = ast.literal_eval(match["default"].strip())
-            except (ValueError, SyntaxError):  # a word, such as of a reduction
-                default = match["default"].strip()
-        made.append(Parameter(match["name"], kind, default=default))
-        if "!" in match["type"]:
-            written.append(match["name"])
-    return Signature(made), written

@@ -169,7 +169,7 @@ class Batch(Interpreted):
     def given(self) -> Tensor:
         """All examples, as the batched call was given them: with the batch axis at `dim`."""
         if not self.dim:
-            return self.value
+            return self.value  # type: ignore[no-any-return]
         order = list(range(1, self.ndim + 1))
         order.insert(self.dim, 0)
         return recorded.permute(self.value, dims=tuple(order))
