@@ -79,6 +79,8 @@ class Tensor(Attached):
     _outdated: dict[int, Any] | None = None  # by id: weak references to stale views
     _inference: bool = False
     _tangents: dict[Any, Tensor] | None = None  # by level: `engine.transforms.forward`
+    _alias_of: Any = None  # of a detached batch: whose it is, and the path to its elements
+    _aliases: list[Any] | None = None  # of a batch: weak references to those
     _gradient: Tensor | None = None
     _grad_dtype: Any = None  # of `.grad`, where it is not the tensor's own: `gradient_dtype`
     _room: Any = None  # its memory, in bytes, once `resize_` has shown less of it
@@ -99,8 +101,8 @@ class Tensor(Attached):
                 return new_tensor(first._as_array(dtypes.default_numpy()), cls)  # type: ignore[return-value]
             if isinstance(first, str):
                 raise TypeError("new(): invalid data type 'str'")
-            data = first._array if isinstance(first, Tensor) else first
-            return new_tensor(np.array(data, dtypes.default_numpy()), cls)  # type: ignore[return-value]
+            copied = load("retrograd.ops.creation.from_data").copy_of
+            return new_tensor(copied(first, dtypes.default_numpy()), cls)  # type: ignore[return-value]
         if any(size < 0 for size in sizes):
             raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}")
         return new_tensor(marked(np.empty(sizes, dtypes.default_numpy())), cls)  # type: ignore[return-value]
@@ -217,6 +219,8 @@ class Tensor(Attached):
     @property
     def data(self) -> Tensor:
         """The same memory without history and with a version of its own; use `detach` instead."""
+        if isinstance(self._array, Interpreted):
+            self._array.check_data()
         return shared(self)
 
     @data.setter

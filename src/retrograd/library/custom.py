@@ -13,9 +13,9 @@ NOTE [Custom operators]
 6. A batch of `vmap` goes to the function of `register_vmap`; without one, to the operator once per
    example.
 7. An overload "name.out" is an operator of its own, an attribute of the one called "name".
-8. A function for autograd runs in place of all that, recorded as it runs; what it calls within
+7. A function for autograd runs in place of all that, recorded as it runs; what it calls within
    `_C._AutoDispatchBelowAutograd` are the other functions.
-9. Schemas and tags serve PyTorch's compiler: they are kept, and nothing is checked by them.
+8. Schemas and tags serve PyTorch's compiler: they are kept, and nothing is checked by them.
 """
 
 from __future__ import annotations
@@ -106,10 +106,10 @@ class CustomOpDef:
         self._backward: Callable[..., Any] | None = None
         self._setup: Callable[..., Any] | None = None
         self.__name__, self.__doc__ = own, function.__doc__ if function else None
-        home = vars(OPERATORS.setdefault(space, Namespace(space)))
-        home[own] = self
+        known_here = OPERATORS.setdefault(space, Namespace(space))
+        setattr(known_here, own, self)
         if overload:
-            setattr(home.setdefault(base, self), overload, self)
+            setattr(vars(known_here).setdefault(base, self), overload, self)
 
     @property
     def default(self) -> CustomOpDef:

@@ -99,7 +99,7 @@ def define(
 ) -> Any:
     """Define the operator "namespace::name" by a schema without its name.
 
-    Of a `Library` and a schema with the name, a decorator for its function. Raises ValueError for a
+    Of a `Library` and a schema with a name: a decorator for its function. Raises ValueError for a
     name or a schema that cannot be read.
 
     >>> from retrograd import library
@@ -110,7 +110,7 @@ def define(
     >>> library.ops.shop.twice(rg.ones(2))
     tensor([2., 2.])
     """
-    if isinstance(qualname, Library):  # the older form
+    if isinstance(qualname, Library):
         return impl(qualname, qualname.define(schema, alias_analysis, tags=tags), "")
     space, separator, name = str(qualname).partition("::")
     if not (separator and str(schema).lstrip().startswith("(")):

@@ -152,7 +152,8 @@ class _Convolution(_ConvNd):
         """The convolution of `functional` for this number of dimensions."""
         raise NotImplementedError
 
-    def _borders(self) -> list[int]:
+    @property
+    def _reversed_padding_repeated_twice(self) -> list[int]:
         """The padding of `F.pad`: last dimension first, before and after."""
         sides: list[int] = []
         for axis in reversed(range(self.n)):
@@ -169,11 +170,11 @@ class _Convolution(_ConvNd):
         return self._conv_forward(input, self.weight, self.bias)
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        """The convolution by this weight and bias: subclasses call it by others, or override it."""
+        """The convolution by another weight and bias: programs' subclasses call or replace it."""
         padding = self.padding
         if self.padding_mode != "zeros":
-            input = F.pad(input, self._borders(), mode=self.padding_mode)
-            padding = 0
+            borders = self._reversed_padding_repeated_twice
+            input, padding = F.pad(input, borders, mode=self.padding_mode), 0
         return self.function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 

@@ -18,7 +18,7 @@ from ..shape.basic_views import diagonal as diagonal_between
 from ..shape.join import cat
 from .checks import check_square
 from .matmul import mm
-from .matrix_products import added, chain_matmul
+from .matrix_products import chain_matmul, plus_product
 from .matrix_products import cross as cross_along
 
 __all__ = ["addbmm", "matrix_exp"]
@@ -121,7 +121,7 @@ def addbmm(
         )
     left = batch1.transpose(0, 1).reshape(n, b * k)
     right = batch2.reshape(b * k, batch2.shape[2])
-    return added(mm, input, left, right, beta, alpha)
+    return plus_product(input, mm, left, right, beta, alpha)
 
 
 @public(out=True)

@@ -132,6 +132,7 @@ def drawn_integers(
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
+    refuse("check_random_bounds", target, "fiub")
     if target.kind in "iub":
         least, most = (0, 1) if target.kind == "b" else _limits(target)
         for name, value in (("from", low), ("to - 1", high - 1)):
