@@ -26,6 +26,7 @@ from .engine.overriding import NO_SUBCLASSES, OFF, overloaded, overrides_nothing
 from .engine.saved import SavedTensor
 from .engine.tensor import Tensor, cell_of, node_of, wrote
 from .errors import LinAlgError as _LinAlgError  # noqa: F401 (PyTorch's name)
+from .library.custom import below as _below
 from .ops.creation.factories import get_default_device
 from .ops.tensor.storage import UntypedStorage
 
@@ -129,6 +130,16 @@ class _ExcludeDispatchKeyGuard:
 
     def __exit__(self, *exc: object) -> None:
         self.region.__exit__(*exc)
+
+
+class _AutoDispatchBelowAutograd:
+    """A region in which operators of programs run without their functions for autograd."""
+
+    def __enter__(self) -> None:
+        _below.depth = getattr(_below, "depth", 0) + 1
+
+    def __exit__(self, *exc: object) -> None:
+        _below.depth -= 1
 
 
 def _get_default_device() -> str:

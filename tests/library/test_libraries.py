@@ -74,10 +74,33 @@ def test_functions_of_other_devices_are_not_needed(mine):
     mine.impl("twice", lambda x: x * 2, "CPU")
     mine.impl("twice", lambda x: None, "CUDA")
     assert ops.mine.twice(rg.ones(1)).item() == 2.0
-    with pytest.raises(NotImplementedError, match=r"register_autograd\('mine::twice'"):
-        mine.impl("twice", lambda x: None, "AutogradCPU")
     with pytest.raises(RuntimeError, match="operator mine::thrice does not exist"):
         mine.impl("thrice", lambda x: None)
+
+
+@pytest.mark.parametrize("key", ["Autograd", "AutogradCPU"])
+def test_a_function_for_autograd_takes_the_place_of_what_records(mine, key):
+    mine.define("twice(Tensor x) -> Tensor")
+    mine.impl("twice", lambda x: x * 2, "CPU")
+
+    class Twice(rg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            with rg._C._AutoDispatchBelowAutograd():
+                return ops.mine.twice(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 5
+
+    mine.impl("twice", Twice.apply, key)
+    library.register_autograd("mine::twice", lambda ctx, g: g * 7)
+    x = rg.ones(2, requires_grad=True)
+    y = ops.mine.twice(x)
+    y.sum().backward()
+    assert (y.tolist(), x.grad.tolist()) == ([2.0, 2.0], [5.0, 5.0])
+    mine.impl("twice", lambda x: x**3, key)
+    assert rg.autograd.grad(ops.mine.twice(x).sum(), x)[0].tolist() == [3.0, 3.0]
 
 
 def test_a_schema_says_what_is_written(mine):

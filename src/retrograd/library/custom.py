@@ -13,12 +13,15 @@ NOTE [Custom operators]
 6. A batch of `vmap` goes to the function of `register_vmap`; without one, to the operator once per
    example.
 7. An overload "name.out" is an operator of its own, an attribute of the one called "name".
-7. Schemas and tags serve PyTorch's compiler: they are kept, and nothing is checked by them.
+7. A function for autograd runs in place of all that, recorded as it runs; what it calls within
+   `_C._AutoDispatchBelowAutograd` are the other functions.
+8. Schemas and tags serve PyTorch's compiler: they are kept, and nothing is checked by them.
 """
 
 from __future__ import annotations
 
 import inspect
+import threading
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +43,7 @@ __all__ = ["OPERATORS", "CustomOpDef", "custom_op", "register_autocast", "regist
            "register_fake", "register_kernel", "register_vmap"]  # fmt: skip
 
 OPERATORS: dict[str, Namespace] = {}
+below = threading.local()  # how many regions without functions for autograd a thread is in
 NO_FORMULA = (
     "Trying to backward through {name} but no autograd formula was registered. Please use "
     "register_autograd to add one."
@@ -98,7 +102,7 @@ class CustomOpDef:
                 f"the arguments {', '.join(self._signature.parameters)}"
             )
         self._kernel, self._fake = None, None
-        self._composite, self._autocast, self._vmap = None, None, None
+        self._composite, self._autocast, self._vmap, self._recorded = None, None, None, None
         self._backward: Callable[..., Any] | None = None
         self._setup: Callable[..., Any] | None = None
         self.__name__, self.__doc__ = own, function.__doc__ if function else None
@@ -128,6 +132,8 @@ class CustomOpDef:
             return handle_torch_function(self, leaves, *args, **kwargs)
         if self._autocast is not None and is_autocast_enabled("cpu"):
             return self._autocast(*bound.args, **bound.kwargs)
+        if self._recorded is not None and not getattr(below, "depth", 0):
+            return self._recorded(*bound.args, **bound.kwargs)
         if self._composite is not None and self._backward is None:
             return self._composite(*bound.args, **bound.kwargs)
         if self._vmap is not None and is_batched(leaves):

@@ -13,10 +13,6 @@ if TYPE_CHECKING:
 __all__ = ["Library", "define", "impl", "triton_op", "wrap_triton"]
 
 KEYS = {"default": "CompositeExplicitAutograd"}
-OWN_GRADIENT = (
-    "{name}: a function for {key!r} would take the place of what records the call, of which there "
-    "is no name here. Write library.register_autograd({name!r}, backward, setup_context=...)"
-)
 
 
 class Library:
@@ -72,15 +68,15 @@ class Library:
         """Let `fn` be what an operator runs, given by its name or as itself, by the key:
 
         "CPU" or "CompositeExplicitAutograd", on arrays, unrecorded; "CompositeImplicitAutograd",
-        recorded as it runs; "Meta", on the meta device; "AutocastCPU", in a region of autocast.
-        For keys of devices that are not here it is not needed. Raises RuntimeError for an operator
-        that is not defined, NotImplementedError for the keys of autograd.
+        recorded as it runs; "Autograd" or "AutogradCPU", recorded, too, in place of all these;
+        "Meta", on the meta device; "AutocastCPU", in a region of autocast. For keys of devices that
+        are not here it is not needed. Raises RuntimeError for an operator that is not defined.
         """
         key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
         name = op_name if isinstance(op_name, str) else op_name._qualname
         operator = found(name if "::" in name else f"{self.ns}::{name}")
-        if key.startswith("Autograd"):
-            raise NotImplementedError(OWN_GRADIENT.format(name=operator._qualname, key=key))
+        if key in ("Autograd", "AutogradCPU"):
+            operator._recorded = fn
         if key in ("CPU", "CompositeExplicitAutograd"):
             operator._kernel = fn
             if key != "CPU":  # the meta device, too

@@ -173,6 +173,23 @@ def test_addmm_with_beta_zero_ignores_the_input():
     assert out.tolist() == [[6.0]]
 
 
+@pytest.mark.parametrize("dtype", [rg.float16, rg.bfloat16])
+@pytest.mark.parametrize(
+    ("name", "shapes"),
+    [
+        ("addmm", [(3, 4), (3, 5), (5, 4)]),
+        ("addmv", [(3,), (3, 5), (5,)]),
+        ("baddbmm", [(2, 3, 4), (2, 3, 5), (2, 5, 4)]),
+        ("addbmm", [(3, 4), (2, 3, 5), (2, 5, 4)]),
+    ],
+)
+def test_products_of_half_floats_added_to_some_are_rounded_once(name, shapes, dtype):
+    given = [new_tensor(values(*shape, seed=n)).to(dtype) for n, shape in enumerate(shapes)]
+    found = getattr(rg, name)(*given, beta=-4.7750, alpha=2.0315)
+    exact = getattr(rg, name)(*[t.double() for t in given], beta=-4.7750, alpha=2.0315)
+    assert rg.equal(found, exact.to(dtype))
+
+
 def test_vdot_conjugates_the_first_vector():
     x, y = values(3, complex=True), values(3, complex=True, seed=1)
     np.testing.assert_allclose(rg.vdot(new_tensor(x), new_tensor(y))._array, np.vdot(x, y), **CLOSE)

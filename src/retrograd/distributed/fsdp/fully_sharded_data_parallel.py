@@ -348,7 +348,7 @@ class FullyShardedDataParallel(Module):
 
 def _ignored(modules: Any, states: Any) -> set[Any]:
     """The parameters that modules and lists of modules or parameters name."""
-    found = set()
+    found: set[Any] = set()
     for entry in [*(modules or ()), *(states or ())]:
         found.update(entry.parameters() if isinstance(entry, Module) else [entry])
     return found
@@ -362,10 +362,10 @@ def _materialize(module: Module, init: Any) -> None:
             init(part)
         elif on_meta:
             part.to_empty(device="cpu", recurse=False)
-            part.reset_parameters()  # type: ignore[operator]
+            part.reset_parameters()
 
 
-def _plain(parameter: DTensor, with_grads: bool) -> Parameter:
+def _plain(parameter: Any, with_grads: bool) -> Parameter:
     """A parameter as a whole and plain one."""
     found = Parameter(parameter.detach().full_tensor(), parameter.requires_grad)
     if with_grads and parameter.grad is not None:
@@ -373,7 +373,7 @@ def _plain(parameter: DTensor, with_grads: bool) -> Parameter:
     return found
 
 
-def _lying(value: Any, like: DTensor) -> Any:
+def _lying(value: Any, like: Any) -> Any:
     """A tensor that lies over the ranks as another does; every rank has all of it."""
     if isinstance(value, DTensor):
         return value

@@ -25,6 +25,10 @@ __all__ = [
 ]
 
 
+NOT_ENTERED = (MultiheadAttention,)
+NOT_WRAPPED = (ModuleList, ModuleDict)
+
+
 def always_wrap_policy(*args: Any, **kwargs: Any) -> bool:
     """Every module.
 
@@ -96,19 +100,10 @@ def size_based_auto_wrap_policy(
     >>> size_based_auto_wrap_policy(rg.nn.Linear(9, 9), False, 90, min_num_params=80)
     True
     """
-    default = size_based_auto_wrap_policy
-    leaves = default.FORCE_LEAF_MODULES if force_leaf_modules is None else force_leaf_modules  # type: ignore[attr-defined]
-    excluded = (
-        default.EXCLUDE_WRAP_MODULES if exclude_wrap_modules is None else exclude_wrap_modules
-    )  # type: ignore[attr-defined]
+    leaves = NOT_ENTERED if force_leaf_modules is None else force_leaf_modules
+    excluded = NOT_WRAPPED if exclude_wrap_modules is None else exclude_wrap_modules
     large = nonwrapped_numel >= min_num_params
-    if recurse:
-        return large and not isinstance(module, tuple(leaves))
-    return large and not isinstance(module, tuple(excluded))
-
-
-size_based_auto_wrap_policy.EXCLUDE_WRAP_MODULES = {ModuleList, ModuleDict}  # type: ignore[attr-defined]
-size_based_auto_wrap_policy.FORCE_LEAF_MODULES = {MultiheadAttention}  # type: ignore[attr-defined]
+    return large and not isinstance(module, tuple(leaves if recurse else excluded))
 
 
 def wrap_inside(module: Module, policy: Any, wrap: Callable[[Module], Module], kind: Any) -> int:

@@ -49,7 +49,7 @@ PLACES = [
         r"|utils\.benchmark\.utils\.(compile|cpp_jit|valgrind_wrapper|timer\.Language)"
         r"|fx\.(config|annotate|tensor_type|graph_module|proxy|traceback)|fx\.graph\.CodeGen"
         r"|fx\.experimental|fx\.passes\.(backends|fake_tensor_prop|regional\w*|reinplace|runtime_\w+)"
-        r"|overrides\.redispatch_function|library\.(triton_op|wrap_triton|get_kernel|fallthrough_kernel)",
+        r"|overrides\.redispatch_function|library\.(get_kernel|fallthrough_kernel)",
         PYTHON,
     ),
     (
@@ -245,7 +245,7 @@ REASONS = [
     ),
     (r"BFloat16(Tensor|Storage)", "write x.bfloat16()"),
     (
-        r"CppExtension|CUDAExtension|BuildExtension",
+        r"cpp_extension|load_inline|CppExtension|CUDAExtension|BuildExtension",
         "there is no C++ library to build against. Write an autograd.Function on NumPy arrays, and "
         "call C from it by ctypes, cffi, Cython or Numba",
     ),
