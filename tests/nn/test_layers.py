@@ -316,3 +316,15 @@ def test_layers_keep_every_floating_and_complex_dtype(make, shape, dtype):
     for p in layer.parameters():
         assert p.grad.dtype is dtype
         assert np.isfinite(p.grad._array).all()
+
+
+def test_a_convolution_by_other_weights_goes_through_one_method():
+    class Doubled(rg.nn.Conv2d):
+        def _conv_forward(self, input, weight, bias):
+            return super()._conv_forward(input, 2 * weight, bias)
+
+    layer = Doubled(1, 1, 2, padding=1, padding_mode="circular", bias=False)
+    x = rg.arange(9.0).reshape(1, 1, 3, 3)
+    plain = rg.nn.Conv2d(1, 1, 2, padding=1, padding_mode="circular", bias=False)
+    plain.load_state_dict(layer.state_dict())
+    rg.testing.assert_close(layer(x), 2 * plain(x))

@@ -194,7 +194,7 @@ def test_the_first_size_tells_what_sizes_are():
     ],
 )
 def test_an_array_for_a_matrix_is_a_type_error(call):
-    with pytest.raises(TypeError, match="must be Tensor, not ndarray"):
+    with pytest.raises(TypeError, match=r"must be Tensor, not numpy\.ndarray"):
         call()
 
 

@@ -25,6 +25,7 @@ from retrograd.utils.data import (
     random_split,
 )
 from retrograd.utils.data._utils.collate import default_collate_fn_map
+from retrograd.utils.data._utils.pin_memory import pin_memory
 
 
 class Squares(Dataset):
@@ -316,3 +317,17 @@ def test_the_map_of_collate_says_what_becomes_of_a_type(monkeypatch):
     assert default_collate([{"p": Point()}, {"p": Point()}]) == {"p": [3, 3]}
     monkeypatch.setitem(default_collate_fn_map, rg.Tensor, lambda batch, collate_fn_map: len(batch))
     assert list(DataLoader(TensorDataset(rg.ones(3)), 2)) == [[2], [1]]
+
+
+def test_pinning_a_batch_asks_whatever_can_do_it():
+    class Batch:
+        def pin_memory(self):
+            return "pinned"
+
+    pair = namedtuple("pair", "a b")
+    assert pin_memory({"x": [Batch(), 1], "y": pair(Batch(), "s")}) == {
+        "x": ["pinned", 1],
+        "y": pair("pinned", "s"),
+    }
+    with pytest.raises(RuntimeError, match="Cannot access accelerator device"):
+        pin_memory([rg.ones(2)])

@@ -166,13 +166,15 @@ class _Convolution(_ConvNd):
 
     def forward(self, input: Tensor) -> Tensor:
         """The convolution of `input`, (N, C, *sizes) or (C, *sizes)."""
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """The convolution by this weight and bias: subclasses call it by others, or override it."""
         padding = self.padding
         if self.padding_mode != "zeros":
             input = F.pad(input, self._borders(), mode=self.padding_mode)
             padding = 0
-        return self.function(
-            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
-        )
+        return self.function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv1d(_Convolution):
