@@ -63,6 +63,47 @@ def test_what_differs_raises(actual, expected, how, text):
         assert_close(actual, expected, **how)
 
 
+@pytest.mark.parametrize(
+    ("actual", "expected", "lines"),
+    [  # PyTorch 2.13's
+        (
+            t(1, 2),
+            t(1, 3),
+            "Tensor-likes are not equal!\n\nMismatched elements: 1 / 2 (50.0%)\nGreatest absolute "
+            "difference: 1 at index (1,)\n"
+            "Greatest relative difference: 0.3333333432674408 at index (1,)",
+        ),
+        (
+            rg.tensor(1.5),
+            rg.tensor(2.0),
+            "Scalars are not close!\n\nExpected 2.0 but got 1.5.\nAbsolute difference: 0.5 (up to "
+            "1e-05 allowed)\nRelative difference: 0.25 (up to 1.3e-06 allowed)",
+        ),
+        (
+            1,
+            2,
+            "Scalars are not equal!\n\nExpected 2 but got 1.\nAbsolute difference: 1\nRelative "
+            "difference: 0.5",
+        ),
+        (
+            rg.tensor([1, 2], dtype=rg.uint8),
+            rg.tensor([2, 1], dtype=rg.uint8),
+            "Tensor-likes are not equal!\n\nMismatched elements: 2 / 2 (100.0%)\nGreatest absolute "
+            "difference: 1 at index (0,)\nGreatest relative difference: 1.0 at index (1,)",
+        ),
+    ],
+)
+def test_the_text_says_what_pytorch_says(actual, expected, lines):
+    with pytest.raises(AssertionError) as caught:
+        assert_close(actual, expected)
+    assert str(caught.value) == lines
+
+
+def test_integers_that_no_float_tells_apart_differ():
+    with pytest.raises(AssertionError, match="not equal"):
+        assert_close(t(2**62), t(2**62 + 1))
+
+
 def test_tolerances_come_in_pairs():
     with pytest.raises(ValueError, match="either specified or omitted"):
         assert_close(t(1.0), t(1.0), rtol=1.0)

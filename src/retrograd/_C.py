@@ -30,7 +30,7 @@ from .ops.creation.factories import get_default_device
 from .ops.tensor.storage import UntypedStorage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = [
     "_is_fwd_grad_enabled",
@@ -43,6 +43,8 @@ _FunctionBase = FunctionCtx
 TensorBase = _TensorBase = Tensor
 _TensorMeta = type(Tensor)
 StorageBase = UntypedStorage
+
+_has_cuda = _has_cudnn = _has_mps = _has_xpu = False  # kinds of accelerators
 
 _disabled_torch_function_impl = overrides_nothing
 
@@ -143,6 +145,11 @@ def _get_tracing_state() -> None:
 
     >>> rg._C._get_tracing_state()
     """
+
+
+def _is_tracing() -> bool:
+    """Whether the caller is being traced: never."""
+    return False
 
 
 def _is_torch_function_enabled() -> bool:
@@ -312,6 +319,27 @@ def _get_obj_in_tls(key: str) -> Any:
 def _is_key_in_tls(key: str) -> bool:
     """Whether the calling thread has kept something under a key."""
     return hasattr(_stash, key)
+
+
+def _switch(name: str) -> Callable[[bool], bool]:
+    """What sets a switch of PyTorch's compiler of scripts, which is not here: nothing reads it."""
+    held = [True]
+
+    def change(value: bool) -> bool:
+        """Set it; what it was before.
+
+        >>> rg._C._jit_set_profiling_mode(False), rg._C._jit_set_profiling_mode(True)
+        (True, False)
+        """
+        before, held[0] = held[0], bool(value)
+        return before
+
+    change.__name__ = name
+    return change
+
+
+_jit_set_profiling_executor = _switch("_jit_set_profiling_executor")
+_jit_set_profiling_mode = _switch("_jit_set_profiling_mode")
 
 
 def _keep_graph() -> bool:

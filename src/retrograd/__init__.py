@@ -122,7 +122,7 @@ FROM = {
     **dict.fromkeys(("DisableTorchFunction", "DisableTorchFunctionSubclass"), "_C"),
     **dict.fromkeys(("SymBool", "SymFloat", "SymInt"), "types"),
     **dict.fromkeys(("chalf", "complex32"), "dtypes.unheld"),
-    "DeviceObjType": "jit",
+    **dict.fromkeys(("DeviceObjType", "TensorType"), "jit"),
     "Future": "futures",
     "ForwardAccumulator": "tape",
     "GradScaler": "amp",

@@ -99,6 +99,7 @@ from .types import SymInt as SymInt
 from .dtypes.unheld import chalf as chalf
 from .dtypes.unheld import complex32 as complex32
 from .jit import DeviceObjType as DeviceObjType
+from .jit import TensorType as TensorType
 from .futures import Future as Future
 from .tape import ForwardAccumulator as ForwardAccumulator
 from .amp import GradScaler as GradScaler

@@ -6,6 +6,7 @@ This module knows tensors only from outside.
 from __future__ import annotations
 
 import cmath
+import functools
 import math
 import warnings
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,7 @@ import numpy as np
 from . import dtypes
 from .engine.tensor import Tensor, new_tensor, set_requires_grad
 from .ops.creation.from_data import tensor
+from .ops.elementwise.comparison import isclose
 from .ops.random.factories import randint
 from .ops.random.inplace import uniform_
 from .ops.tensor.inspection import strided
@@ -203,11 +205,28 @@ def scalars(
         return None
     if how["equal_nan"] and cmath.isnan(actual) and cmath.isnan(expected):
         return None
+    return scalars_differ(actual, expected, gap, rtol, atol)
+
+
+def scalars_differ(actual: Any, expected: Any, gap: Any, rtol: float, atol: float) -> str:
+    """The text for two numbers with that gap."""
     relative = gap / abs(expected) if expected else math.inf
-    return (
-        f"Scalars are not close!\n\nExpected {expected} but got {actual}.\n"
-        f"Absolute difference: {gap} (up to {atol} allowed)\n"
-        f"Relative difference: {relative} (up to {rtol} allowed)"
+    return heading("Scalars", f"Expected {expected} but got {actual}.", rtol, atol) + gaps(
+        ("Absolute difference", gap, atol), ("Relative difference", relative, rtol)
+    )
+
+
+def heading(what: str, first: str, rtol: float, atol: float) -> str:
+    """The first lines of the text."""
+    return f"{what} are not {'close' if rtol or atol else 'equal'}!\n\n{first}"
+
+
+def gaps(*found: tuple[str, Any, float]) -> str:
+    """A line for each difference, with what is allowed, if anything is."""
+    exact = not any(allowed for _, _, allowed in found)
+    return "".join(
+        f"\n{name}: {gap}" + ("" if exact else f" (up to {allowed} allowed)")
+        for name, gap, allowed in found
     )
 
 
@@ -217,8 +236,8 @@ def arrays(
     """What differs between two arrays."""
     if actual.shape != expected.shape:
         return (
-            f"The values for attribute 'shape' do not match: {shown_size(actual)} != "
-            f"{shown_size(expected)}."
+            f"The values for attribute 'shape' do not match: {new_tensor(actual).shape} != "
+            f"{new_tensor(expected).shape}."
         )
     if how["check_dtype"] and actual.dtype != expected.dtype:
         names = [str(dtypes.of_numpy(a.dtype)) for a in (actual, expected)]
@@ -228,37 +247,36 @@ def arrays(
         return f"The values for attribute 'stride()' do not match: {steps[0]} != {steps[1]}."
     if rtol is None or atol is None:
         rtol, atol = tolerances(actual.dtype, expected.dtype)
-    kind = complex if "c" in actual.dtype.kind + expected.dtype.kind else float
-    exact = not any(dtypes.is_differentiable(each.dtype) for each in (actual, expected))
-    a, e = (actual, expected) if exact else (actual.astype(kind), expected.astype(kind))
+    a, e = same_dtype(actual, expected)
+    close = isclose(a, e, rtol=rtol, atol=atol, equal_nan=how["equal_nan"])._array
+    if close.all():
+        return None
     with Quiet():
-        gap = np.abs(a.astype(kind) - e.astype(kind))
-        close = (a == e) | (np.isfinite(gap) & (gap <= atol + rtol * np.abs(e)))
-        if how["equal_nan"] and not exact:
-            close |= np.isnan(a) & np.isnan(e)
-        if close.all():
-            return None
-        gap = np.where(close, 0.0, gap)
-        relative = np.where(close, 0.0, gap / np.abs(e))
+        gap = abs(a - e)
+        relative = gap / abs(e)
+    if not actual.ndim:
+        return scalars_differ(a.item(), e.item(), gap.item(), rtol, atol)
     wrong = int(close.size - np.count_nonzero(close))
-    title = "Scalars" if not actual.ndim else "Tensor-likes"
-    return (
-        f"{title} are not {'equal' if not rtol and not atol else 'close'}!\n\n"
-        f"Mismatched elements: {wrong} / {close.size} ({100 * wrong / close.size:.1f}%)\n"
-        f"Greatest absolute difference: {greatest(gap)} (up to {atol} allowed)\n"
-        f"Greatest relative difference: {greatest(relative)} (up to {rtol} allowed)"
+    count = f"Mismatched elements: {wrong} / {close.size} ({100 * wrong / close.size:.1f}%)"
+    return heading("Tensor-likes", count, rtol, atol) + gaps(
+        ("Greatest absolute difference", greatest(gap, close), atol),
+        ("Greatest relative difference", greatest(relative, close), rtol),
     )
 
 
-def shown_size(array: Any) -> str:
-    """A shape as PyTorch's texts show it."""
-    return f"retrograd.Size({list(array.shape)})"
+def same_dtype(*values: Any) -> list[Tensor]:
+    """The arrays as tensors of one dtype, whose differences no smaller integers would wrap."""
+    common = functools.reduce(dtypes.promote_numpy, [value.dtype for value in values])
+    if not dtypes.is_differentiable(common):
+        common = np.promote_types(common, np.int64)
+    return [new_tensor(np.asarray(value, common)) for value in values]
 
 
-def greatest(gaps: Any) -> str:
-    """The greatest difference and its index."""
-    index = np.unravel_index(int(np.argmax(gaps)), gaps.shape)
-    return f"{float(gaps[index])} at index {tuple(int(i) for i in index)}"
+def greatest(gaps: Tensor, close: Any) -> str:
+    """The greatest difference where the values are not close, and its index."""
+    array = np.where(close, 0, gaps._array)
+    index = np.unravel_index(int(np.argmax(array)), array.shape)
+    return f"{gaps._array[index].item()} at index {tuple(int(i) for i in index)}"
 
 
 def make_tensor(

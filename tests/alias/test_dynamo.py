@@ -38,6 +38,9 @@ def test_a_compiled_module_is_no_optimized_module():
 def test_settings_of_a_compiler_are_kept():
     dynamo.config.cache_size_limit = 64
     assert dynamo.config.cache_size_limit == 64
+    assert importlib.import_module(home_of("torch._dynamo.config")) is dynamo.config
+    inductor = importlib.import_module(home_of("torch._inductor"))
+    assert importlib.import_module(home_of("torch._inductor.config")) is inductor.config
     assert not hasattr(dynamo.config, "verbose")
 
 

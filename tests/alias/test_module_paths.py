@@ -17,7 +17,14 @@ NAMES = json.loads((Path(__file__).parents[1] / "data" / "names.json").read_text
 
 # Of these, what is not here is only looked up, and absent.
 OWN = (
-    *("torch._custom_ops", "torch._dynamo", "torch._subclasses", "torch.ao", "torch.compiler"),
+    *(
+        "torch._custom_ops",
+        "torch._dynamo",
+        "torch._inductor",
+        "torch._subclasses",
+        "torch.ao",
+        "torch.compiler",
+    ),
     *("torch.jit.annotations", "torch.utils.benchmark.utils"),
     *("torch.onnx", "torch.ops", "torch.distributed._tensor.experimental"),
 )
@@ -52,6 +59,9 @@ def test_bases_of_normalization_are_where_programs_import_them():
     instancenorm = importlib.import_module(home_of("torch.nn.modules.instancenorm"))
     assert isinstance(rg.nn.BatchNorm2d(1), batchnorm._BatchNorm)
     assert isinstance(rg.nn.InstanceNorm2d(1), instancenorm._InstanceNorm)
+    for layer in (rg.nn.BatchNorm2d(1), rg.nn.InstanceNorm2d(1)):
+        assert isinstance(layer, batchnorm._NormBase)
+    assert not isinstance(rg.nn.GroupNorm(1, 1), batchnorm._NormBase)
 
 
 def test_bases_of_convolutions_and_losses_are_where_programs_import_them():

@@ -99,3 +99,51 @@ def test_programs_may_put_jacobians_together_by_the_private_functions():
     assert unpacked((1,), True) == (1,)
     assert unpacked(((1,), (2,)), (True, False)) == (1, 2)
     assert unpacked(((1, 2),), (False, True)) == (1, 2)
+
+
+def test_types_of_scripts_are_names_for_annotations():
+    assert not isinstance(rg.ones(1), rg.TensorType)
+    assert not rg._C._is_tracing()
+
+
+def test_switches_of_the_compiler_of_scripts_say_what_they_were():
+    for change in (rg._C._jit_set_profiling_executor, rg._C._jit_set_profiling_mode):
+        assert [change(False), change(True), change(True)] == [True, False, True]
+
+
+def test_nothing_is_compiled_by_a_builder_of_extensions_or_as_a_script():
+    builder = importlib.import_module(home_of("torch.utils.cpp_extension"))
+    assert builder.CUDA_HOME is None
+    for build in (builder.load, builder.load_inline):
+        with pytest.raises(RuntimeError, match=r"mine: there is no C\+\+ library to build against"):
+            build("mine", ["mine.cpp"])
+    assert not importlib.import_module(home_of("torch.jit._state"))._enabled.enabled
+
+
+def test_a_device_is_the_context_of_functions():
+    on_device = importlib.import_module(home_of("torch.utils._device"))
+    with on_device.DeviceContext("meta"):
+        assert rg.ones(2).is_meta
+    assert on_device.device_decorator("meta", rg.ones)(2).is_meta
+    assert not on_device.set_device("cpu")(rg.ones)(2).is_meta
+
+
+def test_a_checkpoint_is_valid_in_passes_to_all_leaves():
+    seen = []
+
+    class Asking(rg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append(rg.autograd._is_checkpoint_valid())
+            return g * 2
+
+    x = rg.ones(2, requires_grad=True)
+    Asking.apply(x).sum().backward()
+    Asking.apply(x).sum().backward(inputs=[x])
+    rg.autograd.grad(Asking.apply(x).sum(), x)
+    assert seen == [True, False, False]
+    assert rg.autograd._is_checkpoint_valid()

@@ -224,3 +224,26 @@ def test_several_cotangents_at_once_must_be_given():
     x = rg.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match="grad can be implicitly created only for scalar"):
         rg.autograd.grad(x**2, x, is_grads_batched=True)
+
+
+def test_a_subclass_that_overrides_functions_stays_one_inside_the_function():
+    class Named(rg.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            found = super().__torch_function__(func, types, args, kwargs)
+            if isinstance(found, Named):
+                found.label = args[0].label
+            return found
+
+    x = rg.tensor([1.0, 2.0]).as_subclass(Named)
+    x.label = "mine"
+    seen = []
+
+    def cube(t):
+        seen.append((type(t), t.label))
+        return t**3
+
+    made = functional.jacobian(cube, x), functional.vjp(cube, x, rg.ones(2))[1]
+    assert seen == [(Named, "mine")] * 2
+    assert made[0].tolist() == [[3.0, 0.0], [0.0, 12.0]]
+    assert made[1].tolist() == [3.0, 12.0]

@@ -108,7 +108,10 @@ def test_all_processes_start_again_after_a_failure_where_that_is_asked(tmp_path)
     assert (ran.returncode, ran.stdout) == (0, "againagain")
 
 
-@pytest.mark.parametrize("line", ["--nnodes=2 x", "--node_rank=1 x", "--nproc_per_node=gpu x"])
+@pytest.mark.parametrize(
+    "line",
+    ["--nnodes=2 x", "--node_rank=1 x", "--nproc_per_node=gpu x", "--nproc_per_node=0 x"],
+)
 def test_other_machines_and_devices_are_refused(line, capsys):
     with pytest.raises(SystemExit) as stopped:
         run.main(line.split())

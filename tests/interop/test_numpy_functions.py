@@ -335,3 +335,42 @@ def test_splitting_along_an_axis_that_is_not_there_raises():
         np.vsplit(rg.ones(4), 2)
     with pytest.raises(ValueError, match="dsplit only works on arrays of 3"):
         np.dsplit(rg.ones(4, 2), 2)
+
+
+INTEGERS = np.array([[3, -2, 0], [5, 1, -4]])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.clip(x, -1.5, 2.5),
+        lambda x: np.clip(x, [0, 1, 2], None),
+        lambda x: np.clip(x, -(2**70), 2**70),
+        lambda x: np.clip(x.astype(np.uint8) if isinstance(x, np.ndarray) else x.byte(), -1, 3),
+        lambda x: np.histogram(x, bins=[-1.5, 0.5, 3])[0],
+        lambda x: np.histogram(x * 0.3, bins=[-1, 0, 1])[0],
+        lambda x: np.histogram(x * 0.3, bins=[-1, 0, 1], density=True)[0],
+        lambda x: np.pad(x, 3, mode="linear_ramp", end_values=5),
+        lambda x: np.pad(x * 0.1, 3, mode="linear_ramp", end_values=2),
+        lambda x: np.angle(x * (1 + 1j), deg=True),
+    ],
+)
+def test_integers_beside_other_numbers_count_as_in_numpy(call):
+    found = call(rg.tensor(INTEGERS))
+    np.testing.assert_allclose(found.numpy(), call(INTEGERS), rtol=1e-6)
+
+
+@pytest.mark.parametrize("compare", [np.less, np.less_equal, np.greater, np.equal, np.not_equal])
+@pytest.mark.parametrize("number", [-1, 300, 2**70])
+def test_integers_that_a_dtype_does_not_hold_are_compared_as_numbers(compare, number):
+    small = np.array([0, 255], np.uint8)
+    assert compare(rg.tensor(small), number).tolist() == compare(small, number).tolist()
+    assert compare(number, rg.tensor(small)).tolist() == compare(number, small).tolist()
+    space = rg.interop.array_api
+    of_space = getattr(space, compare.__name__)
+    assert of_space(rg.tensor(small), number).tolist() == compare(small, number).tolist()
+
+
+def test_integers_that_a_dtype_does_not_hold_are_no_operands():
+    with pytest.raises(OverflowError, match="Python integer -1 out of bounds for uint8"):
+        np.add(rg.tensor([1], dtype=rg.uint8), -1)

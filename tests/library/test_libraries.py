@@ -132,11 +132,49 @@ def test_an_operator_is_defined_and_given_functions_by_its_whole_name(mine):
         library.define("twice", "(Tensor x) -> Tensor")
 
 
-def test_a_function_is_given_to_an_operator_of_a_library(mine):
-    mine.define("twice(Tensor x) -> Tensor")
+def test_a_name_and_a_schema_define_an_operator_that_functions_are_given_to():
+    library.define("shed::scaled", "(Tensor x, float by=2.0) -> Tensor")
+    library.impl("shed::scaled", "cpu", lambda x, by: x * by)
+    library.impl("shed::scaled", "cuda")(None)
+    assert library.ops.shed.scaled(rg.ones(2), 3.0).tolist() == [3.0, 3.0]
+    library.define("shed::more", "(Tensor x) -> Tensor", tags=rg.Tag.pt2_compliant_tag)
+    library.impl("shed::more", ("default",), lambda x: x + 1)
+    library.impl_abstract("shed::more", rg.empty_like)
+    assert library.ops.shed.more(rg.zeros(2, device="meta")).shape == (2,)
+    assert library.ops.shed.more.default(rg.zeros(2)).tolist() == [1.0, 1.0]
 
-    @library.impl(mine, "twice", "CPU")
-    def twice(x):
-        return x * 2
 
-    assert library.ops.mine.twice(rg.ones(1)).tolist() == [2.0]
+def test_a_library_decorates_functions(mine):
+    @library.define(mine, "half(Tensor x) -> Tensor")
+    def half(x):
+        return x / 2
+
+    mine.define("third(Tensor x) -> Tensor")
+
+    @library.impl(mine, "third", "CPU")
+    def third(x):
+        return x / 3
+
+    own = getattr(library.ops, mine.ns)
+    assert half(rg.ones(1)).item() == own.half(rg.ones(1)).item() == 0.5
+    assert third(rg.ones(1)).item() == own.third(rg.ones(1)).item()
+
+
+def test_an_overload_is_an_operator_of_its_own():
+    library.define("shed::add", "(Tensor x, Tensor y) -> Tensor")
+    library.define("shed::add.out", "(Tensor x, Tensor y, Tensor(a!) out) -> ()")
+    library.impl("shed::add", "cpu", lambda x, y: x + y)
+    library.impl("shed::add.out", "cpu", lambda x, y, out: out.copy_(x + y).clone())
+    one, out = rg.ones(1), rg.zeros(1)
+    library.ops.shed.add.out(one, one, out)
+    assert out.item() == library.ops.shed.add(one, one).item() == 2.0
+
+
+def test_an_operator_of_triton_runs_its_function_and_has_no_kernels_to_wrap():
+    @library.triton_op("shed::cube", mutates_args={})
+    def cube(x: rg.Tensor) -> rg.Tensor:
+        return x**3
+
+    assert cube(rg.tensor(2.0)).item() == 8.0
+    with pytest.raises(ModuleNotFoundError, match="No module named 'triton'"):
+        library.wrap_triton(cube)

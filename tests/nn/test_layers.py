@@ -316,3 +316,24 @@ def test_layers_keep_every_floating_and_complex_dtype(make, shape, dtype):
     for p in layer.parameters():
         assert p.grad.dtype is dtype
         assert np.isfinite(p.grad._array).all()
+
+
+def test_a_subclass_of_a_convolution_may_give_another_weight():
+    class Standardized(nn.Conv2d):
+        def forward(self, input):
+            weight = self.weight - self.weight.mean((1, 2, 3), keepdim=True)
+            return self._conv_forward(input, weight, self.bias)
+
+    layer = Standardized(2, 3, 3, padding=(1, 2), padding_mode="circular")
+    x, mean = rg.randn(1, 2, 4, 4), layer.weight.detach().mean((1, 2, 3), keepdim=True)
+    assert layer._reversed_padding_repeated_twice == [2, 2, 1, 1]
+    found = layer(x)
+    with rg.no_grad():
+        layer.weight -= mean
+    assert rg.allclose(found, nn.Conv2d.forward(layer, x), atol=1e-6)
+
+
+def test_a_convolution_may_be_given_another_way_to_convolve():
+    layer = nn.Conv1d(1, 1, 1)
+    layer._conv_forward = lambda input, weight, bias: input * 2
+    assert layer(rg.ones(1, 1, 2)).tolist() == [[[2.0, 2.0]]]

@@ -12,6 +12,7 @@ FUNCTIONS = {
     "softmax": lambda x: x.softmax(1),
     "log_softmax": lambda x: x.log_softmax(0),
     "logsumexp": lambda x: x.logsumexp(1),
+    "logcumsumexp": lambda x: x.logcumsumexp(1),
     "addcmul": lambda x: rg.addcmul(x, x.flip(0), x, value=0.3),
     "addcdiv": lambda x: rg.addcdiv(x, x.flip(0), x, value=0.3),
     "linear": lambda x: F.linear(x, x, x[:, 0]),

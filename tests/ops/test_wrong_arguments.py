@@ -194,7 +194,7 @@ def test_the_first_size_tells_what_sizes_are():
     ],
 )
 def test_an_array_for_a_matrix_is_a_type_error(call):
-    with pytest.raises(TypeError, match="must be Tensor, not ndarray"):
+    with pytest.raises(TypeError, match=r"must be Tensor, not numpy\.ndarray"):
         call()
 
 
@@ -242,6 +242,29 @@ def test_the_gamma_distribution_takes_numbers_for_samples():
 def test_a_complex_order_of_a_norm_is_refused():
     with pytest.raises(RuntimeError, match="Expected a non-complex scalar as the order of norm"):
         rg.linalg.vector_norm(X, 1j)
+
+
+@pytest.mark.parametrize("reduction", [None, 1, True, [], X, "average"])
+def test_a_reduction_of_any_type_that_there_is_not_is_a_value_error(reduction):
+    for loss in (F.mse_loss, F.nll_loss, F.l1_loss, F.margin_ranking_loss):
+        targets = (rg.tensor([0, 1]),) if loss is F.nll_loss else (X,)
+        targets = (X, X) if loss is F.margin_ranking_loss else targets
+        with pytest.raises(ValueError, match="is not a valid value for reduction"):
+            loss(X, *targets, reduction=reduction)
+
+
+@pytest.mark.parametrize("size", [rg.tensor([1, 2]), [3], 2.5, "3"])
+def test_a_layer_of_sizes_that_are_none_is_a_type_error(size):
+    for make in (rg.nn.Linear, rg.nn.LSTMCell):
+        with pytest.raises(TypeError):
+            make(size, 2)
+
+
+def test_pivots_of_another_shape_are_refused():
+    LU, pivots = rg.linalg.lu_factor(rg.eye(3).expand(2, 3, 3))
+    for wrong in (pivots[0], pivots[:, :2], pivots[None]):
+        with pytest.raises(RuntimeError, match=r"Expected LU.shape\[:-1\] and pivots.shape to be"):
+            rg.linalg.lu_solve(LU, wrong, rg.ones(2, 3, 1))
 
 
 def test_interpolation_compares_the_sizes_first():

@@ -20,11 +20,13 @@ from retrograd.utils.data import (
     Subset,
     SubsetRandomSampler,
     TensorDataset,
+    WeightedRandomSampler,
     default_collate,
     default_convert,
     random_split,
 )
 from retrograd.utils.data._utils.collate import default_collate_fn_map
+from retrograd.utils.data._utils.pin_memory import pin_memory
 
 
 class Squares(Dataset):
@@ -195,7 +197,7 @@ def test_data_sets_side_by_side_and_one_after_the_other():
     assert data.StackDataset(x=[1, 2], y=[3, 4])[1] == {"x": 2, "y": 4}
     with pytest.raises(ValueError, match="Size mismatch between datasets"):
         data.StackDataset([1], [1, 2])
-    with pytest.raises(ValueError, match="at least one dataset should be passed"):
+    with pytest.raises(ValueError, match="At least one dataset should be passed"):
         data.StackDataset()
 
     class Count(data.IterableDataset):
@@ -316,3 +318,84 @@ def test_the_map_of_collate_says_what_becomes_of_a_type(monkeypatch):
     assert default_collate([{"p": Point()}, {"p": Point()}]) == {"p": [3, 3]}
     monkeypatch.setitem(default_collate_fn_map, rg.Tensor, lambda batch, collate_fn_map: len(batch))
     assert list(DataLoader(TensorDataset(rg.ones(3)), 2)) == [[2], [1]]
+
+
+def test_pinning_a_batch_asks_whatever_can_do_it():
+    class Batch:
+        def pin_memory(self):
+            return "pinned"
+
+    pair = namedtuple("pair", "a b")
+    assert pin_memory({"x": [Batch(), 1], "y": pair(Batch(), "s")}) == {
+        "x": ["pinned", 1],
+        "y": pair("pinned", "s"),
+    }
+    with pytest.raises(RuntimeError, match="Cannot access accelerator device"):
+        pin_memory([rg.ones(2)])
+
+
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        RandomSampler(range(9)),
+        SubsetRandomSampler(range(9)),
+        WeightedRandomSampler(rg.ones(9), 9),
+    ],
+    ids=lambda sampler: type(sampler).__name__,
+)
+def test_a_sampler_draws_when_the_first_index_is_asked_for(sampler):
+    passes = iter(sampler), iter(sampler)
+    drawn = []
+    for one in passes:
+        rg.manual_seed(0)
+        drawn.append([next(one) for _ in range(9)])
+    assert drawn[0] == drawn[1]
+
+
+class Longer(IterableDataset):
+    """More items than it says."""
+
+    def __len__(self):
+        return 2
+
+    def __iter__(self):
+        return iter(range(4))
+
+
+def test_a_loader_warns_of_more_items_than_its_length_said(recwarn):
+    loader = DataLoader(Longer(), batch_size=None)
+    list(loader)
+    assert not recwarn
+    assert len(loader) == 2
+    with pytest.warns(UserWarning, match="reported to be 2 .* but 4 samples have been fetched"):
+        assert list(loader) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("name", ["sampler", "batch_sampler", "shuffle"])
+def test_a_stream_takes_no_sampler_and_the_error_names_it(name):
+    with pytest.raises(ValueError, match=f"expected unspecified {name} option, but got {name}="):
+        DataLoader(Longer(), **{name: True if name == "shuffle" else [[1]]})
+
+
+class Drawn(rg.utils.data.Sampler):
+    """A sampler that draws as soon as it is begun, and counts how often."""
+
+    def __init__(self):
+        self.begun = 0
+
+    def __iter__(self):
+        self.begun += 1
+        return iter(range(4))
+
+    def __len__(self):
+        return 4
+
+
+@pytest.mark.parametrize(("workers", "begun"), [(0, [1, 2]), (1, [2, 4])])
+def test_a_sampler_is_begun_as_often_as_by_pytorch(workers, begun):
+    sampler, found = Drawn(), []
+    loader = DataLoader(range(4), batch_size=None, sampler=sampler, num_workers=workers)
+    for _ in range(2):
+        assert list(loader) == [0, 1, 2, 3]
+        found.append(sampler.begun)
+    assert found == begun

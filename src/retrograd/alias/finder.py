@@ -43,7 +43,10 @@ HOMES = {
     "torch._dynamo._trace_wrapped_higher_order_op": (
         "retrograd.alias.dynamo._trace_wrapped_higher_order_op"
     ),
+    "torch._dynamo.config": "retrograd.alias.dynamo.config",
     "torch._dynamo.utils": "retrograd.alias.dynamo.utils",
+    "torch._inductor": "retrograd.alias.inductor",
+    "torch._inductor.config": "retrograd.alias.inductor.config",
     "torch._subclasses": "retrograd.alias.subclasses",
     "torch._subclasses.fake_tensor": "retrograd.alias.subclasses.fake_tensor",
     "torch._tensor_str": "retrograd.alias.tensor_str",

@@ -23,6 +23,7 @@ from .grad_mode import (
     set_multithreading_enabled,
 )
 from .gradcheck import gradcheck, gradgradcheck
+from .graph import _is_checkpoint_valid
 
 if TYPE_CHECKING:
     from .function import Function
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Function", "SavedTensor", "Variable", "_force_original_view_tracking",
-    "_unsafe_preserve_version_counter", "absorb_zeros", "backward", "detect_anomaly", "enable_grad",
+    "_is_checkpoint_valid", "_unsafe_preserve_version_counter", "absorb_zeros", "backward",
+    "detect_anomaly", "enable_grad",
     "forward_ad", "functional", "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode",
     "is_grad_enabled", "is_inference_mode_enabled", "is_multithreading_enabled",
     "is_view_replay_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",

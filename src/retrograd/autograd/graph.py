@@ -381,3 +381,13 @@ def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
 
     >>> rg.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
     """
+
+
+def _is_checkpoint_valid() -> bool:
+    """Whether the backward pass that runs goes to all leaves, so that checkpoints may run passes.
+
+    >>> rg.autograd._is_checkpoint_valid()
+    True
+    """
+    task = modes.state.current_pass
+    return task is None or task.needed is None

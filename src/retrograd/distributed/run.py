@@ -75,7 +75,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _count(said: str) -> int:
     """How many processes: as said, or one for each core of the processor."""
-    return os.cpu_count() or 1 if said in ("auto", "cpu") else int(said)
+    count = os.cpu_count() or 1 if said in ("auto", "cpu") else int(said)
+    if count < 1:
+        raise argparse.ArgumentTypeError(f"{count} processes run nothing")
+    return count
 
 
 def _meeting(said: argparse.Namespace) -> tuple[str, int]:

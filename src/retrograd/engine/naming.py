@@ -258,6 +258,8 @@ def check_types(
                 ) from None
             if kind == "Tensor" and value is not None and not hasattr(value, "_array"):
                 raise wrong_type(function.__name__, name, "Tensor", value, place) from None
+        if kind == "str" and isinstance(error, (ValueError, NotImplementedError)):
+            continue  # it says which there are
         single = parameter.kind not in VARIADIC
         if single and kind in KINDS and absent in ("", "None") and not is_of(value, kind, absent):
             raise wrong_type(function.__name__, name, kind, value, place) from None

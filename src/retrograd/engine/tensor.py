@@ -101,8 +101,8 @@ class Tensor(Attached):
                 return new_tensor(first._as_array(dtypes.default_numpy()), cls)  # type: ignore[return-value]
             if isinstance(first, str):
                 raise TypeError("new(): invalid data type 'str'")
-            data = first._array if isinstance(first, Tensor) else first
-            return new_tensor(np.array(data, dtypes.default_numpy()), cls)  # type: ignore[return-value]
+            copied = load("retrograd.ops.creation.from_data").copy_of
+            return new_tensor(copied(first, dtypes.default_numpy()), cls)  # type: ignore[return-value]
         if any(size < 0 for size in sizes):
             raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}")
         return new_tensor(marked(np.empty(sizes, dtypes.default_numpy())), cls)  # type: ignore[return-value]

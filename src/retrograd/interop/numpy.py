@@ -58,6 +58,7 @@ ALIASES = {
 }
 NUMBERS = (bool, int, float, complex, np.generic)
 OPERANDS = (Tensor, np.ndarray, list, tuple, *NUMBERS)
+COMPARISONS = {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
 # What a ufunc's arguments mean if they are not given.
 PLAIN = {"where": True, "casting": "same_kind", "order": "K", "subok": True, "keepdims": False,
          "axes": None, "signature": None, "initial": None, "dtype": None}  # fmt: skip
@@ -87,7 +88,7 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **options: 
         return found if outs else wrapped(found)
     options = {k: v for k, v in options.items() if k not in PLAIN or v is not PLAIN[k]}
     dtype = options.pop("dtype", None) if method in ("__call__", "outer") else None
-    tensors = operands(inputs, dtype)
+    tensors = operands(inputs, dtype, method == "__call__" and ufunc in COMPARISONS)
     if method == "outer":
         first, second = tensors
         tensors = [first.reshape((*first.shape, *(1,) * second.ndim)), second]
@@ -111,17 +112,32 @@ def counterpart(ufunc: Any, method: str) -> Callable[..., Any] | None:
     return UFUNCS.get(ufunc)
 
 
-def operands(inputs: Any, dtype: Any) -> list[Tensor]:
-    """The inputs of a ufunc as tensors: numbers take the dtype they have beside the others."""
+def operands(inputs: Any, dtype: Any, compared: bool) -> list[Any]:
+    """The inputs of a ufunc as tensors: numbers take the dtype they have beside the others.
+
+    An integer that the dtype does not hold stays one where it is `compared`, else OverflowError.
+    """
     found = [value if isinstance(value, NUMBERS) else tensors_in(value) for value in inputs]
     like = reduce(
         dtypes.promote_numpy, [t._array.dtype for t in found if not isinstance(t, NUMBERS)]
     )
+    beyond = [isinstance(value, int) and not holds(like, value) for value in found]
+    if any(beyond):
+        if not compared:
+            raise OverflowError(
+                f"Python integer {found[beyond.index(True)]} out of bounds for {like}"
+            )
+        return found
     tensors = [as_tensor(value, like) for value in found]
     if dtype is None:
         return tensors
     target = dtypes.to_numpy(np.dtype(dtype))
     return [convert(t, target) for t in tensors]
+
+
+def holds(dtype: np.dtype[Any], number: int) -> bool:
+    """Whether a number is none that is beyond a dtype of integers."""
+    return dtype.kind not in "iu" or np.iinfo(dtype).min <= number <= np.iinfo(dtype).max
 
 
 def array_function(self: Tensor, function: Any, types: Any, args: Any, options: Any) -> Any:

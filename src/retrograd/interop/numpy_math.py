@@ -15,7 +15,7 @@ from .. import linalg, ops
 from ..engine.tensor import Tensor
 from . import array_api as api
 from .array_api.arguments import numpys_order, pair
-from .numpy_layout import tensors
+from .numpy_layout import array_of, tensors
 
 __all__: list[str] = []
 
@@ -53,7 +53,20 @@ def clip(
     a: Tensor, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None
 ) -> Tensor:
     """The elements moved into an interval, whose ends may be given under two names."""
-    return api.clip(a, a_min if min is None else min, a_max if max is None else max)
+    ends = [a_min if min is None else min, a_max if max is None else max]
+    ends = [array_of(end) if isinstance(end, (list, tuple, np.ndarray)) else end for end in ends]
+    if a._array.dtype.kind in "iu":  # integers that it cannot hold are beyond all that it can
+        limits = np.iinfo(a._array.dtype)
+        least, most = int(limits.min), int(limits.max)
+        ends = [sorted((least, end, most))[1] if isinstance(end, int) else end for end in ends]
+    for end in ends:
+        a = a if end is None else pair(a, end)[0]  # in the dtype of all
+    return api.clip(a, *ends)
+
+
+def angle(z: Tensor, deg: bool = False) -> Tensor:
+    """The angles of complex numbers, in degrees if `deg`."""
+    return ops.rad2deg(ops.angle(z)) if deg else ops.angle(z)
 
 
 def imag(val: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from .. import ops
 from ..engine.dispatch import as_tensor
 from ..engine.tensor import Tensor, new_tensor
 from . import array_api as api
-from .numpy_reductions import mean, median
+from .numpy_reductions import floating, mean, median
 
 __all__: list[str] = []
 
@@ -70,9 +70,10 @@ def added(x: Tensor, count: int, mode: str, value: Any) -> Tensor:
         outer = as_tensor(value or 0, x._array.dtype).to(x.dtype)
         if mode != "linear_ramp":
             return outer.expand(shape)
-        steps = (ops.arange(count) / count).reshape(count, *(1,) * (x.ndim - 1))
-        ramp = outer + (x[:1] - outer) * steps.to(x.real.dtype if ops.is_complex(x) else x.dtype)
-        return ramp
+        first = floating(x[:1])
+        steps = (ops.arange(count).double() / count).reshape(count, *(1,) * (x.ndim - 1))
+        ramp = outer + (first - outer) * steps.to(first.real.dtype)
+        return ops.floor(ramp).to(x.dtype) if x._array.dtype.kind in "iu" else ramp
     if mode in STATISTICS:
         part = x if value is None else x[:value]
         found = STATISTICS[mode](part, axis=0, keepdims=True)

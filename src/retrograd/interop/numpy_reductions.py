@@ -16,7 +16,7 @@ from ..engine.dispatch import as_tensor
 from ..engine.tensor import Tensor, new_tensor
 from ..ops.reduction.finite_difference import gradient as derivatives
 from . import array_api as api
-from .array_api.arguments import flat, numpys_order
+from .array_api.arguments import flat, numpys_order, promoted
 from .numpy_layout import array_of, tensors
 
 __all__: list[str] = []
@@ -283,7 +283,7 @@ def histogram(
     if isinstance(bins, (int, str)):
         bins = np.histogram_bin_edges(a.detach().numpy(), bins, range)
     ends = array_of(bins)
-    places = ops.searchsorted(ends, a.detach().reshape(-1).to(ends.dtype), right=True) - 1
+    places = ops.searchsorted(*promoted([ends, a.detach().reshape(-1)]), right=True) - 1
     last = len(ends) - 1
     places = ops.where((places == last) & (a.reshape(-1) == ends[-1]), last - 1, places)
     inside = (places >= 0) & (places < last)
@@ -291,7 +291,7 @@ def histogram(
         weights = array_of(weights).reshape(-1)[inside]
     counts = bincount(places[inside], weights, last)
     if density:
-        counts = counts / ops.diff(ends) / counts.sum()
+        counts = counts / ops.diff(ends).double() / counts.sum()
     return counts, ends
 
 

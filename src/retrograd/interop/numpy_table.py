@@ -89,8 +89,7 @@ FUNCTIONS: Table = {
         np,
         ops,
         """ravel atleast_1d atleast_2d atleast_3d fliplr
-        flipud rot90 diag diagflat argwhere isin round sinc i0 real angle
-        nan_to_num""",
+        flipud rot90 diag diagflat argwhere isin round sinc i0 real nan_to_num""",
     ),
     **same(
         np,
@@ -107,8 +106,8 @@ FUNCTIONS: Table = {
     **same(
         np,
         math,
-        """dot vdot inner outer kron cross einsum trace diagonal clip imag real_if_close isclose
-        allclose copy""",
+        """angle dot vdot inner outer kron cross einsum trace diagonal clip imag real_if_close
+        isclose allclose copy""",
     ),
     **same(
         np,

@@ -91,6 +91,10 @@ class DeviceObjType:
     """The type that TorchScript gives to devices, which annotations name; no value has it here."""
 
 
+class TensorType:
+    """The type that TorchScript gives to tensors, which annotations name; no value has it here."""
+
+
 def is_scripting() -> bool:
     """Whether the caller is being compiled: never.
 

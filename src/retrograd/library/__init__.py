@@ -15,7 +15,7 @@ from .custom import (
     register_kernel,
     register_vmap,
 )
-from .libraries import Library, define, impl
+from .libraries import Library, define, impl, triton_op, wrap_triton
 from .schemas import infer_schema
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "define",
     "get_ctx",
     "impl",
+    "impl_abstract",
     "infer_schema",
     "opcheck",
     "register_autocast",
@@ -32,4 +33,8 @@ __all__ = [
     "register_fake",
     "register_kernel",
     "register_vmap",
+    "triton_op",
+    "wrap_triton",
 ]
+
+impl_abstract = register_fake  # its earlier name

@@ -12,6 +12,7 @@ NOTE [Custom operators]
    that is registered stands before it: then rule 1 holds.
 6. A batch of `vmap` goes to the function of `register_vmap`; without one, to the operator once per
    example.
+7. An overload "name.out" is an operator of its own, an attribute of the one called "name".
 7. Schemas and tags serve PyTorch's compiler: they are kept, and nothing is checked by them.
 """
 
@@ -83,7 +84,8 @@ class CustomOpDef:
         signature: inspect.Signature | None = None,
     ) -> None:
         space, separator, own = name.partition("::")
-        if not (space.isidentifier() and separator and own.isidentifier()):
+        base, _, overload = own.partition(".")
+        if not (separator and all(map(str.isidentifier, (space, base, overload or base)))):
             raise ValueError(f"the name of a custom op is 'namespace::name', but got {name!r}")
         self._qualname, self._schema = name, schema
         self._namespace, self._name = space, own
@@ -100,7 +102,10 @@ class CustomOpDef:
         self._backward: Callable[..., Any] | None = None
         self._setup: Callable[..., Any] | None = None
         self.__name__, self.__doc__ = own, function.__doc__ if function else None
-        setattr(OPERATORS.setdefault(space, Namespace(space)), own, self)
+        known_here = OPERATORS.setdefault(space, Namespace(space))
+        setattr(known_here, own, self)
+        if overload:
+            setattr(vars(known_here).setdefault(base, self), overload, self)
 
     @property
     def default(self) -> CustomOpDef:

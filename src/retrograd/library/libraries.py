@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .custom import CustomOpDef, found
+from .custom import CustomOpDef, custom_op, found
 from .schemas import signature_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Library", "define", "impl"]
+__all__ = ["Library", "define", "impl", "triton_op", "wrap_triton"]
 
 KEYS = {"default": "CompositeExplicitAutograd"}
 OWN_GRADIENT = (
@@ -43,7 +43,8 @@ class Library:
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
         """Define the operator of a schema, "name(Tensor x, *, int n=2) -> Tensor"; its name.
 
-        Raises ValueError for a schema that cannot be read, RuntimeError in an "IMPL" library.
+        Of "name.out(...)" it is the overload `out` of an operator `name`. Raises ValueError for a
+        schema that cannot be read, RuntimeError in an "IMPL" library.
         """
         if self.kind == "IMPL":
             raise RuntimeError(
@@ -52,7 +53,7 @@ class Library:
             )
         name, _, rest = schema.partition("(")
         name, (inner, _, out) = name.strip().removeprefix(f"{self.ns}::"), rest.rpartition("->")
-        if not name.isidentifier() or not inner.rstrip().endswith(")"):
+        if not name.replace(".", "_", 1).isidentifier() or not inner.rstrip().endswith(")"):
             raise ValueError(f"a schema reads 'name(Tensor x, int n=2) -> Tensor', not {schema!r}")
         signature, written = signature_of(inner.rstrip()[:-1])
         if out.strip() == "()":
@@ -92,10 +93,18 @@ class Library:
             operator._fake = fn
 
 
-def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any = ()) -> None:
+def define(
+    qualname: str | Library,
+    schema: str,
+    alias_analysis: str = "",
+    *,
+    lib: Library | None = None,
+    tags: Any = (),
+) -> Any:
     """Define the operator "namespace::name" by a schema without its name.
 
-    Raises ValueError for a name or a schema that cannot be read.
+    Of a `Library` and a schema with a name: a decorator for its function. Raises ValueError for a
+    name or a schema that cannot be read.
 
     >>> from retrograd import library
     >>> library.define("shop::twice", "(Tensor x) -> Tensor")
@@ -105,6 +114,8 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any 
     >>> library.ops.shop.twice(rg.ones(2))
     tensor([2., 2.])
     """
+    if isinstance(qualname, Library):
+        return impl(qualname, qualname.define(schema, alias_analysis, tags=tags), "")
     space, separator, name = str(qualname).partition("::")
     if not (separator and str(schema).lstrip().startswith("(")):
         raise ValueError(
@@ -112,6 +123,7 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any 
             f"but got {qualname!r} and {schema!r}"
         )
     (lib or Library(space, "FRAGMENT")).define(name + schema)
+    return None
 
 
 def impl(
@@ -135,3 +147,18 @@ def impl(
         return function
 
     return register if func is None else register(func)
+
+
+def triton_op(
+    name: str, fn: Any = None, /, *, mutates_args: Any, schema: str | None = None, tags: Any = None
+) -> Any:
+    """`custom_op`: an operator whose function may launch kernels of Triton, where those run."""
+    return custom_op(name, fn, mutates_args=mutates_args, schema=schema)
+
+
+def wrap_triton(triton_kernel: Any, /) -> Any:
+    """Raises ModuleNotFoundError: kernels of Triton run on accelerators alone."""
+    raise ModuleNotFoundError(
+        "No module named 'triton': its kernels run on accelerators, of which there are none. Give "
+        "the operator a function for the cpu: library.register_kernel(name, 'cpu', function)"
+    )

@@ -17,6 +17,8 @@ __all__ = ["aten", "load_library", "loaded_libraries"]
 
 # Files of operators compiled for PyTorch, by folder and name, and the module with these operators.
 COMPILED = {
+    ("lib", "_torchaudio"): "library.audio",
+    ("lib", "libtorchaudio"): "library.audio",
     ("torchvision", "_C"): "vision.operators",
     ("torchvision", "image"): "vision.codecs",
 }

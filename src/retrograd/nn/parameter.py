@@ -15,6 +15,7 @@ from ..engine.overriding import names, never, overrides_nothing
 from ..engine.placement import default, present
 from ..engine.tensor import Tensor, cell_of, new_tensor, node_of, set_requires_grad
 from ..locks import load
+from ..ops.core.dims import integers
 
 if TYPE_CHECKING:
     from typing import Self
@@ -49,6 +50,7 @@ def _as_plain(tensor: Any) -> Tensor:
 def empty(shape: tuple[int, ...], place: Any, dtype: Any) -> Tensor:
     """An uninitialized tensor on the device `place`."""
     target = dtypes.default_numpy() if dtype is None else dtypes.to_numpy(dtype)
+    shape = integers((shape,), "empty", "size")
     if any(n < 0 for n in shape):
         raise RuntimeError(
             f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"

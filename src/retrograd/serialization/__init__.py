@@ -24,6 +24,7 @@ from .places import (
     default_restore_location,
     get_default_load_endianness,
     location_tag,
+    normalize_storage_type,
     placing,
     set_default_load_endianness,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "get_unsafe_globals_in_checkpoint",
     "load",
     "location_tag",
+    "normalize_storage_type",
     "npz",
     "safe_globals",
     "safetensors",

@@ -17,6 +17,7 @@ __all__ = [
     "default_restore_location",
     "get_default_load_endianness",
     "location_tag",
+    "normalize_storage_type",
     "order_by_default",
     "placing",
     "set_default_load_endianness",
@@ -96,6 +97,15 @@ def location_tag(storage: Any) -> str:
     'cpu'
     """
     return "cpu"
+
+
+def normalize_storage_type(storage_type: Any) -> Any:
+    """The type under which a file names storages: there is one of each, so itself.
+
+    >>> rg.serialization.normalize_storage_type(rg.FloatStorage) is rg.FloatStorage
+    True
+    """
+    return storage_type
 
 
 # -- byte order --------------------------------------------------------------------------------

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import array
+import collections
+import decimal
+import fractions
+import functools
 import math
 
 import numpy as np
@@ -9,6 +14,8 @@ import pytest
 
 import retrograd as rg
 from retrograd.errors import OutOfMemoryError
+
+FLOATS = functools.partial(array.array, "d")
 
 
 @pytest.mark.parametrize(
@@ -424,3 +431,33 @@ def test_a_copy_of_a_transposed_tensor_with_a_new_dimension_stays_transposed():
     x.mul_(2)
     assert flat.tolist() == [0, 3, 1, 4, 2, 5]
     assert x.stride()[1:] == (1, 3)
+
+
+@pytest.mark.parametrize("make", [rg.tensor, rg.as_tensor, rg.Tensor, rg.FloatTensor])
+@pytest.mark.parametrize("kind", [collections.deque, collections.UserList, FLOATS], ids=str)
+def test_sequences_that_are_no_lists_may_stand_in_lists(make, kind):
+    assert make([kind([1.0, 2.0]), kind([3.0, 4.0])]).tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert make([kind([])]).shape == (1, 0)
+
+
+def test_sequences_of_one_element_tensors_are_numbers_to_the_older_constructor_too():
+    assert rg.Tensor([rg.ones(1), rg.ones(1, 1)]).shape == (2,)
+    with pytest.raises(ValueError, match="only one element tensors"):
+        rg.Tensor([rg.ones(2), rg.ones(2)])
+    with pytest.raises(RuntimeError, match="Could not infer dtype of NoneType"):
+        rg.Tensor([None])
+
+
+def test_fractions_and_decimals_are_numbers_where_the_dtype_is_given():
+    half = [fractions.Fraction(1, 2), decimal.Decimal("0.5")]
+    assert rg.tensor(half, dtype=rg.float32).tolist() == [0.5, 0.5]
+    assert rg.tensor(half[1], dtype=rg.float64).item() == 0.5
+    with pytest.raises(RuntimeError, match="Could not infer dtype of Fraction"):
+        rg.tensor(half)
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_a_matrix_gives_a_tensor_with_the_rules_of_arrays():
+    x = rg.as_tensor(np.asmatrix([[1, 2], [3, 4]]))
+    assert (x * x).tolist() == [[1, 4], [9, 16]]
+    assert x.flatten().shape == (4,)

@@ -140,3 +140,15 @@ def test_in_place_operators():
     assert x.tolist() == [4]
     y = rg.tensor([1.0, 3.0])
     assert y.lt_(2).tolist() == [1.0, 0.0]
+
+
+def test_isclose_without_tolerances_compares_integers_exactly():
+    large = rg.tensor([2**62])
+    assert rg.isclose(large, large + 1, rtol=0, atol=0).tolist() == [False]
+
+
+def test_infinity_is_close_to_itself_alone_whatever_the_tolerance():
+    inf = float("inf")
+    x, y = rg.tensor([inf, inf, 1.0, -inf]), rg.tensor([inf, 1.0, 2.0, inf])
+    assert rg.isclose(x, y, atol=inf).tolist() == [True, False, True, False]
+    assert rg.isclose(x, y, rtol=inf).tolist() == [True, False, True, False]

@@ -136,3 +136,19 @@ def test_two_numbers_are_divided_and_rounded_down():
     assert rg.floor_divide(7, 2).item() == 3
     assert rg.floor_divide(-7.5, 2).item() == -4.0
     assert rg.floor_divide(7, 2).dtype == rg.int64
+
+
+@pytest.mark.parametrize(
+    ("dtype", "least", "above"),
+    [
+        (rg.bfloat16, 9.183549615799121e-41, 1.0078125),
+        (rg.float16, 5.960464477539063e-08, 1.0009765625),
+        (rg.float32, 1.401298464324817e-45, 1.0000001192092896),
+    ],
+    ids=str,
+)
+def test_nextafter_is_the_next_number_of_the_dtype(dtype, least, above):
+    x = rg.tensor([0.0, 1.0], dtype=dtype)
+    assert rg.nextafter(x, x + 1).tolist() == [least, above]
+    with pytest.raises(NotImplementedError, match="nextafter"):
+        rg.nextafter(rg.tensor([1]), rg.tensor([2]))

@@ -25,6 +25,7 @@ LAYERS = {
     "AdaptiveAvgPool": lambda dims, kind: kind(3),
     "LPPool": lambda dims, kind: kind(2, 2),
     "BatchNorm": lambda dims, kind: kind(4),
+    "GroupNorm": lambda dims, _: nn.GroupNorm(2, 4),
     "ConstantPad": lambda dims, kind: kind(1, 2.0),
 }
 
@@ -32,7 +33,7 @@ LAYERS = {
 @pytest.mark.parametrize("dims", [2, 3])
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_layer_keeps_channels_last_in_its_output_and_its_gradient(name, dims):
-    layer = LAYERS[name](dims, getattr(nn, f"{name}{dims}d"))
+    layer = LAYERS[name](dims, getattr(nn, f"{name}{dims}d", None))
     plain, inside = in_both_orders(dims)
     out = layer(inside.requires_grad_())
     assert out.is_contiguous(memory_format=FORMATS[dims])

@@ -362,3 +362,19 @@ def test_gamma_numbers_of_no_concentration_are_the_least_and_nan_stays():
 def test_set_state_returns_the_generator():
     g = rg.Generator().manual_seed(3)
     assert g.set_state(g.get_state()) is g
+
+
+def test_a_size_beside_tensors_of_one_number_is_the_shape():
+    rg.manual_seed(3)
+    drawn = rg.normal(rg.tensor(1.0, dtype=rg.float64), rg.tensor(2), (3,))
+    rg.manual_seed(3)
+    assert rg.equal(drawn, rg.normal(1.0, 2.0, (3,)))
+    with pytest.raises(RuntimeError, match="3 elements cannot be converted to Scalar"):
+        rg.normal(rg.zeros(3), 1.0, (3,))
+
+
+def test_there_are_no_random_complex_integers():
+    with pytest.raises(NotImplementedError, match="check_random_bounds"):
+        rg.randint(6, (2,), dtype=rg.complex64)
+    with pytest.raises(NotImplementedError, match="check_random_bounds"):
+        rg.randint_like(rg.zeros(2, dtype=rg.complex64), 6)

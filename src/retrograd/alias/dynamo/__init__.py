@@ -5,10 +5,10 @@ Nothing is captured here: what would steer that does nothing, and `config` keeps
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 from ..compiler import allow_in_graph, assume_constant_result, disable, is_compiling, reset
+from . import config
 from .eval_frame import OptimizedModule
 
 __all__ = [
@@ -25,9 +25,6 @@ __all__ = [
     "maybe_mark_dynamic",
     "reset",
 ]
-
-
-config = SimpleNamespace()
 
 
 def graph_break(msg: str = "") -> None:

@@ -3,6 +3,7 @@
 NOTE [Fresh variables] The inputs are replaced by fresh tensors before the function is called, so
 that a tensor given as input and the same tensor used inside the function are different variables.
 They keep their tangents, as results do, for a forward derivative in progress asks for no history.
+Members of a subclass that overrides functions make the fresh ones themselves, and stay members.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.namespaces import recorded
+from ...engine.overriding import is_asked
 from ...engine.tensor import Tensor, new_tensor, set_requires_grad, twin
 from ..grad import grad
 
@@ -82,8 +84,8 @@ def fresh_variables(inputs: Sequence[Tensor], create_graph: bool) -> tuple[Tenso
 
 def _fresh_variable(x: Tensor, create_graph: bool) -> Tensor:
     if create_graph and x._node is not None:
-        return recorded.clone(x)
-    fresh = twin(x, None)
+        return x.view_as(x) if is_asked(type(x)) else recorded.clone(x)
+    fresh = x.detach() if is_asked(type(x)) else twin(x, None)
     set_requires_grad(fresh, True)
     return fresh
 
@@ -95,7 +97,7 @@ def outputs_of(
 
     It gets other tensors with the same histories, so that those of `inputs` stay if it writes.
     """
-    given = [twin(x, x._node) for x in inputs]
+    given = [x.view_as(x) if is_asked(type(x)) else twin(x, x._node) for x in inputs]
     several, outputs = as_tuple(func(*given), "outputs of the user-provided function", caller)
     if strict:
         for place, output in enumerate(outputs):

@@ -27,10 +27,11 @@ from .differences import (
     directions,
     floating_outputs,
     numerical_jacobian,
+    shown,
 )
 
 NO_INPUT = (
-    "gradcheck expects at least one input tensor to require gradient, but none of the them have "
+    "gradcheck expects at least one input tensor to require gradient, but none of them have "
     "requires_grad=True. Make the inputs with requires_grad=True, dtype=retrograd.float64"
 )
 NOT_DOUBLE = (
@@ -190,7 +191,9 @@ def compare_projections(
                 whole = part_of(whole, part)
                 exact = analytical_jacobians(output, wanted, unit, False)[place]
                 text += IN_FAST_MODE.format(
-                    numerical=whole, analytical=exact, largest=np.abs(whole - exact).max(initial=0)
+                    numerical=shown(whole),
+                    analytical=shown(exact),
+                    largest=np.abs(whole - exact).max(initial=0),
                 )
                 if np.allclose(exact, whole.reshape(exact.shape), settings.rtol, settings.atol):
                     text += SLOW_IS_FINE
@@ -204,7 +207,7 @@ def mismatch(part: str, output: int, input: int, numerical: Any, analytical: Any
     prefix = f"While considering the {part} part of complex outputs only, " if part else ""
     return (
         f"{prefix}Jacobian mismatch for output {output} with respect to input {input},\n"
-        f"numerical:{numerical}\nanalytical:{analytical}\n"
+        f"numerical:{shown(numerical)}\nanalytical:{shown(analytical)}\n"
     )
 
 

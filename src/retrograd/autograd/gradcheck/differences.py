@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...engine.tensor import Tensor
+from ...engine.tensor import Tensor, new_tensor
 
 PERTURBED = (
     "Expected `func` to return outputs with the same {what} when inputs are perturbed by {eps}, "
@@ -94,3 +94,8 @@ def numerical_jacobian(
             rows.append(difference(func, arguments, x._array, step, eps, outputs)[number].ravel())
     size = len(rows) // len(steps) if rows else 0
     return np.array(rows).reshape(len(steps), size, -1) if rows else np.zeros((len(steps), 0, 0))
+
+
+def shown(values: Any) -> Any:
+    """What a text shows: a tensor of an array, as PyTorch does; a number as it is."""
+    return new_tensor(values) if np.ndim(values) else values

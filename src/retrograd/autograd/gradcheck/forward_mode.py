@@ -16,7 +16,14 @@ from ...engine.transforms.batch import BatchLevel, batched, split
 from ...errors import UnbatchableError
 from .. import forward_ad
 from . import GradcheckError
-from .differences import Settings, difference, directions, floating_outputs, numerical_jacobian
+from .differences import (
+    Settings,
+    difference,
+    directions,
+    floating_outputs,
+    numerical_jacobian,
+    shown,
+)
 
 BATCHED = (
     "gradcheck failed while testing batched forward gradient computation. Set "
@@ -113,13 +120,13 @@ def compare(
             prefix = f"While considering the {part} part of complex inputs only, " if part else ""
             text = (
                 f"{prefix}Jacobian computed with forward mode mismatch for output {number} with "
-                f"respect to input {order},\nnumerical:{change}\nanalytical:{given}\n"
+                f"respect to input {order},\nnumerical:{shown(change)}\nanalytical:{shown(given)}\n"
             )
             if fast:
                 whole = numerical_jacobian(
                     func, arguments, x, number, settings.eps, floating_outputs
                 )
-                text += f"(in fast mode: for one random tangent.)\nNumerical:\n{whole}\n"
+                text += f"(in fast mode: for one random tangent.)\nNumerical:\n{shown(whole)}\n"
             raise GradcheckError(text)
 
 

@@ -55,16 +55,25 @@ def promoted(arrays: Any) -> list[Tensor]:
 
 
 def binary(
-    function: Callable[..., Any], name: str, summary: str, result: str, example: str = "4, 2"
+    function: Callable[..., Any],
+    name: str,
+    summary: str,
+    result: str,
+    example: str = "4, 2",
+    mirrored: Callable[..., Any] | None = None,
 ) -> Any:
     """The standard's function `name` of two arrays, or of an array and a scalar.
 
-    `result` is what its doctest shows for the elements `example` and [2, 1].
+    `result` is what its doctest shows for the elements `example` and [2, 1]. A comparison has one
+    that is `mirrored`: then a scalar counts as the number that it is, whatever the dtype holds.
     """
     path = f"linalg.{name}" if name == "outer" else name
 
     def call(x1: Any, x2: Any, /) -> Tensor:
-        x1, x2 = pair(x1, x2)
+        if mirrored and isinstance(x1, int) and isinstance(x2, Tensor):
+            return mirrored(x2, x1)  # type: ignore[no-any-return]
+        if not (mirrored and isinstance(x2, int) and isinstance(x1, Tensor)):
+            x1, x2 = pair(x1, x2)
         return function(x1, x2)  # type: ignore[no-any-return]
 
     call.__name__ = call.__qualname__ = name

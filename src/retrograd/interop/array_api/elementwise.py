@@ -133,15 +133,19 @@ bitwise_right_shift = binary(
 bitwise_xor = binary(ops.bitwise_xor, "bitwise_xor", "Bits that differ.", "tensor([6, 3])")
 copysign = binary(ops.copysign, "copysign", "`x1` with the sign of `x2`.", "tensor([4., 2.])")
 divide = binary(ops.divide, "divide", "Quotient.", "tensor([2., 2.])")
-equal = binary(ops.eq, "equal", "Whether equal.", "tensor([False, False])")
+equal = binary(ops.eq, "equal", "Whether equal.", "tensor([False, False])", mirrored=ops.eq)
 floor_divide = binary(ops.floor_divide, "floor_divide", "Quotient, rounded down.", "tensor([2, 2])")
-greater = binary(ops.gt, "greater", "Whether `x1 > x2`.", "tensor([True, True])")
-greater_equal = binary(ops.ge, "greater_equal", "Whether `x1 >= x2`.", "tensor([True, True])")
+greater = binary(ops.gt, "greater", "Whether `x1 > x2`.", "tensor([True, True])", mirrored=ops.lt)
+greater_equal = binary(
+    ops.ge, "greater_equal", "Whether `x1 >= x2`.", "tensor([True, True])", mirrored=ops.le
+)
 hypot = binary(
     ops.hypot, "hypot", "Length of the vector (x1, x2).", "tensor([4.4721, 2.2361])", "4.0, 2.0"
 )
-less = binary(ops.lt, "less", "Whether `x1 < x2`.", "tensor([False, False])")
-less_equal = binary(ops.le, "less_equal", "Whether `x1 <= x2`.", "tensor([False, False])")
+less = binary(ops.lt, "less", "Whether `x1 < x2`.", "tensor([False, False])", mirrored=ops.gt)
+less_equal = binary(
+    ops.le, "less_equal", "Whether `x1 <= x2`.", "tensor([False, False])", mirrored=ops.ge
+)
 logaddexp = binary(
     ops.logaddexp, "logaddexp", "log(exp(x1) + exp(x2)).", "tensor([4.1269, 2.3133])", "4.0, 2.0"
 )
@@ -165,7 +169,9 @@ minimum = binary(
     "tensor([2, 1])",
 )
 multiply = binary(ops.multiply, "multiply", "Product.", "tensor([8, 2])")
-not_equal = binary(ops.ne, "not_equal", "Whether different.", "tensor([True, True])")
+not_equal = binary(
+    ops.ne, "not_equal", "Whether different.", "tensor([True, True])", mirrored=ops.ne
+)
 pow = binary(ops.pow, "pow", "`x1` to the power `x2`.", "tensor([16,  2])")
 remainder = binary(
     ops.remainder, "remainder", "Remainder, with the sign of `x2`.", "tensor([0, 0])"

@@ -152,7 +152,8 @@ class _Convolution(_ConvNd):
         """The convolution of `functional` for this number of dimensions."""
         raise NotImplementedError
 
-    def _borders(self) -> list[int]:
+    @property
+    def _reversed_padding_repeated_twice(self) -> list[int]:
         """The padding of `F.pad`: last dimension first, before and after."""
         sides: list[int] = []
         for axis in reversed(range(self.n)):
@@ -166,13 +167,15 @@ class _Convolution(_ConvNd):
 
     def forward(self, input: Tensor) -> Tensor:
         """The convolution of `input`, (N, C, *sizes) or (C, *sizes)."""
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """The convolution by another weight and bias: programs' subclasses call or replace it."""
         padding = self.padding
         if self.padding_mode != "zeros":
-            input = F.pad(input, self._borders(), mode=self.padding_mode)
-            padding = 0
-        return self.function(
-            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
-        )
+            borders = self._reversed_padding_repeated_twice
+            input, padding = F.pad(input, borders, mode=self.padding_mode), 0
+        return self.function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv1d(_Convolution):

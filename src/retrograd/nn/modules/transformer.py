@@ -44,7 +44,11 @@ def _activation(value: Any) -> Any:
 
 
 class _Layer(Module):
-    """What both layers have: the feedforward part, and the order of sums and normalizations."""
+    """What both layers have: the feedforward part, and the order of sums and normalizations.
+
+    The parts have PyTorch's names, and end with their dropout: programs' subclasses replace them,
+    mostly `_sa_block`, to keep the weights of attention.
+    """
 
     def _feedforward(
         self, width: int, inner: int, dropout: float, bias: bool, device: Any, dtype: Any
@@ -62,11 +66,17 @@ class _Layer(Module):
         causal = is_causal and mask is not None
         return layer(x, memory, memory, padding, False, mask, is_causal=causal)[0]
 
-    def _added(self, x: Any, part: Any, norm: Any, dropout: Any) -> Any:
-        """x and the dropped out `part` of x, normalized before the part or after the sum."""
+    def _sa_block(
+        self, x: Tensor, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False
+    ) -> Any:
+        found = self._attended(self.self_attn, x, x, attn_mask, key_padding_mask, is_causal)
+        return self.dropout1(found)
+
+    def _added(self, x: Any, part: Any, norm: Any) -> Any:
+        """x and the `part` of x, normalized before the part or after the sum."""
         if self.norm_first:
-            return x + dropout(part(norm(x)))
-        return norm(x + dropout(part(x)))
+            return x + part(norm(x))
+        return norm(x + part(x))
 
 
 class TransformerEncoderLayer(_Layer):
@@ -116,11 +126,12 @@ class TransformerEncoderLayer(_Layer):
         is_causal: bool = False,
     ) -> Tensor:
         """The sequence after attention and network."""
-        masks = (src_mask, src_key_padding_mask, is_causal)
-        x = self._added(
-            src, lambda x: self._attended(self.self_attn, x, x, *masks), self.norm1, self.dropout1
-        )
-        return self._added(x, self._fed, self.norm2, self.dropout2)  # type: ignore[no-any-return]
+        masks = (src_mask, src_key_padding_mask)
+        x = self._added(src, lambda x: self._sa_block(x, *masks, is_causal=is_causal), self.norm1)
+        return self._added(x, self._ff_block, self.norm2)  # type: ignore[no-any-return]
+
+    def _ff_block(self, x: Tensor) -> Any:
+        return self.dropout2(self._fed(x))
 
 
 class TransformerDecoderLayer(_Layer):
@@ -174,18 +185,21 @@ class TransformerDecoderLayer(_Layer):
         memory_is_causal: bool = False,
     ) -> Tensor:
         """The sequence after both attentions and the network."""
-        own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
-        theirs = (memory_mask, memory_key_padding_mask, memory_is_causal)
+        own, theirs = (tgt_mask, tgt_key_padding_mask), (memory_mask, memory_key_padding_mask)
+        x = self._added(tgt, lambda x: self._sa_block(x, *own, is_causal=tgt_is_causal), self.norm1)
         x = self._added(
-            tgt, lambda x: self._attended(self.self_attn, x, x, *own), self.norm1, self.dropout1
+            x, lambda x: self._mha_block(x, memory, *theirs, is_causal=memory_is_causal), self.norm2
         )
-        x = self._added(
-            x,
-            lambda x: self._attended(self.multihead_attn, x, memory, *theirs),
-            self.norm2,
-            self.dropout2,
-        )
-        return self._added(x, self._fed, self.norm3, self.dropout3)  # type: ignore[no-any-return]
+        return self._added(x, self._ff_block, self.norm3)  # type: ignore[no-any-return]
+
+    def _mha_block(
+        self, x: Tensor, mem: Tensor, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False
+    ) -> Any:
+        found = self._attended(self.multihead_attn, x, mem, attn_mask, key_padding_mask, is_causal)
+        return self.dropout2(found)
+
+    def _ff_block(self, x: Tensor) -> Any:
+        return self.dropout3(self._fed(x))
 
 
 class TransformerEncoder(Module):
@@ -221,7 +235,12 @@ class TransformerEncoder(Module):
     ) -> Tensor:
         """The sequence after all layers."""
         for layer in self.layers:
-            src = layer(src, mask, src_key_padding_mask, bool(is_causal))
+            src = layer(
+                src,
+                src_mask=mask,
+                src_key_padding_mask=src_key_padding_mask,
+                is_causal=bool(is_causal),
+            )
         return src if self.norm is None else self.norm(src)
 
 
@@ -252,9 +271,17 @@ class TransformerDecoder(Module):
         memory_is_causal: bool = False,
     ) -> Tensor:
         """The sequence after all layers."""
-        masks = (tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
         for layer in self.layers:
-            tgt = layer(tgt, memory, *masks, bool(tgt_is_causal), memory_is_causal)
+            tgt = layer(
+                tgt,
+                memory,
+                tgt_mask=tgt_mask,
+                memory_mask=memory_mask,
+                tgt_key_padding_mask=tgt_key_padding_mask,
+                memory_key_padding_mask=memory_key_padding_mask,
+                tgt_is_causal=bool(tgt_is_causal),
+                memory_is_causal=memory_is_causal,
+            )
         return tgt if self.norm is None else self.norm(tgt)
 
 

@@ -181,7 +181,7 @@ REASONS = [
     ),
     (
         r"export|fork|wait|parse_\w*|import_ir\w*|sym_\w*|cond|while_loop"
-        r"|Script(?!Function$|Module$)\w*|(?!DeviceObj)\w+Type|Graph|dynamo|package",
+        r"|Script(?!Function$|Module$)\w*|(?!DeviceObj|Tensor)\w+Type|Graph|dynamo|package",
         PYTHON,
     ),
     (
@@ -228,7 +228,7 @@ REASONS = [
         "take over. Write __torch_function__",
     ),
     (
-        r"impl_abstract|register_torch_dispatch",
+        r"register_torch_dispatch",
         "an operator is one function, which runs on every device. Write library.custom_op",
     ),
     (r"FuzzedSparseTensor", "make a dense one by FuzzedTensor, and call to_sparse()"),
@@ -245,7 +245,7 @@ REASONS = [
     ),
     (r"BFloat16(Tensor|Storage)", "write x.bfloat16()"),
     (
-        r"cpp_extension|load_inline|CppExtension|CUDAExtension|BuildExtension",
+        r"CppExtension|CUDAExtension|BuildExtension",
         "there is no C++ library to build against. Write an autograd.Function on NumPy arrays, and "
         "call C from it by ctypes, cffi, Cython or Numba",
     ),

@@ -66,13 +66,16 @@ def integers(values: Any, name: str, argument: str = "shape") -> tuple[int, ...]
         raise TypeError(f'{name}() missing 1 required positional arguments: "{argument}"')
     if len(values) == 1 and isinstance(values[0], (tuple, list)):
         values = values[0]
-    wrong = next((v for i, v in enumerate(values) if not is_size(v, i)), None)
-    if wrong is not None:
-        raise TypeError(
-            f"{name}(): argument '{argument}' must be tuple of ints, but found element of type "
-            f"{type(wrong).__name__}"
-        )
-    return tuple(map(operator.index, values))
+    try:
+        if not values or values[0].__class__ is not bool:
+            return tuple(map(operator.index, values))
+    except TypeError:
+        pass
+    wrong = next(v for i, v in enumerate(values) if not is_size(v, i))
+    raise TypeError(
+        f"{name}(): argument '{argument}' must be tuple of ints, but found element of type "
+        f"{type(wrong).__name__}"
+    )
 
 
 def is_size(value: Any, place: int) -> bool:

@@ -258,10 +258,10 @@ def check_lengths(data: Any) -> None:
 def from_mixture(data: Any, target: np.dtype[Any] | None) -> Any:
     """Nested sequences that hold NumPy values or tensors, as an array."""
     found: list[np.dtype[Any]] = []
-    bare = unwrap(data, found)
+    bare = unwrap(data, found, target is not None)
     if target is None:
-        target = reduce(dtypes.promote_numpy, found)
-        if target.kind == "f" and all(each.kind in "biu" for each in found):
+        target = reduce(dtypes.promote_numpy, found or [dtypes.default_numpy()])
+        if found and target.kind == "f" and all(each.kind in "biu" for each in found):
             raise RuntimeError(
                 "Promotion for uint16, uint32, uint64 types is not supported: no integer dtype "
                 f"holds {', '.join(sorted({each.name for each in found}))}. Give a dtype"
@@ -269,14 +269,14 @@ def from_mixture(data: Any, target: np.dtype[Any] | None) -> Any:
     try:
         return np.array(bare, target)
     except ValueError:
-        check_lengths(data)
+        check_lengths(bare)
         raise
 
 
-def unwrap(data: Any, found: list[Any]) -> Any:
-    """`data` with tensors replaced by numbers; the dtypes of all elements are added to `found`."""
+def unwrap(data: Any, found: list[Any], typed: bool) -> Any:
+    """`data` with tensors, and fractions if `typed`, as numbers; the dtypes go to `found`."""
     if isinstance(data, SEQUENCES):
-        return [unwrap(element, found) for element in data]
+        return [unwrap(element, found, typed) for element in data]
     if isinstance(data, Tensor):
         if data._array.size != 1:
             raise ValueError(
@@ -293,7 +293,9 @@ def unwrap(data: Any, found: list[Any]) -> Any:
     if isinstance(data, str):
         raise ValueError(f"too many dimensions 'str': {data!r} is no number")
     if not isinstance(data, NUMBERS):
-        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+        if typed and hasattr(type(data), "__float__"):
+            return float(data)
+        return unwrap(elements(data), found, typed)
     found.append(from_numbers(data, None).dtype)
     return data
 
@@ -308,9 +310,19 @@ def from_object(data: Any, target: np.dtype[Any] | None) -> Any:
         return from_numbers(data, target)
     if hasattr(data, "__array__") or hasattr(data, "__array_interface__"):
         return copy_of(np.asarray(data), target)
-    if hasattr(data, "__getitem__") and hasattr(data, "__len__") and not hasattr(data, "keys"):
-        return copy_of([data[place] for place in range(len(data))], target)
-    raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+    if target is not None and hasattr(type(data), "__float__"):
+        return from_numbers(float(data), target)
+    return copy_of(elements(data), target)
+
+
+def elements(data: Any) -> list[Any]:
+    """Those of a sequence that is no list, such as a deque."""
+    kind = type(data)
+    if not (hasattr(kind, "__getitem__") and hasattr(kind, "__len__")) or hasattr(kind, "keys"):
+        raise RuntimeError(f"Could not infer dtype of {kind.__name__}")
+    if kind is bytes:
+        raise TypeError("new(): invalid data type 'bytes'")
+    return [data[place] for place in range(len(data))]
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -329,7 +341,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         return data if dtype is None and device is None else data.to(device, dtype)
     with where_of(device):
         if shareable(data) and (target is None or target == data.dtype):
-            return finish(data.view(), False)
+            plain = data.view(np.ndarray) if isinstance(data, np.ndarray) else data.view()
+            return finish(plain, False)  # NumPy's matrices and the like have rules of their own
         return finish(copy_of(data, target), False)
 
 

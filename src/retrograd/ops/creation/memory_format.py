@@ -15,7 +15,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor
 from ...errors import wrong_type
 from ...kernels.allocation import numpys
-from ...kernels.layout import rows, with_channels_inside
+from ...kernels.layout import channels_inside, rows, with_channels_inside
 from ..core.structure import clone
 
 __all__ = [
@@ -115,3 +115,8 @@ def copied_in(t: Tensor, format: Any, name: str) -> Tensor:
     if format is preserve_format or lies_in(t._array, format):
         return clone(t)
     return t.contiguous()
+
+
+def in_order_of(like: Tensor, t: Tensor) -> Tensor:
+    """The tensor, copied if need be to have its channels innermost where those of `like` are."""
+    return _reordered(t) if channels_inside(like._array) else t

@@ -290,7 +290,9 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """
     once = alpha.__class__ is int and alpha == 1
     factor = input if once else scaled(other, input, alpha, minus=True)
-    return _rsub(operand(other, input._array.dtype), factor)  # type: ignore[no-any-return]
+    like = input._array.dtype
+    whole = other if like.char == "e" else operand(other, like)  # beyond float16: in float32
+    return _rsub(whole, factor)  # type: ignore[no-any-return]
 
 
 def _divided(self: Tensor, other: Any) -> Any:

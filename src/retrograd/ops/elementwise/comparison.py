@@ -97,9 +97,19 @@ isneginf = _test("isneginf", only("isneginf", "fiub", np.isneginf), "is -inf",
 isreal = _test("isreal", _isreal, "has imaginary part 0", ("[1.0 + 0j, 1j]", "[ True, False]"))
 
 
+def _isclose(input: Any, other: Any, *, rtol: float, atol: float, equal_nan: bool) -> Any:
+    close = np.equal(input, other)  # exact for integers, too, which NumPy's isclose makes floats
+    if equal_nan:
+        close = close | (np.isnan(input) & np.isnan(other))
+    if rtol == atol == 0:
+        return close
+    near = np.isclose(input, other, rtol, atol)  # so is infinity, where the tolerance is infinite
+    return close | (near & np.isfinite(input))
+
+
 _isclose_op = declare(
     "isclose(input, other, *, rtol, atol, equal_nan)",
-    lambda input, other, *, rtol, atol, equal_nan: np.isclose(input, other, rtol, atol, equal_nan),
+    _isclose,
     elementwise=True,
     inplace=False,
     examples=[example("3x1, 4", rtol=1e-5, atol=1e-8, equal_nan=False)],

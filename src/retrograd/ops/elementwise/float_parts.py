@@ -13,7 +13,7 @@ from ...engine.tensor import Tensor
 from ...errors import wrong_type
 from ..core import return_types
 from ..core.arguments import public
-from ..core.pointwise import binary, only, zero_derivative
+from ..core.pointwise import binary, only, unsupported, zero_derivative
 from .arithmetic import mul
 from .complex_parts import real
 from .power import pow
@@ -40,9 +40,16 @@ lcm = binary(
     examples=[example("3x4:int<9, 3x4:int<9"), example("3x1:int<9, 4:int<9")],
 )
 
+
+def _nextafter(input: Any, other: Any) -> Any:
+    if input.dtype.kind not in "fV":
+        raise unsupported("nextafter", input.dtype)
+    return np.nextafter(input, other)  # of half floats, too: float32 has others in between
+
+
 nextafter = binary(
     "nextafter",
-    only("nextafter", "f", np.nextafter),
+    _nextafter,
     "The number next to `input` towards `other`: derivative 1 in `input`, 0 where they are equal.",
     ("[1.0, 1.0]", "[1.0, 1.0]", "[1., 1.]"),
     input=lambda xp, g, input, other: xp.zero_where(g, input == other),

@@ -259,6 +259,12 @@ def lu_solve(
             "linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32, but it is "
             f"{pivots.dtype}. Use the pivots as lu_factor gave them"
         )
+    if pivots._array.shape != LU._array.shape[:-1]:
+        raise RuntimeError(
+            "linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got "
+            f"pivots of shape {list(pivots.shape)} and LU of shape {list(LU.shape)}. Use the "
+            "pivots as lu_factor gave them"
+        )
     check_pivots("given to lu_solve", pivots, LU._array.shape[-2])
     if not left:  # X A = B is A^H X^H = B^H
         turned = lu_solve(LU, pivots, B.mH, adjoint=not adjoint)

@@ -19,6 +19,7 @@ from ...engine.record import attach
 from ...engine.tensor import Interpreted, Tensor, wrap, wrote
 from ...quiet import copyto
 from ..core.pointwise import check_constant, check_floating
+from ..creation.memory_format import in_order_of
 from ..shape.pad import constant_pad_nd
 from .normalization_records import native_batch_norm, native_layer_norm
 from .pool import avg_pool_record
@@ -372,7 +373,7 @@ def group_norm(
     scale = None if weight is None else weight.reshape(1, *inner, 1)
     shift = None if bias is None else bias.reshape(1, *inner, 1)
     out = _normalized(native_layer_norm, grouped, scale, shift, dim=(2, 3), eps=eps)[0]
-    return own(out.reshape(shape))
+    return own(in_order_of(input, out.reshape(shape)))
 
 
 def local_response_norm(

@@ -18,7 +18,7 @@ from ...engine.tensor import Tensor, as_array, concrete, new_tensor, placed
 from ...errors import wrong_type
 from ...kernels.allocation import copied, empty_beside, is_valueless, numpys, surely, table
 from ...kernels.search import searched
-from ..core.arguments import public, write_value
+from ..core.arguments import number_in, public, write_value
 from ..core.pointwise import unsupported
 from ..creation.factories import allocate, factory, leaf_or_out, shape_of, sized, target_of
 from ..creation.from_data import blank, check_device, check_dtype, where_of
@@ -132,6 +132,7 @@ def drawn_integers(
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
+    refuse("check_random_bounds", target, "fiub")
     if target.kind in "iub":
         least, most = (0, 1) if target.kind == "b" else _limits(target)
         for name, value in (("from", low), ("to - 1", high - 1)):
@@ -343,14 +344,16 @@ def normal(
 ) -> Tensor:
     """Numbers from normal distributions: elementwise for tensors, of shape `size` for numbers.
 
-    `mean` and `std` are tensors, which broadcast, or numbers. `layout` is `strided`, the only one.
-    Raises RuntimeError for negative `std`, TypeError where neither is a tensor and `size` is
-    missing. The derivatives are 0.
+    `mean` and `std` are tensors, which broadcast, or numbers, as in tensors beside `size`.
+    `layout` is `strided`, the only one. Raises RuntimeError for negative `std`, TypeError where
+    neither is a tensor and `size` is missing. The derivatives are 0.
 
     >>> rg.normal(rg.tensor([1.0, 2.0]), 0.0)
     tensor([1., 2.])
     """
     check_device(device)
+    if size is not None:
+        mean, std = number_in(mean, "normal", "mean"), number_in(std, "normal", "std")
     check_std(std)
     parameters = [t for t in (mean, std) if isinstance(t, Tensor)]
     if not parameters:

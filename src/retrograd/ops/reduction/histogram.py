@@ -150,12 +150,12 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise RuntimeError(f"bincount(): minlength should be >= 0, got {minlength}")
+    counts = np.bincount(array, minlength=minlength)
     if weights is None:
-        return new_tensor(np.bincount(array, minlength=minlength))
+        return new_tensor(counts)
     if weights._array.shape != array.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    size = max(minlength, int(array.max()) + 1 if array.size else 0)
-    sums = _sums(array, weights, size)
+    sums = _sums(array, weights, len(counts))
     return sums.float() if weights._array.dtype == np.float32 else sums
 
 

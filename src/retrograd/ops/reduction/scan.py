@@ -21,6 +21,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels.allocation import full, table, zeros
 from ...kernels.memory import in_rows
+from ...kernels.sums import in_single
 from ..core import batching, return_types
 from ..core.arguments import public
 from ..core.dims import place_of, rank, wrap_dim
@@ -185,6 +186,7 @@ _cumprod_op = declare(
 )
 
 
+@in_single
 def _logcumsumexp(input: Any, *, dim: int | None) -> Any:
     if input.dtype.kind in "biu":
         raise NotImplementedError(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
+from ... import dtypes, version
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, new_tensor, placed
 from ...kernels.allocation import surely, table
@@ -452,8 +452,12 @@ def block_diag(*tensors: Tensor) -> Tensor:
     if not tensors:
         return new_tensor(np.empty((1, 0), dtypes.default_numpy()))
     blocks = [atleast_2d(x) for x in tensors]
-    if any(x._array.ndim > 2 for x in blocks):
-        raise RuntimeError("block_diag: Input tensors must have 2 or fewer dimensions")
+    for place, x in enumerate(blocks):
+        if x._array.ndim > 2:
+            raise RuntimeError(
+                f"{version.called}.block_diag: Input tensors must have 2 or fewer dimensions. "
+                f"Input {place} has {x._array.ndim} dimensions"
+            )
     dtype = dtypes.common(*[x._array for x in blocks])
     width, before, rows = sum(x._array.shape[1] for x in blocks), 0, []
     for x in blocks:

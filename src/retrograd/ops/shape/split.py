@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
+from ... import dtypes, version
 from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor
 from ..core.arguments import public
@@ -280,12 +280,12 @@ def _even(input: Tensor, given: Any, dim: int, least: int, name: str) -> tuple[T
     shape = input._array.shape
     if len(shape) < least:
         raise RuntimeError(
-            f"{name} requires a tensor with at least {least} dimension"
-            f"{'s' * (least > 1)}, but got a tensor with {len(shape)} dimensions!"
+            f"{version.called}.{name} requires a tensor with at least {least} dimension, but got a "
+            f"tensor with {len(shape)} dimensions!"
         )
     if isinstance(given, int) and (given <= 0 or shape[dim] % given):
         raise RuntimeError(
-            f"{name} attempted to split along dimension {dim}, but the size of the dimension "
-            f"{shape[dim]} is not divisible by the split_size {given}!"
+            f"{version.called}.{name} attempted to split along dimension {dim}, but the size of "
+            f"the dimension {shape[dim]} is not divisible by the split_size {given}!"
         )
     return tensor_split(input, given, dim)

@@ -66,6 +66,7 @@ class DataLoader(Generic[T_co]):
     """
 
     _fixed = False
+    _said: int | None = None  # the length of an IterableDataset, once it was asked for
 
     def __init__(
         self,
@@ -127,11 +128,13 @@ class DataLoader(Generic[T_co]):
         self._dataset_kind = _DatasetKind.Map
         if isinstance(dataset, IterableDataset):
             self._dataset_kind = _DatasetKind.Iterable
-            if shuffle or sampler is not None or batch_sampler is not None:
-                raise ValueError(
-                    "DataLoader with IterableDataset: expected unspecified shuffle, sampler and "
-                    "batch_sampler options"
-                )
+            given = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
+            for name, value in given.items():
+                if value is not None:
+                    raise ValueError(
+                        f"DataLoader with IterableDataset: expected unspecified {name} option, but "
+                        f"got {name}={value}"
+                    )
             sampler = _InfiniteConstantSampler()
         elif sampler is None and batch_sampler is None:
             sampler = (
@@ -200,7 +203,7 @@ class DataLoader(Generic[T_co]):
     def __len__(self) -> int:
         if not isinstance(self.dataset, IterableDataset):
             return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
-        size = len(self.dataset)  # type: ignore[arg-type]
+        size = self._said = len(self.dataset)  # type: ignore[arg-type]
         if self.batch_size is None:
             return size
         return size // self.batch_size if self.drop_last else math.ceil(size / self.batch_size)

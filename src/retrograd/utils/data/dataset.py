@@ -130,11 +130,10 @@ class StackDataset(Dataset[Any]):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if bool(args) == bool(kwargs):
-            raise ValueError(
-                "Supported either ``tuple``- (via ``args``) or ``dict``- (via ``kwargs``) like "
-                "input, and at least one dataset should be passed"
-            )
+        if not args and not kwargs:
+            raise ValueError("At least one dataset should be passed")
+        if args and kwargs:
+            raise ValueError("Give datasets by position, for tuples, or by name, for dicts")
         self.datasets: Any = args or kwargs
         if len({len(dataset) for dataset in (*args, *kwargs.values())}) > 1:
             raise ValueError("Size mismatch between datasets")

@@ -120,7 +120,7 @@ class SubsetRandomSampler(Sampler[int]):
 
     def __iter__(self) -> Iterator[int]:
         order = randperm(len(self.indices), generator=self.generator).tolist()
-        return iter([self.indices[i] for i in order])
+        yield from [self.indices[i] for i in order]
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -159,7 +159,7 @@ class WeightedRandomSampler(Sampler[int]):
         drawn = multinomial(
             self.weights, self.num_samples, self.replacement, generator=self.generator
         )
-        return iter(drawn.tolist())
+        yield from drawn.tolist()
 
     def __len__(self) -> int:
         return self.num_samples

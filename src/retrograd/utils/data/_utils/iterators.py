@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 import weakref
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
@@ -22,12 +23,18 @@ PROCESSES = sys.platform not in ("emscripten", "wasi")  # a browser has none
 
 NO_MORE = object()
 
+TOO_MANY = (
+    "Length of IterableDataset {} was reported to be {} (when accessing len(dataloader)), but {} "
+    "samples have been fetched. With workers, each may give all of the data: let __iter__ ask "
+    "get_worker_info() for its share"
+)
+
 
 class _BaseDataLoaderIter:
     """One pass over a loader."""
 
     def __init__(self, loader: Any, drawn: bool = False) -> None:
-        self._length = loader
+        self._length, self._said, self._fetched = loader, loader._said, 0
         self._base_seed = 0 if drawn else drawn_seed(loader.generator)
         self._sampler_iter = iter(loader._index_sampler)
 
@@ -35,7 +42,12 @@ class _BaseDataLoaderIter:
         return self
 
     def __next__(self) -> Any:
-        return self._next_data()
+        data = self._next_data()
+        self._fetched += 1
+        if self._said is not None and self._fetched > self._said:
+            said = (self._length.dataset, self._said, self._fetched)
+            warnings.warn(TOO_MANY.format(*said), UserWarning, stacklevel=2)
+        return data
 
     def __len__(self) -> int:
         return len(self._length)
@@ -95,17 +107,20 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             self._pool = Threads(job)
         self._workers = self._pool.workers
         weakref.finalize(self, self._pool.stop)
-        self._begin()
+        self._begin(loader)
 
     def _reset(self, loader: Any) -> None:
         """Begin another pass with the same workers; what is left of this one is dropped."""
-        self._sampler_iter = iter(loader._index_sampler)
         self._pass += 1
         for number in range(self._num_workers):
             self._pool.put(number, (self._pass, -1, None))
-        self._begin()
+        self._begin(loader)
 
-    def _begin(self) -> None:
+    def _begin(self, loader: Any) -> None:
+        # The first pass has begun the sampler before. PyTorch's does so, too, and a sampler that
+        # draws in `__iter__` gives the same numbers here.
+        self._sampler_iter = iter(loader._index_sampler)
+        self._said, self._fetched = loader._said, 0
         self._sent = self._next = 0  # the indices of the next task, and of the next batch in order
         self._owners: dict[int, int] = {}  # the workers of tasks on their way
         self._ready: dict[int, tuple[int, Any]] = {}  # of what has come: worker, result

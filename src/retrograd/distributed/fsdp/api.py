@@ -1,0 +1,122 @@
+"""What programs say to `FullyShardedDataParallel`: how parameters lie, and states are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any
+
+from .fully import MixedPrecisionPolicy
+
+__all__ = [
+    "BackwardPrefetch",
+    "CPUOffload",
+    "FullOptimStateDictConfig",
+    "FullStateDictConfig",
+    "MixedPrecision",
+    "OptimStateDictConfig",
+    "ShardedOptimStateDictConfig",
+    "ShardedStateDictConfig",
+    "ShardingStrategy",
+    "StateDictConfig",
+    "StateDictSettings",
+    "StateDictType",
+]
+
+
+class ShardingStrategy(Enum):
+    """How parameters lie: NO_SHARD is whole on every rank, all others are in parts over all.
+
+    What is whole for how long is decided by the graph: NOTE [Fully sharded], rule 3.
+    """
+
+    FULL_SHARD = auto()
+    SHARD_GRAD_OP = auto()
+    NO_SHARD = auto()
+    HYBRID_SHARD = auto()
+    _HYBRID_SHARD_ZERO2 = auto()
+
+
+class BackwardPrefetch(Enum):
+    """When PyTorch gathers the next parameters; here it is when they are needed."""
+
+    BACKWARD_PRE = auto()
+    BACKWARD_POST = auto()
+
+
+@dataclass
+class MixedPrecision:
+    """Dtypes of whole parameters, of sums of gradients and of buffers; None for those they have."""
+
+    param_dtype: Any = None
+    reduce_dtype: Any = None
+    buffer_dtype: Any = None
+    cast_forward_inputs: bool = True
+
+    @property
+    def policy(self) -> MixedPrecisionPolicy:
+        """The same for `fully_shard`."""
+        return MixedPrecisionPolicy(
+            self.param_dtype, self.reduce_dtype, cast_forward_inputs=self.cast_forward_inputs
+        )
+
+
+@dataclass
+class CPUOffload:
+    """Whether parameters wait on the cpu, where all of them are."""
+
+    offload_params: bool = False
+
+
+class StateDictType(Enum):
+    """What states hold: whole tensors, or DTensors."""
+
+    FULL_STATE_DICT = auto()
+    SHARDED_STATE_DICT = auto()
+
+
+@dataclass
+class StateDictConfig:
+    """How states are made; all are on the cpu."""
+
+    offload_to_cpu: bool = False
+
+
+@dataclass
+class FullStateDictConfig(StateDictConfig):
+    """rank0_only: only the first rank gets a state, the others an empty one."""
+
+    rank0_only: bool = False
+
+
+@dataclass
+class ShardedStateDictConfig(StateDictConfig):
+    """The state of each rank holds DTensors."""
+
+
+@dataclass
+class OptimStateDictConfig:
+    """How states of optimizers are made."""
+
+    offload_to_cpu: bool = True
+
+
+@dataclass
+class FullOptimStateDictConfig(OptimStateDictConfig):
+    """rank0_only: only the first rank gets a state, the others an empty one."""
+
+    rank0_only: bool = False
+
+
+@dataclass
+class ShardedOptimStateDictConfig(OptimStateDictConfig):
+    """The state of each rank holds DTensors."""
+
+
+@dataclass
+class StateDictSettings:
+    """What `state_dict_type` says of modules."""
+
+    state_dict_type: StateDictType = StateDictType.FULL_STATE_DICT
+    state_dict_config: StateDictConfig = field(default_factory=FullStateDictConfig)
+    optim_state_dict_config: OptimStateDictConfig = field(default_factory=FullOptimStateDictConfig)

@@ -1,0 +1,60 @@
+"""Transformer layers and stacks: parts that subclasses replace, what stacks give their layers."""
+
+from __future__ import annotations
+
+import pytest
+
+import retrograd as rg
+from retrograd import nn
+
+
+def test_a_subclass_of_an_encoder_layer_may_replace_its_attention():
+    class Watched(nn.TransformerEncoderLayer):
+        def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
+            found, self.weights = self.self_attn(
+                x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, need_weights=True
+            )
+            return self.dropout1(found)
+
+    rg.manual_seed(0)
+    layer = Watched(8, 2, 16, batch_first=True).eval()
+    x = rg.randn(2, 3, 8)
+    assert rg.allclose(layer(x), nn.TransformerEncoderLayer.forward(layer, x))
+    assert layer.weights.shape == (2, 3, 3)
+    plain = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval()
+    plain.load_state_dict(layer.state_dict())
+    assert rg.allclose(layer(x), plain(x), atol=1e-6)
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_a_subclass_of_a_decoder_layer_may_replace_each_part(norm_first):
+    class Silent(nn.TransformerDecoderLayer):
+        def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
+            return rg.zeros_like(x)
+
+        def _mha_block(self, x, mem, attn_mask, key_padding_mask, is_causal=False):
+            return rg.zeros_like(x)
+
+        def _ff_block(self, x):
+            return rg.zeros_like(x)
+
+    layer = Silent(8, 2, 16, norm_first=norm_first)
+    x = rg.randn(3, 1, 8)
+    expected = x if norm_first else layer.norm3(layer.norm2(layer.norm1(x)))
+    assert rg.equal(layer(x, rg.randn(4, 1, 8)), expected)
+
+
+def test_stacks_give_their_layers_masks_by_name():
+    class Layer(nn.Module):
+        def forward(self, x, memory=None, *, is_causal=None, src_mask=None, **others):
+            self.seen = {"is_causal": is_causal, "src_mask": src_mask, **others}
+            return x
+
+    encoder, decoder = nn.TransformerEncoder(Layer(), 1), nn.TransformerDecoder(Layer(), 1)
+    mask = rg.zeros(2, 2)
+    encoder(rg.ones(2, 1, 4), mask)
+    assert encoder.layers[0].seen["src_mask"] is mask
+    assert encoder.layers[0].seen["src_key_padding_mask"] is None
+    decoder(rg.ones(2, 1, 4), rg.ones(2, 1, 4), memory_mask=mask)
+    assert decoder.layers[0].seen["memory_mask"] is mask
+    assert decoder.layers[0].seen["tgt_mask"] is None
