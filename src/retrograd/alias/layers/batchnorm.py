@@ -3,6 +3,7 @@
 from ...nn import SyncBatchNorm
 from ...nn.modules.lazy import LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d
 from ...nn.modules.normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d, _BatchNorm
+from ...nn.modules.normalization import _Normalization as _NormBase
 
 __all__ = [
     "BatchNorm1d",
@@ -13,4 +14,5 @@ __all__ = [
     "LazyBatchNorm3d",
     "SyncBatchNorm",
     "_BatchNorm",
+    "_NormBase",
 ]
