@@ -58,3 +58,19 @@ def test_stacks_give_their_layers_masks_by_name():
     decoder(rg.ones(2, 1, 4), rg.ones(2, 1, 4), memory_mask=mask)
     assert decoder.layers[0].seen["memory_mask"] is mask
     assert decoder.layers[0].seen["tgt_mask"] is None
+
+
+def test_layers_call_their_attention_by_names_that_a_wrapper_may_change():
+    layer = nn.TransformerEncoderLayer(8, 2, 16)
+    attention, seen = layer.self_attn, []
+    given = attention.forward
+
+    def forward(*args, **kwargs):
+        kwargs["need_weights"], kwargs["average_attn_weights"] = True, False
+        found = given(*args, **kwargs)
+        seen.append(found[1])
+        return found
+
+    attention.forward = forward
+    layer(rg.randn(3, 1, 8))
+    assert seen[0].shape == (1, 2, 3, 3)

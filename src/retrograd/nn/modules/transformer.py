@@ -64,7 +64,15 @@ class _Layer(Module):
         self, layer: Any, x: Tensor, memory: Tensor, mask: Any, padding: Any, is_causal: bool
     ) -> Any:
         causal = is_causal and mask is not None
-        return layer(x, memory, memory, padding, False, mask, is_causal=causal)[0]
+        return layer(  # by name, as in PyTorch: programs put other values into these
+            x,
+            memory,
+            memory,
+            attn_mask=mask,
+            key_padding_mask=padding,
+            need_weights=False,
+            is_causal=causal,
+        )[0]
 
     def _sa_block(
         self, x: Tensor, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False
