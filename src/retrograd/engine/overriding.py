@@ -66,6 +66,7 @@ IGNORED: set[str] = {
 }
 
 TENSOR = "retrograd.Tensor."
+DISPATCH = "__torch_dispatch__"
 
 NOBODY = (
     "Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned "
@@ -120,7 +121,7 @@ def intercept(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     """What a mode or an argument makes of a call, or PASSED where nobody wants it."""
     state = modes.state
     if state.overriding == OFF:
-        return PASSED
+        return below(function, args, kwargs)
     name = getattr(function, "__name__", "")
     asked: tuple[Any, ...] = ()
     if state.overriding == ENABLED and name not in CONVERTERS:
@@ -128,7 +129,7 @@ def intercept(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         if name in FACTORIES:
             asked = tuple([value for value in asked if not hasattr(type(value), "_array")])
     if not asked and not state.function_modes:
-        return PASSED
+        return below(function, args, kwargs)
     shown = shown_as.get(function, function)
     if asked and name == "einsum" and isinstance(args[0], str):
         args = (args[0], *(args[1] if isinstance(args[1], (list, tuple)) else args[1:]))
@@ -141,6 +142,22 @@ def intercept(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     if answer is NotImplemented and function not in operators:
         raise unanswered(shown, asked)
     return answer
+
+
+def below(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a mode, or the class of an argument, that stands below functions makes of a call.
+
+    PASSED where there is none, or where it is to see what the function consists of.
+    """
+    takers = modes.state.dispatchers[-1:]
+    if not takers:
+        values = spread([*args, *kwargs.values()])
+        takers = [value._array for value in values if hasattr(type(value), DISPATCH)]
+    for taker in takers:
+        found = taker.called(function, args, kwargs) if hasattr(taker, "called") else PASSED
+        if found is not PASSED:
+            return found
+    return PASSED
 
 
 def ask(function: Any, asked: tuple[Any, ...], args: Any, kwargs: dict[str, Any]) -> Any:

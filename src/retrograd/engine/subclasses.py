@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .. import modes
-from ..locks import structure
+from ..locks import load, structure
 from . import views
 from .graph import LEAF
 from .overriding import IGNORED, NO_SUBCLASSES, form, is_asked, public, shown_as
@@ -67,6 +67,8 @@ def _converted(found: Any, cls: type[Tensor], given: list[Any]) -> Any:
 
 def retyped(tensor: Tensor, cls: type[Tensor]) -> Tensor:
     """`tensor`, which nobody else holds, as a member of `cls`."""
+    if stands_below(cls):
+        load(BELOW).wrap(tensor, cls)
     try:
         tensor.__class__ = cls
         return tensor
@@ -99,6 +101,46 @@ def make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -
         made = retyped(data.detach(), cls)
         set_requires_grad(made, require_grad)
     return made
+
+
+def make_wrapper_subclass(cls: type[Tensor], size: Any, **settings: Any) -> Tensor:
+    """A leaf of class `cls` without data, for the `__new__` of a class that keeps it elsewhere.
+
+    The class has a `__torch_dispatch__`, which sees the operators that are called with it.
+    `settings`: `strides`, `dtype`, `device`, `layout`, `requires_grad`. Source: PyTorch's
+    `Tensor._make_wrapper_subclass`.
+
+    >>> class Doubled(rg.Tensor):
+    ...     def __new__(cls, held):
+    ...         made = rg.Tensor._make_wrapper_subclass(cls, held.shape, dtype=held.dtype)
+    ...         made.held = held
+    ...         return made
+    ...
+    ...     @classmethod
+    ...     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+    ...         plain = [a.held * 2 if isinstance(a, cls) else a for a in args]
+    ...         return func(*plain, **(kwargs or {}))
+    >>> Doubled(rg.ones(2)) + 1
+    tensor([3., 3.])
+    """
+    return load(BELOW).make_wrapper(cls, size, **settings)  # type: ignore[no-any-return]
+
+
+def dispatches_nothing(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """Run an operator on the data of its arguments, without asking classes.
+
+    The `__torch_dispatch__` of tensors themselves, for a subclass to call by `super()`.
+    """
+    return load(BELOW).call(func, args, kwargs or {})
+
+
+def stands_below(cls: type) -> bool:
+    """Whether a class of tensors has a `__torch_dispatch__` of its own."""
+    found: Any = cls.__torch_dispatch__  # type: ignore[attr-defined]
+    return found is not dispatches_nothing
+
+
+BELOW = f"{__package__.rpartition('.')[0]}.library.below"
 
 
 def kept_types() -> set[Any]:
@@ -150,4 +192,6 @@ UNWATCHED = {
 
 method(classmethod(torch_function), "__torch_function__")
 method(staticmethod(make_subclass), "_make_subclass")
+method(staticmethod(make_wrapper_subclass), "_make_wrapper_subclass")
+method(staticmethod(dispatches_nothing), "__torch_dispatch__")
 method(classmethod(_init_subclass), "__init_subclass__")

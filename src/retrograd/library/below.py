@@ -1,0 +1,270 @@
+"""Modes and classes of tensors that stand below functions: PyTorch's `__torch_dispatch__`.
+
+NOTE [What is seen]
+1. They see calls of operators (`translation`): of a public function, where nothing of it is
+   recorded; else of the records that it runs.
+2. What comes out stands for the result of the function or record. A record is recorded as ever, by
+   its own formulas, with that result: so gradients and tangents are those of the record, whatever
+   a mode or class has computed in its place.
+3. A tensor of a class that has a `__torch_dispatch__` has a `Wrapped` for its array, which carries
+   ops out by asking that. Where it stands in a tensor of another class, as what a node saved does,
+   the attributes that the tensor had are given to one of its own class again.
+4. Backward passes in a mode, or from such a tensor, run formulas on tensors, so they are seen, too.
+"""
+
+from __future__ import annotations
+
+import copyreg
+from typing import TYPE_CHECKING, Any
+
+from .. import dtypes, modes, pytree
+from ..engine.overriding import PASSED
+from ..engine.record import finish
+from ..engine.dispatch import as_tensor
+from ..engine.subclasses import stands_below
+from ..engine.tensor import Interpreted, Tensor, new_tensor, set_requires_grad
+from ..kernels import meta
+from .answers import answer, has_history
+from .translation import arranged, chosen, operator_of, overload, shown
+
+if TYPE_CHECKING:
+    from ..engine.op import Op
+
+__all__ = ["Dispatcher", "Wrapped", "call", "make_wrapper", "wrap"]
+
+NO_DATA = (
+    "{name}: a {cls} made by _make_wrapper_subclass has no data of its own. Compute with what it "
+    "holds, in its __torch_dispatch__"
+)
+NO_TENSOR = "{cls} gave {kind} for {op}, where a Tensor was expected"
+
+
+def called(function: Any, args: Any, kwargs: Any) -> Any:
+    """What is made of the call of a public function; PASSED where its parts are to be seen."""
+    operator = operator_of(function)
+    if operator is None or kwargs.get("out") is not None:
+        return PASSED
+    if has_history(pytree.flatten((args, kwargs))):
+        return PASSED
+    try:
+        placed, named = arranged(function, args, kwargs)
+    except TypeError:  # the function itself will say what is wrong
+        return PASSED
+    name = chosen(operator.__name__, placed, named)
+    return answer(getattr(operator, name), placed, named)
+
+
+def run(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """An op as whoever stands below functions computes it, recorded."""
+    given = tuple([shell(t) for t in inputs])
+    with modes.Changed(grad=False, levels=()):
+        found = shown(op, lambda func, *args, **kwargs: answer(func, args, kwargs), given, params)
+    results = [found] if op.outputs == 1 else list(found)
+    made = [own(op, each, given) for each in results]
+    if op.is_binary:
+        given = (given[0], as_tensor(given[1], given[0]._array.dtype))
+    return finish(op, given, made[0] if op.outputs == 1 else tuple(made), params)
+
+
+def own(op: Op, result: Any, given: Any) -> Tensor:
+    """A result as a tensor that may get a history: itself, if nobody else knows it."""
+    if not isinstance(result, Tensor):
+        raise TypeError(NO_TENSOR.format(cls="__torch_dispatch__", kind=type(result), op=op.name))
+    if isinstance(result._array, Wrapped):
+        result._array.remember(result)
+    known = result._node is not None or result._view_of is not None
+    if known or any(result is each for each in given):
+        return shell(new_tensor(result._array))
+    return result
+
+
+def shell(value: Any) -> Any:
+    """A tensor as one of the class that its array belongs to: NOTE [What is seen], 3."""
+    if not isinstance(value, Tensor) or not isinstance(value._array, Wrapped):
+        return value
+    array = value._array
+    if isinstance(value, array.cls):
+        array.remember(value)
+        return value
+    made = new_tensor(array, array.cls)
+    array.restore(made)
+    made._node, made._cell = value._node, value._cell
+    return made
+
+
+class Dispatcher:
+    """A mode that is entered."""
+
+    def __init__(self, mode: Any) -> None:
+        self.mode = mode
+
+    run, called = staticmethod(run), staticmethod(called)
+
+
+class Wrapped(Interpreted):
+    """The array of a tensor of class `cls`: NOTE [What is seen], 3.
+
+    `like` has its shape, dtype and strides and no data; `data` is the array that it would be
+    without that class, None if the class holds its values in attributes.
+    """
+
+    __slots__ = ("attributes", "cls", "data", "device", "layout", "like", "__weakref__")
+
+    def __init__(
+        self, cls: type[Tensor], like: Any, data: Any = None, device: str = "cpu", layout: Any = None
+    ) -> None:
+        self.cls, self.like, self.data, self.device = cls, like, data, device
+        self.layout = layout
+        self.attributes: dict[str, Any] = {}
+
+    shape = property(lambda self: self.like.shape)
+    dtype = property(lambda self: self.like.dtype)
+    ndim = property(lambda self: self.like.ndim)
+    size = property(lambda self: self.like.size)
+    strides = property(lambda self: self.like.strides)
+    itemsize = property(lambda self: self.like.itemsize)
+    nbytes = property(lambda self: self.like.nbytes)
+    flags = property(lambda self: self.like.flags)
+
+    called = staticmethod(called)
+
+    def interpret(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """What the class gives for an op."""
+        return run(op, inputs, params)
+
+    # -- attributes ----------------------------------------------------------------------------
+
+    def remember(self, tensor: Tensor) -> None:
+        """Keep the attributes that a tensor of the class has."""
+        self.attributes = {
+            name: value for name, value in vars(tensor).items() if name not in ENGINE
+        }
+        for name in slots(type(tensor)):
+            if hasattr(tensor, name):
+                self.attributes[name] = getattr(tensor, name)
+
+    def restore(self, tensor: Tensor) -> None:
+        """Give a tensor of the class the attributes that were kept."""
+        for name, value in self.attributes.items():
+            setattr(tensor, name, value)
+
+    # -- what the engine asks of what stands for an array ----------------------------------------
+
+    def detached(self) -> Wrapped:
+        """The array itself: it has no history."""
+        return self
+
+    def copy(self) -> Wrapped:
+        """The array itself: it is never written."""
+        return self
+
+    def with_history(self, before: Any) -> Wrapped:
+        """The array itself: it has no history."""
+        return self
+
+    def shares_memory(self, other: Any) -> bool:
+        """False: the class alone knows."""
+        return False
+
+    def check_room(self, target: Tensor) -> None:
+        """Raise unless `target` may have this for its array: it is of the same class."""
+        if not isinstance(target, self.cls):
+            raise RuntimeError(
+                f"a {self.cls.__name__} cannot be written into a {type(target).__name__}. Write "
+                "out of place"
+            )
+
+    def settled(self, target: Tensor) -> None:
+        """Give the tensor that was written the attributes of what was written."""
+        self.restore(target)
+
+    def alike(self, made: Tensor) -> Interpreted:
+        """Raise: a plain tensor cannot be written into one of the class."""
+        raise RuntimeError(
+            f"a plain tensor cannot be written into a {self.cls.__name__} that has a history. "
+            "Write out of place"
+        )
+
+    # -- values --------------------------------------------------------------------------------
+
+    def item(self) -> Any:
+        """The number that the class gives."""
+        return answer(overload("_local_scalar_dense.default"), [shell(new_tensor(self))], {})
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    __index__ = __int__
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and not name.startswith("__array"):
+            raise AttributeError(name)
+        raise NotImplementedError(NO_DATA.format(name=name, cls=self.cls.__name__))
+
+    def _has_no_data(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(NO_DATA.format(name="an array", cls=self.cls.__name__))
+
+    __array__ = __getitem__ = __iter__ = __len__ = _has_no_data
+    __eq__ = __ne__ = _has_no_data  # type: ignore[assignment]
+    __hash__ = object.__hash__
+
+
+ENGINE = {name for name in dir(Tensor) if name.startswith("_") and not name.startswith("__")}
+
+
+def slots(cls: type) -> list[str]:
+    """The names of the slots that a class of tensors adds."""
+    return [name for name in copyreg._slotnames(cls) if name not in SLOTS]  # type: ignore[attr-defined]
+
+
+SLOTS = set(copyreg._slotnames(Tensor))  # type: ignore[attr-defined]
+
+
+def make_wrapper(
+    cls: type[Tensor],
+    size: Any,
+    *,
+    strides: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    layout: Any = None,
+    requires_grad: bool = False,
+    **settings: Any,
+) -> Tensor:
+    """See `Tensor._make_wrapper_subclass`."""
+    if not stands_below(cls):
+        raise RuntimeError(
+            f"{cls.__name__} must define __torch_dispatch__ to be made by _make_wrapper_subclass"
+        )
+    kind = dtypes.default_numpy() if dtype is None else dtypes.to_numpy(dtype)
+    steps = None if strides is None else tuple([n * kind.itemsize for n in strides])
+    array = Wrapped(cls, meta.empty(tuple(size), kind, steps), None, str(device or "cpu"), layout)
+    made = new_tensor(array, cls)
+    set_requires_grad(made, requires_grad)
+    return made
+
+
+def wrap(tensor: Tensor, cls: type[Tensor]) -> None:
+    """Let a tensor with data be one of a class that stands below functions."""
+    array = tensor._array
+    if not isinstance(array, Wrapped):
+        tensor._array = Wrapped(cls, meta.like(array), array)
+
+
+def call(func: Any, args: Any, kwargs: Any) -> Any:
+    """An operator on the data of its arguments, of which no class is asked."""
+
+    def plain(value: Any) -> Any:
+        if not isinstance(value, Tensor) or not isinstance(value._array, Wrapped):
+            return value
+        if value._array.data is None:
+            raise NotImplementedError(NO_DATA.format(name=str(func), cls=type(value).__name__))
+        return new_tensor(value._array.data)
+
+    return func(*pytree.map_leaves(plain, tuple(args)), **pytree.map_leaves(plain, dict(kwargs)))
