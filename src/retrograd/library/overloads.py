@@ -257,7 +257,7 @@ COMPOSED = set(
         "linalg_vander linalg_vecdot linear log_softmax logdet lstm lstm_cell lu_solve "
         "margin_ranking_loss matmul matrix_exp matrix_power max_pool1d max_pool1d_with_indices "
         "max_pool2d max_pool3d meshgrid moveaxis movedim msort multiply multiply_ nanmean nanquantile "
-        "narrow native_channel_shuffle negative negative_ norm_except_dim not_equal not_equal_ "
+        "narrow native_channel_shuffle negative negative_ norm norm_except_dim not_equal not_equal_ "
         "nuclear_norm numel one_hot orgqr outer pad pairwise_distance pdist pin_memory pinverse "
         "poisson_nll_loss positive prelu qr quantile ravel real relu6 requires_grad_ reshape reshape_as "
         "resolve_conj resolve_neg result_type retain_grad rms_norm rnn_relu rnn_relu_cell rnn_tanh "

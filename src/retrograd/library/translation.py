@@ -18,7 +18,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
-from ..engine.namespaces import recorded
 from ..engine.overriding import names
 from ..engine.tensor import Tensor, new_tensor
 from .aten import OWN as OWN_FUNCTIONS
@@ -35,7 +34,7 @@ PREFIXES = {"linalg": "linalg_", "special": "special_", "fft": "fft_"}
 OTHERS = {  # records that are parts of the operators of their names
     *("binary_cross_entropy_with_logits", "cholesky_ex", "eigvals", "eigvalsh", "prelu"),
 }
-NUMBERS = {"arange"}  # functions of several numbers that are no sizes
+NUMBERS = {"arange", "new_full", "randint", "randint_like"}  # not of sizes alone
 LEAVES = {"item": "_local_scalar_dense"}  # composed by name, and yet one operator
 WRITTEN_ANEW = OWN_FUNCTIONS.keys() - LEAVES.values()  # whose functions take other arguments
 
@@ -109,6 +108,11 @@ def sliced(call: Call, x: Any, *, index: Any) -> Any:
     return call("alias.default", x) if found is x else found
 
 
+def looked_up(call: Call, weight: Any, indices: Any, *, skip: Any, by_frequency: bool) -> Any:
+    """Rows of a table."""
+    return call("embedding.default", weight, indices, -1 if skip is None else skip, by_frequency)
+
+
 def each_of(name: str) -> Callable[..., Any]:
     """A record over several dimensions that is a call for each, the last first."""
 
@@ -176,14 +180,8 @@ def squared(call: Call, x: Any, y: Any, *, reduction: str) -> Any:
 
 
 RECORDS: dict[str, Callable[..., Any]] = {
-    "addcdiv": lambda call, x, a, b, *, value=1: call("addcdiv.default", x, a, b, value=value),
-    "addcmul": lambda call, x, a, b, *, value=1: call("addcmul.default", x, a, b, value=value),
     "all": by_truth("all"),
-    "amax": along("amax.default"),
-    "amin": along("amin.default"),
     "any": by_truth("any"),
-    "argmax": lambda call, x, **how: call("argmax.default", x, how["dim"], how["keepdim"]),
-    "argmin": lambda call, x, **how: call("argmin.default", x, how["dim"], how["keepdim"]),
     "as_strided": lambda call, x, *, size, stride, offset: call(
         "as_strided.default", x, list(size), list(stride), offset
     ),
@@ -194,15 +192,8 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "conv": convolved,
     "count_nonzero": lambda call, x, *, dim: call("count_nonzero.dim_IntList", x, list(dim)),
     "cross": lambda call, x, y, *, dim: call("linalg_cross.default", x, y, dim=dim),
-    "cummax": lambda call, x, *, dim: call("cummax.default", x, dim),
-    "cummin": lambda call, x, *, dim: call("cummin.default", x, dim),
-    "cumprod": lambda call, x, *, dim: call("cumprod.default", x, dim),
-    "diagonal": lambda call, x, *, offset, dim1, dim2: call(
-        "diagonal.default", x, offset, dim1, dim2
-    ),
     "expand": lambda call, x, *, shape: call("expand.default", x, list(shape)),
-    "fill": lambda call, x, value: call("fill.Tensor", x, value),
-    "flip": lambda call, x, *, dims: call("flip.default", x, list(dims)),
+    "embedding": looked_up,
     "floor_div": lambda call, x, y: call("floor_divide.default", x, y),
     "index": lambda call, x, index, *, dims: call("index.Tensor", x, places(index, dims)),
     "index_add": lambda call, x, source, index, *, dim: call(
@@ -211,17 +202,12 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "index_put": lambda call, x, values, index, *, dims, accumulate: call(
         "index_put.default", x, places(index, dims), values, accumulate
     ),
-    "index_select": lambda call, x, index, *, dim: call("index_select.default", x, dim, index),
     "kthvalue": lambda call, x, *, k, dim, keepdim: call(
         "kthvalue.default", x, k, only(dim), keepdim
     ),
-    "leaky_relu": lambda call, x, *, negative_slope: call("leaky_relu.default", x, negative_slope),
-    "lerp": lambda call, x, end, weight: call("lerp.Tensor", x, end, weight),
     "lerp_number": lambda call, x, end, *, weight: call("lerp.Scalar", x, end, weight),
     "linear": added,
     "log_softmax": lambda call, x, *, dim: call("_log_softmax.default", x, only(dim), False),
-    "logcumsumexp": lambda call, x, *, dim: call("logcumsumexp.default", x, dim),
-    "logsumexp": along("logsumexp.default"),
     "masked_fill": lambda call, x, value, mask: call("masked_fill.Tensor", x, mask, value),
     "matmul": multiplied,
     "max_dim": along_one("max.dim"),
@@ -234,7 +220,6 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "nanmedian_dim": along_one("nanmedian.dim"),
     "nansum": along("nansum.default"),
     "new_axis": sliced,
-    "permute": lambda call, x, *, dims: call("permute.default", x, list(dims)),
     "pow": lambda call, x, *, exponent: call("pow.Tensor_Scalar", x, exponent),
     "pow_base": lambda call, x, *, base: call("pow.Scalar", base, x),
     "pow_tensors": lambda call, x, y: call("pow.Tensor_Tensor", x, y),
@@ -243,8 +228,6 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "reshape": lambda call, x, *, shape: call("view.default", x, list(shape))
     if viewed(x, shape)
     else call("reshape.default", x, list(shape)),
-    "roll": lambda call, x, *, shifts, dims: call("roll.default", x, list(shifts), list(dims)),
-    "round_decimals": lambda call, x, *, decimals: call("round.decimals", x, decimals=decimals),
     "scatter": lambda call, x, src, index, *, dim: call("scatter.src", x, dim, index, src)
     if src.ndim == index.ndim
     else NotImplemented,
@@ -262,15 +245,7 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "std_mean": spread_out("std_mean"),
     "sum_dim": whole("sum", "dim_IntList"),
     "take_along": lambda call, x, index, *, dim: call("gather.default", x, dim, index),
-    "topk": lambda call, x, *, k, dim, largest, sorted: call(
-        "topk.default", x, k, dim, largest, sorted
-    ),
-    "transpose": lambda call, x, *, dim0, dim1: call("transpose.int", x, dim0, dim1),
-    "tril": lambda call, x, *, diagonal=0: call("tril.default", x, diagonal),
-    "triu": lambda call, x, *, diagonal=0: call("triu.default", x, diagonal),
     "trunc_div": lambda call, x, y: call("div.Tensor_mode", x, y, rounding_mode="trunc"),
-    "unbind": lambda call, x, *, dim: call("unbind.int", x, dim),
-    "unfold": lambda call, x, *, dim, size, step: call("unfold.default", x, dim, size, step),
     "unsqueeze": each_of("unsqueeze.default"),
     "var": spread_out("var"),
     "var_mean": spread_out("var_mean"),
@@ -297,31 +272,31 @@ def shown(op: Op, call: Callable[..., Any], inputs: Any, params: dict[str, Any])
         results = RECORDS[op.name](by_name, *inputs, **params)
         if results is not NotImplemented:
             return results
-    found = same(op)
-    if op.is_binary and found.namespace == "aten":
-        found = getattr(found.overloadpacket, chosen(found.overloadpacket.__name__, inputs, {}))
-    return call(found, *inputs, **params)
+    operator = same(op)
+    if operator.namespace == OWN:
+        return call(operator.default, *inputs, **params)
+    placed, named = arranged(operator.function, inputs, params)
+    return call(getattr(operator, chosen(operator.__name__, placed, named)), *placed, **named)
 
 
 @functools.cache
-def same(op: Op) -> Overload:
+def same(op: Op) -> Operator:
     """The operator of a record's own name, or one of our own."""
-    alike = op.is_binary or not (op.params or op.inputs[1:])
     for prefix in ("", *PREFIXES.values()):
         name = prefix + op.name
         if name in OVERLOADS and op.name not in OTHERS:
-            if alike or function_of(name) is op.call:
-                return overload(f"{name}.{OVERLOADS[name][0]}")
-    return overload(f"{OWN}::{op.name}.default")
+            found: Operator = getattr(aten, name)
+            takes = list(signature(found.function).parameters)
+            own = [*op.inputs, *op.params]
+            if found.function is op.call or (takes[: len(op.inputs)] == own[: len(op.inputs)] and set(own) <= set(takes)):
+                return found
+    return Operator(op.name, op.call, ["default"], OWN)
 
 
 @functools.cache
 def overload(name: str) -> Overload:
-    """An overload by name, of `aten` where nothing else is said."""
-    space, _, rest = name.rpartition("::")
-    packet, _, which = rest.rpartition(".")
-    if space == OWN:
-        return Operator(packet, getattr(recorded, packet), ["default"], OWN).default
+    """An overload of `aten` by name."""
+    packet, _, which = name.rpartition(".")
     return getattr(getattr(aten, packet), which)
 
 
@@ -336,7 +311,9 @@ def operator_of(function: Any) -> Operator | None:
     name = LEAVES.get(name, PREFIXES.get(place.rpartition(".")[2], "") + name)
     if name in COMPOSED or name not in OVERLOADS or name in WRITTEN_ANEW:
         return None
-    return getattr(aten, name)
+    operator: Operator = getattr(aten, name)
+    takes = [list(signature(each).parameters) for each in (function, operator.function)]
+    return operator if takes[0][1:] == takes[1][1:] or name in LEAVES.values() else None
 
 
 def arranged(function: Any, args: Any, kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
@@ -381,7 +358,8 @@ def is_default(value: Any, parameter: inspect.Parameter) -> bool:
 
 # -- overloads -------------------------------------------------------------------------------------
 
-ARITHMETIC = {"add", "sub", "mul", "div"}  # with numbers they are those of tensors
+ARITHMETIC = {"add", "sub", "mul", "div", "split"}  # with numbers they are those of tensors
+PLACES = {"masked_fill": 2, "lerp": 2}  # where what decides is not the second argument
 
 
 def is_tensor(args: Any, place: int) -> bool:
@@ -404,9 +382,16 @@ FITS: dict[str, Callable[[str, Any, Any], bool]] = {
     "Tensor_Tensor": lambda name, args, named: is_tensor(args, 0) and is_tensor(args, 1),
     "Tensor_Scalar": lambda name, args, named: is_tensor(args, 0) and is_number(args, 1),
     "Scalar_Tensor": lambda name, args, named: is_number(args, 0) and is_tensor(args, 1),
-    "Tensor": lambda name, args, named: is_tensor(args, 1)
+    "int_Scalar": lambda name, args, named: is_number(args, 3),
+    "int_Tensor": lambda name, args, named: is_tensor(args, 3),
+    "Tensor": lambda name, args, named: is_tensor(args, PLACES.get(name.rstrip("_"), 1))
     or (is_number(args, 1) and name.rstrip("_") in ARITHMETIC),
-    "Scalar": lambda name, args, named: is_number(args, 0) or is_number(args, 1),
+    "Scalar": lambda name, args, named: is_number(args, 0)
+    or is_number(args, PLACES.get(name.rstrip("_"), 1)),
+    "bin_ct": lambda name, args, named: is_number(args, 1),
+    "m": lambda name, args, named: len(args) > 1,
+    "float_float": lambda name, args, named: is_number(args, 0) and is_number(args, 1),
+    "float_Tensor": lambda name, args, named: is_number(args, 0),
     "other": lambda name, args, named: is_tensor(args, 1),
     "dim_IntList": lambda name, args, named: len(args) > 1 or "dim" in named,
     "dims": lambda name, args, named: len(args) > 1 and isinstance(args[1], list),
