@@ -86,12 +86,17 @@ def overrides_nothing(func: Any, types: Any, args: Any = (), kwargs: Any = None)
         return func(*args, **(kwargs or {}))
 
 
+def stands_below(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """`overrides_nothing` of a class with a `__torch_dispatch__`: calls are looked at, for that."""
+    return overrides_nothing(func, types, args, kwargs)
+
+
 def is_asked(kind: type) -> bool:
     """Whether arguments of a type are asked: NOTE [Who is asked], rule 2."""
     if kind in NEVER:
         return False
     found = getattr(kind, "__torch_function__", None)
-    return found is not None and found is not overrides_nothing
+    return found is not None and found is not overrides_nothing and found is not stands_below
 
 
 def overloaded(values: Iterable[Any]) -> tuple[Any, ...]:

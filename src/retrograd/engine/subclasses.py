@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import modes
 from ..locks import load, structure
-from . import views
+from . import overriding, views
 from .graph import LEAF
 from .overriding import IGNORED, NO_SUBCLASSES, form, is_asked, public, shown_as
 from .tensor import Tensor, method, new_tensor, set_requires_grad
@@ -67,10 +67,10 @@ def _converted(found: Any, cls: type[Tensor], given: list[Any]) -> Any:
 
 def retyped(tensor: Tensor, cls: type[Tensor]) -> Tensor:
     """`tensor`, which nobody else holds, as a member of `cls`."""
-    if stands_below(cls):
-        load(BELOW).wrap(tensor, cls)
     try:
         tensor.__class__ = cls
+        if stands_below(cls):
+            load(BELOW).settle(tensor)
         return tensor
     except TypeError:  # the class has slots of its own, so its members have another layout
         made = new_tensor(tensor._array, cls)
@@ -83,6 +83,8 @@ def retyped(tensor: Tensor, cls: type[Tensor]) -> Tensor:
         made._node = node
     if made._view_of is not None:
         views.enlist(made._view_of.base, made)
+    if stands_below(cls):
+        load(BELOW).settle(made)
     return made
 
 
@@ -107,7 +109,7 @@ def make_wrapper_subclass(cls: type[Tensor], size: Any, **settings: Any) -> Tens
     """A leaf of class `cls` without data, for the `__new__` of a class that keeps it elsewhere.
 
     The class has a `__torch_dispatch__`, which sees the operators that are called with it.
-    `settings`: `strides`, `dtype`, `device`, `layout`, `requires_grad`. Source: PyTorch's
+    `settings`: `strides`, `dtype`, `device`, `requires_grad`; others count as nothing. Source: PyTorch's
     `Tensor._make_wrapper_subclass`.
 
     >>> class Doubled(rg.Tensor):
@@ -151,6 +153,8 @@ def kept_types() -> set[Any]:
 
 def _init_subclass(cls: type[Tensor], /, sees_properties: bool = True, **kwargs: Any) -> None:
     super(Tensor, cls).__init_subclass__(**kwargs)
+    if stands_below(cls) and not is_asked(cls):
+        cls.__torch_function__ = staticmethod(overriding.stands_below)  # type: ignore[assignment]
     if sees_properties and is_asked(cls):
         watch_properties()
 

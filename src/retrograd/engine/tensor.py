@@ -61,6 +61,11 @@ class Interpreted:
     dtype: np.dtype[Any]
     value: Tensor
     device: Any = property(lambda self: self.value._array.device)  # where the values lie
+    on_tensors = False  # whether a backward pass from it runs formulas on tensors in any case
+
+    def ones(self) -> Tensor:
+        """A cotangent of ones, where a backward pass from it runs on tensors."""
+        raise NotImplementedError
 
     def interpret(self, op: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """What an op gives for inputs among which this is."""
@@ -298,7 +303,9 @@ def placed(array: Any, like: Tensor) -> Tensor:
 
     Any other array stays where it is.
     """
-    return new_tensor(table(concrete(like._array), array) if numpys(array) else array)
+    where = like._array
+    apart = isinstance(where, Interpreted) and where.on_tensors
+    return new_tensor(table(concrete(where), array) if numpys(array) and not apart else array)
 
 
 def is_array(value: Any) -> bool:

@@ -14,7 +14,6 @@ NOTE [What is seen]
 
 from __future__ import annotations
 
-import copyreg
 from typing import TYPE_CHECKING, Any
 
 from .. import dtypes, modes, pytree
@@ -24,13 +23,15 @@ from ..engine.dispatch import as_tensor
 from ..engine.subclasses import stands_below
 from ..engine.tensor import Interpreted, Tensor, new_tensor, set_requires_grad
 from ..kernels import meta
+from ..ops.core import return_types
+from ..ops.tensor import pickling
 from .answers import answer, has_history
-from .translation import arranged, chosen, operator_of, overload, shown
+from .translation import UNRECORDED, arranged, chosen, operator_of, overload, shown
 
 if TYPE_CHECKING:
     from ..engine.op import Op
 
-__all__ = ["Dispatcher", "Wrapped", "call", "make_wrapper", "wrap"]
+__all__ = ["Dispatcher", "Wrapped", "call", "make_wrapper", "settle"]
 
 NO_DATA = (
     "{name}: a {cls} made by _make_wrapper_subclass has no data of its own. Compute with what it "
@@ -41,17 +42,38 @@ NO_TENSOR = "{cls} gave {kind} for {op}, where a Tensor was expected"
 
 def called(function: Any, args: Any, kwargs: Any) -> Any:
     """What is made of the call of a public function; PASSED where its parts are to be seen."""
+    if function in KEYED:
+        return keyed(function, *args)
     operator = operator_of(function)
     if operator is None or kwargs.get("out") is not None:
         return PASSED
-    if has_history(pytree.flatten((args, kwargs))):
+    if operator.__name__ not in UNRECORDED and has_history(pytree.flatten((args, kwargs))):
         return PASSED
     try:
         placed, named = arranged(function, args, kwargs)
     except TypeError:  # the function itself will say what is wrong
         return PASSED
-    name = chosen(operator.__name__, placed, named)
-    return answer(getattr(operator, name), placed, named)
+    name = operator.__name__
+    found = answer(getattr(operator, chosen(name, placed, named)), placed, named)
+    if isinstance(found, list):
+        return tuple(found)
+    several = type(found) is tuple and getattr(return_types, name, None)
+    return several(*found) if several else found
+
+
+KEYED = {vars(Tensor)["__getitem__"]: "index.Tensor", vars(Tensor)["__setitem__"]: "index_put_.default"}
+
+
+def keyed(function: Any, x: Any, key: Any, *value: Any) -> Any:
+    """What is made of an index by tensors, beside which there are only whole dimensions."""
+    parts = key if isinstance(key, tuple) else (key,)
+    tensors = [each for each in parts if isinstance(each, Tensor)]
+    whole = all(isinstance(each, Tensor) or each == slice(None) for each in parts)
+    if not (tensors and whole) or has_history((x, *tensors, *value)):
+        return PASSED
+    places = [each if isinstance(each, Tensor) else None for each in parts]
+    values = [v if isinstance(v, Tensor) else as_tensor(v, x._array.dtype) for v in value]
+    return answer(overload(KEYED[function]), [x, places, *values], {})
 
 
 def run(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -108,14 +130,15 @@ class Wrapped(Interpreted):
     without that class, None if the class holds its values in attributes.
     """
 
-    __slots__ = ("attributes", "cls", "data", "device", "layout", "like", "__weakref__")
+    __slots__ = ("__weakref__", "attributes", "cls", "data", "device", "like", "maker")
+    on_tensors = True
 
     def __init__(
-        self, cls: type[Tensor], like: Any, data: Any = None, device: str = "cpu", layout: Any = None
+        self, cls: type[Tensor], like: Any, data: Any = None, device: str = "cpu"
     ) -> None:
         self.cls, self.like, self.data, self.device = cls, like, data, device
-        self.layout = layout
         self.attributes: dict[str, Any] = {}
+        self.maker: Tensor | None = None  # the tensor made with it, until its attributes are kept
 
     shape = property(lambda self: self.like.shape)
     dtype = property(lambda self: self.like.dtype)
@@ -125,6 +148,8 @@ class Wrapped(Interpreted):
     itemsize = property(lambda self: self.like.itemsize)
     nbytes = property(lambda self: self.like.nbytes)
     flags = property(lambda self: self.like.flags)
+
+    value = property(lambda self: new_tensor(self.like))  # for checks, which find no values
 
     called = staticmethod(called)
 
@@ -136,17 +161,14 @@ class Wrapped(Interpreted):
 
     def remember(self, tensor: Tensor) -> None:
         """Keep the attributes that a tensor of the class has."""
-        self.attributes = {
-            name: value for name, value in vars(tensor).items() if name not in ENGINE
-        }
-        for name in slots(type(tensor)):
-            if hasattr(tensor, name):
-                self.attributes[name] = getattr(tensor, name)
+        self.maker = None
+        self.attributes = pickling.attributes(tensor)
 
     def restore(self, tensor: Tensor) -> None:
         """Give a tensor of the class the attributes that were kept."""
-        for name, value in self.attributes.items():
-            setattr(tensor, name, value)
+        if self.maker is not None:
+            self.remember(self.maker)
+        pickling.restore(tensor, self.attributes)
 
     # -- what the engine asks of what stands for an array ----------------------------------------
 
@@ -155,8 +177,17 @@ class Wrapped(Interpreted):
         return self
 
     def copy(self) -> Wrapped:
-        """The array itself: it is never written."""
-        return self
+        """One like it, for another tensor with the same attributes."""
+        made = Wrapped(self.cls, self.like, self.data, self.device)
+        made.attributes, made.maker = self.attributes, self.maker
+        return made
+
+    def view(self, dtype: Any = None) -> Wrapped:
+        """The same: `copy`."""
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        return Wrapped, (self.cls, self.like, self.data, self.device)
 
     def with_history(self, before: Any) -> Wrapped:
         """The array itself: it has no history."""
@@ -184,6 +215,11 @@ class Wrapped(Interpreted):
             f"a plain tensor cannot be written into a {self.cls.__name__} that has a history. "
             "Write out of place"
         )
+
+    def ones(self) -> Tensor:
+        """Ones, as the class makes them."""
+        found: Tensor = answer(overload("ones_like.default"), [shell(new_tensor(self))], {})
+        return found
 
     # -- values --------------------------------------------------------------------------------
 
@@ -215,17 +251,6 @@ class Wrapped(Interpreted):
     __hash__ = object.__hash__
 
 
-ENGINE = {name for name in dir(Tensor) if name.startswith("_") and not name.startswith("__")}
-
-
-def slots(cls: type) -> list[str]:
-    """The names of the slots that a class of tensors adds."""
-    return [name for name in copyreg._slotnames(cls) if name not in SLOTS]  # type: ignore[attr-defined]
-
-
-SLOTS = set(copyreg._slotnames(Tensor))  # type: ignore[attr-defined]
-
-
 def make_wrapper(
     cls: type[Tensor],
     size: Any,
@@ -233,7 +258,6 @@ def make_wrapper(
     strides: Any = None,
     dtype: Any = None,
     device: Any = None,
-    layout: Any = None,
     requires_grad: bool = False,
     **settings: Any,
 ) -> Tensor:
@@ -244,17 +268,19 @@ def make_wrapper(
         )
     kind = dtypes.default_numpy() if dtype is None else dtypes.to_numpy(dtype)
     steps = None if strides is None else tuple([n * kind.itemsize for n in strides])
-    array = Wrapped(cls, meta.empty(tuple(size), kind, steps), None, str(device or "cpu"), layout)
-    made = new_tensor(array, cls)
+    array = Wrapped(cls, meta.empty(tuple(size), kind, steps), None, str(device or "cpu"))
+    made = array.maker = new_tensor(array, cls)
     set_requires_grad(made, requires_grad)
     return made
 
 
-def wrap(tensor: Tensor, cls: type[Tensor]) -> None:
-    """Let a tensor with data be one of a class that stands below functions."""
+def settle(tensor: Tensor) -> None:
+    """Give a tensor that has become one of its class the array and attributes of such a one."""
     array = tensor._array
-    if not isinstance(array, Wrapped):
-        tensor._array = Wrapped(cls, meta.like(array), array)
+    if isinstance(array, Wrapped):
+        array.restore(tensor)
+    else:
+        tensor._array = Wrapped(type(tensor), meta.like(array), array)
 
 
 def call(func: Any, args: Any, kwargs: Any) -> Any:

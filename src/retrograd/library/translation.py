@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from .. import dtypes
 from ..engine.overriding import names
 from ..engine.tensor import Tensor, new_tensor
+from ..kernels.allocation import numpys
 from .aten import OWN as OWN_FUNCTIONS
 from .aten import Operator, Overload, aten, function_of
 from .overloads import COMPOSED, OVERLOADS
@@ -35,7 +36,21 @@ OTHERS = {  # records that are parts of the operators of their names
     *("binary_cross_entropy_with_logits", "cholesky_ex", "eigvals", "eigvalsh", "prelu"),
 }
 NUMBERS = {"arange", "new_full", "randint", "randint_like"}  # not of sizes alone
-LEAVES = {"item": "_local_scalar_dense"}  # composed by name, and yet one operator
+LEAVES = {  # of functions by other names
+    "item": "_local_scalar_dense",
+    **{f"__i{name}__": f"{name}_" for name in ("add", "sub", "mul", "pow")},
+    **{f"__i{name}__": f"bitwise_{name}_" for name in ("and", "or", "xor")},
+    "__itruediv__": "div_",
+    "__ifloordiv__": "floor_divide_",
+    "__imod__": "remainder_",
+}
+UNRECORDED = {  # operators of functions that run no record: they are seen in any case
+    *("allclose", "arange", "bincount", "bucketize", "detach", "empty", "empty_like", "equal", "eye", "full"),
+    *("full_like", "histc", "isin", "linspace", "logspace", "multinomial", "new_empty"),
+    *("new_full", "new_ones", "new_zeros", "nonzero", "nonzero_static", "ones", "ones_like"),
+    *("rand_like", "randint_like", "randn_like", "searchsorted", "zeros", "zeros_like"),
+    "_local_scalar_dense",
+}
 WRITTEN_ANEW = OWN_FUNCTIONS.keys() - LEAVES.values()  # whose functions take other arguments
 
 Call = Callable[..., Any]  # of an operator by name, with its arguments
@@ -256,8 +271,11 @@ RECORDS: dict[str, Callable[..., Any]] = {
 
 def viewed(x: Tensor, shape: Any) -> bool:
     """Whether a tensor of another shape can be a view."""
+    array = x._array
+    if array.flags.c_contiguous or not numpys(array):
+        return bool(array.flags.c_contiguous)
     try:
-        return not hasattr(x._array, "reshape") or x._array.reshape(shape, copy=False) is not None
+        return array.reshape(shape, copy=False) is not None
     except ValueError:
         return False
 
@@ -306,14 +324,13 @@ def overload(name: str) -> Overload:
 @functools.cache
 def operator_of(function: Any) -> Operator | None:
     """The operator that a function is, None for one that is composed of others: rule 1."""
-    full = names.get(function, "")
-    place, _, name = full.rpartition(".")
-    name = LEAVES.get(name, PREFIXES.get(place.rpartition(".")[2], "") + name)
+    place, _, own = names.get(function, "").rpartition(".")
+    name = LEAVES.get(own, PREFIXES.get(place.rpartition(".")[2], "") + own)
     if name in COMPOSED or name not in OVERLOADS or name in WRITTEN_ANEW:
         return None
     operator: Operator = getattr(aten, name)
     takes = [list(signature(each).parameters) for each in (function, operator.function)]
-    return operator if takes[0][1:] == takes[1][1:] or name in LEAVES.values() else None
+    return operator if takes[0][1:] == takes[1][1:] or own in LEAVES else None
 
 
 def arranged(function: Any, args: Any, kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
@@ -384,7 +401,8 @@ FITS: dict[str, Callable[[str, Any, Any], bool]] = {
     "Scalar_Tensor": lambda name, args, named: is_number(args, 0) and is_tensor(args, 1),
     "int_Scalar": lambda name, args, named: is_number(args, 3),
     "int_Tensor": lambda name, args, named: is_tensor(args, 3),
-    "Tensor": lambda name, args, named: is_tensor(args, PLACES.get(name.rstrip("_"), 1))
+    "Tensor": lambda name, args, named: name != "copy_"
+    and is_tensor(args, PLACES.get(name.rstrip("_"), 1))
     or (is_number(args, 1) and name.rstrip("_") in ARITHMETIC),
     "Scalar": lambda name, args, named: is_number(args, 0)
     or is_number(args, PLACES.get(name.rstrip("_"), 1)),

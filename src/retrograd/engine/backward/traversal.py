@@ -63,16 +63,16 @@ def run(
 ) -> dict[Node, Any]:
     """Carry the cotangents of `roots` through the graph; return those that reach `captures`.
 
-    Cotangents become arrays, or tensors if `create_graph` or in a forward derivative or a batched
-    call, whose tangents and batches only tensors carry. With `captures`, only nodes on the way to
+    Cotangents become arrays, or tensors if `create_graph`, in a forward derivative, a batched call or
+    another mode in which ops are more than their forwards, or where one carries out ops itself. With `captures`, only nodes on the way to
     them run, of those that are `within`; leaves among them accumulate if `accumulate`, and are
     captured if not.
     """
     ordinary = captures is None and not (create_graph or modes.special)
-    if ordinary and len(roots) == 1 and roots[0][0].seq:
+    if ordinary and len(roots) == 1 and roots[0][0].seq and not isinstance(roots[0][1], Tensor):
         run_plain(*roots[0], retain_graph)
         return {}
-    on_tensors = create_graph or modes.transforming()
+    on_tensors = create_graph or modes.transforming() or any(map(interprets, roots))
     if on_tensors and modes.state.grad is not create_graph:
         with modes.Changed(grad=create_graph):
             return run(roots, retain_graph, create_graph, captures, accumulate, within)
@@ -86,6 +86,12 @@ def run(
         task.wanted = set(captures)
         task.needed, task.within = needed_for(task.wanted, task.grads, within), within
     return task.complete(None, not ordinary)
+
+
+def interprets(root: tuple[Node, Any]) -> bool:
+    """Whether the cotangent of a root carries out ops, so that formulas have to call them."""
+    array = getattr(root[1], "_array", None)
+    return isinstance(array, Interpreted) and array.on_tensors
 
 
 def run_plain(node: Node, g: Any, retain_graph: bool | None) -> None:
