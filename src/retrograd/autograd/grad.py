@@ -232,7 +232,7 @@ def owned(g: Any, others: Sequence[Any]) -> Tensor | None:
         return g
     g = as_array(g)
     if isinstance(g, Interpreted):
-        return new_tensor(g)
+        return g.tensor()
     fresh = g.base is None and g.flags.writeable and g.flags.owndata
     return new_tensor(g if fresh and not _is_shared(g, others) else copied(g))
 
@@ -390,11 +390,12 @@ def cotangent_of(t: Tensor, g: Any, index: int, create_graph: bool) -> Any:
                 f"{t.dtype}. Give the cotangent, or take y.abs() or y.real first."
             )
         if getattr(t._array, "on_tensors", False):
-            return t._array.ones()
+            ones = t._array.ones()
+            return ones if create_graph or modes.transforming() else ones._array
         one = full(t._array, t._array.shape, 1)
         return new_tensor(one) if create_graph else one
     check_cotangent(g, t, index)
-    if create_graph or modes.transforming() or getattr(t._array, "on_tensors", False):
+    if create_graph or modes.transforming():
         return g
     return g._array.astype(t._array.dtype, copy=False)
 

@@ -153,7 +153,9 @@ def kept_types() -> set[Any]:
 
 def _init_subclass(cls: type[Tensor], /, sees_properties: bool = True, **kwargs: Any) -> None:
     super(Tensor, cls).__init_subclass__(**kwargs)
-    if stands_below(cls) and not is_asked(cls):
+    asked: Any = cls.__torch_function__  # type: ignore[attr-defined]
+    own = getattr(asked, "__func__", None) is not torch_function
+    if stands_below(cls) and not (own and is_asked(cls)):  # the usual one is off then, too
         cls.__torch_function__ = staticmethod(overriding.stands_below)  # type: ignore[assignment]
     if sees_properties and is_asked(cls):
         watch_properties()

@@ -39,7 +39,7 @@ else:
 
 __all__ = [
     "Interpreted", "Size", "Tensor", "alias", "cell_of", "concrete", "device", "has_history",
-    "has_tangent", "is_array", "method", "new_tensor", "node_of", "placed", "twin", "wrap", "wrote",
+    "has_tangent", "is_array", "method", "new_tensor", "node_of", "placed", "shown", "twin", "wrap", "wrote",
 ]  # fmt: skip
 
 _size: Any = tuple.__new__  # `Size`, of sizes that are known to be integers
@@ -61,11 +61,11 @@ class Interpreted:
     dtype: np.dtype[Any]
     value: Tensor
     device: Any = property(lambda self: self.value._array.device)  # where the values lie
-    on_tensors = False  # whether a backward pass from it runs formulas on tensors in any case
+    on_tensors = False  # whether formulas of nodes that saved it run on tensors: `saved.OnTensors`
 
-    def ones(self) -> Tensor:
-        """A cotangent of ones, where a backward pass from it runs on tensors."""
-        raise NotImplementedError
+    def tensor(self) -> Tensor:
+        """The tensor that shows it to users."""
+        return new_tensor(self)
 
     def interpret(self, op: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """What an op gives for inputs among which this is."""
@@ -296,6 +296,11 @@ def new_tensor(array: Any, cls: type[Tensor] = Tensor) -> Tensor:
     if modes.special and modes.state.inference:
         tensor._inference = True
     return tensor
+
+
+def shown(array: Any) -> Tensor:
+    """The tensor without history that shows an array to users."""
+    return array.tensor() if isinstance(array, Interpreted) else new_tensor(array)
 
 
 def placed(array: Any, like: Tensor) -> Tensor:

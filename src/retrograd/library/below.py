@@ -21,12 +21,16 @@ from ..engine.overriding import PASSED
 from ..engine.record import finish
 from ..engine.dispatch import as_tensor
 from ..engine.subclasses import stands_below
-from ..engine.tensor import Interpreted, Tensor, new_tensor, set_requires_grad
+from ..engine.graph import target
+from ..engine.registry import OPS
+from ..engine.saved import OnTensors
+from ..engine.tensor import Interpreted, Tensor, new_tensor, set_requires_grad, shown
 from ..kernels import meta
 from ..ops.core import return_types
 from ..ops.tensor import pickling
 from .answers import answer, has_history
-from .translation import UNRECORDED, arranged, chosen, operator_of, overload, shown
+from . import translation
+from .translation import UNRECORDED, arranged, chosen, operator_of, overload
 
 if TYPE_CHECKING:
     from ..engine.op import Op
@@ -49,12 +53,16 @@ def called(function: Any, args: Any, kwargs: Any) -> Any:
         return PASSED
     if operator.__name__ not in UNRECORDED and has_history(pytree.flatten((args, kwargs))):
         return PASSED
+    first = args[0] if args else None
+    args, kwargs = pytree.map_leaves(shell, tuple(args)), pytree.map_leaves(shell, dict(kwargs))
     try:
         placed, named = arranged(function, args, kwargs)
     except TypeError:  # the function itself will say what is wrong
         return PASSED
     name = operator.__name__
     found = answer(getattr(operator, chosen(name, placed, named)), placed, named)
+    if args and found is args[0]:  # which it has written
+        return first
     if isinstance(found, list):
         return tuple(found)
     several = type(found) is tuple and getattr(return_types, name, None)
@@ -80,12 +88,18 @@ def run(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """An op as whoever stands below functions computes it, recorded."""
     given = tuple([shell(t) for t in inputs])
     with modes.Changed(grad=False, levels=()):
-        found = shown(op, lambda func, *args, **kwargs: answer(func, args, kwargs), given, params)
+        found = translation.shown(op, lambda func, *args, **kwargs: answer(func, args, kwargs), given, params)
     results = [found] if op.outputs == 1 else list(found)
     made = [own(op, each, given) for each in results]
     if op.is_binary:
         given = (given[0], as_tensor(given[1], given[0]._array.dtype))
-    return finish(op, given, made[0] if op.outputs == 1 else tuple(made), params)
+    outputs = finish(op, given, made[0] if op.outputs == 1 else tuple(made), params)
+    if any(isinstance(t, Tensor) and isinstance(t._array, Wrapped) for t in (*given, *made)):
+        history = made[0]._node
+        if history is not None:
+            node = target(history)[0]
+            node.saved = OnTensors(node.saved)
+    return outputs
 
 
 def own(op: Op, result: Any, given: Any) -> Tensor:
@@ -182,10 +196,6 @@ class Wrapped(Interpreted):
         made.attributes, made.maker = self.attributes, self.maker
         return made
 
-    def view(self, dtype: Any = None) -> Wrapped:
-        """The same: `copy`."""
-        return self.copy()
-
     def __reduce__(self) -> Any:
         return Wrapped, (self.cls, self.like, self.data, self.device)
 
@@ -218,14 +228,29 @@ class Wrapped(Interpreted):
 
     def ones(self) -> Tensor:
         """Ones, as the class makes them."""
-        found: Tensor = answer(overload("ones_like.default"), [shell(new_tensor(self))], {})
+        found: Tensor = answer(overload("ones_like.default"), [self.tensor()], {})
         return found
+
+    def tensor(self) -> Tensor:
+        """A tensor of the class."""
+        made: Tensor = shell(new_tensor(self))
+        return made
+
+    # -- sums of cotangents --------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> Any:
+        with modes.Changed(grad=False):
+            return OPS["add"].call(shown(self), shown(other))._array
+
+    __radd__ = __add__
+
+    __array_ufunc__ = None  # so forwards of NumPy's refuse it, and `array + self` comes here
 
     # -- values --------------------------------------------------------------------------------
 
     def item(self) -> Any:
         """The number that the class gives."""
-        return answer(overload("_local_scalar_dense.default"), [shell(new_tensor(self))], {})
+        return answer(overload("_local_scalar_dense.default"), [self.tensor()], {})
 
     def __bool__(self) -> bool:
         return bool(self.item())

@@ -37,7 +37,7 @@ from .. import native, saved
 from ..graph import FREED, LEAF, OUTPUT, PLAIN, Node
 from ..namespaces import arrays, reals, recorded
 from ..record import tied
-from ..tensor import Interpreted, Tensor, new_tensor
+from ..tensor import Interpreted, Tensor, new_tensor, shown
 from ..transforms import watch
 from . import accumulation
 from .accumulation import accumulate
@@ -63,16 +63,16 @@ def run(
 ) -> dict[Node, Any]:
     """Carry the cotangents of `roots` through the graph; return those that reach `captures`.
 
-    Cotangents become arrays, or tensors if `create_graph`, in a forward derivative, a batched call or
-    another mode in which ops are more than their forwards, or where one carries out ops itself. With `captures`, only nodes on the way to
+    Cotangents become arrays, or tensors if `create_graph`, or in a mode in which ops are more than
+    their forwards, such as a forward derivative or a batched call: only tensors carry tangents. With `captures`, only nodes on the way to
     them run, of those that are `within`; leaves among them accumulate if `accumulate`, and are
     captured if not.
     """
     ordinary = captures is None and not (create_graph or modes.special)
-    if ordinary and len(roots) == 1 and roots[0][0].seq and not isinstance(roots[0][1], Tensor):
+    if ordinary and len(roots) == 1 and roots[0][0].seq:
         run_plain(*roots[0], retain_graph)
         return {}
-    on_tensors = create_graph or modes.transforming() or any(map(interprets, roots))
+    on_tensors = create_graph or modes.transforming()
     if on_tensors and modes.state.grad is not create_graph:
         with modes.Changed(grad=create_graph):
             return run(roots, retain_graph, create_graph, captures, accumulate, within)
@@ -86,12 +86,6 @@ def run(
         task.wanted = set(captures)
         task.needed, task.within = needed_for(task.wanted, task.grads, within), within
     return task.complete(None, not ordinary)
-
-
-def interprets(root: tuple[Node, Any]) -> bool:
-    """Whether the cotangent of a root carries out ops, so that formulas have to call them."""
-    array = getattr(root[1], "_array", None)
-    return isinstance(array, Interpreted) and array.on_tensors
 
 
 def run_plain(node: Node, g: Any, retain_graph: bool | None) -> None:
@@ -467,6 +461,22 @@ class Pass:
         finally:
             modes.restore(before)
 
+    def on_tensors(self, node: Any, g: Any) -> Any:
+        """`vjp`, in a pass on arrays, of a node whose arrays carry out ops: they run on tensors."""
+        before = modes.change(grad=False)
+        try:
+            given = tuple(map(shown, g)) if isinstance(g, tuple) else shown(g)
+            live = [
+                e is not None and (self.needed is None or e in self.needed) for e in node.edges
+            ]
+            found = node.op.derive(recorded, given, saved.tensors(node), live)
+            return [
+                None if c is None or e is None else fit(c, e, node, recorded)._array
+                for e, c in zip(node.edges, found, strict=True)
+            ]
+        finally:
+            modes.restore(before)
+
     def vjp(self, node: Any, g: Any) -> Any:
         """The contributions of `node` to its edges; None where none is needed."""
         op, needed = node.op, self.needed
@@ -484,6 +494,8 @@ class Pass:
                 state.current_pass = outer
         if self.create_graph:
             xp, values = recorded, saved.tensors(node)
+        elif isinstance(node.saved, saved.OnTensors):
+            return self.on_tensors(node, g)
         else:
             xp, values = arrays, read(node)
         live = [e is not None and (needed is None or e in needed) for e in node.edges]

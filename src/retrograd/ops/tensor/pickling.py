@@ -15,7 +15,7 @@ import numpy as np
 from ... import modes
 from ...engine.overriding import NO_SUBCLASSES
 from ...engine.subclasses import retyped
-from ...engine.tensor import Tensor, cell_of, has_tangent, method, new_tensor, set_requires_grad
+from ...engine.tensor import Interpreted, Tensor, cell_of, has_tangent, method, new_tensor, set_requires_grad
 from ...kernels.memory import memory, moved, root
 from ..core.arguments import public
 from .inspection import strided
@@ -99,7 +99,11 @@ def _copy(self: Tensor) -> Tensor:
     """A leaf on the same memory and version; refused where its derivative would be lost."""
     if modes.state.nested and not self.is_leaf:
         raise NotImplementedError(NO_COPY)
-    array = self._array.view() if self.layout is strided else self._array
+    held = self._array
+    if isinstance(held, Interpreted) and held.on_tensors:
+        array = held.copy()
+    else:
+        array = held.view() if self.layout is strided else held
     made = rebuild(type(self), array, self.requires_grad, attributes(self))
     if not self._inference:
         made._inference = False

@@ -17,7 +17,7 @@ import numpy as np
 
 from ... import dtypes, modes
 from ...engine.backward.search import reachable
-from ...engine.tensor import Tensor, alias, method
+from ...engine.tensor import Interpreted, Tensor, alias, method
 from ...engine.transforms.batch import is_batch
 from .inspection import PARTS, sparse_coo, strided
 
@@ -262,7 +262,12 @@ def to_text(tensor: Tensor, name: str | None = None, shown: str | None = None) -
     transforms = transforms_of(tensor)
     if transforms or is_batch(tensor):
         return within(tensor, transforms)
-    indent = len(name) + 1
+    indent, array = len(name) + 1, tensor._array
+    if isinstance(array, Interpreted) and array.on_tensors and shown is None:
+        whole = array.tensor()
+        if type(tensor) is not type(whole):  # which knows how it looks
+            return repr(whole)
+        shown = "..."
     if shown is None and tensor.layout is not strided:
         shown = parts(tensor, indent)
     elif shown is None:
