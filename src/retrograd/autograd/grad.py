@@ -13,7 +13,7 @@ from ..engine.backward import traversal as engine
 from ..engine.backward.search import reachable
 from ..engine.graph import FREED, LEAF, Node
 from ..engine.namespaces import recorded
-from ..engine.tensor import Interpreted, Tensor, as_array, method, new_tensor, node_of
+from ..engine.tensor import Interpreted, Tensor, as_array, method, new_tensor, node_of, shown
 from ..engine.transforms.batch import BatchLevel, batched, split
 from ..errors import SecondBackwardError, UnbatchableError
 from ..kernels.allocation import copied, full, zeros
@@ -232,7 +232,7 @@ def owned(g: Any, others: Sequence[Any]) -> Tensor | None:
         return g
     g = as_array(g)
     if isinstance(g, Interpreted):
-        return g.tensor()
+        return shown(g)
     fresh = g.base is None and g.flags.writeable and g.flags.owndata
     return new_tensor(g if fresh and not _is_shared(g, others) else copied(g))
 

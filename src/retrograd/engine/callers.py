@@ -55,7 +55,7 @@ def caller(op: Op) -> Callable[..., Any]:
 
 
 def careful(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], otherwise: Any = None) -> Any:
-    """Run an op where a thread is in another mode: batches or dispatchers carry it out, watchers see it.
+    """Run an op where a thread is in another mode: others carry it out, or watchers see it.
 
     What comes out is recorded by `finish`, for which every other mode is. Errors and what is no
     plain tensor go to `otherwise`, by default `dispatch`.

@@ -62,6 +62,7 @@ IGNORED: set[str] = {
     *("promote_types", "seed", "set_default_device", "set_default_dtype", "set_flush_denormal"),
     *("set_num_interop_threads", "set_num_threads", "set_printoptions", "set_rng_state"),
     *("typename", "use_deterministic_algorithms", "_make_subclass", "as_subclass"),
+    *("_make_wrapper_subclass", "__torch_dispatch__"),
     *("__array_function__", "__array_namespace__", "__array_ufunc__", "__hash__", "__iter__"),
 }
 

@@ -33,8 +33,9 @@ def finish(
     """Wrap the arrays that `op` gave, recording a node if one is wanted: the careful path.
 
     `inputs` are tensors or None (a variadic op's are flattened), `results` one array, or a tuple
-    of them for an op with several outputs. They may be tensors that nobody has seen. In a batched call, `level`, only the history of its own
-    batches is recorded (NOTE [Batches] in `engine.transforms.batch`).
+    of them for an op with several outputs; they may be tensors that nobody else has. In a batched
+    call, `level`, only the history of its own batches is recorded (NOTE [Batches] in
+    `engine.transforms.batch`).
     """
     single = op.outputs == 1
     arrays = (results,) if single else results

@@ -109,8 +109,8 @@ def make_wrapper_subclass(cls: type[Tensor], size: Any, **settings: Any) -> Tens
     """A leaf of class `cls` without data, for the `__new__` of a class that keeps it elsewhere.
 
     The class has a `__torch_dispatch__`, which sees the operators that are called with it.
-    `settings`: `strides`, `dtype`, `device`, `requires_grad`; others count as nothing. Source: PyTorch's
-    `Tensor._make_wrapper_subclass`.
+    `settings`: `strides`, `dtype`, `device`, `requires_grad`; others count as nothing. Source:
+    PyTorch's `Tensor._make_wrapper_subclass`.
 
     >>> class Doubled(rg.Tensor):
     ...     def __new__(cls, held):

@@ -23,6 +23,7 @@ from ..kernels.allocation import is_valueless, marked, numpys, table
 from ..locks import load, structure
 from . import native
 from .graph import LEAF, Cell, Leaf, Node, leaf_node, renewed, target
+from .interpreted import Interpreted, concrete
 from .overriding import IGNORED, TENSOR, names, never, public
 from .placement import CPU, META, Size, device
 from .views import disinherit, inherit, room_of, same_elements, sever
@@ -39,7 +40,8 @@ else:
 
 __all__ = [
     "Interpreted", "Size", "Tensor", "alias", "cell_of", "concrete", "device", "has_history",
-    "has_tangent", "is_array", "method", "new_tensor", "node_of", "placed", "shown", "twin", "wrap", "wrote",
+    "has_tangent", "is_array", "method", "new_tensor", "node_of", "placed", "shown", "twin", "wrap",
+    "wrote",
 ]  # fmt: skip
 
 _size: Any = tuple.__new__  # `Size`, of sizes that are known to be integers
@@ -50,56 +52,6 @@ NO_LEAF = (
     "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you "
     "access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead."
 )
-
-
-class Interpreted:
-    """What has a shape and a dtype like an array, and carries out ops itself, such as a batch."""
-
-    __slots__ = ()
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    value: Tensor
-    device: Any = property(lambda self: self.value._array.device)  # where the values lie
-    on_tensors = False  # whether formulas of nodes that saved it run on tensors: `saved.OnTensors`
-
-    def tensor(self) -> Tensor:
-        """The tensor that shows it to users."""
-        return new_tensor(self)
-
-    def interpret(self, op: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """What an op gives for inputs among which this is."""
-        raise NotImplementedError
-
-    def detached(self) -> Interpreted:
-        """The same without any history."""
-        raise NotImplementedError
-
-    def with_history(self, before: Any) -> Interpreted:
-        """The same with the history that `before`, which it replaces, has beneath."""
-        raise NotImplementedError
-
-    def alike(self, made: Tensor) -> Interpreted:
-        """What stands for `made` in the same way, so that values like this may be written to it."""
-        raise NotImplementedError
-
-    def shares_memory(self, other: Any) -> bool:
-        """Whether this lies in the memory of another one."""
-        raise NotImplementedError
-
-    def check_room(self, target: Tensor) -> None:
-        """Raise unless `target` may have this for its array from now on."""
-        raise NotImplementedError
-
-    def settled(self, target: Tensor) -> None:
-        """Called once it is the array of `target`."""
-
-
-def concrete(array: Any) -> Any:
-    """The NumPy array behind a batch, for checks that every element has to pass."""
-    while isinstance(array, Interpreted):
-        array = array.value._array
-    return array
 
 
 class Tensor(Attached):
@@ -133,6 +85,8 @@ class Tensor(Attached):
 
     def __new__(cls, *data: Any) -> Self:
         """A tensor of the default dtype from data, or uninitialised from sizes."""
+        if cls is not Tensor and cls.__torch_dispatch__ is not Tensor.__torch_dispatch__:
+            return Tensor(*data).as_subclass(cls)  # type: ignore[return-value]
         first = data[0] if len(data) == 1 else None
         sizes = first if isinstance(first, Size) else data or (0,)
         if isinstance(first, Tensor):  # the same memory, and dtype, as in PyTorch
@@ -300,7 +254,8 @@ def new_tensor(array: Any, cls: type[Tensor] = Tensor) -> Tensor:
 
 def shown(array: Any) -> Tensor:
     """The tensor without history that shows an array to users."""
-    return array.tensor() if isinstance(array, Interpreted) else new_tensor(array)
+    wrapped = isinstance(array, Interpreted) and array.on_tensors
+    return array.tensor() if wrapped else new_tensor(array)  # type: ignore[no-any-return]
 
 
 def placed(array: Any, like: Tensor) -> Tensor:

@@ -127,6 +127,7 @@ class Schema:
             for place, (name, each) in enumerate(
                 inspect.signature(operator.function).parameters.items()
             )
+            if name not in ("out", "by")
         ]
 
 

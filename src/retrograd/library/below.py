@@ -17,19 +17,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import dtypes, modes, pytree
+from ..engine.dispatch import as_tensor
+from ..engine.graph import target
 from ..engine.overriding import PASSED
 from ..engine.record import finish
-from ..engine.dispatch import as_tensor
-from ..engine.subclasses import stands_below
-from ..engine.graph import target
 from ..engine.registry import OPS
 from ..engine.saved import OnTensors
+from ..engine.subclasses import stands_below
 from ..engine.tensor import Interpreted, Tensor, new_tensor, set_requires_grad, shown
 from ..kernels import meta
 from ..ops.core import return_types
 from ..ops.tensor import pickling
-from .answers import answer, has_history
 from . import translation
+from .answers import answer, has_history
 from .translation import UNRECORDED, arranged, chosen, operator_of, overload
 
 if TYPE_CHECKING:
@@ -63,13 +63,19 @@ def called(function: Any, args: Any, kwargs: Any) -> Any:
     found = answer(getattr(operator, chosen(name, placed, named)), placed, named)
     if args and found is args[0]:  # which it has written
         return first
+    if function in NUMBERS:
+        return NUMBERS[function](found)
     if isinstance(found, list):
         return tuple(found)
     several = type(found) is tuple and getattr(return_types, name, None)
     return several(*found) if several else found
 
 
-KEYED = {vars(Tensor)["__getitem__"]: "index.Tensor", vars(Tensor)["__setitem__"]: "index_put_.default"}
+NUMBERS = {vars(Tensor)[f"__{kind.__name__}__"]: kind for kind in (bool, float, int)}
+KEYED = {
+    vars(Tensor)["__getitem__"]: "index.Tensor",
+    vars(Tensor)["__setitem__"]: "index_put_.default",
+}
 
 
 def keyed(function: Any, x: Any, key: Any, *value: Any) -> Any:
@@ -88,7 +94,9 @@ def run(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """An op as whoever stands below functions computes it, recorded."""
     given = tuple([shell(t) for t in inputs])
     with modes.Changed(grad=False, levels=()):
-        found = translation.shown(op, lambda func, *args, **kwargs: answer(func, args, kwargs), given, params)
+        found = translation.shown(
+            op, lambda func, *args, **kwargs: answer(func, args, kwargs), given, params
+        )
     results = [found] if op.outputs == 1 else list(found)
     made = [own(op, each, given) for each in results]
     if op.is_binary:
@@ -147,9 +155,7 @@ class Wrapped(Interpreted):
     __slots__ = ("__weakref__", "attributes", "cls", "data", "device", "like", "maker")
     on_tensors = True
 
-    def __init__(
-        self, cls: type[Tensor], like: Any, data: Any = None, device: str = "cpu"
-    ) -> None:
+    def __init__(self, cls: type[Tensor], like: Any, data: Any = None, device: str = "cpu") -> None:
         self.cls, self.like, self.data, self.device = cls, like, data, device
         self.attributes: dict[str, Any] = {}
         self.maker: Tensor | None = None  # the tensor made with it, until its attributes are kept

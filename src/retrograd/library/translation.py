@@ -22,8 +22,9 @@ from ..engine.overriding import names
 from ..engine.tensor import Tensor, new_tensor
 from ..kernels.allocation import numpys
 from .aten import OWN as OWN_FUNCTIONS
-from .aten import Operator, Overload, aten, function_of
-from .overloads import COMPOSED, OVERLOADS
+from .aten import Operator, Overload, aten
+from .composed import COMPOSED
+from .overloads import OVERLOADS
 
 if TYPE_CHECKING:
     from ..engine.op import Op
@@ -37,7 +38,7 @@ OTHERS = {  # records that are parts of the operators of their names
 }
 NUMBERS = {"arange", "new_full", "randint", "randint_like"}  # not of sizes alone
 LEAVES = {  # of functions by other names
-    "item": "_local_scalar_dense",
+    **dict.fromkeys(["item", "__bool__", "__float__", "__int__"], "_local_scalar_dense"),
     **{f"__i{name}__": f"{name}_" for name in ("add", "sub", "mul", "pow")},
     **{f"__i{name}__": f"bitwise_{name}_" for name in ("and", "or", "xor")},
     "__itruediv__": "div_",
@@ -45,7 +46,18 @@ LEAVES = {  # of functions by other names
     "__imod__": "remainder_",
 }
 UNRECORDED = {  # operators of functions that run no record: they are seen in any case
-    *("allclose", "arange", "bincount", "bucketize", "detach", "empty", "empty_like", "equal", "eye", "full"),
+    *(
+        "allclose",
+        "arange",
+        "bincount",
+        "bucketize",
+        "detach",
+        "empty",
+        "empty_like",
+        "equal",
+        "eye",
+        "full",
+    ),
     *("full_like", "histc", "isin", "linspace", "logspace", "multinomial", "new_empty"),
     *("new_full", "new_ones", "new_zeros", "nonzero", "nonzero_static", "ones", "ones_like"),
     *("rand_like", "randint_like", "randn_like", "searchsorted", "zeros", "zeros_like"),
@@ -157,6 +169,13 @@ def added(call: Call, x: Any, weight: Any, bias: Any) -> Any:
     return call("linear.default", x, weight, bias)
 
 
+def transposed(call: Call, g: Any, x: Any) -> Any:
+    """The gradient of a linear layer's weight."""
+    if g.ndim != 2 or x.ndim != 2:
+        return NotImplemented
+    return call("mm.default", call("t.default", g), x)
+
+
 def multiplied(call: Call, x: Any, y: Any) -> Any:
     """A product of matrices."""
     if x.ndim == y.ndim == 2:
@@ -222,6 +241,7 @@ RECORDS: dict[str, Callable[..., Any]] = {
     ),
     "lerp_number": lambda call, x, end, *, weight: call("lerp.Scalar", x, end, weight),
     "linear": added,
+    "linear_weight": transposed,
     "log_softmax": lambda call, x, *, dim: call("_log_softmax.default", x, only(dim), False),
     "masked_fill": lambda call, x, value, mask: call("masked_fill.Tensor", x, mask, value),
     "matmul": multiplied,
@@ -240,12 +260,14 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "pow_tensors": lambda call, x, y: call("pow.Tensor_Tensor", x, y),
     "prod_dim": along_one("prod.dim_int"),
     "repeat": lambda call, x, *, repeats: call("repeat.default", x, list(repeats)),
-    "reshape": lambda call, x, *, shape: call("view.default", x, list(shape))
-    if viewed(x, shape)
-    else call("reshape.default", x, list(shape)),
-    "scatter": lambda call, x, src, index, *, dim: call("scatter.src", x, dim, index, src)
-    if src.ndim == index.ndim
-    else NotImplemented,
+    "reshape": lambda call, x, *, shape: (
+        call("view.default", x, list(shape))
+        if viewed(x, shape)
+        else call("reshape.default", x, list(shape))
+    ),
+    "scatter": lambda call, x, src, index, *, dim: (
+        call("scatter.src", x, dim, index, src) if src.ndim == index.ndim else NotImplemented
+    ),
     "scatter_add": lambda call, x, src, index, *, dim: call(
         "scatter_add.default", x, dim, index, src
     ),
@@ -306,7 +328,9 @@ def same(op: Op) -> Operator:
             found: Operator = getattr(aten, name)
             takes = list(signature(found.function).parameters)
             own = [*op.inputs, *op.params]
-            if found.function is op.call or (takes[: len(op.inputs)] == own[: len(op.inputs)] and set(own) <= set(takes)):
+            if found.function is op.call or (
+                takes[: len(op.inputs)] == own[: len(op.inputs)] and set(own) <= set(takes)
+            ):
                 return found
     return Operator(op.name, op.call, ["default"], OWN)
 
@@ -401,11 +425,13 @@ FITS: dict[str, Callable[[str, Any, Any], bool]] = {
     "Scalar_Tensor": lambda name, args, named: is_number(args, 0) and is_tensor(args, 1),
     "int_Scalar": lambda name, args, named: is_number(args, 3),
     "int_Tensor": lambda name, args, named: is_tensor(args, 3),
-    "Tensor": lambda name, args, named: name != "copy_"
-    and is_tensor(args, PLACES.get(name.rstrip("_"), 1))
-    or (is_number(args, 1) and name.rstrip("_") in ARITHMETIC),
-    "Scalar": lambda name, args, named: is_number(args, 0)
-    or is_number(args, PLACES.get(name.rstrip("_"), 1)),
+    "Tensor": lambda name, args, named: (
+        (name != "copy_" and is_tensor(args, PLACES.get(name.rstrip("_"), 1)))
+        or (is_number(args, 1) and name.rstrip("_") in ARITHMETIC)
+    ),
+    "Scalar": lambda name, args, named: (
+        is_number(args, 0) or is_number(args, PLACES.get(name.rstrip("_"), 1))
+    ),
     "bin_ct": lambda name, args, named: is_number(args, 1),
     "m": lambda name, args, named: len(args) > 1,
     "float_float": lambda name, args, named: is_number(args, 0) and is_number(args, 1),

@@ -37,12 +37,12 @@ from .. import native, saved
 from ..graph import FREED, LEAF, OUTPUT, PLAIN, Node
 from ..namespaces import arrays, reals, recorded
 from ..record import tied
-from ..tensor import Interpreted, Tensor, new_tensor, shown
+from ..tensor import Interpreted, Tensor, new_tensor
 from ..transforms import watch
 from . import accumulation
 from .accumulation import accumulate
 from .anomaly import check_nan, noted, warned
-from .fitting import fit
+from .fitting import fit, on_tensors
 from .search import last_contributors, needed_for
 
 ndarray, add, read = np.ndarray, np.add, saved.raw
@@ -63,10 +63,9 @@ def run(
 ) -> dict[Node, Any]:
     """Carry the cotangents of `roots` through the graph; return those that reach `captures`.
 
-    Cotangents become arrays, or tensors if `create_graph`, or in a mode in which ops are more than
-    their forwards, such as a forward derivative or a batched call: only tensors carry tangents. With `captures`, only nodes on the way to
-    them run, of those that are `within`; leaves among them accumulate if `accumulate`, and are
-    captured if not.
+    Cotangents become arrays, or tensors if `create_graph` or where ops are more than their forwards
+    (`modes.transforming`). With `captures`, only nodes on the way to them run, of those that are
+    `within`; leaves among them accumulate if `accumulate`, and are captured if not.
     """
     ordinary = captures is None and not (create_graph or modes.special)
     if ordinary and len(roots) == 1 and roots[0][0].seq:
@@ -461,22 +460,6 @@ class Pass:
         finally:
             modes.restore(before)
 
-    def on_tensors(self, node: Any, g: Any) -> Any:
-        """`vjp`, in a pass on arrays, of a node whose arrays carry out ops: they run on tensors."""
-        before = modes.change(grad=False)
-        try:
-            given = tuple(map(shown, g)) if isinstance(g, tuple) else shown(g)
-            live = [
-                e is not None and (self.needed is None or e in self.needed) for e in node.edges
-            ]
-            found = node.op.derive(recorded, given, saved.tensors(node), live)
-            return [
-                None if c is None or e is None else fit(c, e, node, recorded)._array
-                for e, c in zip(node.edges, found, strict=True)
-            ]
-        finally:
-            modes.restore(before)
-
     def vjp(self, node: Any, g: Any) -> Any:
         """The contributions of `node` to its edges; None where none is needed."""
         op, needed = node.op, self.needed
@@ -495,7 +478,7 @@ class Pass:
         if self.create_graph:
             xp, values = recorded, saved.tensors(node)
         elif isinstance(node.saved, saved.OnTensors):
-            return self.on_tensors(node, g)
+            return on_tensors(node, g, needed)
         else:
             xp, values = arrays, read(node)
         live = [e is not None and (needed is None or e in needed) for e in node.edges]

@@ -15,7 +15,15 @@ import numpy as np
 from ... import modes
 from ...engine.overriding import NO_SUBCLASSES
 from ...engine.subclasses import retyped
-from ...engine.tensor import Interpreted, Tensor, cell_of, has_tangent, method, new_tensor, set_requires_grad
+from ...engine.tensor import (
+    Interpreted,
+    Tensor,
+    cell_of,
+    has_tangent,
+    method,
+    new_tensor,
+    set_requires_grad,
+)
 from ...kernels.memory import memory, moved, root
 from ..core.arguments import public
 from .inspection import strided
