@@ -155,7 +155,7 @@ def below(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
     PASSED where there is none, or where it is to see what the function consists of.
     """
-    takers = modes.state.dispatchers[-1:]
+    takers: list[Any] = list(modes.state.dispatchers[-1:])
     if not takers:
         values = spread([*args, *kwargs.values()])
         takers = [value._array for value in values if hasattr(type(value), DISPATCH)]

@@ -153,10 +153,10 @@ def kept_types() -> set[Any]:
 
 def _init_subclass(cls: type[Tensor], /, sees_properties: bool = True, **kwargs: Any) -> None:
     super(Tensor, cls).__init_subclass__(**kwargs)
-    asked: Any = cls.__torch_function__  # type: ignore[attr-defined]
-    own = getattr(asked, "__func__", None) is not torch_function
+    kind: Any = cls
+    own = getattr(kind.__torch_function__, "__func__", None) is not torch_function
     if stands_below(cls) and not (own and is_asked(cls)):  # the usual one is off then, too
-        cls.__torch_function__ = staticmethod(overriding.stands_below)  # type: ignore[assignment]
+        kind.__torch_function__ = staticmethod(overriding.stands_below)
     if sees_properties and is_asked(cls):
         watch_properties()
 

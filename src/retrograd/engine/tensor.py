@@ -13,6 +13,7 @@ batch, a tracer), an op knows by that, before it computes, who is to carry it ou
 from __future__ import annotations
 
 import warnings
+from operator import attrgetter
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +86,7 @@ class Tensor(Attached):
 
     def __new__(cls, *data: Any) -> Self:
         """A tensor of the default dtype from data, or uninitialised from sizes."""
-        if cls is not Tensor and cls.__torch_dispatch__ is not Tensor.__torch_dispatch__:
+        if cls is not Tensor and _below(cls) is not _below(Tensor):
             return Tensor(*data).as_subclass(cls)  # type: ignore[return-value]
         first = data[0] if len(data) == 1 else None
         sizes = first if isinstance(first, Size) else data or (0,)
@@ -239,6 +240,7 @@ class Tensor(Attached):
 never(Tensor, Size, device, dtypes.dtype)
 
 _new = object.__new__
+_below = attrgetter("__torch_dispatch__")
 
 
 def new_tensor(array: Any, cls: type[Tensor] = Tensor) -> Tensor:
@@ -255,7 +257,7 @@ def new_tensor(array: Any, cls: type[Tensor] = Tensor) -> Tensor:
 def shown(array: Any) -> Tensor:
     """The tensor without history that shows an array to users."""
     wrapped = isinstance(array, Interpreted) and array.on_tensors
-    return array.tensor() if wrapped else new_tensor(array)  # type: ignore[no-any-return]
+    return array.tensor() if wrapped else new_tensor(array)
 
 
 def placed(array: Any, like: Tensor) -> Tensor:

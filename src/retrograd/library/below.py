@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import dtypes, modes, pytree
+from ..engine.callers import is_plain
 from ..engine.dispatch import as_tensor
 from ..engine.graph import target
 from ..engine.overriding import PASSED
@@ -46,6 +47,10 @@ NO_TENSOR = "{cls} gave {kind} for {op}, where a Tensor was expected"
 
 def called(function: Any, args: Any, kwargs: Any) -> Any:
     """What is made of the call of a public function; PASSED where its parts are to be seen."""
+    op = getattr(function, "op", None)
+    if op is not None:
+        wrapped = any(isinstance(t, Tensor) and isinstance(t._array, Wrapped) for t in args)
+        return run(op, args, kwargs) if wrapped and is_plain(op, args, kwargs) else PASSED
     if function in KEYED:
         return keyed(function, *args)
     operator = operator_of(function)
@@ -196,7 +201,7 @@ class Wrapped(Interpreted):
         """The array itself: it has no history."""
         return self
 
-    def copy(self) -> Wrapped:
+    def again(self) -> Wrapped:
         """One like it, for another tensor with the same attributes."""
         made = Wrapped(self.cls, self.like, self.data, self.device)
         made.attributes, made.maker = self.attributes, self.maker

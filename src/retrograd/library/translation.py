@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
 from ..engine.overriding import names
-from ..engine.tensor import Tensor, new_tensor
+from ..engine.tensor import Interpreted, Tensor, new_tensor
 from ..kernels.allocation import numpys
 from .aten import OWN as OWN_FUNCTIONS
 from .aten import Operator, Overload, aten
@@ -34,7 +34,8 @@ __all__ = ["arranged", "chosen", "operator_of", "shown"]
 OWN = "retrograd"
 PREFIXES = {"linalg": "linalg_", "special": "special_", "fft": "fft_"}
 OTHERS = {  # records that are parts of the operators of their names
-    *("binary_cross_entropy_with_logits", "cholesky_ex", "eigvals", "eigvalsh", "prelu"),
+    *("binary_cross_entropy_with_logits", "cholesky_ex", "eigvals", "eigvalsh", "mse_loss"),
+    *("prelu", "scatter"),
 }
 NUMBERS = {"arange", "new_full", "randint", "randint_like"}  # not of sizes alone
 LEAVES = {  # of functions by other names
@@ -153,9 +154,14 @@ def each_of(name: str) -> Callable[..., Any]:
     return run
 
 
-def places(index: Any, dims: Any) -> list[Any]:
+def places(call: Call, index: Any, dims: Any) -> list[Any]:
     """The list of indices by dimension, None where there is none."""
-    parts = [index] if len(dims) == 1 else [new_tensor(each) for each in index._array]
+    if len(dims) == 1:
+        parts = [index]
+    elif isinstance(index._array, Interpreted):
+        parts = call("unbind.int", index, 0)
+    else:
+        parts = [new_tensor(each) for each in index._array]
     return [parts[dims.index(d)] if d in dims else None for d in range(max(dims) + 1)]
 
 
@@ -195,6 +201,16 @@ def convolved(
     return call("convolution.default", x, w, b, *sizes, [0] * len(stride), groups)
 
 
+def averaged(call: Call, x: Any, *, kernel: Any, stride: Any, padding: Any, **how: Any) -> Any:
+    """Means in windows of two or three dimensions."""
+    if not x.numel() or len(kernel) == 1:
+        return NotImplemented
+    sizes = [list(each) for each in (kernel, stride, padding)]
+    return call(
+        f"avg_pool{len(kernel)}d.default", x, *sizes, how["ceil"], how["count_pad"], how["divisor"]
+    )
+
+
 def pooled(call: Call, x: Any, *, kernel: Any, ceil: bool, **sizes: Any) -> Any:
     """Maxima in windows, and where they are."""
     if not x.numel():
@@ -209,7 +225,9 @@ def root_mean(call: Call, x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any
 
 
 def squared(call: Call, x: Any, y: Any, *, reduction: str) -> Any:
-    """The squared error."""
+    """The squared error of what has one shape."""
+    if x.shape != y.shape:
+        return NotImplemented
     return call("mse_loss.default", x, y, ["none", "mean", "sum"].index(reduction))
 
 
@@ -219,22 +237,30 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "as_strided": lambda call, x, *, size, stride, offset: call(
         "as_strided.default", x, list(size), list(stride), offset
     ),
+    "avg_pool": averaged,
     "cast": lambda call, x, *, dtype: call("_to_copy.default", x, dtype=dtypes.of_numpy(dtype)),
     "cat": lambda call, *tensors, dim=0: call("cat.default", list(tensors), dim),
     "clamp_numbers": lambda call, x, *, min=None, max=None: call("clamp.default", x, min, max),
     "clamp_tensors": lambda call, x, min, max: call("clamp.Tensor", x, min, max),
+    "constant_pad_nd": lambda call, x, *, widths, value: call(
+        "constant_pad_nd.default", x, [n for pair in reversed(widths) for n in pair], value
+    ),
     "conv": convolved,
     "count_nonzero": lambda call, x, *, dim: call("count_nonzero.dim_IntList", x, list(dim)),
     "cross": lambda call, x, y, *, dim: call("linalg_cross.default", x, y, dim=dim),
     "expand": lambda call, x, *, shape: call("expand.default", x, list(shape)),
+    "cumsum": lambda call, x, *, dim, reverse: (
+        call("cumsum.default", x, dim) if not reverse else NotImplemented
+    ),
+    "dot": lambda call, x, y: call("dot.default", x, y),
     "embedding": looked_up,
     "floor_div": lambda call, x, y: call("floor_divide.default", x, y),
-    "index": lambda call, x, index, *, dims: call("index.Tensor", x, places(index, dims)),
+    "index": lambda call, x, index, *, dims: call("index.Tensor", x, places(call, index, dims)),
     "index_add": lambda call, x, source, index, *, dim: call(
         "index_add.default", x, dim, index, source
     ),
     "index_put": lambda call, x, values, index, *, dims, accumulate: call(
-        "index_put.default", x, places(index, dims), values, accumulate
+        "index_put.default", x, places(call, index, dims), values, accumulate
     ),
     "kthvalue": lambda call, x, *, k, dim, keepdim: call(
         "kthvalue.default", x, k, only(dim), keepdim
@@ -250,8 +276,10 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "mean_dim": whole("mean", "dim"),
     "median_dim": along_one("median.dim"),
     "min_dim": along_one("min.dim"),
+    "mm": lambda call, x, y: call("mm.default", x, y),
     "mode_dim": along_one("mode.default"),
     "mse_loss": squared,
+    "mv": lambda call, x, y: call("mv.default", x, y),
     "nanmedian_dim": along_one("nanmedian.dim"),
     "nansum": along("nansum.default"),
     "new_axis": sliced,
@@ -315,7 +343,11 @@ def shown(op: Op, call: Callable[..., Any], inputs: Any, params: dict[str, Any])
     operator = same(op)
     if operator.namespace == OWN:
         return call(operator.default, *inputs, **params)
-    placed, named = arranged(operator.function, inputs, params)
+    named = dict(zip(op.inputs, inputs, strict=False)) | params
+    if operator.function is op.call:
+        placed, named = list(inputs), params
+    else:
+        placed, named = arranged(operator.function, (), named)
     return call(getattr(operator, chosen(operator.__name__, placed, named)), *placed, **named)
 
 
@@ -326,11 +358,8 @@ def same(op: Op) -> Operator:
         name = prefix + op.name
         if name in OVERLOADS and op.name not in OTHERS:
             found: Operator = getattr(aten, name)
-            takes = list(signature(found.function).parameters)
-            own = [*op.inputs, *op.params]
-            if found.function is op.call or (
-                takes[: len(op.inputs)] == own[: len(op.inputs)] and set(own) <= set(takes)
-            ):
+            takes = signature(found.function).parameters.keys()
+            if found.function is op.call or {*op.inputs, *op.params} <= takes:
                 return found
     return Operator(op.name, op.call, ["default"], OWN)
 

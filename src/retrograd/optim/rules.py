@@ -33,11 +33,11 @@ from .. import modes
 from ..compiler.updates import Updates
 from ..dtypes import default_numpy, real_of
 from ..engine.dispatch import about_to_write, check_memory
+from ..engine.namespaces import recorded
 from ..engine.tensor import Interpreted, Tensor, is_array, new_tensor, shown
 from ..engine.updates import all_plain, gathered, run_each, wrote_all
 from ..kernels import allocation
 from ..kernels.memory import in_rows
-from ..ops import zeros_like
 from ..quiet import QUIET, quieten, restore
 from .optimizer import Optimizer
 
@@ -416,8 +416,8 @@ def check_writable(optimizer: Optimizer, name: str, every: bool = False) -> list
 
 def zeros(x: Any) -> Tensor:
     """New state of the shape, dtype and layout of the array `x`."""
-    if isinstance(x, Interpreted):
-        return zeros_like(shown(x))
+    if isinstance(x, Interpreted) and x.on_tensors:
+        return recorded.zeros_like(shown(x))
     by_rows = allocation.numpys(x) and x.flags.c_contiguous
     return new_tensor(allocation.zeros(x, x.shape) if by_rows else np.zeros_like(x))
 

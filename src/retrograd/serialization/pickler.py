@@ -183,8 +183,10 @@ class Pickler(PythonPickler):  # type: ignore[misc]
             laid_out = (obj.dtype, tuple(obj.shape), obj.stride(), requires_grad)
             return NAMES["_rebuild_meta_tensor_no_storage"], laid_out
         if isinstance(obj._array, Interpreted) and obj._array.on_tensors:
-            laid_out = (type(obj), obj.dtype, tuple(obj.shape), obj.stride(), 0, obj.layout)
-            return NAMES["_rebuild_wrapper_subclass"], (*laid_out, obj.device, requires_grad)
+            shape = (tuple(obj.shape), obj.stride(), 0, obj.layout, obj.device)
+            return NAMES["_rebuild_wrapper_subclass"], (
+                type(obj), obj.dtype, *shape, requires_grad
+            )  # fmt: skip
         array = obj._array if numpys(obj._array) else np.asarray(obj._array)
         name = dtypes.of_numpy(array.dtype).name
         kept, offset, strides = self.keep(array, name)

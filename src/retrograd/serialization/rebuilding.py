@@ -314,8 +314,11 @@ class Rebuilding(Lookup):
         """A tensor of a class that keeps its values in attributes."""
         if not (isinstance(kind, type) and issubclass(kind, Tensor)):
             raise failed(f"it makes a tensor of {told(kind)}, which is no class of tensors")
-        settings = {"strides": tuple(stride), "dtype": dtype, "requires_grad": bool(requires_grad)}
-        return Tensor._make_wrapper_subclass(kind, tuple(size), **settings)  # type: ignore[attr-defined]
+        like = self.without_data(dtype, size, stride, False)
+        settings = {"strides": like.stride(), "dtype": dtype, "requires_grad": bool(requires_grad)}
+        make: Any = kind._make_wrapper_subclass  # type: ignore[attr-defined]
+        found: Tensor = make(kind, like.shape, **settings)
+        return found
 
     def sparse(self, layout: Any, parts: Any) -> Tensor:
         """A sparse tensor of indices, values and a size, which are checked."""

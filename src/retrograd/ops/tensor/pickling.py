@@ -109,7 +109,7 @@ def _copy(self: Tensor) -> Tensor:
         raise NotImplementedError(NO_COPY)
     held = self._array
     if isinstance(held, Interpreted) and held.on_tensors:
-        array = held.copy()
+        array = held.again()  # type: ignore[attr-defined]
     else:
         array = held.view() if self.layout is strided else held
     made = rebuild(type(self), array, self.requires_grad, attributes(self))
@@ -155,7 +155,11 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         raise RuntimeError(NO_LEAF.format(node=self.grad_fn))
     if has_tangent(self):
         raise RuntimeError(NO_DUAL.format(done="copied by deepcopy"))
-    array = _copied(self._array, memo) if self.layout is strided else self._array
+    held = self._array
+    if isinstance(held, Interpreted) and held.on_tensors:
+        array = held.again()  # type: ignore[attr-defined]
+    else:
+        array = _copied(held, memo) if self.layout is strided else held
     made = memo[id(self)] = rebuild(type(self), array, self.requires_grad, {})
     restore(made, copy.deepcopy(attributes(self), memo))
     if self.grad is not None:
