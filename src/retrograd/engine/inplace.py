@@ -247,7 +247,8 @@ def adopt(node: Any, written: Any, target: Tensor) -> None:
     if written.dtype != target._array.dtype:
         node.dtype, node.fits = target._array.dtype, False
     elif node.saved:
-        node.saved = tuple([target._array if v is written else v for v in node.saved])
+        saved = [target._array if v is written else v for v in node.saved]
+        node.saved = type(node.saved)(saved)
 
 
 def overwritten(target: Tensor, name: str) -> Tensor:

@@ -1,4 +1,4 @@
-"""How large a tensor is and where it lies: `Size` and `device`."""
+"""How large a tensor is and where it lies, `Size` and `device`; what may stand for its array."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from .. import version
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Self, TypeVar
+
+    import numpy as np
 
     F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -182,3 +184,53 @@ def present(spec: Any) -> device:
             "cpu. Leave the device argument out, or write device='cpu'."
         )
     return found
+
+
+class Interpreted:
+    """What has a shape and a dtype like an array, and carries out ops itself, such as a batch."""
+
+    __slots__ = ()
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    value: Any  # the tensor that it holds
+    device: Any = property(lambda self: self.value._array.device)  # where the values lie
+    on_tensors = False  # whether formulas of nodes that saved it run on tensors: `saved.OnTensors`
+
+    def tensor(self) -> Any:
+        """The tensor that shows it to users, where formulas run on tensors."""
+        raise NotImplementedError
+
+    def interpret(self, op: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """What an op gives for inputs among which this is."""
+        raise NotImplementedError
+
+    def detached(self) -> Interpreted:
+        """The same without any history."""
+        raise NotImplementedError
+
+    def with_history(self, before: Any) -> Interpreted:
+        """The same with the history that `before`, which it replaces, has beneath."""
+        raise NotImplementedError
+
+    def alike(self, made: Any) -> Interpreted:
+        """What stands for `made` in the same way, so that values like this may be written to it."""
+        raise NotImplementedError
+
+    def shares_memory(self, other: Any) -> bool:
+        """Whether this lies in the memory of another one."""
+        raise NotImplementedError
+
+    def check_room(self, target: Any) -> None:
+        """Raise unless `target` may have this for its array from now on."""
+        raise NotImplementedError
+
+    def settled(self, target: Any) -> None:
+        """Called once it is the array of `target`."""
+
+
+def concrete(array: Any) -> Any:
+    """The NumPy array behind a batch, for checks that every element has to pass."""
+    while isinstance(array, Interpreted):
+        array = array.value._array
+    return array

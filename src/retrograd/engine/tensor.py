@@ -24,9 +24,8 @@ from ..kernels.allocation import is_valueless, marked, numpys, table
 from ..locks import load, structure
 from . import native
 from .graph import LEAF, Cell, Leaf, Node, leaf_node, renewed, target
-from .interpreted import Interpreted, concrete
 from .overriding import IGNORED, TENSOR, names, never, public
-from .placement import CPU, META, Size, device
+from .placement import CPU, META, Interpreted, Size, concrete, device
 from .views import disinherit, inherit, room_of, same_elements, sever
 
 if TYPE_CHECKING:

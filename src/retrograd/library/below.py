@@ -255,7 +255,13 @@ class Wrapped(Interpreted):
 
     __radd__ = __add__
 
-    __array_ufunc__ = None  # so forwards of NumPy's refuse it, and `array + self` comes here
+    def __array_ufunc__(self, ufunc: Any, *args: Any, **options: Any) -> Any:
+        """Raise: forwards of NumPy's leave it to `interpret`, and sums in place to `+`."""
+        raise ValueError(NO_DATA.format(name=ufunc.__name__, cls=self.cls.__name__))
+
+    def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:
+        """The same in another dtype."""
+        return self if dtype == self.dtype else OPS["cast"].call(self.tensor(), dtype=dtype)._array
 
     # -- values --------------------------------------------------------------------------------
 
@@ -299,7 +305,7 @@ def make_wrapper(
 ) -> Tensor:
     """See `Tensor._make_wrapper_subclass`."""
     if not stands_below(cls):
-        raise RuntimeError(
+        raise TypeError(
             f"{cls.__name__} must define __torch_dispatch__ to be made by _make_wrapper_subclass"
         )
     kind = dtypes.default_numpy() if dtype is None else dtypes.to_numpy(dtype)

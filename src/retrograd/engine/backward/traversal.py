@@ -14,9 +14,8 @@ contribution to a node makes a fresh sum, unless the first was fresh already; la
 in place. A leaf takes over a fresh array as its `.grad`, as it does one that nobody else holds any
 more, and copies any other.
 
-A node enters the pass when the first contribution arrives, so no search of the graph comes first,
-except where `inputs` are named. Nothing recurses, and all state of a pass is local: passes may nest
-and run in several threads.
+A node enters the pass with its first contribution, so no search of the graph comes first, except
+where `inputs` are named. Nothing recurses; all state is local: passes nest, and run in threads.
 """
 
 from __future__ import annotations
@@ -101,8 +100,7 @@ def run_plain(node: Node, g: Any, retain_graph: bool | None) -> None:
 
 def new_pass(state: Any, retain_graph: bool | None, root: Node, value: Any) -> Pass:
     """The pass of `run_plain`, which has got so far."""
-    grads, borrowed, heap, leaves = state
-    return Pass(grads, borrowed, heap, leaves, retain_graph, False, True, ((root, value),))
+    return Pass(*state, retain_graph, False, True, ((root, value),))
 
 
 def called(
@@ -325,6 +323,8 @@ class Pass:
             before = grads[node]
             if before is None:
                 grads[node] = g
+            elif isinstance(g, Interpreted) and g.on_tensors:
+                grads[node] = g + before
             elif (
                 self.create_graph
                 or node in self.borrowed
