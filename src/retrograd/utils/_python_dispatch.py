@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from .. import modes, pytree
+from .. import modes
 from ..engine.overriding import entered
 from ..engine.subclasses import stands_below
 from ..engine.tensor import Tensor
@@ -172,15 +172,11 @@ def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> 
 
     Views of a tensor without memory of its own share what the class lets them share.
 
+    >>> from retrograd.library.ops import aten
     >>> x = rg.ones(2)
-    >>> return_and_correct_aliasing(rg.ops.aten.add_.Tensor, (x, 1), {}, x + 1) is x
+    >>> return_and_correct_aliasing(aten.add_.Tensor, (x, 1), {}, x + 1) is x
     True
     """
     if func._schema.is_mutable and isinstance(out, Tensor):
         return args[0]
     return out
-
-
-def tensors_of(values: Any) -> list[Tensor]:
-    """The tensors in nested containers."""
-    return [each for each in pytree.flatten(values) if isinstance(each, Tensor)]
