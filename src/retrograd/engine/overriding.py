@@ -160,9 +160,10 @@ def below(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         values = spread([*args, *kwargs.values()])
         takers = [value._array for value in values if hasattr(type(value), DISPATCH)]
     for taker in takers:
-        found = taker.called(function, args, kwargs) if hasattr(taker, "called") else PASSED
-        if found is not PASSED:
-            return found
+        if hasattr(type(taker), "called"):
+            found = taker.called(function, args, kwargs)
+            if found is not PASSED:
+                return found
     return PASSED
 
 
