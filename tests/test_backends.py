@@ -56,3 +56,32 @@ def test_kernels_of_attention_are_switched_for_a_while():
     assert switches() == (True,) * 4
     with pytest.warns(FutureWarning, match="sdpa_kernel"), cuda.sdp_kernel(enable_math=False):
         assert switches() == (True, False, True, True)
+
+
+def test_switches_without_flags_are_kept():
+    assert rg.backends.mha.get_fastpath_enabled()
+    rg.backends.mha.set_fastpath_enabled(False)
+    assert not rg.backends.mha.get_fastpath_enabled()
+    rg.backends.mha.set_fastpath_enabled(True)
+    with rg.backends.nnpack.flags(enabled=False):
+        assert not rg.backends.nnpack.enabled
+    assert rg.backends.nnpack.set_flags(True) == (True,)
+    with rg.backends.opt_einsum.flags(strategy="greedy"):
+        assert rg.backends.opt_einsum.strategy == "greedy"
+    assert (rg.backends.opt_einsum.strategy, rg.backends.cusparselt.version()) == (None, None)
+
+
+@pytest.mark.parametrize("name", rg.accelerator.memory.__all__)
+def test_the_memory_of_no_accelerator_can_be_asked(name):
+    with pytest.raises(RuntimeError, match="Cannot access accelerator device when none is avail"):
+        getattr(rg.accelerator, name)()
+
+
+def test_no_accelerator_can_be_chosen():
+    with pytest.raises(RuntimeError, match="Cannot access accelerator device"):
+        rg.accelerator.device_index(0).__enter__()
+    with rg.accelerator.device_index(None), rg.cuda.device_of(rg.ones(1)):
+        assert rg.cuda.default_generators == ()
+    with pytest.raises(RuntimeError, match="does not have a corresponding module"):
+        rg.get_device_module("meta")
+    assert rg.get_device_module("mps") is rg.mps

@@ -5,27 +5,47 @@ from __future__ import annotations
 import importlib
 import json
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import retrograd as rg
+from retrograd.alias.finder import home_of
 from retrograd.ops.compat import missing as absent
 
 NAMES = json.loads((Path(__file__).parent / "data" / "names.json").read_text())
 
 
+def space_of(place):
+    """What has the names of a module of PyTorch here; None where nothing has."""
+    if place == "Tensor":
+        return rg.Tensor
+    home = home_of(f"torch.{place}".rstrip("."))
+    return home and importlib.import_module(home)
+
+
 @pytest.mark.parametrize("place", NAMES)
 def test_every_name_of_pytorch_is_here_or_has_a_reason(place):
-    if place == "Tensor":
-        space = rg.Tensor
-    else:
-        space = importlib.import_module(f"retrograd.{place}".rstrip("."))
-    missing = [n for n in NAMES[place].split() if not hasattr(space, n) and not absent.reason(n)]
-    assert not missing
+    space = space_of(place)
+    if space is None:
+        outer, _, name = place.rpartition(".")
+        assert absent.reason(name, outer), f"neither torch.{place} nor a reason"
+        return
+    names = [name for name in NAMES[place].split() if not hasattr(space, name)]
+    assert not [name for name in names if not absent.reason(name, place)]
 
 
 def test_no_name_that_is_here_has_a_reason_to_be_absent():
-    assert not [name for name in dir(rg) if absent.reason(name) and not name.endswith("float16")]
+    here = [name for name in dir(rg) if not isinstance(getattr(rg, name, None), ModuleType)]
+    assert not [name for name in here if absent.reason(name) and not name.endswith("float16")]
+
+
+def test_a_reason_may_be_that_of_a_place():
+    assert absent.reason("save", "jit").startswith(": Python itself is the program")
+    assert absent.reason("unification", "fx.experimental").startswith(": Python itself is")
+    assert absent.reason("save", "serialization").startswith(": a file is written whole")
+    assert not absent.reason("save")
+    assert not absent.reason("nothing", "nn")
 
 
 def test_an_absent_name_raises_with_its_reason():
@@ -35,4 +55,6 @@ def test_an_absent_name_raises_with_its_reason():
         rg.quantize_per_tensor
     with pytest.raises(AttributeError, match=r"has no attribute 'nothing'$"):
         rg.nothing
+    with pytest.raises(AttributeError, match=r"'classes': it belongs to PyTorch's C\+\+ side"):
+        rg.classes
     assert not hasattr(rg, "export")

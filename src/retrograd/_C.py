@@ -21,7 +21,7 @@ from .autograd.gradcheck.backward_mode import Undefined
 from .autograd.graph import Node
 from .autograd.profiler import _profiler_enabled, kineto_available
 from .engine.backward.search import last_contributors, reachable
-from .engine.graph import LEAF, OUTPUT, AccumulateGrad, shown
+from .engine.graph import LEAF, OUTPUT, AccumulateGrad, shown, target
 from .engine.overriding import NO_SUBCLASSES, OFF, overloaded, overrides_nothing
 from .engine.saved import SavedTensor
 from .engine.tensor import Tensor, cell_of, node_of, wrote
@@ -263,9 +263,10 @@ def _will_engine_execute_node(node: Any) -> bool:
 
 
 def _current_autograd_node() -> Any:
-    """The node whose derivative is computed now, where that is known, or None."""
-    node = modes.state.current_node
-    return None if node is None else shown(node)
+    """The node whose derivative, or one of whose hooks, is computed now, or None."""
+    task = modes.state.current_pass
+    node = None if task is None else task.node
+    return None if node is None else target(node)[0]
 
 
 def _increment_version(tensors: Sequence[Tensor]) -> None:

@@ -89,9 +89,11 @@ if TYPE_CHECKING:
         special,
     )
     from . import utils, vision, viz, wirtinger
+    from .accelerator.modules import get_device_module
     from .alias.compiler import compile
     from .ops.later import *
     from .func import vmap
+    from .library.tags import Tag
     from .nn.summary import summary
     from .serialization import load, save
     from .tape import ForwardAccumulator, GradientTape, UnconnectedGradients, custom_gradient
@@ -125,6 +127,7 @@ FROM = {
     "ForwardAccumulator": "tape",
     "GradScaler": "amp",
     "GradientTape": "tape",
+    "Tag": "library.tags",
     "PyTorchFileReader": "serialization.reader",
     "ScriptFunction": "jit",
     "ScriptModule": "jit",
@@ -151,6 +154,7 @@ FROM = {
     "Stream": "cpu.streams",
     "compile": "alias.compiler",
     "custom_gradient": "tape",
+    "get_device_module": "accelerator.modules",
     **dict.fromkeys(("_check", "_check_index", "_check_is_size"), "ops.compat.checks"),
     **dict.fromkeys(("_check_type", "_check_value", "_check_with"), "ops.compat.checks"),
     "_assert": "fx._symbolic_trace",

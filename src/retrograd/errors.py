@@ -80,4 +80,6 @@ def wrong_type(
     """The error for an argument of a type that a function does not take."""
     place = "" if position is None else f" (position {position})"
     kind = type(value).__name__
+    if type(value).__module__ == "numpy":  # whose bool is not Python's
+        kind = f"numpy.{kind}"
     return TypeError(f"{function}(): argument '{argument}'{place} must be {expected}, not {kind}")

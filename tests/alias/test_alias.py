@@ -238,6 +238,14 @@ def test_check_leaves_names_alone_that_the_program_assigns(tmp_path):
     assert run("-m", "retrograd", "check", script).stdout == ""
 
 
+def test_check_knows_torchvision_where_none_is_installed(tmp_path):
+    text = "from torchvision import transforms as T\nimport torchvision.ops\nT.Resize, T.Blur\n"
+    script = write(tmp_path, "script.py", text)
+    done = run("-m", "retrograd", "check", script)
+    assert done.stdout.startswith(f"{script}:3: torchvision.transforms.Blur is not in Retrograd: ")
+    assert done.stdout.count("\n") == 1
+
+
 def test_a_command_that_is_none_says_what_there_are():
     done = run("-m", "retrograd", "walk")
     assert done.returncode == 2
@@ -318,7 +326,8 @@ def test_a_torchvision_that_is_installed_is_itself(tmp_path):
 def test_a_name_that_torchvision_lacks_is_told_by_its_own_name(tmp_path):
     path = write(tmp_path, "program.py", "from torchvision.transforms import CenterCop")
     done = run("-m", "retrograd", "run", path)
-    assert "torchvision.transforms.CenterCop is not in Retrograd. The nearest" in done.stderr
+    assert "torchvision.transforms.CenterCop is not in Retrograd: retrograd.vision" in done.stderr
+    assert "pip install --no-deps torchvision pillow. The nearest name is" in done.stderr
 
 
 def test_what_programs_choose_a_backend_by_is_of_torch():
@@ -349,3 +358,22 @@ print(type(line) is torch.nn.Linear, line(torch.ones(2)) == line.weight.sum() + 
         "tensor([1.-2.j]) tensor([-2.])",
         "True tensor([True])",
     ]
+
+
+def test_what_steers_the_compiler_changes_nothing():
+    code = """
+import torch.compiler as compiler
+print(compiler.get_default_backend(), compiler.save_cache_artifacts())
+compiler.set_default_backend("inductor")
+print(compiler.get_default_backend(), compiler.set_default_backend(None), compiler.list_backends())
+print(compiler.nested_compile_region(max_reuse_entries=1)(abs)(-1))
+print(compiler.substitute_in_graph(abs)(len)([1]), compiler.wrap_numpy(abs) is abs)
+"""
+    assert printed(code).splitlines() == ["eager None", "inductor None []", "1", "1 True"]
+
+
+def test_an_absent_module_has_the_reason_of_its_package():
+    done = run("-c", "import retrograd.as_torch\nimport torch.fx.experimental.unification")
+    assert "torch.fx.experimental.unification is not in Retrograd: Python itself is" in done.stderr
+    done = run("-c", "import retrograd.as_torch\nfrom torch.ao.quantization import prepare_qat")
+    assert "torch.ao.quantization.prepare_qat is not in Retrograd: NumPy has no" in done.stderr

@@ -116,6 +116,13 @@ def test_inference_mode_false_turns_recording_on():
         assert rg.is_grad_enabled()
 
 
+def test_set_grad_enabled_is_undone_by_exit_without_enter():
+    manager = rg.set_grad_enabled(False)
+    assert not rg.is_grad_enabled()
+    manager.__exit__(None, None, None)
+    assert rg.is_grad_enabled()
+
+
 def test_set_grad_enabled_acts_at_once_and_as_a_manager():
     rg.set_grad_enabled(False)
     assert not recording()

@@ -1,4 +1,4 @@
-"""The public names of PyTorch, by namespace.
+"""The public names of PyTorch, by module, and those of tensors.
 
 As a script, with PyTorch installed, this writes them to `names.json`:
 
@@ -20,24 +20,21 @@ autograd.forward_ad func optim optim.lr_scheduler optim.swa_utils utils.data uti
 signal.windows testing masked distributions distributions.constraints
 """
 
+# Private modules that programs import.
+PRIVATE = """
+__config__ __future__ _C._nn _VF _tensor_str _utils _vmap_internals distributed._composable
+distributed._composable.fsdp distributed._tensor functional nn.common_types
+"""
+
 # Plumbing that shows in PyTorch's namespaces: of its imports, its compiler and its C++ side.
 INTERNAL = """
-AVG AcceleratorError AliasDb Argument ArgumentSpec BenchmarkConfig BenchmarkExecutionStats Block
-BroadcastingList1 BroadcastingList2 BroadcastingList3 BufferDict CallStack Capsule Code
-CompilationUnit CompleteArgumentSpec ConcreteModuleTypeBuilder DeepCopyMemoTable
-DeserializationStorageContext DispatchKey DispatchKeySet ErrorReport ExcludeDispatchKeyGuard
-ExecutionPlan FatalError FileCheck FunctionSchema Future Gradient GraphExecutorState IODescriptor
-JITException LiteScriptModule LockingLogger LoggingTensorMode ModuleDict NestedIOFunction Node
-NoopLogger OpaqueBase OperatorInfo Optimizer PackedSequence_ ParameterDict ProfilerActivity
-ProfilerConfig ProfilerEvent ProfilerState PyTorchFileReader PyTorchFileWriter SUM SavedTensor
-SerializationStorageContext StaticModule TYPE_CHECKING Tag Tensor ThroughputBenchmark
-TorchDispatchMode TracingState Type USE_GLOBAL_DEPS USE_RTLD_GLOBAL_WITH_LIBTORCH Use Value
-Variable argument_validation assert_int_or_pair bind bisect_right boolean_dispatch capture_logs
-classproperty copy_method_params factory_kwargs get_device_module get_file_path
-get_swap_module_params_on_conversion inf is_opaque_reference_type is_traceable_wrapper_subclass
-merge_type_from_type_comment prepare_multiprocessing_environment
-profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 set_override_stale_capture_stream
-thread_safe_generator tree_map unify_type_list
+BroadcastingList1 BroadcastingList2 BroadcastingList3 Future LoggingTensorMode Optimizer
+PackedSequence_ ProfilerActivity ProfilerConfig ProfilerEvent ProfilerState PyTorchFileReader
+SavedTensor TYPE_CHECKING Tensor USE_GLOBAL_DEPS USE_RTLD_GLOBAL_WITH_LIBTORCH Variable
+argument_validation assert_int_or_pair bind bisect_right boolean_dispatch capture_logs
+classproperty copy_method_params factory_kwargs get_file_path get_swap_module_params_on_conversion
+inf is_opaque_reference_type is_traceable_wrapper_subclass prepare_multiprocessing_environment
+profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 tree_map OpaqueBase
 """
 
 
@@ -52,30 +49,59 @@ def is_own(value):
     ) or isinstance(value, (float, bool))  # fmt: skip
 
 
+# Packages of which only the name is kept: none of their parts is here.
+CLOSED = """
+_inductor accelerator.graphs ao.nn ao.ns ao.pruning ao.quantization.backend_config
+ao.quantization.fx ao.quantization.pt2e ao.quantization.quantizer distributed.elastic.agent
+distributed.elastic.events distributed.elastic.metrics distributed.elastic.rendezvous
+distributed.elastic.timer distributed.elastic.utils distributed.launcher distributed.pipelining
+export fx.experimental.migrate_gradual_types fx.experimental.unification fx.passes.tests
+masked.maskedtensor mtia nativert nn.intrinsic nn.qat nn.quantizable nn.quantized package
+quantization utils.benchmark.examples utils.data.datapipes utils.hipify utils.jit xpu
+"""
+
+
+def listed(space, place):
+    """The names that a namespace says are public; of one that says nothing, what is made in it."""
+    if hasattr(space, "__all__"):
+        return [n for n in space.__all__ if hasattr(space, n) and not n.startswith("_")]
+    made = {n: v for n, v in vars(space).items() if not n.startswith("_") and callable(v)}
+    return [n for n, v in made.items() if getattr(v, "__module__", None) == f"torch.{place}"]
+
+
+def modules(place=""):
+    """(the name, the module) of PyTorch and its public modules that can be imported."""
+    try:
+        module = importlib.import_module(f"torch.{place}".rstrip("."))
+    except ImportError:
+        return
+    yield place, module
+    if place not in CLOSED.split():
+        for inner in pkgutil.iter_modules(getattr(module, "__path__", ())):
+            if not inner.name.startswith("_"):
+                yield from modules(f"{place}.{inner.name}".lstrip("."))
+
+
 if __name__ == "__main__":
     import importlib
+    import pkgutil
     import warnings
 
     import torch
 
     warnings.simplefilter("ignore")
-    found = {}
-    for place in ("", *SPACES.split()):
-        if place == "Tensor":
-            space = torch.Tensor
-        else:
-            space = importlib.import_module(f"torch.{place}" if place else "torch")
-        names = [n for n in dir(space) if not n.startswith("_") and n not in INTERNAL.split()]
-        kept = [n for n in names if place == "Tensor" or is_own(getattr(space, n))]
-        if place == "":  # classes of the compiler and of C++, by the module that they come from
-            kept = [
-                n
-                for n in kept
-                if not (
-                    isinstance(getattr(torch, n), type)
-                    and getattr(torch, n).__module__ == "torch._C"
-                )
-            ]
-        found[place] = " ".join(kept)
-    lines = [f"{json.dumps(k)}: {json.dumps(v)}" for k, v in found.items()]
+    found = {"Tensor": {n for n in dir(torch.Tensor) if not n.startswith("_")}}
+    private = {place: importlib.import_module(f"torch.{place}") for place in PRIVATE.split()}
+    for place, space in {**dict(modules()), **private}.items():
+        own = [n for n in dir(space) if not n.startswith("_") and is_own(getattr(space, n))]
+        closed = place in CLOSED.split()
+        unlisted = closed or (place.startswith("_") and not hasattr(space, "__all__"))
+        names = set(() if unlisted else listed(space, place))
+        names.update(own if place in SPACES.split() or not place else ())
+        if names or closed or place in private:
+            found[place] = names - {*INTERNAL.split()}
+    lines = [
+        f"{json.dumps(place)}: {json.dumps(' '.join(sorted(names)))}"
+        for place, names in found.items()
+    ]
     PATH.write_text("{\n" + ",\n".join(lines) + "\n}\n")

@@ -92,61 +92,10 @@ def transforms(T):
     for settings in CROPS:
         found[f"RandomCrop({settings})"] = T.RandomCrop(**settings)
     found["RandomHorizontalFlip"] = T.RandomHorizontalFlip()
-    found.update(changes(T))
+    found["Pad"] = T.Pad((1, 2), 1)
+    found["RandomResizedCrop"] = T.RandomResizedCrop((4, 5))
+    found["RandomResizedCrop of strips"] = T.RandomResizedCrop(4, (0.9, 1.0), (3.0, 4.0))
     return found
-
-
-def changes(T):
-    """Transforms of colours and places by name."""
-    near, line = T.InterpolationMode.NEAREST, T.InterpolationMode.BILINEAR
-    F = T.functional
-    return {
-        "Pad": T.Pad((1, 2), 1),
-        "Grayscale": T.Grayscale(3),
-        "FiveCrop": T.Compose([T.FiveCrop(3), T.Lambda(lambda parts: parts[3])]),
-        "TenCrop": T.Compose([T.TenCrop((3, 2)), T.Lambda(lambda parts: parts[7])]),
-        "brightness": T.Lambda(lambda x: F.adjust_brightness(x, 1.3)),
-        "contrast": T.Lambda(lambda x: F.adjust_contrast(x, 0.6)),
-        "saturation": T.Lambda(lambda x: F.adjust_saturation(x, 1.7)),
-        "hue": T.Lambda(lambda x: F.adjust_hue(x, -0.2)),
-        "gamma": T.Lambda(lambda x: F.adjust_gamma(x, 1.8, 1.1)),
-        "sharpness": T.Lambda(lambda x: F.adjust_sharpness(x, 1.6)),
-        "blur": T.Lambda(lambda x: F.gaussian_blur(x, [5, 3])),
-        "invert": T.Lambda(F.invert),
-        "autocontrast": T.Lambda(F.autocontrast),
-        "equalize of bytes": T.Lambda(F.equalize),
-        "posterize of bytes": T.Lambda(lambda x: F.posterize(x, 3)),
-        "affine": T.Lambda(lambda x: F.affine(x, 20, (1, 0), 0.9, (5.0, 3.0), line)),
-        "affine about a point": T.Lambda(
-            lambda x: F.affine(x, -30, (0, 0), 1.2, 10.0, near, center=[1, 2])
-        ),
-        "rotate": T.Lambda(lambda x: F.rotate(x, 25, line)),
-        "rotate expanded": T.Lambda(lambda x: F.rotate(x, -40, near, True)),
-        "perspective": T.Lambda(lambda x: F.perspective(x, *QUADS)),
-        "RandomVerticalFlip": T.RandomVerticalFlip(),
-        "RandomGrayscale": T.RandomGrayscale(0.5),
-        "RandomInvert": T.RandomInvert(),
-        "RandomApply": T.RandomApply([T.RandomCrop(3), T.Resize((5, 7))], 0.5),
-        "RandomResizedCrop": T.RandomResizedCrop((4, 5)),
-        "RandomResizedCrop of strips": T.RandomResizedCrop(4, (0.9, 1.0), (3.0, 4.0)),
-        "Random ColorJitter": T.ColorJitter(0.4, (0.5, 1.5), 0.3, 0.2),
-        "RandomRotation": T.RandomRotation(30, line, fill=1),
-        "RandomAffine": T.RandomAffine(15, (0.2, 0.3), (0.8, 1.2), (-5, 5, -9, 9)),
-        "RandomPerspective": T.RandomPerspective(0.6, 0.7),
-        "Random GaussianBlur": T.GaussianBlur(3),
-        "RandomErasing of tensors": T.RandomErasing(0.8),
-        "RandomErasing noise of tensors": T.RandomErasing(0.8, value="random"),
-    }
-
-
-QUADS = ([[0, 0], [6, 0], [6, 4], [0, 4]], [[1, 0], [6, 1], [5, 4], [0, 3]])
-
-
-def fits(name, kind):
-    """Whether a transform takes a kind of pictures."""
-    if name.endswith("of bytes"):
-        return kind != "numbers"
-    return kind == "numbers" if name.endswith("of tensors") else True
 
 
 def transformed(torch, vision, image, name, kind):

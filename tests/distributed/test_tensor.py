@@ -33,6 +33,19 @@ print(x.full_tensor().tolist(), x.redistribute(mesh, [Replicate()]).to_local().t
     assert together(MESH + code, 4) == [f"(5,) {part}{last}" for part in ([0, 1], [2, 3], [4], [])]
 
 
+def test_the_elements_of_several_ranks_are_no_array():
+    code = """
+x = distribute_tensor(rg.arange(4), mesh, [Shard(0)])
+for function in x.numpy, lambda: np.asarray(x):
+    try: function()
+    except RuntimeError as error: print(str(error)[:50])
+print(x.full_tensor().numpy().tolist(), x.to_local().numpy().tolist())
+"""
+    text = ".numpy() is not supported for tensor subclasses: t\n" * 2
+    found = together("import numpy as np" + MESH + code, 2)
+    assert found == [f"{text}[0, 1, 2, 3] [{part}]" for part in ("0, 1", "2, 3")]
+
+
 def test_every_move_gives_the_same_tensor():
     code = """
 import itertools

@@ -371,3 +371,44 @@ def test_an_input_that_only_complex_formulas_read_is_saved_for_these_alone(name)
     assert real.grad_fn._saved_result.equal(real)
     z = rg.tensor([1j], requires_grad=True)
     assert getattr(z, name)().grad_fn._saved_self is z
+
+
+def test_other_memory_for_a_tensor_concerns_what_saved_that_tensor_alone():
+    base, x = rg.arange(4.0), leaf(2, 3)
+    first, second, alias = base[:2], base[2:], base[2:].detach()
+    products = [x * first, x * second, x * alias]
+    second.data = rg.zeros(2)
+    for y, gradient in ((products[0], [0, 1]), (products[2], [2, 3])):
+        assert rg.autograd.grad(y.sum(), x)[0].tolist() == gradient
+    with pytest.raises(VersionError, match=r"written by the assignment to \.data"):
+        products[1].sum().backward()
+
+
+def test_other_memory_for_a_base_leaves_what_saved_its_views():
+    base, x = rg.arange(4.0), leaf(2, 3)
+    y = x * base[:2]
+    base.data = rg.zeros(4)
+    assert rg.autograd.grad(y.sum(), x)[0].tolist() == [0, 1]
+
+
+def test_other_memory_for_a_result_leaves_the_one_that_its_node_saved():
+    x = leaf(0, 1)
+    y = x.exp()
+    loss = y.sum()
+    y.data = rg.zeros(2)
+    assert rg.autograd.grad(loss, x)[0].tolist() == pytest.approx([1, np.e])
+
+
+def test_writes_to_other_memory_are_none_to_what_was_saved_of_the_former():
+    x, base = leaf(2, 3), rg.ones(4)
+    view = base[:2]
+    view.data = rg.zeros(2)
+    products = x * base[:2], x * view
+    view.add_(1)
+    assert view._version == base._version == 1
+    assert rg.autograd.grad(products[0].sum(), x)[0].tolist() == [1, 1]
+    with pytest.raises(VersionError):
+        products[1].sum().backward()
+    y = x * view
+    base.add_(1)
+    assert rg.autograd.grad(y.sum(), x)[0].tolist() == [1, 1]

@@ -87,4 +87,6 @@ def test_an_extension_that_is_not_there_is_no_reason_to_warn():
 
 def test_one_that_fits_is_used_without_a_word():
     code = "import retrograd; from retrograd.engine.native import native; print(native.BUILT_FROM)"
-    assert run(code, "-W", "error") == (built_from(), "")
+    printed, said = run(code, "-W", "error")
+    assert f"{printed} ".startswith(f"{built_from()} ")  # without sources here, by version alone
+    assert said == ""

@@ -616,3 +616,26 @@ def test_a_piece_that_may_not_be_used_says_so_after_its_base_got_other_memory(el
         piece.mul_(2)
     with pytest.raises(RuntimeError, match="function that returns multiple views"):
         piece.grad_fn
+
+
+@pytest.mark.parametrize(
+    ("write", "gradient"),
+    [(lambda v: v.mul_(3), [2, 6, 6, 2]), (lambda v: v[:1].mul_(3), [2, 6, 2, 2])],
+)
+def test_hooks_of_a_view_are_lost_with_a_write_to_a_view_of_it(write, gradient):
+    x = rg.arange(4.0).requires_grad_()
+    base = x * 2
+    view = base[:3]
+    view.register_hook(lambda g: g * 100)
+    write(view[1:])
+    base.sum().backward()
+    assert x.grad.tolist() == gradient
+
+
+def test_hooks_of_a_base_see_a_write_to_a_view_of_a_view():
+    x = rg.arange(4.0).requires_grad_()
+    base = x * 2
+    base.register_hook(lambda g: g * 100)
+    base[:3][1:].mul_(3)
+    base.sum().backward()
+    assert x.grad.tolist() == [200, 600, 600, 200]

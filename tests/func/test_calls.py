@@ -44,10 +44,50 @@ def test_values_are_given_back_after_an_error():
     assert net.weight is weight
 
 
-def test_missing_names_stay_and_foreign_ones_are_ignored():
+def test_missing_names_stay_and_foreign_ones_change_nothing_that_is_not_read():
     net = nn.Linear(2, 2)
     found = functional_call(net, {"weight": W, "other": X}, X)
     assert (found - net.bias).tolist() == pytest.approx([3.0, 2.0])
+    assert not hasattr(net, "other")
+
+
+class Scaled(nn.Module):
+    """A module with a tensor that is neither a parameter nor a buffer."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = rg.ones(2)
+        self.power = 2
+
+    def forward(self, x):
+        return x**self.power * self.scale
+
+
+def test_values_for_attributes_that_are_tensors_are_used_and_given_back():
+    net = Scaled()
+    scale = net.scale
+    assert functional_call(net, {"scale": X}, X).tolist() == [1.0, 27.0]
+    assert net.scale is scale
+    found = grad(lambda s: functional_call(net, {"scale": s}, X).sum())(X)
+    assert found.tolist() == [1.0, 9.0]
+
+
+def test_attributes_that_are_no_tensors_are_not_replaced():
+    net = Scaled()
+    with pytest.raises(TypeError, match="which 'power' is, is not an instance of Tensor"):
+        functional_call(net, {"scale": X, "power": X}, X)
+    assert net.scale.tolist() == [1.0, 1.0]
+    with pytest.raises(AttributeError):
+        functional_call(net, {"part.weight": X}, X)
+    with pytest.raises(KeyError, match="empty"):
+        functional_call(net, {"": X}, X)
+
+
+def test_a_parametrized_weight_is_set_through_its_parametrization():
+    net = nn.Linear(2, 2, bias=False)
+    nn.utils.parametrize.register_parametrization(net, "weight", nn.Tanh())
+    with pytest.raises(RuntimeError, match="right_inverse"):
+        functional_call(net, {"weight": W}, X)
 
 
 def test_several_dictionaries_arguments_and_keywords():
@@ -224,6 +264,6 @@ def test_a_module_has_other_values_within_a_context():
         pass
 
 
-def test_names_that_a_module_lacks_are_ignored_without_ties():
+def test_names_that_a_module_lacks_are_attributes_without_ties():
     out = functional_call(nn.Identity(), {"unknown": X}, X, tie_weights=False)
     assert out is X

@@ -465,3 +465,32 @@ def test_one_body_runs_in_every_namespace():
     x = rg.tensor(M, requires_grad=True)
     np.testing.assert_allclose(softmax(x).detach().numpy(), softmax(M))
     assert gradcheck(softmax, (x,))
+
+
+@pytest.mark.parametrize(("axis", "error"), [((0, 0), RuntimeError), ((0, 5), IndexError)])
+def test_axes_of_a_product_are_there_and_different(axis, error):
+    with pytest.raises(error, match=r"[dD]im"):
+        xp.prod(xp.ones((2, 3)), axis=axis)
+
+
+def test_a_new_axis_has_one_place():
+    with pytest.raises(RuntimeError, match="dim 0 appears multiple times"):
+        xp.expand_dims(xp.ones(3), axis=(0, -3))
+
+
+def test_running_sums_of_a_0d_array_are_those_of_one_element():
+    assert xp.cumulative_sum(xp.asarray(3), include_initial=True).tolist() == [0, 3]
+    assert xp.cumulative_prod(xp.asarray(3), axis=-1).tolist() == [3]
+
+
+@pytest.mark.parametrize(
+    ("shift", "axis"), [(1, None), ((1, 2), None), ((1, 2), 1), (2, (0, 1)), ((1, 1), (0, 0))]
+)
+def test_shifts_and_axes_go_in_pairs(shift, axis):
+    np.testing.assert_array_equal(xp.roll(rg.tensor(M), shift, axis=axis), np.roll(M, shift, axis))
+
+
+def test_complex_numbers_are_clipped_in_numpys_order():
+    z = np.array([1 + 2j, -1 - 3j, 0.2 + 0.1j, 0.5 + 9j])
+    for bounds in ((-0.5, 0.5), (None, 0.3j), (0.2, None)):
+        np.testing.assert_array_equal(np.clip(rg.tensor(z), *bounds), np.clip(z, *bounds))

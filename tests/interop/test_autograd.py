@@ -471,3 +471,12 @@ def test_importing_retrograd_does_not_load_it():
     code = "import sys, retrograd; print('retrograd.interop.autograd' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_an_array_of_integers_counts_as_floats():
+    x = onp.array([1, 2, 3])
+    assert elementwise_grad(lambda x: x**2 / 2)(x).tolist() == [1.0, 2.0, 3.0]
+    assert make_jvp(lambda x: x**2)(x)(onp.ones(3))[1].tolist() == [2.0, 4.0, 6.0]
+    assert jacobian(lambda x: x * x)(x).dtype == onp.float64
+    with pytest.raises(TypeError, match="type <class 'int'>: expected a float"):
+        grad(lambda x: x * 2.0)(3)

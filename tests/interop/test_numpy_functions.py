@@ -5,6 +5,8 @@ Each has NumPy's value and dtype, and first and second derivatives that finite d
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import scipy.special
@@ -231,6 +233,17 @@ def test_erfcinv_keeps_its_digits_next_to_zero():
     small = np.array([1e-300, 1e-20, 1e-3])
     found = scipy.special.erfcinv(rg.tensor(small)).numpy()
     np.testing.assert_allclose(found, scipy.special.erfcinv(small), rtol=1e-14)
+
+
+def test_a_bessel_function_of_an_order_that_is_no_number_is_none():
+    found = scipy.special.jv(rg.tensor([1.0, math.nan]), 2.0)
+    np.testing.assert_allclose(found, [scipy.special.jv(1, 2.0), math.nan], rtol=1e-6)
+
+
+def test_beta_functions_of_integers_are_no_integers():
+    two, three = rg.tensor(2), rg.tensor(3)
+    assert scipy.special.beta(two, three).item() == pytest.approx(1 / 12)
+    assert scipy.special.betaln(two, three).item() == pytest.approx(-math.log(12))
 
 
 def test_the_derivative_in_the_order_of_a_bessel_function_raises():

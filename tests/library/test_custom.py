@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.library import custom, custom_op, ops, register_autograd, register_kernel
+from retrograd.library import (
+    custom,
+    custom_op,
+    ops,
+    register_autocast,
+    register_autograd,
+    register_kernel,
+    register_vmap,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -115,3 +123,95 @@ def test_a_result_in_the_memory_of_an_input_is_refused():
 def test_only_arguments_can_be_written():
     with pytest.raises(ValueError, match="'y'} in mutates_args were not found"):
         custom_op("mine::zeroed", zeroed, mutates_args=["y"])
+
+
+def test_a_function_for_other_devices_does_not_run():
+    op = custom_op("mine::weighed", weighed, mutates_args=(), device_types="cuda")
+    with pytest.raises(NotImplementedError, match="Could not run 'mine::weighed'"):
+        op(rg.ones(1))
+    op.register_kernel(["cpu", "cuda"], weighed)
+    assert op(rg.ones(1)).item() == 2
+
+
+def test_a_namespace_is_one_object_that_has_later_operators_too():
+    custom_op("mine::weighed", weighed, mutates_args=())
+    space = ops.mine
+    custom_op("mine::again", weighed, mutates_args=())
+    assert space is ops.mine
+    assert space.again(rg.ones(1)).item() == 2
+    with pytest.raises(AttributeError, match="'mine' object has no attribute 'other'"):
+        _ = space.other
+
+
+def test_a_backward_returns_a_gradient_for_each_argument():
+    op = custom_op("mine::weighed", weighed, mutates_args=())
+    op.register_autograd(lambda ctx, g: (g,))
+    with pytest.raises(RuntimeError, match="returned 1 gradients, but the operator has 2"):
+        op(rg.ones(1, requires_grad=True)).backward()
+
+
+def test_wrong_arguments_are_told_with_the_operator():
+    op = custom_op("mine::weighed", weighed, mutates_args=())
+    with pytest.raises(TypeError, match=r"mine::weighed\(x: .*: missing a required argument: 'x'"):
+        op()
+
+
+def test_on_the_meta_device_an_operator_without_fake_kernel_raises():
+    op = custom_op("mine::weighed", weighed, mutates_args=())
+    with pytest.raises(RuntimeError, match=r"There was no fake impl registered for <CustomOpDef"):
+        op(rg.ones(2, device="meta"))
+    op.register_fake(lambda x, n=2, *, by=1.0: rg.empty_like(x))
+    assert op(rg.ones(2, device="meta")).is_meta
+
+    @custom_op("mine::grow", mutates_args=["x"])
+    def grow(x: rg.Tensor) -> None:
+        x.add_(1)
+
+    assert grow(rg.ones(2, device="meta")) is None  # there is nothing to tell
+
+
+def test_a_batch_goes_to_the_function_that_is_registered_for_it():
+    op = custom_op("mine::weighed", weighed, mutates_args=())
+    seen = []
+
+    @op.register_vmap
+    def batched(info, in_dims, x, n, *, by):
+        seen.append((info.batch_size, info.randomness, in_dims, x.shape, n, by))
+        return weighed(x, n, by=by), in_dims[0]
+
+    x = rg.arange(6.0).reshape(2, 3)
+    made = rg.func.vmap(lambda x: op(x, 3, by=2.0), in_dims=1)(x)
+    assert seen == [(3, "error", (1, None), (2, 3), 3, 2.0)]
+    rg.testing.assert_close(made, 6 * x.T)
+    assert op(rg.ones(1)).tolist() == [2.0]
+
+
+def test_a_gradient_flows_through_the_operator_on_a_batch():
+    @custom_op("mine::cube", mutates_args=())
+    def cube(x: rg.Tensor) -> rg.Tensor:
+        return rg.from_numpy(x.detach().numpy() ** 3)
+
+    cube.register_autograd(
+        lambda ctx, g: 3 * g * ctx.saved_tensors[0] ** 2,
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+    )
+    register_vmap("mine::cube", lambda info, in_dims, x: (cube(x), in_dims[0]))
+    x = rg.tensor([1.0, 2.0], requires_grad=True)
+    rg.func.vmap(cube)(x).sum().backward()
+    assert x.grad.tolist() == [3.0, 12.0]
+    each = rg.func.vmap(rg.func.grad(cube))(rg.tensor([1.0, 2.0]))
+    assert each.tolist() == [3.0, 12.0]
+
+
+def test_under_autocast_inputs_are_cast_to_the_registered_dtype():
+    seen = []
+    op = custom_op("mine::seen", lambda x, n: seen.append(x.dtype) or x.clone(), mutates_args=())
+    register_autocast("mine::seen", "cpu", rg.bfloat16)
+    register_autocast(op, "cuda", rg.float16)
+    op(rg.ones(1), 1)
+    with rg.autocast("cpu"):
+        assert op(rg.ones(1), 1).dtype == rg.bfloat16
+        op(rg.ones(1, dtype=rg.int64), 1)
+    assert seen == [rg.float32, rg.bfloat16, rg.int64]
+    with pytest.raises(ValueError, match="'mps' does not support autocast"):
+        op.register_autocast("mps", rg.float16)

@@ -103,3 +103,40 @@ def test_a_subclass_takes_an_operator_over(mine):
             return func.__name__
 
     assert ops.mine.twice(rg.ones(1).as_subclass(Named)) == "twice"
+
+
+def test_an_operator_of_a_schema_has_no_documentation(mine):
+    mine.define("plain(Tensor x) -> Tensor")
+    assert ops.mine.plain.__doc__ is None
+
+
+def test_a_library_that_gives_functions_alone_defines_nothing():
+    with pytest.raises(RuntimeError, match="Cannot define an operator inside of a library of kind"):
+        Library("mine", "IMPL").define("weigh(Tensor x) -> Tensor")
+
+
+def test_an_operator_is_defined_and_given_functions_by_its_whole_name(mine):
+    library.define("mine::twice", "(Tensor x, int n=2) -> Tensor")
+
+    @library.impl("mine::twice", ("cpu", "cuda"))
+    def twice(x, n):
+        return x * n
+
+    assert library.ops.mine.twice(rg.ones(1)).tolist() == [2.0]
+    with pytest.raises(RuntimeError, match="no fake impl"):
+        library.ops.mine.twice(rg.ones(1, device="meta"))
+    library.impl("mine::twice", "default", lambda x, n: x + n)
+    assert library.ops.mine.twice(rg.ones(1)).tolist() == [3.0]
+    assert library.ops.mine.twice(rg.ones(1, device="meta")).is_meta
+    with pytest.raises(ValueError, match="'mine::sin' and a schema like"):
+        library.define("twice", "(Tensor x) -> Tensor")
+
+
+def test_a_function_is_given_to_an_operator_of_a_library(mine):
+    mine.define("twice(Tensor x) -> Tensor")
+
+    @library.impl(mine, "twice", "CPU")
+    def twice(x):
+        return x * 2
+
+    assert library.ops.mine.twice(rg.ones(1)).tolist() == [2.0]

@@ -10,7 +10,12 @@ import pytest
 import retrograd as rg
 from retrograd.autograd import gradcheck
 from retrograd.nn.attention import SDPBackend, sdpa_kernel
-from retrograd.nn.attention.bias import causal_lower_right, causal_upper_left
+from retrograd.nn.attention.bias import (
+    CausalBias,
+    CausalVariant,
+    causal_lower_right,
+    causal_upper_left,
+)
 from retrograd.nn.attention.flex_attention import (
     AuxRequest,
     create_block_mask,
@@ -118,3 +123,17 @@ def test_causal_masks_lean_on_either_corner():
     query, rows = rg.ones(1, 2), rg.arange(6.0).reshape(3, 2)
     new = rg.nn.functional.scaled_dot_product_attention(query, rows, rows, causal_lower_right(1, 3))
     rg.testing.assert_close(new, rg.nn.functional.scaled_dot_product_attention(query, rows, rows))
+
+
+def test_a_causal_mask_knows_how_it_was_made():
+    mask = causal_lower_right(2, 3)
+    assert (mask.variant, mask.seq_len_q, mask.seq_len_kv) == (CausalVariant.LOWER_RIGHT, 2, 3)
+    assert (type(mask), type(~mask)) == (CausalBias, rg.Tensor)
+    attended = F.scaled_dot_product_attention(rg.ones(2, 4), rg.ones(3, 4), rg.ones(3, 4), mask)
+    assert type(attended) is rg.Tensor
+    with pytest.warns(UserWarning, match="Lower right causal bias will produce NaNs"):
+        causal_lower_right(3, 2)
+    with pytest.raises(AssertionError, match="variant must be a CausalVariant, got int"):
+        CausalBias(3, 2, 2)
+    with pytest.raises(AssertionError, match="causal_upper_left only supports 2D"):
+        causal_upper_left(2)

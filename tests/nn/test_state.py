@@ -127,6 +127,19 @@ def test_extra_state_is_saved_and_loaded():
         second.load_state_dict({})
 
 
+def test_a_module_without_extra_state_says_so():
+    class Half(nn.Module):
+        def get_extra_state(self):
+            return 3
+
+    assert nn.ReLU().state_dict() == {}
+    with pytest.raises(RuntimeError, match=r"code path in Module.get_extra_state\(\) that should"):
+        nn.ReLU().get_extra_state()
+    with pytest.raises(RuntimeError, match=r"Write Half.set_extra_state"):
+        Half().set_extra_state(Half().get_extra_state())
+    assert Half().load_state_dict({}).missing_keys == []
+
+
 def test_a_number_loads_into_a_scalar_parameter():
     module = nn.Module()
     module.w = nn.Parameter(rg.tensor(1.0))

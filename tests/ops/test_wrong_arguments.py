@@ -20,6 +20,7 @@ A = rg.eye(3)
         (lambda: X.sum(0, 1), "argument 'keepdim' .* must be bool, not int"),
         (lambda: X.sum(0, keepdim="no"), "argument 'keepdim' must be bool, not str"),
         (lambda: X.sum(0, keepdims=1), "argument 'keepdim' must be bool, not int"),
+        (lambda: X.sum(0, np.True_), r"argument 'keepdim' .* must be bool, not numpy\.bool"),
         (lambda: rg.max(X, 1, [X]), "argument 'keepdim' .* must be bool, not list"),
         (lambda: X.std(0, unbiased=None, keepdim=None), "argument 'keepdim' must be bool, not No"),
         (lambda: rg.sort(X, 0, 1), "argument 'descending' .* must be bool, not int"),
@@ -113,3 +114,18 @@ def test_sum_to_size_of_small_integers_is_int64_as_sums_are():
 def test_a_masked_median_over_everything_is_a_tensor():
     mask = rg.tensor([True, True, False])
     assert rg.masked.median(rg.tensor([1.0, 5.0, 9.0]), None, mask=mask).item() == 1.0
+
+
+def test_numbers_of_numpy_are_orders_of_norms():
+    assert rg.linalg.vector_norm(X, np.int64(1)).item() == 15
+    assert F.normalize(X, p=np.float32(1)).sum().item() == 2
+
+
+@pytest.mark.parametrize("flag", [1, np.True_])
+def test_flags_of_backward_passes_count_by_their_truth(flag):
+    x = rg.ones(1, requires_grad=True)
+    y = x * x * x
+    (g,) = rg.autograd.grad(y, x, create_graph=flag, allow_unused=flag)
+    g.backward(retain_graph=flag)
+    g.backward(retain_graph=0)
+    assert x.grad.item() == 12

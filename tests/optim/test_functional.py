@@ -125,6 +125,12 @@ def test_counts_that_are_no_tensors_are_refused():
         function("radam")([p], [p], [p.clone()], [p.clone()], [1], **given)
 
 
+def test_lists_of_other_lengths_are_refused():
+    p, settings = rg.ones(1), {"lr": 0.5, "momentum": 0.9, "dampening": 0, "weight_decay": 0}
+    with pytest.raises(RuntimeError, match="there are 2 parameters, but 1 gradients"):
+        function("sgd")([p, p + 1], [p], [None] * 2, nesterov=False, maximize=False, **settings)
+
+
 def test_the_arguments_are_pytorchs():
     names = list(inspect.signature(function("asgd")).parameters)
     assert names == [

@@ -146,6 +146,45 @@ def test_hooks_of_steps_get_and_give_the_optimizer_before_its_arguments():
     assert seen[0][:2] == (optimizer, optimizer)
 
 
+def test_hooks_of_a_step_that_calls_another_run_once():
+    class Logged(rg.optim.Adam):
+        def step(self, closure=None):
+            return super().step(closure)
+
+    optimizer, seen = Logged([leaf(1.0)]), []
+    optimizer.register_step_pre_hook(lambda *args: seen.append("before"))
+    optimizer.register_step_post_hook(lambda *args: seen.append("after"))
+    optimizer.step()
+    optimizer.step()
+    assert seen == ["before", "after"] * 2
+
+
+def test_a_momentum_that_was_saved_as_none_begins_with_the_gradient():
+    a = leaf(1.0)
+    optimizer = SGD([a], lr=0.5, momentum=0.9, dampening=0.5)
+    saved = optimizer.state_dict()
+    optimizer.load_state_dict({**saved, "state": {0: {"momentum_buffer": None}}})
+    a.grad = rg.tensor([2.0])
+    optimizer.step()
+    assert (a.tolist(), optimizer.state[a]["momentum_buffer"].tolist()) == ([0.0], [2.0])
+
+
+@pytest.mark.parametrize("differentiable", [False, True])
+def test_a_setting_that_asks_for_more_state_after_the_first_step_is_an_error(differentiable):
+    a = rg.ones(1)
+    optimizer = rg.optim.Adam([a], differentiable=differentiable)
+    a.grad = rg.ones(1)
+    optimizer.step()
+    optimizer.param_groups[0]["amsgrad"] = True
+    with pytest.raises(KeyError, match="max_exp_avg_sq"):
+        optimizer.step()
+
+
+def test_what_is_fused_is_not_differentiable():
+    with pytest.raises(RuntimeError, match="`fused` does not support `differentiable`"):
+        rg.optim.Adam([leaf(1.0)], fused=True, differentiable=True)
+
+
 def test_a_users_own_rule_needs_only_a_step():
     class Sign(Optimizer):
         def __init__(self, params, lr):
@@ -358,3 +397,33 @@ def test_an_optimizer_prints_as_pytorchs_unless_complex_numbers_are_taken_otherw
     w = rg.ones(2, requires_grad=True)
     assert "complex" not in repr(rg.optim.Adam([w]))
     assert "    complex: modulus\n" in repr(rg.optim.Adam([w], complex="modulus"))
+
+
+def test_a_search_along_a_line_ends_where_the_loss_cannot_tell_steps_apart():
+    p = rg.tensor([[1.5410, -0.2934], [-2.1788, 0.5684], [-1.0845, -1.3986]], requires_grad=True)
+    optimizer, calls = rg.optim.LBFGS([p], line_search_fn="strong_wolfe"), []
+
+    def closure():
+        optimizer.zero_grad()
+        loss = ((p**2 - 1) ** 2).sum() + (p[0] * p[1]).sum()
+        loss.backward()
+        calls.append(loss.item())
+        return loss
+
+    optimizer.step(closure)
+    optimizer.step(closure)
+    assert calls[-1] == -2.25
+    assert len(calls) == 13  # as under PyTorch
+
+
+def test_a_search_along_a_line_ends_at_a_loss_that_is_no_number():
+    p = rg.tensor([1.0], requires_grad=True)
+    optimizer = rg.optim.LBFGS([p], line_search_fn="strong_wolfe")
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (p - 2).log().sum()
+        loss.backward()
+        return loss
+
+    assert optimizer.step(closure).isnan()

@@ -305,11 +305,6 @@ def test_batches_of_mappings_and_sequences_are_of_the_kind_of_the_samples():
     assert type(collate([words, words])) is UserList
 
 
-def test_strings_in_arrays_are_no_batch():
-    with pytest.raises(TypeError, match="batch must contain tensors, numpy arrays, numbers"):
-        default_collate([np.array(["a"])])
-
-
 def test_the_map_of_collate_says_what_becomes_of_a_type(monkeypatch):
     class Point:
         x = 3

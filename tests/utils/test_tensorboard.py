@@ -137,3 +137,79 @@ def test_vectors_are_logged_for_the_projector_with_words_and_pictures(read, tmp_
 def test_vectors_without_a_word_each_are_refused(read):
     with pytest.raises(ValueError, match="3 vectors, 1 in metadata"):
         read(lambda log: log.add_embedding(rg.ones(3, 2), metadata=["a"]))
+
+
+def test_a_scalar_may_be_of_double_precision(read):
+    def write(log):
+        log.add_scalar("single", 0.1, 1, new_style=True)
+        log.add_scalar("double", 0.1, 1, new_style=True, double_precision=True)
+
+    found = read(write)
+    assert list(found.Tensors("double")[0].tensor_proto.double_val) == [0.1]
+    assert list(found.Tensors("single")[0].tensor_proto.float_val) == [float(np.float32(0.1))]
+
+
+def test_from_the_purged_step_on_an_earlier_log_is_not_shown(read):
+    def write(log):
+        for step in range(4):
+            log.add_scalar("loss", step, step)
+        log.close()
+        with type(log)(log.log_dir, purge_step=2, filename_suffix=".later") as later:
+            later.add_scalar("loss", 7.0, 2)
+
+    found = read(write).Scalars("loss")
+    assert [(each.step, each.value) for each in found] == [(0, 0.0), (1, 1.0), (2, 7.0)]
+
+
+def test_sounds_are_logged(read):
+    (found,) = read(lambda log: log.add_audio("a", rg.tensor([[0.0, 0.5, 3.0]]), 1, 8000)).Audio(
+        "a"
+    )
+    assert (found.sample_rate, found.length_frames, found.content_type) == (8000, 3, "audio/wav")
+    assert np.frombuffer(found.encoded_audio_string[-6:], "<i2").tolist() == [0, 16383, 32767]
+
+
+def test_meshes_are_logged(read):
+    points = rg.arange(12.0).reshape(1, 4, 3)
+    faces = rg.tensor([[[0, 2, 3]]], dtype=rg.int32)
+    found = read(lambda log: log.add_mesh("m", points, faces=faces, global_step=3))
+    assert sorted(found.Tags()["tensors"]) == ["m_FACE", "m_VERTEX"]
+    util = importlib.import_module("tensorboard.util.tensor_util")
+    (vertices,) = found.Tensors("m_VERTEX")
+    assert vertices.step == 3
+    np.testing.assert_array_equal(util.make_ndarray(vertices.tensor_proto), points.numpy())
+
+
+def test_whole_tensors_are_logged(read):
+    (found,) = read(lambda log: log.add_tensor("t", rg.eye(2), 5)).Tensors("t")
+    util = importlib.import_module("tensorboard.util.tensor_util")
+    assert util.make_ndarray(found.tensor_proto).tolist() == [[1.0, 0.0], [0.0, 1.0]]
+
+
+def test_charts_of_several_scalars_are_logged(read):
+    (found,) = read(lambda log: log.add_custom_scalars_marginchart(["a", "b", "c"])).Tensors(
+        "custom_scalars__config__"
+    )
+    home = importlib.import_module("tensorboard.plugins.custom_scalar.layout_pb2")
+    layout = home.Layout.FromString(found.tensor_proto.string_val[0])
+    (series,) = layout.category[0].chart[0].margin.series
+    assert (series.value, series.lower, series.upper) == ("a", "b", "c")
+    read(lambda log: log.add_custom_scalars_multilinechart(["a", "b"]))
+    with pytest.raises(AssertionError, match="three tags"):
+        read(lambda log: log.add_custom_scalars({"x": {"y": ["Margin", ["a"]]}}))
+
+
+def test_the_graph_of_a_model_is_logged(read):
+    model = rg.nn.Sequential(rg.nn.Linear(2, 3), rg.nn.ReLU())
+    found = read(lambda log: log.add_graph(model, rg.ones(1, 2))).Graph()
+    nodes = {node.name: list(node.input) for node in found.node}
+    assert nodes["input/0"] == []
+    assert nodes["Sequential/0/linear"] == [
+        "input/0",
+        "Sequential/0/weight",
+        "Sequential/0/bias",
+    ]
+    assert nodes["Sequential/1/relu"] == ["Sequential/0/linear"]
+    assert nodes["output/0"] == ["Sequential/1/relu"]
+    shape = found.node[-1].attr["_output_shapes"].list.shape[0]
+    assert [dim.size for dim in shape.dim] == [1, 3]

@@ -93,7 +93,7 @@ def test_a_member_of_weights_is_read_from_where_pytorch_keeps_its_file(tmp_path,
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
     _, model = saved(tmp_path)
     known = models.ResNet18_Weights.DEFAULT
-    for weights in (known, "DEFAULT", "IMAGENET1K_V1"):
+    for weights in (known, "DEFAULT", "IMAGENET1K_V1", "ResNet18_Weights.DEFAULT"):
         assert models.resnet18(weights=weights).fc.bias.equal(model.fc.bias)
     assert models.get_model("resnet18", weights=known).fc.bias.equal(model.fc.bias)
     assert known.get_state_dict()["fc.bias"].equal(model.fc.bias)

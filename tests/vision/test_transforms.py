@@ -28,7 +28,7 @@ def test_a_transform_gives_torchvision_s_picture(name):
     what, _, kind = name.rpartition(" of ")
     found = cases.transformed(rg, rg.vision, image, what, kind)
     # what lies half way between two bytes may be rounded to the other one
-    halves = what.startswith(("affine", "perspective", "RandomResizedCrop"))
+    halves = what.startswith("RandomResizedCrop")
     tolerance = {"bytes": 1.0, "picture": 1.01 / 255}.get(kind, 2e-5) if halves else 2e-5
     for (shape, elements), (wanted, values) in zip(
         found, EXPECTED["transforms"][name], strict=True
@@ -96,9 +96,3 @@ def test_transforms_print_their_settings():
 def test_what_cannot_be_transformed_is_an_error(call, error, message):
     with pytest.raises(error, match=message):
         call()
-
-
-def test_a_perspective_with_pixels_on_its_horizon_is_quiet():
-    rg.manual_seed(6)
-    seen = transforms.RandomPerspective(0.5, 1.0)(rg.ones(1, 4, 4))
-    assert 0.0 <= float(seen.min()) <= float(seen.max()) <= 1.0

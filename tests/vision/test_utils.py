@@ -53,3 +53,8 @@ def test_a_file_holds_rounded_bytes():
     file = io.BytesIO()
     save_image(rg.tensor([[-1.0, 0.5, 2.0]]).expand(3, 1, 3), file, "png")
     assert np.asarray(pillow.open(file)).tolist() == [[[0] * 3, [128] * 3, [255] * 3]]
+
+
+def test_the_grid_of_pictures_with_a_history_has_none():
+    grid = make_grid(rg.ones(2, 1, 2, 2, requires_grad=True) * 2)
+    assert not grid.requires_grad

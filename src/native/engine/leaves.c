@@ -142,13 +142,13 @@ done:
     return failed;
 }
 
-/* Whether a cotangent has the shape and dtype of the leaf. */
+/* Whether a cotangent has the shape of the leaf and the dtype of its node. */
 static bool
-fits_leaf(PyObject *leaf, PyObject *g)
+fits_leaf(PyObject *node, PyObject *leaf, PyObject *g)
 {
     PyObject *array = is_a(leaf, Tensor) ? SLOT(leaf, of_tensor.array) : NULL;
     return array != NULL && PyArray_CheckExact(array) && PyArray_CheckExact(g) &&
-           dtype_of(array) == dtype_of(g) &&
+           SLOT(node, of_node.dtype) == dtype_of(g) &&
            PyArray_SAMESHAPE((PyArrayObject *)array, (PyArrayObject *)g);
 }
 
@@ -188,8 +188,9 @@ accumulate(PyObject *node, PyObject *g, bool borrowed)
         now = held_by(leaf, Tensor, of_tensor.node, text_node);
         failed = now == NULL ? -1 : 0;
         if (now == node) {
-            fitted = fits_leaf(leaf, g) ? Py_NewRef(g)
-                                        : PyObject_CallFunctionObjArgs(fit_leaf, leaf, g, NULL);
+            fitted = fits_leaf(node, leaf, g)
+                         ? Py_NewRef(g)
+                         : PyObject_CallFunctionObjArgs(fit_leaf, leaf, g, NULL);
             lock = fitted == NULL ? NULL : held_by(held, Leaf, of_leaf.lock, text_lock);
             failed = lock == NULL ? -1 : add_under(lock, leaf, fitted, borrowed);
         }

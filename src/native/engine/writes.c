@@ -59,6 +59,20 @@ is_inner(PyObject *node)
            !is_a(SLOT(node, of_node.saved), Leaf);
 }
 
+/* Whether no node from a view's up to its base's has hooks, as far as one leads to the other. */
+static bool
+is_unhooked(PyObject *node, PyObject *end)
+{
+    while (node != end) {
+        PyObject *edges = is_inner(node) ? tuple_at(node, of_node.edges) : NULL;
+        if (edges == NULL || PyTuple_GET_SIZE(edges) == 0) {
+            return false;
+        }
+        node = PyTuple_GET_ITEM(edges, 0);
+    }
+    return true;
+}
+
 /* The base of a tensor, itself if it is no view, held; and, of a view, its record, held, else NULL.
    NULL where Python is to see to it. */
 static PyObject *
@@ -258,6 +272,7 @@ find_written(PyObject *target, Written *write)
     if (plain && write->record != NULL) {
         whole = own_array(write->base);
         plain = whole != NULL && PyArray_ISCARRAY_RO(whole) && is_inner(node_of(write->base)) &&
+                is_unhooked(node_of(target), node_of(write->base)) &&
                 is_text(SLOT(write->record, of_view.origin), text_plain) &&
                 tuple_at(write->record, of_view.path) != NULL;
     }

@@ -8,16 +8,44 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..engine.placement import NO_ACCELERATOR
+from .memory import (
+    empty_cache,
+    empty_host_cache,
+    get_memory_info,
+    max_memory_allocated,
+    max_memory_reserved,
+    memory_allocated,
+    memory_reserved,
+    memory_stats,
+    reset_accumulated_memory_stats,
+    reset_peak_memory_stats,
+)
 
 if TYPE_CHECKING:
     from ..engine.placement import device
 
 __all__ = [
     "current_accelerator",
+    "current_device_idx",
     "current_device_index",
+    "current_stream",
     "device_count",
+    "device_index",
+    "empty_cache",
+    "empty_host_cache",
+    "get_device_capability",
+    "get_memory_info",
     "is_available",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "reset_accumulated_memory_stats",
+    "reset_peak_memory_stats",
+    "set_device_idx",
     "set_device_index",
+    "set_stream",
     "synchronize",
 ]
 
@@ -58,3 +86,40 @@ def set_device_index(device: Any) -> None:
 def synchronize(device: Any = None) -> None:
     """Wait for an accelerator: RuntimeError."""
     raise RuntimeError(NO_ACCELERATOR)
+
+
+def current_stream(device: Any = None) -> Any:
+    """The queue that an accelerator works on: RuntimeError."""
+    raise RuntimeError(NO_ACCELERATOR)
+
+
+def set_stream(stream: Any) -> None:
+    """Choose a queue of an accelerator: RuntimeError."""
+    raise RuntimeError(NO_ACCELERATOR)
+
+
+def get_device_capability(device: Any = None) -> dict[str, Any]:
+    """What an accelerator can do: RuntimeError."""
+    raise RuntimeError(NO_ACCELERATOR)
+
+
+class device_index:  # noqa: N801 (PyTorch's name)
+    """A context in which an accelerator is the current one: RuntimeError, but for None.
+
+    >>> with rg.accelerator.device_index(None):
+    ...     rg.accelerator.is_available()
+    False
+    """
+
+    def __init__(self, device: int | None, /) -> None:
+        self.idx = device
+
+    def __enter__(self) -> None:
+        if self.idx is not None:
+            set_device_index(self.idx)
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+
+current_device_idx, set_device_idx = current_device_index, set_device_index

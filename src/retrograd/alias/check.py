@@ -1,7 +1,8 @@
 """Which names of PyTorch a program uses that are not here, found without running it.
 
-Read are imports of `torch`, and names with dots that start at what they bring in. What a program
-assigns itself, or asks of values, is not known before it runs.
+Read are imports of `torch`, of `functorch` and, where it is not installed, of `torchvision`, and
+names with dots that start at what they bring in. What a program assigns itself, or asks of values,
+is not known before it runs.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .explain import lack
-from .finder import home_of
+from .finder import home_of, packages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -45,16 +46,17 @@ def check(paths: Iterable[str | Path]) -> Iterator[str]:
 
 def uses(tree: ast.AST) -> set[Use]:
     """The names of PyTorch that a program imports, or asks of what it has imported."""
-    found, bound = set(), {}
+    found, bound, ours = set(), {}, packages()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                if alias.name.partition(".")[0] == "torch":
+                package = alias.name.partition(".")[0]
+                if package in ours:
                     found.add(Use(node.lineno, alias.name))
-                    bound[alias.asname or "torch"] = alias.name if alias.asname else "torch"
+                    bound[alias.asname or package] = alias.name if alias.asname else package
         elif isinstance(node, ast.ImportFrom) and not node.level:
             module = node.module or ""
-            for alias in node.names if module.partition(".")[0] == "torch" else ():
+            for alias in node.names if module.partition(".")[0] in ours else ():
                 whole = f"{module}.{alias.name}".removesuffix(".*")
                 found.add(Use(node.lineno, whole))
                 bound[alias.asname or alias.name] = whole
@@ -83,8 +85,8 @@ def dotted(node: ast.AST) -> str:
 
 def first_missing(name: str) -> str | None:
     """A sentence on the first part of a name that is not here; None if all are."""
-    space: Any = importlib.import_module("retrograd")
     place, *parts = name.split(".")
+    space: Any = importlib.import_module(home_of(place) or "")
     for part in parts:
         whole = f"{place}.{part}"
         home = home_of(whole)

@@ -17,12 +17,19 @@ __all__ = [
     "compile",
     "cudagraph_mark_step_begin",
     "disable",
+    "get_default_backend",
     "is_compiling",
     "is_dynamo_compiling",
     "is_exporting",
     "list_backends",
+    "load_cache_artifacts",
+    "nested_compile_region",
     "reset",
+    "save_cache_artifacts",
+    "set_default_backend",
     "set_stance",
+    "substitute_in_graph",
+    "wrap_numpy",
 ]
 
 F = TypeVar("F")
@@ -31,6 +38,9 @@ STANCES = (
     *("default", "force_eager", "eager_on_recompile", "fail_on_recompile"),
     *("eager_then_compile", "aot_eager_then_compile"),
 )
+
+NO_BACKEND = "eager"
+default: Any = NO_BACKEND
 
 
 def compile(
@@ -90,6 +100,30 @@ def assume_constant_result(fn: F) -> F:
     return fn
 
 
+def wrap_numpy(fn: F) -> F:
+    """The function itself: what is written with NumPy takes tensors here, and is recorded.
+
+    >>> import numpy as np
+    >>> from retrograd.alias import compiler
+    >>> x = rg.ones(2, requires_grad=True)
+    >>> compiler.wrap_numpy(lambda a: np.sum(a * a))(x).backward(); x.grad
+    tensor([2., 2.])
+    """
+    return fn
+
+
+def nested_compile_region(fn: Any = None, **settings: Any) -> Any:
+    """The function, of which PyTorch compiles the calls once; without one, a decorator."""
+    return itself if fn is None else fn
+
+
+def substitute_in_graph(
+    original_fn: Any, *, can_constant_fold_through: bool = False, skip_signature_check: bool = False
+) -> Callable[[F], F]:
+    """Decorate what stands for another function while that is compiled: nothing."""
+    return itself
+
+
 def is_compiling() -> bool:
     """Whether the caller is being compiled: never."""
     return False
@@ -121,6 +155,30 @@ def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
     []
     """
     return []
+
+
+def set_default_backend(backend: str | Callable[..., Any] | None) -> None:
+    """Choose what `compile` uses: it is kept, and changes nothing."""
+    global default
+    default = backend or NO_BACKEND
+
+
+def get_default_backend() -> Any:
+    """What was chosen; "eager" at first.
+
+    >>> from retrograd.alias import compiler
+    >>> compiler.get_default_backend()
+    'eager'
+    """
+    return default
+
+
+def save_cache_artifacts() -> None:
+    """What has been compiled, to be kept: nothing, so None."""
+
+
+def load_cache_artifacts(serialized_artifacts: bytes) -> None:
+    """Take over what was kept: nothing of it is used, so None."""
 
 
 class set_stance:  # noqa: N801 (PyTorch's name)

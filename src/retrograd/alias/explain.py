@@ -16,12 +16,18 @@ from typing import Any
 
 from ..engine.tensor import Tensor
 from ..ops.compat.missing import reason
+from .finder import HOMES
 
 __all__ = ["explain", "lack"]
 
 PACKAGE = str(Path(__file__).parents[1])
 FROM = re.compile(r"cannot import name '(\w+)' from '([\w.]+)'")
+ALIAS = "retrograd.alias."
 OWN = ("torch", "torchvision", "retrograd")
+OTHER_PICTURES = (
+    ": retrograd.vision, which stands for torchvision, holds what PyTorch's examples use. "
+    "torchvision itself runs here: pip install --no-deps torchvision pillow"
+)
 
 
 def lack(space: Any, place: str, name: str) -> str:
@@ -33,7 +39,9 @@ def lack(space: Any, place: str, name: str) -> str:
     """
     near = difflib.get_close_matches(name, dir(space), 1)
     nearest = f" The nearest name is {place}.{near[0]}." if near else ""
-    return f"{place}.{name} is not in Retrograd{reason(name)}.{nearest}"
+    within = place.partition(".")[2] if place.startswith("torch.") else ""
+    why = OTHER_PICTURES if place.startswith("torchvision") else reason(name, within)
+    return f"{place}.{name} is not in Retrograd{why}.{nearest}"
 
 
 def explain(error: BaseException | None) -> str | None:
@@ -68,6 +76,8 @@ def torchs(module: str) -> str:
     """The name of a module of this package in PyTorch."""
     if module.startswith("torchvision"):
         return module
+    if module.startswith(ALIAS):
+        return next((name for name, home in HOMES.items() if home == module), module)
     name = ".".join(["torch", *module.split(".")[1:]])
     return name.replace("torch.vision", "torchvision", 1)
 

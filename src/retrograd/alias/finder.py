@@ -35,10 +35,10 @@ __all__ = ["HOMES", "home_of", "install"]
 
 # PyTorch's modules whose contents are under another name here.
 HOMES = {
-    "torch.__future__": "retrograd.alias.future",
     "torch._C._nn": "retrograd.alias.c_nn",
-    "torch._custom_ops": "retrograd.library.context",
     "torch._VF": "retrograd.ops.compat.variable_functions",
+    "torch.__future__": "retrograd.alias.future",
+    "torch._custom_ops": "retrograd.library.context",
     "torch._dynamo": "retrograd.alias.dynamo",
     "torch._dynamo._trace_wrapped_higher_order_op": (
         "retrograd.alias.dynamo._trace_wrapped_higher_order_op"
@@ -52,14 +52,25 @@ HOMES = {
     "torch.ao": "retrograd.alias.ao",
     "torch.ao.quantization": "retrograd.alias.ao.quantization",
     "torch.compiler": "retrograd.alias.compiler",
+    "torch.cpu.amp.autocast_mode": "retrograd.cpu.amp",
+    "torch.cpu.amp.grad_scaler": "retrograd.cpu.amp",
+    "torch.cuda.amp.autocast_mode": "retrograd.cuda.amp",
+    "torch.cuda.amp.grad_scaler": "retrograd.cuda.amp",
+    "torch.cuda.graphs": "retrograd.cuda.classes",
+    "torch.cuda.memory": "retrograd.cuda",
+    "torch.cuda.random": "retrograd.cuda",
+    "torch.cuda.streams": "retrograd.cuda.classes",
     "torch.distributed._composable": "retrograd.distributed.fsdp",
     "torch.distributed._composable.fsdp": "retrograd.distributed.fsdp",
     "torch.distributed._tensor": "retrograd.distributed.tensor",
     "torch.distributed._tensor.experimental": "retrograd.distributed.tensor.experimental",
+    "torch.distributed.distributed_c10d": "retrograd.distributed",
+    "torch.distributed.tensor.device_mesh": "retrograd.distributed.device_mesh",
+    "torch.distributed.tensor.placement_types": "retrograd.distributed.tensor.placements",
     "torch.functional": "retrograd.ops",
     "torch.jit.annotations": "retrograd.alias.annotations",
-    "torch.nn.modules.activation": "retrograd.alias.layers.activation",
     "torch.nn.common_types": "retrograd.alias.layers.common_types",
+    "torch.nn.modules.activation": "retrograd.alias.layers.activation",
     "torch.nn.modules.batchnorm": "retrograd.alias.layers.batchnorm",
     "torch.nn.modules.channelshuffle": "retrograd.nn.modules.arrange",
     "torch.nn.modules.conv": "retrograd.alias.layers.conv",
@@ -68,6 +79,7 @@ HOMES = {
     "torch.nn.modules.fold": "retrograd.nn.modules.arrange",
     "torch.nn.modules.instancenorm": "retrograd.alias.layers.instancenorm",
     "torch.nn.modules.linear": "retrograd.alias.layers.linear",
+    "torch.nn.modules.linear_cross_entropy_options": "retrograd.nn.modules.criteria",
     "torch.nn.modules.loss": "retrograd.alias.layers.loss",
     "torch.nn.modules.pixelshuffle": "retrograd.nn.modules.arrange",
     "torch.nn.modules.upsampling": "retrograd.nn",
@@ -75,9 +87,15 @@ HOMES = {
     "torch.onnx.symbolic_helper": "retrograd.alias.onnx.symbolic_helper",
     "torch.onnx.symbolic_opset11": "retrograd.alias.onnx.symbolic_opset11",
     "torch.ops": "retrograd.library.ops",
+    "torch.profiler.profiler": "retrograd.profiler",
     "torch.signal.windows.windows": "retrograd.signal.windows",
     "torch.storage": "retrograd.alias.storage",
     "torch.torch_version": "retrograd.alias.torch_version",
+    "torch.utils.benchmark.utils": "retrograd.utils.benchmark",
+    "torch.utils.benchmark.utils.common": "retrograd.utils.benchmark.measurement",
+    "torch.utils.benchmark.utils.compare": "retrograd.utils.benchmark.compare",
+    "torch.utils.benchmark.utils.fuzzer": "retrograd.utils.benchmark.fuzzer",
+    "torch.utils.benchmark.utils.timer": "retrograd.utils.benchmark.timer",
     "torch.version": "retrograd.alias.version",
 }
 
@@ -186,6 +204,12 @@ def home_of(name: str) -> str | None:
     return home if found or home in sys.modules else None
 
 
+def packages() -> list[str]:
+    """The packages that this one stands for: torchvision where it is not installed itself."""
+    vision = importlib.util.find_spec(VISION)
+    return ["torch", *(name for name in PACKAGES if name != VISION or not vision)]
+
+
 def within_program(trace: Any) -> Any:
     """A traceback without the frames at its start that are of `retrograd run`."""
     inner = trace
@@ -207,8 +231,7 @@ def install() -> None:
     version.called = "torch"
     for kind in (retrograd.Tensor, retrograd.Size, retrograd.device, retrograd.dtype):
         kind.__module__ = "torch"
-    vision = () if importlib.util.find_spec(VISION) else (VISION,)
-    sys.meta_path.insert(0, Finder("torch", "functorch", *vision))
+    sys.meta_path.insert(0, Finder(*packages()))
     before = sys.excepthook
 
     def explained(kind: Any, error: BaseException, trace: Any) -> None:

@@ -55,6 +55,8 @@ def __getattr__(name: str) -> Any:
     if name in ("Function", "Variable"):
         globals()[name] = found = getattr(_load(f"{__name__}.{name.lower()}"), name)
         return found
+    if name == "NestedIOFunction":
+        return _load(f"{__name__}.function").NestedIOFunction
     if name in ("_profiler_enabled", "kineto_available"):
         return getattr(_load(f"{__name__}.profiler"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

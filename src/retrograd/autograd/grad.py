@@ -216,7 +216,7 @@ def grad(
                         "materialize_grads cannot be used when the given input is a GradientEdge"
                     )
                 g = new_tensor(zeros(t._array, t._array.shape))
-                g.requires_grad = create_graph
+                g.requires_grad = bool(create_graph)
             elif not allow_unused:
                 raise RuntimeError(
                     f"The differentiated Tensor at index {index} appears to not have been used in "
@@ -247,7 +247,8 @@ def run_pass(
 ) -> dict[Node, Any]:
     """`engine.backward.run`; where the graph was freed, the error says how that came about."""
     try:
-        return engine.run(roots, retain_graph, create_graph, captures, accumulate, within)
+        flags = bool(retain_graph), bool(create_graph)
+        return engine.run(roots, *flags, captures, accumulate, within)
     except SecondBackwardError as error:
         raise told_apart(error, [node for node, _ in roots]) from None
 

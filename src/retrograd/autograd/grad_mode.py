@@ -226,6 +226,10 @@ class set_grad_enabled(Mode):  # noqa: N801 (PyTorch's name)
         now = modes.change(**self.fields)
         self.before.append(now if self.before or self.initial is None else self.initial)
 
+    def __exit__(self, *exc: object) -> None:
+        """Give back the mode from before the block, or, without one, before this was made."""
+        modes.restore(self.before.pop() if self.before or self.initial is None else self.initial)
+
     def __call__(self, function: F) -> F:
         """Decorate `function`; the present mode is what it was before this manager was made."""
         if self.initial is not None:

@@ -23,14 +23,17 @@ __all__ = [
     "amp",
     "current_device",
     "current_stream",
+    "default_generators",
     "default_stream",
     "device",
     "device_count",
+    "device_of",
     "empty_cache",
     "get_arch_list",
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
+    "get_gencode_flags",
     "get_rng_state",
     "get_rng_state_all",
     "graph",
@@ -44,22 +47,28 @@ __all__ = [
     "manual_seed",
     "manual_seed_all",
     "max_memory_allocated",
+    "max_memory_cached",
     "max_memory_reserved",
     "mem_get_info",
     "memory_allocated",
+    "memory_cached",
     "memory_reserved",
     "memory_stats",
+    "memory_stats_as_nested_dict",
     "nvtx",
     "seed",
     "seed_all",
     "set_device",
+    "set_rng_state",
     "set_rng_state_all",
+    "set_stream",
     "stream",
     "synchronize",
 ]
 globals().update(TENSORS)
 __all__ += list(TENSORS)
 
+default_generators: tuple[Any, ...] = ()  # one for each GPU
 _initialized = False  # as code asks that keeps the states of generators for a second forward
 
 
@@ -95,6 +104,11 @@ def device_count() -> int:
 def get_arch_list() -> list[str]:
     """The architectures of GPUs that the package is built for: none."""
     return []
+
+
+def get_gencode_flags() -> str:
+    """What a compiler of CUDA is told about GPUs: nothing."""
+    return ""
 
 
 # -- seeds, caches, memory: there is nothing to be done ----------------------------------------
@@ -168,6 +182,14 @@ def memory_stats(device: Any = None) -> dict[str, Any]:
     return {}
 
 
+def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
+    """`memory_stats`, sorted by what is counted: none."""
+    return {}
+
+
+memory_cached, max_memory_cached = memory_reserved, max_memory_reserved  # their older names
+
+
 def synchronize(device: Any = None) -> None:
     """Wait for GPUs: nothing runs there, so nothing happens, where PyTorch raises."""
 
@@ -196,6 +218,16 @@ def set_device(device: Any) -> None:
 def current_device() -> int:
     """The number of the current GPU: AssertionError."""
     init()
+
+
+def set_rng_state(new_state: Any, device: Any = "cuda") -> None:
+    """Set the state of a GPU's generator: nothing happens, as in PyTorch."""
+
+
+def set_stream(stream: Any) -> None:
+    """Choose the queue of a GPU: nothing happens for None, AssertionError otherwise."""
+    if stream is not None:
+        init()
 
 
 def current_stream(device: Any = None) -> Any:
@@ -259,6 +291,13 @@ class device:  # noqa: N801 (PyTorch's name)
 
     def __exit__(self, *exc: object) -> None:
         pass
+
+
+class device_of(device):  # noqa: N801 (PyTorch's name)
+    """A context in which the GPU of a tensor is the current one; none for a tensor on the cpu."""
+
+    def __init__(self, obj: Any) -> None:
+        super().__init__(getattr(obj, "device", None))
 
 
 def number_of(spec: Any) -> int:

@@ -108,6 +108,35 @@ class Cell:
         return sorted([write for write in self.writes if write[0] > seq])
 
 
+class Moved(Cell):
+    """The cell of a tensor that shows other memory than those with which it shared a cell.
+
+    Writes to either are none to the other, so saved values are intact. Their number is one for
+    both, as in PyTorch: that which the former cell counts.
+    """
+
+    __slots__ = ("former",)
+
+    def __init__(self, former: Cell) -> None:
+        self.former: Cell = former.former if isinstance(former, Moved) else former
+        self.last, self.writes = former.last, former.writes
+
+    @property
+    def version(self) -> int:
+        """The number of writes to this memory and to the former one."""
+        return self.former.version
+
+    @version.setter
+    def version(self, value: int) -> None:
+        self.former.version = value
+
+    def bump(self, writer: str) -> None:
+        """Count one write by the op or method called `writer`."""
+        self.note(located(writer) if modes.special else writer)
+        with structure:
+            self.former.version += 1
+
+
 class Kind:
     """What all nodes of one operation share; an op record is one, and so is `LEAF`.
 

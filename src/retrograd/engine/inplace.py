@@ -190,13 +190,17 @@ def kept(array: Any) -> Any:
 def history_of(target: Tensor) -> Any:
     """The history of a tensor that is about to be written.
 
-    That of a view with hooks is derived anew from its base, for such hooks are lost with the write:
-    in PyTorch no gradient flows through the view itself once its base has a new history.
+    That of a view with hooks, or of a view of one, is derived anew from its base, for such hooks
+    are lost with the write: in PyTorch no gradient flows through the view itself once its base has
+    a new history.
     """
-    node, view = target._node, target._view_of
-    if view is None or node is None or node.hooks is None or view.origin != "plain":
-        return node_of(target)
-    return derived(target)
+    node, view = node_of(target), target._view_of
+    each, end = node, None if view is None else view.base._node
+    while view is not None and view.origin == "plain" and each is not None and each is not end:
+        if each.hooks is not None:
+            return derived(target)
+        each = each.edges[0] if each.edges else None
+    return node
 
 
 def store(target: Tensor, result: Tensor) -> None:

@@ -72,8 +72,9 @@ DEPRECATED = (
 
 LOOKED_AT = ("bool", "float")  # annotations: rule 6
 BY_TRUTH = {  # flags of which PyTorch asks for the truth only
-    *("add_zero_attn", "antialias", "average_attn_weights", "center", "get_infos", "hard"),
-    *("inplace", "need_weights", "recompute_scale_factor", "reduce", "return_indices"),
+    *("add_zero_attn", "allow_unused", "antialias", "average_attn_weights", "center"),
+    *("create_graph", "get_infos", "hard", "inplace", "is_grads_batched", "materialize_grads"),
+    *("need_weights", "recompute_scale_factor", "reduce", "retain_graph", "return_indices"),
     *("size_average", "use_separate_proj_weight"),
 }
 NOWHERE = 63  # the place of an argument that is given by name only, the last bit of a word

@@ -182,8 +182,11 @@ class Op(Kind):
         """The class of this op's nodes, made when the first is shown: imports stay quick."""
         found = self.__dict__.get("_node_type")
         if found is None:
+            name = self.node_name.rpartition("::")[2]
             members = {"__slots__": (), "__module__": __name__, **self.members(self)}
-            made = type(self.node_name, (Node,), members)
+            if name != self.node_name:
+                members["full_name"] = self.node_name
+            made = type(name, (Node,), members)
             found = self.__dict__.setdefault("_node_type", made)  # one class in all threads
         return found  # type: ignore[no-any-return]
 

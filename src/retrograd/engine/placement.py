@@ -1,4 +1,4 @@
-"""How large a tensor is and where it lies, `Size` and `device`; what may stand for its array."""
+"""How large a tensor is and where it lies: `Size` and `device`; what stands for an array there."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from .. import version
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Self, TypeVar
-
-    import numpy as np
 
     F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -192,8 +190,8 @@ class Interpreted:
     __slots__ = ()
 
     shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    value: Any  # the tensor that it holds
+    dtype: Any
+    value: Any
     device: Any = property(lambda self: self.value._array.device)  # where the values lie
     on_tensors = False  # whether formulas of nodes that saved it run on tensors: `saved.OnTensors`
 

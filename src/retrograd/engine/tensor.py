@@ -23,7 +23,7 @@ from .. import dtypes, modes
 from ..kernels.allocation import is_valueless, marked, numpys, table
 from ..locks import load, structure
 from . import native
-from .graph import LEAF, Cell, Leaf, Node, leaf_node, renewed, target
+from .graph import LEAF, Cell, Leaf, Moved, Node, leaf_node, renewed, target
 from .overriding import IGNORED, TENSOR, names, never, public
 from .placement import CPU, META, Interpreted, Size, concrete, device
 from .views import disinherit, inherit, room_of, same_elements, sever
@@ -40,8 +40,8 @@ else:
 
 __all__ = [
     "Interpreted", "Size", "Tensor", "alias", "cell_of", "concrete", "device", "has_history",
-    "has_tangent", "is_array", "method", "new_tensor", "node_of", "placed", "shown", "twin", "wrap",
-    "wrote",
+    "has_tangent", "is_array", "method", "moved", "new_tensor", "node_of", "placed", "shown",
+    "twin", "wrap", "wrote",
 ]  # fmt: skip
 
 _size: Any = tuple.__new__  # `Size`, of sizes that are known to be integers
@@ -52,6 +52,9 @@ NO_LEAF = (
     "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you "
     "access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead."
 )
+
+
+ANY = object()  # stands for the dtype of a `.grad` that may have each
 
 
 class Tensor(Attached):
@@ -78,6 +81,7 @@ class Tensor(Attached):
     _inference: bool = False
     _tangents: dict[Any, Tensor] | None = None  # by level: `engine.transforms.forward`
     _gradient: Tensor | None = None
+    _grad_dtype: Any = None  # of `.grad`, where it is not the tensor's own: `gradient_dtype`
     _room: Any = None  # its memory, in bytes, once `resize_` has shown less of it
     _parked: Node | None = None  # a leaf's node, with its hooks, while requires_grad is off
     _lent: Node | None = None  # the leaf that it is while tapes watch it: `tape`
@@ -181,6 +185,11 @@ class Tensor(Attached):
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(
+                    "assigned grad expected to be a Tensor or None but got grad of type "
+                    f"{type(value).__name__}"
+                )
             check_grad(self, value)
         self._gradient = value
 
@@ -227,7 +236,7 @@ class Tensor(Attached):
         sever(self, value._array)
         self._array, self._room = value._array, room_of(value)
         follow(self)
-        wrote(self, "the assignment to .data", counted=False)
+        moved(self, "the assignment to .data")
 
     @data.deleter
     def data(self) -> None:
@@ -368,6 +377,16 @@ def wrote(tensor: Tensor, by: str, counted: bool = True) -> None:
             cell.note(by)
 
 
+def moved(tensor: Tensor, by: str) -> None:
+    """Note that `tensor` shows other memory now: what saved it is refused, the version stays.
+
+    Its views and aliases keep the old memory, and the cell of that.
+    """
+    if not tensor._inference:
+        tensor._cell = Moved(cell_of(tensor))
+        tensor._cell.note(by)
+
+
 def set_requires_grad(tensor: Tensor, value: bool) -> None:
     """Make a leaf require grad, or no longer; PyTorch's errors for non-leaves and integers."""
     if not isinstance(value, (bool, np.bool_)):
@@ -404,7 +423,7 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not "
                 "allowed. Make a normal tensor first: x.clone().requires_grad_()"
             )
-        made = leaf_node(tensor, tensor._array.shape, tensor._array.dtype)
+        made = leaf_node(tensor, tensor._array.shape, gradient_dtype(tensor))
         with structure:  # of two nodes, one would add to `.grad` in vain
             tensor._node = tensor._node or made
         inherit(tensor)
@@ -416,9 +435,9 @@ def follow(tensor: Tensor) -> None:
     if node is None or node.op is not LEAF:
         load(f"{__package__}.inplace").lead_on(tensor)
     elif node.shape == array.shape:
-        node.dtype = array.dtype
+        node.dtype = gradient_dtype(tensor)
     else:
-        tensor._node = renewed(node, array.shape, array.dtype)
+        tensor._node = renewed(node, array.shape, gradient_dtype(tensor))
         if tensor._lent is node:
             tensor._lent = tensor._node
 
@@ -430,26 +449,27 @@ def keep_lent(tensor: Tensor) -> None:
             tensor._node.saved, tensor._lent = Leaf(tensor), None
 
 
-def check_grad(tensor: Tensor, grad: Any) -> None:
+def check_grad(tensor: Tensor, grad: Tensor) -> None:
     """Raise unless `grad` may be assigned to `tensor.grad`."""
-    if not isinstance(grad, Tensor):
-        raise TypeError(
-            f"assigned grad expected to be a Tensor or None but got grad of type "
-            f"{type(grad).__name__}"
-        )
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
     for kind, its, mine in (
         ("with device type", grad.device.type, tensor.device.type),
-        ("with dtype", grad.dtype, tensor.dtype),
+        ("with dtype", grad.dtype, tensor._grad_dtype or tensor.dtype),
         ("of size", list(grad.shape), list(tensor.shape)),
     ):
-        if its != mine:
+        if its != mine is not ANY:
             raise RuntimeError(
                 f"attempting to assign a gradient {kind} '{its}' to a tensor {kind} '{mine}'. "
                 "Please ensure that the gradient and the tensor have the same"
                 + kind.removeprefix("with").removeprefix("of")
             )
+
+
+def gradient_dtype(tensor: Tensor) -> Any:
+    """The NumPy dtype in which cotangents of a leaf are added to its `.grad`."""
+    own = tensor._grad_dtype
+    return tensor._array.dtype if own in (None, ANY) else own.numpy
 
 
 def method(function: F, *under: str) -> F:

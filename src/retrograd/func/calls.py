@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["functional_call", "functionalize", "stack_module_state"]
 
+ABSENT = object()  # stands for an attribute that a module lacks
+
 
 def functional_call(
     module: Any,
@@ -31,10 +33,11 @@ def functional_call(
 
     The values come in one dictionary by name, or several; what is missing stays as it is, unless
     `strict`. With `tie_weights`, a value given for one name of a shared parameter counts for all.
-    `args` is a tuple, or the only argument. Names that the module lacks are ignored, unless
-    `strict`: then RuntimeError. Raises ValueError for a name in two dictionaries, and for different
-    values under several names of one parameter, TypeError for a value that is no tensor. Source:
-    PyTorch's `func.functional_call`.
+    `args` is a tuple, or the only argument. Other names are attributes, which the module has for
+    the call, unless `strict`: then RuntimeError. Raises ValueError for a name in two dictionaries,
+    and for different values under several names of one parameter, TypeError for a value that is no
+    tensor, or that would replace none, AttributeError for a submodule that is not there, KeyError
+    for an empty name. Source: PyTorch's `func.functional_call`.
 
     >>> line = rg.nn.Linear(1, 1)
     >>> values = {"weight": rg.tensor([[2.0]]), "bias": rg.tensor([1.0])}
@@ -54,21 +57,23 @@ def replaced(
     """A context in which `module` has other values, as `functional_call` says."""
     own = dict(_named(module))
     unknown = [name for name in given if name not in own]
-    known = {name: value for name, value in given.items() if name in own}
-    given = _tied(own, known) if tie_weights else known
+    given = _tied(own, given) if tie_weights else given
     missing = [name for name in own if name not in given]
     if strict and (unknown or missing):
         listed = [f"{what} key(s): {', '.join(map(repr, names))}." for what, names in
                   (("Unexpected", unknown), ("Missing", missing)) if names]  # fmt: skip
         raise RuntimeError(
             f"Error(s) in reparametrizing for {type(module).__name__}: {' '.join(listed)} With "
-            "strict=False, other names are ignored, and what is missing stays as it is"
+            "strict=False, other names are attributes, and what is missing stays as it is"
         )
-    before = _exchange(module, given)
+    before: dict[str, Any] = {}
     try:
+        for name, value in given.items():
+            before[name] = _exchange(module, name, value)
         yield
     finally:
-        _exchange(module, before)
+        for name, value in before.items():
+            _exchange(module, name, value)
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
@@ -118,7 +123,7 @@ def _named(module: Any) -> Iterator[tuple[str, Any]]:
     yield from module.named_buffers(remove_duplicate=False)
 
 
-def _tied(own: Mapping[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+def _tied(own: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """`given`, also under the other names of each tensor that the module holds several times."""
     by_tensor: dict[int, Any] = {}
     for name, value in given.items():
@@ -128,26 +133,28 @@ def _tied(own: Mapping[str, Any], given: dict[str, Any]) -> dict[str, Any]:
                 f"functional_call got multiple values for keys {names}, which are tied. Consider "
                 "using tie_weights=False"
             )
-    return {
-        name: given.get(name, by_tensor.get(id(tensor)))
-        for name, tensor in own.items()
-        if name in given or id(tensor) in by_tensor
-    }
+    tied = {name: by_tensor[id(tensor)] for name, tensor in own.items() if id(tensor) in by_tensor}
+    return {**tied, **given}
 
 
-def _exchange(module: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Put `values` in the places of parameters and buffers; return what was there."""
-    before = {}
-    for name, value in values.items():
-        path, _, last = name.rpartition(".")
-        owner = module.get_submodule(path)
-        table = owner._parameters if last in owner._parameters else owner._buffers
-        if not (value is None or isinstance(value, Tensor)):
-            raise TypeError(
-                f"functional_call: {value!r}, given for {name!r}, is not an instance of Tensor"
-            )
-        before[name] = table[last]
+def _exchange(module: Any, name: str, value: Any) -> Any:
+    """Give a module another parameter, buffer or attribute, or none; return what was there."""
+    path, _, last = name.rpartition(".")
+    owner = module.get_submodule(path)
+    if not last:
+        raise KeyError('functional_call: tensor name can\'t be empty string ""')
+    table = next((t for t in (owner._parameters, owner._buffers) if last in t), None)
+    before = getattr(owner, last, ABSENT) if table is None else table[last]
+    for each in (value, before):
+        if not (each is None or each is ABSENT or isinstance(each, Tensor)):
+            what = f"given for {name!r}" if each is value else f"which {name!r} is"
+            raise TypeError(f"functional_call: {each!r}, {what}, is not an instance of Tensor")
+    if table is not None:
         table[last] = value
+    elif value is ABSENT:
+        delattr(owner, last)
+    else:
+        setattr(owner, last, value)
     return before
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..nn.modules.module import Module
+from . import traceback
 from ._symbolic_trace import Tracer
 from .graph import Graph
 from .graph_module import GraphModule
@@ -81,8 +82,9 @@ class Interpreter:
 
     def run_node(self, n: Node) -> Any:
         """The value of a node."""
-        args, kwargs = self.fetch_args_kwargs_from_env(n)
-        return getattr(self, n.op)(n.target, args, kwargs)
+        with traceback.set_current_meta(n):
+            args, kwargs = self.fetch_args_kwargs_from_env(n)
+            return getattr(self, n.op)(n.target, args, kwargs)
 
     def placeholder(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The next argument, or the default."""
@@ -191,7 +193,8 @@ class Transformer(Interpreter):
 
     def transform(self) -> GraphModule:
         """The new module, which shares the old one's parameters."""
-        result = super().run(enable_io_processing=False)
+        with traceback.preserve_node_meta():
+            result = super().run(enable_io_processing=False)
         self.new_graph.output(self.tracer.create_arg(result))
         for old, new in zip(self.graph.nodes, self.new_graph.nodes, strict=False):
             if old.op == "placeholder":

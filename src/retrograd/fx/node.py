@@ -276,6 +276,25 @@ class Node:
         random = f"{PACKAGE}.ops.random" in (getattr(self.target, "__module__", None) or "")
         return self.target in effects or in_place or (impure_random and random)
 
+    def normalized_arguments(
+        self,
+        root: Any,
+        arg_types: tuple[Any, ...] | None = None,
+        kwarg_types: dict[str, Any] | None = None,
+        normalize_to_only_use_kwargs: bool = False,
+    ) -> Any:
+        """The arguments with defaults, as `operator_schemas` has them; None where it has none.
+
+        `root` is the module whose layers the graph calls.
+        """
+        schemas = load(".operator_schemas", __package__)
+        settings = {"normalize_to_only_use_kwargs": normalize_to_only_use_kwargs}
+        if self.op == "call_function":
+            return schemas.normalize_function(self.target, self.args, self.kwargs, **settings)
+        if self.op == "call_module":
+            return schemas.normalize_module(root, self.target, self.args, self.kwargs, **settings)
+        return None
+
     def format_node(
         self, placeholder_names: list[str] | None = None, maybe_return_typename: Any = None
     ) -> str | None:

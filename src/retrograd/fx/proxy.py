@@ -12,6 +12,7 @@ from .. import dtypes
 from ..engine import overriding
 from ..engine.tensor import Tensor, device
 from ..ops.creation.memory_format import memory_format
+from . import traceback
 from .graph import Graph
 from .node import PACKAGE, Node, Target, map_aggregate
 
@@ -53,7 +54,9 @@ class TracerBase:
         type_expr: Any = None,
     ) -> Node:
         """A node of the graph; its arguments hold nodes, no proxies."""
-        return self.graph.create_node(kind, target, args, kwargs, name, type_expr)
+        node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
+        node.meta.update(traceback.kept())
+        return node
 
     def proxy(self, node: Node) -> Any:
         """A proxy for a node."""

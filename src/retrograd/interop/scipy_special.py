@@ -41,7 +41,7 @@ def of_order(record: Callable[..., Tensor]) -> Callable[[Tensor, Tensor], Tensor
         if v.ndim == 0:
             return record(z, order=float(v))
         z = pair(v, z)[1].expand(np.broadcast_shapes(v.shape, z.shape))
-        found = ops.zeros_like(z)
+        found = ops.full_like(z, math.nan)
         for order in np.unique(v._array).tolist():
             found = ops.where(v == order, record(z, order=order), found)
         return found

@@ -29,9 +29,11 @@ from . import native
 __all__ = [
     "copied",
     "empty",
+    "empty_beside",
     "full",
     "half",
     "has_special",
+    "inward",
     "is_valueless",
     "marked",
     "numpys",
@@ -98,13 +100,39 @@ def marked(array: Any) -> Any:
     return array
 
 
-def copied(x: Any) -> Any:
-    """A copy in the same layout, in row-major order where `x` was expanded.
+def inward(shape: Any, strides: Any) -> list[int]:
+    """The axes from the innermost in memory to the outermost; one of stride 0 stays where it is.
 
-    The order of elements that are one says nothing. Of a NumPy scalar it is an array.
+    That is how PyTorch lays out a copy of what was expanded.
     """
-    expanded = numpys(x) and 0 in x.strides
-    out = np.empty_like(x, order="C" if expanded else "K")
+    axes = list(range(len(shape)))[::-1]
+    for last in range(1, len(axes)):
+        place = last
+        for other in range(last)[::-1]:
+            a, b = (abs(strides[axes[at]]) for at in (other, place))
+            if a and b and (a, shape[axes[other]]) > (b, shape[axes[place]]):
+                axes[other], axes[place] = axes[place], axes[other]
+                place = other
+            elif a and a < b:
+                break
+    return axes
+
+
+def empty_beside(x: Any, dtype: Any = None) -> Any:
+    """An uninitialised array in the layout of `x`, without the gaps and repetitions it may have."""
+    if not numpys(x) or 0 not in x.strides:
+        return np.empty_like(x, dtype)
+    made = np.dtype(x.dtype if dtype is None else dtype)
+    strides, step = [0] * x.ndim, made.itemsize
+    for axis in inward(x.shape, x.strides):
+        strides[axis] = step
+        step *= max(x.shape[axis], 1)
+    return ndarray(x.shape, made, strides=strides)
+
+
+def copied(x: Any) -> Any:
+    """A copy in the same layout. Of a NumPy scalar it is an array."""
+    out = empty_beside(x)
     if native.loops is not None and x.__class__ is ndarray and x.nbytes >= LARGE and x.flags.forc:
         native.loops.copy(out, x)
     else:

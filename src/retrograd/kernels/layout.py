@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .allocation import empty
+from .allocation import empty, inward
 
 __all__ = ["Flags", "along", "as_in", "channels_inside", "rows", "with_channels_inside"]
 
@@ -58,13 +58,13 @@ def rows(shape: Any, itemsize: int) -> tuple[int, ...]:
 
 def along(x: Any, order: str, itemsize: int) -> tuple[int, ...]:
     """The strides of new elements for the shape of `x`, in `order`, which may be that of `x`."""
-    if order == "C" or (order in "AK" and 0 in x.strides):
+    if order == "C":
         return rows(x.shape, itemsize)
-    axes = range(x.ndim)[::-1]
+    axes = list(range(x.ndim))
     if order != "F":
-        axes = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
-    strides = rows([x.shape[axis] for axis in axes], itemsize)
-    return tuple(strides[list(axes).index(axis)] for axis in range(x.ndim))
+        axes = inward(x.shape, x.strides)
+    strides = rows([x.shape[axis] for axis in axes[::-1]], itemsize)[::-1]
+    return tuple(strides[axes.index(axis)] for axis in range(x.ndim))
 
 
 class Flags:

@@ -4,16 +4,32 @@ An operator is a Python function of tensors that the engine does not look into; 
 one that is registered. Under the alias `torch.ops.namespace.name` is the operator, too.
 """
 
+from .checks import opcheck
 from .context import get_ctx
-from .custom import CustomOpDef, custom_op, register_autograd, register_fake, register_kernel
-from .libraries import Library
+from .custom import (
+    CustomOpDef,
+    custom_op,
+    register_autocast,
+    register_autograd,
+    register_fake,
+    register_kernel,
+    register_vmap,
+)
+from .libraries import Library, define, impl
+from .schemas import infer_schema
 
 __all__ = [
     "CustomOpDef",
     "Library",
     "custom_op",
+    "define",
     "get_ctx",
+    "impl",
+    "infer_schema",
+    "opcheck",
+    "register_autocast",
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "register_vmap",
 ]

@@ -12,12 +12,16 @@ BY_VALUES = (
 )
 
 
+class SizeByValuesError(RuntimeError):
+    """A size that the meta device cannot tell."""
+
+
 class FakeContext:
     """What `get_ctx` gives; a size by values cannot be told."""
 
     def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> NoReturn:
-        """Raise RuntimeError: there are no symbols for sizes."""
-        raise RuntimeError(BY_VALUES)
+        """Raise a RuntimeError: there are no symbols for sizes."""
+        raise SizeByValuesError(BY_VALUES)
 
     def create_unbacked_symint(self, *, min: int = 2, max: int | None = None) -> NoReturn:
         """`new_dynamic_size` by its older name."""
@@ -30,6 +34,6 @@ def get_ctx() -> FakeContext:
     >>> rg.library.get_ctx().new_dynamic_size()
     Traceback (most recent call last):
     ...
-    RuntimeError: a size depends on the values of a tensor, and on the meta device there are none...
+    retrograd.library.context.SizeByValuesError: a size depends on the values of a tensor...
     """
     return FakeContext()

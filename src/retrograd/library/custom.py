@@ -3,26 +3,31 @@
 NOTE [Custom operators]
 1. The function runs without recording; where an input wants a gradient, the operator is one node,
    whose backward is what `register_autograd` was given, and which raises if it was given none.
-2. On the meta device the function of `register_fake` runs in its place, to tell shapes.
+2. On the meta device the function of `register_fake` runs in its place, to tell shapes; without
+   one, an operator that returns something raises there.
 3. A write to what `mutates_args` names is counted, whichever way the function writes.
 4. A function for autocast is called where that is enabled; what it casts, it hands on to the
    operator in a region without.
 5. A composite function is recorded as it runs, so it has a derivative of every order; a formula
    that is registered stands before it: then rule 1 holds.
-6. Schemas and tags serve PyTorch's compiler: they are kept, and nothing is checked by them.
+6. A batch of `vmap` goes to the function of `register_vmap`; without one, to the operator once per
+   example.
+7. Schemas and tags serve PyTorch's compiler: they are kept, and nothing is checked by them.
 """
 
 from __future__ import annotations
 
 import inspect
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import pytree
-from ..amp.autocast_mode import is_autocast_enabled
+from .. import dtypes, pytree
+from ..amp.autocast_mode import autocast, cast, is_autocast_enabled
 from ..autograd.function import Function
 from ..autograd.grad_mode import is_grad_enabled, no_grad
+from ..autograd.transformed import is_batched
 from ..engine.tensor import Tensor, wrote
 from ..kernels.memory import root
 from ..overrides import handle_torch_function, has_torch_function
@@ -30,13 +35,18 @@ from ..overrides import handle_torch_function, has_torch_function
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["OPERATORS", "CustomOpDef", "custom_op", "register_autograd", "register_fake",
-           "register_kernel"]  # fmt: skip
+__all__ = ["OPERATORS", "CustomOpDef", "custom_op", "register_autocast", "register_autograd",
+           "register_fake", "register_kernel", "register_vmap"]  # fmt: skip
 
-OPERATORS: dict[str, dict[str, CustomOpDef]] = {}  # by namespace and name
+OPERATORS: dict[str, Namespace] = {}
 NO_FORMULA = (
     "Trying to backward through {name} but no autograd formula was registered. Please use "
     "register_autograd to add one."
+)
+NO_FAKE = (
+    "There was no fake impl registered for {operator}: on the meta device nothing tells what it "
+    "gives. Write {operator._name}.register_fake(function), or "
+    "library.register_fake({operator._qualname!r}, function)"
 )
 NO_KERNEL = (
     "Could not run '{name}' with arguments from the 'CPU' backend: it is defined, and has no "
@@ -46,6 +56,19 @@ ALIASED = (
     "{name}: The output of this custom operator (1) must not also be an input to this custom "
     "operator and (2) may not alias any inputs. Return x.clone()"
 )
+
+
+class Namespace(SimpleNamespace):
+    """The operators of a namespace, as attributes; later ones, too."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"'_OpNamespace' '{self.__name__}' object has no attribute {name!r}: no such operator "
+            "is defined"
+        )
 
 
 class CustomOpDef:
@@ -72,12 +95,12 @@ class CustomOpDef:
                 f"{wrong} in mutates_args were not found in the custom op's signature: {name} has "
                 f"the arguments {', '.join(self._signature.parameters)}"
             )
-        self._kernel, self._fake = function, None
-        self._composite, self._autocast = None, None
+        self._kernel, self._fake = None, None
+        self._composite, self._autocast, self._vmap = None, None, None
         self._backward: Callable[..., Any] | None = None
         self._setup: Callable[..., Any] | None = None
-        self.__name__, self.__doc__ = own, function.__doc__
-        OPERATORS.setdefault(space, {})[own] = self
+        self.__name__, self.__doc__ = own, function.__doc__ if function else None
+        setattr(OPERATORS.setdefault(space, Namespace(space)), own, self)
 
     @property
     def default(self) -> CustomOpDef:
@@ -89,7 +112,10 @@ class CustomOpDef:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the function gives: NOTE [Custom operators]."""
-        bound = self._signature.bind(*args, **kwargs)
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self._qualname}{self._signature}: {error}") from None
         bound.apply_defaults()
         names, given = list(bound.arguments), list(bound.arguments.values())
         leaves = pytree.flatten(given)
@@ -99,6 +125,9 @@ class CustomOpDef:
             return self._autocast(*bound.args, **bound.kwargs)
         if self._composite is not None and self._backward is None:
             return self._composite(*bound.args, **bound.kwargs)
+        if self._vmap is not None and is_batched(leaves):
+            like = pytree.map_leaves(lambda _: None, given)
+            return Batched.apply(self, names, like, *leaves)
         wanted = any(isinstance(leaf, Tensor) and leaf.requires_grad for leaf in leaves)
         if not (wanted and is_grad_enabled()):
             return self._run(given, names)
@@ -107,16 +136,13 @@ class CustomOpDef:
     def _run(self, given: list[Any], names: list[str]) -> Any:
         tensors = [t for t in pytree.flatten(given) if isinstance(t, Tensor)]
         on_meta = any(t.device.type == "meta" for t in tensors)
-        function = (self._fake if on_meta else None) or self._kernel or self._composite
+        function = (self._fake if on_meta else self._kernel) or self._composite
         if function is None:
-            raise NotImplementedError(NO_KERNEL.format(name=self._qualname))
-        positional, named = [], {}
-        for name, value in zip(names, given, strict=True):
-            kind = self._signature.parameters[name].kind
-            if kind is inspect.Parameter.KEYWORD_ONLY:
-                named[name] = value
-            else:
-                positional.append(value)
+            if on_meta and self._signature.return_annotation in (None, "None"):
+                return None
+            text = NO_FAKE if on_meta else NO_KERNEL
+            raise NotImplementedError(text.format(operator=self, name=self._qualname))
+        positional, named = self._split(given, names)
         with no_grad():
             found = function(*positional, **named)
         for name, value in zip(names, given, strict=True):
@@ -126,6 +152,15 @@ class CustomOpDef:
         if any(shares(out, t) for out in pytree.flatten(found) for t in tensors):
             raise RuntimeError(ALIASED.format(name=self._qualname))
         return found
+
+    def _split(self, given: list[Any], names: list[str]) -> tuple[list[Any], dict[str, Any]]:
+        """Arguments as the function takes them: by position, and by name only."""
+        kinds = [self._signature.parameters[name].kind for name in names]
+        pairs = list(zip(names, given, kinds, strict=True))
+        only = inspect.Parameter.KEYWORD_ONLY
+        return [value for _, value, kind in pairs if kind is not only], {
+            name: value for name, value, kind in pairs if kind is only
+        }
 
     def register_autograd(
         self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
@@ -140,6 +175,32 @@ class CustomOpDef:
         """Let `fn` tell shapes and dtypes of the outputs on the meta device."""
         self._fake = fn
         return fn
+
+    def register_vmap(self, fn: Callable[..., Any] | None = None, /) -> Any:
+        """Let `fn(info, in_dims, *args)` be the operator on batches, also as a decorator.
+
+        It returns the outputs, and their batch dimensions, as `autograd.Function.vmap` does.
+        """
+
+        def register(function: Callable[..., Any]) -> None:
+            self._vmap = function
+
+        return register if fn is None else register(fn)
+
+    def register_autocast(self, device_type: str, cast_inputs: dtypes.dtype) -> None:
+        """Let the operator run on floating tensors of the dtype `cast_inputs` under autocast.
+
+        Raises ValueError for a device without autocast.
+        """
+        if device_type not in ("cpu", "cuda"):
+            raise ValueError(f"Device type {device_type!r} does not support autocast.")
+
+        def narrowed(*args: Any, **kwargs: Any) -> Any:
+            with autocast("cpu", enabled=False):
+                return self(*cast(args, cast_inputs), **cast(kwargs, cast_inputs))
+
+        if device_type == "cpu":
+            self._autocast = narrowed
 
     def register_kernel(self, device_types: Any, fn: Any = None, /) -> Any:
         """Let `fn` be the function on the cpu; on devices that are not here it is not needed."""
@@ -173,14 +234,12 @@ class Recorded(Function):
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         """What the operator keeps for its backward."""
         operator, names, like, *leaves = inputs
-        given, parameters = pytree.unflatten(like, leaves), operator._signature.parameters
-        only = {name: value for name, value in zip(names, given, strict=True)
-                if parameters[name].kind is inspect.Parameter.KEYWORD_ONLY}  # fmt: skip
-        count = len(given) - len(only)
+        positional, only = operator._split(pytree.unflatten(like, leaves), names)
+        count = len(positional)
         ctx.operator, ctx.like, ctx.rest = operator, like[:count], len(pytree.flatten(like[count:]))
         if operator._setup is not None:
             named = {"keyword_only_inputs": only} if only else {}
-            operator._setup(ctx=ctx, inputs=tuple(given[:count]), output=output, **named)
+            operator._setup(ctx=ctx, inputs=tuple(positional), output=output, **named)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -190,9 +249,26 @@ class Recorded(Function):
             raise RuntimeError(NO_FORMULA.format(name=operator._qualname))
         found = operator._backward(ctx, *grads)
         found = found if isinstance(found, tuple) else (found,)
+        if len(found) != len(ctx.like):
+            raise RuntimeError(
+                f"the backward of {operator._qualname} returned {len(found)} gradients, but the "
+                f"operator has {len(ctx.like)} arguments. Return one for each, None for none"
+            )
         pairs = zip(found, ctx.like, strict=True)
         flat = [grad for part, like in pairs for grad in pytree.broadcast(part, like)]
         return (None, None, None, *flat, *[None] * ctx.rest)
+
+
+class Batched(Recorded):
+    """A call of an operator on a batch, for which a function is registered."""
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *inputs: Any) -> Any:
+        """What that function gives."""
+        operator, names, like, *leaves = inputs
+        positional, only = operator._split(pytree.unflatten(like, leaves), names)
+        dims, _ = operator._split(pytree.unflatten(like, in_dims[3:]), names)
+        return operator._vmap(info, tuple(dims), *positional, **only)
 
 
 def custom_op(
@@ -220,7 +296,9 @@ def custom_op(
     """
 
     def define(function: Callable[..., Any]) -> CustomOpDef:
-        return CustomOpDef(name, function, mutates_args, schema)
+        operator = CustomOpDef(name, function, mutates_args, schema)
+        operator.register_kernel(device_types, function)
+        return operator
 
     return define if fn is None else define(fn)
 
@@ -230,12 +308,12 @@ def found(op: str | CustomOpDef) -> CustomOpDef:
     if isinstance(op, CustomOpDef):
         return op
     space, _, own = op.partition("::")
-    try:
-        return OPERATORS[space][own]
-    except KeyError:
+    operator: CustomOpDef | None = vars(OPERATORS.get(space, SimpleNamespace())).get(own)
+    if operator is None:
         raise RuntimeError(
             f"operator {op} does not exist. Define it by library.custom_op({op!r}, ...)"
-        ) from None
+        )
+    return operator
 
 
 def register_fake(op: Any, func: Any = None, /, **settings: Any) -> Any:
@@ -254,3 +332,15 @@ def register_autograd(
 ) -> None:
     """`CustomOpDef.register_autograd` of an operator, or of a name."""
     found(op).register_autograd(backward, setup_context=setup_context)
+
+
+def register_vmap(op: Any, func: Any = None, /, **settings: Any) -> Any:
+    """`CustomOpDef.register_vmap` of an operator, or of a name; also as a decorator."""
+    return found(op).register_vmap(func)
+
+
+def register_autocast(
+    op: Any, device_type: str, cast_inputs: dtypes.dtype, /, **settings: Any
+) -> None:
+    """`CustomOpDef.register_autocast` of an operator, or of a name."""
+    found(op).register_autocast(device_type, cast_inputs)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import ast
-import re
-from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any
 
 from .custom import CustomOpDef, found
+from .schemas import signature_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Library"]
+__all__ = ["Library", "define", "impl"]
 
-ARGUMENT = re.compile(r"(?P<type>[\w.()!?\[\]| ]*?[\])?!\w]) (?P<name>\w+)(?:=(?P<default>.+))?")
+KEYS = {"default": "CompositeExplicitAutograd"}
 OWN_GRADIENT = (
     "{name}: a function for {key!r} would take the place of what records the call, of which there "
     "is no name here. Write library.register_autograd({name!r}, backward, setup_context=...)"
@@ -45,13 +43,20 @@ class Library:
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
         """Define the operator of a schema, "name(Tensor x, *, int n=2) -> Tensor"; its name.
 
-        Raises ValueError for a schema that cannot be read.
+        Raises ValueError for a schema that cannot be read, RuntimeError in an "IMPL" library.
         """
+        if self.kind == "IMPL":
+            raise RuntimeError(
+                f"def({schema!r}): Cannot define an operator inside of a library of kind 'IMPL'. "
+                f"Write Library({self.ns!r}, 'FRAGMENT')"
+            )
         name, _, rest = schema.partition("(")
-        name, inner = name.strip().removeprefix(f"{self.ns}::"), rest.rpartition("->")[0]
+        name, (inner, _, out) = name.strip().removeprefix(f"{self.ns}::"), rest.rpartition("->")
         if not name.isidentifier() or not inner.rstrip().endswith(")"):
             raise ValueError(f"a schema reads 'name(Tensor x, int n=2) -> Tensor', not {schema!r}")
         signature, written = signature_of(inner.rstrip()[:-1])
+        if out.strip() == "()":
+            signature = signature.replace(return_annotation=None)
         CustomOpDef(f"{self.ns}::{name}", None, written, schema, signature)
         return name
 
@@ -61,7 +66,6 @@ class Library:
         fn: Callable[..., Any],
         dispatch_key: str = "",
         *,
-        with_keyset: bool = False,
         allow_override: bool = False,
     ) -> None:
         """Let `fn` be what an operator runs, given by its name or as itself, by the key:
@@ -78,6 +82,8 @@ class Library:
             raise NotImplementedError(OWN_GRADIENT.format(name=operator._qualname, key=key))
         if key in ("CPU", "CompositeExplicitAutograd"):
             operator._kernel = fn
+            if key != "CPU":  # the meta device, too
+                operator._fake = operator._fake or fn
         elif key == "CompositeImplicitAutograd":
             operator._composite = fn
         elif key == "AutocastCPU":
@@ -86,23 +92,46 @@ class Library:
             operator._fake = fn
 
 
-def signature_of(text: str) -> tuple[Signature, list[str]]:
-    """The signature that a schema's arguments describe, and the names of those that are written."""
-    kind, made, written = Parameter.POSITIONAL_OR_KEYWORD, [], []
-    for part in filter(None, map(str.strip, re.split(r",(?![^\[(]*[\])])", text))):
-        if part == "*":
-            kind = Parameter.KEYWORD_ONLY
-            continue
-        match = ARGUMENT.fullmatch(part)
-        if match is None:
-            raise ValueError(f"an argument of a schema reads 'int n=2', not {part!r}")
-        default: Any = Parameter.empty
-        if match["default"] is not None:
-            try:
-                default = ast.literal_eval(match["default"].strip())
-            except (ValueError, SyntaxError):  # a word, such as of a reduction
-                default = match["default"].strip()
-        made.append(Parameter(match["name"], kind, default=default))
-        if "!" in match["type"]:
-            written.append(match["name"])
-    return Signature(made), written
+def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any = ()) -> None:
+    """Define the operator "namespace::name" by a schema without its name.
+
+    Raises ValueError for a name or a schema that cannot be read.
+
+    >>> from retrograd import library
+    >>> library.define("shop::twice", "(Tensor x) -> Tensor")
+    >>> @library.impl("shop::twice", "cpu")
+    ... def twice(x):
+    ...     return 2 * x
+    >>> library.ops.shop.twice(rg.ones(2))
+    tensor([2., 2.])
+    """
+    space, separator, name = str(qualname).partition("::")
+    if not (separator and str(schema).lstrip().startswith("(")):
+        raise ValueError(
+            "define(): expected a name like 'mine::sin' and a schema like '(Tensor x) -> Tensor', "
+            f"but got {qualname!r} and {schema!r}"
+        )
+    (lib or Library(space, "FRAGMENT")).define(name + schema)
+
+
+def impl(
+    qualname: Any, types: Any, func: Callable[..., Any] | None = None, *, lib: Any = None
+) -> Any:
+    """Let `func` be what an operator runs on devices such as "cpu", or on all: "default".
+
+    Also as a decorator; and as `impl(lib, name, key)` of a Library, by the keys of `Library.impl`.
+    """
+    if isinstance(qualname, Library):  # the older form
+        owner, name, keys = qualname, types, [func or ""]
+        func = None
+    else:
+        given = [types] if isinstance(types, str) else types
+        name, keys = qualname, [KEYS.get(each, each.upper()) for each in given]
+        owner = lib or Library(found(qualname)._namespace, "FRAGMENT")
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        for key in keys:
+            owner.impl(name, function, key)
+        return function
+
+    return register if func is None else register(func)

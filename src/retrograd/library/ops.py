@@ -6,7 +6,6 @@ Of PyTorch's own there are `aten`, and those of `profiler`, which programs put i
 from __future__ import annotations
 
 import os
-from types import SimpleNamespace
 from typing import Any
 
 from ..locks import load
@@ -46,7 +45,7 @@ def load_library(path: str | os.PathLike[str]) -> None:
 def __getattr__(name: str) -> Any:
     """The operators of a namespace; AttributeError where none is defined."""
     if name in OPERATORS:
-        return SimpleNamespace(**OPERATORS[name])
+        return OPERATORS[name]
     if name == "profiler":
         return load(".profiler", __package__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{reason(name)}")

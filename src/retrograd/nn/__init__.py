@@ -76,7 +76,6 @@ from .modules.lazy import (
 )
 from .modules.legacy import (
     Container,
-    CrossMapLRN2d,
     NLLLoss2d,
     SyncBatchNorm,
     UpsamplingBilinear2d,
@@ -109,6 +108,7 @@ from .modules.normalization import (
     BatchNorm1d,
     BatchNorm2d,
     BatchNorm3d,
+    CrossMapLRN2d,
     GroupNorm,
     InstanceNorm1d,
     InstanceNorm2d,

@@ -23,6 +23,10 @@ from .parameter import Parameter
 __all__ = ["IncompatibleKeys", "load", "save"]
 
 EXTRA_STATE = "_extra_state"
+NO_EXTRA_STATE = (
+    "Reached a code path in Module.{name}() that should never be called: {kind} does not override "
+    "it. Write {kind}.{name}"
+)
 NO_COPY = (
     "for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the "
     "current model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the "
@@ -75,8 +79,24 @@ def save_own(module: Any, destination: Any, prefix: str, keep_vars: bool) -> Non
     """Enter the parameters, persistent buffers and extra state of `module` itself."""
     for name, value in own_state(module).items():
         destination[prefix + name] = value if keep_vars else value.detach()
-    if hasattr(type(module), "get_extra_state"):
+    if type(module).get_extra_state is not get_extra_state:
         destination[prefix + EXTRA_STATE] = module.get_extra_state()
+
+
+def get_extra_state(module: Any) -> Any:
+    """State beyond tensors, for `state_dict`; a class that has such state overrides this.
+
+    >>> rg.nn.ReLU().get_extra_state()
+    Traceback (most recent call last):
+    ...
+    RuntimeError: Reached a code path in Module.get_extra_state() that should never be called: ...
+    """
+    raise RuntimeError(NO_EXTRA_STATE.format(name="get_extra_state", kind=type(module).__name__))
+
+
+def set_extra_state(module: Any, state: Any) -> None:
+    """Take state over that `get_extra_state` gave; a class that has such state overrides this."""
+    raise RuntimeError(NO_EXTRA_STATE.format(name="set_extra_state", kind=type(module).__name__))
 
 
 def own_state(module: Any) -> dict[str, Tensor]:
@@ -177,7 +197,7 @@ def load_own(
         elif strict:
             missing.append(key)
     extra = prefix + EXTRA_STATE
-    if hasattr(type(module), "set_extra_state"):
+    if type(module).set_extra_state is not set_extra_state:
         if extra in given:
             module.set_extra_state(given[extra])
         elif strict:

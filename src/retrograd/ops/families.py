@@ -202,7 +202,7 @@ OPS = {
     "shape.join": "cat repeat stack",
     "shape.pad": "constant_pad_nd",
     "shape.rearrange": "flip roll tril triu",
-    "shape.split": "split unbind",
+    "shape.split": "split split_with_sizes unbind",
     "shape.strided": "over_storage",
     "sorting.meanings": "arranged foremost",
     "sorting.sort": "argsort kthvalue sort topk unique unique_consecutive",
@@ -279,6 +279,7 @@ NAMES = {
         "addcdiv addcmul exp exp2 expm1 lerp log log10 log1p log2 logaddexp logaddexp2 reciprocal "
         "rsqrt sqrt"
     ),
+    "elementwise.fake_quantize": "fake_quantize_per_channel_affine fake_quantize_per_tensor_affine",
     "elementwise.float_parts": "frexp gcd lcm ldexp nextafter",
     "elementwise.logic": (
         "bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor "

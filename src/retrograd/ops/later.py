@@ -25,6 +25,7 @@ from .elementwise.clamp_where import *
 from .elementwise.comparison import *
 from .elementwise.complex import *
 from .elementwise.exp_log import *
+from .elementwise.fake_quantize import *
 from .elementwise.float_parts import *
 from .elementwise.logic import *
 from .elementwise.power import *

@@ -100,7 +100,7 @@ class LBFGS(Optimizer):
             own["n_iter"] += 1
             d = _direction(own, g, group["history_size"])
             t = lr / max(1.0, float(self._sizes(g).sum())) if own["n_iter"] == 1 else lr
-            before, slope = loss, float(g @ d)
+            before, slope = loss, g @ d
             own.update(d=new_tensor(d), t=t, prev_flat_grad=new_tensor(g), prev_loss=before)
             if slope > -tolerance:
                 break
@@ -123,7 +123,7 @@ class LBFGS(Optimizer):
         return first
 
     def _search(
-        self, look: Any, t: float, d: Any, start: tuple[float, Any, float], limit: int
+        self, look: Any, t: float, d: Any, start: tuple[float, Any, Any], limit: int
     ) -> tuple[float, Any, float, int]:
         """Loss, gradient, step and number of evaluations of a search along `d`."""
         name = self.param_groups[0]["line_search_fn"]
@@ -222,7 +222,7 @@ def _strong_wolfe(
 
     `obj_func(x, step, d)` gives loss and gradient; f, g, gtd are those of step 0 and the slope.
     """
-    start = float(f), g, float(gtd)
+    start = float(f), g, gtd
     return strong_wolfe(
         lambda step: obj_func(x, step, d), t, d, start, max_ls, c1, c2, tolerance_change
     )
@@ -243,4 +243,4 @@ def _cubic_interpolate(
     0.5
     """
     a = Point(float(x1), float(f1), None, float(g1))
-    return interpolated(a, Point(float(x2), float(f2), None, float(g2)), bounds)
+    return float(interpolated(a, Point(float(x2), float(f2), None, float(g2)), bounds))

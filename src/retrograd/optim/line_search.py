@@ -20,12 +20,16 @@ NARROW = 1e-9  # brackets of which no element moves more are not searched furthe
 
 
 class Point(NamedTuple):
-    """A place on the line: the step, the loss there, its gradient, its slope along the line."""
+    """A place on the line: the step, the loss there, its gradient, its slope along the line.
 
-    step: float
+    The slope is a number of the gradient's dtype, and so is what is computed with it: what the loss
+    promises below its own rounding is nothing.
+    """
+
+    step: Any
     loss: float
     gradient: Any
-    slope: float
+    slope: Any
 
 
 def strong_wolfe(
@@ -47,11 +51,11 @@ def strong_wolfe(
 
     def look(where: float) -> Point:
         loss, gradient = at(where)
-        return Point(where, loss, gradient, float(gradient @ direction))
+        return Point(where, loss, gradient, gradient @ direction)
 
     bracket, rounds, done = find_bracket(look, origin, step, limit, decrease, curvature)
     calls = rounds + 1
-    low = 0 if bracket[0].loss <= bracket[-1].loss else 1
+    low = 0 if bracket[0].loss <= bracket[-1].loss else len(bracket) - 1
     reach, stuck = float(abs(direction).max()), False
     while not done and rounds < limit:
         ends = [p.step for p in bracket]
@@ -69,12 +73,12 @@ def strong_wolfe(
             bracket[1 - low] = bracket[low]
         bracket[low] = point
     best = bracket[low]
-    return best.loss, best.gradient, best.step, calls
+    return best.loss, best.gradient, float(best.step), calls
 
 
 def fails(point: Point, origin: Point, decrease: float) -> bool:
     """Whether the loss has not sunk enough."""
-    return point.loss > origin.loss + decrease * point.step * origin.slope
+    return bool(point.loss > origin.loss + decrease * point.step * origin.slope)
 
 
 def find_bracket(
@@ -99,7 +103,7 @@ def find_bracket(
     return [origin, point], limit, False
 
 
-def interpolated(a: Point, b: Point, bounds: tuple[float, float] | None = None) -> float:
+def interpolated(a: Point, b: Point, bounds: tuple[Any, Any] | None = None) -> Any:
     """Where the cubic through two points and their slopes is least, within bounds."""
     left, right = (a, b) if a.step <= b.step else (b, a)
     least, most = bounds or (left.step, right.step)

@@ -71,6 +71,7 @@ class Optimizer:
     state: defaultdict[Any, Any]
     _hooks: Mapping[str, HookTable] = MappingProxyType({})  # by what they watch
     _stepped: bool = False  # for learning-rate schedulers
+    _inside: bool = False  # whether a `step` with hooks runs
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -421,35 +422,46 @@ def _view_as_real(params: list[Tensor], *state_and_grads: list[Tensor]) -> None:
 
 
 def _hooked(step: Any) -> Any:
-    """A subclass's `step` with the step hooks around it."""
+    """A subclass's `step` with the step hooks around it: once, where one `step` calls another."""
 
     @functools.wraps(step)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         self._stepped = True
-        if not (self._hooks or before_any or after_any):
+        if self._inside or not (self._hooks or before_any or after_any):
             return step(self, *args, **kwargs)
-        args = (self, *args)
-        for hook in [*before_any.values(), *self._at("step")]:
-            changed = hook(self, args, kwargs)
-            if changed is not None:
-                if not isinstance(changed, tuple) or len(changed) != 2:
-                    raise RuntimeError(
-                        f"{hook} must return None or a tuple of (new_args, new_kwargs), but got "
-                        f"{changed}."
-                    )
-                args, kwargs = changed
-        result = step(*args, **kwargs)
-        for hook in [*self._at("stepped"), *after_any.values()]:
-            hook(self, args, kwargs)
-        return result
+        self._inside = True
+        try:
+            return _with_hooks(step, self, args, kwargs)
+        finally:
+            self._inside = False
 
     return call
+
+
+def _with_hooks(step: Any, optimizer: Any, args: Any, kwargs: Any) -> Any:
+    """What `step` returns, called between the hooks."""
+    args = (optimizer, *args)
+    for hook in [*before_any.values(), *optimizer._at("step")]:
+        changed = hook(optimizer, args, kwargs)
+        if changed is not None:
+            if not isinstance(changed, tuple) or len(changed) != 2:
+                raise RuntimeError(
+                    f"{hook} must return None or a tuple of (new_args, new_kwargs), but got "
+                    f"{changed}."
+                )
+            args, kwargs = changed
+    result = step(*args, **kwargs)
+    for hook in [*optimizer._at("stepped"), *after_any.values()]:
+        hook(optimizer, args, kwargs)
+    return result
 
 
 def _loaded(value: Any, param: Tensor) -> dict[str, Any]:
     """One parameter's loaded state: copies, floating tensors in the parameter's dtype."""
     state = {}
     for name, item in value.items():
+        if item is None:  # PyTorch's momentum before its first step
+            continue
         if name == "step" and isinstance(item, (int, float)):
             item = new_tensor(np.array(item, default_numpy()))  # noqa: PLW2901
         if not isinstance(item, Tensor):

@@ -82,6 +82,8 @@ class Rule(Optimizer):
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         if defaults.get("fused") and defaults.get("foreach"):
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+        if defaults.get("fused") and defaults.get("differentiable"):
+            raise RuntimeError("`fused` does not support `differentiable`")
         super().__init__(params, defaults)
 
     # -- what a rule may say -------------------------------------------------------------------
@@ -165,7 +167,10 @@ class Rule(Optimizer):
         most: float = 0
         few: float = 0
         small: list[Any] = []
-        for one in gathered(group["params"], self.state, names):
+        every = gathered(group["params"], self.state, names)
+        if self.elementwise:
+            check_complete(self, every, names)
+        for one in every:
             p, x, g, state = one
             if names:
                 first = state is None
@@ -244,7 +249,9 @@ class Rule(Optimizer):
                 numbers = as_tensors(p._array.dtype, (*more, *self.numbers(group, step)))
                 made = []
                 for part in parts(p):
-                    x, *state = [getattr(t, part).clone() for t in (p, *map(own.get, names))]
+                    x, *state = [
+                        getattr(t, part).clone() for t in (p, *map(own.__getitem__, names))
+                    ]
                     run(x, getattr(p._gradient, part), state, numbers, group)
                     made.append((x, *state))
                 x, *state = made[0]
@@ -285,13 +292,18 @@ def step_lists(kind: type[Rule], given: dict[str, Any], **lists: str) -> None:
             "API has changed, `state_steps` argument must contain a list of singleton tensors"
         )
     params, grads = given["params"], next(given[n] for n in ("grads", "d_p_list") if n in given)
+    names = {name: given[values] for name, values in lists.items() if len(given[values])}
+    if {len(params), len(grads), *map(len, names.values())} != {len(params)}:
+        raise RuntimeError(
+            f"{kind.__name__}: there are {len(params)} parameters, but {len(grads)} gradients and "
+            f"lists of state of the lengths { {n: len(v) for n, v in names.items()} }"
+        )
     optimizer: Any = object.__new__(kind)
     optimizer.defaults = group = {**given, "params": list(params)}
     optimizer.param_groups, optimizer.state = [group], defaultdict(dict)
-    names = {name: given[values] for name, values in lists.items() if len(given[values])}
     for place, p in enumerate(params):
         own = {name: values[place] for name, values in names.items()}
-        if None not in own.values():
+        if not any(value is None for value in own.values()):
             optimizer.state[p].update(own)
     before = [p._gradient for p in params]
     try:
@@ -303,6 +315,16 @@ def step_lists(kind: type[Rule], given: dict[str, Any], **lists: str) -> None:
             p._gradient = g
     for name, values in names.items():
         values[:] = [optimizer.state[p].get(name) for p in params]
+
+
+def check_complete(optimizer: Rule, every: list[Any], names: tuple[str, ...]) -> None:
+    """Raise KeyError where the state of parameters lacks one of the names."""
+    known = next((one for one in every if one[3] is not None), None)
+    if known is not None and len(known[3]) < len(names):
+        raise KeyError(
+            f"{type(optimizer).__name__}.step: the state has {[*optimizer.state[known[0]]]}, not "
+            f"all of {[*names]}. A setting was changed after the first step: make a new optimizer"
+        )
 
 
 def directed(optimizer: Rule, group: dict[str, Any]) -> tuple[Callable[..., None], tuple[Any, ...]]:

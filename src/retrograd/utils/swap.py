@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..engine.graph import LEAF, Leaf
-from ..engine.tensor import Tensor, wrote
+from ..engine.tensor import Tensor, moved
 from ..engine.views import live_views
 from ..ops.tensor.pickling import slots_of
 
@@ -49,4 +49,4 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
         for node in (each._node, each._parked):
             if node is not None and node.op is LEAF:
                 node.saved = Leaf(each)
-        wrote(each, "swap_tensors", counted=False)
+        moved(each, "swap_tensors")

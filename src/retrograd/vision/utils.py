@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd import no_grad
 from ..engine.tensor import Tensor
 from ..ops.shape.join import cat, stack
 from .pictures import INSTALLED, picture
@@ -14,6 +15,7 @@ from .pictures import INSTALLED, picture
 __all__ = ["make_grid", "save_image"]
 
 
+@no_grad()
 def make_grid(
     tensor: Any,
     nrow: int = 8,
@@ -27,8 +29,9 @@ def make_grid(
 
     Those of one channel get three. `padding` pixels of `pad_value` are between them and around;
     a single picture has none. `normalize` brings values from `value_range`, or from their smallest
-    and largest, all together or for each picture if `scale_each`, into [0, 1]. Raises TypeError for
-    what is no tensor, or a `value_range` that is no pair. Source: torchvision's `make_grid`.
+    and largest, all together or for each picture if `scale_each`, into [0, 1]. The result has no
+    history. Raises TypeError for what is no tensor, or a `value_range` that is no pair. Source:
+    torchvision's `make_grid`.
 
     >>> from retrograd.vision.utils import make_grid
     >>> make_grid(rg.zeros(3, 1, 4, 5), nrow=2).shape
@@ -83,6 +86,6 @@ def save_image(tensor: Any, fp: Any, format: str | None = None, **settings: Any)
     """
     if not INSTALLED:
         raise ModuleNotFoundError("save_image() writes by Pillow: pip install pillow")
-    grid = make_grid(tensor, **settings).detach().numpy()
+    grid = make_grid(tensor, **settings).numpy()
     pixels = np.clip(grid * 255 + 0.5, 0, 255).astype(np.uint8)
     picture(np.ascontiguousarray(pixels.transpose(1, 2, 0))).save(fp, format=format)

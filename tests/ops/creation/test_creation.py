@@ -394,3 +394,33 @@ def test_from_numpy_takes_what_numpy_s_functions_give_for_tensors():
     x = rg.tensor([3, 1, 2])
     assert rg.from_numpy(np.sort(x)).tolist() == [1, 2, 3]
     assert rg.from_numpy(x) is x
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [rg.clone, rg.empty_like, rg.rand_like, lambda x: x.double(), lambda x: x.to("meta").clone()],
+)
+@pytest.mark.parametrize(
+    ("view", "strides"),
+    [
+        (lambda x: x.expand(2, 3, 4), (12, 1, 3)),
+        (lambda x: x.unsqueeze(1).expand(3, 5, 4), (1, 3, 15)),
+        (lambda x: x.unsqueeze(2).expand(3, 4, 2), (2, 6, 1)),
+        (lambda x: x.t()[:, :1].expand(4, 3), (3, 1)),
+    ],
+)
+def test_copies_of_expanded_tensors_keep_the_order_of_the_other_dimensions(view, strides, copy):
+    """Source: PyTorch 2.13."""
+    x = view(rg.arange(12.0).reshape(4, 3).t())
+    made = copy(x)
+    assert made.stride() == strides
+    if copy is rg.clone:
+        assert rg.equal(made, x)
+
+
+def test_a_copy_of_a_transposed_tensor_with_a_new_dimension_stays_transposed():
+    x = rg.arange(6.0).reshape(2, 3).t().unsqueeze(0).clone()
+    flat = x.reshape(-1)
+    x.mul_(2)
+    assert flat.tolist() == [0, 3, 1, 4, 2, 5]
+    assert x.stride()[1:] == (1, 3)

@@ -253,3 +253,15 @@ def test_the_reciprocal_of_a_complex_zero_is_infinite(size):
 def test_can_cast_asks_for_dtypes(pair):
     with pytest.raises(TypeError, match=r"must be retrograd\.dtype, not"):
         rg.can_cast(*pair)
+
+
+def test_a_number_minus_a_tensor_is_one_node():
+    x = rg.tensor([1.0, 2.0], requires_grad=True)
+    y = 5 - x
+    assert (y.tolist(), y.grad_fn.name()) == ([4.0, 3.0], "RsubBackward1")
+    assert rg.autograd.grad(y @ y.detach(), x)[0].tolist() == [-4.0, -3.0]
+
+
+def test_a_number_beyond_float16_minus_a_tensor_of_it_is_rounded_once():
+    x = rg.full((2,), 60000.0, dtype=rg.float16)
+    assert (70000 - x).tolist() == [10000.0, 10000.0]

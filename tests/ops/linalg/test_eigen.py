@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.ops.arrays import close, values
 
 import retrograd as rg
 from retrograd.autograd import grad
@@ -12,19 +13,9 @@ from retrograd.linalg import LinAlgError
 KINDS = pytest.mark.parametrize("complex", [False, True])
 
 
-def values(*shape, complex=False, seed=0):
-    rng = np.random.default_rng([seed, *shape])
-    real = rng.standard_normal(shape)
-    return real + 1j * rng.standard_normal(shape) if complex else real
-
-
 def hermitian(*shape, complex=False, seed=0):
     x = values(*shape, complex=complex, seed=seed)
     return x + x.swapaxes(-1, -2).conj()
-
-
-def close(found, expected, tolerance=1e-9):
-    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=tolerance, atol=tolerance)
 
 
 def assert_derivative(function, array, move):

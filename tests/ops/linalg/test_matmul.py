@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.ops.arrays import leaf, values
 
 import retrograd as rg
 from retrograd.autograd import grad
@@ -11,18 +12,6 @@ from retrograd.engine.tensor import new_tensor
 from retrograd.ops.linalg.matmul import linear
 
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}
-
-
-def values(*shape, complex=False, seed=0):
-    rng = np.random.default_rng([seed, *shape])
-    real = rng.standard_normal(shape)
-    return real + 1j * rng.standard_normal(shape) if complex else real
-
-
-def leaf(array):
-    made = new_tensor(np.array(array))
-    made.requires_grad = True
-    return made
 
 
 def inner(a, b):

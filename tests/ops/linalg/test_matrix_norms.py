@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.ops.arrays import values
 
 import retrograd as rg
 from retrograd.autograd import grad
 
 KINDS = pytest.mark.parametrize("complex", [False, True])
 ORDERS = ["fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf]
-
-
-def values(*shape, complex=False):
-    rng = np.random.default_rng(shape)
-    real = rng.standard_normal(shape)
-    return real + 1j * rng.standard_normal(shape) if complex else real
 
 
 def close(found, expected):

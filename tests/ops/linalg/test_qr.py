@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.ops.arrays import close, values
 
 import retrograd as rg
 from retrograd.autograd import grad
 
 KINDS = pytest.mark.parametrize("complex", [False, True])
-
-
-def values(*shape, complex=False, seed=0):
-    rng = np.random.default_rng([seed, *shape])
-    real = rng.standard_normal(shape)
-    return real + 1j * rng.standard_normal(shape) if complex else real
-
-
-def close(found, expected):
-    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-9, atol=1e-9)
 
 
 @KINDS

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.ops.arrays import values
 
 import retrograd as rg
 from retrograd.autograd import grad
 from retrograd.linalg import LinAlgError
 
 KINDS = pytest.mark.parametrize("complex", [False, True])
-
-
-def values(*shape, complex=False, seed=0):
-    rng = np.random.default_rng([seed, *shape])
-    real = rng.standard_normal(shape)
-    return real + 1j * rng.standard_normal(shape) if complex else real
 
 
 def close(found, expected):

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from tests.ops.arrays import leaf, values
 
 import retrograd as rg
 from retrograd.autograd import grad
@@ -16,18 +17,6 @@ from retrograd.ops.nn.im2col import fold, unfold
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}
 CONV = {1: rg.conv1d, 2: rg.conv2d, 3: rg.conv3d}
 TRANSPOSED = {1: rg.conv_transpose1d, 2: rg.conv_transpose2d, 3: rg.conv_transpose3d}
-
-
-def values(*shape, complex=False, seed=0):
-    rng = np.random.default_rng([seed, *shape])
-    real = rng.standard_normal(shape)
-    return real + 1j * rng.standard_normal(shape) if complex else real
-
-
-def leaf(array):
-    made = new_tensor(np.array(array))
-    made.requires_grad = True
-    return made
 
 
 def pairs(value, dims):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.ops.arrays import leaf, values
 
 import retrograd as rg
 import retrograd.nn.functional as F
@@ -19,18 +20,6 @@ from retrograd.ops.nn.pool import avg_pool2d, avg_pool3d, lp_pool1d, lp_pool2d
 
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}
 NAN, INF = float("nan"), float("inf")
-
-
-def values(*shape, complex=False, seed=0):
-    rng = np.random.default_rng([seed, *shape])
-    real = rng.standard_normal(shape)
-    return real + 1j * rng.standard_normal(shape) if complex else real
-
-
-def leaf(array):
-    made = new_tensor(np.array(array))
-    made.requires_grad = True
-    return made
 
 
 def windows(n, k, s, p, d, ceil):

@@ -238,6 +238,24 @@ def test_indices_of_nonzero_elements_are_contiguous_for_each_dimension():
     assert rows.stride() == columns.stride() == (1,)
 
 
+def test_weights_of_counts_have_gradients():
+    weights = rg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    factors = rg.tensor([10.0, 20.0, 30.0, 40.0])
+    counts = rg.bincount(rg.tensor([3, 0, 3]), weights, 4)
+    assert counts.tolist() == [2.0, 0.0, 0.0, 4.0]
+    assert rg.autograd.grad(counts @ factors, weights)[0].tolist() == [40.0, 10.0, 40.0]
+    hist = rg.histogram(rg.tensor([0.0, 1.0, 1.0]), 2, weight=weights).hist
+    assert rg.autograd.grad(hist @ factors[:2], weights)[0].tolist() == [10.0, 20.0, 20.0]
+    assert rg.autograd.gradcheck(
+        lambda w: (
+            rg.histogram(
+                rg.tensor([0.0, 1.0, 1.0], dtype=rg.float64), 2, weight=w, density=True
+            ).hist
+        ),
+        weights.double().detach().requires_grad_(),
+    )
+
+
 def test_a_histogram_of_bfloat16_counts_in_bfloat16():
     found = rg.histc(rg.tensor([1.0, 2.0, 3.0, 3.0], dtype=rg.bfloat16), 3)
     assert (found.dtype, found.tolist()) == (rg.bfloat16, [1.0, 1.0, 2.0])

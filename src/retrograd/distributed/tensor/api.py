@@ -13,7 +13,7 @@ NOTE [Distributed tensors]
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 
 __all__ = ["DTensor", "distribute_module", "distribute_tensor"]
 
+NO_ARRAY = (
+    ".numpy() is not supported for tensor subclasses: this rank has a part of the DTensor. Write "
+    "x.full_tensor().numpy(), or x.to_local().numpy()"
+)
 MIXED = (
     "{name}: got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to DTensor "
     "before calling distributed operators! Write distribute_tensor(x, mesh, placements), or call "
@@ -130,6 +134,14 @@ class DTensor(Tensor):
     @property
     def _local_tensor(self) -> Tensor:
         return new_tensor(self._array.local)
+
+    def numpy(self, *, force: bool = False) -> NoReturn:
+        """Raise RuntimeError: the elements are on several ranks."""
+        raise RuntimeError(NO_ARRAY)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raise RuntimeError, for NumPy's functions."""
+        raise RuntimeError(NO_ARRAY)
 
     def to_local(self, *, grad_placements: Sequence[Placement] | None = None) -> Tensor:
         """What this rank has of it, on the same memory.

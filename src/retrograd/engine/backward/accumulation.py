@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...kernels.allocation import copied
 from ...kernels.memory import overlaps
 from ...locks import ONE_AT_A_TIME
@@ -18,7 +19,16 @@ from ...quiet import quietly
 from .. import native
 from ..dispatch import about_to_write
 from ..graph import AccumulateGrad
-from ..tensor import Interpreted, Tensor, as_array, cell_of, new_tensor, shown, wrote
+from ..tensor import (
+    Interpreted,
+    Tensor,
+    as_array,
+    cell_of,
+    gradient_dtype,
+    new_tensor,
+    shown,
+    wrote,
+)
 
 ndarray, add = np.ndarray, np.add
 
@@ -43,16 +53,17 @@ def fit_leaf(leaf: Tensor, g: Any) -> Any:
     RuntimeError for another shape, and for a `.grad` that cannot be added to.
     """
     found, before = g._array if isinstance(g, Tensor) else g, leaf._gradient
+    dtype = gradient_dtype(leaf)
     for each in (leaf, before):
         if each is not None and found.shape != each._array.shape:
             raise RuntimeError(LEAF_CHANGED.format(list(found.shape), list(each.shape)))
     if before is not None and before.is_complex() is not leaf.is_complex():
         raise RuntimeError(LEAF_CHANGED.format(leaf.dtype, before.dtype))
-    if found.dtype == leaf._array.dtype:
+    if found.dtype == dtype:
         return g
-    if found.dtype.kind == "c" and not leaf.is_complex():
+    if found.dtype.kind == "c" and dtype.kind != "c":
         g, found = g.real, found.real
-    return g.to(leaf.dtype) if isinstance(g, Tensor) else found.astype(leaf._array.dtype)
+    return g.to(dtypes.of_numpy(dtype)) if isinstance(g, Tensor) else found.astype(dtype)
 
 
 def add_grad(tensor: Tensor, g: Tensor, lock: Any) -> None:
@@ -101,9 +112,9 @@ def laid_out(like: Any, g: Any) -> Any:
         return g
     if like.flags.c_contiguous and g.flags.c_contiguous:
         return g
-    made = np.empty_like(like)
+    made = np.empty_like(like, g.dtype)
     if steps(made) != steps(like):
-        made = np.empty(like.shape, like.dtype)
+        made = np.empty(like.shape, g.dtype)
     if steps(made) == steps(g):
         return g
     made[...] = g
@@ -111,8 +122,9 @@ def laid_out(like: Any, g: Any) -> Any:
 
 
 def steps(array: Any) -> list[int]:
-    """The strides of the dimensions that have any."""
-    return [step for step, n in zip(array.strides, array.shape, strict=True) if n > 1]
+    """The strides of the dimensions that have any, in elements."""
+    size = array.itemsize
+    return [step // size for step, n in zip(array.strides, array.shape, strict=True) if n > 1]
 
 
 def holders(array: Any) -> int:
@@ -184,7 +196,7 @@ def add_to_leaf(node: Any, g: Any, borrowed: bool) -> None:
     if leaf._node is not node:
         check_interior(leaf)
         return
-    if g.shape != leaf._array.shape or g.dtype is not leaf._array.dtype:
+    if g.shape != leaf._array.shape or g.dtype is not node.dtype:
         g = fit_leaf(leaf, g)
     lock = node.saved.lock
     lock.acquire()  # twice as fast as `with`

@@ -301,7 +301,7 @@ class Pass:
     def call_back(self) -> None:
         """Call what was queued for the end of the pass, also what is queued meanwhile."""
         state = modes.state
-        outer, state.current_pass = state.current_pass, self
+        outer, state.current_pass, self.node = state.current_pass, self, None
         try:
             for callback in self.callbacks:
                 callback()
@@ -415,7 +415,7 @@ class Pass:
     def leaf(self, node: Any) -> None:
         """Run the hooks of a leaf, and accumulate or capture its cotangent."""
         g = self.grads.pop(node)
-        hooks = node.hooks
+        self.node, hooks = node, node.hooks
         if self.needed is not None and node not in self.needed:
             return
         if hooks is not None:

@@ -226,6 +226,9 @@ def clip(x: Tensor, /, min: Any = None, max: Any = None) -> Tensor:
     """
     if min is None and max is None:
         return ops.clone(x)
+    if x.dtype.is_complex:  # in NumPy's order
+        x = x if min is None else maximum(x, min).to(x.dtype)
+        return x if max is None else minimum(x, max).to(x.dtype)  # type: ignore[no-any-return]
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         bounds = [None if b is None else pair(b, x)[0].to(x.dtype) for b in (min, max)]
         return ops.clamp(x, *bounds)

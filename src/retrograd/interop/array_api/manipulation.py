@@ -9,6 +9,7 @@ import numpy as np
 from ... import ops
 from ...engine.tensor import Tensor
 from ...ops import moveaxis
+from ...ops.core.dims import normalize_dims
 from ...ops.core.structure import clone
 from .arguments import promoted, shape_of
 
@@ -69,8 +70,8 @@ def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
 def expand_dims(x: Tensor, /, axis: Any = 0) -> Tensor:
     """The array with new axes of size 1 at the places `axis` of the result.
 
-    Raises IndexError out of range. Source: the array API standard's `expand_dims`, which has one
-    axis; NumPy's has several.
+    Raises IndexError out of range, RuntimeError for one place twice. Source: the array API
+    standard's `expand_dims`, which has one axis; NumPy's has several.
 
     >>> from retrograd.interop import array_api as xp
     >>> xp.expand_dims(xp.ones(3), axis=-1).shape
@@ -78,8 +79,7 @@ def expand_dims(x: Tensor, /, axis: Any = 0) -> Tensor:
     """
     if not isinstance(axis, (tuple, list)):
         return ops.unsqueeze(x, axis)
-    ndim = x.ndim + len(axis)
-    for place in sorted([place + ndim if place < 0 else place for place in axis]):
+    for place in sorted(normalize_dims(tuple(axis), x.ndim + len(axis))):
         x = ops.unsqueeze(x, place)
     return x
 
@@ -146,15 +146,16 @@ def flip(x: Tensor, /, *, axis: Any = None) -> Tensor:
 def roll(x: Tensor, /, shift: Any, *, axis: Any = None) -> Tensor:
     """The elements moved on by `shift` along `axis`, round the end; flattened if that is None.
 
-    Source: the array API standard's `roll`.
+    Several shifts and several axes go in pairs, one goes with all. Source: the standard's `roll`.
 
     >>> from retrograd.interop import array_api as xp
     >>> xp.roll(xp.asarray([1, 2, 3]), 1)
     tensor([3, 1, 2])
     """
-    if axis is None or not isinstance(axis, tuple) or isinstance(shift, tuple):
-        return ops.roll(x, shift, axis)
-    return ops.roll(x, (shift,) * len(axis), axis)
+    if axis is None:
+        return ops.roll(x, int(np.sum(shift)))
+    shifts, axes = np.broadcast_arrays(np.atleast_1d(shift), axis)
+    return ops.roll(x, tuple(shifts.tolist()), tuple(axes.tolist()))
 
 
 def repeat(x: Tensor, repeats: Any, /, *, axis: int | None = None) -> Tensor:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ... import dtypes, ops
 from ...engine.tensor import Tensor
+from ...ops.core.dims import wrap_dims
 from ...ops.tensor.conversion import convert
 from .arguments import numpys_order, one_axis, promoted, reduced
 
@@ -61,8 +62,7 @@ def prod(x: Tensor, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = 
     x = widened(x, dtype)
     if axis is not None and not isinstance(axis, tuple):
         return ops.prod(x, axis, keepdims, dtype=x.dtype)
-    places = range(x.ndim) if axis is None else axis
-    for place in sorted([place % x.ndim for place in places], reverse=True):
+    for place in sorted(wrap_dims(x, axis), reverse=True) if axis != () else ():
         x = ops.prod(x, place, keepdims, dtype=x.dtype)
     return x
 
@@ -176,7 +176,7 @@ def cumulative_sum(
     >>> xp.cumulative_sum(xp.asarray([1, 2, 3]), include_initial=True)
     tensor([0, 1, 3, 6])
     """
-    x, axis = one_axis(widened(x, dtype), axis, "cumulative_sum")
+    x, axis = one_axis(ops.atleast_1d(widened(x, dtype)), axis, "cumulative_sum")
     found = ops.cumsum(x, axis, dtype=x.dtype)
     return preceded(found, 0, axis) if include_initial else found
 
@@ -198,7 +198,7 @@ def cumulative_prod(
     >>> xp.cumulative_prod(xp.asarray([1, 2, 3]))
     tensor([1, 2, 6])
     """
-    x, axis = one_axis(widened(x, dtype), axis, "cumulative_prod")
+    x, axis = one_axis(ops.atleast_1d(widened(x, dtype)), axis, "cumulative_prod")
     found = ops.cumprod(x, axis, dtype=x.dtype)
     return preceded(found, 1, axis) if include_initial else found
 

@@ -2,7 +2,8 @@
 
 NOTE [HIPS's conventions]
 1. A function gets boxes for the arrays and floats among its arguments, however deep in lists,
-   tuples and dictionaries. Integers, strings and the like stay what they are.
+   tuples and dictionaries. Integers, strings and the like stay what they are there; an array of
+   integers that is itself the argument counts as one of floats.
 2. Results are NumPy's arrays, unless a gradient or a tangent is being taken around: then they are
    boxes, and what is computed of them is recorded in turn.
 3. The gradient of a real function of a complex z = a + ib is df/da - i df/db, the conjugate of
@@ -78,21 +79,23 @@ def differentiable(leaf: Any) -> bool:
     return isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in "fc"
 
 
-def leaves_of(x: Any) -> list[Any]:
-    """The leaves of an argument; TypeError for a single one that has no gradient."""
+def argument(x: Any) -> Any:
+    """What a function is differentiated by; TypeError for a single value that has no gradient."""
+    if isinstance(x, np.ndarray) and x.dtype.kind in "iub":
+        return x.astype(np.float64)
     if not isinstance(x, (list, tuple, dict)) and not differentiable(x):
         raise TypeError(NOT_DIFFERENTIABLE.format(kind=type(x)))
-    return pytree.flatten(x)
+    return x
 
 
 class Recording:
     """A function of one argument, run and recorded; `vjp` goes back, any number of times."""
 
     def __init__(self, fun: Callable[[Any], Any], x: Any) -> None:
-        self.x = x
+        self.x = x = argument(x)
         with tracing():
             self.inputs = [
-                variable(leaf) if differentiable(leaf) else leaf for leaf in leaves_of(x)
+                variable(leaf) if differentiable(leaf) else leaf for leaf in pytree.flatten(x)
             ]
             self.answer = fun(
                 pytree.unflatten(
@@ -154,7 +157,8 @@ def fitted(seed: Tensor, like: Tensor) -> Tensor:
 
 def forward(fun: Callable[[Any], Any], x: Any, v: Any) -> tuple[Any, Any]:
     """The value of a function of one argument and its derivative along `v`, built like `x`."""
-    leaves = leaves_of(x)
+    x = argument(x)
+    leaves = pytree.flatten(x)
     chosen = [place for place, leaf in enumerate(leaves) if differentiable(leaf)]
     primals = [tensor_of(leaves[place]) for place in chosen]
     directions = pytree.flatten(v)

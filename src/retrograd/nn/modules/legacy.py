@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ...engine.tensor import Tensor
-from .. import functional as F
 from .arrange import Upsample
 from .loss import NLLLoss
 from .module import Module
@@ -13,7 +12,6 @@ from .normalization import _BatchNorm
 
 __all__ = [
     "Container",
-    "CrossMapLRN2d",
     "NLLLoss2d",
     "SyncBatchNorm",
     "UpsamplingBilinear2d",
@@ -40,36 +38,6 @@ class NLLLoss2d(NLLLoss):
     >>> rg.nn.NLLLoss2d()(-rg.ones(1, 3, 2, 2), rg.zeros(1, 2, 2, dtype=rg.int64))
     tensor(1.)
     """
-
-
-class CrossMapLRN2d(Module):
-    """Divide by (k + alpha / size * sum of |x|^2 over `size` neighbouring channels)^beta.
-
-    (N, C, H, W) to the same shape, else ValueError; real or complex. For an even `size` the window
-    is one channel narrower, to be symmetric. (PyTorch's class leaves the first channel in the
-    windows of later ones, and its gradient is another function's.) Source: Krizhevsky et al., 2012.
-
-    >>> rg.nn.CrossMapLRN2d(1, alpha=1.0, beta=1.0)(rg.ones(1, 1, 1, 2))
-    tensor([[[[0.5000, 0.5000]]]])
-    """
-
-    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
-        super().__init__()
-        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The normalized input."""
-        if input._array.ndim != 4:
-            raise ValueError(
-                f"CrossMapLRN2d: Expected input to be 4D, got {input._array.ndim}D instead."
-            )
-        window = 2 * ((self.size - 1) // 2) + 1
-        alpha = self.alpha * window / self.size
-        return F.local_response_norm(input, window, alpha, self.beta, self.k)
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
 class SyncBatchNorm(_BatchNorm):

@@ -273,6 +273,8 @@ class Module(Tree):
         """
         return state.load(self, state_dict, strict, assign)
 
+    get_extra_state, set_extra_state = state.get_extra_state, state.set_extra_state
+
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         state.save_own(self, destination, prefix, keep_vars)
 
@@ -286,7 +288,7 @@ class Module(Tree):
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        lists = (missing_keys, unexpected_keys, error_msgs)
+        lists = missing_keys, unexpected_keys, error_msgs
         state.load_own(self, state_dict, prefix, local_metadata, strict, *lists)
 
     # -- hooks ---------------------------------------------------------------------------------
@@ -469,9 +471,7 @@ class Module(Tree):
         inside = "".join(f"\n  {line}" for line in own + children)
         return f"{self._get_name()}({inside}\n)" if inside else f"{self._get_name()}()"
 
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        return as_html(self)
+    _repr_html_ = as_html  # what a notebook shows
 
 
 def drop_grad(param: Tensor, set_to_none: bool) -> None:

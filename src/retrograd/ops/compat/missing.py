@@ -7,7 +7,151 @@ from __future__ import annotations
 
 import re
 
-# (pattern of whole names, why, and what to write instead)
+ACCELERATORS = (
+    "there are no accelerators: arrays are in the memory of the CPU. Call the function of "
+    "nn.functional, and leave devices out"
+)
+CPP = (
+    "it belongs to PyTorch's C++ side, of which nothing is here. Use what the documentation of "
+    "PyTorch shows of it in Python"
+)
+PYTHON = (
+    "Python itself is the program, recorded as it runs. Write if, while, int() and max(); call "
+    "the function without compiling it"
+)
+QUANTIZED = (
+    "NumPy has no quantized dtypes. Compute in float32, or in an integer dtype with a scale; "
+    "fake_quantize_per_tensor_affine rounds as they would"
+)
+RPC = (
+    "objects would be pickled, and who unpickles runs the sender's code. Send tensors by "
+    "distributed.send, broadcast and all_gather"
+)
+
+# (pattern of places in PyTorch, with all that is in them, why, and what to write instead)
+PLACES = [
+    (r"ao\.pruning", "its masks are for quantized models. Use nn.utils.prune"),
+    (
+        r"ao|quantization|nn\.(intrinsic|qat|quantizable|quantized)|jit\.quantized",
+        QUANTIZED,
+    ),
+    (
+        r"cuda|accelerator|backends|cpu|mps|mtia|xpu|numa|profiler\.itt|utils\.mkldnn"
+        r"|nn\.parallel\.comm|utils\.backend_registration|utils\.hipify|nn\.attention"
+        r"|sparse\.semi_structured|distributed\.constants\.default_pg_nccl_timeout"
+        r"|distributed\.distributed_c10d\.get_default_backend_for_device|serialization\.validate_\w+",
+        ACCELERATORS,
+    ),
+    (
+        r"export|nativert|_inductor|compiler|monitor|package|jit|nn\.cpp|cpp"
+        r"|utils\.(jit|mobile_optimizer|model_dump|bundled_inputs|cpp_backtrace|debug_log"
+        r"|throughput_benchmark|show_pickle|set_module)"
+        r"|utils\.benchmark\.utils\.(compile|cpp_jit|valgrind_wrapper|timer\.Language)"
+        r"|fx\.(config|annotate|tensor_type|graph_module|proxy|traceback)|fx\.graph\.CodeGen"
+        r"|fx\.experimental|fx\.passes\.(backends|fake_tensor_prop|regional\w*|reinplace|runtime_\w+)"
+        r"|overrides\.redispatch_function|library\.(triton_op|wrap_triton|get_kernel|fallthrough_kernel)",
+        PYTHON,
+    ),
+    (
+        r"fx\.passes",
+        "of the passes over graphs, ShapeProp is here. Write others by Graph's methods, by "
+        "fx.Interpreter or fx.Transformer",
+    ),
+    (
+        r"return_types",
+        "results that are written to out= are of the types without _out, such as return_types.max",
+    ),
+    (
+        r"multiprocessing\.(reductions|pool|queue)",
+        "tensors go to other processes as they are. Use retrograd.multiprocessing as Python's "
+        "multiprocessing",
+    ),
+    (
+        r"onnx\.symbolic_opset\d+|onnx\.(ops|testing|utils|verification|errors)"
+        r"|onnx\.(ExportableModule|InputObserver|ONNXProgram)",
+        "what is exported is a file, by retrograd.onnx.export. Run it by onnxruntime",
+    ),
+    (
+        r"serialization|types\.Storage",
+        "a file is written whole and its checksums are compared. Use save, load and "
+        "serialization.safe_globals",
+    ),
+    (
+        r"autograd\.gradcheck",
+        "autograd.gradcheck and gradgradcheck say what differs. Jacobians are those of func.jacrev",
+    ),
+    (
+        r"autograd\.(profiler\w*|function|graph)|profiler",
+        "it is for PyTorch's own use. Read a profile by key_averages(), events() and "
+        "export_chrome_trace()",
+    ),
+    (
+        r"utils\.data\.(datapipes|graph|graph_settings|backward_compatibility)",
+        "there are no data pipes. Use utils.data.IterableDataset and generators",
+    ),
+    (
+        r"utils\.benchmark",
+        "Timer, Compare and Fuzzer are here; their helpers are not. Write what you need in Python",
+    ),
+    (
+        r"utils\.(collect_env|file_baton|backcompat|hooks|flop_counter|cpp_extension)",
+        "it tells of PyTorch's own build, or serves it. See retrograd.__config__.show()",
+    ),
+    (r"distributed\.rpc|distributed\.nn\.api|distributed\.nn\.jit|distributed\.remote_device", RPC),
+    (
+        r"distributed\.elastic|distributed\.(launch|launcher|run|rendezvous|argparse_util)",
+        "processes are started by retrograd.distributed.run, which ends all when one fails, and "
+        "starts none again",
+    ),
+    (
+        r"distributed\.checkpoint",
+        "the state of one process is a file. Gather by DTensor.full_tensor(), and use save",
+    ),
+    (
+        r"distributed\.fsdp",
+        "modules whose parameters are cut are made by fsdp.fully_shard. Use that",
+    ),
+    (
+        r"distributed\.(optim|algorithms)",
+        "gradients are averaged by DistributedDataParallel. Use it, and optim's optimizers",
+    ),
+    (
+        r"distributed\.(pipelining|tensor\.parallel|tensor\.debug|tensor\.experimental)",
+        "models are cut by their parameters, not by their layers. Use distribute_tensor, "
+        "distribute_module and fsdp.fully_shard",
+    ),
+    (
+        r"distributed",
+        "there is one way for tensors between processes. Use all_reduce, all_gather, broadcast, "
+        "send and recv",
+    ),
+    (
+        r"nn\.(modules\.container\.Container|parameter\.UninitializedTensorMixin)"
+        r"|nn\.utils\.spectral_norm",
+        "it is for PyTorch's own use. Derive from nn.Module; spectral_norm reads its own states",
+    ),
+    (
+        r"nn\.parallel",
+        "copies of a module would go to several accelerators. Use nn.DataParallel, whose copies "
+        "run in threads",
+    ),
+    (
+        r"sparse\.as_sparse_gradcheck",
+        "values of sparse tensors have gradients. Call autograd.gradcheck on functions of values",
+    ),
+    (
+        r"(testing\.)?(AVG|SUM|AcceleratorError|AliasDb|Argument\w*|Benchmark\w+|Block|BufferDict|CallStack|Capsule"
+        r"|Code|CompilationUnit|CompleteArgumentSpec|ConcreteModuleTypeBuilder|\w+StorageContext"
+        r"|DeepCopyMemoTable|DispatchKey\w*|ErrorReport|ExcludeDispatchKeyGuard|ExecutionPlan|FatalError"
+        r"|FileCheck|FunctionSchema|Gradient|GraphExecutorState|IODescriptor|JITException|Lite\w+"
+        r"|LockingLogger|LoggerBase|NoopLogger|ModuleDict|Node|OperatorInfo|ParameterDict"
+        r"|PyTorchFileWriter|StaticModule|ThroughputBenchmark|TracingState|Type|Use|Value|classes"
+        r"|\w+_type_\w+)",
+        CPP,
+    ),
+]
+
+# (pattern of whole names, wherever they are, why, and what to write instead)
 REASONS = [
     (
         r"hspmm|hsmm|smm|sspaddmm|saddmm|\w*_indices_copy|indices_copy"
@@ -22,9 +166,9 @@ REASONS = [
         "NumPy's are. Keep the data dense; sums over groups are scatter_add and segment_reduce",
     ),
     (
-        r"q(u?int|scheme|_)\w*|quint\w*|quanti[sz]\w*|dequantize|fake_quant\w*|fbgemm\w*|per_channel\w*"
+        r"q(u?int|scheme|_)\w*|quint\w*|quanti[sz]\w*|dequantize|fbgemm\w*|per_channel\w*"
         r"|per_tensor\w*|int_repr|choose_qparams\w*|fused_moving\w*|empty_quantized|ao",
-        "NumPy has no quantized dtypes. Compute in float32, or in an integer dtype with a scale",
+        QUANTIZED,
     ),
     (
         r"float8_e8m0fnu|float4\w*|bits\w*|u?int[1-7]|bit|scaled_(grouped_)?mm|grouped_mm",
@@ -33,14 +177,12 @@ REASONS = [
     (
         r"cudnn_\w*|miopen_\w*|mkldnn_\w*|batch_norm_\w+|native_norm|xpu|mtia"
         r"|Event|to_mkldnn|record_stream|ipu",
-        "there are no accelerators: arrays are in the memory of the CPU. Call the function of "
-        "nn.functional, and leave devices out",
+        ACCELERATORS,
     ),
     (
         r"export|fork|wait|parse_\w*|import_ir\w*|sym_\w*|cond|while_loop"
         r"|Script(?!Function$|Module$)\w*|(?!DeviceObj)\w+Type|Graph|dynamo|package",
-        "Python itself is the program, recorded as it runs. Write if, while, int() and max(); call "
-        "the function without compiling it",
+        PYTHON,
     ),
     (
         r"\w+_autocast_(ipu|xla|gpu)_\w+",
@@ -52,7 +194,7 @@ REASONS = [
     ),
     (
         r"\w+_object|\w+_object_list",
-        "objects would be pickled, and who unpickles runs the sender's code. Send tensors",
+        RPC,
     ),
     (
         r"new_group|new_subgroups\w*|batch_isend_irecv|P2POp|all_to_all\w*|rpc",
@@ -77,27 +219,29 @@ REASONS = [
         "it serves PyTorch's compiler. Leave it out; functions run as they are written",
     ),
     (
-        r"module_load|swap_in_optimizer_params_and_state|grad_dtype|slice_inverse|hash_tensor|index",
+        r"module_load|swap_in_optimizer_params_and_state|slice_inverse|hash_tensor|index",
         "it is for PyTorch's own use",
     ),
     (
-        r"\w*torch_dispatch\w*|_pop_mode\w*|_push_mode|_detect_infra_mode|FakeTensor\w*",
+        r"\w*torch_dispatch\w*|TorchDispatchMode|_pop_mode\w*|_push_mode|_detect_infra_mode|FakeTensor\w*",
         "it serves PyTorch's compiler. utils._python_dispatch has TorchDispatchMode, and the meta "
         "device tensors without data",
     ),
     (
-        r"impl|impl_abstract|opcheck|register_vmap|register_torch_dispatch",
-        "an operator is one function, which runs on every device, under vmap once per example. "
-        "Write library.custom_op, and check its gradient by autograd.gradcheck",
+        r"impl_abstract|register_torch_dispatch",
+        "an operator is one function, which runs on every device. Write library.custom_op",
     ),
-    (
-        r"Fuzzer|FuzzedParameter|FuzzedTensor|FuzzedSparseTensor|ParameterAlias",
-        "what is measured comes from the program. Make inputs by testing.make_tensor",
-    ),
+    (r"FuzzedSparseTensor", "make a dense one by FuzzedTensor, and call to_sparse()"),
     (
         r"emit_itt|load_nvprof|parse_nvprof_trace",
         "they mark ops for profilers of accelerators, of which there are none. Use "
         "autograd.profiler.profile, and its export_chrome_trace",
+    ),
+    (r"maskedtensor", "functions of retrograd.masked take the mask as an argument"),
+    (
+        r"thread_safe_generator|autocast_decorator",
+        "it is for PyTorch's own use. Threads of a loader share the default generator; autocast "
+        "itself is a decorator",
     ),
     (r"BFloat16(Tensor|Storage)", "write x.bfloat16()"),
     (
@@ -108,8 +252,15 @@ REASONS = [
 ]
 
 
-def reason(name: str) -> str:
-    """Why the package has no `name`, as the end of a sentence; empty where nothing is known."""
+def reason(name: str, place: str = "") -> str:
+    """Why `place` of the package has no `name`, as the end of a sentence; empty if nobody knows.
+
+    place: a module by its name within PyTorch, such as "nn.functional"; by default the package.
+    """
+    path = f"{place}.{name}".lstrip(".")
+    for pattern, why in PLACES:
+        if re.fullmatch(rf"(?:{pattern})(?:\..+)?", path):
+            return f": {why}"
     for pattern, why in REASONS:
         if re.fullmatch(pattern, name):
             return f": {why}"

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...engine.registry import declare, example
 from ...kernels import sums
-from ...kernels.allocation import copied, empty, has_special, table
+from ...kernels.allocation import copied, empty, empty_beside, has_special, table
 from ...kernels.native.small import quick
 from . import batching, batching_index
 
@@ -107,7 +107,11 @@ def _cast(input: Any, *, dtype: Any) -> Any:
     """NumPy warns where it drops imaginary parts."""
     if input.dtype.kind == "c" and dtype.kind not in "cb":
         input = input.real
-    return input.astype(dtype, "C" if 0 in input.strides else "K")
+    if 0 not in input.strides:
+        return input.astype(dtype)
+    out = empty_beside(input, dtype)
+    out[...] = input
+    return out
 
 
 cast = declare(
@@ -202,6 +206,6 @@ splice = declare(
         example("3x2, 3x2", path=(), layout=None),
         example("3x2, 3x2", path=(), layout=(1, 0)),
     ],
-    node_name="CopySlices",
+    node_name="torch::autograd::CopySlices",
     doc="""A copy in which the region at the end of a view's path is replaced by `values`.""",
 )

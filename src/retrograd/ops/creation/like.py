@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.tensor import Interpreted, Tensor, new_tensor
-from ...kernels.allocation import marked
+from ...kernels.allocation import empty_beside, marked
 from ..core.arguments import titled
 from ..tensor.inspection import check_tensor
 from .factories import constant
@@ -31,7 +31,7 @@ def _made(make: Any, array: Any, settings: tuple[Any, ...], name: str) -> Tensor
     if isinstance(array, Interpreted):
         made = make(np.empty(array.shape, array.dtype), target)
         return finish(array.alike(new_tensor(made)), requires_grad)
-    made = make(array, target, "C" if 0 in array.strides else "K")
+    made = make(empty_beside(array) if 0 in array.strides else array, target)
     if memory_format is not None:
         made = arranged(made, memory_format)
     return finish(made, requires_grad)
@@ -100,8 +100,8 @@ def full_like(
     tensor([7., 7.])
     """
 
-    def make(array: Any, target: Any, order: Any = "K") -> Any:
-        return np.full_like(array, constant(fill_value, target, "full_like"), target, order)
+    def make(array: Any, target: Any) -> Any:
+        return np.full_like(array, constant(fill_value, target, "full_like"), target)
 
     settings = (dtype, device, requires_grad, memory_format)
     return _like(make, input, settings, "full_like")

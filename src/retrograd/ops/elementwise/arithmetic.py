@@ -84,6 +84,19 @@ _sub = declare(
     examples=PAIRS,
 )
 
+_rsub = declare(
+    "rsub(input, other)",
+    lambda x, y: np.subtract(y, x),
+    promote=_numbers,
+    input=lambda xp, g: -g,
+    other=lambda xp, g: g,
+    linear="input, other",
+    elementwise=True,
+    inplace=False,
+    examples=PAIRS,
+    node_name="RsubBackward1",
+)
+
 
 def _div_arrays(x: Any, y: Any) -> Any:
     if x.dtype.kind in "iub":  # NumPy would give float64
@@ -284,8 +297,7 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     tensor([8., 6.])
     """
     once = alpha.__class__ is int and alpha == 1
-    factor = input if once else scaled(other, input, alpha, minus=True)
-    return _sub(operand(other, input._array.dtype), factor)
+    return _rsub(input if once else scaled(other, input, alpha, minus=True), other)
 
 
 def _divided(self: Tensor, other: Any) -> Any:

@@ -69,7 +69,7 @@ _copy = declare(
     linear="input, other",
     batch=batching.like_input("copy"),
     examples=[example("2x3, 2x3"), example("2x3, 3"), example("2x3, "), example("0x2, 2")],
-    node_name="CopyBackwards",
+    node_name="torch::autograd::CopyBackwards",
     doc="""`other` in the shape and dtype of `input`, whose values have no influence.""",
 )
 

@@ -16,7 +16,7 @@ from ...engine.dispatch import check_broadcast
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, as_array, concrete, new_tensor, placed
 from ...errors import wrong_type
-from ...kernels.allocation import copied, is_valueless, numpys, surely, table
+from ...kernels.allocation import copied, empty_beside, is_valueless, numpys, surely, table
 from ...kernels.search import searched
 from ..core.arguments import public, write_value
 from ..core.pointwise import unsupported
@@ -233,7 +233,7 @@ def _like(draw: Callable[..., Any], input: Tensor, settings: tuple[Any, ...], na
         )  # fmt: skip
     order = array
     if numpys(array):
-        order = np.empty_like(array, order="C" if 0 in array.strides else "K")
+        order = empty_beside(array)
         if memory_format is not None:
             order = arranged(order, memory_format)
     in_runs = not numpys(array) or order.flags.c_contiguous

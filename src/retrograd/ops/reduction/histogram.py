@@ -9,7 +9,8 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import as_tensor
-from ...engine.tensor import Tensor, as_array, new_tensor
+from ...engine.namespaces import recorded
+from ...engine.tensor import Tensor, as_array, new_tensor, wrap
 from ...kernels.allocation import copied, full, surely, zeros
 from ...kernels.search import searched
 from ..core import return_types
@@ -133,7 +134,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each non-negative integer occurs in a 1-D tensor, or the sum of its weights.
 
-    int64 counts; sums in float64, or float32 for float32 weights. Raises RuntimeError for negative
+    int64 counts; sums in float64, or float32 for float32 weights, whose derivative is that of a
+    sum. Raises RuntimeError for negative
     input or `minlength` or another shape, NotImplementedError for numbers that are no integers.
     Source: PyTorch's `bincount`.
 
@@ -152,8 +154,16 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         return new_tensor(np.bincount(array, minlength=minlength))
     if weights._array.shape != array.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    sums = np.bincount(array, weights._array, minlength)
-    return new_tensor(sums.astype(np.float32 if weights._array.dtype == np.float32 else np.float64))
+    size = max(minlength, int(array.max()) + 1 if array.size else 0)
+    sums = _sums(array, weights, size)
+    return sums.float() if weights._array.dtype == np.float32 else sums
+
+
+def _sums(places: Any, weights: Tensor, size: int) -> Tensor:
+    """The sums of the weights at each of `size` places, in double precision."""
+    index = new_tensor(places.astype(np.int64, copy=False))
+    sums: Tensor = recorded.index_spread(weights.double(), index, dims=(0,), shape=(size,))
+    return sums
 
 
 @public(out=True, methods="histogram")
@@ -255,13 +265,14 @@ def _count(
         place = np.where((column == e[-1]) & (size > 0), size - 1, place)
         inside &= (e[0] <= column) & (column <= e[-1]) & (place >= 0) & (place < size)
         flat = flat * size + place
-    weights = None if weight is None else weight._array.reshape(-1)[inside]
-    hist = np.bincount(flat[inside], weights, math.prod(sizes)).reshape(sizes).astype(dtype)
+    ones = full(points, len(points), 1, np.float64)
+    weights = (new_tensor(ones) if weight is None else weight.reshape(-1))[new_tensor(inside)]
+    hist = _sums(flat[inside], weights, math.prod(sizes)).reshape(sizes)
     if density:
         widths = [np.diff(e) for e in edges]
         volume = math.prod(np.ix_(*widths)) if widths else 1
-        hist = as_array(hist / (hist.sum() * volume)).astype(dtype)
-    return new_tensor(hist), [new_tensor(e) for e in edges]
+        hist = hist / (hist.sum() * wrap(volume))
+    return hist.to(dtypes.of_numpy(dtype)), [new_tensor(e) for e in edges]
 
 
 def _edges(name: str, column: Any, bins: Any, limits: Any, dim: int) -> Any:

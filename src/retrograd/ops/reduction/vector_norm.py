@@ -122,7 +122,7 @@ def vector_norm(
     >>> rg.norm(x), rg.norm(x, 1)
     (tensor(5.), tensor(7.))
     """
-    if isinstance(ord, Tensor) and not ord.ndim:
+    if isinstance(ord, (Tensor, np.generic)) and not ord.ndim:
         ord = ord.item()
     if not isinstance(ord, (int, float)):
         raise wrong_type("linalg_vector_norm", "ord", "Number", ord, 2)

@@ -39,19 +39,22 @@ def _unbound(input: Any, *, dim: int) -> Any:
     return tuple([rows[i, ...] for i in range(rows.shape[0])])
 
 
-_split_op: Any = declare(
-    "split(input, *, sizes, dim) -> *parts",
-    _split,
-    input=lambda xp, g, dim: xp.cat(*g, dim=dim),
-    linear="input",
-    view=True,
-    examples=[
-        example("5x2", sizes=(2, 3), dim=0),
-        example("2x4", sizes=(1, 0, 3), dim=1),
-        example("3", sizes=(3,), dim=0),
-    ],
-    doc="""Views of consecutive pieces of the given sizes along a dimension.""",
-)
+_equal, _sized = [  # two names of nodes
+    declare(
+        f"{name}(input, *, sizes, dim) -> *parts",
+        _split,
+        input=lambda xp, g, dim: xp.cat(*g, dim=dim),
+        linear="input",
+        view=True,
+        examples=[
+            example("5x2", sizes=(2, 3), dim=0),
+            example("2x4", sizes=(1, 0, 3), dim=1),
+            example("3", sizes=(3,), dim=0),
+        ],
+        doc="""Views of consecutive pieces of the given sizes along a dimension.""",
+    )
+    for name in ("split", "split_with_sizes")
+]
 
 _unbind: Any = declare(
     "unbind(input, *, dim) -> *parts",
@@ -86,9 +89,9 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
                 f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's "
                 f"size at dimension {place}), but got split_sizes={list(sizes)}"
             )
-    else:
-        sizes = equal_sizes(size, operator.index(split_size_or_sections))
-    return _split_op(tensor, sizes=sizes, dim=place)  # type: ignore[no-any-return]
+        return _sized(tensor, sizes=sizes, dim=place)  # type: ignore[no-any-return]
+    sizes = equal_sizes(size, operator.index(split_size_or_sections))
+    return _equal(tensor, sizes=sizes, dim=place)  # type: ignore[no-any-return]
 
 
 def equal_sizes(size: int, each: int) -> tuple[int, ...]:
@@ -132,7 +135,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     place = normalize_dim(dim, len(shape))
     each = -(-shape[place] // chunks)
     if not each:
-        return _split_op(input, sizes=(0,) * chunks, dim=place)  # type: ignore[no-any-return]
+        return _equal(input, sizes=(0,) * chunks, dim=place)  # type: ignore[no-any-return]
     return split(input, each, place)
 
 

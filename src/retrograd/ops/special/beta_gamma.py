@@ -24,12 +24,12 @@ BROADCAST = [example("3x4, 3x4"), example("3x1, 4"), example(", "), example("0, 
 def _of_reals(name: str) -> Any:
     """A forward of several real arrays by SciPy."""
 
+    @floating
     def forward(*inputs: Any) -> Any:
-        arrays = promoted(*inputs)
-        wide = [x.astype(np.float64, copy=False) for x in arrays]
-        return scipy_special(name)(*wide).astype(arrays[0].dtype)
+        wide = [x.astype(np.float64, copy=False) for x in inputs]
+        return scipy_special(name)(*wide).astype(inputs[0].dtype)
 
-    return forward
+    return lambda *inputs: forward(*promoted(*inputs))
 
 
 def _rgamma_derivative(xp: Any, input: Any) -> Any:

@@ -7,9 +7,10 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ... import dtypes
 from ...engine.backward.hooks import HookTable, RemovableHandle, hooks_of
 from ...engine.graph import LEAF, leaf_node
-from ...engine.tensor import Tensor, method, node_of, set_requires_grad
+from ...engine.tensor import ANY, Tensor, gradient_dtype, method, node_of, set_requires_grad
 from ..core.arguments import public
 
 NO_GRADIENT = (
@@ -96,6 +97,43 @@ def retains_grad(self: Tensor) -> bool:
     return hooks is not None and any(ref() is self for ref in hooks.retained)
 
 
+def _grad_dtype(self: Tensor) -> dtypes.dtype | None:
+    """The dtype that the `.grad` of this leaf has or gets, None where it may have each.
+
+    It is the tensor's own unless set. What arrives in a backward pass is cast to it.
+
+    >>> x = rg.ones(2, dtype=rg.float16, requires_grad=True)
+    >>> x.grad_dtype = rg.float32
+    >>> (x * 2).sum().backward(); x.grad.dtype
+    retrograd.float32
+    """
+    if not self.is_leaf:
+        raise RuntimeError("grad_dtype can only be accessed on leaf tensors. This one is computed")
+    own = self._grad_dtype
+    return self.dtype if own is None else None if own is ANY else own
+
+
+def _set_grad_dtype(self: Tensor, dtype: Any) -> None:
+    """Let the `.grad` of a leaf have another dtype than the leaf; None lets it have each."""
+    if not self.is_leaf:
+        raise RuntimeError("grad_dtype can only be set on leaf tensors. This one is computed")
+    if not (dtype is None or isinstance(dtype, dtypes.dtype)):
+        raise RuntimeError(
+            f"grad_dtype must be a dtype or None, but got {type(dtype).__name__}. For example: "
+            "x.grad_dtype = retrograd.float64"
+        )
+    grad = self._gradient
+    if grad is not None and dtype not in (None, grad.dtype):
+        raise RuntimeError(
+            f"Cannot set grad_dtype to {dtype}: there is already a gradient with dtype "
+            f"{grad.dtype}. Clear it first: x.grad = None"
+        )
+    self._grad_dtype = ANY if dtype is None else dtype
+    node = self._node or self._parked
+    if node is not None:
+        node.dtype = gradient_dtype(self)
+
+
 def _hook_table(tensor: Tensor, kind: str) -> Any:
     node = tensor._parked if tensor._node is None else tensor._node
     hooks = None if node is None else node.hooks
@@ -130,6 +168,7 @@ def _volatile(self: Tensor) -> bool:
 
 
 method(property(retains_grad), "retains_grad")
+method(property(_grad_dtype, _set_grad_dtype, _refuse), "grad_dtype")
 method(
     property(lambda self: _hook_table(self, "cotangent"), _set_hooks, _refuse), "_backward_hooks"
 )

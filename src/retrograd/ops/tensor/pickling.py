@@ -51,7 +51,7 @@ HOOK_LOST = (
 
 INTERNAL = (
     *("_view_of", "_views", "_outdated", "_room"),
-    *("_inference", "_gradient", "_parked", "_lent", "_storage"),
+    *("_inference", "_gradient", "_grad_dtype", "_parked", "_lent", "_storage"),
 )
 
 

@@ -1,7 +1,17 @@
 """How long a statement takes, by PyTorch's names: `torch.utils.benchmark`."""
 
 from .compare import Compare
-from .measurement import Measurement
+from .fuzzer import FuzzedParameter, FuzzedTensor, Fuzzer, ParameterAlias
+from .measurement import Measurement, TaskSpec
 from .timer import Timer
 
-__all__ = ["Compare", "Measurement", "Timer"]
+__all__ = [
+    "Compare",
+    "FuzzedParameter",
+    "FuzzedTensor",
+    "Fuzzer",
+    "Measurement",
+    "ParameterAlias",
+    "TaskSpec",
+    "Timer",
+]

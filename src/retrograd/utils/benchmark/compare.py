@@ -47,12 +47,10 @@ class Compare:
 
     def __str__(self) -> str:
         merged = Measurement.merge(self._results)
-        labels = dict.fromkeys(each.task_spec.label or each.task_spec.stmt for each in merged)
-        tables = (
-            table(label, [m for m in merged if label in (m.task_spec.label, m.task_spec.stmt)])
-            for label in labels
-        )
-        return "\n\n".join(tables)
+        tables: dict[str, list[Measurement]] = {}
+        for each in merged:
+            tables.setdefault(each.task_spec.label or each.task_spec.stmt, []).append(each)
+        return "\n\n".join(table(label, found) for label, found in tables.items())
 
 
 def table(label: str, results: list[Measurement]) -> str:

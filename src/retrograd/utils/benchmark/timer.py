@@ -84,13 +84,10 @@ class Timer:
         They last `min_run_time` seconds at least. `callback` is called with the number of runs and
         the time of each.
         """
-        number = self._block(min_run_time / 1000)
-        times: list[float] = []
-        while not times or sum(times) < min_run_time:
-            times.append(self._time(number))
-            if callback is not None:
-                callback(number, times[-1])
-        return Measurement(number, times, self._task_spec)
+        made = Measurement(self._block(min_run_time / 1000), [], self._task_spec)
+        while not made.raw_times or sum(made.raw_times) < min_run_time:
+            self._measure(made, callback)
+        return made
 
     def adaptive_autorange(
         self,
@@ -102,11 +99,17 @@ class Timer:
     ) -> Measurement:
         """As `blocked_autorange`, until the quartiles are within `threshold` of the median.
 
-        At most `max_run_time` seconds.
+        Four measurements at least, and no further one after `max_run_time` seconds.
         """
         made = self.blocked_autorange(callback, min_run_time)
         while len(made.times) < 4 or (
             made.iqr > threshold * made.median and sum(made.raw_times) < max_run_time
         ):
-            made.raw_times += self.blocked_autorange(callback, min_run_time).raw_times[:1]
+            self._measure(made, callback)
         return made
+
+    def _measure(self, made: Measurement, callback: Callable[[int, float], Any] | None) -> None:
+        """Add one measurement of as many runs as the others have."""
+        made.raw_times.append(self._time(made.number_per_run))
+        if callback is not None:
+            callback(made.number_per_run, made.raw_times[-1])

@@ -20,7 +20,19 @@ except ImportError as error:
         "retrograd.utils.tensorboard needs the package tensorboard: pip install tensorboard"
     ) from error
 
-__all__ = ["array_of", "histogram", "hparams", "image", "pr_curve", "scalar", "text"]
+__all__ = [
+    "Summary",
+    "SummaryMetadata",
+    "TensorProto",
+    "TensorShapeProto",
+    "array_of",
+    "histogram",
+    "hparams",
+    "image",
+    "pr_curve",
+    "scalar",
+    "text",
+]
 
 HPARAMS = "tensorboard.plugins.hparams"
 
@@ -36,12 +48,21 @@ def array_of(value: Any) -> Any:
     return np.asarray(value)
 
 
-def scalar(tag: str, value: Any) -> Any:
-    """A number."""
+def scalar(tag: str, value: Any, *, new_style: bool = False, double: bool = False) -> Any:
+    """A number, of single precision; in the newer form that holds a tensor, of double if asked."""
     number = array_of(value)
     if number.size != 1:
         raise ValueError(f"add_scalar(): {tag!r} must be one number, got shape {number.shape}")
-    return Summary(value=[Summary.Value(tag=tag, simple_value=float(number.reshape(())))])
+    plain = float(number.reshape(()))
+    if not new_style:
+        return Summary(value=[Summary.Value(tag=tag, simple_value=plain)])
+    about = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="scalars"))
+    made = (
+        TensorProto(double_val=[plain], dtype="DT_DOUBLE")
+        if double
+        else TensorProto(float_val=[plain], dtype="DT_FLOAT")
+    )
+    return Summary(value=[Summary.Value(tag=tag, tensor=made, metadata=about)])
 
 
 def histogram(tag: str, values: Any, bins: Any, most: int | None) -> Any:

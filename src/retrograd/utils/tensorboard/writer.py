@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -11,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from ...locks import load
-from . import projector, summary
+from . import graph, plugins, projector, summary
 
 __all__ = ["FileWriter", "SummaryWriter"]
+
+EVENTS = "tensorboard.compat.proto.event_pb2"
 
 
 class FileWriter:
@@ -39,11 +42,18 @@ class FileWriter:
         self, summary: Any, global_step: int | None = None, walltime: float | None = None
     ) -> None:
         """Write a message at a step."""
-        home = load("tensorboard.compat.proto.event_pb2")
-        event = home.Event(summary=summary, wall_time=time.time() if walltime is None else walltime)
-        if global_step is not None:
-            event.step = int(global_step)
+        self.add_event(load(EVENTS).Event(summary=summary), global_step, walltime)
+
+    def add_event(self, event: Any, step: int | None = None, walltime: float | None = None) -> None:
+        """Write an event at a step."""
+        event.wall_time = time.time() if walltime is None else walltime
+        if step is not None:
+            event.step = int(step)
         self._writer.add_event(event)
+
+    def add_graph(self, graph: Any, walltime: float | None = None) -> None:
+        """Write a graph."""
+        self.add_event(load(EVENTS).Event(graph_def=graph.SerializeToString()), None, walltime)
 
     def flush(self) -> None:
         """Have all in the file."""
@@ -57,7 +67,8 @@ class FileWriter:
 class SummaryWriter:
     """Logs scalars, histograms, pictures and texts to files that TensorBoard shows.
 
-    log_dir: the folder, by default runs/, date and machine. Values are tensors, arrays or numbers.
+    log_dir: the folder, by default runs/, date and machine. purge_step: what an earlier log in that
+    folder has from this step on is not shown any more. Values are tensors, arrays or numbers.
     Source: PyTorch's `utils.tensorboard.SummaryWriter`.
 
     Usage::
@@ -82,6 +93,10 @@ class SummaryWriter:
         self._options = (max_queue, flush_secs, filename_suffix)
         self._files: dict[str, FileWriter] = {}
         self._projected: list[str] = []  # what the projector shows
+        if purge_step is not None:
+            log = load(EVENTS).SessionLog(status=load(EVENTS).SessionLog.START)
+            for event in ({"file_version": "brain.Event:2"}, {"session_log": log}):
+                self.file_writer.add_event(load(EVENTS).Event(**event), purge_step)
         self._get_file_writer()
 
     def _get_file_writer(self, folder: str | None = None) -> FileWriter:
@@ -109,8 +124,9 @@ class SummaryWriter:
         new_style: bool = False,
         double_precision: bool = False,
     ) -> None:
-        """Log one number."""
-        self.file_writer.add_summary(summary.scalar(tag, scalar_value), global_step, walltime)
+        """Log one number; with `new_style`, in double precision if asked."""
+        made = summary.scalar(tag, scalar_value, new_style=new_style, double=double_precision)
+        self.file_writer.add_summary(made, global_step, walltime)
 
     def add_scalars(
         self,
@@ -199,6 +215,74 @@ class SummaryWriter:
         """Log precision and recall of `predictions`, from 0 to 1, of what `labels` says is true."""
         made = summary.pr_curve(tag, labels, predictions, num_thresholds, weights)
         self.file_writer.add_summary(made, global_step, walltime)
+
+    def add_audio(
+        self,
+        tag: str,
+        snd_tensor: Any,
+        global_step: int | None = None,
+        sample_rate: int = 44100,
+        walltime: float | None = None,
+    ) -> None:
+        """Log a sound of one channel, (N,) or (1, N), of values from -1 to 1."""
+        made = plugins.audio(tag, snd_tensor, sample_rate)
+        self.file_writer.add_summary(made, global_step, walltime)
+
+    def add_mesh(
+        self,
+        tag: str,
+        vertices: Any,
+        colors: Any = None,
+        faces: Any = None,
+        config_dict: dict[str, Any] | None = None,
+        global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Log points in space, (N, V, 3), with colors (N, V, 3) and triangles (N, F, 3) of them."""
+        made = plugins.mesh(tag, vertices, colors, faces, config_dict)
+        self.file_writer.add_summary(made, global_step, walltime)
+
+    def add_tensor(
+        self,
+        tag: str,
+        tensor: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Log a whole tensor."""
+        self.file_writer.add_summary(plugins.tensor(tag, tensor), global_step, walltime)
+
+    def add_custom_scalars(self, layout: dict[str, dict[str, Sequence[Any]]]) -> None:
+        """Log charts of several scalars: {category: {title: ["Multiline" or "Margin", tags]}}."""
+        self.file_writer.add_summary(plugins.charts(layout))
+
+    def add_custom_scalars_multilinechart(
+        self, tags: Sequence[str], category: str = "default", title: str = "untitled"
+    ) -> None:
+        """Log a chart of several scalars, a line for each."""
+        self.add_custom_scalars({category: {title: ["Multiline", tags]}})
+
+    def add_custom_scalars_marginchart(
+        self, tags: Sequence[str], category: str = "default", title: str = "untitled"
+    ) -> None:
+        """Log a chart of a scalar between two others, its lower and its upper bound."""
+        self.add_custom_scalars({category: {title: ["Margin", tags]}})
+
+    def add_graph(
+        self,
+        model: Any,
+        input_to_model: Any = None,
+        verbose: bool = False,
+        use_strict_trace: bool = True,
+    ) -> None:
+        """Log the op calls of a forward, each in its module; printed, too, if `verbose`.
+
+        input_to_model: a tensor, or all arguments.
+        """
+        found = graph.graph(model, input_to_model)
+        if verbose:
+            sys.stdout.write(f"{found}\n")
+        self.file_writer.add_graph(found)
 
     def add_embedding(
         self,

@@ -59,6 +59,11 @@ class WeightsEnum(enum.Enum):
     """The checkpoints of a model that torchvision has: NOTE [Pretrained weights]."""
 
     @classmethod
+    def names(cls, text: str) -> bool:
+        """Whether a text is the name of a member, with or without the class."""
+        return text.removeprefix(f"{cls.__name__}.") in cls.__members__
+
+    @classmethod
     def verify(cls, obj: Any) -> Any:
         """The member that an object is or, with or without the class, names; None for None.
 
@@ -144,7 +149,7 @@ def builder(
             pretrained: bool = False, *, weights: Any = None, progress: bool = True, **settings: Any
         ) -> Module:
             weights = next(iter(known)) if pretrained and weights is None else weights
-            if isinstance(weights, (str, os.PathLike)) and str(weights) not in known.__members__:
+            if isinstance(weights, (str, os.PathLike)) and not known.names(str(weights)):
                 state = read(Path(weights), name)
             elif (member := known.verify(weights)) is not None:
                 classes = settings.setdefault("num_classes", CATEGORIES)

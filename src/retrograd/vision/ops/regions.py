@@ -11,23 +11,15 @@ NOTE [Regions]
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ... import nn
 from ...autograd import Function
 from ...engine.tensor import Tensor
 from ...ops.creation.from_data import from_numpy
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 __all__ = [
-    "PSRoIAlign",
-    "PSRoIPool",
-    "RoIAlign",
-    "RoIPool",
     "ps_roi_align",
     "ps_roi_pool",
     "roi_align",
@@ -317,84 +309,3 @@ def largest(input: Tensor, boxes: Any, bins: Any, scale: float) -> tuple[Tensor,
     found = input.flatten(2)[picture, channel, places]
     values = found.reshape(best.shape).masked_fill(from_numpy(empty), 0)
     return values, from_numpy(np.where(empty, -1, best).astype(np.int32))
-
-
-class Regional(nn.Module):
-    """A function of feature maps and boxes with its settings."""
-
-    function: Callable[..., Tensor]
-
-    def __init__(self, output_size: Any, spatial_scale: float) -> None:
-        super().__init__()
-        self.output_size, self.spatial_scale = output_size, spatial_scale
-
-    def settings(self) -> dict[str, Any]:
-        """The settings by name."""
-        return {"output_size": self.output_size, "spatial_scale": self.spatial_scale}
-
-    def forward(self, input: Tensor, rois: Any) -> Tensor:
-        """The regions at one size."""
-        return type(self).function(input, rois, **self.settings())
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return ", ".join(f"{name}={value}" for name, value in self.settings().items())
-
-
-class RoIPool(Regional):
-    """`roi_pool` as a module.
-
-    >>> rg.vision.ops.RoIPool(2, 0.5)(rg.ones(1, 3, 8, 8), [rg.tensor([[0.0, 0, 8, 8]])]).shape
-    retrograd.Size([1, 3, 2, 2])
-    """
-
-    function = staticmethod(roi_pool)
-
-
-class PSRoIPool(Regional):
-    """`ps_roi_pool` as a module.
-
-    >>> rg.vision.ops.PSRoIPool(2, 0.5)
-    PSRoIPool(output_size=2, spatial_scale=0.5)
-    """
-
-    function = staticmethod(ps_roi_pool)
-
-
-class PSRoIAlign(Regional):
-    """`ps_roi_align` as a module.
-
-    >>> rg.vision.ops.PSRoIAlign(2, 0.5, 2)
-    PSRoIAlign(output_size=2, spatial_scale=0.5, sampling_ratio=2)
-    """
-
-    function = staticmethod(ps_roi_align)
-
-    def __init__(self, output_size: Any, spatial_scale: float, sampling_ratio: int) -> None:
-        super().__init__(output_size, spatial_scale)
-        self.sampling_ratio = sampling_ratio
-
-    def settings(self) -> dict[str, Any]:
-        """The settings by name."""
-        return {**super().settings(), "sampling_ratio": self.sampling_ratio}
-
-
-class RoIAlign(Regional):
-    """`roi_align` as a module.
-
-    >>> rg.vision.ops.RoIAlign((2, 2), 0.5, 2, aligned=True)
-    RoIAlign(output_size=(2, 2), spatial_scale=0.5, sampling_ratio=2, aligned=True)
-    """
-
-    function = staticmethod(roi_align)
-
-    def __init__(
-        self, output_size: Any, spatial_scale: float, sampling_ratio: int, aligned: bool = False
-    ) -> None:
-        super().__init__(output_size, spatial_scale)
-        self.sampling_ratio, self.aligned = sampling_ratio, aligned
-
-    def settings(self) -> dict[str, Any]:
-        """The settings by name."""
-        own = {"sampling_ratio": self.sampling_ratio, "aligned": self.aligned}
-        return {**super().settings(), **own}

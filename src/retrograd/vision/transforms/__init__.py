@@ -1,15 +1,8 @@
 """Transforms of pictures: functions of one picture or tensor, joined by `Compose`."""
 
-from types import ModuleType
-
-from . import functional
+from . import functional, transforms
 from .functional import InterpolationMode
-from .random import *
 from .transforms import *
 
-__all__ = [
-    name
-    for name, value in globals().items()
-    if not (name.startswith("_") or name == "ModuleType" or isinstance(value, ModuleType))
-]
-__all__ += ["functional"]
+__all__ = ["InterpolationMode", "functional"]
+__all__ += transforms.__all__

@@ -5,12 +5,14 @@ What is random draws from the generator of `manual_seed`, in torchvision's order
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from ... import nn
+from ...ops.creation.factories import empty
 from ...ops.random.factories import rand, randint
 from . import functional as F
-from .basics import InterpolationMode, pair
+from .functional import InterpolationMode, pair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,16 +21,14 @@ __all__ = [
     "CenterCrop",
     "Compose",
     "ConvertImageDtype",
-    "FiveCrop",
-    "Grayscale",
     "Lambda",
     "Normalize",
     "PILToTensor",
     "Pad",
     "RandomCrop",
     "RandomHorizontalFlip",
+    "RandomResizedCrop",
     "Resize",
-    "TenCrop",
     "ToPILImage",
     "ToTensor",
 ]
@@ -183,46 +183,6 @@ class Pad(nn.Module):
         return f"padding={self.padding}, fill={self.fill}, padding_mode={self.padding_mode}"
 
 
-class Grayscale(nn.Module):
-    """The lightness of a picture: `functional.rgb_to_grayscale`.
-
-    >>> rg.vision.transforms.Grayscale()(rg.ones(3, 2, 2)).shape
-    retrograd.Size([1, 2, 2])
-    """
-
-    def __init__(self, num_output_channels: int = 1) -> None:
-        super().__init__()
-        self.num_output_channels = num_output_channels
-
-    def forward(self, img: Any) -> Any:
-        """The gray picture."""
-        return F.rgb_to_grayscale(img, self.num_output_channels)
-
-
-class FiveCrop(nn.Module):
-    """The corners and the middle of a picture: `functional.five_crop`."""
-
-    def __init__(self, size: Any) -> None:
-        super().__init__()
-        self.size = pair(size)
-
-    def forward(self, img: Any) -> Any:
-        """The five parts."""
-        return F.five_crop(img, self.size)
-
-
-class TenCrop(nn.Module):
-    """The same of a picture and its mirror image: `functional.ten_crop`."""
-
-    def __init__(self, size: Any, vertical_flip: bool = False) -> None:
-        super().__init__()
-        self.size, self.vertical_flip = pair(size), vertical_flip
-
-    def forward(self, img: Any) -> Any:
-        """The ten parts."""
-        return F.ten_crop(img, self.size, self.vertical_flip)
-
-
 class PILToTensor:
     """The tensor (C, H, W) of a picture, unscaled: `functional.pil_to_tensor`."""
 
@@ -258,6 +218,16 @@ class ConvertImageDtype(nn.Module):
     def forward(self, image: Any) -> Any:
         """The tensor."""
         return F.convert_image_dtype(image, self.dtype)
+
+
+def uniform(least: float, most: float) -> float:
+    """A number between two."""
+    return empty(1).uniform_(least, most).item()
+
+
+def whole(most: int) -> int:
+    """A whole number from 0 to `most`."""
+    return int(randint(0, most + 1, (1,)).item())
 
 
 class RandomCrop(nn.Module):
@@ -300,8 +270,7 @@ class RandomCrop(nn.Module):
             )
         if (tall, wide) == self.size:
             return img
-        top = int(randint(0, tall - height + 1, (1,)).item())
-        left = int(randint(0, wide - width + 1, (1,)).item())
+        top, left = whole(tall - height), whole(wide - width)
         return F.crop(img, top, left, height, width)
 
     def extra_repr(self) -> str:
@@ -327,3 +296,46 @@ class RandomHorizontalFlip(nn.Module):
     def extra_repr(self) -> str:
         """The share."""
         return f"p={self.p}"
+
+
+class RandomResizedCrop(nn.Module):
+    """A part of a picture, of a share `scale` of its area and a `ratio` of sides, at a new size.
+
+    >>> rg.vision.transforms.RandomResizedCrop(4)(rg.ones(3, 9, 7)).shape
+    retrograd.Size([3, 4, 4])
+    """
+
+    def __init__(
+        self,
+        size: Any,
+        scale: tuple[float, float] = (0.08, 1.0),
+        ratio: tuple[float, float] = (3.0 / 4.0, 4.0 / 3.0),
+        interpolation: InterpolationMode = InterpolationMode.BILINEAR,
+        antialias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.size, self.scale, self.ratio = pair(size), scale, ratio
+        self.interpolation, self.antialias = interpolation, antialias
+
+    @staticmethod
+    def get_params(img: Any, scale: Any, ratio: Any) -> tuple[int, int, int, int]:
+        """(top, left, height, width) of a part."""
+        _, tall, wide = F.get_dimensions(img)
+        for _ in range(10):
+            area = tall * wide * uniform(*scale)
+            shape = math.exp(uniform(math.log(ratio[0]), math.log(ratio[1])))
+            width, height = round(math.sqrt(area * shape)), round(math.sqrt(area / shape))
+            if 0 < width <= wide and 0 < height <= tall:
+                top = whole(tall - height)
+                return top, whole(wide - width), height, width
+        width, height = wide, tall
+        if wide / tall < min(ratio):
+            height = round(width / min(ratio))
+        elif wide / tall > max(ratio):
+            width = round(height * max(ratio))
+        return (tall - height) // 2, (wide - width) // 2, height, width
+
+    def forward(self, img: Any) -> Any:
+        """The part."""
+        part = self.get_params(img, self.scale, self.ratio)
+        return F.resized_crop(img, *part, self.size, self.interpolation, self.antialias)

@@ -1,0 +1,18 @@
+"""NVIDIA's cuSPARSELt, which is not used."""
+
+from __future__ import annotations
+
+__all__ = ["get_max_alg_id", "is_available", "version"]
+
+
+def is_available() -> bool:
+    """False: arrays are NumPy's."""
+    return False
+
+
+def version() -> None:
+    """The version of the library: None."""
+
+
+def get_max_alg_id() -> None:
+    """The number of its last algorithm: None."""
