@@ -316,7 +316,7 @@ class Rebuilding(Lookup):
             raise failed(f"it makes a tensor of {told(kind)}, which is no class of tensors")
         like = self.without_data(dtype, size, stride, False)
         settings = {"strides": like.stride(), "dtype": dtype, "requires_grad": bool(requires_grad)}
-        make: Any = kind._make_wrapper_subclass  # type: ignore[attr-defined]
+        make: Any = kind._make_wrapper_subclass
         found: Tensor = make(kind, like.shape, **settings)
         return found
 

@@ -100,7 +100,8 @@ def run_plain(node: Node, g: Any, retain_graph: bool | None) -> None:
 
 def new_pass(state: Any, retain_graph: bool | None, root: Node, value: Any) -> Pass:
     """The pass of `run_plain`, which has got so far."""
-    return Pass(*state, retain_graph, False, True, ((root, value),))
+    grads, borrowed, heap, leaves = state
+    return Pass(grads, borrowed, heap, leaves, retain_graph, False, True, ((root, value),))
 
 
 def called(
@@ -321,10 +322,8 @@ class Pass:
                 self.leaves.append(node)
         elif g is not None:
             before = grads[node]
-            if before is None:
-                grads[node] = g
-            elif isinstance(g, Interpreted) and g.on_tensors:
-                grads[node] = g + before
+            if before is None or (isinstance(g, Interpreted) and g.on_tensors):
+                grads[node] = g if before is None else g + before
             elif (
                 self.create_graph
                 or node in self.borrowed
