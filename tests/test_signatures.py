@@ -48,7 +48,6 @@ repeat_interleave | place of repeats | an overload: `repeats` alone
 rsub | place of alpha | the order that PyTorch has deprecated takes `alpha` in front
 tensordot | place of out | by name only, as everywhere
 *tensor | place of * | the stub errs: PyTorch takes them by name only
-* | no self | an error of the stub: PyTorch takes no `self` by name
 result_type | * | the arguments are taken by place; the overloads name them otherwise
 *mm | no out_dtype | PyTorch has it on GPUs only
 full | no names | named dimensions are absent

@@ -149,6 +149,10 @@ OVER_MEMORY = {
     ("as_strided", "kernels/meta.py"): "elements of no bytes, which nothing reads",
     ("stride_tricks", "kernels/meta.py"): "elements of no bytes, which nothing reads",
     ("__array_interface__", "kernels/meta.py"): "asked where such elements would lie",
+    (
+        "ndarray",
+        "kernels/allocation.py",
+    ): "memory of its own, in the order of an array of that shape",
     ("ndarray", "kernels/layout.py"): "memory of its own, in the order of an array of that shape",
     ("frombuffer", "kernels/shared.py"): "NumPy checks bounds; the array keeps the map",
     ("ndarray", "ops/core/structure.py"): "one element, with strides of 0",
@@ -165,7 +169,6 @@ OVER_MEMORY = {
     ): "NumPy checks bounds; the array keeps the map",
     ("frombuffer", "vision/codecs.py"): "bytes made there, which the array keeps",
     ("frombuffer", "vision/datasets/mnist.py"): "copied",
-    ("from_dlpack", "ops/creation/from_data.py"): "the capsule states shape and owner",
     ("from_dlpack", "ops/tensor/dlpack.py"): "the capsule states shape and owner",
     ("__array_interface__", "kernels/memory.py"): "`Span`: from an array's first byte to its last",
     ("ctypes", "compiler/kernels.py"): "kernels write what they were given, as far as it goes",

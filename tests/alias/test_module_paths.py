@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,19 @@ OWN = (
 @pytest.mark.parametrize("path", [path for path in sorted(HOMES) if not path.startswith(OWN)])
 def test_every_module_that_is_elsewhere_is_compared(path):
     assert path.removeprefix("torch.") in NAMES  # compared by tests/test_names.py
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("distributed.autograd", "distributed.rpc", "fx.experimental.proxy_tensor"),
+        *("fx.passes.shape_prop", "nn.attention", "utils.weak"),
+    ],
+)
+def test_a_module_that_pytorch_loads_with_what_is_around_it_needs_no_import(path):
+    code = f"import retrograd; print(retrograd.{path}.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == f"retrograd.{path}"
 
 
 def test_layers_are_in_modules_by_their_name():

@@ -177,6 +177,8 @@ def test_a_value_that_is_no_number_raises(made):
     d, x = made
     with pytest.raises(ValueError, match="to be within the support"):
         d.log_prob(x * float("nan"))
+    if isinstance(d, rg.distributions.Gamma):  # it takes numbers, as in PyTorch
+        return
     with pytest.raises(ValueError, match="value argument to log_prob must be a Tensor"):
         d.log_prob(1)
 

@@ -5,11 +5,14 @@ Sample means lie within five standard errors, as they do but once in two million
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import scipy.stats
 
 import retrograd as rg
+from retrograd import distributions
 
 from .support import N, assert_mean, only, parameters, rebuild, t
 
@@ -203,3 +206,15 @@ def test_a_beta_distribution_follows_the_dirichlet_distribution_that_it_holds():
     assert wide.batch_shape == (3, 2)
     assert wide.concentration1.tolist() == [[4.0, 6.0]] * 3
     assert wide.rsample().shape == (3, 2)
+
+
+def test_a_share_outside_of_the_generalized_pareto_support_is_0_or_1():
+    d = distributions.GeneralizedPareto(0.0, 1.0, rg.tensor([0.5, -0.5]), validate_args=False)
+    assert d.cdf(rg.tensor(-1.0)).tolist() == [0.0, 0.0]
+    assert d.cdf(rg.tensor(3.0)).tolist() == pytest.approx([0.84, 1.0])
+    assert d.log_prob(rg.tensor(3.0)).tolist() == pytest.approx([3 * math.log(0.4), -math.inf])
+    assert d.log_prob(rg.tensor(math.nan)).isnan().all()
+
+
+def test_the_logarithm_of_a_density_of_one_has_no_sign():
+    assert repr(distributions.Uniform(0.0, 1.0).log_prob(rg.tensor(0.5))) == "tensor(0.)"

@@ -127,6 +127,7 @@ WITH_OUT = sorted(
     for space, module in NAMESPACES.items()
     for name in dir(module)
     if not name.startswith("_")
+    and not name.endswith("_")  # in-place forms write what they are called on, and have no out
     and callable(getattr(module, name))
     and not isinstance(getattr(module, name), type)
     and name != "histogramdd"  # a tensor and a list of them: see below

@@ -75,3 +75,115 @@ def test_a_captured_tensor_and_its_views_have_their_tangents_after_the_batch():
 def test_second_forward_derivatives_go_through_the_write():
     expected = [[[36.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 144.0]]]
     assert jacfwd(jacfwd(gradient_written))(w()).tolist() == expected
+
+
+def doubled_then(read):
+    """A function that doubles its first argument in place, and returns what `read` gives."""
+
+    def run(x, *others):
+        x.mul_(2)
+        return read(x, *others)
+
+    return run
+
+
+def test_a_written_argument_is_seen_by_the_other_arguments_in_its_memory():
+    x = rg.arange(4.0).view(2, 2)
+    found = vmap(doubled_then(lambda a, b: b + 1), in_dims=(0, 1))(x, x.t())
+    assert found.tolist() == [[1.0, 3.0], [5.0, 7.0]]
+    assert x.tolist() == [[0.0, 2.0], [4.0, 6.0]]
+
+
+def test_a_written_argument_is_seen_by_what_the_function_captured():
+    x = rg.ones(3)
+    view = x[:2]
+    assert vmap(doubled_then(lambda a: a + x.sum() + view.sum()))(x).tolist() == [12.0] * 3
+    x = rg.zeros(4)
+    found = vmap(lambda a: a.add_(1) * 0 + x.sum(), chunk_size=2)(x)
+    assert found.tolist() == [2.0, 2.0, 4.0, 4.0]
+
+
+def test_an_argument_written_in_an_inner_batch_is_seen_in_the_outer_one():
+    def run(row):
+        own = row * 1
+        view = own[:2]
+        found = vmap(doubled_then(lambda a: a + own.sum() + view.sum()))(own)
+        return found, view
+
+    found, view = vmap(run)(rg.ones(2, 3))
+    assert found.tolist() == [[12.0] * 3] * 2
+    assert view.tolist() == [[2.0, 2.0]] * 2
+
+
+def test_derivatives_through_written_arguments_in_shared_memory():
+    def run(x):
+        y = x * 1
+        return vmap(doubled_then(lambda a, b: a * b))(y, y).sum()
+
+    x = w()
+    assert grad(run)(x).tolist() == [8.0, 16.0]
+    assert jvp(run, (x,), (x,))[1].item() == 40.0
+
+
+def test_what_an_inner_transform_saved_of_an_argument_is_read_before_it_is_written_back():
+    x = ROWS.clone()
+    found = vmap(grad(lambda a: (a.pow_(2) * 3).sum()))(x)
+    assert found.tolist() == (6 * ROWS).tolist()
+    assert x.tolist() == (ROWS**2).tolist()
+
+
+def test_an_argument_that_turned_leaves_the_memory_alone():
+    x = rg.arange(4.0).view(1, 2, 2)
+    assert vmap(lambda a: a.t_())(x).tolist() == [[[0.0, 2.0], [1.0, 3.0]]]
+    assert x.tolist() == [[[0.0, 1.0], [2.0, 3.0]]]
+
+
+def both(x):
+    """A batch of a function's own, and an alias of part of it."""
+    own = x * 1
+    return own, own[1:].detach()
+
+
+def test_a_batch_sees_what_is_written_to_its_detached_alias():
+    def run(x):
+        own, alias = both(x)
+        alias.mul_(10)
+        alias.detach()[0].add_(1)
+        return own, alias
+
+    own, alias = vmap(run)(ROWS)
+    assert own.tolist() == [[0.0, 11.0], [2.0, 31.0], [4.0, 51.0]]
+    assert alias.tolist() == [[11.0], [31.0], [51.0]]
+
+
+def test_a_detached_alias_sees_what_is_written_to_its_batch():
+    def run(x):
+        own, alias = both(x)
+        own.view(2)[1] = 7.0
+        return own, alias
+
+    assert vmap(run)(ROWS)[1].tolist() == [[7.0]] * 3
+
+
+def test_a_write_to_a_detached_alias_of_an_argument_goes_to_the_callers_memory():
+    x = ROWS.clone()
+    found = vmap(lambda a: a.detach()[:1].fill_(9.0) + a.sum() + x.sum())(x)
+    assert x[:, 0].tolist() == [9.0] * 3
+    assert found.flatten().tolist() == [55.0, 57.0, 59.0]
+
+
+@pytest.mark.parametrize(
+    "transform", [lambda f: vmap(grad(f)), lambda f: grad(lambda x: vmap(f)(x).sum())]
+)
+def test_a_write_to_a_detached_alias_leaves_the_history(transform):
+    def run(x):
+        square = x * x
+        square.detach().mul_(2)
+        return (square * square).sum()
+
+    assert transform(run)(ROWS).tolist() == (8 * ROWS**3).tolist()
+
+
+def test_the_data_of_a_batch_are_refused():
+    with pytest.raises(RuntimeError, match="accessing `data` under vmap"):
+        vmap(lambda x: x.data * 2)(ROWS)

@@ -231,3 +231,12 @@ def test_lengths_that_are_not_sorted_are_named_before_those_that_are_not_positiv
 def test_no_sequences_cannot_be_padded():
     with pytest.raises(RuntimeError, match="received an empty list of sequences"):
         rg.nn.utils.rnn.pad_sequence([])
+
+
+def test_unpadded_sequences_have_memory_of_their_own():
+    padded = rg.arange(6.0).reshape(3, 2)
+    first, second = rnn.unpad_sequence(padded, rg.tensor([3, 2]))
+    assert (first.tolist(), second.tolist()) == ([0.0, 2.0, 4.0], [1.0, 3.0])
+    assert first.is_contiguous()
+    first.zero_()
+    assert padded[1, 0] == 2

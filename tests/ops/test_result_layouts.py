@@ -82,3 +82,60 @@ def test_triangles_scans_modes_and_copies_of_views_lie_in_rows(function):
     x = rg.arange(24.0).reshape(2, 3, 4)
     wanted = function is rg.t_copy
     assert function(x[0] if wanted else x.permute(2, 0, 1)).is_contiguous()
+
+
+SQUARE, TALL = rg.eye(3) + rg.ones(3, 3), rg.eye(4, 3) + rg.arange(12.0).reshape(4, 3)
+SIDE, WIDE = rg.arange(6.0).reshape(3, 2), rg.arange(6.0).reshape(2, 3)
+LU, LD = rg.linalg.lu_factor(SQUARE), rg.linalg.ldl_factor(SQUARE)
+PACKED = rg.geqrf(TALL)
+BY_COLUMNS = {
+    "svd": lambda: rg.linalg.svd(TALL)[::2],
+    "thin svd": lambda: rg.linalg.svd(TALL, full_matrices=False)[::2],
+    "qr": lambda: rg.linalg.qr(TALL),
+    "complete qr": lambda: rg.linalg.qr(TALL, "complete"),
+    "eigh": lambda: rg.linalg.eigh(SQUARE).eigenvectors,
+    "eig": lambda: rg.linalg.eig(SQUARE).eigenvectors,
+    "cholesky": lambda: rg.linalg.cholesky(SQUARE),
+    "upper cholesky": lambda: rg.linalg.cholesky(SQUARE, upper=True),
+    "failed cholesky": lambda: rg.linalg.cholesky_ex(-SQUARE).L,
+    "cholesky_solve": lambda: rg.cholesky_solve(SIDE, SQUARE),
+    "cholesky_inverse": lambda: rg.cholesky_inverse(SQUARE),
+    "inv": lambda: rg.linalg.inv(SQUARE),
+    "singular inv": lambda: rg.linalg.inv_ex(rg.ones(3, 3)).inverse,
+    "solve": lambda: rg.linalg.solve(SQUARE, SIDE),
+    "solve_triangular": lambda: rg.linalg.solve_triangular(SQUARE, SIDE, upper=True),
+    "right": lambda: rg.linalg.solve_triangular(SQUARE, WIDE, upper=True, left=False),
+    "lu_factor": lambda: LU.LU,
+    "lu_solve": lambda: rg.linalg.lu_solve(*LU, SIDE),
+    "ldl_factor": lambda: LD.LD,
+    "ldl_solve": lambda: rg.linalg.ldl_solve(*LD, SIDE),
+    "lstsq": lambda: rg.linalg.lstsq(SQUARE, SIDE).solution,
+    "geqrf": lambda: PACKED.a,
+    "householder_product": lambda: rg.linalg.householder_product(*PACKED),
+    "ormqr": lambda: rg.ormqr(*PACKED, rg.ones(4, 2)),
+    "right ormqr": lambda: rg.ormqr(*PACKED, rg.ones(2, 4), left=False),
+}
+
+
+@pytest.mark.parametrize("function", BY_COLUMNS.values(), ids=BY_COLUMNS)
+def test_factors_and_solutions_have_their_columns_contiguous(function):
+    found = function()
+    for t in found if isinstance(found, tuple) else (found,):
+        assert t.stride() == (1, t.shape[0])
+
+
+def test_columns_are_contiguous_in_each_matrix_of_a_stack():
+    assert rg.linalg.solve(SQUARE, SIDE.expand(2, 3, 2)).stride() == (6, 1, 3)
+
+
+def test_solutions_from_the_right_that_are_transposed_lie_in_rows():
+    assert rg.linalg.solve(SQUARE, WIDE, left=False).is_contiguous()
+    assert rg.linalg.lu_solve(*LU, WIDE, left=False).is_contiguous()
+    assert all(t.is_contiguous() for t in rg.linalg.lu(SQUARE))
+
+
+def test_means_over_uneven_bins_lie_in_rows():
+    x = rg.ones(1, 1, 3, 4, requires_grad=True)
+    y = F.interpolate(x, (5, 6), mode="area")
+    assert y.is_contiguous()
+    assert rg.autograd.grad(y.sum(), x)[0].is_contiguous()

@@ -129,3 +129,121 @@ def test_flags_of_backward_passes_count_by_their_truth(flag):
     g.backward(retain_graph=flag)
     g.backward(retain_graph=0)
     assert x.grad.item() == 12
+
+
+@pytest.mark.parametrize("name", ["max", "min", "median", "nanmedian", "prod"])
+def test_keepdim_without_a_dim_is_refused(name):
+    with pytest.raises(TypeError, match='missing 1 required positional arguments: "dim"'):
+        getattr(rg, name)(X, keepdim=True)
+
+
+@pytest.mark.parametrize("name", ["acos_", "add_", "bitwise_not_", "clamp_", "round_", "div_"])
+def test_an_in_place_form_has_no_out_and_leaves_it_as_it_was(name):
+    target = rg.tensor([1, 2]) if name == "bitwise_not_" else rg.tensor([0.25, 0.5])
+    before, out = target.clone(), rg.zeros(0, dtype=rg.complex64)
+    args = (target,) if name in ("add_", "div_", "clamp_") else ()
+    with pytest.raises(TypeError, match=f"{name}.* got an unexpected keyword argument 'out'"):
+        getattr(target, name)(*args, out=out)
+    assert target.equal(before)
+    assert out.shape == (0,)
+
+
+@pytest.mark.parametrize("norm", [F.batch_norm, F.instance_norm])
+@pytest.mark.parametrize("shapes", [((1, 3), (3,)), ((3,), (3, 1))])
+def test_running_statistics_of_more_dimensions_are_refused_before_one_is_written(norm, shapes):
+    running = [rg.ones(shape) for shape in shapes]
+    with pytest.raises(RuntimeError, match="should have 1 dimension, one element per channel"):
+        norm(rg.rand(2, 3, 4), *running, None, None, True)
+    assert all(t.eq(1).all() and t._version == 0 for t in running)
+
+
+def test_running_statistics_of_integers_are_cut_off():
+    x = rg.tensor([[[1.0, 9.0]]])
+    mean, var = rg.tensor([10]), rg.tensor([100])
+    F.instance_norm(x, mean, var, momentum=0.5)
+    assert (mean.item(), var.item()) == (7, 66)
+
+
+def test_initial_values_are_drawn_when_all_arguments_are_known_to_fit():
+    x = rg.ones(2, 3)
+    with pytest.raises(TypeError, match="sparsity"):
+        rg.nn.init.sparse_(x, [0.5])
+    assert x.eq(1).all()
+
+
+def test_a_stride_may_be_anything_that_stands_for_integers_or_empty():
+    for stride in (rg.tensor(1), np.int64(1), [1]):
+        assert F.max_pool1d(X, 2, stride=stride).shape == (2, 2)
+    for stride in (None, [], ()):
+        assert F.avg_pool1d(X, 2, stride).shape == (2, 1)
+
+
+def test_the_first_size_tells_what_sizes_are():
+    for call in (lambda n: F.max_pool2d(IMAGE, n), rg.zeros, X.repeat, lambda n: F.pad(X, n)):
+        assert call((2, True)).equal(call((2, 1)))
+        with pytest.raises(TypeError, match="bool"):
+            call((True, 2))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: rg.linalg.cholesky(np.eye(2)),
+        lambda: rg.linalg.qr(np.eye(2)),
+        lambda: rg.cholesky_inverse(np.eye(2)),
+    ],
+)
+def test_an_array_for_a_matrix_is_a_type_error(call):
+    with pytest.raises(TypeError, match="must be Tensor, not ndarray"):
+        call()
+
+
+def test_what_no_loop_computes_is_not_implemented():
+    z = rg.ones(2, dtype=rg.complex64)
+    for mode in ("trunc", "floor"):
+        with pytest.raises(NotImplementedError):
+            rg.div(z, z, rounding_mode=mode)
+
+
+def test_differences_of_order_0_are_a_copy_without_the_ends():
+    found = rg.diff(X, 0, prepend=rg.ones(2, 1), append=rg.ones(2, 1))
+    assert found.equal(X)
+    found[0, 0] = 7.0
+    assert X[0, 0] == 0.0
+
+
+def test_adaptive_maxima_come_with_their_places():
+    values, places = rg.adaptive_max_pool1d(X, 1)
+    assert (values.tolist(), places.tolist()) == ([[2.0], [5.0]], [[2], [2]])
+    assert F.adaptive_max_pool1d(X, 1).equal(values)
+
+
+def test_a_tensor_with_keepdim_is_a_dim_of_max():
+    assert rg.max(X, rg.tensor(1), True).values.tolist() == [[2.0], [5.0]]
+    assert rg.max(X, rg.tensor(1)).equal(rg.maximum(X, rg.tensor(1)))
+
+
+def test_reduce_counts_by_its_truth():
+    with pytest.warns(UserWarning, match="use reduction='none' instead"):
+        assert F.cross_entropy(X, X.softmax(1), None, None, -100, 0).shape == (2,)
+
+
+@pytest.mark.parametrize("parameters", [(1j, 1.0), (0.0, 1j)])
+def test_a_distribution_has_no_complex_numbers(parameters):
+    with pytest.raises(ValueError, match="must all be instances of Number"):
+        rg.distributions.Normal(*parameters)
+
+
+def test_the_gamma_distribution_takes_numbers_for_samples():
+    gamma = rg.distributions.Gamma(2.0, 1.0)
+    assert gamma.log_prob(3.0).equal(gamma.log_prob(rg.tensor(3.0)))
+
+
+def test_a_complex_order_of_a_norm_is_refused():
+    with pytest.raises(RuntimeError, match="Expected a non-complex scalar as the order of norm"):
+        rg.linalg.vector_norm(X, 1j)
+
+
+def test_interpolation_compares_the_sizes_first():
+    with pytest.raises(ValueError, match="spatial dimensions"):
+        F.interpolate(X, (2, 2))

@@ -170,3 +170,20 @@ def test_a_plateau_schedule_may_be_told_the_epoch():
     with pytest.warns(UserWarning, match="epoch parameter"):
         schedule.step(2.0, 7)
     assert schedule.last_epoch == 7
+
+
+def test_get_lr_outside_of_a_step_warns():
+    optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
+    schedule = rg.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+    with pytest.warns(UserWarning, match=r"please use `get_last_lr\(\)`"):
+        assert schedule.get_lr() == [0.5]
+    assert schedule.get_last_lr() == [1.0]
+
+
+def test_the_state_of_a_schedule_has_the_names_of_pytorch():
+    optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
+    state = rg.optim.lr_scheduler.StepLR(optimizer, 1).state_dict()
+    assert state.keys() == {
+        *("step_size", "gamma", "base_lrs", "last_epoch", "_step_count", "_is_initial"),
+        *("_get_lr_called_within_step", "_last_lr"),
+    }

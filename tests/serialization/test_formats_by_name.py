@@ -187,9 +187,12 @@ def test_a_mapped_npz_is_not_written(tmp_path):
     assert (tmp_path / "x.npz").read_bytes() == before
 
 
-def test_bfloat16_is_not_in_an_npz():
-    with pytest.raises(TypeError, match=r"x\.float\(\)"):
-        npz.save_file({"a": rg.ones(1, dtype=rg.bfloat16)}, io.BytesIO())
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn"])
+def test_narrow_dtypes_are_not_in_an_npz(dtype):
+    if dtype != "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    with pytest.raises(TypeError, match=f"NumPy has no {dtype}, the dtype of 'a'"):
+        npz.save_file({"a": rg.ones(1, dtype=getattr(rg, dtype))}, io.BytesIO())
 
 
 def test_load_names_the_reader_of_an_npz():
@@ -197,3 +200,14 @@ def test_load_names_the_reader_of_an_npz():
     np.savez(file, a=np.ones(1))
     with pytest.raises(RuntimeError, match=r"npz\.load_file"):
         rg.load(io.BytesIO(file.getvalue()))
+
+
+def test_an_element_of_a_tensor_in_a_file_is_a_tensor_that_can_be_written(tmp_path):
+    safetensors.save_file({"x": rg.arange(3.0)}, tmp_path / "x.safetensors")
+    with safetensors.safe_open(tmp_path / "x.safetensors") as file:
+        assert file.get_slice("x")[1].add_(1).item() == 2
+
+
+def test_a_tensor_without_data_is_not_saved_by_name():
+    with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor"):
+        safetensors.save({"x": rg.ones(2, device="meta")})

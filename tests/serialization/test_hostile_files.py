@@ -318,9 +318,11 @@ def test_keys_that_take_long_to_hash_are_refused(pickled):
     check_refused(forged(pickled), "parts")
 
 
-def test_numbers_that_take_long_to_hash_are_refused():
+@pytest.mark.parametrize("kind", ["", "builtins.range", "builtins.slice"])
+def test_numbers_that_take_long_to_hash_are_refused(kind):
     long = b"\x8b" + struct.pack("<l", 10_000) + b"\x01" * 10_000
-    check_refused(forged(b"}" + long + b"Ns."), "a number of more than 4096 bits")
+    key = name(kind) + long + b"\x85R" if kind else long
+    check_refused(forged(b"}" + key + b"Ns."), "a number of more than 4096 bits")
 
 
 def called(full, *args):

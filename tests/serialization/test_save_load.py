@@ -15,6 +15,7 @@ import uuid
 import weakref
 import zipfile
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -594,3 +595,13 @@ def test_saved_tensors_can_live_in_self_deleting_files(tmp_path):
     assert x.grad.tolist() == [2.0, 4.0, 6.0]
     del y
     assert os.listdir(tmp_path) == []
+
+
+def test_what_is_allowed_within_a_context_of_other_names_stays_allowed():
+    with serialization.safe_globals([Fraction]):
+        serialization.add_safe_globals([Decimal])
+    assert serialization.get_safe_globals() == [Decimal]
+    with serialization.safe_globals([Decimal]):
+        pass
+    assert serialization.get_safe_globals() == [Decimal]
+    serialization.clear_safe_globals()

@@ -253,9 +253,13 @@ public_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
     }
     Py_DECREF(override);
     PyObject *function = self->python;
-    if (!are_plain(function, &self->flags, &self->numbers, args, PyVectorcall_NARGS(nargsf),
-                   kwnames)) {
-        return NULL;
+    if (!are_plain(self->looked, args, PyVectorcall_NARGS(nargsf), kwnames)) {
+        PyObject *read =
+            hand_over(look_at, function, args, PyVectorcall_NARGS(nargsf), kwnames, NULL);
+        if (read != Py_None) {
+            return call_as(callable, read);
+        }
+        Py_DECREF(read);
     }
     Py_ssize_t named = kwnames == NULL || self->keywords == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
     for (Py_ssize_t i = 0; i < named; i++) {
@@ -404,25 +408,25 @@ static PyTypeObject CallerType;
 static PyObject *
 public(PyObject *module, PyObject *args)
 {
-    PyObject *function, *flags, *numbers, *served = NULL, *keywords = NULL;
-    unsigned long long flag_places, number_places;
+    PyObject *function, *names[KINDS], *served = NULL, *keywords = NULL;
+    unsigned long long places[KINDS];
     if (Tensor == NULL) {
         PyErr_SetString(PyExc_RuntimeError, NOT_SET_UP);
         return NULL;
     }
-    if (!PyArg_ParseTuple(args, "OO!O!KK|OO!", &function, &PyFrozenSet_Type, &flags,
-                          &PyFrozenSet_Type, &numbers, &flag_places, &number_places, &served,
-                          &PyFrozenSet_Type, &keywords)) {
+    if (!PyArg_ParseTuple(args, "O((O!K)(O!K)(O!K))|OO!", &function, &PyFrozenSet_Type, &names[0],
+                          &places[0], &PyFrozenSet_Type, &names[1], &places[1], &PyFrozenSet_Type,
+                          &names[2], &places[2], &served, &PyFrozenSet_Type, &keywords)) {
         return NULL;
     }
     Caller *self = (Caller *)CallerType.tp_alloc(&CallerType, 0);
     if (self != NULL) {
         self->vectorcall = public_call;
         self->python = Py_NewRef(function);
-        self->flags.names = PySet_GET_SIZE(flags) ? Py_NewRef(flags) : NULL;
-        self->flags.places = flag_places;
-        self->numbers.names = PySet_GET_SIZE(numbers) ? Py_NewRef(numbers) : NULL;
-        self->numbers.places = number_places;
+        for (int kind = 0; kind < KINDS; kind++) {
+            self->looked[kind].names = PySet_GET_SIZE(names[kind]) ? Py_NewRef(names[kind]) : NULL;
+            self->looked[kind].places = places[kind];
+        }
         self->served = Py_XNewRef(served);
         self->keywords = Py_XNewRef(keywords);
     }
@@ -467,8 +471,9 @@ caller_dealloc(PyObject *object)
     Py_XDECREF(self->otherwise);
     Py_XDECREF(self->served);
     Py_XDECREF(self->keywords);
-    Py_XDECREF(self->flags.names);
-    Py_XDECREF(self->numbers.names);
+    for (int kind = 0; kind < KINDS; kind++) {
+        Py_XDECREF(self->looked[kind].names);
+    }
     Py_TYPE(object)->tp_free(object);
 }
 

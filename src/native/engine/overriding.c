@@ -83,44 +83,55 @@ is_number(PyObject *value)
     return PyFloat_CheckExact(value) || PyLong_CheckExact(value);
 }
 
-/* Whether the arguments looked at are such values at once; -1 with an error. */
-static int
+static inline bool
+is_whole(PyObject *value)
+{
+    long long n;
+    return is_integer(value, &n);
+}
+
+/* Whether the arguments looked at are such values at once. */
+static bool
 are_such(const Looked *looked, bool (*is_such)(PyObject *), PyObject *const *args, Py_ssize_t count,
          PyObject *kwnames)
 {
     Py_ssize_t named = kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
     for (Py_ssize_t i = 0; looked->places >> i && i < count; i++) {
         if ((looked->places >> i & 1) && !is_such(args[i])) {
-            return 0;
+            return false;
         }
     }
     for (Py_ssize_t i = 0; looked->names != NULL && i < named; i++) {
-        int found = is_such(args[count + i])
-                        ? 0
-                        : PySet_Contains(looked->names, PyTuple_GET_ITEM(kwnames, i));
-        if (found != 0) {
-            return found < 0 ? -1 : 0;
+        if (!is_such(args[count + i]) &&
+            PySet_Contains(looked->names, PyTuple_GET_ITEM(kwnames, i)) != 0) {
+            PyErr_Clear();
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
-/* Whether flags are flags, and numbers numbers: NOTE [Other names] in `engine/naming.py`, rule 6. False
-   with an error where Python refuses one. */
+/* Whether flags are flags, numbers numbers and integers integers: NOTE [Other names] in
+   `engine/naming.py`, rule 6. */
 static bool
-are_plain(PyObject *function, const Looked *flags, const Looked *numbers, PyObject *const *args,
-          Py_ssize_t count, PyObject *kwnames)
+are_plain(const Looked *looked, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
-    int plain = are_such(flags, is_flag, args, count, kwnames);
-    if (plain > 0) {
-        plain = are_such(numbers, is_number, args, count, kwnames);
+    return are_such(&looked[0], is_flag, args, count, kwnames) &&
+           are_such(&looked[1], is_number, args, count, kwnames) &&
+           are_such(&looked[2], is_whole, args, count, kwnames);
+}
+
+/* Call what users see with arguments and options in a pair, which is given away, NULL with an error. */
+static PyObject *
+call_as(PyObject *callable, PyObject *pair)
+{
+    PyObject *values, *options, *result = NULL;
+    if (pair != NULL &&
+        PyArg_ParseTuple(pair, "O!O!", &PyTuple_Type, &values, &PyDict_Type, &options)) {
+        result = PyObject_Call(callable, values, options);
     }
-    if (plain) {
-        return plain > 0;
-    }
-    PyObject *seen = hand_over(look_at, function, args, count, kwnames, NULL);
-    Py_XDECREF(seen);
-    return seen != NULL;
+    Py_XDECREF(pair);
+    return result;
 }
 
 /* Call a function that did not take its arguments again, if it takes them by other names: NOTE
@@ -130,25 +141,19 @@ static PyObject *
 call_otherwise(PyObject *callable, PyObject *function, PyObject *const *args, Py_ssize_t count,
                PyObject *kwnames)
 {
-    PyObject *type, *error, *trace, *result = NULL;
+    PyObject *type, *error, *trace;
     PyErr_Fetch(&type, &error, &trace);
     PyErr_NormalizeException(&type, &error, &trace);
     PyObject *again = hand_over(otherwise, function, args, count, kwnames, error);
     if (again == Py_None) {
+        Py_DECREF(again);
         PyErr_Restore(type, error, trace);
+        return NULL;
     }
-    else {
-        Py_XDECREF(type);
-        Py_XDECREF(error);
-        Py_XDECREF(trace);
-        PyObject *values, *options;
-        if (again != NULL &&
-            PyArg_ParseTuple(again, "O!O!", &PyTuple_Type, &values, &PyDict_Type, &options)) {
-            result = PyObject_Call(callable, values, options);
-        }
-    }
-    Py_XDECREF(again);
-    return result;
+    Py_XDECREF(type);
+    Py_XDECREF(error);
+    Py_XDECREF(trace);
+    return call_as(callable, again);
 }
 
 static PyObject *

@@ -29,6 +29,8 @@ typedef struct {
     unsigned long long places;
 } Looked;
 
+enum { KINDS = 3 }; /* of arguments that are looked at: flags, numbers, integers */
+
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
@@ -36,7 +38,7 @@ typedef struct {
     PyObject *python, *op, *forward;
     PyObject *otherwise;         /* what takes the errors of the forward: `dispatch.dispatch` */
     PyObject *served, *keywords; /* of a function: who takes calls with one of these keywords */
-    Looked flags, numbers;       /* of a function */
+    Looked looked[KINDS];        /* of a function */
     Layout table;
     int inputs;
     bool several;      /* whether the forward gives a tuple of outputs */

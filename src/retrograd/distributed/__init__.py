@@ -1,5 +1,6 @@
 """Several processes that work together over TCP: `torch.distributed`, by sockets between them."""
 
+from . import autograd, rpc
 from .collectives import (
     ReduceOp,
     all_gather,

@@ -106,8 +106,8 @@ class Gamma(ExponentialFamily):
         return value.clamp(min=dtypes.finfo(value.dtype).tiny)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
         value = ops.as_tensor(value, dtype=self.rate.dtype)
+        self._check_sample(value)
         return (
             ops.xlogy(self.concentration, self.rate)
             + ops.xlogy(self.concentration - 1, value)

@@ -253,7 +253,7 @@ class Uniform(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         inside = (self.low <= value) & (value < self.high)
-        return ops.where(inside, -(self.high - self.low).log(), -math.inf)
+        return ops.where(inside, 0 - (self.high - self.low).log(), -math.inf)
 
     def cdf(self, value: Tensor) -> Tensor:
         self._check_sample(value)

@@ -207,14 +207,16 @@ class GeneralizedPareto(Distribution):
     def log_survival_function(self, value: Tensor) -> Tensor:
         """The logarithm of the share of samples beyond `value`."""
         self._check_sample(value)
-        z = (value - self.loc) / self.scale
-        return self._about_zero(lambda c: -(c * z).log1p() / c, lambda c: -z + c * z * z / 2)
+        z = ((value - self.loc) / self.scale).clamp(min=0)
+        return self._about_zero(
+            lambda c: -(c * z).clamp(min=-1).log1p() / c, lambda c: -z + c * z * z / 2
+        )
 
     def log_prob(self, value: Tensor) -> Tensor:
         beyond = (1 + self.concentration) * self.log_survival_function(value)
         z = (value - self.loc) / self.scale
-        inside = (z >= 0) & (1 + self.concentration * z > 0)
-        return ops.where(inside, beyond - self.scale.log(), -math.inf)
+        outside = (z < 0) | (1 + self.concentration * z <= 0)
+        return ops.where(outside, -math.inf, beyond - self.scale.log())
 
     def cdf(self, value: Tensor) -> Tensor:
         return -self.log_survival_function(value).expm1()

@@ -36,7 +36,7 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     (tensor([1., 1.]), tensor([2., 3.]))
     """
     tensors = [v for v in values if is_tensor_like(v)]
-    if not all(isinstance(v, numbers.Number) or is_tensor_like(v) for v in values):
+    if not all(isinstance(v, numbers.Real) or is_tensor_like(v) for v in values):
         raise ValueError(
             "Input arguments must all be instances of Number, retrograd.Tensor or objects "
             f"implementing __torch_function__, but got {[type(v).__name__ for v in values]}."

@@ -195,6 +195,8 @@ def explain(op: Op, inputs: tuple[Any, ...], error: Exception) -> NoReturn:
         ", ".join(dtypes.of_numpy(t._array.dtype).name for t in inputs if t is not None) + ")"
     )
     kind: type[Exception] = IndexError if isinstance(error, IndexError) else RuntimeError
+    if isinstance(error, TypeError) and "not supported for the input types" in str(error):
+        kind = NotImplementedError
     if isinstance(error, TypeError) and "integer" in str(error):  # of a parameter, not of an array
         kind = TypeError
     raise kind(text) from error

@@ -79,6 +79,8 @@ def in_place(function: Callable[..., Any], name: str | None = None) -> Callable[
     written = name or plain + "_"
 
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if kwargs and "out" in kwargs:
+            raise TypeError(f"{written}() got an unexpected keyword argument 'out'")
         return write(self, written, function, args, kwargs)
 
     functools.update_wrapper(call, function, ("__annotations__", "__module__"), ())
@@ -228,6 +230,7 @@ def exchange(target: Tensor, array: Any) -> None:
     array = value._array
     if not modes.state.grad or modes.state.inference:
         array = array.with_history(base._array)
+    array = array.stored(base)
     renew(base, array)
     array.settled(base)
 

@@ -13,9 +13,11 @@ NOTE [Other names]
 5. Whatever takes a `device` takes a `layout` and `pin_memory` too, which can say one thing only.
 6. A function that stumbles over an argument of a wrong type says so: it asks for no types before.
    Only an error makes anybody compare the arguments with their annotations. But no function
-   stumbles over a flag, whatever it is, and few over a list for a number, which broadcasts. So an
-   argument in a wrong place would go unnoticed, as in `x.sum(0, 1)`: those annotated as `bool`, but
-   for those `BY_TRUTH`, and as `float` are looked at before.
+   stumbles over a flag, whatever it is, few over a list for a number, which broadcasts, and none
+   over True for a dimension. So an argument in a wrong place would go unnoticed, as in
+   `x.sum(0, 1)`: those annotated as `bool`, but for those `BY_TRUTH`, as `float` and as `int` are
+   looked at before. What stands for a number, as a constant tensor or a scalar of NumPy's, reaches
+   the function as that number.
 
 This module knows no tensor and no op.
 """
@@ -24,6 +26,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 import warnings
 from typing import Any
 
@@ -37,6 +40,7 @@ ALIASES = {
     "axis": "dim",
     "keepdims": "keepdim",
     "x": "input",
+    "self": "input",  # PyTorch's name where a number may stand for the tensor
     "a": "input",
     "x1": "input",
     "x2": "other",
@@ -70,7 +74,7 @@ DEPRECATED = (
     "{name}({names})"
 )
 
-LOOKED_AT = ("bool", "float")  # annotations: rule 6
+LOOKED_AT = ("bool", "float", "int")  # annotations: rule 6
 BY_TRUTH = {  # flags of which PyTorch asks for the truth only
     *("add_zero_attn", "allow_unused", "antialias", "average_attn_weights", "center"),
     *("create_graph", "get_infos", "hard", "inplace", "is_grads_batched", "materialize_grads"),
@@ -127,12 +131,18 @@ def looked_at(function: Any, kind: str) -> dict[str, int]:
     return {
         name: place if place < code.co_argcount else NOWHERE
         for place, name in enumerate(names)
-        if types.get(name) in (kind, f"{kind} | None") and name not in BY_TRUTH
+        if types.get(name) in (kind, f"{kind} | None")
+        and name not in BY_TRUTH
+        and not name.startswith("_")
     }
 
 
-def look_at(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Raise TypeError where a flag or a number is given anything else: rule 6."""
+def look_at(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Raise TypeError where a flag or a number is given anything else: rule 6.
+
+    Returns the arguments with numbers where others stood for them, or None if none did.
+    """
+    given, named = list(args), dict(kwargs)
     for kind in LOOKED_AT:
         for name, place in looked_at(function, kind).items():
             at = place < len(args)
@@ -143,16 +153,58 @@ def look_at(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Non
                 name == "requires_grad" or function.__annotations__[name] != kind
             ):
                 continue
-            if not (isinstance(value, bool) if kind == "bool" else is_number(value)):
+            found = READ[kind](value)
+            if found is None:
                 raise wrong_type(function.__name__, name, kind, value, place + 1 if at else None)
+            if at:
+                given[place] = found
+            else:
+                named[name] = found
+    pairs = zip((*given, *named.values()), (*args, *kwargs.values()), strict=True)
+    return (tuple(given), named) if any(a is not b for a, b in pairs) else None
 
 
-def is_number(value: Any) -> bool:
-    """Whether a value is a number, or holds one."""
-    if isinstance(value, (int, float, complex)):
-        return True
+def flag_in(value: Any) -> Any:
+    """A flag; None for what is none."""
+    return value if isinstance(value, bool) else None
+
+
+def number_in(value: Any) -> Any:
+    """The number that a value is or holds; None for what holds none.
+
+    A tensor that has a history, or is a batch, stays what it is.
+    """
+    if type(value) in (int, float) or isinstance(value, (bool, complex)):
+        return value
     array = getattr(value, "_array", value)
-    return getattr(array, "size", 0) == 1 and hasattr(array, "dtype")
+    if isinstance(value, (int, float)) and not hasattr(array, "dtype"):
+        return value
+    if getattr(array, "size", 0) != 1 or not hasattr(array, "dtype"):
+        return None
+    moving = getattr(value, "_node", None) is not None or getattr(value, "_tangents", None)
+    return value if moving or not isinstance(array, (np.ndarray, np.generic)) else array.item()
+
+
+def integer_in(value: Any) -> Any:
+    """The integer that a value is or stands for; None for what is none, as a boolean.
+
+    Raises ValueError for one beyond 64 bits.
+    """
+    array = getattr(value, "_array", value)
+    if isinstance(value, bool) or getattr(getattr(array, "dtype", None), "kind", "i") == "b":
+        return None
+    if array is not value and array.ndim:
+        return None
+    try:
+        found = operator.index(value)
+    except TypeError:
+        return None
+    if not -(2**63) <= found < 2**63:
+        raise ValueError(f"Overflow when unpacking long long: {found} does not fit into 64 bits")
+    return found
+
+
+READ = {"bool": flag_in, "float": number_in, "int": integer_in}
 
 
 def own_name(key: str, names: Any) -> str:
@@ -204,6 +256,8 @@ def check_types(
                     f"{function.__name__}(): argument '{name}' (position {place}) must be tuple of "
                     f"Tensors, but one of them is of type {type(error.obj).__name__}"
                 ) from None
+            if kind == "Tensor" and value is not None and not hasattr(value, "_array"):
+                raise wrong_type(function.__name__, name, "Tensor", value, place) from None
         single = parameter.kind not in VARIADIC
         if single and kind in KINDS and absent in ("", "None") and not is_of(value, kind, absent):
             raise wrong_type(function.__name__, name, kind, value, place) from None

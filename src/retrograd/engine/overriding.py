@@ -214,7 +214,8 @@ def form(function: Any, *served: Any) -> Any:
         made: Any = _in_python(function, any(seen), *served)
     else:
         bits = [sum([1 << place for place in found.values() if place < NOWHERE]) for found in seen]
-        made = native.native.public(function, *map(frozenset, seen), *bits, *served)
+        looked = tuple(zip(map(frozenset, seen), bits, strict=True))
+        made = native.native.public(function, looked, *served)
     _forms.add(made)
     return made
 
@@ -237,8 +238,9 @@ def _in_python(
             found = intercept(call, args, kwargs)
             if found is not PASSED:
                 return found
-        if looks:
-            look_at(function, args, kwargs)
+        read = look_at(function, args, kwargs) if looks else None
+        if read is not None:
+            args, kwargs = read
         called = served if kwargs and not keywords.isdisjoint(kwargs) else function
         try:
             return called(*args, **kwargs)

@@ -207,6 +207,13 @@ class Interpreted:
         """The same without any history."""
         raise NotImplementedError
 
+    def detach(self, source: Any, made: Any) -> None:
+        """Make `made`, a tensor without history that has this array of `source`, its alias."""
+        made._array = self.detached()
+
+    def check_data(self) -> None:
+        """Raise where a tensor that has this array does not show it as its `data`."""
+
     def with_history(self, before: Any) -> Interpreted:
         """The same with the history that `before`, which it replaces, has beneath."""
         raise NotImplementedError
@@ -222,6 +229,10 @@ class Interpreted:
     def check_room(self, target: Any) -> None:
         """Raise unless `target` may have this for its array from now on."""
         raise NotImplementedError
+
+    def stored(self, target: Any) -> Interpreted:
+        """The array of `target` once this was written to it: this, unless that keeps its own."""
+        return self
 
     def settled(self, target: Any) -> None:
         """Called once it is the array of `target`."""

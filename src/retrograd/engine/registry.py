@@ -5,6 +5,7 @@ It is the top of the engine, and what declares ops needs to import nothing else 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any, ParamSpec
 
@@ -27,7 +28,7 @@ from .record import STALE, STALE_VIEW
 from .saved import saved_properties
 from .tensor import Tensor, as_array, method, shown
 
-__all__ = ["OPS", "Example", "declare", "example", "operator"]
+__all__ = ["OPS", "Example", "declare", "example", "operator", "renamed"]
 
 P = ParamSpec("P")
 
@@ -109,6 +110,18 @@ def named(op: Op, call: Callable[..., Any], otherwise: Any = dispatch) -> Callab
     call.__doc__ = op.doc
     call.op = op  # type: ignore[attr-defined]
     return native_caller(op, call, otherwise)
+
+
+def renamed(call: Any, node_name: str) -> Any:
+    """The caller of an op, whose nodes have another name: that of another function of PyTorch's.
+
+    It is the same record in all else, by the same name, so no table of ops knows the difference.
+    """
+    op = copy.copy(call.op)
+    op._node_name = node_name
+    op.__dict__.pop("_node_type", None)
+    op.call = made = named(op, caller(op))
+    return made
 
 
 def operator(call: Any, name: str) -> Callable[..., Any]:

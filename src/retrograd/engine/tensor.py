@@ -80,6 +80,8 @@ class Tensor(Attached):
     _outdated: dict[int, Any] | None = None  # by id: weak references to stale views
     _inference: bool = False
     _tangents: dict[Any, Tensor] | None = None  # by level: `engine.transforms.forward`
+    _alias_of: Any = None  # of a detached batch: whose it is, and the path to its elements
+    _aliases: list[Any] | None = None  # of a batch: weak references to those
     _gradient: Tensor | None = None
     _grad_dtype: Any = None  # of `.grad`, where it is not the tensor's own: `gradient_dtype`
     _room: Any = None  # its memory, in bytes, once `resize_` has shown less of it
@@ -220,6 +222,8 @@ class Tensor(Attached):
     @property
     def data(self) -> Tensor:
         """The same memory without history and with a version of its own; use `detach` instead."""
+        if isinstance(self._array, Interpreted):
+            self._array.check_data()
         return shared(self)
 
     @data.setter

@@ -13,7 +13,7 @@ from ..autograd.transformed import to_front
 from ..engine.inplace import exchange
 from ..engine.namespaces import recorded
 from ..engine.tensor import Interpreted, Tensor, concrete, wrote
-from ..engine.transforms.batch import Batch, BatchLevel, batched, split
+from ..engine.transforms.batch import Batch, BatchLevel, argument, split
 from ..engine.views import base_of
 from ..errors import UnbatchableError
 
@@ -201,7 +201,7 @@ def _at_once(
     try:
         with level, modes.Changed(before_write=attempt.before_write):
             given = [
-                leaf if dim is None else batched(leaf, level, dim)
+                leaf if dim is None else argument(leaf, level, dim)
                 for leaf, dim in zip(examples, dims, strict=True)
             ]
             arrays = [leaf._array if isinstance(leaf, Tensor) else None for leaf in given]
@@ -210,7 +210,9 @@ def _at_once(
             results = [split(leaf, level) for leaf in leaves]
         for leaf, stacked, before in zip(given, examples, arrays, strict=True):
             if level.holds(leaf) and leaf._array is not before:
-                stacked.copy_(split(leaf, level))
+                written = split(leaf, level)
+                if base_of(written) is not base_of(stacked):  # else only `t_` or its like turned it
+                    stacked.copy_(written)
         return results, [not level.holds(leaf) or leaf._array.shared for leaf in leaves], like
     except UnbatchableError as error:
         if error.level not in (None, level):

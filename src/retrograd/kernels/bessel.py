@@ -92,8 +92,11 @@ def bessel_ke(order: float, x: Any) -> Any:
 
 def airy(order: int, x: Any) -> Any:
     """Airy's function Ai, or, for order 1, its derivative."""
-    wide = np.complex128 if x.dtype.kind == "c" else np.float64
-    return scipy_special("airy")(x.astype(wide))[order].astype(x.dtype)
+    if x.dtype.kind == "c":
+        wide = x.astype(np.complex128)
+    else:  # beyond 1000 it is 0, and SciPy's NaN far beyond
+        wide = np.minimum(x.astype(np.float64), 1000.0)
+    return scipy_special("airy")(wide)[order].astype(x.dtype)
 
 
 def spherical_j(order: int, x: Any) -> Any:

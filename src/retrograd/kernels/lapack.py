@@ -2,7 +2,8 @@
 
 Nothing here knows of tensors. Arrays are `(..., m, n)`, float32, float64 or their complex kin, and
 keep their dtype. Loops run over rows or columns and take all matrices of a stack at once; work is
-done in blocks, so that for large matrices most of it is matrix products. A matrix that does not
+done in blocks, so that for large matrices most of it is matrix products. Factors and solutions have
+their columns contiguous in memory, as LAPACK's and PyTorch's have. A matrix that does not
 allow an operation raises nothing here: its `info` (int32, one per matrix) is the 1-based place
 where it failed, 0 for success.
 
@@ -20,6 +21,7 @@ import numpy as np
 
 from ..errors import LinAlgError
 from .allocation import empty, numpys, table, zeros
+from .layout import with_channels_inside
 
 __all__ = [
     "cholesky",
@@ -54,13 +56,18 @@ def stacked(x: Any) -> Any:
     return x.copy("K").reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
 
 
+def by_columns(x: Any) -> Any:
+    """The same matrices with their columns contiguous in memory."""
+    return with_channels_inside(x, x.ndim - 2)
+
+
 # -- systems -------------------------------------------------------------------------------------
 
 
 def solve(a: Any, b: Any) -> tuple[Any, Any]:
     """`x` with `a @ x = b`, stacks broadcast, and `info`; where a matrix is singular NaN or inf."""
     try:
-        return np.linalg.solve(a, b), zeros(a, a.shape[:-2], np.int32)
+        return by_columns(np.linalg.solve(a, b)), zeros(a, a.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
         factors, pivots, info = lu(a, pivot=True)
         order = permutation(pivots, a.shape[-1])[..., None]
@@ -69,13 +76,13 @@ def solve(a: Any, b: Any) -> tuple[Any, Any]:
         x = np.take_along_axis(b, order, -2)
         substitute(factors, x, False, True)
         substitute(factors, x, True, False)
-        return x, info
+        return by_columns(x), info
 
 
 def inv(a: Any) -> tuple[Any, Any]:
     """The inverse, NaN or inf where a matrix is singular, and `info`."""
     try:
-        return np.linalg.inv(a), zeros(a, a.shape[:-2], np.int32)
+        return by_columns(np.linalg.inv(a)), zeros(a, a.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
         return solve(a, np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape))
 
@@ -83,7 +90,7 @@ def inv(a: Any) -> tuple[Any, Any]:
 def solve_triangular(a: Any, b: Any, *, upper: bool, unit: bool) -> Any:
     """`x` with `a @ x = b`, of which one triangle is read, and no diagonal if `unit`."""
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    x = np.broadcast_to(b, batch + b.shape[-2:]).copy("K")
+    x = by_columns(np.broadcast_to(b, batch + b.shape[-2:]))
     substitute(a, x, upper, unit)
     return x
 
@@ -138,7 +145,7 @@ def lu(x: Any, *, pivot: bool) -> tuple[Any, Any, Any]:
         substitute(a[:, start:stop, start:stop], a[:, start:stop, stop:], False, True)
         a[:, stop:, stop:] -= a[:, stop:, start:stop] @ a[:, start:stop, stop:]
     batch = x.shape[:-2]
-    return a.reshape(x.shape), pivots.reshape(*batch, k), info.reshape(batch)
+    return by_columns(a.reshape(x.shape)), pivots.reshape(*batch, k), info.reshape(batch)
 
 
 def permutation(pivots: Any, m: int) -> Any:
@@ -159,11 +166,17 @@ def permutation(pivots: Any, m: int) -> Any:
 # -- Cholesky and LDL ----------------------------------------------------------------------------
 
 
-def cholesky(x: Any) -> tuple[Any, Any]:
-    """The lower triangular factor of Hermitian matrices, and `info`: a minor that is not positive.
+def cholesky(x: Any, *, upper: bool) -> tuple[Any, Any]:
+    """A triangular factor of Hermitian matrices, and `info`: a minor that is not positive.
 
     Beyond that minor a factor holds what it was computed from.
     """
+    low, info = lower_cholesky(x)
+    return by_columns(low.swapaxes(-1, -2).conj() if upper else low), info
+
+
+def lower_cholesky(x: Any) -> tuple[Any, Any]:
+    """The same, of the lower triangle."""
     try:
         return finite_cholesky(x), zeros(x, x.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
@@ -213,7 +226,8 @@ def ldl(x: Any, *, hermitian: bool) -> tuple[Any, Any, Any]:
     for index, matrix in enumerate(a):
         info[index] = ldl_columns(matrix, pivots[index], hermitian)
     batch = x.shape[:-2]
-    return a.reshape(x.shape), pivots.reshape(*batch, x.shape[-1]), info.reshape(batch)
+    places = pivots.reshape(*batch, x.shape[-1])
+    return by_columns(a.reshape(x.shape)), places, info.reshape(batch)
 
 
 def ldl_columns(a: Any, pivots: Any, hermitian: bool) -> int:
@@ -281,7 +295,7 @@ def ldl_solve(ld: Any, pivots: Any, b: Any, *, hermitian: bool) -> Any:
     flip: Any = np.conj if hermitian and ld.dtype.kind == "c" else (lambda value: value)
     for matrix, places, columns in zip(factors, chosen, x, strict=True):
         ldl_substitute(matrix, places, columns, flip)
-    return x.reshape(batch + b.shape[-2:])
+    return by_columns(x.reshape(batch + b.shape[-2:]))
 
 
 def ldl_substitute(a: Any, pivots: Any, x: Any, flip: Any) -> None:
@@ -309,13 +323,13 @@ def ldl_substitute(a: Any, pivots: Any, x: Any, flip: Any) -> None:
 def qr(x: Any, *, mode: Any) -> tuple[Any, Any]:
     """Q and R, `mode` being "reduced" or "complete"."""
     q, r = np.linalg.qr(x, mode)
-    return q, r
+    return by_columns(q), by_columns(r)
 
 
 def reflectors(x: Any) -> tuple[Any, Any]:
     """LAPACK's geqrf: R, with the Householder vectors below it, and their factors `tau`."""
     packed, tau = np.linalg.qr(x, "raw")
-    return packed.swapaxes(-1, -2).copy(), tau
+    return by_columns(packed.swapaxes(-1, -2)), tau
 
 
 def hermitian_mean(x: Any) -> Any:
@@ -334,7 +348,7 @@ def guarded(function: Any, name: str, x: Any, **params: Any) -> Any:
 def eigh(x: Any) -> tuple[Any, Any]:
     """Eigenvalues, ascending, and eigenvectors of Hermitian matrices."""
     values, vectors = guarded(np.linalg.eigh, "linalg.eigh", hermitian_mean(x))
-    return values, vectors
+    return values, by_columns(vectors)
 
 
 def eigvalsh(x: Any) -> Any:
@@ -350,7 +364,7 @@ def complex_of(x: Any) -> Any:
 def eig(x: Any) -> tuple[Any, Any]:
     """Eigenvalues and eigenvectors of norm 1, always complex."""
     values, vectors = guarded(np.linalg.eig, "linalg.eig", x)
-    return complex_of(values), complex_of(vectors)
+    return complex_of(values), by_columns(complex_of(vectors))
 
 
 def eigvals(x: Any) -> Any:
@@ -361,7 +375,7 @@ def eigvals(x: Any) -> Any:
 def svd(x: Any, *, full: bool) -> tuple[Any, Any, Any]:
     """U, the singular values descending, and V^H; square factors if `full`."""
     u, s, vh = guarded(np.linalg.svd, "linalg.svd", x, full_matrices=full)
-    return u, s, vh
+    return by_columns(u), s, by_columns(vh)
 
 
 def svdvals(x: Any) -> Any:

@@ -34,7 +34,7 @@ def channels_inside(x: Any, channel: int = 1) -> bool:
 
 
 def with_channels_inside(x: Any, channel: int = 1) -> Any:
-    """A copy of `x` with its channels innermost in memory."""
+    """A copy of `x` with its channels, or any one dimension, innermost in memory."""
     shape = (*x.shape[:channel], *x.shape[channel + 1 :], x.shape[channel])
     out = np.moveaxis(empty(x, shape), -1, channel)
     if x.__class__ is ndarray:  # the same, but it owns its memory

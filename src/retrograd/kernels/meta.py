@@ -318,10 +318,11 @@ def spread(function: Any, *inputs: Any, **options: Any) -> Any:
     """What an elementwise function of arrays that broadcast gives."""
     shape = np.broadcast_shapes(*map(np.shape, inputs))
     found = function(*swapped(inputs, single), **options)
-    whole = next((x for x in inputs if isinstance(x, Meta) and x.shape == shape), None)
+    whole = [x for x in inputs if isinstance(x, Meta) and x.shape == shape]
 
     def of(dtype: Any) -> Meta:
-        return empty(shape, dtype, None if whole is None else along(whole, "K", dtype.itemsize))
+        orders = {along(x, "K", dtype.itemsize) for x in whole}
+        return empty(shape, dtype, orders.pop() if len(orders) == 1 else None)  # rows, if several
 
     return tuple([of(x.dtype) for x in found]) if isinstance(found, tuple) else of(found.dtype)
 

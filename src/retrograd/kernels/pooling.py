@@ -355,7 +355,7 @@ def adaptive_avg(x: Any, out: Sizes) -> Any:
         start, stop = bins(x.shape[axis], count)
         total = sums_between(np.moveaxis(x, axis, -1), start, stop)
         x = np.moveaxis(divided(total, stop - start), -1, axis)
-    return x
+    return x.copy("C")
 
 
 @in_single
@@ -367,4 +367,4 @@ def adaptive_avg_input(g: Any, size: Sizes) -> Any:
         place = np.arange(n)  # the bins that hold a place are neighbours
         first, last = np.searchsorted(stop, place, "right"), np.searchsorted(start, place, "right")
         g = np.moveaxis(sums_between(share, first, last), -1, axis)
-    return g
+    return g.copy("C")

@@ -1,5 +1,8 @@
 """Layers, losses and containers, a family per file of `modules`; functions are in `functional`."""
 
+from typing import Any
+
+from ..locks import load as _load
 from . import complex, functional, init, utils
 from .modules.activation import (
     CELU,
@@ -339,3 +342,10 @@ __all__ = [
     "init",
     "utils",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the module `attention` when it is first asked for."""
+    if name == "attention":
+        return _load(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

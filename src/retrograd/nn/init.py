@@ -363,10 +363,11 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     """
     if tensor._array.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    normal_(tensor, 0.0, std, generator)
     rows, columns = tensor._array.shape
+    count = math.ceil(sparsity * rows)
+    normal_(tensor, 0.0, std, generator)
     for column in range(columns):
-        zeroed = randperm(rows, generator=generator)._array[: math.ceil(sparsity * rows)]
+        zeroed = randperm(rows, generator=generator)._array[:count]
         tensor._array[zeroed, column] = 0
     return tensor
 

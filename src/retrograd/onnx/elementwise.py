@@ -72,12 +72,6 @@ def binary(g: Graph, call: Call, x: str, y: str) -> Any:
     return g.op(kind, *alike(g, call, (x, y), dtype))
 
 
-@exports("rsub")
-def rsub(g: Graph, call: Call, x: str, y: str) -> Any:
-    """The difference of two inputs, the second one first."""
-    return g.op("Sub", *reversed(alike(g, call, (x, y), dtype_of(call))))
-
-
 @exports(*COMPARISONS, "ne")
 def comparison(g: Graph, call: Call, x: str, y: str) -> Any:
     """Two inputs that broadcast, in the dtype to which they promote."""

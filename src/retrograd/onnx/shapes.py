@@ -110,7 +110,7 @@ def stack(g: Graph, call: Call, *parts: str) -> Any:
                 axis=call.params["dim"])  # fmt: skip
 
 
-@exports("split", "split_with_sizes", sized=True)
+@exports("split", sized=True)
 def split(g: Graph, call: Call, x: str) -> Any:
     """Parts along a dimension."""
     sizes, count = call.params["sizes"], len(call.outputs)

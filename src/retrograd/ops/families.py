@@ -12,7 +12,7 @@ METHODS = {
     "activation.smooth": "sigmoid sigmoid_",
     "activation.softmax": "log_softmax logsumexp softmax",
     "compat.deprecated": "eig lstsq solve symeig",
-    "compat.deprecated_linalg": "cholesky lu lu_solve qr svd triangular_solve",
+    "compat.deprecated_linalg": "cholesky lu lu_solve qr slogdet svd triangular_solve",
     "compat.deprecated_methods": (
         "_fix_weakref const_data_ptr dim_order is_distributed new pin_memory reinforce resize "
         "resize_as"
@@ -70,7 +70,7 @@ METHODS = {
     ),
     "indexing.segment_reduce": "index_reduce index_reduce_ scatter_reduce scatter_reduce_",
     "linalg.cholesky": "cholesky_inverse cholesky_solve",
-    "linalg.determinant": "det logdet slogdet",
+    "linalg.determinant": "det logdet",
     "linalg.lstsq": "pinverse",
     "linalg.matrix_functions": "addbmm addbmm_ matrix_exp",
     "linalg.matrix_products": (
@@ -202,7 +202,7 @@ OPS = {
     "shape.join": "cat repeat stack",
     "shape.pad": "constant_pad_nd",
     "shape.rearrange": "flip roll tril triu",
-    "shape.split": "split split_with_sizes unbind",
+    "shape.split": "split unbind",
     "shape.strided": "over_storage",
     "sorting.meanings": "arranged foremost",
     "sorting.sort": "argsort kthvalue sort topk unique unique_consecutive",
@@ -235,7 +235,7 @@ NAMES = {
     "compat.deprecated": (
         "eig frobenius_norm lstsq matrix_rank nuclear_norm range solve symeig vander"
     ),
-    "compat.deprecated_linalg": "cholesky lu lu_solve qr svd triangular_solve",
+    "compat.deprecated_linalg": "cholesky lu lu_solve qr slogdet svd triangular_solve",
     "compat.deprecated_methods": "is_distributed",
     "compat.flags": (
         "are_deterministic_algorithms_enabled compiled_with_cxx11_abi "
@@ -253,7 +253,7 @@ NAMES = {
         "rad2deg_ reciprocal_ resize_as_ round_ rsqrt_ sin_ sinc_ sinh_ sqrt_ square_ tan_ trunc_ "
         "xlogy_ zero_"
     ),
-    "compat.pool_with_indices": "max_pool1d_with_indices",
+    "compat.pool_with_indices": "adaptive_max_pool1d max_pool1d_with_indices",
     "compat.tensor_types": (
         "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor "
         "LongTensor ShortTensor set_default_tensor_type typename"
@@ -305,7 +305,7 @@ NAMES = {
     ),
     "indexing.segment_reduce": "index_reduce scatter_reduce segment_reduce",
     "linalg.cholesky": "cholesky_inverse cholesky_solve",
-    "linalg.determinant": "det logdet slogdet",
+    "linalg.determinant": "det logdet",
     "linalg.distance": "cdist pdist",
     "linalg.einsum": "einsum tensordot",
     "linalg.lobpcg": "lobpcg",
@@ -318,7 +318,7 @@ NAMES = {
     "linalg.qr": "geqrf orgqr ormqr",
     "linalg.solve": "inverse",
     "linalg.svd": "pca_lowrank svd_lowrank",
-    "nn.adaptive_pool": "adaptive_avg_pool1d adaptive_max_pool1d",
+    "nn.adaptive_pool": "adaptive_avg_pool1d",
     "nn.conv": "conv1d conv2d conv3d",
     "nn.conv_transpose": "conv_transpose1d conv_transpose2d conv_transpose3d",
     "nn.pool": "avg_pool1d max_pool1d max_pool2d max_pool3d",

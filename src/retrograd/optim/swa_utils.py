@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.grad_mode import no_grad
 from ..nn import BatchNorm1d, BatchNorm2d, BatchNorm3d, Module, SyncBatchNorm
 from ..ops.creation.from_data import tensor
-from .lr_scheduler.schedule import LRScheduler, check_strategy, per_group
+from .lr_scheduler.schedule import LRScheduler, check_strategy, per_group, within_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -248,6 +248,7 @@ class SWALR(LRScheduler):
         t = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
         return t if self.anneal_strategy == "linear" else (1 - math.cos(math.pi * t)) / 2
 
+    @within_step
     def get_lr(self) -> list[Any]:
         """The rates, from the last ones, so that another schedule's factors stay."""
         step = max(self._steps - 1, 1 if self.anneal_epochs == 0 else 0)

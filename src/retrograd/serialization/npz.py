@@ -40,8 +40,8 @@ FIELDS = tuple(
 def save_file(tensors: Mapping[str, Tensor], file: Any) -> None:
     """Write tensors by name to a path, or a file opened for writing, as `numpy.savez` does.
 
-    Raises TypeError for bfloat16, which NumPy does not have. A path has the old file until the
-    new one is whole.
+    Raises TypeError for bfloat16 and float8, which NumPy does not have. A path has the old file
+    until the new one is whole.
 
     >>> import io
     >>> from retrograd.serialization import npz
@@ -52,8 +52,10 @@ def save_file(tensors: Mapping[str, Tensor], file: Any) -> None:
     """
     records = []
     for name, tensor in tensors.items():
-        if tensor.dtype.name == "bfloat16":
-            raise TypeError(f"NumPy has no bfloat16, the dtype of {name!r}. Save x.float()")
+        if tensor.dtype.name in dtypes.NARROW:
+            raise TypeError(
+                f"NumPy has no {tensor.dtype.name}, the dtype of {name!r}. Save x.float()"
+            )
         array = in_rows(tensor._array)
         header = io.BytesIO()
         np.lib.format.write_array_header_1_0(

@@ -84,10 +84,10 @@ class safe_globals:  # noqa: N801 (PyTorch's name)
 
     def __init__(self, safe_globals: Iterable[Any]) -> None:
         self.things = list(safe_globals)
-        self.before: dict[str, Any] = {}
+        self.before: dict[str, Any] = {}  # what stood for their names
 
     def __enter__(self) -> None:
-        self.before = dict(_allowed)
+        self.before = {name: _allowed.get(name) for name in map(_name_of, self.things)}
         add_safe_globals(self.things)
 
     def __exit__(
@@ -96,8 +96,10 @@ class safe_globals:  # noqa: N801 (PyTorch's name)
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        _allowed.clear()
-        _allowed.update(self.before)
+        for name, thing in self.before.items():
+            _allowed.pop(name, None)
+            if thing is not None:
+                _allowed[name] = thing
 
 
 def allowed() -> dict[str, Any]:

@@ -19,6 +19,8 @@ import struct
 import sys
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import dtypes
 from ..engine.tensor import Tensor, new_tensor
 from ..kernels.memory import address, in_rows
@@ -104,7 +106,7 @@ def parts_of(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None) 
     yield struct.pack("<Q", len(text))
     yield text
     for name in order:
-        array = in_rows(tensors[name]._array)
+        array = in_rows(tensors[name].cpu()._array)
         yield (array if sys.byteorder == "little" else array.byteswap()).reshape(-1).view("u1")
 
 
@@ -365,7 +367,7 @@ class Slice:
 
     def __getitem__(self, key: Any) -> Tensor:
         """The part, in memory of its own."""
-        return new_tensor(self.array[key].copy())
+        return new_tensor(np.array(self.array[key]))
 
     def get_shape(self) -> list[int]:
         """The shape."""

@@ -73,7 +73,7 @@ def check_key(key: Any) -> None:
     waiting, room = [key], PARTS
     while waiting:
         part = waiting.pop()
-        if isinstance(part, slice):
+        if isinstance(part, (slice, range)):
             part = (part.start, part.stop, part.step)
         if part.__class__ is int and part.bit_length() > LONG:
             raise failed(f"a key of a dictionary or set is a number of more than {LONG} bits")

@@ -47,6 +47,13 @@ def test_constants_give_an_out_their_own_shape():
     assert rg.zeros(4, out=rg.ones(2, 2)).shape == (4,)
 
 
+def test_asarray_takes_a_capsule_as_from_dlpack_does():
+    held = np.arange(4.0)
+    x = rg.asarray(held.__dlpack__(), dtype=rg.float64, copy=False)
+    x[0] = 9.0
+    assert held[0] == 9
+
+
 @pytest.mark.parametrize("format_of", [memoryview, Exporter, lambda a: array.array("d", a)])
 def test_asarray_stands_on_exported_memory(format_of):
     held = format_of(np.arange(4.0))

@@ -190,3 +190,10 @@ def test_derivatives_of_a_power_end_in_a_zero_with_none(exponent):
     (y,) = rg.autograd.grad(y.sum(), x, create_graph=True)
     assert y.tolist() == [0.0, 0.0]
     assert not y.requires_grad
+
+
+def test_a_number_is_given_as_self():
+    exponent = rg.tensor([1.0, 3.0])
+    assert rg.pow(self=2, exponent=exponent).tolist() == [2.0, 8.0]
+    assert rg.xlogy(self=2, other=rg.ones(1)).tolist() == [0.0]
+    assert rg.bitwise_and(self=6, other=rg.tensor([3])).tolist() == [2]

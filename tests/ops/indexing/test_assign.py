@@ -69,3 +69,18 @@ def test_memory_of_its_own_has_no_room_of_before():
     x.resize_(1)
     x.data = rg.ones(2)
     assert x.resize_(3)[:2].tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64"])
+def test_copies_of_complex_numbers_keep_the_real_part(dtype):
+    z = rg.tensor([1 + 2j])
+    x = rg.zeros(1, dtype=getattr(rg, dtype))
+    assert x.copy_(z).tolist() == [1]
+    x[:] = z + 1
+    assert x.tolist() == [2]
+    y = rg.zeros(1, requires_grad=True).clone()
+    assert y.copy_(z).tolist() == [1]
+
+
+def test_copies_to_booleans_see_both_parts():
+    assert rg.zeros(2, dtype=rg.bool).copy_(rg.tensor([2j, 0j])).tolist() == [True, False]

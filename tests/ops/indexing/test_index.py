@@ -316,3 +316,10 @@ def test_index_add_keeps_the_dtype_of_its_input():
     added = x.bool().index_add(0, index, rg.tensor([True]), alpha=2)
     assert added.dtype == rg.bool
     assert added.tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize("reduce", ["max", "min"])
+def test_scatter_reduce_takes_the_older_names_of_extrema(reduce):
+    x, index, source = rg.tensor([2.0, 5.0]), rg.tensor([0, 0]), rg.tensor([3.0, 1.0])
+    found = rg.scatter_reduce(x, 0, index, source, reduce)
+    assert rg.equal(found, rg.scatter_reduce(x, 0, index, source, f"a{reduce}"))

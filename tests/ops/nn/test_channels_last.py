@@ -132,3 +132,18 @@ def test_a_module_refuses_other_arguments_of_to(arguments):
 def test_a_module_is_not_copied_by_to():
     with pytest.raises(RuntimeError, match="does not accept copy argument"):
         nn.Linear(1, 1).to("cpu", copy=True)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 1, 1), (2, 1, 4, 5), (1, 3, 4, 5)])
+def test_sizes_of_one_have_the_strides_of_the_order_that_was_asked_for(shape):
+    _, c, h, w = shape
+    wanted = (c * h * w, 1, c * w, c)
+    images = rg.ones(shape).to(memory_format=rg.channels_last)
+    assert images.stride() == wanted
+    assert images.to(memory_format=rg.channels_last) is images
+    assert rg.empty(shape, memory_format=rg.channels_last).stride() == wanted
+
+
+def test_contiguous_leaves_what_lies_in_both_orders():
+    x = rg.ones(2, 1, 4, 5)
+    assert x.contiguous(memory_format=rg.channels_last) is x

@@ -154,3 +154,28 @@ def test_a_size_that_no_memory_holds_raises():
 def test_gradients_of_gradients_may_start_at_tensors_with_history():
     x = rg.ones(1, 2, 2, 1, dtype=rg.float64, requires_grad=True) * 1
     assert gradgradcheck(lambda x: F.interpolate(x, size=(4, 2)), [x], check_fwd_over_rev=True)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
+def test_a_size_that_a_scale_leaves_as_it_is_changes_nothing(mode):
+    x = rg.arange(12.0).reshape(1, 1, 3, 4)  # 3 * 1.26 is 3 rounded down
+    rows = F.interpolate(x[:, :, 1:2], scale_factor=1.26, mode=mode)
+    assert rows.shape == (1, 1, 1, 5)
+    assert rg.equal(F.interpolate(x, scale_factor=1.26, mode=mode)[:, :, 1:2], rows)
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_so_does_an_antialiased_one(mode):
+    x = rg.arange(12.0).reshape(1, 1, 3, 4)
+    y = F.interpolate(x, scale_factor=(1.26, 1), mode=mode, antialias=True)
+    assert rg.equal(x, y)
+
+
+def test_others_follow_the_scale_all_the_same():
+    x = rg.arange(3.0).reshape(1, 1, 3, 1)
+    exact = F.interpolate(x, scale_factor=(1.26, 1), mode="nearest-exact")
+    assert exact.flatten().tolist() == [0.0, 1.0, 1.0]
+    line = F.interpolate(rg.arange(4.0).reshape(1, 1, 4), scale_factor=1.1)
+    assert line.flatten().tolist() == [0.0, 0.0, 1.0, 2.0]
+    cubic = F.interpolate(x, scale_factor=(1.26, 1), mode="bicubic")
+    assert cubic.flatten().tolist() == pytest.approx([-0.0622373, 0.6001540, 1.5787733], rel=1e-5)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from tests.ops.arrays import leaf, values
@@ -223,7 +225,7 @@ def test_the_last_nan_is_the_adaptive_maximum(size, places):
 
 def test_adaptive_maximum_gradient_adds_up_where_bins_overlap():
     x = leaf([[1.0, 3.0, 2.0, 0.0, 5.0]])
-    (g,) = grad(rg.adaptive_max_pool1d(x, 3).sum(), x)
+    (g,) = grad(rg.nn.functional.adaptive_max_pool1d(x, 3).sum(), x)
     assert g.tolist() == [[0.0, 2.0, 0.0, 0.0, 1.0]]
 
 
@@ -365,3 +367,15 @@ def test_unpooling_asks_for_integers_as_indices(dims):
     x = rg.ones(1, 1, *[2] * dims)
     with pytest.raises(RuntimeError, match="indices should be type int64 but got: Float"):
         getattr(rg.nn.functional, f"max_unpool{dims}d")(x, x, 2)
+
+
+def test_power_pooling_of_zeros_has_derivative_zero():
+    x = rg.zeros(1, 1, 4, requires_grad=True)
+    (g,) = rg.autograd.grad(lp_pool1d(x, 2.0, 2).sum(), x)
+    assert g.tolist() == [[[0.0, 0.0, 0.0, 0.0]]]
+
+
+def test_power_pooling_by_infinity_gives_the_extreme_moduli():
+    x = rg.tensor([[1.0, -3.0, 2.0, -0.5]])
+    assert lp_pool1d(x, math.inf, 2).tolist() == [[3.0, 2.0]]
+    assert lp_pool1d(x, -math.inf, 2).tolist() == [[1.0, 0.5]]

@@ -357,3 +357,8 @@ def test_gamma_numbers_of_no_concentration_are_the_least_and_nan_stays():
     found = rg._standard_gamma(rg.tensor([0.0, float("nan"), -1.0]))
     assert found[0] == rg.finfo(rg.float32).tiny
     assert found[1:].isnan().all()
+
+
+def test_set_state_returns_the_generator():
+    g = rg.Generator().manual_seed(3)
+    assert g.set_state(g.get_state()) is g

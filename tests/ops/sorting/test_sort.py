@@ -259,3 +259,9 @@ def test_weights_of_counts_have_gradients():
 def test_a_histogram_of_bfloat16_counts_in_bfloat16():
     found = rg.histc(rg.tensor([1.0, 2.0, 3.0, 3.0], dtype=rg.bfloat16), 3)
     assert (found.dtype, found.tolist()) == (rg.bfloat16, [1.0, 1.0, 2.0])
+
+
+@pytest.mark.parametrize("k", [0, 1])
+def test_topk_of_a_number_is_the_number(k):
+    values, indices = rg.topk(rg.tensor(3.0), k)
+    assert (values.shape, values.item(), indices.item()) == ((), 3.0, 0)

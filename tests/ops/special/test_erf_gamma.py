@@ -369,3 +369,11 @@ def test_without_scipy_the_error_names_the_extra():
         rg.special.bessel_j0(rg.ones(1))
     assert rg.special.i0(rg.zeros(1)).item() == 1.0
     assert rg.special.ndtri(rg.tensor(0.5)).item() == 0.0
+
+
+def test_airys_function_is_0_far_to_the_right():
+    pytest.importorskip("scipy.special", reason="it has the function")
+    x = rg.tensor([1e3, 1e10, math.inf], dtype=rg.float64, requires_grad=True)
+    y = rg.special.airy_ai(x)
+    assert y.tolist() == [0.0, 0.0, 0.0]
+    assert rg.autograd.grad(y.sum(), x)[0].tolist() == [0.0, 0.0, 0.0]

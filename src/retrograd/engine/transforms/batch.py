@@ -23,6 +23,7 @@ to `Batch.interpret`, which runs it on those tensors and puts what comes out int
 from __future__ import annotations
 
 import math
+import weakref
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +88,7 @@ class BatchLevel:
         self.singly = False  # whether the function runs once per example after all
         self.starts: dict[Any, Any] = {}  # of generators: their states before the first draw
         self.lent: dict[int, tuple[Tensor, Any]] = {}  # tensors that are batches, and their arrays
+        self.given: list[Batch] = []  # what the call was given, in the caller's memory
 
     def __enter__(self) -> BatchLevel:
         self.before = modes.change(batches=(*modes.state.batches, self))
@@ -106,6 +108,7 @@ class BatchLevel:
                 if tensor._views and tensor._node is not None:
                     outdate(tensor, True)
         self.lent.clear()
+        self.given.clear()
 
     def lend(self, tensor: Tensor) -> None:
         """Let a tensor be a batch until the call ends: NOTE [Batches], 3."""
@@ -176,8 +179,11 @@ class Batch(Interpreted):
         return recorded.permute(value, dims=tuple(order))
 
     def copy(self) -> Batch:
-        """The batch itself: it is never written, only replaced."""
-        return self
+        """The batch itself, which is replaced where it is written; a copy if it may be written."""
+        if not self.level.given:
+            return self
+        with at_levels(self.level.outer):
+            return Batch(recorded.clone(self.value), self.level, self.shared, self.dim)
 
     def detached(self) -> Batch:
         """The batch without the history and the tangents that it had before the batched call."""
@@ -185,6 +191,22 @@ class Batch(Interpreted):
         if isinstance(held, Batch):
             value._array = held.detached()
         return Batch(value, self.level, self.shared)
+
+    def check_data(self) -> None:
+        """Raise: an alias of a version of its own would have to be found by each write."""
+        raise RuntimeError("accessing `data` under vmap transform is not allowed. Use detach()")
+
+    def detach(self, source: Tensor, made: Tensor) -> None:
+        """Let each of `source` and its alias `made` see what is written to the other."""
+        super().detach(source, made)
+        view = source._view_of
+        base, path = (source, ()) if view is None else (view.base, view.path)
+        if base._alias_of is not None:
+            base, before = base._alias_of
+            path = (*before, *path)
+        made._alias_of = base, path
+        alive = [ref for ref in base._aliases or () if ref() is not None]
+        base._aliases = [*alive, weakref.ref(made)]
 
     def alike(self, made: Tensor) -> Batch:
         """A batch in which `made` is the same for all examples, with room for one of each."""
@@ -220,9 +242,30 @@ class Batch(Interpreted):
         ):
             raise RuntimeError(NO_ROOM)
 
+    def stored(self, target: Tensor) -> Interpreted:
+        """The batch itself; what a batched call was given is written in its own memory."""
+        held = target._array
+        if not isinstance(held, Batch) or not held.is_given:
+            return self
+        with at_levels(held.level.outer):
+            held.value.copy_(split(new_tensor(self), held.level))
+        return held
+
     def settled(self, target: Tensor) -> None:
         """Write the values of a tensor that is a batch for now into its own memory."""
         self.level.keep_memory(target)
+        if target._alias_of is not None:
+            write_through(target)
+        for ref in target._aliases or ():
+            alias = ref()
+            if alias is not None:
+                whole = new_tensor(target._array.detached())
+                renew(alias, walk(whole, alias._alias_of[1])._array)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the batched call was given this, so that writes go to the caller's memory."""
+        return any(each is self for each in self.level.given)
 
     @property
     def is_constant(self) -> bool:
@@ -295,6 +338,17 @@ def scalar(value: Any, like: Any) -> Tensor:
     return new_tensor(dtypes.scalar_array(value, like))
 
 
+def write_through(alias: Tensor) -> None:
+    """Write the values of a detached alias into the batch that it is one of."""
+    base, path = alias._alias_of
+    value, held = new_tensor(alias._array.detached()), base._array
+    if path:
+        value = OPS["splice"].call(new_tensor(held.detached()), value, path=path, layout=None)
+    array = value._array.with_history(held).stored(base)
+    renew(base, array)
+    array.settled(base)
+
+
 def is_batch(value: Any) -> bool:
     """Whether a tensor's array is a batch."""
     return isinstance(value, Tensor) and isinstance(value._array, Batch)
@@ -303,6 +357,16 @@ def is_batch(value: Any) -> bool:
 def batched(value: Tensor, level: BatchLevel, dim: int = 0) -> Tensor:
     """A tensor that stands for each example along the first axis of `value`; `dim`: see `Batch`."""
     return new_tensor(Batch(value, level, dim=dim))
+
+
+def argument(value: Tensor, level: BatchLevel, dim: int) -> Tensor:
+    """`batched` for what a batched call is given: writes to it are writes to `value`, at once.
+
+    So whatever else shares that memory, in the call and outside, sees them.
+    """
+    made = batched(value, level, dim)
+    level.given.append(made._array)
+    return made
 
 
 def split(tensor: Any, level: BatchLevel) -> Tensor:
@@ -339,4 +403,6 @@ def give_back(made: Tensor, tensor: Tensor) -> None:
     if is_batch(made) and made._array.shared and not made._array.level.holds(tensor):
         tensor.copy_(made._array.value)
     elif is_batch(made):
+        given = made._array.level.given  # what was saved of its memory is still to be read
+        given[:] = [each for each in given if each is not tensor._array]
         exchange(tensor, made._array)

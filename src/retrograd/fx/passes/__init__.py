@@ -1,1 +1,3 @@
 """What runs over graphs and leaves notes in their nodes."""
+
+from . import shape_prop

@@ -263,7 +263,8 @@ def unpad_sequence(
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
     sizes = lengths.tolist() if isinstance(lengths, Tensor) else lengths
-    return [row[:size] for row, size in zip(padded_sequences.unbind(0), sizes, strict=True)]
+    rows = zip(padded_sequences.unbind(0), sizes, strict=True)
+    return [row[:size].clone() for row, size in rows]
 
 
 def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence:

@@ -22,11 +22,11 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.inplace import in_place, write
-from ...engine.registry import declare, example
+from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import empty, numpys
 from ..core.arguments import public
-from ..core.pointwise import PAIRS, SINGLE, attach, holds_complex
+from ..core.pointwise import PAIRS, SINGLE, attach, holds_complex, single
 from ..elementwise.complex import by_parts
 from ..elementwise.complex_parts import real
 from ..elementwise.trigonometry import tanh
@@ -304,6 +304,7 @@ _elu = activation(
         example("0", alpha=1.0, scale=1.2, input_scale=0.5),
     ],
 )
+_celu = renamed(_elu, "CeluBackward0")
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -337,7 +338,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return _piecewise(_elu, input, inplace, alpha=alpha, scale=1.0, input_scale=1.0 / alpha)
+    return _piecewise(_celu, input, inplace, alpha=alpha, scale=1.0, input_scale=1.0 / alpha)
 
 
 _hardsigmoid = activation(
@@ -359,6 +360,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def _hardswish_input(xp: Any, g: Any, input: Any) -> Any:
+    input = single(xp, input)
     middle = xp.zero_where(g * (input * (1.0 / 3.0) + 0.5), input <= -3)
     return xp.where(input >= 3, g, middle)
 

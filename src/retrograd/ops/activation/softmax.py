@@ -14,6 +14,7 @@ from ...kernels.memory import in_rows
 from ...kernels.sums import in_single
 from ..core.arguments import public
 from ..core.dims import wrap_dim, wrap_dims
+from ..core.pointwise import single
 from ..reduction.sum_prod import DIMS, add_up, converted
 
 __all__ = ["log_softmax", "logsumexp", "softmax"]
@@ -72,12 +73,16 @@ def _softmax(x: Any, *, dim: Any) -> Any:
     return in_rows(np.true_divide(out, add_up(out, dim, True)))
 
 
+def softmax_input(xp: Any, g: Any, out: Any, dim: Any) -> Any:
+    """The cotangent less its mean by the weights, times the weights."""
+    g, weights = single(xp, g), xp.conj(single(xp, out))
+    return weights * (g - xp.sum_dim(g * weights, dim=dim, keepdim=True))
+
+
 _softmax_op = declare(
     "softmax(input, *, dim)",
     _softmax,
-    input=lambda xp, g, out, dim: (
-        xp.conj(out) * (g - xp.sum_dim(g * xp.conj(out), dim=dim, keepdim=True))
-    ),
+    input=softmax_input,
     rows=True,
     examples=ONE_DIM,
 )
@@ -89,10 +94,16 @@ def _log_softmax(x: Any, *, dim: Any) -> Any:
     return in_rows(out - np.log(add_up(np.exp(out), dim, True)))
 
 
+def log_softmax_input(xp: Any, g: Any, out: Any, dim: Any) -> Any:
+    """The cotangent less its sum, times the weights."""
+    g, out = single(xp, g), single(xp, out)
+    return g - xp.conj(xp.exp(out)) * xp.sum_dim(g, dim=dim, keepdim=True)
+
+
 _log_softmax_op = declare(
     "log_softmax(input, *, dim)",
     _log_softmax,
-    input=lambda xp, g, out, dim: g - xp.conj(xp.exp(out)) * xp.sum_dim(g, dim=dim, keepdim=True),
+    input=log_softmax_input,
     rows=True,
     examples=ONE_DIM,
 )

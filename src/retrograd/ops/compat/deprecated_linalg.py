@@ -8,13 +8,13 @@ from ...engine.tensor import Tensor
 from ..core import return_types
 from ..core.arguments import public
 from ..linalg import cholesky as hermitian
+from ..linalg import determinant, solve
 from ..linalg import lu as triangles
-from ..linalg import solve
 from ..linalg.qr import qr as reduced_qr
 from ..linalg.svd import svd as full_svd
 from ..linalg.svd import svdvals
 
-__all__ = ["cholesky", "lu", "lu_solve", "qr", "svd", "triangular_solve"]
+__all__ = ["cholesky", "lu", "lu_solve", "qr", "slogdet", "svd", "triangular_solve"]
 
 
 @public(out=True, methods="cholesky")
@@ -35,6 +35,16 @@ def qr(input: Tensor, some: bool = True) -> Any:
     retrograd.Size([3, 2])
     """
     return return_types.qr(*reduced_qr(input, "reduced" if some else "complete"))
+
+
+@public(out=True, methods="slogdet")
+def slogdet(input: Tensor) -> Any:
+    """(sign, logabsdet) of the determinant: `linalg.slogdet`.
+
+    >>> rg.slogdet(rg.eye(2)).logabsdet
+    tensor(0.)
+    """
+    return return_types.slogdet(*determinant.slogdet(input))
 
 
 @public(out=True, methods="svd")

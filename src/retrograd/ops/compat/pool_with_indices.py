@@ -8,10 +8,9 @@ from typing import Any
 
 from ...engine.tensor import Tensor
 from ..core.arguments import titled
-from ..nn import pool
-from ..nn.adaptive_pool import adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d
+from ..nn import adaptive_pool, pool
 
-__all__ = ["max_pool1d_with_indices"]
+__all__ = ["adaptive_max_pool1d", "max_pool1d_with_indices"]
 
 ABOUT = """`{plain}` that returns the indices of the maxima too.
 
@@ -24,7 +23,9 @@ ABOUT = """`{plain}` that returns the indices of the maxima too.
     """
 
 
-def _with_indices(plain: Callable[..., Any], place: int, shape: str) -> Callable[..., Any]:
+def _with_indices(
+    plain: Callable[..., Any], place: int, shape: str, name: str = ""
+) -> Callable[..., Any]:
     """`plain` with its argument number `place`, `return_indices`, always true."""
 
     def pooled(input: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
@@ -33,12 +34,17 @@ def _with_indices(plain: Callable[..., Any], place: int, shape: str) -> Callable
 
     pooled.__signature__ = inspect.signature(plain)  # type: ignore[attr-defined]
     doc = ABOUT.format(plain=plain.__name__, shape=shape)
-    return titled(pooled, f"{plain.__name__}_with_indices", doc)
+    return titled(pooled, name or f"{plain.__name__}_with_indices", doc)
 
 
 max_pool1d_with_indices = _with_indices(pool.max_pool1d, 6, "1, 2, 3")
 max_pool2d_with_indices = _with_indices(pool.max_pool2d, 6, "1, 2, 3, 3")
 max_pool3d_with_indices = _with_indices(pool.max_pool3d, 6, "1, 2, 3, 3, 3")
-adaptive_max_pool1d_with_indices = _with_indices(adaptive_max_pool1d, 2, "1, 2, 3")
-adaptive_max_pool2d_with_indices = _with_indices(adaptive_max_pool2d, 2, "1, 2, 3, 3")
-adaptive_max_pool3d_with_indices = _with_indices(adaptive_max_pool3d, 2, "1, 2, 3, 3, 3")
+adaptive_max_pool1d_with_indices = _with_indices(adaptive_pool.adaptive_max_pool1d, 2, "1, 2, 3")
+adaptive_max_pool2d_with_indices = _with_indices(adaptive_pool.adaptive_max_pool2d, 2, "1, 2, 3, 3")
+adaptive_max_pool3d_with_indices = _with_indices(
+    adaptive_pool.adaptive_max_pool3d, 2, "1, 2, 3, 3, 3"
+)
+adaptive_max_pool1d = _with_indices(
+    adaptive_pool.adaptive_max_pool1d, 2, "1, 2, 3", "adaptive_max_pool1d"
+)  # without the indices: nn.functional

@@ -218,7 +218,7 @@ def add_rows(
 # Steps of a view's path that only choose and arrange elements.
 ARRANGING = {
     "as_strided", "diagonal", "expand", "new_axis", "permute", "reshape", "select", "slice",
-    "split", "split_with_sizes", "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze",
+    "split", "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze",
 }  # fmt: skip
 
 

@@ -9,6 +9,8 @@ import math
 import operator
 from typing import Any
 
+from ...engine.naming import integer_in
+
 
 def normalize_dim(dim: Any, ndim: int) -> int:
     """`dim` counted from the front; a 0-d tensor counts as having one dimension.
@@ -18,6 +20,7 @@ def normalize_dim(dim: Any, ndim: int) -> int:
     found = dim if dim.__class__ is int else integer(dim, "dim")
     size = ndim or 1
     if not -size <= found < size:
+        integer(found, "dim")
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got "
             f"{found})"
@@ -33,13 +36,14 @@ def place_of(dim: Any, ndim: int) -> int:
 
 
 def integer(value: Any, argument: str) -> int:
-    """An argument that must be an integer; TypeError for anything else, also for True and False."""
-    try:
-        if value.__class__ is not bool:
-            return operator.index(value)
-    except TypeError:
-        pass
-    raise TypeError(f"argument '{argument}' must be int, not {type(value).__name__}")
+    """An argument that must be an integer; TypeError for anything else, also for True and False.
+
+    Raises ValueError for one beyond 64 bits.
+    """
+    found: int | None = integer_in(value)
+    if found is None:
+        raise TypeError(f"argument '{argument}' must be int, not {type(value).__name__}")
+    return found
 
 
 def normalize_dims(dims: Any, ndim: int) -> tuple[int, ...]:
@@ -55,29 +59,31 @@ def normalize_dims(dims: Any, ndim: int) -> tuple[int, ...]:
 def integers(values: Any, name: str, argument: str = "shape") -> tuple[int, ...]:
     """The integers given as several arguments, or as one sequence; TypeError for anything else.
 
-    An empty sequence is one; no arguments at all are not.
+    An empty sequence is one; no arguments at all are not. As in PyTorch, the first tells what they
+    are: True is none, and counts as 1 behind it.
     """
     if not values:
         raise TypeError(f'{name}() missing 1 required positional arguments: "{argument}"')
     if len(values) == 1 and isinstance(values[0], (tuple, list)):
         values = values[0]
-    try:
-        return tuple(map(operator.index, values))
-    except TypeError:
-        wrong = next(v for v in values if not is_index(v))
+    wrong = next((v for i, v in enumerate(values) if not is_size(v, i)), None)
+    if wrong is not None:
         raise TypeError(
             f"{name}(): argument '{argument}' must be tuple of ints, but found element of type "
             f"{type(wrong).__name__}"
-        ) from None
+        )
+    return tuple(map(operator.index, values))
 
 
-def is_index(value: Any) -> bool:
-    """Whether a value is an integer, or stands for one."""
+def is_size(value: Any, place: int) -> bool:
+    """Whether a value is an integer, or stands for one; True does so behind the first place."""
+    if value.__class__ is int:
+        return True
     try:
         operator.index(value)
     except TypeError:
         return False
-    return True
+    return place > 0 or value.__class__ is not bool
 
 
 def resolve_shape(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
@@ -144,3 +150,11 @@ def wrap_dims(input: Any, dim: Any) -> tuple[int, ...]:
         return tuple(range(rank(input)))
     dims = normalize_dims(dim, rank(input))
     return tuple(sorted(dims)) if rank(input) else ()
+
+
+def check_kept(name: str, dim: Any, keepdim: bool) -> None:
+    """Raise TypeError for a `keepdim` that has no `dim` to keep."""
+    if keepdim and dim is None:
+        raise TypeError(
+            f'{name}() missing 1 required positional arguments: "dim", of which keepdim=True speaks'
+        )

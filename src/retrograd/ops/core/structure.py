@@ -103,10 +103,13 @@ spread = declare(
 )
 
 
+def held_by(dtype: Any, x: Any) -> Any:
+    """What a dtype can hold of `x`; NumPy warns where it drops imaginary parts itself."""
+    return x.real if x.dtype.kind == "c" and dtype.kind not in "cb" else x
+
+
 def _cast(input: Any, *, dtype: Any) -> Any:
-    """NumPy warns where it drops imaginary parts."""
-    if input.dtype.kind == "c" and dtype.kind not in "cb":
-        input = input.real
+    input = held_by(dtype, input)
     if 0 not in input.strides:
         return input.astype(dtype)
     out = empty_beside(input, dtype)

@@ -25,6 +25,7 @@ from ...kernels.allocation import is_valueless, marked, table
 from ...locks import load
 from ...quiet import quietly
 from ..core.arguments import public, titled
+from ..core.dims import is_size
 from .from_data import COPY_CONSTRUCT, NUMBERS, check_dtype, copy_of, finish, store, where_of
 from .from_data import fill_value as as_fill_value
 from .memory_format import arranged
@@ -39,10 +40,10 @@ def shape_of(given: Any, name: str) -> tuple[int, ...]:
     """The shape that a factory was asked for, as integers or as one sequence of them."""
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         given = given[0]
-    shape = []
+    shape: list[int] = []
     for n in given:
         if n.__class__ is not int:
-            if isinstance(n, bool) or not hasattr(n, "__index__"):
+            if not is_size(n, len(shape)):
                 raise wrong_type(name, "size", "tuple of ints", n, 1)
             n = n.__index__()  # noqa: PLW2901
         shape.append(n)

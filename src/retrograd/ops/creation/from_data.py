@@ -391,8 +391,8 @@ def with_memory(obj: Any, target: np.dtype[Any] | None) -> Any:
         return obj
     if isinstance(obj, (bytes, bytearray)):
         return obj if target is None else np.frombuffer(obj, target)
-    if hasattr(obj, "__dlpack__"):
-        return np.from_dlpack(obj)
+    if hasattr(obj, "__dlpack__") or type(obj).__name__ == "PyCapsule":
+        return load("retrograd.ops.tensor.dlpack").from_dlpack(obj)._array
     try:
         return np.asarray(memoryview(obj))
     except TypeError:

@@ -14,7 +14,8 @@ from ... import version
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor
 from ...errors import wrong_type
-from ...kernels.layout import with_channels_inside
+from ...kernels.allocation import numpys
+from ...kernels.layout import rows, with_channels_inside
 from ..core.structure import clone
 
 __all__ = [
@@ -81,10 +82,19 @@ def lies_in(array: Any, format: memory_format) -> bool:
     return bool(array.flags.c_contiguous)
 
 
+def has_strides(array: Any, format: memory_format) -> bool:
+    """The same, where sizes of 1 too have the strides that go with that order."""
+    if not format.ndim or not numpys(array):
+        return lies_in(array, format)
+    n, channels, *sizes = array.shape
+    first, *middle, last = rows((n, *sizes, channels), array.itemsize)
+    return bool(array.strides == (first, last, *middle))
+
+
 def arranged(array: Any, format: Any) -> Any:
     """An array with the same elements in that order; itself where nothing is to do."""
     check_format(format, array.ndim, "empty")
-    if format is preserve_format or lies_in(array, format):
+    if format is preserve_format or has_strides(array, format):
         return array
     return with_channels_inside(array) if format.ndim else np.ascontiguousarray(array)
 
@@ -92,7 +102,7 @@ def arranged(array: Any, format: Any) -> Any:
 def in_format(t: Tensor, format: Any, name: str) -> Tensor:
     """The tensor if its elements lie in that order, else a copy in which they do."""
     check_format(format, t._array.ndim, name)
-    if format is preserve_format or lies_in(t._array, format):
+    if format is preserve_format or has_strides(t._array, format):
         return t
     return copied_in(t, format, name)
 

@@ -10,7 +10,7 @@ from ... import dtypes
 from ...engine.backward.fitting import expands
 from ...engine.dispatch import as_tensor, operand
 from ...engine.inplace import in_place
-from ...engine.registry import declare, example
+from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, method
 from ..core.arguments import number_in, public
 from ..core.pointwise import PAIRS
@@ -84,19 +84,6 @@ _sub = declare(
     examples=PAIRS,
 )
 
-_rsub = declare(
-    "rsub(input, other)",
-    lambda x, y: np.subtract(y, x),
-    promote=_numbers,
-    input=lambda xp, g: -g,
-    other=lambda xp, g: g,
-    linear="input, other",
-    elementwise=True,
-    inplace=False,
-    examples=PAIRS,
-    node_name="RsubBackward1",
-)
-
 
 def _div_arrays(x: Any, y: Any) -> Any:
     if x.dtype.kind in "iub":  # NumPy would give float64
@@ -146,6 +133,7 @@ _floor_div = declare(
     complex=False,
     examples=PAIRS,
     domain=(0.5, 4.0),
+    node_name="DivBackward2",
 )
 
 _trunc_div = declare(
@@ -158,6 +146,7 @@ _trunc_div = declare(
     complex=False,
     examples=PAIRS,
     domain=(0.5, 4.0),
+    node_name="DivBackward2",
 )
 
 neg = declare(
@@ -289,6 +278,9 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
+_rsub = renamed(_sub, "RsubBackward1")
+
+
 @public(methods="rsub")
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """Difference the other way round: `other - alpha * input`. Source: PyTorch's `rsub`.
@@ -297,7 +289,8 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     tensor([8., 6.])
     """
     once = alpha.__class__ is int and alpha == 1
-    return _rsub(input if once else scaled(other, input, alpha, minus=True), other)
+    factor = input if once else scaled(other, input, alpha, minus=True)
+    return _rsub(operand(other, input._array.dtype), factor)  # type: ignore[no-any-return]
 
 
 def _divided(self: Tensor, other: Any) -> Any:

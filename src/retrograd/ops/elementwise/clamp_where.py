@@ -16,7 +16,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import as_tensor
-from ...engine.registry import declare, example
+from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, method
 from ...errors import UnorderedError
 from ..core.arguments import public
@@ -177,6 +177,11 @@ _clamp_by_tensors = declare(
     node_name="ClampBackward0",
 )
 
+# By what is bounded: the ops for numbers and for tensors, whose nodes PyTorch calls otherwise.
+BOTH = _clamp, _clamp_by_tensors
+MIN = renamed(_clamp, "ClampMinBackward0"), renamed(_clamp_by_tensors, "ClampMinBackward1")
+MAX = renamed(_clamp, "ClampMaxBackward0"), renamed(_clamp_by_tensors, "ClampMaxBackward1")
+
 
 @public(out=True, methods="clamp clamp_")
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
@@ -191,6 +196,11 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     >>> rg.clamp(rg.tensor([-2.0, 0.5, 3.0]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
+    return bounded(input, min, max)
+
+
+def bounded(input: Tensor, min: Any, max: Any, ops: Any = BOTH) -> Tensor:
+    """What `clamp` and its like have in common: they differ in the names of their nodes."""
     if min is None and max is None:
         raise RuntimeError(NO_BOUND)
     tensors = isinstance(min, Tensor) or isinstance(max, Tensor)
@@ -203,7 +213,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         if bound is not None and not isinstance(bound, (Tensor, int, float, complex, np.number)):
             raise TypeError(f"clamp(): a bound must be a Tensor or a number, not {bound!r}")
     if holds_complex(input):
-        return by_parts(clamp, input, min, max)
+        return by_parts(bounded, input, min, max)
     if any(isinstance(bound, Tensor) and holds_complex(bound) for bound in (min, max)):
         raise unsupported("clamp", np.result_type(input._array, np.complex64), BOUNDS)
     dtype = input._array.dtype
@@ -212,9 +222,9 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         for bound in (min, max)
     ]
     if not tensors:
-        return _clamp(input, min=min, max=max)
+        return ops[0](input, min=min, max=max)  # type: ignore[no-any-return]
     bounds = [None if bound is None else as_tensor(bound, dtype) for bound in (min, max)]
-    return _clamp_by_tensors(input, *bounds)
+    return ops[1](input, *bounds)  # type: ignore[no-any-return]
 
 
 @public(out=True, methods="clip clip_")
@@ -234,7 +244,7 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
     >>> rg.clamp_min(rg.tensor([-2.0, 0.5]), 0)
     tensor([0.0000, 0.5000])
     """
-    return clamp(input, min, None)
+    return bounded(input, min, None, MIN)
 
 
 @public(out=True, methods="clamp_max clamp_max_")
@@ -244,7 +254,7 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
     >>> rg.clamp_max(rg.tensor([0.5, 3.0]), 1)
     tensor([0.5000, 1.0000])
     """
-    return clamp(input, None, max)
+    return bounded(input, None, max, MAX)
 
 
 @public(out=True)

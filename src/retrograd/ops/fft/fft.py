@@ -269,6 +269,6 @@ def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
 
 def _shifted(input: Tensor, dim: Any) -> tuple[list[int], list[int]]:
     shape = input._array.shape
-    given = range(len(shape)) if dim is None else (dim,) if isinstance(dim, int) else dim
+    given = range(len(shape)) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
     dims = [place_of(d, len(shape)) for d in given]
     return dims, [shape[d] for d in dims]

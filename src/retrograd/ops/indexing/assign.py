@@ -43,6 +43,7 @@ from ...kernels.memory import strided
 from ...quiet import Quiet, copyto
 from ..core import batching
 from ..core.arguments import public
+from ..core.structure import held_by
 from ..creation.factories import allocate, check_strides, shape_of
 from ..creation.from_data import NUMBERS, fill_value
 from ..creation.memory_format import channels_last, channels_last_3d, check_format, preserve_format
@@ -56,7 +57,7 @@ __all__ = ["fill", "index_put"]
 
 def _copied(input: Any, other: Any) -> Any:
     out = np.empty_like(input)
-    np.copyto(out, other, casting="unsafe")
+    np.copyto(out, held_by(out.dtype, other), casting="unsafe")
     return out
 
 
@@ -126,7 +127,8 @@ def _store(target: Tensor, name: str, record: Any, value: Tensor) -> Tensor:
                 return seen  # type: ignore[no-any-return]
         return write(target, name, record, (value,), {}, uniform)
     check_writable(target, name, False, uniform)
-    copyto(target._array, value._array, casting="unsafe")
+    array = target._array
+    copyto(array, held_by(array.dtype, value._array), casting="unsafe")
     return overwritten(target, name)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.dispatch import MOST_DIMS, check_broadcast, own
-from ...engine.registry import declare, example
+from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, concrete, method, new_tensor
 from ...errors import wrong_type
 from ...kernels import sums
@@ -207,10 +207,14 @@ def _getitem(self: Tensor, key: Any) -> Any:
     return gathered(x, *combine(x, tensors)) if tensors else x
 
 
-def gathered(x: Tensor, found: Tensor, dims: tuple[int, ...]) -> Tensor:
+_take_op = renamed(_index_op, "TakeBackward0")
+_masked_select = renamed(_index_op, "MaskedSelectBackward0")
+
+
+def gathered(x: Tensor, found: Tensor, dims: tuple[int, ...], op: Any = _index_op) -> Tensor:
     """`index`, with PyTorch's error for an index out of bounds."""
     try:
-        return _index_op(x, found, dims=dims)
+        return op(x, found, dims=dims)  # type: ignore[no-any-return]
     except IndexError:
         check_bounds(x._array.shape, found, dims)
         raise
@@ -297,7 +301,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype}")
     flat = input.reshape(-1)
     try:
-        return _index_op(flat, index, dims=(0,))
+        return _take_op(flat, index, dims=(0,))  # type: ignore[no-any-return]
     except IndexError:
         size = flat._array.size
         outside = index._array[(index._array < -size) | (index._array >= size)]
@@ -320,7 +324,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     shape = np.broadcast_shapes(input._array.shape, mask._array.shape)
     expanded = input if input._array.shape == shape else input.expand(shape)
     cells = np.flatnonzero(np.broadcast_to(mask._array, shape))
-    return gathered(expanded.reshape(-1), new_tensor(cells), (0,))
+    return gathered(expanded.reshape(-1), new_tensor(cells), (0,), _masked_select)
 
 
 def check_mask(mask: Tensor, name: str) -> None:

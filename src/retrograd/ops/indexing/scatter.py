@@ -9,7 +9,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.namespaces import recorded
-from ...engine.registry import declare, example
+from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Interpreted, Tensor, concrete, has_history, new_tensor
 from ...errors import wrong_type
 from ...kernels.allocation import copied, numpys, surely, table
@@ -68,6 +68,7 @@ _scatter_op = declare(
     ],
     doc="""A copy with `src` stored at the indices along `dim`.""",
 )
+_scatter_number = renamed(_scatter_op, "ScatterBackward1")
 
 scatter_blank = declare(
     "scatter_blank(input, index, *, dim)",
@@ -244,7 +245,8 @@ def scatter(
         return _scatter_multiply_op(input, source, index, dim=place)
     if reduce is not None:
         raise RuntimeError(f"reduce argument must be either add or multiply, not {reduce}")
-    return _scatter_op(input, source, index, dim=place)
+    op = _scatter_op if given else _scatter_number
+    return op(input, source, index, dim=place)
 
 
 def of_dims(index: Tensor, ndim: int) -> Tensor:

@@ -140,15 +140,17 @@ def scatter_reduce(
 ) -> Tensor:
     """A copy where `src[i][j]` is reduced into `out[index[i][j]][j]` for `dim` 0, and likewise.
 
-    `reduce` is "sum", "prod", "mean", "amax" or "amin"; without `include_self` the tensor's own
-    values there take no part. Integer means round down. Equal extrema share the cotangent evenly;
-    those of complex numbers are of the modulus, unless `by` says otherwise. Raises RuntimeError for
-    shapes, dtypes and indices that do not fit. Source: PyTorch's `scatter_reduce`.
+    `reduce` is "sum", "prod", "mean", "amax" (or "max") or "amin" (or "min"); without
+    `include_self` the tensor's own values there take no part. Integer means round down. Equal
+    extrema share the cotangent evenly; those of complex numbers are of the modulus, unless `by`
+    says otherwise. Raises RuntimeError for shapes, dtypes and indices that do not fit. Source:
+    PyTorch's `scatter_reduce`.
 
     >>> x, i = rg.tensor([1.0, 2.0]), rg.tensor([0, 0])
     >>> rg.scatter_reduce(x, 0, i, rg.tensor([3.0, 5.0]), "prod")
     tensor([15.,  2.])
     """
+    reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"

@@ -206,6 +206,7 @@ outer = declare(
     linear="input | vec2",
     batch=batching.as_matmul("outer column", "outer row"),
     examples=[example("2, 3"), example("0, 3")],
+    node_name="MulBackward0",
 )
 
 

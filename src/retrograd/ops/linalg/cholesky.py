@@ -57,27 +57,27 @@ mirror = declare(
 )
 
 
-def cholesky_input(xp: Any, g: Any, out: Any) -> Any:
+def cholesky_input(xp: Any, g: Any, out: Any, upper: bool) -> Any:
     """L^-H S L^-1, where S is the Hermitian part of L^H g's lower triangle, diagonal halved."""
-    product = xp.adjoint(out) @ g
+    other = xp.adjoint(out)
+    upper, product = (out, out @ xp.adjoint(g)) if upper else (other, other @ g)
     half = xp.tril(product, diagonal=0) + xp.tril(product, diagonal=-1)
-    upper = xp.adjoint(out)
     left = xp.solve_triangular(upper, (half + xp.adjoint(half)) * 0.25, upper=True, unit=False)
     return xp.adjoint(xp.solve_triangular(upper, xp.adjoint(left), upper=True, unit=False))
 
 
 _cholesky_ex = declare(
-    "cholesky_ex(input) -> out, info",
-    lambda input: lapack.cholesky(lapack.hermitian_mean(input)),
+    "cholesky_ex(input, *, upper) -> out, info",
+    lambda input, *, upper: lapack.cholesky(lapack.hermitian_mean(input), upper=upper),
     input=cholesky_input,
     nondiff=["info"],
     batch="leading",
     examples=[  # of the stacks of 2 by 2 matrices, those that the law suite draws are definite
-        example("1x1"),
-        example("1x2x2"),
-        example("1x2x2x2"),
-        example("0x0"),
-        example("0x2x2"),
+        example("1x1", upper=False),
+        example("1x2x2", upper=False),
+        example("1x1x2x2", upper=True),
+        example("0x0", upper=False),
+        example("0x2x2", upper=True),
     ],
     domain=(0.5, 2.0),
     node_name="LinalgCholeskyExBackward0",
@@ -87,8 +87,8 @@ _cholesky_ex = declare(
 def factor(A: Tensor, upper: bool) -> tuple[Tensor, Tensor]:
     """The factor of the wanted shape, and `info`."""
     check_square(A, "linalg.cholesky")
-    low, info = _cholesky_ex(mirror(A, upper=upper))
-    return own(recorded.adjoint(low)) if upper else low, info
+    result, info = _cholesky_ex(mirror(A, upper=upper), upper=upper)
+    return result, info
 
 
 @public(out=True)
@@ -158,7 +158,8 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     one = identity(L, L.shape[-1])
     inverse = solve_triangular(L, one.expand(L.shape), upper=upper)
     turned = recorded.adjoint(inverse)
-    return inverse @ turned if upper else turned @ inverse
+    first, second = (inverse, turned) if upper else (turned, inverse)
+    return own((second.mT @ first.mT).mT)
 
 
 # -- LDL -------------------------------------------------------------------------------------------

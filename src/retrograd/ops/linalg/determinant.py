@@ -23,7 +23,7 @@ from ..elementwise.clamp_where import where
 from ..elementwise.complex import angle, complex
 from .checks import check_square, column, diagonal_of
 
-__all__ = ["det", "logdet", "slogdet"]
+__all__ = ["det", "logdet"]
 
 SQUARES = [example("3x3"), example("2x2x2"), example("1x1"), example("0x0"), example("0x2x2")]
 
@@ -133,7 +133,7 @@ def det(A: Tensor) -> Tensor:
     return _det(A)
 
 
-@public(out=True, methods="slogdet")
+@public(out=True)
 def slogdet(A: Tensor) -> Any:
     """(sign, logabsdet): the determinant's sign, or its phase, and the logarithm of its modulus.
 

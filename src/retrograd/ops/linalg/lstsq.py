@@ -174,7 +174,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     m, n = A.shape[-2:]
     none = placed(np.empty(0, A.dtype.numpy), A)
     real = none.real if A.dtype.is_complex else none
-    solution = pinv(A, rtol=rcond) @ right
+    solution = own((right.mT @ pinv(A, rtol=rcond).mT).mT)
     singular = svdvals(A.detach())
     rank = matrix_rank(A, rtol=rcond)
     residuals = real

@@ -266,6 +266,6 @@ def lu_solve(
     if adjoint:
         middle = solve_triangular(LU.mH, B, upper=False)
         middle = solve_triangular(LU.mH, middle, upper=True, unitriangular=True)
-        return swap_rows(middle, pivots, back=True)
+        return own(swap_rows(middle, pivots, back=True).mT.contiguous().mT)
     middle = solve_triangular(LU, swap_rows(B, pivots, back=False), upper=False, unitriangular=True)
     return solve_triangular(LU, middle, upper=True)

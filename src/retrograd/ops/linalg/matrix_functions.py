@@ -17,7 +17,8 @@ from ..reduction.sum_prod import sum as sum_over
 from ..shape.basic_views import diagonal as diagonal_between
 from ..shape.join import cat
 from .checks import check_square
-from .matrix_products import chain_matmul, plus
+from .matmul import mm
+from .matrix_products import chain_matmul, plus_product
 from .matrix_products import cross as cross_along
 
 __all__ = ["addbmm", "matrix_exp"]
@@ -119,7 +120,8 @@ def addbmm(
             f"{list(batch2.shape[:2])}."
         )
     left = batch1.transpose(0, 1).reshape(n, b * k)
-    return plus(input, left @ batch2.reshape(b * k, batch2.shape[2]), beta, alpha)
+    right = batch2.reshape(b * k, batch2.shape[2])
+    return plus_product(input, mm, left, right, beta, alpha)
 
 
 @public(out=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from ... import dtypes
 from ...engine.dispatch import check_broadcast, own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
+from ...kernels.allocation import half
 from ..core.arguments import public
 from ..core.dims import integer, place_of
 from ..core.structure import blank
@@ -62,6 +63,17 @@ def plus(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     return add(input if beta == 1 else mul(input, beta), product)
 
 
+def plus_product(
+    input: Tensor, product: Callable[..., Tensor], a: Tensor, b: Tensor, beta: Any, alpha: Any
+) -> Tensor:
+    """`beta * input + alpha * product(a, b)`; of half floats in float32, rounded once."""
+    kind = input.dtype
+    if kind is a.dtype is b.dtype and half(kind.numpy):
+        wide = plus(input.float(), product(a.float(), b.float()), beta, alpha)
+        return wide.to(kind)
+    return plus(input, product(a, b), beta, alpha)
+
+
 @public(out=True, methods="addmm addmm_")
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """`beta * input + alpha * (mat1 @ mat2)` for matrices; `input` broadcasts.
@@ -74,7 +86,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
     for name, t in (("mat1", mat1), ("mat2", mat2)):
         if t.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {t.ndim}-D tensor")
-    return plus(input, mm(mat1, mat2), beta, alpha)
+    return plus_product(input, mm, mat1, mat2, beta, alpha)
 
 
 @public(out=True, methods="addmv addmv_")
@@ -89,7 +101,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
     if input.ndim == 1 and mat.ndim == 2 and vec.ndim == 1 and input.shape[0] not in (1, len(mat)):
         n, (rows, columns), k = input.shape[0], mat.shape, vec.shape[0]
         raise RuntimeError(f"size mismatch, got input ({n}), mat ({rows}x{columns}), vec ({k})")
-    return plus(input, mv(mat, vec), beta, alpha)
+    return plus_product(input, mv, mat, vec, beta, alpha)
 
 
 @public(out=True, methods="baddbmm baddbmm_")
@@ -104,7 +116,7 @@ def baddbmm(
     >>> rg.baddbmm(rg.tensor([1.0]), rg.tensor([[[2.0]]]), rg.tensor([[[3.0]]]))
     tensor([[[7.]]])
     """
-    return plus(input, bmm(batch1, batch2), beta, alpha)
+    return plus_product(input, bmm, batch1, batch2, beta, alpha)
 
 
 @public(out=True, methods="addr addr_")
@@ -121,15 +133,14 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
     for name, t in (("vec1", vec1), ("vec2", vec2)):
         if t.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {t.ndim}-D")
-    product = outer(vec1, vec2)
-    kind = dtypes.promote_types(input.dtype, product.dtype)
+    kind = dtypes.promote_types(input.dtype, dtypes.promote_types(vec1.dtype, vec2.dtype))
     for name, scale in (("alpha", alpha), ("beta", beta)):
         if kind.category < 2 and isinstance(scale, float):
             raise RuntimeError(
                 f"For integral input tensors, argument {name} must not be a floating point number, "
                 f"but got {scale}"
             )
-    return plus(input.to(kind), product.to(kind), beta, alpha)
+    return plus_product(input.to(kind), outer, vec1.to(kind), vec2.to(kind), beta, alpha)
 
 
 # -- matrices ----------------------------------------------------------------------------------

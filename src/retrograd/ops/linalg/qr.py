@@ -164,7 +164,7 @@ def reflected(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool) -> Tenso
         inside = scale.conj() * inside
     else:
         inside = solve_triangular(system, scale * inside, upper=True, unitriangular=True)
-    return other - vectors @ inside
+    return own((other.mT - inside.mT @ vectors.mT).mT)
 
 
 @public(out=True)
@@ -218,4 +218,4 @@ def ormqr(
         )
     if left:
         return reflected(input, tau, other, transpose)
-    return own(reflected(input, tau, other.mH, not transpose).mH)
+    return own(reflected(input, tau, other.mH, not transpose).contiguous().mH)

@@ -232,7 +232,8 @@ def solve_triangular(
     if left:
         return _solve_triangular(A, B, upper=upper, unit=unitriangular)
     turned = transposed_tensor(A), transposed_tensor(B)
-    return transposed_tensor(_solve_triangular(*turned, upper=not upper, unit=unitriangular))
+    result = _solve_triangular(*turned, upper=not upper, unit=unitriangular)
+    return own(transposed_tensor(result.contiguous()))
 
 
 # -- tensors ---------------------------------------------------------------------------------------

@@ -44,7 +44,9 @@ def reduction_of(
     """
     if size_average is not None or reduce is not None:
         average = size_average is None or size_average
-        reduction = "none" if reduce is False else "mean" if average else "sum"
+        reduction = "mean" if average else "sum"
+        if reduce is not None and not reduce:
+            reduction = "none"
         warnings.warn(
             "size_average and reduce args will be deprecated, please use "
             f"reduction='{reduction}' instead.",

@@ -13,10 +13,10 @@ from ...errors import wrong_type
 from ...kernels import pooling
 from ...kernels.layout import as_in
 from ..core.pointwise import check_floating
-from .pool import avg_pool_record, largest, max_pool_record
+from .pool import avg_pool_record, largest, max_pool_record, of_dims
 from .sizes import Sizes, for_dims, sizes_in
 
-__all__ = ["adaptive_avg_pool1d", "adaptive_max_pool1d"]
+__all__ = ["adaptive_avg_pool1d"]
 
 _adaptive_max_pool = declare(
     "adaptive_max_pool(input, *, size) -> out, indices",
@@ -93,16 +93,21 @@ def even_kernel(size: Sizes, out: Sizes) -> Sizes | None:
 
 
 def _adaptive_max(name: str, dims: int) -> Any:
+    records = [
+        of_dims(record, "AdaptiveMaxPool{}DBackward0", dims)
+        for record in (_adaptive_max_pool, max_pool_record)
+    ]
+
     def pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
         out = adaptive_size(name, dims, input, output_size)
         check_floating(name, input)
         kernel = even_kernel(tuple(input.shape[-dims:]), out)
         if kernel is None:
-            pooled = largest(_adaptive_max_pool, input, dims, size=out)
+            pooled = largest(records[0], input, dims, size=out)
         else:
             none, ones = (0,) * dims, (1,) * dims
             pooled = largest(
-                max_pool_record, input, dims, kernel=kernel, stride=kernel, padding=none,
+                records[1], input, dims, kernel=kernel, stride=kernel, padding=none,
                 dilation=ones, ceil=False,
             )  # fmt: skip
         return pooled if return_indices else pooled[0]
@@ -118,7 +123,7 @@ adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = for_dims(
     Bin i covers `floor(i L / output_size)` to `ceil((i + 1) L / output_size)`. Returns, and raises,
     as `max_pool1d` does. Source: PyTorch's `adaptive_max_pool1d`.
 
-    >>> rg.adaptive_max_pool1d(rg.tensor([[1.0, 3.0, 2.0]]), 2)
+    >>> rg.nn.functional.adaptive_max_pool1d(rg.tensor([[1.0, 3.0, 2.0]]), 2)
     tensor([[3., 3.]])
     """,
     """Maxima over bins that divide images `(N, C, H, W)` or `(C, H, W)`.
@@ -139,14 +144,24 @@ adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = for_dims(
 )
 
 
+# Of each number of dimensions, the ops for bins of unequal and of equal sizes.
+MEANS = {
+    dims: [
+        of_dims(record, "AdaptiveAvgPool{}DBackward0", dims)
+        for record in (_adaptive_avg_pool, avg_pool_record)
+    ]
+    for dims in (1, 2, 3)
+}
+
+
 def adaptive_avg_pool(name: str, dims: int, input: Tensor, output_size: Any) -> Tensor:
     """What the adaptive means have in common."""
     out = adaptive_size(name, dims, input, output_size)
     check_floating(name, input)
     kernel = even_kernel(tuple(input.shape[-dims:]), out)
     if kernel is None:
-        return _adaptive_avg_pool(input, size=out)
-    return avg_pool_record(
+        return MEANS[dims][0](input, size=out)  # type: ignore[no-any-return]
+    return MEANS[dims][1](  # type: ignore[no-any-return]
         input, kernel=kernel, stride=kernel, padding=(0,) * dims, ceil=False, count_pad=True,
         divisor=None,
     )  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, new_tensor, placed, wrap
-from ...kernels.allocation import surely
+from ...kernels.allocation import half, surely
 from ...kernels.native.attention import ROWS, taken
 from ..core.arguments import number_in
 from ..random.generator import default_generator
@@ -25,6 +25,7 @@ def scaled_dot_product_attention(
     attn_mask: Tensor | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
+    *,
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
@@ -66,17 +67,22 @@ def scaled_dot_product_attention(
         scale = 1.0 / math.sqrt(query._array.shape[-1] or 1)
     if enable_gqa:
         key, value = repeated(key, query), repeated(value, query)
+    kind = query.dtype
+    if kind is key.dtype is value.dtype and half(kind.numpy):  # counted in float32, rounded once
+        query, key, value = query.float(), key.float(), value.float()
+        attn_mask = attn_mask if attn_mask is None else _as_bias(attn_mask, np.dtype(np.float32))
     fused = not dropout_p or (dropout_p < 1 and taken(query._array, key._array))
     if fused and are_alike(query, key, value):
         bias = None if attn_mask is None else whole_bias(attn_mask, query, columns)
         if attn_mask is None or bias is not None:
             states = drawn_states(query, columns) if dropout_p else None
             packed = recorded.cat(query, key, value, dim=query._array.ndim - 2)
-            return attention(
+            found = attention(
                 packed, bias, states, rows=rows, scale=scale, causal=is_causal,
                 keep=1.0 - dropout_p, swapped=lies_swapped(query),
             )[0]  # fmt: skip
-    found = by_matrices(query, key, value, attn_mask, dropout_p, is_causal, scale)
+            return found if found.dtype is kind else found.to(kind)
+    found = by_matrices(query, key, value, attn_mask, dropout_p, is_causal, scale).to(kind)
     return found.transpose(1, 2).contiguous().transpose(1, 2) if lies_swapped(query) else found
 
 

@@ -11,7 +11,7 @@ from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, check_memory
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, concrete, new_tensor, placed, wrote
 from ...kernels import sums
-from ...kernels.allocation import full, is_valueless, numpys, surely, table, zeros
+from ...kernels.allocation import full, half, is_valueless, numpys, surely, table, zeros
 from ...kernels.native.places import taken_rows
 from ...kernels.search import first_largest
 from ...locks import load
@@ -233,12 +233,14 @@ def embedding_bag(
             per_sample_weights = per_sample_weights[: int(starts[-1])]
     _check_indices(flat._array, "embedding_bag", count)
     rows = embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
+    if half(weight._array.dtype):  # counted in float32, rounded once
+        rows = rows.float()
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.reshape(-1, 1)
     counted = full(flat._array, flat._array.shape, True, np.bool_)
     if padding_idx is not None:
         counted = flat._array != padding_idx % count
-    return _pooled(rows, starts, counted, mode)
+    return _pooled(rows, starts, counted, mode).to(weight.dtype)
 
 
 def _bag_starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> Any:

@@ -18,7 +18,7 @@ from ...engine.tensor import Tensor, new_tensor, placed
 from ...kernels.allocation import full, table, zeros
 from ..core.structure import piecewise
 from ..random.factories import rand
-from .pool import check_input, pool_gather
+from .pool import check_input, of_dims, pool_gather
 from .sizes import for_dims, sizes_in
 
 
@@ -91,6 +91,7 @@ def _check_windows(name: str, size: Any, out: Any, kernel: Any) -> None:
 
 def _fractional(name: str, dims: int, always: bool = False) -> Any:
     """Those that `always` return indices take `return_indices`, too."""
+    record = of_dims(pool_gather, "FractionalMaxPool{}DBackward0", dims)
 
     def pool(
         input: Tensor,
@@ -121,7 +122,7 @@ def _fractional(name: str, dims: int, always: bool = False) -> Any:
         drawn = [samples._array[..., place] for place in order]
         starts = [_starts(*one) for one in zip(drawn, size, out, kernel, strict=True)]
         indices = new_tensor(_best(size_of, starts, kernel))
-        values = pool_gather(piecewise(batched), indices, dims=dims)
+        values = record(piecewise(batched), indices, dims=dims)
         found = values, indices
         if batched is not input:
             found = values.squeeze(0), indices.squeeze(0)

@@ -22,6 +22,7 @@ from .adaptive_pool import adaptive_avg_pool
 MODES = {"nearest": None, "nearest-exact": None, "area": None, "linear": 1, "bilinear": 2,
          "bicubic": 2, "lanczos": 2, "trilinear": 3}  # fmt: skip
 NEAREST = {"nearest": 0.0, "nearest-exact": 0.5}  # where in an output entry it is read
+KEPT = {("nearest", 2), ("linear", 1), ("bilinear", 2), ("trilinear", 3)}  # mode, dimensions
 CUBIC = -0.75  # the free parameter of the cubic kernel, PyTorch's choice
 
 
@@ -132,8 +133,8 @@ def interpolate(
     tensor([[[0., 1., 3., 4.]]])
     """
     shape = input._array.shape
-    _check_mode(input, mode, align_corners, antialias)
     sizes, scales = _sizes(shape[2:], size, scale_factor)
+    _check_mode(input, mode, align_corners, antialias)
     if mode == "area" and min(sizes) < 0:
         raise RuntimeError(
             "adaptive_avg_pool: elements of output_size must be greater than or equal to 0 but "
@@ -156,10 +157,13 @@ def interpolate(
         input = input.permute(0, *range(2, ndim), 1)
     for k in reversed(range(len(sizes))):
         found, dim = shape[2 + k], k + (1 if inside else 2)
+        # As in PyTorch: elsewhere a scale counts even where it leaves the size as it is.
+        is_kept = sizes[k] == found and (antialias or (mode, len(sizes)) in KEPT)
+        scale = None if is_kept else scales[k]
         if mode in NEAREST:
-            taps = _nearest(found, sizes[k], scales[k], NEAREST[mode])
+            taps = _nearest(found, sizes[k], scale, NEAREST[mode])
         else:
-            taps = _taps(found, sizes[k], scales[k], mode, bool(align_corners), antialias)
+            taps = _taps(found, sizes[k], scale, mode, bool(align_corners), antialias)
         input = resample(input, dim=dim, taps=taps)
     return input.permute(0, ndim - 1, *range(1, ndim - 1)) if inside else input
 

@@ -7,11 +7,13 @@ from typing import Any
 
 from ... import dtypes
 from ...engine.tensor import Tensor
-from .pool import check_input, pool_scatter
+from .pool import check_input, of_dims, pool_scatter
 from .sizes import for_dims, per_dim
 
 
 def _max_unpool(name: str, dims: int) -> Any:
+    record = of_dims(pool_scatter, "MaxUnpool{}DBackward0", dims)
+
     def unpool(
         input: Tensor,
         indices: Tensor,
@@ -53,7 +55,7 @@ def _max_unpool(name: str, dims: int) -> Any:
             raise RuntimeError(
                 f"Found an invalid max index: {bad[0]} (output volumes are of size {volume})"
             )
-        return pool_scatter(input, indices, size=size)
+        return record(input, indices, size=size)  # type: ignore[no-any-return]
 
     return unpool
 

@@ -17,6 +17,7 @@ from ...engine.dispatch import check_memory, own, write_out
 from ...engine.namespaces import recorded
 from ...engine.record import attach
 from ...engine.tensor import Interpreted, Tensor, wrap, wrote
+from ...quiet import copyto
 from ..core.pointwise import check_constant, check_floating
 from ..shape.pad import constant_pad_nd
 from .normalization_records import native_batch_norm, native_layer_norm
@@ -54,8 +55,15 @@ def _per_channel(t: Tensor | None, ndim: int) -> Any:
 
 def _check_channels(channels: int, **tensors: Tensor | None) -> None:
     for name, t in tensors.items():
-        if t is not None and t._array.size != channels:
+        if t is None:
+            continue
+        if t._array.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {t._array.size}")
+        if t._array.ndim != 1 and name.startswith("running"):
+            raise RuntimeError(
+                f"{name} should have 1 dimension, one element per channel, but has shape "
+                f"{list(t._array.shape)}: {name}.reshape(-1)"
+            )
 
 
 def _track(
@@ -76,8 +84,12 @@ def _track(
             running.mul_(1.0 - momentum).add_(share)
         return
     check_memory(running._array, name)
-    running._array *= 1.0 - momentum
-    running._array += (momentum * factor) * found._array.reshape(running._array.shape)
+    share = (momentum * factor) * found._array.reshape(running._array.shape)
+    if running._array.dtype.kind in "biu":  # its numbers are cut off, as in PyTorch
+        copyto(running._array, running._array * (1.0 - momentum) + share, casting="unsafe")
+    else:
+        running._array *= 1.0 - momentum
+        running._array += share
     wrote(running, name, counted=name != "batch_norm")  # as PyTorch counts
 
 
@@ -133,7 +145,7 @@ def batch_norm(
     count = shape[0] * math.prod(shape[2:]) if shape else 0
     if training and count == 1:
         raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {list(shape)}"
+            f"Expected more than 1 value per channel when training, got input size {input.shape}"
         )
     if training and (running_mean is None) != (running_var is None):
         raise ValueError(
@@ -214,7 +226,7 @@ def instance_norm(
     count = math.prod(shape[2:])
     if count == 1:
         raise ValueError(
-            f"Expected more than 1 spatial element when training, got input size {list(shape)}"
+            f"Expected more than 1 spatial element when training, got input size {input.shape}"
         )
     _check_channels(shape[1], running_mean=running_mean, running_var=running_var,
                     weight=weight, bias=bias)  # fmt: skip
@@ -392,7 +404,7 @@ def local_response_norm(
 
 
 def normalize(
-    input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None
+    input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None
 ) -> Tensor:
     """Divide by the p-norm along `dim`, or by `eps` where that is larger.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...engine.registry import declare, example
+from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor
 from ...errors import wrong_type
 from ...kernels import pooling
@@ -158,7 +158,7 @@ def windows(
     if input._array.dtype.kind == "b":
         raise unsupported(name, input._array.dtype, "Convert first: x.float()")
     kernel = per_dim(kernel_size, dims, "kernel_size", name)
-    none = stride is None or stride in ((), [])
+    none = stride is None or (isinstance(stride, (tuple, list)) and not stride)
     steps = kernel if none else per_dim(stride, dims, "stride", name)
     pads = per_dim(padding, dims, "padding", name)
     gaps = per_dim(dilation, dims, "dilation", name)
@@ -191,6 +191,11 @@ def windows(
     return kernel, steps, pads, gaps
 
 
+def of_dims(call: Any, node_name: str, dims: int) -> Any:
+    """The caller of an op whose nodes have the name of `dims` dimensions; of one, that of two."""
+    return renamed(call, node_name.format(max(dims, 2)))
+
+
 # -- maxima ------------------------------------------------------------------------------------
 
 
@@ -203,6 +208,8 @@ def largest(record: Any, input: Tensor, dims: int, **params: Any) -> Any:
 
 
 def _max_pool(name: str, dims: int) -> Any:
+    record = of_dims(max_pool_record, "MaxPool{}DWithIndicesBackward0", dims)
+
     def pool(
         input: Tensor,
         kernel_size: Any,
@@ -216,7 +223,7 @@ def _max_pool(name: str, dims: int) -> Any:
             name, dims, input, kernel_size, stride, padding, dilation, ceil_mode
         )
         pooled = largest(
-            max_pool_record, input, dims, kernel=kernel, stride=steps, padding=pads, dilation=gaps,
+            record, input, dims, kernel=kernel, stride=steps, padding=pads, dilation=gaps,
             ceil=bool(ceil_mode),
         )  # fmt: skip
         return pooled if return_indices else pooled[0]
@@ -272,12 +279,13 @@ def avg_pool(
     ceil_mode: bool,
     count_include_pad: bool,
     divisor_override: int | None,
+    record: Any = None,
 ) -> Tensor:
     """What `avg_pool1d`, `avg_pool2d` and `avg_pool3d` have in common."""
     if divisor_override == 0:
         raise RuntimeError(f"{name}(): divisor must be not zero")
     kernel, steps, pads, _ = windows(name, dims, input, kernel_size, stride, padding, 1, ceil_mode)
-    return avg_pool_record(
+    return (record or avg_pool_record)(
         input, kernel=kernel, stride=steps, padding=pads, ceil=bool(ceil_mode),
         count_pad=bool(count_include_pad), divisor=divisor_override,
     )  # fmt: skip
@@ -307,6 +315,8 @@ def avg_pool1d(
 
 
 def _avg_pool(name: str, dims: int) -> Any:
+    record = of_dims(avg_pool_record, "AvgPool{}DBackward0", dims)
+
     def pool(
         input: Tensor,
         kernel_size: Any,
@@ -318,7 +328,7 @@ def _avg_pool(name: str, dims: int) -> Any:
     ) -> Tensor:
         return avg_pool(
             name, dims, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
-            divisor_override,
+            divisor_override, record,
         )  # fmt: skip
 
     return pool
@@ -353,11 +363,13 @@ def rooted(mean: Tensor, count: int, norm_type: float) -> Tensor:
     """The `norm_type`-th root of a mean of powers, made a sum; its size if negative, with sign."""
     if mean.dtype.is_complex:
         return (mean * count).pow(1.0 / norm_type)
-    return (mean.sign() * mean.abs() * count).pow(1.0 / norm_type)
+    size = mean.abs().relu()  # relu changes nothing but the derivative at 0, which it makes 0
+    return (mean.sign() * size * count).pow(1.0 / norm_type)
 
 
 def _lp_pool(name: str, dims: int) -> Any:
     average = (avg_pool1d, avg_pool2d, avg_pool3d)[dims - 1]
+    maximum = (max_pool1d, max_pool2d, max_pool3d)[dims - 1]
 
     def pool(
         input: Tensor,
@@ -366,6 +378,10 @@ def _lp_pool(name: str, dims: int) -> Any:
         stride: Any = None,
         ceil_mode: bool = False,
     ) -> Tensor:
+        if norm_type in (math.inf, -math.inf):
+            sign = math.copysign(1.0, norm_type)
+            most: Tensor = maximum(sign * input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+            return sign * most
         kernel = per_dim(kernel_size, dims, "kernel_size", name)
         mean = average(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
         return rooted(mean, math.prod(kernel), norm_type)
@@ -378,7 +394,8 @@ lp_pool1d, lp_pool2d, lp_pool3d = for_dims(
     "lp_pool",
     """Power sums over windows: `(sum of x ** p) ** (1 / p)` for `norm_type` p, on `(N, C, L)`.
 
-    The gradient where a sum is 0 is NaN, as the root has none there. Source: PyTorch's `lp_pool1d`.
+    For p = inf the largest modulus, for -inf the smallest. The gradient where a sum is 0 is 0.
+    Source: PyTorch's `lp_pool1d`.
 
     >>> lp_pool1d(rg.tensor([[3.0, 4.0]]), 2.0, 2)
     tensor([[5.]])

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.arguments import titled
-from ..core.dims import is_index
+from ..core.dims import is_size
 
 Sizes = tuple[int, ...]
 
@@ -42,8 +42,8 @@ def sizes_in(value: Any, argument: str, function: str) -> Sizes:
         return (value,)
     several = isinstance(value, (tuple, list))
     sizes = value if several else (value,)
-    for size in sizes:
-        if size.__class__ is bool or not is_index(size):
+    for place, size in enumerate(sizes):
+        if not is_size(size, place):
             kind = "tuple of ints, but found element of type" if several else "tuple of ints, not"
             raise TypeError(
                 f"{function}(): argument '{argument}' must be {kind} {type(size).__name__}"

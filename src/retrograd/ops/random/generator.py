@@ -99,8 +99,8 @@ class Generator:
         with self._lock:
             return new_tensor(self.stream.state())
 
-    def set_state(self, new_state: Tensor) -> None:
-        """Go to the place in the stream that `get_state` gave, here or in PyTorch.
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Go to the place in the stream that `get_state` gave, here or in PyTorch; returns itself.
 
         Raises TypeError for what is no uint8 tensor, RuntimeError for one of another size.
         """
@@ -115,6 +115,7 @@ class Generator:
         stream = self._kind.at(content)
         with self._lock:
             self._seed, self._stream = stream.seed, stream
+        return self
 
     def clone_state(self) -> Generator:
         """Another generator at the same place in the same stream."""

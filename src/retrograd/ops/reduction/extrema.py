@@ -22,7 +22,7 @@ from ...kernels.memory import in_rows
 from ...kernels.search import kth, ranked
 from ..core import batching, return_types
 from ..core.arguments import ORDERED, public
-from ..core.dims import wrap_dim, wrap_dims
+from ..core.dims import check_kept, wrap_dim, wrap_dims
 from ..core.pointwise import shared
 from ..indexing.take_along import pick
 from .sum_prod import ALL, DIMS
@@ -252,7 +252,8 @@ def _pair(name: str, input: Tensor, dim: Any, keepdim: bool) -> Any:
 
 
 def _max_or_min(name: str, several: Any, input: Tensor, dim: Any, keepdim: bool, other: Any) -> Any:
-    if isinstance(dim, Tensor):
+    check_kept(name, dim, keepdim)
+    if isinstance(dim, Tensor) and not keepdim:
         dim, other = None, dim
     if other is not None:
         return several(input, other)
@@ -357,6 +358,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     >>> rg.median(rg.tensor([4.0, 1.0, 3.0, 2.0]))
     tensor(2.)
     """
+    check_kept("median", dim, keepdim)
     if dim is not None:
         return _pair("median", input, dim, keepdim)
     return _full["median"](input)
@@ -369,6 +371,7 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
     >>> rg.nanmedian(rg.tensor([4.0, float("nan"), 3.0]))
     tensor(3.)
     """
+    check_kept("nanmedian", dim, keepdim)
     if dim is not None:
         return _pair("nanmedian", input, dim, keepdim)
     return _full["nanmedian"](input)

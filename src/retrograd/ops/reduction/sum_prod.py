@@ -21,7 +21,7 @@ from ...kernels.allocation import empty
 from ...kernels.native.small import quick
 from ..core import batching
 from ..core.arguments import public
-from ..core.dims import wrap_dim, wrap_dims
+from ..core.dims import check_kept, wrap_dim, wrap_dims
 from ..core.structure import SMALL
 
 __all__ = ["all", "any", "count_nonzero", "mean", "nanmean", "nansum", "prod", "sum"]
@@ -300,6 +300,7 @@ def prod(
     >>> rg.prod(x).backward(); x.grad
     tensor([6., 0., 0.])
     """
+    check_kept("prod", dim, keepdim)
     if dim is None:
         return converted(_prod(converted(input, dtype)), dtype)
     wrap_dim(input, dim)

@@ -124,6 +124,11 @@ def vector_norm(
     """
     if isinstance(ord, (Tensor, np.generic)) and not ord.ndim:
         ord = ord.item()
+    if isinstance(ord, complex):
+        raise RuntimeError(
+            "linalg.vector_norm: Expected a non-complex scalar as the order of norm, but got "
+            f"{ord}. Give {ord.real}"
+        )
     if not isinstance(ord, (int, float)):
         raise wrong_type("linalg_vector_norm", "ord", "Number", ord, 2)
     dims = wrap_dims(x, dim)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...engine.dispatch import check_broadcast
 from ...engine.inplace import turn
-from ...engine.registry import declare, example
+from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Size, Tensor
 from ..core.arguments import public
 from ..core.dims import broadcast_shapes as common_shape
@@ -38,6 +38,8 @@ _squeeze = declare(
     ],
     doc="""A view without the dimensions `dims`, which all have size 1 and are in order.""",
 )
+_squeeze_one = renamed(_squeeze, "SqueezeBackward1")
+_squeeze_several = renamed(_squeeze, "SqueezeBackward2")
 
 
 def _unsqueeze_arrays(input: Any, *, dims: tuple[int, ...]) -> Any:
@@ -168,7 +170,11 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     >>> rg.squeeze(rg.ones(1, 3, 1)).shape, rg.squeeze(rg.ones(1, 3, 1), 0).shape
     (retrograd.Size([3]), retrograd.Size([3, 1]))
     """
-    return _squeeze(input, dims=ones_among(input._array.shape, dim))
+    dims = ones_among(input._array.shape, dim)
+    if dim is None:
+        return _squeeze(input, dims=dims)
+    op = _squeeze_several if isinstance(dim, (tuple, list)) else _squeeze_one
+    return op(input, dims=dims)  # type: ignore[no-any-return]
 
 
 def ones_among(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.dispatch import own
-from ...engine.registry import declare, example
+from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import copied
 from ...kernels.memory import in_rows
@@ -21,6 +21,8 @@ __all__ = [
     "diag", "diag_embed", "diagflat", "flip", "fliplr", "flipud", "roll", "rot90", "tril",
     "tril_indices", "triu", "triu_indices",
 ]  # fmt: skip
+
+_diag_embed = renamed(undiagonal, "DiagEmbedBackward0")
 
 _flip = declare(
     "flip(input, *, dims)",
@@ -269,7 +271,9 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     sizes = list(shape[:-1])
     for place in sorted((first, second)):
         sizes.insert(place, size)
-    return undiagonal(input, offset=offset, dim1=first, dim2=second, shape=tuple(sizes))
+    return _diag_embed(  # type: ignore[no-any-return]
+        input, offset=offset, dim1=first, dim2=second, shape=tuple(sizes)
+    )
 
 
 @public(out=True, methods="diag")

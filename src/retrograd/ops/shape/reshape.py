@@ -238,7 +238,10 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
         raise RuntimeError(
             "preserve memory format is unsupported by the contiguous operator. Leave it out"
         )
-    return formats.in_format(self, memory_format, "contiguous")
+    formats.check_format(memory_format, self._array.ndim, "contiguous")
+    if formats.lies_in(self._array, memory_format):
+        return self
+    return formats.copied_in(self, memory_format, "contiguous")
 
 
 @public(methods="clone")
@@ -269,7 +272,7 @@ def detach(input: Tensor) -> Tensor:
     """
     found = alias(input, None)
     if isinstance(found._array, Interpreted):
-        found._array = found._array.detached()
+        found._array.detach(input, found)
     return found
 
 

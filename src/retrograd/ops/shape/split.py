@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.registry import declare, example
+from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor
 from ..core.arguments import public
-from ..core.dims import normalize_dim
+from ..core.dims import integer, normalize_dim
 from .basic_views import basic
 
 __all__ = [
@@ -39,22 +39,21 @@ def _unbound(input: Any, *, dim: int) -> Any:
     return tuple([rows[i, ...] for i in range(rows.shape[0])])
 
 
-_equal, _sized = [  # two names of nodes
-    declare(
-        f"{name}(input, *, sizes, dim) -> *parts",
-        _split,
-        input=lambda xp, g, dim: xp.cat(*g, dim=dim),
-        linear="input",
-        view=True,
-        examples=[
-            example("5x2", sizes=(2, 3), dim=0),
-            example("2x4", sizes=(1, 0, 3), dim=1),
-            example("3", sizes=(3,), dim=0),
-        ],
-        doc="""Views of consecutive pieces of the given sizes along a dimension.""",
-    )
-    for name in ("split", "split_with_sizes")
-]
+_split_op: Any = declare(
+    "split(input, *, sizes, dim) -> *parts",
+    _split,
+    input=lambda xp, g, dim: xp.cat(*g, dim=dim),
+    linear="input",
+    view=True,
+    examples=[
+        example("5x2", sizes=(2, 3), dim=0),
+        example("2x4", sizes=(1, 0, 3), dim=1),
+        example("3", sizes=(3,), dim=0),
+    ],
+    doc="""Views of consecutive pieces of the given sizes along a dimension.""",
+)
+
+_split_with_sizes = renamed(_split_op, "SplitWithSizesBackward0")
 
 _unbind: Any = declare(
     "unbind(input, *, dim) -> *parts",
@@ -82,16 +81,18 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     place = normalize_dim(dim, len(shape))
     size = shape[place]
-    if isinstance(split_size_or_sections, (tuple, list)):
+    listed = isinstance(split_size_or_sections, (tuple, list))
+    if listed:
         sizes = tuple([operator.index(n) for n in split_size_or_sections])
         if sum(sizes) != size or min(sizes, default=0) < 0:
             raise RuntimeError(
                 f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's "
                 f"size at dimension {place}), but got split_sizes={list(sizes)}"
             )
-        return _sized(tensor, sizes=sizes, dim=place)  # type: ignore[no-any-return]
-    sizes = equal_sizes(size, operator.index(split_size_or_sections))
-    return _equal(tensor, sizes=sizes, dim=place)  # type: ignore[no-any-return]
+    else:
+        sizes = equal_sizes(size, integer(split_size_or_sections, "split_size"))
+    op = _split_with_sizes if listed else _split_op
+    return op(tensor, sizes=sizes, dim=place)  # type: ignore[no-any-return]
 
 
 def equal_sizes(size: int, each: int) -> tuple[int, ...]:
@@ -135,7 +136,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     place = normalize_dim(dim, len(shape))
     each = -(-shape[place] // chunks)
     if not each:
-        return _equal(input, sizes=(0,) * chunks, dim=place)  # type: ignore[no-any-return]
+        return _split_op(input, sizes=(0,) * chunks, dim=place)  # type: ignore[no-any-return]
     return split(input, each, place)
 
 
@@ -215,7 +216,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     if isinstance(given, (tuple, list)):
         cuts = [slice(None, operator.index(n)).indices(size)[1] for n in given]
     else:
-        sections = operator.index(given)
+        sections = integer(given, "sections")
         if sections <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
         each, more = divmod(size, sections)

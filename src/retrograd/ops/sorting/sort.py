@@ -57,7 +57,7 @@ def _topk(input: Any, *, k: int, dim: int, largest: bool, sorted: bool) -> Any:
     if sorted:
         places = ranked(taken_along(values, best, dim=dim), dim, largest)
         best = taken_along(best, places, dim=dim)
-    shape = best.shape if input.ndim or k == 0 else ()
+    shape = best.shape if input.ndim else ()
     return taken_along(values, best, dim=dim).reshape(shape), best.reshape(shape)
 
 
@@ -156,8 +156,8 @@ def msort(input: Tensor) -> Tensor:
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The `k` largest (or smallest) elements along `dim`: a pair (values, indices).
 
-    In order if `sorted`. Raises RuntimeError for `k` out of range or complex input. Source:
-    PyTorch's `topk`.
+    In order if `sorted`. A tensor without dimensions is its own element, whatever `k` is. Raises
+    RuntimeError for `k` out of range or complex input. Source: PyTorch's `topk`.
 
     >>> rg.topk(rg.tensor([3.0, 1.0, 2.0]), 2).values
     tensor([3., 2.])
@@ -168,6 +168,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
             f"selected index k out of range: k is {k}, and dimension {at} of the shape "
             f"{list(input.shape)} has fewer elements"
         )
+    k = k if input.ndim else 1  # the only element, as in PyTorch
     return return_types.topk(*_topk_op(input, k=k, dim=at, largest=largest, sorted=sorted))
 
 

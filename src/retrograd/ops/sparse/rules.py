@@ -107,12 +107,6 @@ def sub(input: Any, other: Any) -> Tensor:
     return input + -other  # type: ignore[no-any-return]
 
 
-@rule("rsub")
-def rsub(input: Any, other: Any) -> Tensor:
-    """The sum with the negative."""
-    return -input + other  # type: ignore[no-any-return]
-
-
 @rule("mul")
 def mul(input: Any, other: Any) -> Tensor:
     """Products at the places of the sparse factor, or at those which both have."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...engine.registry import declare, example
+from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor
 from ...kernels import bessel as kernels
 from ..core.arguments import public, titled
@@ -136,10 +136,30 @@ scaled_modified_bessel_k1 = _named(
     "scaled_modified_bessel_k1", _ke, 1, SCALED_DECAYING.format(1),
     (AT_ONE_AND_TWO, "[1.6362, 1.0335]"),
 )  # fmt: skip
-i0 = _named("i0", _i, 0, GROWING.format(0), (AT_ONE_AND_TWO, "[1.2661, 2.2796]"), "")
-i1 = _named("i1", _i, 1, GROWING.format(1), (AT_ONE_AND_TWO, "[0.5652, 1.5906]"))
-i0e = _named("i0e", _ie, 0, SCALED.format(0), (AT_ONE_AND_TWO, "[0.4658, 0.3085]"))
-i1e = _named("i1e", _ie, 1, SCALED.format(1), (AT_ONE_AND_TWO, "[0.2079, 0.2153]"))
+i0 = _named(
+    "i0", renamed(_i, "I0Backward0"), 0, GROWING.format(0), (AT_ONE_AND_TWO, "[1.2661, 2.2796]"), ""
+)
+i1 = _named(
+    "i1",
+    renamed(_i, "SpecialI1Backward0"),
+    1,
+    GROWING.format(1),
+    (AT_ONE_AND_TWO, "[0.5652, 1.5906]"),
+)
+i0e = _named(
+    "i0e",
+    renamed(_ie, "SpecialI0EBackward0"),
+    0,
+    SCALED.format(0),
+    (AT_ONE_AND_TWO, "[0.4658, 0.3085]"),
+)
+i1e = _named(
+    "i1e",
+    renamed(_ie, "SpecialI1EBackward0"),
+    1,
+    SCALED.format(1),
+    (AT_ONE_AND_TWO, "[0.2079, 0.2153]"),
+)
 spherical_bessel_j0 = _named(
     "spherical_bessel_j0", _spherical, 0, "sin(x) / x, 1 at 0, smooth, real or complex.",
     (AT_ONE_AND_TWO, "[0.8415, 0.4546]"),

@@ -108,6 +108,7 @@ _zeta = declare(
     complex=False,
     examples=[example("0:int<3, 0")],  # an example's integers begin with 0 and 1: poles
     domain=(0.5, 4.0),
+    node_name="SpecialZetaBackward0",
 )
 
 

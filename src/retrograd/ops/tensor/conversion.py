@@ -124,9 +124,7 @@ def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
     (True, False)
     """
     dtypes.check_dtypes("can_cast", from_=from_, to=to)
-    return from_.category <= to.category and not (
-        from_.category == to.category == 1 and from_.is_signed and not to.is_signed
-    )
+    return from_.category <= to.category
 
 
 def result_type(tensor: Any, other: Any) -> dtypes.dtype:

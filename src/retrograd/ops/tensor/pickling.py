@@ -50,7 +50,7 @@ HOOK_LOST = (
 )
 
 INTERNAL = (
-    *("_view_of", "_views", "_outdated", "_room"),
+    *("_view_of", "_views", "_outdated", "_room", "_alias_of", "_aliases"),
     *("_inference", "_gradient", "_grad_dtype", "_parked", "_lent", "_storage"),
 )
 

@@ -16,7 +16,7 @@ from .combined import ChainedScheduler, SequentialLR
 from .cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from .plateau import ReduceLROnPlateau
 from .schedule import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
-from .schedule import LRScheduler
+from .schedule import LRScheduler, within_step
 from .schedule import LRScheduler as _LRScheduler
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ class LambdaLR(LRScheduler):
             raise ValueError(f"Expected {groups} lr_lambdas, but got {len(self.lr_lambdas)}")
         super().__init__(optimizer, last_epoch)
 
+    @within_step
     def get_lr(self) -> list[Any]:
         """The initial rates times the functions' values."""
         return [
@@ -100,6 +101,7 @@ class MultiplicativeLR(LambdaLR):
     [0.5]
     """
 
+    @within_step
     def get_lr(self) -> list[Any]:
         """The rates times the functions' values, but the rates themselves at the start."""
         if self._is_initial:
@@ -119,6 +121,7 @@ class StepLR(LRScheduler):
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
+    @within_step
     def get_lr(self) -> list[Any]:
         """The rates, multiplied at every `step_size`-th epoch."""
         due = self.last_epoch > 0 and self.last_epoch % self.step_size == 0
@@ -141,6 +144,7 @@ class MultiStepLR(LRScheduler):
         self.milestones, self.gamma = Counter(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
+    @within_step
     def get_lr(self) -> list[Any]:
         """The rates, multiplied at a milestone."""
         times = self.milestones[self.last_epoch]
@@ -169,6 +173,7 @@ class ConstantLR(LRScheduler):
         self.factor, self.total_iters = factor, total_iters
         super().__init__(optimizer, last_epoch)
 
+    @within_step
     def get_lr(self) -> list[Any]:
         """The rates, multiplied at the start and restored at the end."""
         if self.last_epoch == 0:
@@ -214,6 +219,7 @@ class LinearLR(LRScheduler):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
+    @within_step
     def get_lr(self) -> list[Any]:
         """The rates, multiplied by the ratio of this epoch's factor to the last one's."""
         if self.last_epoch == 0:
@@ -237,6 +243,7 @@ class ExponentialLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
+    @within_step
     def get_lr(self) -> list[Any]:
         """The rates times `gamma`, but the rates themselves at the start."""
         return self._rates() if self._is_initial else self._times(self.gamma)
@@ -254,6 +261,7 @@ class PolynomialLR(LRScheduler):
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
 
+    @within_step
     def get_lr(self) -> list[Any]:
         """The rates, multiplied by the ratio of this epoch's factor to the last one's."""
         epoch, total = self.last_epoch, self.total_iters
@@ -284,6 +292,7 @@ class CosineAnnealingLR(LRScheduler):
         self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer, last_epoch)
 
+    @within_step
     def get_lr(self) -> list[Any]:
         """This epoch's point of the cosine, from the last one's."""
         epoch, half, low = self.last_epoch, self.T_max, self.eta_min

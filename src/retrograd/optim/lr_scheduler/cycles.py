@@ -6,7 +6,7 @@ import math
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from .schedule import LRScheduler, check_optimizer, check_strategy, per_group
+from .schedule import LRScheduler, check_optimizer, check_strategy, per_group, within_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,6 +83,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_cur: float = last_epoch
         super().__init__(optimizer, last_epoch)
 
+    @within_step
     def get_lr(self) -> list[Any]:
         """The rates `T_cur` epochs after the last restart."""
         return self._along_cosine(math.pi * self.T_cur / self.T_i, self.eta_min)
@@ -180,6 +181,7 @@ class CyclicLR(LRScheduler):
             return self.gamma**x  # type: ignore[no-any-return]
         return 2.0 ** (1 - x) if self.mode == "triangular2" else 1.0
 
+    @within_step
     def get_lr(self) -> list[Any]:
         """The rates of this step; sets the momentum, too."""
         passed = self.last_epoch / self.total_size
@@ -262,6 +264,7 @@ class OneCycleLR(LRScheduler):
             start_momentum(optimizer, base_momentum, max_momentum, last_epoch != -1)
         super().__init__(optimizer, last_epoch)
 
+    @within_step
     def get_lr(self) -> list[Any]:
         """The rates of this step; sets the momentum, too."""
         step = self.last_epoch

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..optimizer import Optimizer
 
-__all__ = ["LRScheduler", "check_optimizer", "check_strategy", "per_group"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["LRScheduler", "check_optimizer", "check_strategy", "per_group", "within_step"]
 
 TOO_EARLY = (
     "Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should call them in the "
@@ -24,6 +28,10 @@ OVERRIDDEN = (
 EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "
     "possible. Please use `scheduler.step()` to step the scheduler."
+)
+NOT_THE_LAST = (
+    "To get the last learning rate computed by the scheduler, please use `get_last_lr()`: `get_lr` "
+    "computes another step."
 )
 
 
@@ -52,6 +60,18 @@ def check_strategy(name: str) -> None:
         raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {name}")
 
 
+def within_step(get_lr: Callable[[Any], list[Any]]) -> Callable[[Any], list[Any]]:
+    """A `get_lr` that warns where no step calls it: most of them go on from the present rates."""
+
+    @functools.wraps(get_lr)
+    def call(self: Any) -> list[Any]:
+        if not self._get_lr_called_within_step:
+            warnings.warn(NOT_THE_LAST, UserWarning, stacklevel=2)
+        return get_lr(self)
+
+    return call
+
+
 class LRScheduler:
     """The base of schedules: a subclass gives in `get_lr` the rates of the epoch `last_epoch`.
 
@@ -68,6 +88,7 @@ class LRScheduler:
     """
 
     _is_initial = False  # while the first rates are set
+    _get_lr_called_within_step = False
     _wrapped = False  # in one that PyTorch pickled, which does not say
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
@@ -119,7 +140,11 @@ class LRScheduler:
         """Set the rates of the next epoch, or those of `epoch`."""
         closed = getattr(self, "_get_closed_form_lr", None)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-        rates = self.get_lr() if epoch is None or closed is None else closed()
+        self._get_lr_called_within_step = True
+        try:
+            rates = self.get_lr() if epoch is None or closed is None else closed()
+        finally:
+            self._get_lr_called_within_step = False
         for group, lr in zip(self.optimizer.param_groups, rates, strict=True):
             group["lr"] = lr
         self._last_lr = self._rates()
@@ -141,8 +166,9 @@ class LRScheduler:
         return [low + (base - low) * height for base in self.base_lrs]
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer."""
-        return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
+        """Everything but the optimizer and what is known of it."""
+        kept = {"optimizer", "_wrapped"}
+        return {name: value for name, value in self.__dict__.items() if name not in kept}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take back what `state_dict` gave."""

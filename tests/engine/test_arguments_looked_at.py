@@ -1,0 +1,85 @@
+"""Integers, numbers and flags are looked at before a function runs: NOTE [Other names], rule 6."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+
+F = rg.nn.functional
+X = rg.arange(6.0).reshape(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: X.transpose(True, 0), "'dim0' .*must be int, not bool"),
+        (lambda: X.transpose(rg.tensor(True), 0), "'dim0' .*must be int, not Tensor"),
+        (lambda: X.transpose(np.True_, 0), "'dim0' .*must be int, not bool"),
+        (lambda: X.transpose(0.0, 1), "'dim0' .*must be int, not float"),
+        (lambda: X.chunk(rg.tensor(2.0)), "'chunks' .*must be int, not Tensor"),
+        (lambda: X.chunk(rg.tensor([2])), "'chunks' .*must be int, not Tensor"),
+        (lambda: F.group_norm(X, True), "'num_groups' .*must be int, not bool"),
+        (lambda: rg.cat([X, X], dim=True), "'dim' must be int, not bool"),
+        (lambda: rg.cat([X, X], axis=True), "'dim' must be int, not bool"),
+        (lambda: rg.softmax(X, rg.tensor(True)), "'dim' .*must be int, not Tensor"),
+        (lambda: X.sum(np.True_), "'dim' must be int, not bool"),
+    ],
+)
+def test_what_is_no_integer_is_refused_by_name(call, text):
+    with pytest.raises(TypeError, match=text):
+        call()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: X.chunk(2**70),
+        lambda: rg.diff(X, 2**70),
+        lambda: X.tensor_split(2**70),
+        lambda: X.split(2**70),
+        lambda: X.transpose(-(2**64), 0),
+        lambda: X.sum(2**70),
+        lambda: rg.softmax(X, 2**70),
+    ],
+)
+def test_an_integer_beyond_64_bits_is_refused_at_once(call):
+    with pytest.raises(ValueError, match="Overflow when unpacking long long"):
+        call()
+
+
+def test_what_stands_for_an_integer_is_that_integer():
+    for one in (np.int64(1), np.uint8(1), rg.tensor(1), rg.tensor(1, dtype=rg.uint8)):
+        assert X.transpose(0, one).shape == (3, 2)
+        assert rg.cat([X, X], dim=one).shape == (2, 6)
+    made = F.cross_entropy(X, rg.tensor([0, 1]), ignore_index=rg.tensor(1))
+    assert made.equal(F.cross_entropy(X, rg.tensor([0, 1]), ignore_index=1))
+
+
+def test_a_numpy_number_does_not_widen_the_result():
+    for one in (np.float64(0.5), np.float32(0.5), rg.tensor(0.5, dtype=rg.float64)):
+        for function in (F.celu, F.leaky_relu, F.softshrink):
+            assert function(X, one).equal(function(X, 0.5))
+            assert function(X, one).dtype is rg.float32
+    assert rg.dist(X, X, np.int64(2)).dtype is rg.float32
+
+
+def test_constant_tensors_stand_for_numbers_of_distributions():
+    rg.manual_seed(0)
+    expected = rg.zeros(3).cauchy_(1.0, 2.0)
+    rg.manual_seed(0)
+    assert rg.zeros(3).cauchy_(rg.tensor(1), rg.tensor(2.0)).equal(expected)
+    assert F.huber_loss(X, -X, delta=rg.tensor(True)).equal(F.huber_loss(X, -X, delta=1.0))
+
+
+def test_a_number_with_a_history_keeps_it():
+    tau = rg.tensor(2.0, requires_grad=True)
+    F.gumbel_softmax(X, tau)[0, 0].backward()
+    assert tau.grad is not None
+
+
+def test_a_batch_of_numbers_stays_a_batch():
+    scales = rg.tensor([1.0, 2.0])
+    made = rg.func.vmap(lambda t: F.gumbel_softmax(X, t).sum(), randomness="different")(scales)
+    assert made.tolist() == pytest.approx([2.0, 2.0])
