@@ -60,6 +60,7 @@ TAKES = {
 GIVES = {
     **dict.fromkeys(["split_copy", "split_with_sizes_copy", "unbind_copy", "lu"],
                     "tuple[Tensor, ...]"),
+    "__torch_dispatch__": "Any",
     **dict.fromkeys(["__array__", "numpy"], "ndarray[Any, Any]"),
     **dict.fromkeys(["__getitem__", "slice_copy", "as_subclass", "where"], "Tensor"),
     **dict.fromkeys(["set_num_threads", "set_num_interop_threads", "set_anomaly_enabled",

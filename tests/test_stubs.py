@@ -22,7 +22,13 @@ STUBS = sorted({*ROOT.rglob("*.pyi")} - {ROOT / "engine/_native.pyi"})
 # Whose type depends on the values; what other libraries call; PyTorch's inner names.
 WITHOUT_TYPE = {
     *("item", "tolist", "to_device"),
-    *("__dlpack__", "__array_ufunc__", "__array_function__", "__array_namespace__"),
+    *(
+        "__dlpack__",
+        "__array_ufunc__",
+        "__array_function__",
+        "__array_namespace__",
+        "__torch_dispatch__",
+    ),
     *("_backward_hooks", "_post_accumulate_grad_hooks", "_grad_fn"),
 }
 

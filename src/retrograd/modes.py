@@ -12,10 +12,11 @@ NOTE [Who sees an op] Whoever sees ops stands in a tuple of the state, the newes
 thread deviates, its call of an op meets them in this order, and nothing but the state decides it:
 1. `function_modes`, then arguments that take calls over (`engine.overriding`);
 2. `batches`: a batch among the inputs carries the op out, which is then called on what that holds;
-3. `watchers`, the newest outermost: the forward is called through them;
-4. `tapes`, and the modes that say whether and how the call is recorded;
-5. `levels`, the oldest first: they give the results their tangents, with the newer ones hidden;
-6. `watchers`, the oldest first: they see the tensors that were made.
+3. `dispatchers`, of which the newest gives the results, and those before it see what it calls;
+4. `watchers`, the newest outermost: the forward is called through them;
+5. `tapes`, and the modes that say whether and how the call is recorded;
+6. `levels`, the oldest first: they give the results their tangents, with the newer ones hidden;
+7. `watchers`, the oldest first: they see the tensors that were made.
 
 NOTE [Interrupts] A KeyboardInterrupt may strike anywhere, also while a context is being left.
 1. `change` is done or has done nothing; `restore` is done in any case.
@@ -71,7 +72,8 @@ class State(threading.local):
     has put aside, or None; `batches` the batched calls (`transforms.batch`),
     `nested` the reverse-mode transforms (`func`), and `given` weak references to the tensors to
     which a write gave a history in the innermost one; `tapes` are told of every node
-    that the thread records (`tape.recording`); `absorb` lets a cotangent of 0 stay 0; `overriding`
+    that the thread records (`tape.recording`); `dispatchers` compute in place of forwards
+    (`library.below`); `absorb` lets a cotangent of 0 stay 0; `overriding`
     says whether arguments may take calls over, and `function_modes` are the modes that do
     (`engine.overriding`).
     `deviates` and `kind` sum up the rest: whether anything is changed that an op has to know, and
@@ -97,6 +99,7 @@ class State(threading.local):
     nested: tuple[Any, ...] = ()
     given: Any = None
     tapes: tuple[Any, ...] = ()
+    dispatchers: tuple[Any, ...] = ()
     absorb: bool = False
     overriding: int = 0
     function_modes: tuple[Any, ...] = ()
@@ -146,6 +149,7 @@ DEVIATING = (
     "levels",
     "batches",
     "tapes",
+    "dispatchers",
     "absorb",
 )
 _defaults = {name: vars(State)[name] for name in State.__annotations__}
@@ -268,5 +272,8 @@ def next_number() -> int:
 
 
 def transforming() -> bool:
-    """Whether the calling thread is in a forward derivative or a batched call."""
-    return bool(special and (state.levels or state.batches))
+    """Whether ops of the calling thread are more than their forwards.
+
+    That is so in a forward derivative, in a batched call, and where a dispatcher computes.
+    """
+    return bool(special and (state.levels or state.batches or state.dispatchers))

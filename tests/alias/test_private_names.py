@@ -50,7 +50,6 @@ def test_the_kind_of_the_default_device_follows_contexts():
 def test_what_is_not_available_says_so():
     assert not rg.distributed.rpc.is_available()
     assert not rg.onnx.is_in_onnx_export()
-    assert not hasattr(rg.Tensor, "_make_wrapper_subclass")
 
 
 def test_a_value_of_torchscript_is_a_type_that_nothing_has():

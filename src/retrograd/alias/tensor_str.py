@@ -46,3 +46,12 @@ def _add_suffixes(
     'Mine([1.], size=1)'
     """
     return printing.noted(tensor_str, suffixes, indent, force_newline)
+
+
+def _str_intern(inp: Tensor, *, tensor_contents: str | None = None) -> str:
+    """The representation of a tensor, with a text in place of its elements if one is given.
+
+    >>> rg._tensor_str._str_intern(rg.ones(2), tensor_contents="[...]")
+    'tensor([...])'
+    """
+    return printing.to_text(inp, shown=tensor_contents)

@@ -28,7 +28,7 @@ from ..engine.inplace import check_writable, rebase
 from ..engine.op import refuse_inference
 from ..engine.overriding import is_asked
 from ..engine.record import attach
-from ..engine.tensor import Tensor, alias, cell_of, new_tensor, node_of, wrote
+from ..engine.tensor import Tensor, alias, cell_of, new_tensor, node_of, shown, wrote
 from ..engine.views import add_view
 from ..locks import structure
 
@@ -173,7 +173,7 @@ def cotangent(part: Any, layout: Any, materialize: bool) -> Tensor | None:
     """A cotangent as `backward` receives it."""
     if part is None:
         return new_tensor(np.zeros(*layout)) if materialize and layout is not None else None
-    return part if isinstance(part, Tensor) else new_tensor(part)
+    return part if isinstance(part, Tensor) else shown(part)
 
 
 def checked(node: Any, results: tuple[Any, ...]) -> list[Any]:

@@ -13,7 +13,7 @@ from ..engine.backward import traversal as engine
 from ..engine.backward.search import reachable
 from ..engine.graph import FREED, LEAF, Node
 from ..engine.namespaces import recorded
-from ..engine.tensor import Interpreted, Tensor, as_array, method, new_tensor, node_of
+from ..engine.tensor import Interpreted, Tensor, as_array, method, new_tensor, node_of, shown
 from ..engine.transforms.batch import BatchLevel, batched, split
 from ..errors import SecondBackwardError, UnbatchableError
 from ..kernels.allocation import copied, full, zeros
@@ -232,7 +232,7 @@ def owned(g: Any, others: Sequence[Any]) -> Tensor | None:
         return g
     g = as_array(g)
     if isinstance(g, Interpreted):
-        return new_tensor(g)
+        return shown(g)
     fresh = g.base is None and g.flags.writeable and g.flags.owndata
     return new_tensor(g if fresh and not _is_shared(g, others) else copied(g))
 
@@ -390,6 +390,9 @@ def cotangent_of(t: Tensor, g: Any, index: int, create_graph: bool) -> Any:
                 "grad can be implicitly created only for real scalar outputs but got "
                 f"{t.dtype}. Give the cotangent, or take y.abs() or y.real first."
             )
+        if getattr(t._array, "on_tensors", False):
+            ones = t._array.ones()
+            return ones if create_graph or modes.transforming() else ones._array
         one = full(t._array, t._array.shape, 1)
         return new_tensor(one) if create_graph else one
     check_cotangent(g, t, index)

@@ -18,7 +18,7 @@ import numpy as np
 from .. import dtypes, modes
 from ..quiet import QUIET, quieten, restore
 from . import native
-from .dispatch import as_tensor, dispatch, write_out
+from .dispatch import NUMBERS, as_tensor, dispatch, write_out
 from .graph import Node, tick
 from .naming import ABSENT, by_name
 from .overriding import PASSED, UNASKED, intercept
@@ -55,7 +55,7 @@ def caller(op: Op) -> Callable[..., Any]:
 
 
 def careful(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], otherwise: Any = None) -> Any:
-    """Run an op where a thread is in another mode: batches carry it out, watchers see it.
+    """Run an op where a thread is in another mode: others carry it out, or watchers see it.
 
     What comes out is recorded by `finish`, for which every other mode is. Errors and what is no
     plain tensor go to `otherwise`, by default `dispatch`.
@@ -64,6 +64,8 @@ def careful(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], otherwise: 
     for t in inputs:
         if isinstance(t, Tensor) and isinstance(t._array, Interpreted):
             return otherwise(op, inputs, params, None)
+    if modes.state.dispatchers and is_plain(op, inputs, params):
+        return modes.state.dispatchers[-1].run(op, inputs, params)
     token = quieten(QUIET)
     try:
         results = compute(modes.state.watchers, op, arrays_of(op, inputs), params)
@@ -72,6 +74,16 @@ def careful(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], otherwise: 
     finally:
         restore(token)
     return finished(op, inputs, results, params)
+
+
+def is_plain(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> bool:
+    """Whether inputs are what a record says: tensors, None for an absent one, or a number."""
+    if op.is_binary and len(inputs) != 2:
+        return False
+    given = inputs[:1] if op.is_binary and isinstance(inputs[1], NUMBERS) else inputs
+    return params.keys() <= set(op.params) and all(
+        isinstance(t, Tensor) or (t is None and place > 0) for place, t in enumerate(given)
+    )
 
 
 def arrays_of(op: Op, inputs: tuple[Any, ...]) -> tuple[Any, ...]:

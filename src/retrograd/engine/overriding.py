@@ -62,10 +62,12 @@ IGNORED: set[str] = {
     *("promote_types", "seed", "set_default_device", "set_default_dtype", "set_flush_denormal"),
     *("set_num_interop_threads", "set_num_threads", "set_printoptions", "set_rng_state"),
     *("typename", "use_deterministic_algorithms", "_make_subclass", "as_subclass"),
+    *("_make_wrapper_subclass", "__torch_dispatch__"),
     *("__array_function__", "__array_namespace__", "__array_ufunc__", "__hash__", "__iter__"),
 }
 
 TENSOR = "retrograd.Tensor."
+DISPATCH = "__torch_dispatch__"
 
 NOBODY = (
     "Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned "
@@ -85,12 +87,17 @@ def overrides_nothing(func: Any, types: Any, args: Any = (), kwargs: Any = None)
         return func(*args, **(kwargs or {}))
 
 
+def stands_below(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """`overrides_nothing` of a class with a `__torch_dispatch__`: calls are looked at, for that."""
+    return overrides_nothing(func, types, args, kwargs)
+
+
 def is_asked(kind: type) -> bool:
     """Whether arguments of a type are asked: NOTE [Who is asked], rule 2."""
     if kind in NEVER:
         return False
     found = getattr(kind, "__torch_function__", None)
-    return found is not None and found is not overrides_nothing
+    return found is not None and found is not overrides_nothing and found is not stands_below
 
 
 def overloaded(values: Iterable[Any]) -> tuple[Any, ...]:
@@ -120,7 +127,7 @@ def intercept(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     """What a mode or an argument makes of a call, or PASSED where nobody wants it."""
     state = modes.state
     if state.overriding == OFF:
-        return PASSED
+        return below(function, args, kwargs)
     name = getattr(function, "__name__", "")
     asked: tuple[Any, ...] = ()
     if state.overriding == ENABLED and name not in CONVERTERS:
@@ -128,7 +135,7 @@ def intercept(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         if name in FACTORIES:
             asked = tuple([value for value in asked if not hasattr(type(value), "_array")])
     if not asked and not state.function_modes:
-        return PASSED
+        return below(function, args, kwargs)
     shown = shown_as.get(function, function)
     if asked and name == "einsum" and isinstance(args[0], str):
         args = (args[0], *(args[1] if isinstance(args[1], (list, tuple)) else args[1:]))
@@ -141,6 +148,23 @@ def intercept(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     if answer is NotImplemented and function not in operators:
         raise unanswered(shown, asked)
     return answer
+
+
+def below(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a mode, or the class of an argument, that stands below functions makes of a call.
+
+    PASSED where there is none, or where it is to see what the function consists of.
+    """
+    takers: list[Any] = list(modes.state.dispatchers[-1:])
+    if not takers:
+        values = spread([*args, *kwargs.values()])
+        takers = [value._array for value in values if hasattr(type(value), DISPATCH)]
+    for taker in takers:
+        if hasattr(type(taker), "called"):
+            found = taker.called(function, args, kwargs)
+            if found is not PASSED:
+                return found
+    return PASSED
 
 
 def ask(function: Any, asked: tuple[Any, ...], args: Any, kwargs: dict[str, Any]) -> Any:

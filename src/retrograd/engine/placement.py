@@ -193,6 +193,11 @@ class Interpreted:
     dtype: Any
     value: Any
     device: Any = property(lambda self: self.value._array.device)  # where the values lie
+    on_tensors = False  # whether formulas of nodes that saved it run on tensors: `saved.OnTensors`
+
+    def tensor(self) -> Any:
+        """The tensor that shows it to users, where formulas run on tensors."""
+        raise NotImplementedError
 
     def interpret(self, op: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """What an op gives for inputs among which this is."""

@@ -33,12 +33,14 @@ def finish(
     """Wrap the arrays that `op` gave, recording a node if one is wanted: the careful path.
 
     `inputs` are tensors or None (a variadic op's are flattened), `results` one array, or a tuple
-    of them for an op with several outputs. In a batched call, `level`, only the history of its own
-    batches is recorded (NOTE [Batches] in `engine.transforms.batch`).
+    of them for an op with several outputs; they may be tensors that nobody else has. In a batched
+    call, `level`, only the history of its own batches is recorded (NOTE [Batches] in
+    `engine.transforms.batch`).
     """
     single = op.outputs == 1
     arrays = (results,) if single else results
-    outputs = [new_tensor(as_array(array)) for array in arrays]
+    made = isinstance(arrays[0], Tensor)
+    outputs = list(arrays) if made else [new_tensor(as_array(array)) for array in arrays]
     state = modes.state
     if state.grad and not state.inference:
         edges = tuple(
@@ -53,7 +55,7 @@ def finish(
             if not single:
                 own = [(k, ~i) for k, i in enumerate(op.table.saved) if i < 0]
                 node.cells = {k: cell_of(outputs[i]) for k, i in own}
-    if op.view:
+    if op.view and not (made and not _shares(inputs[0]._array, outputs[0]._array)):
         link_views(op, inputs[0], outputs, params)
     for forward in state.levels:
         forward.carry(op, inputs, outputs, params)
@@ -257,4 +259,4 @@ def tied(value: Any, nodes: Sequence[Any], level: Any = None) -> Any:
 def _shares(x: Any, y: Any) -> bool:
     if isinstance(y, Interpreted):
         return y.shares_memory(x)
-    return x.size == 0 or bool(np.may_share_memory(x, y))
+    return 0 in (x.size, y.size) or bool(np.may_share_memory(x, y))

@@ -27,7 +27,7 @@ from .naming import look_at, otherwise
 from .op import Example, Op, example
 from .record import STALE, STALE_VIEW
 from .saved import saved_properties
-from .tensor import Tensor, as_array, method, new_tensor
+from .tensor import Tensor, as_array, method, shown
 
 __all__ = ["OPS", "Example", "called", "declare", "example", "operator", "renamed"]
 
@@ -63,7 +63,7 @@ native.bind(
     check_current=accumulation.check_current,
     check_interior=accumulation.check_interior,
     about_to_write=about_to_write,
-    new_tensor=new_tensor,
+    new_tensor=shown,
     finish=callers.finished,
     freed=FREED,
     arrays=arrays,

@@ -128,6 +128,12 @@ class PackedValues(tuple[Any, ...]):
     __slots__ = ()
 
 
+class OnTensors(PackedValues):
+    """The values of a node whose formulas run on tensors, for there its arrays carry out ops."""
+
+    __slots__ = ()
+
+
 class SavedTensor:
     """The handle to one saved value, `grad_fn._raw_saved_<name>`; takes a pair of hooks.
 

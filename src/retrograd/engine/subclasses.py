@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .. import modes
-from ..locks import structure
-from . import views
+from ..locks import load, structure
+from . import overriding, views
 from .graph import LEAF
 from .overriding import IGNORED, NO_SUBCLASSES, form, is_asked, public, shown_as
 from .tensor import Tensor, method, new_tensor, set_requires_grad
@@ -69,6 +69,8 @@ def retyped(tensor: Tensor, cls: type[Tensor]) -> Tensor:
     """`tensor`, which nobody else holds, as a member of `cls`."""
     try:
         tensor.__class__ = cls
+        if stands_below(cls):
+            load(BELOW).settle(tensor)
         return tensor
     except TypeError:  # the class has slots of its own, so its members have another layout
         made = new_tensor(tensor._array, cls)
@@ -81,6 +83,8 @@ def retyped(tensor: Tensor, cls: type[Tensor]) -> Tensor:
         made._node = node
     if made._view_of is not None:
         views.enlist(made._view_of.base, made)
+    if stands_below(cls):
+        load(BELOW).settle(made)
     return made
 
 
@@ -101,6 +105,46 @@ def make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -
     return made
 
 
+def make_wrapper_subclass(cls: type[Tensor], size: Any, **settings: Any) -> Tensor:
+    """A leaf of class `cls` without data, for the `__new__` of a class that keeps it elsewhere.
+
+    The class has a `__torch_dispatch__`, which sees the operators that are called with it.
+    `settings`: `strides`, `dtype`, `device`, `requires_grad`; others count as nothing. Source:
+    PyTorch's `Tensor._make_wrapper_subclass`.
+
+    >>> class Doubled(rg.Tensor):
+    ...     def __new__(cls, held):
+    ...         made = rg.Tensor._make_wrapper_subclass(cls, held.shape, dtype=held.dtype)
+    ...         made.held = held
+    ...         return made
+    ...
+    ...     @classmethod
+    ...     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+    ...         plain = [a.held * 2 if isinstance(a, cls) else a for a in args]
+    ...         return func(*plain, **(kwargs or {}))
+    >>> Doubled(rg.ones(2)) + 1
+    tensor([3., 3.])
+    """
+    return load(BELOW).make_wrapper(cls, size, **settings)  # type: ignore[no-any-return]
+
+
+def dispatches_nothing(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """Run an operator on the data of its arguments, without asking classes.
+
+    The `__torch_dispatch__` of tensors themselves, for a subclass to call by `super()`.
+    """
+    return load(BELOW).call(func, args, kwargs or {})
+
+
+def stands_below(cls: type) -> bool:
+    """Whether a class of tensors has a `__torch_dispatch__` of its own."""
+    found: Any = cls.__torch_dispatch__  # type: ignore[attr-defined]
+    return found is not dispatches_nothing
+
+
+BELOW = f"{__package__.rpartition('.')[0]}.library.below"
+
+
 def kept_types() -> set[Any]:
     """Functions whose results keep the class they have: what a tensor has been given."""
     owned = vars(Tensor)
@@ -109,6 +153,10 @@ def kept_types() -> set[Any]:
 
 def _init_subclass(cls: type[Tensor], /, sees_properties: bool = True, **kwargs: Any) -> None:
     super(Tensor, cls).__init_subclass__(**kwargs)
+    kind: Any = cls
+    own = getattr(kind.__torch_function__, "__func__", None) is not torch_function
+    if stands_below(cls) and not (own and is_asked(cls)):  # the usual one is off then, too
+        kind.__torch_function__ = staticmethod(overriding.stands_below)
     if sees_properties and is_asked(cls):
         watch_properties()
 
@@ -150,4 +198,6 @@ UNWATCHED = {
 
 method(classmethod(torch_function), "__torch_function__")
 method(staticmethod(make_subclass), "_make_subclass")
+method(staticmethod(make_wrapper_subclass), "_make_wrapper_subclass")
+method(staticmethod(dispatches_nothing), "__torch_dispatch__")
 method(classmethod(_init_subclass), "__init_subclass__")

@@ -13,6 +13,7 @@ batch, a tracer), an op knows by that, before it computes, who is to carry it ou
 from __future__ import annotations
 
 import warnings
+from operator import attrgetter
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +40,8 @@ else:
 
 __all__ = [
     "Interpreted", "Size", "Tensor", "alias", "cell_of", "concrete", "device", "has_history",
-    "has_tangent", "is_array", "method", "moved", "new_tensor", "node_of", "placed", "twin", "wrap",
-    "wrote",
+    "has_tangent", "is_array", "method", "moved", "new_tensor", "node_of", "placed", "shown",
+    "twin", "wrap", "wrote",
 ]  # fmt: skip
 
 _size: Any = tuple.__new__  # `Size`, of sizes that are known to be integers
@@ -90,6 +91,8 @@ class Tensor(Attached):
 
     def __new__(cls, *data: Any) -> Self:
         """A tensor of the default dtype from data, or uninitialised from sizes."""
+        if cls is not Tensor and _below(cls) is not _below(Tensor):
+            return Tensor(*data).as_subclass(cls)  # type: ignore[return-value]
         first = data[0] if len(data) == 1 else None
         sizes = first if isinstance(first, Size) else data or (0,)
         if isinstance(first, Tensor):  # the same memory, and dtype, as in PyTorch
@@ -249,6 +252,7 @@ class Tensor(Attached):
 never(Tensor, Size, device, dtypes.dtype)
 
 _new = object.__new__
+_below = attrgetter("__torch_dispatch__")
 
 
 def new_tensor(array: Any, cls: type[Tensor] = Tensor) -> Tensor:
@@ -262,12 +266,20 @@ def new_tensor(array: Any, cls: type[Tensor] = Tensor) -> Tensor:
     return tensor
 
 
+def shown(array: Any) -> Tensor:
+    """The tensor without history that shows an array to users."""
+    wrapped = isinstance(array, Interpreted) and array.on_tensors
+    return array.tensor() if wrapped else new_tensor(array)
+
+
 def placed(array: Any, like: Tensor) -> Tensor:
     """A tensor without history around a table of NumPy's, where `like` lives.
 
     Any other array stays where it is.
     """
-    return new_tensor(table(concrete(like._array), array) if numpys(array) else array)
+    where = like._array
+    apart = isinstance(where, Interpreted) and where.on_tensors
+    return new_tensor(table(concrete(where), array) if numpys(array) and not apart else array)
 
 
 def is_array(value: Any) -> bool:

@@ -5,17 +5,21 @@ NOTE [Operators by name]
    that its name begins with (`linalg_inv`). `OWN` has what is written with brackets elsewhere.
 2. Its overloads hand on to that function, which takes the arguments of all of them; they check no
    types of their own. Those that PyTorch does not have, and those that write to `out`, are absent.
-3. Nothing calls them from below a function: a function is one record here.
+3. Modes and classes that stand below functions see them: `library/below.py`.
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import retrograd
 
 from ..engine.tensor import Tensor
 from ..ops.compat.missing import reason
+from .answers import answer, is_seen
 from .overloads import OVERLOADS
 
 if TYPE_CHECKING:
@@ -45,8 +49,15 @@ OWN: dict[str, Callable[..., Any]] = {
     "_pin_memory": Tensor.pin_memory,  # raises: there is no such memory
     "_sparse_addmm": retrograd.sparse.addmm,
     "alias": lambda input: input.view_as(input),
+    "block_diag": lambda tensors: retrograd.block_diag(*tensors),
     "index": _index,
+    "mse_loss": lambda input, target, reduction=1: retrograd.nn.functional.mse_loss(
+        input, target, reduction=("none", "mean", "sum")[reduction]
+    ),
     "slice": _slice,
+    "_local_scalar_dense": Tensor.item,
+    "_log_softmax": lambda input, dim, half_to_float: retrograd.log_softmax(input, dim),
+    "_softmax": lambda input, dim, half_to_float: retrograd.softmax(input, dim),
 }
 
 
@@ -60,12 +71,18 @@ class Overload:
 
     def __init__(self, operator: Operator, name: str) -> None:
         self.overloadpacket, self._overloadname = operator, name
-        self.namespace, self.__name__ = "aten", f"{operator.__name__}.{name}"
+        self.namespace, self.__name__ = operator.namespace, f"{operator.__name__}.{name}"
         self.__doc__ = operator.function.__doc__
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """What the operator's function gives."""
+        """What the operator's function gives, or who stands below functions makes of it."""
+        if is_seen(args, kwargs):
+            return answer(self, args, kwargs)
         return self.overloadpacket(*args, **kwargs)
+
+    @functools.cached_property
+    def _schema(self) -> Schema:
+        return Schema(self)
 
     def name(self) -> str:
         """The name with its namespace.
@@ -78,11 +95,40 @@ class Overload:
         return f"{self.overloadpacket._qualified_op_name}{own}"
 
     def __str__(self) -> str:
-        return f"aten.{self.__name__}"
+        return f"{self.namespace}.{self.__name__}"
 
     def __repr__(self) -> str:
         operator = self.overloadpacket
         return f"<OpOverload(op='{operator}', overload='{self._overloadname}')>"
+
+
+class Schema:
+    """What an overload says of itself: its names, its arguments, and whether it writes.
+
+    >>> from retrograd.library.ops import aten
+    >>> aten.mul_.Tensor._schema.is_mutable, aten.mm.default._schema.name
+    (True, 'aten::mm')
+    >>> [each.name for each in aten.mm.default._schema.arguments]
+    ['self', 'mat2']
+    """
+
+    def __init__(self, overload: Overload) -> None:
+        operator, which = overload.overloadpacket, overload._overloadname
+        self.name = operator._qualified_op_name
+        self.overload_name = "" if which == "default" else which
+        self.is_mutable = operator.__name__.endswith("_")
+        self.arguments = [
+            SimpleNamespace(
+                name="self" if name == "input" else name,
+                default_value=None if each.default is each.empty else each.default,
+                kwarg_only=each.kind is each.KEYWORD_ONLY,
+                is_write=self.is_mutable and not place,
+            )
+            for place, (name, each) in enumerate(
+                inspect.signature(operator.function).parameters.items()
+            )
+            if name not in ("out", "by")
+        ]
 
 
 class Operator:
@@ -93,8 +139,15 @@ class Operator:
     (tensor(1.4142), ['default', 'dim', 'correction'])
     """
 
-    def __init__(self, name: str, function: Callable[..., Any], overloads: list[str]) -> None:
-        self.__name__, self._qualified_op_name = name, f"aten::{name}"
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        overloads: list[str],
+        namespace: str = "aten",
+    ) -> None:
+        self.__name__, self._qualified_op_name = name, f"{namespace}::{name}"
+        self.namespace = namespace
         self.function, self.__doc__ = function, function.__doc__
         self._overloads = overloads
         for overload in overloads:
@@ -117,7 +170,7 @@ class Operator:
         return list(self._overloads)
 
     def __str__(self) -> str:
-        return f"aten.{self.__name__}"
+        return f"{self.namespace}.{self.__name__}"
 
     def __repr__(self) -> str:
         return f"<OpOverloadPacket(op='{self}')>"

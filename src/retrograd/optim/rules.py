@@ -33,7 +33,8 @@ from .. import modes
 from ..compiler.updates import Updates
 from ..dtypes import default_numpy, real_of
 from ..engine.dispatch import about_to_write, check_memory
-from ..engine.tensor import Interpreted, Tensor, is_array, new_tensor
+from ..engine.namespaces import recorded
+from ..engine.tensor import Interpreted, Tensor, is_array, new_tensor, shown
 from ..engine.updates import all_plain, gathered, run_each, wrote_all
 from ..kernels import allocation
 from ..kernels.memory import in_rows
@@ -137,9 +138,9 @@ class Rule(Optimizer):
 
     def _step(self) -> None:
         name = f"{type(self).__name__}.step"
-        check_writable(self, name)
-        for group in self.param_groups:
-            if group.get("differentiable"):
+        calling = check_writable(self, name)
+        for place, group in enumerate(self.param_groups):
+            if group.get("differentiable") or place in calling:
                 self._record(group)
                 continue
             token = quieten(QUIET)
@@ -234,7 +235,7 @@ class Rule(Optimizer):
     def _record(self, group: dict[str, Any]) -> None:
         """The same on tensors. The rule writes into copies, so that what it has saved stays."""
         run, more = directed(self, group)
-        before = modes.change(grad=True)
+        before = modes.change(grad=bool(group.get("differentiable")))
         try:
             for p in group["params"]:
                 if p._gradient is None:
@@ -413,25 +414,32 @@ def evaluate(closure: Callable[[], Any]) -> Any:
         modes.restore(before)
 
 
-def check_writable(optimizer: Optimizer, name: str, every: bool = False) -> None:
+def check_writable(optimizer: Optimizer, name: str, every: bool = False) -> list[int]:
     """Raise RuntimeError where a parameter with a gradient, or `every` one, cannot be written.
 
-    Whoever keeps what is about to be overwritten is told.
+    Whoever keeps what is about to be overwritten is told. Gives the places of groups with
+    parameters whose arrays carry out ops themselves.
     """
+    calling: list[int] = []
     watched = modes.special or modes.inference_seen
-    for group in optimizer.param_groups:
+    for place, group in enumerate(optimizer.param_groups):
         if all_plain(group["params"]) and not watched:
             continue
         for p in group["params"]:
+            if isinstance(p._array, Interpreted) and p._array.on_tensors:
+                calling.append(place)
             if every or p._gradient is not None:
                 check_memory(p._array, name)
                 for tensor in (p, *optimizer.state.get(p, {}).values()):
                     if watched and isinstance(tensor, Tensor):
                         about_to_write(tensor)
+    return calling
 
 
 def zeros(x: Any) -> Tensor:
     """New state of the shape, dtype and layout of the array `x`."""
+    if isinstance(x, Interpreted) and x.on_tensors:
+        return recorded.zeros_like(shown(x))
     by_rows = allocation.numpys(x) and x.flags.c_contiguous
     return new_tensor(allocation.zeros(x, x.shape) if by_rows else np.zeros_like(x))
 

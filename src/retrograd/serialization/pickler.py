@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import dtypes
-from ..engine.tensor import Size, Tensor, device
+from ..engine.tensor import Interpreted, Size, Tensor, device
 from ..kernels.allocation import numpys
 from ..kernels.memory import address, memory, root
 from ..ops.tensor.inspection import PARTS, layout, strided
@@ -53,7 +53,7 @@ NAMES = {
         "": (*STORAGES, *dtypes._MESSAGE_NAMES, "Size", "Tensor", "device"),
         "_utils": ("_rebuild_tensor_v2", "_rebuild_tensor_v3", "_rebuild_parameter",
                    "_rebuild_parameter_with_state", "_rebuild_sparse_tensor",
-                   "_rebuild_meta_tensor_no_storage"),
+                   "_rebuild_meta_tensor_no_storage", "_rebuild_wrapper_subclass"),
         "_tensor": ("_rebuild_from_type_v2",),
         "nn.parameter": ("Parameter", "UninitializedParameter", "UninitializedBuffer"),
         "serialization": ("_get_layout",),
@@ -182,6 +182,11 @@ class Pickler(PythonPickler):  # type: ignore[misc]
         if obj.is_meta:
             laid_out = (obj.dtype, tuple(obj.shape), obj.stride(), requires_grad)
             return NAMES["_rebuild_meta_tensor_no_storage"], laid_out
+        if isinstance(obj._array, Interpreted) and obj._array.on_tensors:
+            shape = (tuple(obj.shape), obj.stride(), 0, obj.layout, obj.device)
+            return NAMES["_rebuild_wrapper_subclass"], (
+                type(obj), obj.dtype, *shape, requires_grad
+            )  # fmt: skip
         array = obj._array if numpys(obj._array) else np.asarray(obj._array)
         name = dtypes.of_numpy(array.dtype).name
         kept, offset, strides = self.keep(array, name)

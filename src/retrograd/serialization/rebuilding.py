@@ -22,7 +22,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..engine.overriding import OFF
-from ..engine.tensor import Size, Tensor, device, new_tensor, set_requires_grad
+from ..engine.tensor import Interpreted, Size, Tensor, device, new_tensor, set_requires_grad
 from ..kernels.memory import address, strided
 from ..locks import load
 from ..ops.tensor.inspection import LAYOUTS
@@ -150,6 +150,7 @@ class Rebuilding(Lookup):
             "torch._utils._rebuild_parameter_with_state": self.parameter,
             "torch._utils._rebuild_sparse_tensor": self.sparse,
             "torch._utils._rebuild_meta_tensor_no_storage": self.without_data,
+            "torch._utils._rebuild_wrapper_subclass": self.wrapper,
             "torch._tensor._rebuild_from_type_v2": self.of_class,
             "torch.Size": self.size,
             "torch.device": device,
@@ -306,6 +307,19 @@ class Rebuilding(Lookup):
         steps = tuple([step * target.itemsize for step in stride])
         return self.leaf(load(META).empty(tuple(size), target, steps), requires_grad)
 
+    def wrapper(
+        self, kind: Any, dtype: Any, size: Any, stride: Any, offset: Any, layout: Any, device: Any,
+        requires_grad: Any,
+    ) -> Tensor:  # fmt: skip
+        """A tensor of a class that keeps its values in attributes."""
+        if not (isinstance(kind, type) and issubclass(kind, Tensor)):
+            raise failed(f"it makes a tensor of {told(kind)}, which is no class of tensors")
+        like = self.without_data(dtype, size, stride, False)
+        settings = {"strides": like.stride(), "dtype": dtype, "requires_grad": bool(requires_grad)}
+        make: Any = kind._make_wrapper_subclass
+        found: Tensor = make(kind, like.shape, **settings)
+        return found
+
     def sparse(self, layout: Any, parts: Any) -> Tensor:
         """A sparse tensor of indices, values and a size, which are checked."""
         name = getattr(layout, "name", "")
@@ -350,6 +364,9 @@ class Rebuilding(Lookup):
         made: Tensor = function(*args)
         if not isinstance(made, Tensor):
             raise failed(f"it makes a tensor by {told(function)}, which makes none")
+        if isinstance(made._array, Interpreted) and type(made) is kind:
+            self.restore(made, state)
+            return made
         if kind is Tensor and state.__class__ is dict and state.pop("_is_buffer", None):
             kind = parameters().Buffer
         return self.dressed(kind, made._array, made.requires_grad, state)

@@ -19,7 +19,16 @@ from ...quiet import quietly
 from .. import native
 from ..dispatch import about_to_write
 from ..graph import AccumulateGrad
-from ..tensor import Interpreted, Tensor, as_array, cell_of, gradient_dtype, new_tensor, wrote
+from ..tensor import (
+    Interpreted,
+    Tensor,
+    as_array,
+    cell_of,
+    gradient_dtype,
+    new_tensor,
+    shown,
+    wrote,
+)
 
 ndarray, add = np.ndarray, np.add
 
@@ -194,7 +203,7 @@ def add_to_leaf(node: Any, g: Any, borrowed: bool) -> None:
     try:
         before = leaf._gradient
         if before is None:
-            leaf._gradient = new_tensor(own(leaf, g, borrowed))
+            leaf._gradient = shown(own(leaf, g, borrowed))
         else:
             array = before._array
             if before._inference:
@@ -202,6 +211,6 @@ def add_to_leaf(node: Any, g: Any, borrowed: bool) -> None:
             if added(array, g):
                 wrote(before, "backward()")
             else:
-                leaf._gradient = new_tensor(as_array(array + fit_leaf(leaf, g)))
+                leaf._gradient = shown(as_array(array + fit_leaf(leaf, g)))
     finally:
         lock.release()

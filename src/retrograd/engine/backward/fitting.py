@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..tensor import Tensor, as_array
+from ... import modes
+from .. import saved
+from ..namespaces import recorded
+from ..tensor import Tensor, as_array, shown
 
 if TYPE_CHECKING:
     from ..graph import Node
@@ -51,3 +54,21 @@ def expands(small: tuple[int, ...], large: tuple[int, ...]) -> bool:
     if large[lead:] == small:
         return True
     return all(m in (1, n) for m, n in zip(reversed(small), reversed(large), strict=False))
+
+
+def on_tensors(node: Any, g: Any, needed: Any) -> list[Any]:
+    """What a node contributes whose arrays carry out ops: its formulas run on tensors.
+
+    The arrays of that, fitted; None for an edge that is not `needed`, where that is said.
+    """
+    live = [e is not None and (needed is None or e in needed) for e in node.edges]
+    before = modes.change(grad=False)
+    try:
+        given = tuple(map(shown, g)) if isinstance(g, tuple) else shown(g)
+        found = node.op.derive(recorded, given, saved.tensors(node), live)
+        return [
+            None if c is None or e is None else fit(c, e, node, recorded)._array
+            for e, c in zip(node.edges, found, strict=True)
+        ]
+    finally:
+        modes.restore(before)

@@ -23,7 +23,7 @@ from ... import dtypes, modes
 from ...locks import counter, structure
 from ..graph import Node, node_method
 from ..namespaces import arrays, recorded
-from ..tensor import Interpreted, Tensor, as_array, new_tensor
+from ..tensor import Interpreted, Tensor, as_array, shown
 from .accumulation import add_grad
 from .anomaly import run_hook
 from .fitting import fit
@@ -115,7 +115,7 @@ class NodeHooks:
         if not self.cotangent and not self.retained:
             return g
         create_graph = task.create_graph
-        grad = g if create_graph or g is None else new_tensor(owned(g))
+        grad = g if create_graph or g is None else shown(owned(g))
         with Running(task):
             for hook in list(self.cotangent.values()):
                 result = run_hook("tensor hook", hook, grad)
@@ -228,7 +228,7 @@ def _tensors(g: Any, create_graph: bool) -> tuple[Any, ...]:
     parts = g if isinstance(g, tuple) else (g,)
     if create_graph:
         return parts
-    return tuple(None if part is None else new_tensor(owned(part)) for part in parts)
+    return tuple(None if part is None else shown(owned(part)) for part in parts)
 
 
 def owned(g: Any) -> Any:

@@ -14,9 +14,8 @@ contribution to a node makes a fresh sum, unless the first was fresh already; la
 in place. A leaf takes over a fresh array as its `.grad`, as it does one that nobody else holds any
 more, and copies any other.
 
-A node enters the pass when the first contribution arrives, so no search of the graph comes first,
-except where `inputs` are named. Nothing recurses, and all state of a pass is local: passes may nest
-and run in several threads.
+A node enters the pass with its first contribution, so no search of the graph comes first, except
+where `inputs` are named. Nothing recurses; all state is local: passes nest, and run in threads.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from ..transforms import watch
 from . import accumulation
 from .accumulation import accumulate
 from .anomaly import check_nan, noted, warned
-from .fitting import fit
+from .fitting import fit, on_tensors
 from .search import last_contributors, needed_for
 
 ndarray, add, read = np.ndarray, np.add, saved.raw
@@ -63,10 +62,9 @@ def run(
 ) -> dict[Node, Any]:
     """Carry the cotangents of `roots` through the graph; return those that reach `captures`.
 
-    Cotangents become arrays, or tensors if `create_graph` or in a forward derivative or a batched
-    call, whose tangents and batches only tensors carry. With `captures`, only nodes on the way to
-    them run, of those that are `within`; leaves among them accumulate if `accumulate`, and are
-    captured if not.
+    Cotangents become arrays, or tensors if `create_graph` or where ops are more than their forwards
+    (`modes.transforming`). With `captures`, only nodes on the way to them run, of those that are
+    `within`; leaves among them accumulate if `accumulate`, and are captured if not.
     """
     ordinary = captures is None and not (create_graph or modes.special)
     if ordinary and len(roots) == 1 and roots[0][0].seq:
@@ -324,8 +322,8 @@ class Pass:
                 self.leaves.append(node)
         elif g is not None:
             before = grads[node]
-            if before is None:
-                grads[node] = g
+            if before is None or (isinstance(g, Interpreted) and g.on_tensors):
+                grads[node] = g if before is None else g + before
             elif (
                 self.create_graph
                 or node in self.borrowed
@@ -478,6 +476,8 @@ class Pass:
                 state.current_pass = outer
         if self.create_graph:
             xp, values = recorded, saved.tensors(node)
+        elif isinstance(node.saved, saved.OnTensors):
+            return on_tensors(node, g, needed)
         else:
             xp, values = arrays, read(node)
         live = [e is not None and (needed is None or e in needed) for e in node.edges]

@@ -171,11 +171,12 @@ class Batch(Interpreted):
 
     def given(self) -> Tensor:
         """All examples, as the batched call was given them: with the batch axis at `dim`."""
+        value: Tensor = self.value
         if not self.dim:
-            return self.value  # type: ignore[no-any-return]
+            return value
         order = list(range(1, self.ndim + 1))
         order.insert(self.dim, 0)
-        return recorded.permute(self.value, dims=tuple(order))
+        return recorded.permute(value, dims=tuple(order))
 
     def copy(self) -> Batch:
         """The batch itself, which is replaced where it is written; a copy if it may be written."""

@@ -223,9 +223,9 @@ REASONS = [
         "it is for PyTorch's own use",
     ),
     (
-        r"_make_wrapper_subclass|\w*torch_dispatch\w*|TorchDispatchMode|_python_dispatch",
-        "an op is one record, not a call of smaller ones, so there is nothing below a function to "
-        "take over. Write __torch_function__",
+        r"\w*torch_dispatch\w*|TorchDispatchMode|_pop_mode\w*|_push_mode|_detect_infra_mode|FakeTensor\w*",
+        "it serves PyTorch's compiler. utils._python_dispatch has TorchDispatchMode, and the meta "
+        "device tensors without data",
     ),
     (
         r"register_torch_dispatch",

@@ -22,6 +22,7 @@ from ...engine.inplace import (
     rebase,
     write,
 )
+from ...engine.overriding import PASSED, below
 from ...engine.registry import declare, example
 from ...engine.tensor import (
     Interpreted,
@@ -120,6 +121,10 @@ def _store(target: Tensor, name: str, record: Any, value: Tensor) -> Tensor:
     if must_run(target, (value,)) or any(
         isinstance(t._array, Interpreted) for t in (target, value)
     ):
+        if modes.special or isinstance(target._array, Interpreted):
+            seen = below(getattr(Tensor, name), (target, value), {})
+            if seen is not PASSED:
+                return seen  # type: ignore[no-any-return]
         return write(target, name, record, (value,), {}, uniform)
     check_writable(target, name, False, uniform)
     array = target._array

@@ -15,7 +15,15 @@ import numpy as np
 from ... import modes
 from ...engine.overriding import NO_SUBCLASSES
 from ...engine.subclasses import retyped
-from ...engine.tensor import Tensor, cell_of, has_tangent, method, new_tensor, set_requires_grad
+from ...engine.tensor import (
+    Interpreted,
+    Tensor,
+    cell_of,
+    has_tangent,
+    method,
+    new_tensor,
+    set_requires_grad,
+)
 from ...kernels.memory import memory, moved, root
 from ..core.arguments import public
 from .inspection import strided
@@ -99,7 +107,11 @@ def _copy(self: Tensor) -> Tensor:
     """A leaf on the same memory and version; refused where its derivative would be lost."""
     if modes.state.nested and not self.is_leaf:
         raise NotImplementedError(NO_COPY)
-    array = self._array.view() if self.layout is strided else self._array
+    held = self._array
+    if isinstance(held, Interpreted) and held.on_tensors:
+        array = held.again()  # type: ignore[attr-defined]
+    else:
+        array = held.view() if self.layout is strided else held
     made = rebuild(type(self), array, self.requires_grad, attributes(self))
     if not self._inference:
         made._inference = False
@@ -143,7 +155,11 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         raise RuntimeError(NO_LEAF.format(node=self.grad_fn))
     if has_tangent(self):
         raise RuntimeError(NO_DUAL.format(done="copied by deepcopy"))
-    array = _copied(self._array, memo) if self.layout is strided else self._array
+    held = self._array
+    if isinstance(held, Interpreted) and held.on_tensors:
+        array = held.again()  # type: ignore[attr-defined]
+    else:
+        array = _copied(held, memo) if self.layout is strided else held
     made = memo[id(self)] = rebuild(type(self), array, self.requires_grad, {})
     restore(made, copy.deepcopy(attributes(self), memo))
     if self.grad is not None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ... import dtypes, modes
 from ...engine.backward.search import reachable
-from ...engine.tensor import Tensor, alias, method
+from ...engine.tensor import Interpreted, Tensor, alias, method
 from ...engine.transforms.batch import is_batch
 from .inspection import PARTS, sparse_coo, strided
 
@@ -252,17 +252,25 @@ def held(start: str, value: Any) -> str:
     return f"{start}value=\n{textwrap.indent(str(value), '    ')}\n)"
 
 
-def to_text(tensor: Tensor, name: str | None = None) -> str:
-    """The whole representation, opening with `name` (by default "tensor", or a subclass's own)."""
+def to_text(tensor: Tensor, name: str | None = None, shown: str | None = None) -> str:
+    """The whole representation, opening with `name` (by default "tensor", or a subclass's own).
+
+    `shown` stands for the elements where it is given.
+    """
     if name is None:
         name = "tensor" if type(tensor) is Tensor else type(tensor).__name__
     transforms = transforms_of(tensor)
     if transforms or is_batch(tensor):
         return within(tensor, transforms)
-    indent = len(name) + 1
-    if tensor.layout is not strided:
+    indent, array = len(name) + 1, tensor._array
+    if isinstance(array, Interpreted) and array.on_tensors and shown is None:
+        whole = array.tensor()
+        if type(tensor) is not type(whole):  # which knows how it looks
+            return repr(whole)
+        shown = "..."
+    if shown is None and tensor.layout is not strided:
         shown = parts(tensor, indent)
-    else:
+    elif shown is None:
         shown = "..." if tensor.is_meta else elements(tensor._array, indent)
     return noted(f"{name}({shown}", notes(tensor), indent, tensor.layout is sparse_coo)
 

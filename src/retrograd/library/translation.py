@@ -1,0 +1,488 @@
+"""Which operators of PyTorch's a function, or a record, is: what `library.below` shows.
+
+NOTE [Operators that are seen]
+1. A function that has the name of an operator is a call of it (`operator_of`), but for those that
+   PyTorch composes of others (`COMPOSED`): there the parts are seen.
+2. A record is the call of the operator of its name where the arguments agree, or what `RECORDS`
+   says: one call or several, whose results are those of the record. Any other is an operator of a
+   namespace of this package's: `retrograd::splice`.
+3. Of an operator's overloads, `chosen` takes the one that the arguments fit. They stand as in
+   PyTorch: in the order of the signature, sizes as one list, defaults at the end left out.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .. import dtypes
+from ..engine.overriding import names
+from ..engine.tensor import Interpreted, Tensor, new_tensor
+from ..kernels.allocation import numpys
+from .aten import OWN as OWN_FUNCTIONS
+from .aten import Operator, Overload, aten
+from .composed import COMPOSED
+from .overloads import OVERLOADS
+
+if TYPE_CHECKING:
+    from ..engine.op import Op
+
+__all__ = ["arranged", "chosen", "operator_of", "shown"]
+
+OWN = "retrograd"
+PREFIXES = {"linalg": "linalg_", "special": "special_", "fft": "fft_"}
+OTHERS = {  # records that are parts of the operators of their names
+    *("binary_cross_entropy_with_logits", "cholesky_ex", "eigvals", "eigvalsh", "mse_loss"),
+    *("prelu", "scatter"),
+}
+NUMBERS = {"arange", "new_full", "randint", "randint_like"}  # not of sizes alone
+LEAVES = {  # of functions by other names
+    **dict.fromkeys(["item", "__bool__", "__float__", "__int__"], "_local_scalar_dense"),
+    **{f"__i{name}__": f"{name}_" for name in ("add", "sub", "mul", "pow")},
+    **{f"__i{name}__": f"bitwise_{name}_" for name in ("and", "or", "xor")},
+    "__itruediv__": "div_",
+    "__ifloordiv__": "floor_divide_",
+    "__imod__": "remainder_",
+}
+UNRECORDED = {  # operators of functions that run no record: they are seen in any case
+    *(
+        "allclose",
+        "arange",
+        "bincount",
+        "bucketize",
+        "detach",
+        "empty",
+        "empty_like",
+        "equal",
+        "eye",
+        "full",
+    ),
+    *("full_like", "histc", "isin", "linspace", "logspace", "multinomial", "new_empty"),
+    *("new_full", "new_ones", "new_zeros", "nonzero", "nonzero_static", "ones", "ones_like"),
+    *("rand_like", "randint_like", "randn_like", "searchsorted", "zeros", "zeros_like"),
+    "_local_scalar_dense",
+}
+WRITTEN_ANEW = OWN_FUNCTIONS.keys() - LEAVES.values()  # whose functions take other arguments
+
+Call = Callable[..., Any]  # of an operator by name, with its arguments
+
+# -- records ---------------------------------------------------------------------------------------
+
+
+def only(dim: Any) -> int:
+    """The one dimension of a tuple; that of a single number is 0."""
+    return dim[0] if dim else 0
+
+
+def along(name: str) -> Callable[..., Any]:
+    """The record over several dimensions that an operator takes as a list."""
+    return lambda call, x, *, dim, keepdim: call(name, x, list(dim), keepdim)
+
+
+def along_one(name: str) -> Callable[..., Any]:
+    """The record over one dimension, in a tuple, that an operator takes as a number."""
+    return lambda call, x, *, dim, keepdim: call(name, x, only(dim), keepdim)
+
+
+def whole(name: str, part: str) -> Callable[..., Any]:
+    """A reduction that has an overload for all dimensions at once."""
+
+    def run(call: Call, x: Any, *, dim: Any, keepdim: bool) -> Any:
+        if len(dim) == x.ndim and not keepdim:
+            return call(f"{name}.default", x)
+        return call(f"{name}.{part}", x, list(dim), keepdim)
+
+    return run
+
+
+def by_truth(name: str) -> Callable[..., Any]:
+    """`all` and `any`."""
+
+    def run(call: Call, x: Any, *, dim: Any, keepdim: bool) -> Any:
+        if len(dim) == x.ndim and not keepdim:
+            return call(f"{name}.default", x)
+        if len(dim) == 1:
+            return call(f"{name}.dim", x, dim[0], keepdim)
+        return call(f"{name}.dims", x, list(dim), keepdim)
+
+    return run
+
+
+def spread_out(name: str) -> Callable[..., Any]:
+    """Variances and deviations."""
+    return lambda call, x, *, dim, correction, keepdim: call(
+        f"{name}.correction", x, list(dim), correction=correction, keepdim=keepdim
+    )
+
+
+def sliced(call: Call, x: Any, *, index: Any) -> Any:
+    """Basic indices, from the left: each is a slice, a number or a new axis of what was before."""
+    dim, skipped = 0, x.ndim - sum(each is not None and each is not ... for each in index)
+    found = x
+    for each in index:
+        if each is None:
+            found, dim = call("unsqueeze.default", found, dim), dim + 1
+        elif each is ...:
+            dim += skipped
+        elif isinstance(each, slice):
+            if each != slice(None):
+                start, stop, step = each.indices(found.shape[dim])
+                found = call("slice.Tensor", found, dim, start, stop, step)
+            dim += 1
+        else:
+            found = call("select.int", found, dim, int(each))
+    return call("alias.default", x) if found is x else found
+
+
+def looked_up(call: Call, weight: Any, indices: Any, *, skip: Any, by_frequency: bool) -> Any:
+    """Rows of a table."""
+    return call("embedding.default", weight, indices, -1 if skip is None else skip, by_frequency)
+
+
+def each_of(name: str) -> Callable[..., Any]:
+    """A record over several dimensions that is a call for each, the last first."""
+
+    def run(call: Call, x: Any, *, dims: Any) -> Any:
+        if not dims:
+            return call("alias.default", x)
+        for dim in dims if name == "unsqueeze.default" else sorted(dims, reverse=True):
+            x = call(name, x, dim)
+        return x
+
+    return run
+
+
+def places(call: Call, index: Any, dims: Any) -> list[Any]:
+    """The list of indices by dimension, None where there is none."""
+    if len(dims) == 1:
+        parts = [index]
+    elif isinstance(index._array, Interpreted):
+        parts = call("unbind.int", index, 0)
+    else:
+        parts = [new_tensor(each) for each in index._array]
+    return [parts[dims.index(d)] if d in dims else None for d in range(max(dims) + 1)]
+
+
+def added(call: Call, x: Any, weight: Any, bias: Any) -> Any:
+    """A linear layer."""
+    if x.ndim == 2 and weight.ndim == 2:
+        turned = call("t.default", weight)
+        return call("mm.default", x, turned) if bias is None else call(
+            "addmm.default", bias, x, turned
+        )  # fmt: skip
+    return call("linear.default", x, weight, bias)
+
+
+def transposed(call: Call, g: Any, x: Any) -> Any:
+    """The gradient of a linear layer's weight."""
+    if g.ndim != 2 or x.ndim != 2:
+        return NotImplemented
+    return call("mm.default", call("t.default", g), x)
+
+
+def multiplied(call: Call, x: Any, y: Any) -> Any:
+    """A product of matrices."""
+    if x.ndim == y.ndim == 2:
+        return call("mm.default", x, y)
+    if x.ndim == y.ndim == 3 and x.shape[0] == y.shape[0]:
+        return call("bmm.default", x, y)
+    return call("matmul.default", x, y)
+
+
+def convolved(
+    call: Call, x: Any, w: Any, b: Any, *, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:
+    """A convolution, but for one with other padding before than after."""
+    if any(before != after for before, after in padding):
+        return NotImplemented
+    sizes = [list(stride), [before for before, _ in padding], list(dilation), False]
+    return call("convolution.default", x, w, b, *sizes, [0] * len(stride), groups)
+
+
+def averaged(call: Call, x: Any, *, kernel: Any, stride: Any, padding: Any, **how: Any) -> Any:
+    """Means in windows of two or three dimensions."""
+    if not x.numel() or len(kernel) == 1:
+        return NotImplemented
+    sizes = [list(each) for each in (kernel, stride, padding)]
+    return call(
+        f"avg_pool{len(kernel)}d.default", x, *sizes, how["ceil"], how["count_pad"], how["divisor"]
+    )
+
+
+def pooled(call: Call, x: Any, *, kernel: Any, ceil: bool, **sizes: Any) -> Any:
+    """Maxima in windows, and where they are."""
+    if not x.numel():
+        return NotImplemented
+    settings = [list(sizes[name]) for name in ("stride", "padding", "dilation")]
+    return call(f"max_pool{len(kernel)}d_with_indices.default", x, list(kernel), *settings, ceil)
+
+
+def root_mean(call: Call, x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any:
+    """A norm."""
+    return call("linalg_vector_norm.default", x, ord, list(dim), keepdim)
+
+
+def squared(call: Call, x: Any, y: Any, *, reduction: str) -> Any:
+    """The squared error of what has one shape."""
+    if x.shape != y.shape:
+        return NotImplemented
+    return call("mse_loss.default", x, y, ["none", "mean", "sum"].index(reduction))
+
+
+RECORDS: dict[str, Callable[..., Any]] = {
+    "all": by_truth("all"),
+    "any": by_truth("any"),
+    "as_strided": lambda call, x, *, size, stride, offset: call(
+        "as_strided.default", x, list(size), list(stride), offset
+    ),
+    "avg_pool": averaged,
+    "cast": lambda call, x, *, dtype: call("_to_copy.default", x, dtype=dtypes.of_numpy(dtype)),
+    "cat": lambda call, *tensors, dim=0: call("cat.default", list(tensors), dim),
+    "clamp_numbers": lambda call, x, *, min=None, max=None: call("clamp.default", x, min, max),
+    "clamp_tensors": lambda call, x, min, max: call("clamp.Tensor", x, min, max),
+    "constant_pad_nd": lambda call, x, *, widths, value: call(
+        "constant_pad_nd.default", x, [n for pair in reversed(widths) for n in pair], value
+    ),
+    "conv": convolved,
+    "count_nonzero": lambda call, x, *, dim: call("count_nonzero.dim_IntList", x, list(dim)),
+    "cross": lambda call, x, y, *, dim: call("linalg_cross.default", x, y, dim=dim),
+    "expand": lambda call, x, *, shape: call("expand.default", x, list(shape)),
+    "cumsum": lambda call, x, *, dim, reverse: (
+        call("cumsum.default", x, dim) if not reverse else NotImplemented
+    ),
+    "dot": lambda call, x, y: call("dot.default", x, y),
+    "embedding": looked_up,
+    "floor_div": lambda call, x, y: call("floor_divide.default", x, y),
+    "index": lambda call, x, index, *, dims: call("index.Tensor", x, places(call, index, dims)),
+    "index_add": lambda call, x, source, index, *, dim: call(
+        "index_add.default", x, dim, index, source
+    ),
+    "index_put": lambda call, x, values, index, *, dims, accumulate: call(
+        "index_put.default", x, places(call, index, dims), values, accumulate
+    ),
+    "kthvalue": lambda call, x, *, k, dim, keepdim: call(
+        "kthvalue.default", x, k, only(dim), keepdim
+    ),
+    "lerp_number": lambda call, x, end, *, weight: call("lerp.Scalar", x, end, weight),
+    "linear": added,
+    "linear_weight": transposed,
+    "log_softmax": lambda call, x, *, dim: call("_log_softmax.default", x, only(dim), False),
+    "masked_fill": lambda call, x, value, mask: call("masked_fill.Tensor", x, mask, value),
+    "matmul": multiplied,
+    "max_dim": along_one("max.dim"),
+    "max_pool": pooled,
+    "mean_dim": whole("mean", "dim"),
+    "median_dim": along_one("median.dim"),
+    "min_dim": along_one("min.dim"),
+    "mm": lambda call, x, y: call("mm.default", x, y),
+    "mode_dim": along_one("mode.default"),
+    "mse_loss": squared,
+    "mv": lambda call, x, y: call("mv.default", x, y),
+    "nanmedian_dim": along_one("nanmedian.dim"),
+    "nansum": along("nansum.default"),
+    "new_axis": sliced,
+    "pow": lambda call, x, *, exponent: call("pow.Tensor_Scalar", x, exponent),
+    "pow_base": lambda call, x, *, base: call("pow.Scalar", base, x),
+    "pow_tensors": lambda call, x, y: call("pow.Tensor_Tensor", x, y),
+    "prod_dim": along_one("prod.dim_int"),
+    "repeat": lambda call, x, *, repeats: call("repeat.default", x, list(repeats)),
+    "reshape": lambda call, x, *, shape: (
+        call("view.default", x, list(shape))
+        if viewed(x, shape)
+        else call("reshape.default", x, list(shape))
+    ),
+    "scatter": lambda call, x, src, index, *, dim: (
+        call("scatter.src", x, dim, index, src) if src.ndim == index.ndim else NotImplemented
+    ),
+    "scatter_add": lambda call, x, src, index, *, dim: call(
+        "scatter_add.default", x, dim, index, src
+    ),
+    "select": sliced,
+    "slice": sliced,
+    "softmax": lambda call, x, *, dim: call("_softmax.default", x, only(dim), False),
+    "sort": lambda call, x, *, dim, descending: call("sort.default", x, dim, descending),
+    "split": lambda call, x, *, sizes, dim: call("split_with_sizes.default", x, list(sizes), dim),
+    "squeeze": each_of("squeeze.dim"),
+    "stack": lambda call, *tensors, dim=0: call("stack.default", list(tensors), dim),
+    "std": spread_out("std"),
+    "std_mean": spread_out("std_mean"),
+    "sum_dim": whole("sum", "dim_IntList"),
+    "take_along": lambda call, x, index, *, dim: call("gather.default", x, dim, index),
+    "trunc_div": lambda call, x, y: call("div.Tensor_mode", x, y, rounding_mode="trunc"),
+    "unsqueeze": each_of("unsqueeze.default"),
+    "var": spread_out("var"),
+    "var_mean": spread_out("var_mean"),
+    "vector_norm": root_mean,
+    "where": lambda call, condition, x, y: call("where.self", condition, x, y),
+}
+
+
+def viewed(x: Tensor, shape: Any) -> bool:
+    """Whether a tensor of another shape can be a view."""
+    array = x._array
+    if array.flags.c_contiguous or not numpys(array):
+        return bool(array.flags.c_contiguous)
+    try:
+        return array.reshape(shape, copy=False) is not None
+    except ValueError:
+        return False
+
+
+def shown(op: Op, call: Callable[..., Any], inputs: Any, params: dict[str, Any]) -> Any:
+    """The results of a record as `call`, given overloads and arguments, gives them: rule 2."""
+
+    def by_name(name: str, *args: Any, **kwargs: Any) -> Any:
+        return call(overload(name), *args, **kwargs)
+
+    if op.name in RECORDS:
+        results = RECORDS[op.name](by_name, *inputs, **params)
+        if results is not NotImplemented:
+            return results
+    operator = same(op)
+    if operator.namespace == OWN:
+        return call(operator.default, *inputs, **params)
+    named = dict(zip(op.inputs, inputs, strict=False)) | params
+    if operator.function is op.call:
+        placed, named = list(inputs), params
+    else:
+        placed, named = arranged(operator.function, (), named)
+    return call(getattr(operator, chosen(operator.__name__, placed, named)), *placed, **named)
+
+
+@functools.cache
+def same(op: Op) -> Operator:
+    """The operator of a record's own name, or one of our own."""
+    for prefix in ("", *PREFIXES.values()):
+        name = prefix + op.name
+        if name in OVERLOADS and op.name not in OTHERS:
+            found: Operator = getattr(aten, name)
+            takes = signature(found.function).parameters.keys()
+            if found.function is op.call or {*op.inputs, *op.params} <= takes:
+                return found
+    return Operator(op.name, op.call, ["default"], OWN)
+
+
+@functools.cache
+def overload(name: str) -> Overload:
+    """An overload of `aten` by name."""
+    packet, _, which = name.rpartition(".")
+    return getattr(getattr(aten, packet), which)
+
+
+# -- functions -------------------------------------------------------------------------------------
+
+
+@functools.cache
+def operator_of(function: Any) -> Operator | None:
+    """The operator that a function is, None for one that is composed of others: rule 1."""
+    place, _, own = names.get(function, "").rpartition(".")
+    name = LEAVES.get(own, PREFIXES.get(place.rpartition(".")[2], "") + own)
+    if name in COMPOSED or name not in OVERLOADS or name in WRITTEN_ANEW:
+        return None
+    operator: Operator = getattr(aten, name)
+    takes = [list(signature(each).parameters) for each in (function, operator.function)]
+    return operator if takes[0][1:] == takes[1][1:] or own in LEAVES else None
+
+
+def arranged(function: Any, args: Any, kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a call as PyTorch would have them: rule 3."""
+    own = signature(function)
+    bound = own.bind(*args, **kwargs).arguments
+    placed: list[Any] = []
+    named: dict[str, Any] = {}
+    for name, each in own.parameters.items():
+        if each.kind == each.VAR_POSITIONAL:
+            given = bound.get(name, ())
+            placed += given if function.__name__ in NUMBERS else [listed(given)][: len(given)]
+        elif each.kind == each.VAR_KEYWORD:
+            named |= bound.get(name, {})
+        elif each.kind == each.KEYWORD_ONLY:
+            if name in bound and bound[name] is not each.default:
+                named[name] = bound[name]
+        else:
+            placed.append(bound.get(name, each.default))
+    for each in reversed(list(own.parameters.values())[: len(placed)]):
+        if not is_default(placed[-1], each):
+            break
+        placed.pop()
+    return [list(each) if isinstance(each, tuple) else each for each in placed], named
+
+
+signature = functools.cache(inspect.signature)
+
+
+def listed(values: Any) -> list[Any]:
+    """Sizes, given one by one or as one sequence."""
+    first = values[0] if len(values) == 1 else None
+    return list(first) if isinstance(first, (tuple, list)) else list(values)
+
+
+def is_default(value: Any, parameter: inspect.Parameter) -> bool:
+    """Whether an argument is what it is where nothing is said."""
+    default = parameter.default
+    plain = type(value) is type(default) and isinstance(value, (int, float, str))
+    return value is default or (plain and value == default)
+
+
+# -- overloads -------------------------------------------------------------------------------------
+
+ARITHMETIC = {"add", "sub", "mul", "div", "split"}  # with numbers they are those of tensors
+PLACES = {"masked_fill": 2, "lerp": 2}  # where what decides is not the second argument
+
+
+def is_tensor(args: Any, place: int) -> bool:
+    """Whether there is a tensor at a place."""
+    return len(args) > place and isinstance(args[place], Tensor)
+
+
+def is_number(args: Any, place: int) -> bool:
+    """Whether there is a number at a place."""
+    return len(args) > place and isinstance(args[place], (int, float, complex))
+
+
+# By overload, in the order in which they are tried: whether it takes the arguments (by name of the
+# operator, arguments, keywords).
+FITS: dict[str, Callable[[str, Any, Any], bool]] = {
+    "Tensor_mode": lambda name, args, named: "rounding_mode" in named,
+    "stable": lambda name, args, named: "stable" in named,
+    "correction": lambda name, args, named: True,
+    "decimals": lambda name, args, named: "decimals" in named or len(args) > 1,
+    "Tensor_Tensor": lambda name, args, named: is_tensor(args, 0) and is_tensor(args, 1),
+    "Tensor_Scalar": lambda name, args, named: is_tensor(args, 0) and is_number(args, 1),
+    "Scalar_Tensor": lambda name, args, named: is_number(args, 0) and is_tensor(args, 1),
+    "int_Scalar": lambda name, args, named: is_number(args, 3),
+    "int_Tensor": lambda name, args, named: is_tensor(args, 3),
+    "Tensor": lambda name, args, named: (
+        (name != "copy_" and is_tensor(args, PLACES.get(name.rstrip("_"), 1)))
+        or (is_number(args, 1) and name.rstrip("_") in ARITHMETIC)
+    ),
+    "Scalar": lambda name, args, named: (
+        is_number(args, 0) or is_number(args, PLACES.get(name.rstrip("_"), 1))
+    ),
+    "bin_ct": lambda name, args, named: is_number(args, 1),
+    "m": lambda name, args, named: len(args) > 1,
+    "float_float": lambda name, args, named: is_number(args, 0) and is_number(args, 1),
+    "float_Tensor": lambda name, args, named: is_number(args, 0),
+    "other": lambda name, args, named: is_tensor(args, 1),
+    "dim_IntList": lambda name, args, named: len(args) > 1 or "dim" in named,
+    "dims": lambda name, args, named: len(args) > 1 and isinstance(args[1], list),
+    "dim": lambda name, args, named: len(args) > 1 or "dim" in named,
+    "dim_int": lambda name, args, named: len(args) > 1 or "dim" in named,
+    "start_step": lambda name, args, named: len(args) > 2,
+    "start": lambda name, args, named: len(args) > 1,
+    "low": lambda name, args, named: len(args) > 2,
+    "src": lambda name, args, named: is_tensor(args, 3),
+    "value": lambda name, args, named: is_number(args, 3),
+    "self": lambda name, args, named: True,
+}
+
+
+def chosen(name: str, args: Any, named: Any) -> str:
+    """The overload of an operator that takes these arguments: rule 3."""
+    options = OVERLOADS[name]
+    for option, fits in FITS.items():
+        if len(options) > 1 and option in options and fits(name, args, named):
+            return option
+    return "default" if "default" in options else options[0]
