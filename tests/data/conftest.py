@@ -2,6 +2,7 @@
 
 collect_ignore = [
     "make_aten.py",
+    "make_dispatched.py",
     "make_ops.py",
     "make_random.py",
     "make_transformers.py",

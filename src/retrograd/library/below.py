@@ -197,6 +197,10 @@ class Wrapped(Interpreted):
 
     # -- what the engine asks of what stands for an array ----------------------------------------
 
+    def copy(self) -> Wrapped:
+        """The array itself, which is replaced where it is written."""
+        return self
+
     def detached(self) -> Wrapped:
         """The array itself: it has no history."""
         return self

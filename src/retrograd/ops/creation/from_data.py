@@ -341,8 +341,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         return data if dtype is None and device is None else data.to(device, dtype)
     with where_of(device):
         if shareable(data) and (target is None or target == data.dtype):
-            plain = data.view(np.ndarray) if isinstance(data, np.ndarray) else data.view()
-            return finish(plain, False)  # NumPy's matrices and the like have rules of their own
+            matrix = isinstance(data, np.matrix)  # which has rules of its own
+            return finish(np.asarray(data) if matrix else data.view(), False)
         return finish(copy_of(data, target), False)
 
 

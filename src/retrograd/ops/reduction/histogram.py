@@ -272,7 +272,7 @@ def _count(
         widths = [np.diff(e) for e in edges]
         volume = math.prod(np.ix_(*widths)) if widths else 1
         hist = hist / (hist.sum() * wrap(volume))
-    return hist.to(dtypes.of_numpy(dtype)), [new_tensor(e) for e in edges]
+    return recorded.cast(hist, dtype=dtype), [new_tensor(e) for e in edges]  # no view
 
 
 def _edges(name: str, column: Any, bins: Any, limits: Any, dim: int) -> Any:
