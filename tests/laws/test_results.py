@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
+from retrograd.nn import functional as F
 
 from .samples import ops_format
 
@@ -39,3 +40,38 @@ def test_a_hook_on_a_result_outlives_a_write_to_it():
     y.mul_(2)
     y.sum().backward()
     assert x.grad.tolist() == [30.0, 30.0]
+
+
+NEW = {  # nothing is rearranged, padded or multiplied here, yet the result is new memory
+    "pixel_shuffle": lambda x: F.pixel_shuffle(x, 1),
+    "pixel_shuffle of one pixel": lambda x: F.pixel_shuffle(x[..., :1, :1], 2),
+    "pixel_unshuffle": lambda x: F.pixel_unshuffle(x, 1),
+    "channel_shuffle": lambda x: F.channel_shuffle(x, 1),
+    "native_channel_shuffle": lambda x: rg.native_channel_shuffle(x, 1),
+    "unfold": lambda x: F.unfold(x, 1),
+    "unfold without a batch": lambda x: F.unfold(x[0], 1),
+    "fold": lambda x: F.fold(x.reshape(1, 16, 1), (1, 1), 1),
+    "pad": lambda x: F.pad(x, (0, 0)),
+    "reflect": lambda x: F.pad(x[0], (0, 0), mode="reflect"),
+    "replicate": lambda x: F.pad(x, (0, 0, 0, 0), mode="replicate"),
+    "circular": lambda x: F.pad(x, (0, 0, 0, 0), mode="circular"),
+    "reflect that cuts": lambda x: F.pad(x[0], (-1, 0), mode="reflect"),
+    "replicate that cuts": lambda x: F.pad(x[0], (-1, 1), mode="replicate"),
+    "chain_matmul": lambda x: rg.chain_matmul(x[0, 0]),
+    "sum_to_size": lambda x: x[0, 0, 0, 0].sum_to_size(()),
+    "matrix_power": lambda x: rg.linalg.matrix_power(x[0, 0], 1),
+    "interpolate": lambda x: F.interpolate(x, scale_factor=1),
+}
+
+
+@pytest.mark.parametrize("name", NEW)
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_write_to_a_result_leaves_the_input(name, recorded):
+    x = rg.arange(16.0).reshape(1, 4, 2, 2).requires_grad_(recorded)
+    base = x * 1
+    with rg.set_grad_enabled(recorded):
+        result = NEW[name](base)
+    assert not result._is_view()
+    result.detach().fill_(-1)
+    assert rg.equal(base, x)
+    assert base._version == 0

@@ -255,7 +255,8 @@ def im2col(x: Any, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes
     windows = geometry.windows(x)
     axis = 1 + len(kernel)
     rows = x.shape[1] * geometry.taps
-    return np.moveaxis(windows, axis, 0).reshape(x.shape[0], rows, geometry.places)
+    columns = np.moveaxis(windows, axis, 0).copy()  # reshaping would leave windows of 1 in place
+    return columns.reshape(x.shape[0], rows, geometry.places)
 
 
 def col2im(

@@ -148,3 +148,14 @@ def test_triangular_solve_takes_the_right_side_first(upper, transpose):
     assert found._fields == ("solution", "cloned_coefficient")
     close(rg.tensor(triangle.T if transpose else triangle) @ found.solution, b)
     close(found.cloned_coefficient, a)
+
+
+@pytest.mark.parametrize("dtype", [rg.float16, rg.bfloat16])
+def test_the_exponential_of_half_floats_is_computed_in_float32_and_rounded_once(dtype):
+    x = rg.tensor([[0.5, 1.0], [-0.25, 2.0]], dtype=dtype, requires_grad=True)
+    wide = x.detach().float().requires_grad_()
+    assert rg.equal(rg.matrix_exp(x), rg.matrix_exp(wide).to(dtype))
+    g = rg.tensor([[1.0, -2.0], [0.5, 1.0]])
+    (found,) = grad(rg.matrix_exp(x), x, g.to(dtype))
+    (wanted,) = grad(rg.matrix_exp(wide), wide, g)
+    assert rg.equal(found, wanted.to(dtype))

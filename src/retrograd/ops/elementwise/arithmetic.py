@@ -306,8 +306,8 @@ def _divided(self: Tensor, other: Any) -> Any:
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     """Sum over the dimensions along which a tensor of `size` would be broadcast to the input's.
 
-    A tensor that has that shape is returned itself. Raises RuntimeError where it would not be.
-    Source: PyTorch's `Tensor.sum_to_size`.
+    A tensor that has that shape is returned itself, if it has dimensions. Raises RuntimeError where
+    it would not be. Source: PyTorch's `Tensor.sum_to_size`.
 
     >>> rg.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])
@@ -315,7 +315,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else tuple(size)
     if not expands(shape, input._array.shape):
         raise RuntimeError(f"size {list(shape)} is not expandable to size {list(input.shape)}.")
-    if shape == input._array.shape:
+    if shape == input._array.shape != ():
         return input
     return sum_to(input.long() if input._array.dtype.kind in "biu" else input, shape=shape)
 

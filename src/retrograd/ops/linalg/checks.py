@@ -24,12 +24,15 @@ from ..core.dims import broadcast_shapes
 # -- checks ----------------------------------------------------------------------------------------
 
 
-def check_matrix(x: Any, name: str, argument: str = "A") -> None:
-    """Raise unless a tensor holds matrices of a floating or complex dtype that LAPACK knows."""
+def check_matrix(x: Any, name: str, argument: str = "A", halves: bool = False) -> None:
+    """Raise unless a tensor holds matrices of a floating or complex dtype, without `halves` of one
+    that LAPACK knows.
+    """
     if not hasattr(x, "ndim"):
         raise wrong_type(name, argument, "Tensor", x)
     check_floating(x, name)
-    check_low_precision(x, name)
+    if not halves:
+        check_low_precision(x, name)
     if x.ndim < 2:
         raise RuntimeError(
             f"{name}: The input tensor {argument} must have at least 2 dimensions. Got shape "
@@ -39,7 +42,7 @@ def check_matrix(x: Any, name: str, argument: str = "A") -> None:
 
 def check_floating(x: Tensor, name: str) -> None:
     """Raise for integer and bool tensors."""
-    if x.dtype.numpy.kind not in "fc":
+    if not (x.dtype.is_floating_point or x.dtype.is_complex):
         raise RuntimeError(
             f"{name}: Expected a floating point or complex tensor as input. Got "
             f"{dtypes.legacy_name(x.dtype)}. Convert first: x.float()"
@@ -55,9 +58,9 @@ def check_low_precision(x: Tensor, name: str) -> None:
         )
 
 
-def check_square(x: Any, name: str, argument: str = "A") -> None:
+def check_square(x: Any, name: str, argument: str = "A", halves: bool = False) -> None:
     """Raise unless a tensor holds square matrices."""
-    check_matrix(x, name, argument)
+    check_matrix(x, name, argument, halves)
     m, n = x.shape[-2:]
     if m != n:
         raise RuntimeError(

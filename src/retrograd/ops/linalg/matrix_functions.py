@@ -12,6 +12,7 @@ from ...kernels import matrix_functions
 from ...kernels.allocation import zeros
 from ..core.arguments import public
 from ..core.dims import normalize_dim
+from ..core.pointwise import only
 from ..reduction.scan import cumprod
 from ..reduction.sum_prod import sum as sum_over
 from ..shape.basic_views import diagonal as diagonal_between
@@ -61,7 +62,7 @@ def exp_derivative_input(xp: Any, g: Any, input: Any, direction: Any) -> Any:
 
 declare(
     "exp_derivative(input, direction)",
-    matrix_functions.exp_derivative,
+    only("matrix_exp", "fc", matrix_functions.exp_derivative),
     input=exp_derivative_input,
     direction=lambda xp, g, input: xp.exp_derivative(xp.adjoint(input), g),
     linear="direction",
@@ -72,7 +73,7 @@ declare(
 
 _matrix_exp = declare(
     "matrix_exp(input)",
-    matrix_functions.exp,
+    only("matrix_exp", "fc", matrix_functions.exp),
     input=lambda xp, g, input: xp.exp_derivative(xp.adjoint(input), g),
     batch="leading",
     examples=[example("3x3"), example("2x2x2"), example("0x0"), example("0x2x2")],
@@ -91,7 +92,7 @@ def matrix_exp(input: Tensor) -> Tensor:
     tensor([[1., 1.],
             [0., 1.]])
     """
-    check_square(input, "linalg.matrix_exp")
+    check_square(input, "linalg.matrix_exp", halves=True)
     return _matrix_exp(input)
 
 

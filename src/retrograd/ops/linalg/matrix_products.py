@@ -14,7 +14,7 @@ from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import half
 from ..core.arguments import public
 from ..core.dims import integer, place_of
-from ..core.structure import blank
+from ..core.structure import blank, clone
 from ..elementwise.arithmetic import add, mul
 from .bilinear import CONVERT, bias_error
 from .matmul import bmm, linear, matmul, mm, mv, outer
@@ -236,7 +236,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
     if len(matrices) == 1:
-        return matrices[0]
+        return clone(matrices[0])
     last = len(matrices) - 1
     shapes = [tuple(m.shape) for m in matrices]
     for i, m in enumerate(matrices):

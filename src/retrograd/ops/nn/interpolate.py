@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels.allocation import empty, half, table, zeros
 from ...kernels.layout import channels_inside
 from ..core.pointwise import unsupported
+from ..shape.reshape import apart
 from .adaptive_pool import adaptive_avg_pool
 
 MODES = {"nearest": None, "nearest-exact": None, "area": None, "linear": 1, "bilinear": 2,
@@ -49,7 +49,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     blocks = input.reshape(*lead, c // (r * r), r, r, h, w)
     order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return own(blocks.permute(*order).reshape(*lead, c // (r * r), h * r, w * r), input)
+    return apart(blocks.permute(*order).reshape(*lead, c // (r * r), h * r, w * r), input)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -74,7 +74,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     n = len(lead)
     blocks = input.reshape(*lead, c, h // r, r, w // r, r)
     order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return own(blocks.permute(*order).reshape(*lead, c * r * r, h // r, w // r), input)
+    return apart(blocks.permute(*order).reshape(*lead, c * r * r, h // r, w // r), input)
 
 
 def _check_image(name: str, shape: tuple[int, ...]) -> None:
@@ -105,7 +105,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             "groups."
         )
     grouped = input.reshape(shape[0], groups, shape[1] // groups, *shape[2:])
-    return grouped.transpose(1, 2).reshape(shape)
+    return apart(grouped.transpose(1, 2).reshape(shape), input)
 
 
 # -- interpolation ------------------------------------------------------------------------------

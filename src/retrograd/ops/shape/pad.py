@@ -19,6 +19,7 @@ from ..creation.from_data import fill_value
 from .basic_views import narrow
 from .join import cat
 from .rearrange import flip
+from .reshape import apart
 
 __all__ = ["constant_pad_nd"]
 
@@ -112,10 +113,11 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
             f"the last n dimensions needs 2n widths and n + 1 or n + 2 dimensions, got {list(flat)}"
             f" for shape {list(input.shape)}"
         )
+    padded = input
     for dim, (low, high) in enumerate(read_widths(ndim, flat)):
         if low or high:
-            input = bordered(input, dim, low, high, mode)
-    return input
+            padded = bordered(padded, dim, low, high, mode)
+    return apart(padded, input)
 
 
 def bordered(x: Tensor, dim: int, low: int, high: int, mode: str) -> Tensor:

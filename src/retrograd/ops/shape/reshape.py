@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...engine.dispatch import own
 from ...engine.graph import LEAF
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, alias, cell_of, node_of
-from ...engine.views import live_views
+from ...engine.views import base_of, live_views
 from ..core import batching, structure
 from ..core.arguments import public
 from ..core.dims import integers, normalize_dim, resolve_shape
@@ -258,6 +259,14 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     if memory_format is None:
         return structure.clone(input)
     return formats.copied_in(input, memory_format, "clone")
+
+
+def apart(result: Tensor, source: Tensor) -> Tensor:
+    """What a composition of views made of `source`, in memory of its own: copied where it is not.
+
+    PyTorch has a kernel for it, whose result never shows the input, also where nothing is moved.
+    """
+    return structure.clone(result) if base_of(result) is base_of(source) else own(result)
 
 
 @public(methods="detach")
