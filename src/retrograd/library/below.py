@@ -14,6 +14,7 @@ NOTE [What is seen]
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
 
 from .. import dtypes, modes, pytree
@@ -25,7 +26,7 @@ from ..engine.record import finish
 from ..engine.registry import OPS
 from ..engine.saved import OnTensors
 from ..engine.subclasses import stands_below
-from ..engine.tensor import Interpreted, Tensor, new_tensor, set_requires_grad, shown
+from ..engine.tensor import Interpreted, Tensor, array_of, new_tensor, set_requires_grad, shown
 from ..kernels import meta
 from ..ops.core import return_types
 from ..ops.tensor import pickling
@@ -131,9 +132,8 @@ def shell(value: Any) -> Any:
     """A tensor as one of the class that its array belongs to: NOTE [What is seen], 3."""
     if not isinstance(value, Tensor) or not isinstance(value._array, Wrapped):
         return value
-    array = value._array
+    array = array_of(value)
     if isinstance(value, array.cls):
-        array.remember(value)
         return value
     made = new_tensor(array, array.cls)
     array.restore(made)
@@ -163,7 +163,7 @@ class Wrapped(Interpreted):
     def __init__(self, cls: type[Tensor], like: Any, data: Any = None, device: str = "cpu") -> None:
         self.cls, self.like, self.data, self.device = cls, like, data, device
         self.attributes: dict[str, Any] = {}
-        self.maker: Tensor | None = None  # the tensor made with it, until its attributes are kept
+        self.maker: Tensor | None = None  # the tensor made with it, until its slots are kept
 
     shape = property(lambda self: self.like.shape)
     dtype = property(lambda self: self.like.dtype)
@@ -193,9 +193,15 @@ class Wrapped(Interpreted):
         """Give a tensor of the class the attributes that were kept."""
         if self.maker is not None:
             self.remember(self.maker)
-        pickling.restore(tensor, self.attributes)
+        own = {name: v for name, v in self.attributes.items() if name not in pickling.INTERNAL}
+        pickling.restore(tensor, own)
 
     # -- what the engine asks of what stands for an array ----------------------------------------
+
+    def lent(self, source: Tensor) -> None:
+        """Keep the attributes of a tensor of the class, which another one may be given."""
+        if isinstance(source, self.cls):
+            self.remember(source)
 
     def detached(self) -> Wrapped:
         """The array itself: it has no history."""
@@ -206,6 +212,12 @@ class Wrapped(Interpreted):
         made = Wrapped(self.cls, self.like, self.data, self.device)
         made.attributes, made.maker = self.attributes, self.maker
         return made
+
+    def copy(self) -> Wrapped:
+        """One like it that shares nothing with it."""
+        made = copy.deepcopy(self.tensor())
+        made._array.remember(made)
+        return made._array  # type: ignore[no-any-return]
 
     def __reduce__(self) -> Any:
         return Wrapped, (self.cls, self.like, self.data, self.device)
@@ -311,7 +323,9 @@ def make_wrapper(
     kind = dtypes.default_numpy() if dtype is None else dtypes.to_numpy(dtype)
     steps = None if strides is None else tuple([n * kind.itemsize for n in strides])
     array = Wrapped(cls, meta.empty(tuple(size), kind, steps), None, str(device or "cpu"))
-    made = array.maker = new_tensor(array, cls)
+    made = new_tensor(array, cls)
+    array.attributes = made.__dict__  # as they will be; the tensor itself would close a cycle
+    array.maker = made if pickling.slots_of(cls) else None
     set_requires_grad(made, requires_grad)
     return made
 

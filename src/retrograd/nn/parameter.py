@@ -13,7 +13,7 @@ import numpy as np
 from .. import dtypes, version
 from ..engine.overriding import names, never, overrides_nothing
 from ..engine.placement import default, present
-from ..engine.tensor import Tensor, cell_of, new_tensor, node_of, set_requires_grad
+from ..engine.tensor import Tensor, array_of, cell_of, new_tensor, node_of, set_requires_grad
 from ..locks import load
 from ..ops.core.dims import integers
 
@@ -32,7 +32,7 @@ def _same_memory(data: Any, cls: Any) -> Any:
             f"{cls.__name__} data must be a Tensor, not {type(data).__name__}. Make one first: "
             f"{cls.__name__}(retrograd.tensor(data))"
         )
-    made: Any = new_tensor(data._array, cls)
+    made: Any = new_tensor(array_of(data), cls)
     if made._inference is not data._inference:
         made._inference = data._inference
     if not data._inference:

@@ -155,9 +155,11 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         raise RuntimeError(NO_LEAF.format(node=self.grad_fn))
     if has_tangent(self):
         raise RuntimeError(NO_DUAL.format(done="copied by deepcopy"))
-    held = self._array
+    held: Any = self._array
     if isinstance(held, Interpreted) and held.on_tensors:
-        array = held.again()  # type: ignore[attr-defined]
+        array = held.again()
+        if array.data is not None:
+            array.data = _copied(array.data, memo)
     else:
         array = _copied(held, memo) if self.layout is strided else held
     made = memo[id(self)] = rebuild(type(self), array, self.requires_grad, {})
