@@ -141,7 +141,7 @@ def write(
     args = tuple(_apart(a, target, held) for a in args)
     kwargs = {key: _apart(a, target, held) for key, a in kwargs.items()}
     if modes.special and modes.state.saved_hooks:  # they may keep the memory that is overwritten
-        held[0]._array = kept(held[0]._array)
+        held[0]._array = held[0]._array.copy()
     before = tick()
     result = function(held[0], *args, **kwargs)
     del args, kwargs, others
@@ -173,7 +173,7 @@ def replaced(target: Tensor, name: str, held: list[Tensor], result: Tensor, befo
     for ref in readers:
         reader = ref()
         if reader is not None:
-            reader._array = kept(reader._array)
+            reader._array = reader._array.copy()
             reader._cell = Cell()
     store(target, result)
     wrote(target, name)
@@ -182,11 +182,6 @@ def replaced(target: Tensor, name: str, held: list[Tensor], result: Tensor, befo
         adopt(node, result._array, target)
     rebase(target, node)
     return target
-
-
-def kept(array: Any) -> Any:
-    """What an array has now, for one who keeps it while its memory is written."""
-    return array if isinstance(array, Interpreted) else array.copy()
 
 
 def history_of(target: Tensor) -> Any:

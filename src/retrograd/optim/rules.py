@@ -454,7 +454,7 @@ def filled(x: Any, value: float, group: dict[str, Any]) -> Tensor:
     whole = x.dtype.kind != "c" or group.get("complex") == "modulus"
     every = value if whole else complex(value, value)
     if isinstance(x, Interpreted) and x.on_tensors:
-        return zeros(x) + every  # type: ignore[no-any-return]
+        return zeros(x) + every
     return new_tensor(np.full_like(x, every))
 
 

@@ -157,7 +157,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         raise RuntimeError(NO_DUAL.format(done="copied by deepcopy"))
     held: Any = self._array
     if isinstance(held, Interpreted) and held.on_tensors:
-        array = held.again()
+        array = held.again()  # type: ignore[attr-defined]
         if array.data is not None:
             array.data = _copied(array.data, memo)
     else:
