@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import io
+import pickle
 import weakref
 
 import pytest
@@ -92,6 +93,17 @@ def test_a_parameter_outlives_the_wrapper_that_it_was_made_of():
     assert (p * 2).inner.tolist() == [2.0, 4.0]
     p.data = held([3.0, 4.0])
     assert (p * 2).inner.tolist() == [6.0, 8.0]
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
+def test_the_copy_of_a_cotangent_counts_with_its_own_values(copied):
+    x, g = held([1.0, 2.0], True), held([1.0, 1.0])
+    g = copied(g)
+    g.inner = rg.tensor([5.0, 6.0])
+    (x * 2).backward(g)
+    assert x.grad.inner.tolist() == [10.0, 12.0]
 
 
 def test_copies_of_parameters_that_wrap_share_nothing():

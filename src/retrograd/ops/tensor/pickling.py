@@ -18,6 +18,7 @@ from ...engine.subclasses import retyped
 from ...engine.tensor import (
     Interpreted,
     Tensor,
+    array_of,
     cell_of,
     has_tangent,
     method,
@@ -86,6 +87,7 @@ def rebuild(cls: Any, array: Any, requires_grad: bool, stored: dict[str, Any]) -
     if requires_grad:
         set_requires_grad(made, True)
     restore(made, stored)
+    array_of(made)  # which keeps them
     return made
 
 
@@ -164,6 +166,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         array = _copied(held, memo) if self.layout is strided else held
     made = memo[id(self)] = rebuild(type(self), array, self.requires_grad, {})
     restore(made, copy.deepcopy(attributes(self), memo))
+    array_of(made)
     if self.grad is not None:
         made._gradient = copy.deepcopy(self.grad, memo)
     return made
