@@ -208,3 +208,24 @@ def test_a_class_answers_what_a_mode_leaves_to_it():
     with Nobody():
         y = x * 2
     assert y.inner.tolist() == [2.0]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_gradients_go_on_into_plain_tensors_from_which_a_wrapper_was_computed(create_graph):
+    w = rg.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    a, b = (w * 2).exp().split(1)
+    x = held([1.0, 2.0], True)
+    (x * a * 3 + b).sum().backward(create_graph=create_graph)
+    wanted = 2 * (2 * w.detach()).exp() * rg.tensor([[3.0, 6.0], [1.0, 1.0]])
+    rg.testing.assert_close(w.grad.detach().inner, wanted)
+    rg.testing.assert_close(x.grad.detach().inner, 3 * (2 * w.detach()[0]).exp())
+
+
+@pytest.mark.parametrize("name", ["inv", "det", "cholesky"])
+def test_matrices_are_factored_where_the_class_computes(name):
+    values = [[4.0, 1.0], [1.0, 3.0]]
+    wanted, x = rg.tensor(values, requires_grad=True), held(values, True)
+    function = getattr(rg.linalg, name)
+    function(wanted).sum().backward()
+    function(x).sum().backward()
+    rg.testing.assert_close(x.grad.inner, wanted.grad)

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from .. import dtypes, modes, pytree
 from ..engine.callers import is_plain
 from ..engine.dispatch import as_tensor
-from ..engine.graph import target
 from ..engine.overriding import PASSED
 from ..engine.record import finish
 from ..engine.registry import OPS
@@ -34,6 +33,7 @@ from .answers import answer, has_history
 from .translation import UNRECORDED, arranged, chosen, operator_of, overload
 
 if TYPE_CHECKING:
+    from ..engine.graph import Node
     from ..engine.op import Op
 
 __all__ = ["Dispatcher", "Wrapped", "call", "make_wrapper", "settle"]
@@ -110,9 +110,26 @@ def run(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     if any(isinstance(t, Tensor) and isinstance(t._array, Wrapped) for t in (*given, *made)):
         history = made[0]._node
         if history is not None:
-            node = target(history)[0]
-            node.saved = OnTensors(node.saved)
+            on_tensors_from(history)
     return outputs
+
+
+def on_tensors_from(node: Node) -> None:
+    """Let the formulas of a node and of all before it run on tensors: any cotangent may arrive.
+
+    What lies before a node for which that was done has been seen.
+    """
+    left, seen = [node], {node}
+    while left:
+        node = left.pop()
+        held = node.saved
+        if held.__class__ is OnTensors:
+            continue
+        if node.op.formulas and isinstance(held, tuple):
+            node.saved = OnTensors(held)
+        before = {edge for edge in node.edges if edge is not None} - seen
+        seen |= before
+        left += before
 
 
 def own(op: Op, result: Any, given: Any) -> Tensor:
