@@ -97,3 +97,22 @@ def test_computed_tensors_have_none():
         _ = y.grad_dtype
     with pytest.raises(RuntimeError, match="only be set on leaf"):
         y.grad_dtype = rg.float64
+
+
+def test_casts_of_modules_cast_gradients_of_another_dtype():
+    layer = rg.nn.Linear(2, 1, bias=False, dtype=rg.bfloat16)
+    layer.weight.grad_dtype = rg.float32
+    layer(rg.ones(1, 2, dtype=rg.bfloat16)).sum().backward()
+    layer.double()
+    assert layer.weight.grad.dtype is rg.float64
+    assert layer.weight.grad.tolist() == [[1.0, 1.0]]
+    assert layer.weight.grad_dtype is rg.float32
+
+
+def test_sparse_gradients_are_added_in_that_dtype():
+    table = rg.nn.Embedding(4, 2, sparse=True, dtype=rg.bfloat16)
+    table.weight.grad_dtype = rg.float32
+    for _ in range(2):
+        table(rg.tensor([1, 1])).sum().backward()
+    assert table.weight.grad.dtype is rg.float32
+    assert table.weight.grad.to_dense().tolist() == [[0.0, 0.0], [4.0, 4.0], [0.0, 0.0], [0.0, 0.0]]

@@ -13,7 +13,16 @@ from ..engine.backward import traversal as engine
 from ..engine.backward.search import reachable
 from ..engine.graph import FREED, LEAF, Node
 from ..engine.namespaces import recorded
-from ..engine.tensor import Interpreted, Tensor, as_array, method, new_tensor, node_of, shown
+from ..engine.tensor import (
+    Interpreted,
+    Tensor,
+    array_of,
+    as_array,
+    method,
+    new_tensor,
+    node_of,
+    shown,
+)
 from ..engine.transforms.batch import BatchLevel, batched, split
 from ..errors import SecondBackwardError, UnbatchableError
 from ..kernels.allocation import copied, full, zeros
@@ -398,7 +407,7 @@ def cotangent_of(t: Tensor, g: Any, index: int, create_graph: bool) -> Any:
     check_cotangent(g, t, index)
     if create_graph or modes.transforming():
         return g
-    return g._array.astype(t._array.dtype, copy=False)
+    return array_of(g).astype(t._array.dtype, copy=False)
 
 
 def check_cotangent(g: Tensor, t: Tensor, index: int) -> None:

@@ -211,6 +211,9 @@ class Interpreted:
         """Make `made`, a tensor without history that has this array of `source`, its alias."""
         made._array = self.detached()
 
+    def lent(self, source: Any) -> None:
+        """Called before another tensor than `source`, whose array it is, has it, too."""
+
     def check_data(self) -> None:
         """Raise where a tensor that has this array does not show it as its `data`."""
 

@@ -24,7 +24,7 @@ from .. import dtypes, modes
 from ..errors import SecondBackwardError, VersionError
 from ..locks import structure
 from .graph import FREED, LEAF, Cell, Node, target
-from .tensor import Tensor, cell_of, new_tensor, twin
+from .tensor import Tensor, array_of, cell_of, shown, twin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,14 +92,14 @@ class Packed:
 
     def __init__(self, bare: Any, pack_hook: Any, unpack_hook: Any) -> None:
         if isinstance(bare, Tensor) and bare._node is None:
-            shown, watched = bare, cell_of(bare)
+            given, watched = bare, cell_of(bare)
         else:
-            shown = new_tensor(bare._array if isinstance(bare, Tensor) else bare)
-            shown._cell = watched = Cell()
+            given = shown(array_of(bare) if isinstance(bare, Tensor) else bare)
+            given._cell = watched = Cell()
         version = watched.version
         before = modes.change(grad=False, saved_hooks=())
         try:
-            self.content = pack_hook(shown)
+            self.content = pack_hook(given)
         finally:
             modes.restore(before)
         if watched.version != version:
@@ -174,7 +174,7 @@ class SavedTensor:
         held = self._held()
         if isinstance(held, Packed):
             return held.content
-        return new_tensor(held) if isinstance(held, ndarray) else held
+        return held if held is None or isinstance(held, Tensor) else shown(held)
 
     @property
     def unpack_hook(self) -> Any:
@@ -218,9 +218,9 @@ def saved_properties(op: Op) -> dict[str, property]:
     """
     found: dict[str, property] = {}
     for place, name in enumerate(op.saves):
-        shown = {op.inputs[0]: "self", "out": "result"}.get(name, name)
-        found[f"_saved_{shown}"] = property(partial(_saved, place=place))
-        found[f"_raw_saved_{shown}"] = property(partial(SavedTensor, place=place))
+        its = {op.inputs[0]: "self", "out": "result"}.get(name, name)
+        found[f"_saved_{its}"] = property(partial(_saved, place=place))
+        found[f"_raw_saved_{its}"] = property(partial(SavedTensor, place=place))
     for place, name in enumerate(op.facts):
         found[f"_saved_{name}"] = property(partial(_fact, place=place))
         if name.endswith("_shape"):
@@ -305,7 +305,7 @@ def tensor_at(node: Node, place: int, held: Any) -> Tensor | None:
         tangents = tangents or value.tangents
         if history is found._node is tangents is None:
             return found
-        shown = new_tensor(found._array)
+        made = shown(array_of(found))
     elif isinstance(value, Tensor):
         check(node, place, value._cell, value._array)
         outside = node.level is not None and not node.level.holds(value)
@@ -317,10 +317,10 @@ def tensor_at(node: Node, place: int, held: Any) -> Tensor | None:
         else:
             cell = node.cells[place]
         check(node, place, cell, value)
-        shown = new_tensor(value)
-        shown._cell = cell
-    shown._node, shown._tangents = history, tangents
-    return shown
+        made = shown(value)
+        made._cell = cell
+    made._node, made._tangents = history, tangents
+    return made
 
 
 def check(node: Node, place: int, cell: Cell | None, array: Any) -> None:

@@ -238,7 +238,7 @@ class Tensor(Attached):
         if same_elements(value._array, self._array):
             return
         sever(self, value._array)
-        self._array, self._room = value._array, room_of(value)
+        self._array, self._room = array_of(value), room_of(value)
         follow(self)
         moved(self, "the assignment to .data")
 
@@ -270,6 +270,14 @@ def shown(array: Any) -> Tensor:
     """The tensor without history that shows an array to users."""
     wrapped = isinstance(array, Interpreted) and array.on_tensors
     return array.tensor() if wrapped else new_tensor(array)
+
+
+def array_of(source: Tensor) -> Any:
+    """The array of a tensor, which another one is to have, too."""
+    array = source._array
+    if isinstance(array, Interpreted):
+        array.lent(source)
+    return array
 
 
 def placed(array: Any, like: Tensor) -> Tensor:
@@ -309,7 +317,8 @@ def wrap(value: Any, node: Node | None = None) -> Tensor:
 
 def shared(source: Tensor) -> Tensor:
     """Another tensor on the same memory, an inference tensor if `source` is one."""
-    tensor = new_tensor(source._array)
+    array = source._array
+    tensor = new_tensor(array) if array.__class__ is np.ndarray else shown(array_of(source))
     if tensor._inference is not source._inference:
         tensor._inference = source._inference
     return tensor

@@ -69,11 +69,13 @@ def answer(func: Any, args: Any, kwargs: Any) -> Any:
     with modes.Changed(grad=False, levels=(), dispatchers=stack[:-1]):
         if stack:
             found = stack[-1].mode.__torch_dispatch__(func, types, tuple(args), kwargs)
-            return answer(func, args, kwargs) if found is NotImplemented else found
+            if found is not NotImplemented:
+                return found
         for value in asked:
             found = type(value).__torch_dispatch__(func, types, tuple(args), kwargs)
             if found is not NotImplemented:
                 return found
-    if asked:
-        raise TypeError(NOBODY.format(func, [kind.__name__ for kind in types]))
+    if stack or asked:
+        tried = (*[type(each.mode) for each in stack[-1:]], *types)
+        raise TypeError(NOBODY.format(func, [kind.__name__ for kind in tried]))
     return func(*args, **kwargs)

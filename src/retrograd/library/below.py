@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, Any
 from .. import dtypes, modes, pytree
 from ..engine.callers import is_plain
 from ..engine.dispatch import as_tensor
-from ..engine.graph import target
 from ..engine.overriding import PASSED
 from ..engine.record import finish
 from ..engine.registry import OPS
 from ..engine.saved import OnTensors
 from ..engine.subclasses import stands_below
-from ..engine.tensor import Interpreted, Tensor, new_tensor, set_requires_grad, shown
+from ..engine.tensor import Interpreted, Tensor, array_of, new_tensor, set_requires_grad, shown
 from ..kernels import meta
 from ..ops.core import return_types
 from ..ops.tensor import pickling
@@ -34,6 +33,7 @@ from .answers import answer, has_history
 from .translation import UNRECORDED, arranged, chosen, operator_of, overload
 
 if TYPE_CHECKING:
+    from ..engine.graph import Node
     from ..engine.op import Op
 
 __all__ = ["Dispatcher", "Wrapped", "call", "make_wrapper", "settle"]
@@ -110,9 +110,26 @@ def run(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     if any(isinstance(t, Tensor) and isinstance(t._array, Wrapped) for t in (*given, *made)):
         history = made[0]._node
         if history is not None:
-            node = target(history)[0]
-            node.saved = OnTensors(node.saved)
+            on_tensors_from(history)
     return outputs
+
+
+def on_tensors_from(node: Node) -> None:
+    """Let the formulas of a node and of all before it run on tensors: any cotangent may arrive.
+
+    What lies before a node for which that was done has been seen.
+    """
+    left, seen = [node], {node}
+    while left:
+        node = left.pop()
+        held = node.saved
+        if held.__class__ is OnTensors:
+            continue
+        if node.op.formulas and isinstance(held, tuple):
+            node.saved = OnTensors(held)
+        before = {edge for edge in node.edges if edge is not None} - seen
+        seen |= before
+        left += before
 
 
 def own(op: Op, result: Any, given: Any) -> Tensor:
@@ -131,9 +148,8 @@ def shell(value: Any) -> Any:
     """A tensor as one of the class that its array belongs to: NOTE [What is seen], 3."""
     if not isinstance(value, Tensor) or not isinstance(value._array, Wrapped):
         return value
-    array = value._array
+    array = array_of(value)
     if isinstance(value, array.cls):
-        array.remember(value)
         return value
     made = new_tensor(array, array.cls)
     array.restore(made)
@@ -163,7 +179,7 @@ class Wrapped(Interpreted):
     def __init__(self, cls: type[Tensor], like: Any, data: Any = None, device: str = "cpu") -> None:
         self.cls, self.like, self.data, self.device = cls, like, data, device
         self.attributes: dict[str, Any] = {}
-        self.maker: Tensor | None = None  # the tensor made with it, until its attributes are kept
+        self.maker: Tensor | None = None  # the tensor made with it, until its slots are kept
 
     shape = property(lambda self: self.like.shape)
     dtype = property(lambda self: self.like.dtype)
@@ -193,13 +209,15 @@ class Wrapped(Interpreted):
         """Give a tensor of the class the attributes that were kept."""
         if self.maker is not None:
             self.remember(self.maker)
-        pickling.restore(tensor, self.attributes)
+        own = {name: v for name, v in self.attributes.items() if name not in pickling.INTERNAL}
+        pickling.restore(tensor, own)
 
     # -- what the engine asks of what stands for an array ----------------------------------------
 
-    def copy(self) -> Wrapped:
-        """The array itself, which is replaced where it is written."""
-        return self
+    def lent(self, source: Tensor) -> None:
+        """Keep the attributes of a tensor of the class, which another one may be given."""
+        if isinstance(source, self.cls):
+            self.remember(source)
 
     def detached(self) -> Wrapped:
         """The array itself: it has no history."""
@@ -210,6 +228,10 @@ class Wrapped(Interpreted):
         made = Wrapped(self.cls, self.like, self.data, self.device)
         made.attributes, made.maker = self.attributes, self.maker
         return made
+
+    def copy(self) -> Wrapped:
+        """The array itself, which is replaced where it is written."""
+        return self
 
     def __reduce__(self) -> Any:
         return Wrapped, (self.cls, self.like, self.data, self.device)
@@ -315,7 +337,9 @@ def make_wrapper(
     kind = dtypes.default_numpy() if dtype is None else dtypes.to_numpy(dtype)
     steps = None if strides is None else tuple([n * kind.itemsize for n in strides])
     array = Wrapped(cls, meta.empty(tuple(size), kind, steps), None, str(device or "cpu"))
-    made = array.maker = new_tensor(array, cls)
+    made = new_tensor(array, cls)
+    array.attributes = made.__dict__  # as they will be; the tensor itself would close a cycle
+    array.maker = made if pickling.slots_of(cls) else None
     set_requires_grad(made, requires_grad)
     return made
 

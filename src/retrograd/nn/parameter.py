@@ -6,6 +6,7 @@ This module knows no layer.
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,16 @@ import numpy as np
 from .. import dtypes, version
 from ..engine.overriding import names, never, overrides_nothing
 from ..engine.placement import default, present
-from ..engine.tensor import Tensor, cell_of, new_tensor, node_of, set_requires_grad
+from ..engine.tensor import (
+    Interpreted,
+    Tensor,
+    array_of,
+    cell_of,
+    new_tensor,
+    node_of,
+    set_requires_grad,
+    shared,
+)
 from ..locks import load
 from ..ops.core.dims import integers
 
@@ -32,7 +42,7 @@ def _same_memory(data: Any, cls: Any) -> Any:
             f"{cls.__name__} data must be a Tensor, not {type(data).__name__}. Make one first: "
             f"{cls.__name__}(retrograd.tensor(data))"
         )
-    made: Any = new_tensor(data._array, cls)
+    made: Any = new_tensor(array_of(data), cls)
     if made._inference is not data._inference:
         made._inference = data._inference
     if not data._inference:
@@ -86,8 +96,10 @@ class Parameter(Tensor):
         """A parameter of its own with the same values; the gradient stays behind, as in PyTorch."""
         found = memo.get(id(self))
         if found is None:
-            found = type(self)(new_tensor(self._array.copy()), self.requires_grad)
-            memo[id(self)] = found
+            array = self._array
+            wrapped = isinstance(array, Interpreted) and array.on_tensors
+            data = copy.deepcopy(shared(self)) if wrapped else new_tensor(array.copy())
+            found = memo[id(self)] = type(self)(data, self.requires_grad)
         return found
 
     def __repr__(self) -> str:

@@ -453,6 +453,8 @@ def filled(x: Any, value: float, group: dict[str, Any]) -> Tensor:
     """The same with a number everywhere, for the imaginary parts, too, where they are apart."""
     whole = x.dtype.kind != "c" or group.get("complex") == "modulus"
     every = value if whole else complex(value, value)
+    if isinstance(x, Interpreted) and x.on_tensors:
+        return zeros(x) + every
     return new_tensor(np.full_like(x, every))
 
 

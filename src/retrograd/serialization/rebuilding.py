@@ -391,7 +391,7 @@ class Rebuilding(Lookup):
             return
         for part in state if state.__class__ is tuple else (state,):
             for name, value in (part or {}).items():
-                if name.__class__ is not str or hasattr(Tensor, name):
+                if name.__class__ is not str or (hasattr(Tensor, name) and not self.trusting):
                     raise failed(f"it sets the attribute {told(name)} of a tensor")
                 slots = [vars(each)[name] for each in kind.__mro__ if name in vars(each)]
                 if slots and isinstance(slots[0], types.MemberDescriptorType):

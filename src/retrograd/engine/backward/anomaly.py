@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ... import modes
 from ...errors import SecondBackwardError, VersionError
-from ..tensor import Tensor
+from ..tensor import Interpreted, Tensor, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -58,13 +59,21 @@ def check_nan(node: Node, contributions: Sequence[Any]) -> None:
     for index, c in enumerate(contributions):
         if c is None:
             continue
-        array = c._array if isinstance(c, Tensor) else c
-        if np.isnan(getattr(array, "values", array)).any():  # of a sparse one, the entries
+        if holds_nan(c._array if isinstance(c, Tensor) else c):
             warned(node)
             raise RuntimeError(
                 f"Function '{node.name()}' returned nan values in its {index}th output. "
                 f"{forward_trace(node)}"
             )
+
+
+def holds_nan(array: Any) -> bool:
+    """Whether an element is NaN; of a sparse array, an entry."""
+    if isinstance(array, Interpreted) and array.on_tensors:
+        with modes.Changed(grad=False):
+            array = shown(array)
+            return bool((array != array).any())  # noqa: PLR0124 (true of NaN alone)
+    return bool(np.isnan(getattr(array, "values", array)).any())
 
 
 def warned(node: Node) -> None:

@@ -160,7 +160,7 @@ class Module(Tree):
             param.data = fn(alias(param, None))
             if grad is not None:
                 grad.data = fn(grad.data)
-                param.grad = grad
+                param._gradient = grad  # of any dtype where `grad_dtype` says which
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...engine.registry import declare, example
 from ...kernels import sums
-from ...kernels.allocation import copied, empty, empty_beside, has_special, table
+from ...kernels.allocation import copied, empty, empty_beside, has_special, numpys, table
 from ...kernels.native.small import quick
 from . import batching, batching_index
 
@@ -110,7 +110,7 @@ def held_by(dtype: Any, x: Any) -> Any:
 
 def _cast(input: Any, *, dtype: Any) -> Any:
     input = held_by(dtype, input)
-    if 0 not in input.strides:
+    if not numpys(input) or 0 not in input.strides:
         return input.astype(dtype)
     out = empty_beside(input, dtype)
     out[...] = input

@@ -18,6 +18,7 @@ from ...engine.subclasses import retyped
 from ...engine.tensor import (
     Interpreted,
     Tensor,
+    array_of,
     cell_of,
     has_tangent,
     method,
@@ -86,6 +87,7 @@ def rebuild(cls: Any, array: Any, requires_grad: bool, stored: dict[str, Any]) -
     if requires_grad:
         set_requires_grad(made, True)
     restore(made, stored)
+    array_of(made)  # which keeps them
     return made
 
 
@@ -155,13 +157,16 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         raise RuntimeError(NO_LEAF.format(node=self.grad_fn))
     if has_tangent(self):
         raise RuntimeError(NO_DUAL.format(done="copied by deepcopy"))
-    held = self._array
+    held: Any = self._array
     if isinstance(held, Interpreted) and held.on_tensors:
         array = held.again()  # type: ignore[attr-defined]
+        if array.data is not None:
+            array.data = _copied(array.data, memo)
     else:
         array = _copied(held, memo) if self.layout is strided else held
     made = memo[id(self)] = rebuild(type(self), array, self.requires_grad, {})
     restore(made, copy.deepcopy(attributes(self), memo))
+    array_of(made)
     if self.grad is not None:
         made._gradient = copy.deepcopy(self.grad, memo)
     return made

@@ -1,0 +1,231 @@
+"""Tensors of classes with a `__torch_dispatch__` where features meet them, as in PyTorch 2.13."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import io
+import pickle
+import weakref
+
+import pytest
+
+import retrograd as rg
+from retrograd.utils._python_dispatch import TorchDispatchMode
+from retrograd.utils._pytree import tree_map
+
+
+class Held(rg.Tensor):
+    """Keeps its values in an attribute that is called as a method of tensors is."""
+
+    def __new__(cls, inner):
+        return rg.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        def opened(t):
+            return t.inner if isinstance(t, cls) else t
+
+        found = func(*tree_map(opened, args), **tree_map(opened, kwargs or {}))
+        return tree_map(lambda t: cls(t) if isinstance(t, rg.Tensor) else t, found)
+
+
+def held(values, requires_grad=False):
+    return Held(rg.tensor(values)).requires_grad_(requires_grad)
+
+
+@pytest.fixture
+def uncollected():
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def test_what_hooks_of_saved_tensors_see_is_of_the_class():
+    seen = []
+    x = held([1.0, 2.0], True)
+    with rg.autograd.graph.saved_tensors_hooks(lambda t: seen.append(t) or t, lambda t: t):
+        y = (x.exp() * x).sum()
+    assert [type(t) for t in seen] == [Held] * 3
+    assert seen[0].inner.tolist() == pytest.approx([2.7182817, 7.3890562])
+    y.backward()
+    assert x.grad.inner.tolist() == pytest.approx([5.4365635, 22.1671677])
+
+
+def test_what_nodes_saved_is_of_the_class():
+    y = held([0.0], True).exp()
+    assert type(y.grad_fn._saved_result) is Held
+    assert y.grad_fn._saved_result.inner.tolist() == [1.0]
+    assert y.grad_fn._raw_saved_result.data.inner.tolist() == [1.0]
+
+
+def test_the_data_of_a_wrapper_are_of_its_class():
+    x = held([1.0, 2.0], True)
+    x.tag = "first"
+    assert type(x.data) is Held
+    assert x.data.inner is x.inner
+    assert x.data.tag == "first"
+    assert not x.data.requires_grad
+    assert rg.nn.Parameter(x).data.inner is x.inner
+
+
+def test_an_alias_has_the_attributes_that_the_tensor_has_now():
+    x = held([1.0])
+    p = rg.nn.Parameter(x)
+    x.inner = rg.tensor([5.0])
+    assert (x.data * 2).inner.tolist() == [10.0]
+    assert x.data.inner.tolist() == [5.0]
+    assert p.shape == (1,)
+
+
+def test_states_of_modules_hold_wrappers():
+    module = rg.nn.Module()
+    module.p = rg.nn.Parameter(held([1.0, 2.0]))
+    assert module.state_dict()["p"].inner.tolist() == [1.0, 2.0]
+
+
+def test_a_parameter_outlives_the_wrapper_that_it_was_made_of():
+    p = rg.nn.Parameter(held([1.0, 2.0]))
+    assert (p * 2).inner.tolist() == [2.0, 4.0]
+    p.data = held([3.0, 4.0])
+    assert (p * 2).inner.tolist() == [6.0, 8.0]
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
+def test_the_copy_of_a_cotangent_counts_with_its_own_values(copied):
+    x, g = held([1.0, 2.0], True), held([1.0, 1.0])
+    g = copied(g)
+    g.inner = rg.tensor([5.0, 6.0])
+    (x * 2).backward(g)
+    assert x.grad.inner.tolist() == [10.0, 12.0]
+
+
+def test_copies_of_parameters_that_wrap_share_nothing():
+    p = rg.nn.Parameter(held([1.0, 2.0]))
+    other = copy.deepcopy(p)
+    other.data.inner.zero_()
+    assert other.requires_grad
+    assert (other + 1).inner.tolist() == [1.0, 1.0]
+    assert (p + 1).inner.tolist() == [2.0, 3.0]
+
+
+def test_copies_of_tensors_with_data_share_nothing():
+    class Watched(rg.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return super().__torch_dispatch__(func, types, args, kwargs or {})
+
+    x = rg.tensor([1.0, 2.0]).as_subclass(Watched)
+    copy.deepcopy(x).add_(1)
+    assert x.sum().item() == 3.0
+
+
+def test_files_keep_attributes_that_are_called_as_methods():
+    file = io.BytesIO()
+    rg.save(held([1.0, 2.0]), file)
+    file.seek(0)
+    assert rg.load(file, weights_only=False).inner.tolist() == [1.0, 2.0]
+    file.seek(0)
+    with pytest.raises(Exception, match="Weights only load failed"):
+        rg.load(file)
+
+
+def test_a_wrapper_that_was_never_used_dies_at_once(uncollected):
+    x = held([1.0])
+    refs = [weakref.ref(x), weakref.ref(x.inner)]
+    del x
+    assert [ref() for ref in refs] == [None, None]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.split(1)[1],
+        lambda x: x.unbind()[0],
+        lambda x: rg.var_mean(x, 1)[0],
+        lambda x: rg.nn.functional.layer_norm(x, (2,)),
+        lambda x: rg.linalg.qr(x)[1],
+        lambda x: rg.linalg.slogdet(x)[1],
+    ],
+)
+def test_outputs_without_a_cotangent_count_as_zeros(function, create_graph):
+    values = [[0.5, 2.0], [3.0, -1.0]]
+    wanted, x = rg.tensor(values, requires_grad=True), held(values, True)
+    function(wanted).square().sum().backward()
+    function(x).square().sum().backward(create_graph=create_graph)
+    rg.testing.assert_close(x.grad.detach().inner, wanted.grad)
+
+
+@pytest.mark.filterwarnings("ignore:Anomaly Detection has been", "ignore:Error detected")
+def test_anomaly_mode_looks_for_nan_where_the_class_computes():
+    with rg.autograd.detect_anomaly():
+        x = held([1.0, 2.0], True)
+        (x.log() * x).sum().backward()
+        assert x.grad.inner.tolist() == pytest.approx([1.0, 1.6931472])
+        y = (held([0.0], True).sqrt() * 0).sum()
+        with pytest.raises(RuntimeError, match="'SqrtBackward0' returned nan values"):
+            y.backward()
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "Adagrad", "Rprop", "Adadelta"])
+def test_wrappers_are_optimized_by_each_rule(name):
+    p, q = rg.nn.Parameter(held([1.0, 2.0])), rg.nn.Parameter(rg.tensor([1.0, 2.0]))
+    for each in (p, q):
+        optimizer = getattr(rg.optim, name)([each], lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            each.square().sum().backward()
+            optimizer.step()
+    rg.testing.assert_close((p * 1).detach().inner, q.detach())
+
+
+def test_a_mode_that_leaves_a_call_to_nobody_is_refused():
+    class Nobody(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return NotImplemented
+
+    with (
+        Nobody(),
+        pytest.raises(TypeError, match="all __torch_dispatch__ handlers returned NotImplemented"),
+    ):
+        rg.ones(2)
+    assert rg.ones(2).tolist() == [1.0, 1.0]
+
+
+def test_a_class_answers_what_a_mode_leaves_to_it():
+    class Nobody(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return NotImplemented
+
+    x = held([1.0])
+    with Nobody():
+        y = x * 2
+    assert y.inner.tolist() == [2.0]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_gradients_go_on_into_plain_tensors_from_which_a_wrapper_was_computed(create_graph):
+    w = rg.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    a, b = (w * 2).exp().split(1)
+    x = held([1.0, 2.0], True)
+    (x * a * 3 + b).sum().backward(create_graph=create_graph)
+    wanted = 2 * (2 * w.detach()).exp() * rg.tensor([[3.0, 6.0], [1.0, 1.0]])
+    rg.testing.assert_close(w.grad.detach().inner, wanted)
+    rg.testing.assert_close(x.grad.detach().inner, 3 * (2 * w.detach()[0]).exp())
+
+
+@pytest.mark.parametrize("name", ["inv", "det", "cholesky"])
+def test_matrices_are_factored_where_the_class_computes(name):
+    values = [[4.0, 1.0], [1.0, 3.0]]
+    wanted, x = rg.tensor(values, requires_grad=True), held(values, True)
+    function = getattr(rg.linalg, name)
+    function(wanted).sum().backward()
+    function(x).sum().backward()
+    rg.testing.assert_close(x.grad.inner, wanted.grad)
