@@ -282,14 +282,14 @@ class OneCycleLR(LRScheduler):
         ends = [phase["end_step"] for phase in self._schedule_phases]
         place = next((i for i, end in enumerate(ends) if step <= end), len(ends) - 1)
         start = ends[place - 1] if place else 0.0
-        end, *rates, momentum_from, momentum_to = self._schedule_phases[place].values()
+        end, lr_from, lr_to, momentum_from, momentum_to = self._schedule_phases[place].values()
         share = (step - start) / (end - start)
         groups = self.optimizer.param_groups
         if self.cycle_momentum:
             for group in groups:
                 between = self._anneal_func(group[momentum_from], group[momentum_to], share)
                 set_momentum(group, between, self.use_beta1)
-        return [self._anneal_func(*(group[rate] for rate in rates), share) for group in groups]
+        return [self._anneal_func(group[lr_from], group[lr_to], share) for group in groups]
 
     def _anneal_func(self, start: float, end: float, share: float) -> float:
         if self._anneal_func_type == "linear":
