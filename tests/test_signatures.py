@@ -42,7 +42,6 @@ l[io]?space | default of steps is required, not None | the stub errs: PyTorch re
 * | place of keepdim | an overload: a boolean in the place of `dim` is `keepdim`
 *rrelu* | place of generator | `inplace` stands there, as in PyTorch's `nn.functional`
 Tensor.cpu | place of memory_format | the stub errs: PyTorch takes it by name only
-Tensor.random_ | place of to | an overload: one number is the upper limit
 repeat_interleave | place of repeats | an overload: `repeats` alone
 *subtract* | place of alpha | the stub errs: PyTorch takes it by name only
 rsub | place of alpha | the order that PyTorch has deprecated takes `alpha` in front

@@ -142,3 +142,17 @@ def test_an_initialiser_refuses_what_may_not_be_written():
 
 def test_a_constant_wraps_around_in_an_unsigned_tensor():
     assert rg.nn.init.constant_(rg.tensor([2], dtype=rg.uint8), -1).tolist() == [255]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: rg.nn.Linear(0, 3),
+        lambda: rg.nn.Linear(3, 0),
+        lambda: rg.nn.Conv2d(3, 0, 1),
+        lambda: rg.nn.Conv2d(0, 3, 1),
+    ],
+)
+def test_a_layer_without_weights_warns(make):
+    with pytest.warns(UserWarning, match="Initializing zero-element tensors is a no-op"):
+        make()

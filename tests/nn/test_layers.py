@@ -337,3 +337,11 @@ def test_a_convolution_may_be_given_another_way_to_convolve():
     layer = nn.Conv1d(1, 1, 1)
     layer._conv_forward = lambda input, weight, bias: input * 2
     assert layer(rg.ones(1, 1, 2)).tolist() == [[[2.0, 2.0]]]
+
+
+@pytest.mark.parametrize("kind", [rg.nn.Embedding, rg.nn.EmbeddingBag])
+def test_a_table_that_a_program_draws_can_have_its_padding_made_zero(kind):
+    table = kind(3, 2, padding_idx=1)
+    rg.nn.init.ones_(table.weight)
+    table._fill_padding_idx_with_zero()
+    assert table.weight.tolist() == [[1.0, 1.0], [0.0, 0.0], [1.0, 1.0]]

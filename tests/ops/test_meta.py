@@ -223,3 +223,15 @@ def test_embeddings_that_would_look_at_values_have_shapes():
 def test_a_spectral_norm_runs_on_meta():
     layer = rg.nn.utils.parametrizations.spectral_norm(rg.nn.Linear(3, 4)).to("meta")
     assert layer(rg.zeros(2, 3, device="meta")).shape == (2, 4)
+
+
+def test_masked_scatter_and_index_fill_of_meta_tensors_have_shapes():
+    x = rg.empty(3, 4, device="meta", requires_grad=True)
+    source = rg.empty(3, 4, device="meta", requires_grad=True)
+    mask = rg.empty(4, dtype=rg.bool, device="meta")
+    found = x.masked_scatter(mask, source)
+    assert (found.shape, found.device.type) == ((3, 4), "meta")
+    found.sum().backward()
+    assert (x.grad.shape, source.grad.shape) == ((3, 4), (3, 4))
+    index = rg.empty(2, dtype=rg.int64, device="meta")
+    assert x.index_fill(0, index, 1.0).shape == (3, 4)

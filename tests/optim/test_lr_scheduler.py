@@ -187,3 +187,42 @@ def test_the_state_of_a_schedule_has_the_names_of_pytorch():
         *("step_size", "gamma", "base_lrs", "last_epoch", "_step_count", "_is_initial"),
         *("_get_lr_called_within_step", "_last_lr"),
     }
+
+
+def momentous():
+    return SGD([rg.ones(1, requires_grad=True)], lr=1.0, momentum=0.9)
+
+
+def test_the_states_of_cycles_have_the_names_of_pytorch():
+    common = {"base_lrs", "last_epoch", "_step_count", "_is_initial", "_last_lr"}
+    common |= {"_get_lr_called_within_step"}
+    once = lr_scheduler.OneCycleLR(momentous(), 1.0, 10).state_dict()
+    assert once.keys() - common == {
+        *("total_steps", "_schedule_phases", "_anneal_func_type", "cycle_momentum", "use_beta1")
+    }
+    assert once["_schedule_phases"][0] == {
+        **{"end_step": 2.0, "start_lr": "initial_lr", "end_lr": "max_lr"},
+        **{"start_momentum": "max_momentum", "end_momentum": "base_momentum"},
+    }
+    assert lr_scheduler.CyclicLR(momentous(), 0.1, 1.0).state_dict()["use_beta1"] is False
+    average = rg.optim.swa_utils.SWALR(momentous(), 0.1).state_dict()
+    assert average.keys() - common == {"_anneal_strategy", "anneal_epochs"}
+
+
+def test_a_schedule_has_no_attribute_beside_those_of_its_state_and_the_optimizer():
+    schedule = lr_scheduler.StepLR(momentous(), 1)
+    assert vars(schedule).keys() - schedule.state_dict().keys() == {"optimizer"}
+
+
+def test_an_averaging_schedule_continues_from_its_state():
+    first = rg.optim.swa_utils.SWALR(momentous(), 0.1, anneal_epochs=4)
+    rates(first, 2)
+    second = rg.optim.swa_utils.SWALR(momentous(), 0.1, anneal_epochs=4)
+    second.load_state_dict(first.state_dict())
+    second.optimizer.param_groups[0]["lr"] = first.get_last_lr()[0]
+    assert rates(second, 2) == rates(first, 2)
+
+
+def test_schedules_do_not_derive_from_the_older_name_of_their_base():
+    assert not isinstance(lr_scheduler.StepLR(momentous(), 1), lr_scheduler._LRScheduler)
+    assert issubclass(lr_scheduler._LRScheduler, lr_scheduler.LRScheduler)

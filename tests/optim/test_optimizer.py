@@ -427,3 +427,46 @@ def test_a_search_along_a_line_ends_at_a_loss_that_is_no_number():
         return loss
 
     assert optimizer.step(closure).isnan()
+
+
+class Remembering(Optimizer):
+    """Notes what it is given to restore."""
+
+    seen = ()
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        self.seen = (*self.seen, *state)
+
+
+def test_a_loaded_state_of_a_program_s_own_optimizer_keeps_its_values():
+    p, q = rg.ones(2, requires_grad=True), rg.ones(2, dtype=rg.float64, requires_grad=True)
+    first, second = Remembering([p], {"lr": 1.0}), Remembering([q], {"lr": 2.0})
+    first.state[p].update(step=8, none=None, kept=[rg.ones(2), (1, {"a": rg.ones(2)})])
+    second.load_state_dict(first.state_dict())
+    own = second.state[q]
+    assert type(own["step"]) is int
+    assert (own["step"], own["none"]) == (8, None)
+    listed, (one, deep) = own["kept"]
+    assert (listed.dtype, one, deep["a"].dtype) == (rg.float64, 1, rg.float64)
+    assert second.param_groups[0]["lr"] == 1.0
+
+
+def test_loading_a_state_calls_setstate():
+    made = Remembering([rg.ones(2, requires_grad=True)], {"lr": 1.0})
+    made.load_state_dict(made.state_dict())
+    assert made.seen == ("state", "param_groups")
+
+
+def test_a_rule_counts_on_from_steps_that_were_saved_as_a_number():
+    p = rg.ones(1, requires_grad=True)
+    made = Adam([p])
+    p.grad = rg.ones(1)
+    made.step()
+    state = made.state_dict()
+    state["state"][0]["step"] = 8
+    del state["param_groups"][0]["amsgrad"]
+    made.load_state_dict(state)
+    made.step()
+    assert made.state[p]["step"].equal(rg.tensor(9.0))
+    assert made.param_groups[0]["amsgrad"] is False

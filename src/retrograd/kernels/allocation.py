@@ -127,6 +127,11 @@ def empty_beside(x: Any, dtype: Any = None) -> Any:
     for axis in inward(x.shape, x.strides):
         strides[axis] = step
         step *= max(x.shape[axis], 1)
+    extent = made.itemsize
+    for axis in reversed(range(x.ndim)):
+        if x.shape[axis] == 1 and not x.strides[axis]:  # a new dimension, as PyTorch's views have
+            strides[axis] = extent
+        extent = strides[axis] * max(x.shape[axis], 1)
     return ndarray(x.shape, made, strides=strides)
 
 

@@ -55,9 +55,9 @@ class AdamW(Adam):
             complex=complex,
         )
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """As for every optimizer; states saved before the two were one class lack the flag."""
-        super().load_state_dict(state_dict)
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """As for every rule; states saved before the two were one class lack the flag."""
+        super().__setstate__(state)
         for group in self.param_groups:
             group["decoupled_weight_decay"] = True
 

@@ -10,10 +10,8 @@ from copy import deepcopy
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..autograd.grad_mode import set_grad_enabled
-from ..dtypes import default_numpy, real_of
+from ..dtypes import real_of
 from ..engine.backward.hooks import HookTable
 from ..engine.dispatch import check_write
 from ..engine.tensor import Interpreted, Tensor, new_tensor, wrote
@@ -70,7 +68,8 @@ class Optimizer:
     param_groups: list[dict[str, Any]]
     state: defaultdict[Any, Any]
     _hooks: Mapping[str, HookTable] = MappingProxyType({})  # by what they watch
-    _stepped: bool = False  # for learning-rate schedulers
+    _stepped: bool = False  # for learning-rate schedulers; the next one, too
+    _replaced: bool = False  # whether the step is none of the class
     _inside: bool = False  # whether a `step` with hooks runs
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -201,8 +200,8 @@ class Optimizer:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over a state that `state_dict` gave; tensors are copied.
 
-        State of a floating dtype takes its parameter's dtype, except "step" and such numbers.
-        Raises ValueError if the numbers of groups or of parameters differ.
+        State of a floating dtype takes its parameter's dtype, except "step" and such numbers; then
+        `__setstate__` takes it. Raises ValueError if the numbers of groups or parameters differ.
         """
         for hook in self._at("load"):
             changed = hook(self, dict(state_dict))
@@ -221,18 +220,19 @@ class Optimizer:
             for mine, theirs in pairs
             for number, p in zip(theirs["params"], mine["params"], strict=True)
         }
-        self.state = defaultdict(dict)
+        state: defaultdict[Any, Any] = defaultdict(dict)
         for key, value in state_dict["state"].items():
             if key in params:
-                self.state[params[key]] = _loaded(value, params[key])
+                state[params[key]] = _loaded(value, params[key])
             else:
-                self.state[key] = value
+                state[key] = value
         for mine, theirs in pairs:
             kept = {"params": mine["params"]}
             if "param_names" in mine and "param_names" not in theirs:
                 kept["param_names"] = mine["param_names"]
             mine.clear()
             mine.update({**deepcopy({k: v for k, v in theirs.items() if k != "params"}), **kept})
+        self.__setstate__({"state": state, "param_groups": self.param_groups})
         for hook in self._at("loaded"):
             hook(self)
 
@@ -242,9 +242,6 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        for group in self.param_groups:
-            for name, value in self.defaults.items():
-                group.setdefault(name, value)
 
     def __repr__(self) -> str:
         text = f"{type(self).__name__} ("
@@ -456,22 +453,18 @@ def _with_hooks(step: Any, optimizer: Any, args: Any, kwargs: Any) -> Any:
     return result
 
 
-def _loaded(value: Any, param: Tensor) -> dict[str, Any]:
-    """One parameter's loaded state: copies, floating tensors in the parameter's dtype."""
-    state = {}
-    for name, item in value.items():
-        if item is None:  # PyTorch's momentum before its first step
-            continue
-        if name == "step" and isinstance(item, (int, float)):
-            item = new_tensor(np.array(item, default_numpy()))  # noqa: PLW2901
-        if not isinstance(item, Tensor):
-            state[name] = deepcopy(item)
-            continue
-        array, target = item._array, param._array.dtype
-        if array.dtype.kind == "f" and target.kind == "c":  # as a modulus of a complex parameter
-            target = real_of(target)
-        own = name == "step" or array.ndim < min(1, param._array.ndim)  # a number of the rule's own
-        if array.dtype.kind in "fc" and target.kind in "fc" and not own:
-            array = array.astype(target)
-        state[name] = new_tensor(array.copy())
-    return state
+def _loaded(value: Any, param: Tensor, name: Any = None) -> Any:
+    """A loaded state of a parameter: copies, floating tensors in it in the parameter's dtype."""
+    if isinstance(value, dict):
+        return {key: _loaded(item, param, key) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_loaded(item, param, name) for item in value)
+    if not isinstance(value, Tensor):
+        return deepcopy(value)
+    array, target = value._array, param._array.dtype
+    if array.dtype.kind == "f" and target.kind == "c":  # as a modulus of a complex parameter
+        target = real_of(target)
+    own = name == "step" or array.ndim < min(1, param._array.ndim)  # a number of the rule's own
+    if array.dtype.kind in "fc" and target.kind in "fc" and not own:
+        array = array.astype(target)
+    return new_tensor(array.copy())

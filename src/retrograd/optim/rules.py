@@ -86,6 +86,17 @@ class Rule(Optimizer):
             raise RuntimeError("`fused` does not support `differentiable`")
         super().__init__(params, defaults)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """As for every optimizer; files may count steps by numbers, and lack newer settings."""
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group.update({**self.defaults, **group})
+            for own in (self.state[p] for p in group["params"] if p in self.state):
+                if isinstance(own.get("step"), (int, float)):
+                    own["step"] = scalar(own["step"])
+                if own.get("momentum_buffer", own) is None:  # PyTorch's before the first step
+                    del own["momentum_buffer"]
+
     # -- what a rule may say -------------------------------------------------------------------
 
     def state_names(self, group: dict[str, Any]) -> tuple[str, ...]:
@@ -280,10 +291,9 @@ class Rule(Optimizer):
 def step_lists(kind: type[Rule], given: dict[str, Any], **lists: str) -> None:
     """One step of a rule on lists, which stay the caller's: parameters, gradients, state.
 
-    given: the arguments of a function of PyTorch's, its `locals()` when it begins; lists: which of
-    them has the tensors of each name in the state. They are written in place; what the first step
-    makes, as a momentum for None, is put into its list. Raises RuntimeError for counts of the steps
-    that are no tensors, and for `grad_scale` and `found_inf`.
+    given: the `locals()` of a function of PyTorch's when it begins; lists: which of them has the
+    tensors of each name in the state, written in place; a momentum for None is put into its list.
+    Raises RuntimeError for counts of steps that are no tensors, for `grad_scale` and `found_inf`.
     """
     if given.get("grad_scale") is not None or given.get("found_inf") is not None:
         raise RuntimeError("grad_scale and found_inf: scale before, as GradScaler.unscale_ does")
@@ -377,7 +387,6 @@ def pieces(arrays: Any, flat: list[Any] | None) -> Iterator[list[Any]]:
 
 
 updates = Updates()
-
 _known: dict[Any, list[Any]] = {}
 
 

@@ -234,24 +234,18 @@ class SWALR(LRScheduler):
         check_strategy(anneal_strategy)
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
             raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
-        self.anneal_strategy, self.anneal_epochs = anneal_strategy, anneal_epochs
-        self._steps = 0
+        self._anneal_strategy, self.anneal_epochs = anneal_strategy, anneal_epochs
         super().__init__(optimizer, last_epoch)
-
-    def step(self, epoch: int | None = None) -> None:
-        """Go on to the next epoch."""
-        self._steps += 1
-        super().step(epoch)
 
     def _share(self, step: int) -> float:
         """How much of the way has been made at `step`."""
         t = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
-        return t if self.anneal_strategy == "linear" else (1 - math.cos(math.pi * t)) / 2
+        return t if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * t)) / 2
 
     @within_step
     def get_lr(self) -> list[Any]:
         """The rates, from the last ones, so that another schedule's factors stay."""
-        step = max(self._steps - 1, 1 if self.anneal_epochs == 0 else 0)
+        step = max(self._step_count - 1, 1 if self.anneal_epochs == 0 else 0)
         before, now = self._share(step - 1), self._share(step)
         rates = []
         for group in self.optimizer.param_groups:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
+from ..engine.naming import integer_in
 from ..engine.tensor import Tensor
 from ..errors import wrong_type
 from ..ops.creation.from_data import check_device, check_dtype, finish
@@ -37,11 +38,12 @@ __all__ = [
 NUTTALL = (0.3635819, 0.4891775, 0.1365995, 0.0106411)
 
 
-def _checked(name: str, M: int, dtype: Any, device: Any) -> Any:
-    """The NumPy dtype of a window; raises for a length or a dtype that it cannot have."""
+def _checked(name: str, length: Any, dtype: Any, device: Any) -> tuple[int, Any]:
+    """A window's length and NumPy dtype; raises for those that it cannot have."""
     check_device(device)
-    if not isinstance(M, (int, np.integer)):
-        raise wrong_type(name, "M", "int", M)
+    M = integer_in(length)
+    if M is None:
+        raise wrong_type(name, "M", "int", length)
     if M < 0:
         raise ValueError(f"{name} requires non-negative window length, got M={M}")
     target = dtypes.default_numpy() if dtype is None else check_dtype(dtype, name)
@@ -49,7 +51,7 @@ def _checked(name: str, M: int, dtype: Any, device: Any) -> Any:
         raise ValueError(
             f"{name} expects float32 or float64 dtypes, got: {dtypes.of_numpy(target)}"
         )
-    return target
+    return M, target
 
 
 def _points(M: int, sym: bool) -> Any:
@@ -76,7 +78,7 @@ def exponential(
     >>> rg.signal.windows.exponential(3)
     tensor([0.3679, 1.0000, 0.3679])
     """
-    target = _checked("exponential", M, dtype, device)
+    M, target = _checked("exponential", M, dtype, device)
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
     if sym and center is not None:
@@ -102,7 +104,7 @@ def gaussian(
     >>> rg.signal.windows.gaussian(3)
     tensor([0.6065, 1.0000, 0.6065])
     """
-    target = _checked("gaussian", M, dtype, device)
+    M, target = _checked("gaussian", M, dtype, device)
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
     return finish(np.exp((_points(M, sym) / std) ** 2 * -0.5).astype(target), requires_grad)
@@ -124,7 +126,7 @@ def cosine(
     >>> rg.signal.windows.cosine(3)
     tensor([0.5000, 1.0000, 0.5000])
     """
-    target = _checked("cosine", M, dtype, device)
+    M, target = _checked("cosine", M, dtype, device)
     parts = M + 1 if not sym and M > 1 else M
     return finish(
         np.sin((np.arange(M) + 0.5) * (math.pi / max(parts, 1))).astype(target), requires_grad
@@ -148,7 +150,7 @@ def kaiser(
     >>> rg.signal.windows.kaiser(3, beta=5.0)
     tensor([0.0367, 1.0000, 0.0367])
     """
-    target = _checked("kaiser", M, dtype, device)
+    M, target = _checked("kaiser", M, dtype, device)
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
     return finish(window_functions.kaiser(M, beta, not sym).astype(target), requires_grad)
@@ -170,7 +172,7 @@ def bartlett(
     >>> rg.signal.windows.bartlett(5)
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """
-    target = _checked("bartlett", M, dtype, device)
+    M, target = _checked("bartlett", M, dtype, device)
     return finish(window_functions.triangle(M, not sym).astype(target), requires_grad)
 
 
@@ -192,7 +194,7 @@ def general_cosine(
     >>> rg.signal.windows.general_cosine(3, a=[0.5, 0.5])
     tensor([0., 1., 0.])
     """
-    target = _checked("general_cosine", M, dtype, device)
+    M, target = _checked("general_cosine", M, dtype, device)
     if not hasattr(a, "__iter__"):
         raise TypeError("Coefficients must be a list/tuple")
     if not len(a):

@@ -297,3 +297,10 @@ def test_threshold_takes_complex_numbers_that_are_real():
     assert F.threshold(rg.tensor([1, 2]), 1, 3 + 0j).tolist() == [3, 2]
     with pytest.raises(RuntimeError, match="without overflow"):
         F.threshold(x, 1j, 3)
+
+
+@pytest.mark.parametrize("function", [F.elu, F.selu, F.celu])
+@pytest.mark.parametrize("size", [1, 5, 100_000])
+def test_a_linear_unit_keeps_the_sign_of_zero(function, size):
+    assert function(rg.full((size,), -0.0)).signbit().all()
+    assert not function(rg.zeros(size)).signbit().any()

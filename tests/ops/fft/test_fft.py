@@ -155,3 +155,14 @@ def test_single_precision_is_not_computed_in_double(norm, monkeypatch):
     x = rg.ones(4, dtype=rg.complex64)
     (rg.fft.fft if norm == "backward" else rg.fft.ifft)(x, norm=norm)
     assert taken == [(np.complex64, np.float32)]
+
+
+@pytest.mark.parametrize("name", ["fft2", "rfftn", "ihfft2", "hfftn"])
+def test_dims_and_sizes_may_be_whatever_stands_for_an_integer(name):
+    transform, x = getattr(rg.fft, name), rg.ones(2, 3)
+    expected = transform(x, dim=(0,))
+    for dim in (0, np.int64(0), rg.tensor(0)):
+        assert (transform(x, dim=dim) == expected).all()
+    assert (transform(x, s=(2, True)) == transform(x, s=(2, 1))).all()
+    with pytest.raises(TypeError, match=f"fft_{name}.*argument 's' must be tuple of ints"):
+        transform(x, s=(2.0, 2))

@@ -102,3 +102,11 @@ def test_an_unknown_driver_and_complex_tolerances_are_refused():
         rg.linalg.lstsq(rg.eye(2), rg.eye(2), driver="gelsx")
     with pytest.raises(RuntimeError, match="complex type are not supported"):
         rg.linalg.pinv(rg.eye(2), atol=rg.tensor(1j))
+
+
+@pytest.mark.parametrize("shape", [(0, 0, 3), (0, 3, 3), (2, 0, 3), (0, 3)])
+def test_the_tolerances_of_an_empty_stack_do_not_shape_the_pseudoinverse(shape):
+    wide = rg.ones(*shape[:-2], 3, 1)
+    found = rg.linalg.pinv(rg.ones(shape), atol=wide, rtol=wide)
+    assert found.shape == (*shape[:-2], shape[-1], shape[-2])
+    assert rg.linalg.matrix_rank(rg.ones(shape), atol=wide).shape == shape[:-2]

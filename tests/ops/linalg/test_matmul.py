@@ -131,8 +131,8 @@ ERRORS = [
     (lambda: rg.addmv(rg.ones(3), rg.ones(2, 3), rg.ones(3)), "input (3), mat (2x3), vec (3)"),
     (lambda: rg.trace(rg.ones(3)), "expected a matrix, but got tensor with dim 1"),
     (lambda: rg.matrix_power(rg.ones(2, 3), 2), "2 by 3 matrices"),
-    (lambda: rg.cross(rg.ones(2, 2), rg.ones(2, 2)), "no dimension of size 3 in input"),
-    (lambda: rg.cross(rg.ones(2, 3), rg.ones(4, 3)), "(2) must match the size of tensor b (4)"),
+    (lambda: rg.cross(rg.ones(2, 2), rg.ones(2, 2), 1), "must have length 3. Got 2 and 2"),
+    (lambda: rg.cross(rg.ones(2, 3), rg.ones(4, 3), 1), "(2) must match the size of tensor b (4)"),
     (
         lambda: rg.chain_matmul(rg.ones(2, 3), rg.ones(4, 2)),
         "tensors 0 and 1 with shapes [2, 3] and [4, 2] cannot be multiplied",
@@ -354,3 +354,14 @@ def test_out_receives_the_product():
     out = rg.ones(0)
     assert rg.matmul(rg.ones(2, 3), rg.ones(3, 2), out=out) is out
     assert out.tolist() == [[3.0, 3.0], [3.0, 3.0]]
+
+
+def test_cross_without_a_dimension_warns():
+    x, y = rg.tensor([[1.0, 0.0, 0.0]]), rg.tensor([[0.0, 1.0, 0.0]])
+    with pytest.warns(UserWarning, match="without specifying the dim arg is deprecated"):
+        assert rg.cross(x, y).tolist() == [[0.0, 0.0, 1.0]]
+    with (
+        pytest.warns(UserWarning, match="without specifying the dim arg"),
+        pytest.raises(RuntimeError, match="no dimension of size 3 in input"),
+    ):
+        rg.cross(rg.ones(2, 2), rg.ones(2, 2))

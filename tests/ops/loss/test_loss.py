@@ -298,7 +298,7 @@ def test_divergence_of_integers_is_refused():
     p = rg.tensor([0.5, 0.5])
     for x, target in ((p, p.long()), (p.long(), p), (p, p > 0)):
         with pytest.raises(RuntimeError, match="Integral inputs not supported"):
-            F.kl_div(x, target)
+            F.kl_div(x, target, reduction="sum")
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
@@ -317,3 +317,10 @@ def test_class_indices_that_are_overwritten_are_noticed(smoothing, reduction):
 def test_kl_div_of_a_negative_target_is_nan():
     loss = F.kl_div(rg.tensor([0.1, 0.2, 0.3]), rg.tensor([-1.0, 0.0, 1.0]), reduction="none")
     np.testing.assert_allclose(loss.numpy(), [math.nan, 0.0, -0.3], rtol=1e-6)
+
+
+def test_the_mean_over_elements_of_a_divergence_warns():
+    p = rg.tensor([[0.5, 0.5], [0.25, 0.75]])
+    with pytest.warns(UserWarning, match="'batchmean' divides only by the batch size"):
+        assert F.kl_div(p.log(), p).item() == 0.0
+    assert F.kl_div(p.log(), p, reduction="batchmean").item() == 0.0  # without a warning

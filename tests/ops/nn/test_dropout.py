@@ -12,7 +12,7 @@ ALL = [F.dropout, F.dropout2d, F.dropout3d, F.alpha_dropout, F.feature_alpha_dro
 
 @pytest.mark.parametrize("function", ALL)
 def test_without_training_the_input_itself_comes_back(function):
-    x = rg.ones(2, 3, 2, 2, 2)
+    x = rg.ones(2, 3, 2, 2) if function is F.dropout2d else rg.ones(2, 3, 2, 2, 2)
     assert function(x, 0.5, training=False) is x
     assert function(x, 0.0, training=True) is x
 
@@ -118,8 +118,26 @@ def test_native_dropout_draws_its_mask_and_is_one_node():
     assert rg.equal(rg.rand(1), drawn)
 
 
+@pytest.mark.filterwarnings("ignore:.*Received a 1-D input")
 @pytest.mark.parametrize("dropout", [F.dropout2d, F.dropout3d, F.feature_alpha_dropout])
 def test_dropout_of_channels_needs_a_dimension_of_channels(dropout):
     with pytest.raises(RuntimeError, match="requires at least 2 dimensions"):
         dropout(rg.ones(3), 0.5, True)
     assert dropout(rg.ones(3), 0.5, False).tolist() == [1.0] * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "ndim", "text"),
+    [
+        ("dropout2d", 5, "Received a 5-D input to dropout2d, which is deprecated"),
+        ("dropout2d", 2, "Received a 2-D input to dropout2d, which is deprecated"),
+        ("dropout2d", 3, "Received a 3D input to dropout2d"),
+        ("dropout3d", 6, "Received a 6-D input to dropout3d, which is deprecated"),
+        ("dropout3d", 3, "Received a 3-D input to dropout3d, which is deprecated"),
+    ],
+)
+def test_dropout_of_channels_warns_at_other_numbers_of_dimensions(name, ndim, text):
+    x = rg.ones([2] * ndim)
+    with pytest.warns(UserWarning, match=text):
+        found = getattr(rg.nn.functional, name)(x, 0.5)
+    assert found.shape == x.shape

@@ -378,3 +378,38 @@ def test_there_are_no_random_complex_integers():
         rg.randint(6, (2,), dtype=rg.complex64)
     with pytest.raises(NotImplementedError, match="check_random_bounds"):
         rg.randint_like(rg.zeros(2, dtype=rg.complex64), 6)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [
+        (rg.float32, [8289568.0, 12849560.0, 1437118.0]),
+        (rg.bfloat16, [-203.0, 185.0, -47.0]),
+        (rg.int64, [900450186894288943, 3969543146641148608, 1895649597198586107]),
+    ],
+)
+def test_random_without_an_end_fills_up_to_what_the_dtype_holds(dtype, expected):
+    if dtype is rg.bfloat16:
+        pytest.importorskip("ml_dtypes")
+    rg.manual_seed(0)
+    assert rg.empty(3, dtype=dtype).random_(-256, None).tolist() == expected  # PyTorch's
+    rg.manual_seed(0)
+    assert rg.empty(3, dtype=dtype).random_(**{"from": -256, "to": None}).tolist() == expected
+
+
+def test_random_takes_two_bounds_at_most():
+    with pytest.raises(TypeError, match="up to 2 bounds"):
+        rg.empty(3).random_(1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"k": 2}, [0.5263, 0.2437, 0.5846]),
+        ({"X": rg.eye(12)[:, :2]}, [0.4963, 0.7682, 0.0885]),
+    ],
+)
+def test_lobpcg_draws_the_start_that_it_is_not_given(given, expected):
+    rg.manual_seed(0)
+    rg.lobpcg(rg.eye(12) + 1, **given)
+    assert rg.rand(3).tolist() == pytest.approx(expected, abs=5e-5)  # PyTorch's

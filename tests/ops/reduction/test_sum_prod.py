@@ -167,3 +167,14 @@ def test_the_gradient_of_a_reduction_has_the_shape_of_its_input():
         y = x.sum((0, 2), keepdim)
         (g,) = grad(y, x, rg.ones_like(y))
         np.testing.assert_array_equal(g._array, np.ones((2, 3, 4)))
+
+
+@pytest.mark.parametrize("name", ["all", "any"])
+def test_truth_can_be_written_as_booleans_and_bytes_alone(name):
+    function, ones = getattr(rg, name), rg.ones(2, 2, dtype=rg.uint8)
+    out = rg.empty(2, dtype=rg.bool)
+    assert function(ones, 1, out=out) is out
+    assert out.tolist() == [True, True]
+    assert function(ones.bool(), out=rg.empty((), dtype=rg.uint8)).item() == 1
+    with pytest.raises(RuntimeError, match=f"{name} only supports bool tensor .*, got: Float"):
+        function(ones, out=rg.empty(()))

@@ -346,3 +346,32 @@ def test_roll_needs_a_shift():
 
 def test_no_blocks_make_a_row_without_columns():
     assert rg.block_diag().shape == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("turn", "expected"),
+    [
+        (rg.adjoint, 1 - 2j),
+        (lambda x: x.mH, 1 - 2j),
+        (lambda x: x.H, 1 - 2j),
+        (lambda x: x.mT, 1 + 2j),
+    ],
+)
+def test_a_number_is_its_own_transpose_with_a_warning(turn, expected):
+    with pytest.warns(UserWarning, match="is deprecated on 0-D tensors"):
+        assert turn(rg.tensor(1 + 2j)).item() == expected
+
+
+@pytest.mark.parametrize(
+    ("turn", "name"), [(rg.adjoint, r"adjoint\(\)"), (lambda x: x.mH, "mH"), (lambda x: x.mT, "mT")]
+)
+def test_a_vector_has_no_transpose_of_matrices(turn, name):
+    with pytest.raises(RuntimeError, match=f"tensor.{name} is only supported on mat"):
+        turn(rg.ones(2))
+
+
+def test_reversing_other_dimensions_than_two_by_t_warns():
+    with pytest.warns(UserWarning, match="Consider `x.mT`"):
+        assert rg.ones(2, 3, 4).T.shape == (4, 3, 2)
+    with pytest.warns(UserWarning, match=r"Tensor\.T is deprecated on 0-D tensors"):
+        assert rg.ones(()).T.shape == ()

@@ -88,10 +88,8 @@ class _ConvNd(Module):
 
     def reset_parameters(self) -> None:
         """Draw weight and bias anew, uniform on +-1/sqrt(fan_in)."""
-        if self.weight._array.size == 0:
-            return
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
+        if self.bias is not None and self.weight._array.size:
             init.symmetric_(self.bias, 1 / math.sqrt(init.fans(self.weight)[0]))
 
     def extra_repr(self) -> str:

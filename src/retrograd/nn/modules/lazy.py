@@ -98,9 +98,10 @@ class LazyModuleMixin:
         return any(isinstance(value, Uninitialized) for value in held)
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew, once they have shapes."""
+        """Draw the parameters anew, once they have shapes; while they are made, they are empty."""
         own: Any = self
-        if own._parameters and not self.has_uninitialized_params():
+        made = [p for p in own._parameters.values() if p is not None]
+        if made and not self.has_uninitialized_params() and all(p._array.size for p in made):
             super().reset_parameters()  # type: ignore[misc]
 
     def _apply(self, fn: Any, recurse: bool = True) -> Any:

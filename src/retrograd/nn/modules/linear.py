@@ -59,8 +59,7 @@ class Linear(Module):
 
     def reset_parameters(self) -> None:
         """Draw weight and bias anew."""
-        if self.weight._array.size:
-            init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             init.symmetric_(self.bias, 1 / math.sqrt(self.in_features) if self.in_features else 0)
 

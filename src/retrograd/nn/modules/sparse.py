@@ -65,6 +65,10 @@ class Embedding(Module):
     def reset_parameters(self: Any) -> None:
         """Draw the weight anew."""
         init.normal_(self.weight)
+        self._fill_padding_idx_with_zero()
+
+    def _fill_padding_idx_with_zero(self: Any) -> None:
+        """Make the row of the padding zeros; programs that draw weights of their own call it."""
         if self.padding_idx is not None:
             init.zeros_(alias(self.weight, None)[self.padding_idx])
 
@@ -171,6 +175,7 @@ class EmbeddingBag(Module):
             self.weight = Parameter(_weight)
 
     reset_parameters = Embedding.reset_parameters
+    _fill_padding_idx_with_zero = Embedding._fill_padding_idx_with_zero
 
     def forward(
         self,

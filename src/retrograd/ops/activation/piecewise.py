@@ -285,7 +285,7 @@ def rrelu(
 
 
 def _elu_array(input: Any, *, alpha: float, scale: float, input_scale: float) -> Any:
-    decay = np.expm1(np.minimum(input, 0) * input_scale) * (alpha * scale)
+    decay = np.expm1(np.minimum(0, input) * input_scale) * (alpha * scale)  # -0 stays -0
     return np.where(input > 0, input * scale, decay)
 
 

@@ -85,7 +85,7 @@ OLDER: dict[str, tuple[Callable[..., Any], str, str]] = {
         "rg.ones(2), 0.5, False", "[1., 1.]",
     ),
     "feature_dropout": (
-        lambda input, p, train: dropouts.dropout2d(input, p, train),
+        lambda input, p, train: dropouts.feature_dropout(input, p, train),
         "rg.ones(1, 1, 2), 1.0, True", "[[[0., 0.]]]",
     ),
     "feature_alpha_dropout": (
@@ -122,8 +122,8 @@ OLDER: dict[str, tuple[Callable[..., Any], str, str]] = {
         "rg.tensor([0.25, 0.25]), rg.tensor([1, -1])", "0.5000",
     ),
     "kl_div": (
-        lambda input, target, reduction=1, *, log_target=False: divergence.kl_div(
-            input, target, reduction=_named(reduction), log_target=log_target),
+        lambda input, target, reduction=1, *, log_target=False: divergence.divergence(
+            input, target, None, None, _named(reduction), log_target),
         "rg.zeros(2), rg.ones(2)", "0.",
     ),
     "margin_ranking_loss": (

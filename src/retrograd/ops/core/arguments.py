@@ -3,7 +3,7 @@
 NOTE [Public functions]
 1. A function that is `public(out=True)` computes and knows no `out`: the value is written there
    when it is done (`write_out`, and `write_each` for a tuple of tensors). One that is
-   `public(out="dtype")` computes in the dtype of `out`.
+   `public(out="dtype")` computes in the dtype of `out`; of `public(out="truth")`, bool or uint8.
 2. Calls with `out` go another way (`Writing`); all others reach the function as if it were not
    decorated, and cost nothing more. Other names of arguments: `engine.naming`.
 3. `inspect.signature` shows `out`, and `by` where a function has it.
@@ -130,6 +130,8 @@ class Served:
             return function(*args, **kwargs)
         if self.out == "dtype" and args:
             kwargs["dtype"] = dtype_for(args[0], kwargs.get("dtype"), out)
+        if self.out == "truth" and isinstance(out, Tensor):
+            function = in_truth(function, out)
         write = write_each if isinstance(out, (tuple, list)) else write_out
         return write(function, out, args, kwargs)
 
@@ -201,6 +203,20 @@ def dtype_for(input: Tensor, dtype: Any, out: Any) -> Any:
             )
         return dtype
     return None if input.dtype.is_complex and not out.dtype.is_complex else out.dtype
+
+
+def in_truth(function: Callable[..., Any], out: Tensor) -> Callable[..., Any]:
+    """A function of truth in the dtype of `out`; RuntimeError for one but bool and uint8."""
+    name = function.__name__
+    if out.dtype not in (dtypes.boolean, dtypes.uint8):
+        raise RuntimeError(
+            f"{name} only supports bool tensor for result, got: {dtypes.legacy_name(out.dtype)}"
+        )
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs).to(out.dtype)
+
+    return titled(call, name, "")
 
 
 def write_each(

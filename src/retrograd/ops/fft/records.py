@@ -21,7 +21,7 @@ from ...engine.tensor import Tensor
 from ...errors import wrong_type
 from ...kernels import fourier
 from ...kernels.allocation import copied, zeros
-from ..core.dims import place_of
+from ..core.dims import integers, place_of
 from ..core.structure import cast
 
 DUAL = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -173,11 +173,12 @@ def _sized(input: Tensor, dims: tuple[int, ...], sizes: tuple[int, ...]) -> Tens
     return resize_ends(input, dim=dims, size=sizes)
 
 
-def _dims_and_sizes(input: Tensor, s: Any, dim: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _dims_and_sizes(
+    name: str, input: Tensor, s: Any, dim: Any
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The dims of an n-dimensional transform, and the size asked for each (-1: the input's)."""
     ndim = input._array.ndim
-    s = (s,) if isinstance(s, int) else s
-    dim = (dim,) if isinstance(dim, int) else dim
+    s = None if s is None else integers((s,), f"fft_{name}", "s")
     if dim is None:
         count = ndim if s is None else len(s)
         if count > ndim:
@@ -186,12 +187,13 @@ def _dims_and_sizes(input: Tensor, s: Any, dim: Any) -> tuple[tuple[int, ...], t
             )
         dims = tuple(range(ndim - count, ndim))
     else:
-        dims = tuple([place_of(d, input._array.ndim) for d in dim])
+        given = integers((dim,), f"fft_{name}", "dim")
+        dims = tuple([place_of(d, ndim) for d in given])
         if len(set(dims)) != len(dims):
-            raise RuntimeError(f"FFT dims must be unique, but got {tuple(dim)}")
+            raise RuntimeError(f"FFT dims must be unique, but got {dims}")
         if s is not None and len(s) != len(dims):
             raise RuntimeError("When given, dim and shape arguments must have the same length")
-    return dims, (-1,) * len(dims) if s is None else tuple(s)
+    return dims, (-1,) * len(dims) if s is None else s
 
 
 def _given(input: Tensor, dims: tuple[int, ...], asked: tuple[int, ...]) -> tuple[int, ...]:
@@ -202,7 +204,7 @@ def _given(input: Tensor, dims: tuple[int, ...], asked: tuple[int, ...]) -> tupl
 def complex_transform(name: str, input: Tensor, s: Any, dim: Any, norm: str | None) -> Tensor:
     """An n-dimensional complex transform; names that begin with "i" are inverse."""
     input = _floating(input, name)
-    dims, asked = _dims_and_sizes(input, s, dim)
+    dims, asked = _dims_and_sizes(name, input, s, dim)
     input = _sized(input, dims, _given(input, dims, asked))
     return fft_c2c(input, dim=dims, norm=_norm(norm), forward=name[0] != "i")
 
@@ -210,7 +212,7 @@ def complex_transform(name: str, input: Tensor, s: Any, dim: Any, norm: str | No
 def to_half(name: str, input: Tensor, s: Any, dim: Any, norm: str | None) -> Tensor:
     """An n-dimensional transform from real to half a spectrum; "ihfft..." has the other sign."""
     input = _floating(input, name, real=True)
-    dims, asked = _dims_and_sizes(input, s, dim)
+    dims, asked = _dims_and_sizes(name, input, s, dim)
     if not dims:
         raise RuntimeError(f"{name} must transform at least one axis")
     input = _sized(input, dims, _given(input, dims, asked))
@@ -222,7 +224,7 @@ def to_half(name: str, input: Tensor, s: Any, dim: Any, norm: str | None) -> Ten
 def from_half(name: str, input: Tensor, s: Any, dim: Any, norm: str | None) -> Tensor:
     """An n-dimensional transform from half a spectrum to real; "hfft..." has the other sign."""
     input = _floating(input, name)
-    dims, asked = _dims_and_sizes(input, s, dim)
+    dims, asked = _dims_and_sizes(name, input, s, dim)
     if not dims:
         raise RuntimeError(f"{name} must transform at least one axis")
     last = 2 * (input._array.shape[dims[-1]] - 1) if asked[-1] == -1 else asked[-1]

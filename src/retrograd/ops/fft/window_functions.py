@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...engine.naming import integer_in
 from ...errors import wrong_type
 from ..creation.factories import factory
 
@@ -48,13 +49,14 @@ def kaiser(count: int, beta: float, periodic: bool) -> Any:
     return np.i0(beta * np.sqrt(np.maximum(1.0 - t * t, 0.0))) / np.i0(beta)
 
 
-def check_length(name: str, count: int) -> int:
-    """`count` if it is a length a window can have, else TypeError or RuntimeError."""
-    if not isinstance(count, (int, np.integer)) or isinstance(count, bool):
-        raise wrong_type(name, "window_length", "int", count, 1)
+def check_length(name: str, length: Any) -> int:
+    """A length that a window can have, as an integer, else TypeError or RuntimeError."""
+    count: int | None = integer_in(length)
+    if count is None:
+        raise wrong_type(name, "window_length", "int", length, 1)
     if count < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={count}")
-    return int(count)
+    return count
 
 
 def finished(name: str, array: Any, target: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from ...engine.dispatch import own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
+from ...kernels.allocation import is_valueless
 from ...kernels.memory import in_rows
 from ..core.arguments import public
 from ..shape.basic_views import basic
@@ -73,7 +74,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             f"and {source.dtype}"
         )
     expanded, expanded_mask = broadcast_tensors(input, mask)
-    cells = np.flatnonzero(expanded_mask._array)
+    cells = _true_cells(expanded_mask._array, source._array.size)
     if source._array.size < cells.size:
         raise RuntimeError(
             f"Number of elements of source < number of ones in mask: {source._array.size} < "
@@ -83,3 +84,10 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     flat = expanded.reshape(-1)
     changed = index_put_op(flat, values, new_tensor(cells), dims=(0,), accumulate=False)
     return own(changed.reshape(expanded._array.shape))
+
+
+def _true_cells(mask: Any, most: int) -> Any:
+    """The places of True in a mask; of one without values as many as there can be, up to `most`."""
+    if is_valueless(mask):
+        return np.zeros_like(mask.reshape(-1)[:most], dtype=np.int64)
+    return np.flatnonzero(mask)

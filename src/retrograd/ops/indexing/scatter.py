@@ -12,7 +12,7 @@ from ...engine.namespaces import recorded
 from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Interpreted, Tensor, concrete, has_history, new_tensor
 from ...errors import wrong_type
-from ...kernels.allocation import copied, numpys, surely, table
+from ...kernels.allocation import copied, is_valueless, numpys, surely, table
 from ..core import batching_index
 from ..core.arguments import public
 from ..core.dims import broadcast_shapes, normalize_dim
@@ -395,7 +395,8 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     place, vector = entries(input, dim, from_front(index, size), None, "index_fill")
     filler = zero_dim(input, value, "index_fill")
     once = vector  # an index that repeats is filled once all the same, which the gradient sees
-    if not isinstance(vector._array, Interpreted) or isinstance(value, Tensor):
+    plain = not isinstance(vector._array, Interpreted) or isinstance(value, Tensor)
+    if plain and not is_valueless(vector._array):
         once = new_tensor(np.unique(vector._array))
     return index_put_op(input, filler, once, dims=(place,), accumulate=False)
 

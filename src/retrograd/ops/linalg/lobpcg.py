@@ -1,7 +1,8 @@
 """`lobpcg`: a few eigenvalues of a symmetric matrix, by way of all of them.
 
 PyTorch iterates from a start that may be given. Arrays here are dense and their eigenvalues come at
-once from LAPACK, so that what would steer the iteration is accepted and makes no difference.
+once from LAPACK, so that what would steer the iteration is accepted and makes no difference. A
+start that is not given is drawn all the same: what a program draws next is what it is there.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...engine.tensor import Tensor
+from ..random.factories import randn
 from .cholesky import cholesky
 from .eigen import eigh
 from .solve import solve_triangular
@@ -50,6 +52,8 @@ def lobpcg(
             f"LOBPCG algorithm is not applicable when the number of A rows (={m}) is smaller than "
             f"3 x the number of requested eigenpairs (={count}). Use retrograd.linalg.eigh"
         )
+    if X is None:
+        randn(m, count if n is None else n, dtype=A.dtype)  # one for all of a stack
     if B is not None:
         L = cholesky(B)
         half = solve_triangular(L, A, upper=False)

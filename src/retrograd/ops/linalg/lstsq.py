@@ -28,9 +28,14 @@ DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
 def tolerances(A: Tensor, atol: Any, rtol: Any) -> tuple[Tensor, Tensor]:
-    """Both tolerances as real tensors; the default of `rtol` is eps * max(m, n), or 0 with atol."""
+    """Both tolerances as real tensors; the default of `rtol` is eps * max(m, n), or 0 with atol.
+
+    An empty A has no values that they would cut off: its result has the shape of its own stack.
+    """
     real = A.real.dtype.numpy if A.dtype.is_complex else A.dtype.numpy
-    if rtol is None:
+    if 0 in A.shape:
+        atol = rtol = 0.0
+    elif rtol is None:
         rtol = np.finfo(real).eps * max(A.shape[-2:])
         if atol is not None:
             rtol = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,6 +25,11 @@ __all__ = [
     "addmm", "addmv", "addr", "baddbmm", "bilinear", "chain_matmul", "cross", "kron",
     "matrix_power", "trace",
 ]  # fmt: skip
+
+NO_DIM = (
+    "Using cross without specifying the dim arg is deprecated. Please either pass the dim "
+    "explicitly or use linalg.cross, whose default is the last one."
+)
 
 _cross = declare(
     "cross(input, other, *, dim)",
@@ -284,14 +290,15 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 
     Both have the same number of dimensions and broadcast; nothing is conjugated. Raises
     RuntimeError where the size is not 3 or the dtypes differ, IndexError for a dimension that is
-    not there. Source: PyTorch's `cross`.
+    not there. Warns without `dim`. Source: PyTorch's `cross`.
 
-    >>> rg.cross(rg.tensor([1.0, 0.0, 0.0]), rg.tensor([0.0, 1.0, 0.0]))
+    >>> rg.cross(rg.tensor([1.0, 0.0, 0.0]), rg.tensor([0.0, 1.0, 0.0]), dim=0)
     tensor([0., 0., 1.])
     """
     if input.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     if dim is None:
+        warnings.warn(NO_DIM, stacklevel=2)
         if 3 not in input.shape:
             raise RuntimeError("no dimension of size 3 in input")
         dim = input.shape.index(3)

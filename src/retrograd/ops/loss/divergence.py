@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,11 @@ from ...engine.tensor import Tensor, placed, wrap
 from ...kernels.allocation import surely
 from ..creation.from_data import filler
 from .elementwise import check_tensors, reduced, reduction_of, squared_distance
+
+BY_ELEMENT = (
+    "reduction: 'mean' divides the total loss by both the batch size and the support size. "
+    "'batchmean' divides only by the batch size, as the mathematical definition of the divergence."
+)
 
 
 def kl_div(
@@ -25,13 +31,23 @@ def kl_div(
     """target * (log target - input), for `input` log-probabilities; 0 where the target is 0.
 
     `reduction` may be "batchmean" too: the sum over the size of the first dimension. With
-    `log_target` the target holds log-probabilities. Raises RuntimeError for integers. Source:
-    PyTorch's `kl_div`.
+    `log_target` the target holds log-probabilities. Warns at "mean", which is no divergence. Raises
+    RuntimeError for integers. Source: PyTorch's `kl_div`.
 
     >>> p = rg.tensor([[0.5, 0.5]])
     >>> rg.nn.functional.kl_div(p.log(), p, reduction="batchmean")
     tensor(0.)
     """
+    found = divergence(input, target, size_average, reduce, reduction, log_target)
+    if reduction == "mean" and size_average is reduce is None:
+        warnings.warn(BY_ELEMENT, stacklevel=2)
+    return found
+
+
+def divergence(
+    input: Tensor, target: Tensor, size_average: Any, reduce: Any, reduction: str, log_target: bool
+) -> Tensor:
+    """`kl_div` without its warning."""
     if any(t._array.dtype.kind in "iub" for t in (input, target)):
         raise RuntimeError("kl_div: Integral inputs not supported. Convert first: x.float()")
     batch = reduction == "batchmean"

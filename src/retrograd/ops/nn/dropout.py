@@ -6,6 +6,7 @@ of differentiation sees the same one.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -174,14 +175,19 @@ def dropout2d(
 ) -> Tensor:
     """`dropout` of whole channels: `input` is (N, C, H, W).
 
-    Source: PyTorch's `dropout2d`; Tompson et al., 2015.
+    Warns at other numbers of dimensions, of which the second is that of the channels. Source:
+    PyTorch's `dropout2d`; Tompson et al., 2015.
 
     >>> out = rg.nn.functional.dropout2d(rg.ones(1, 50, 2, 2))
     >>> bool((out == out[:, :, :1, :1]).all())
     True
     """
     check_probability(p)
-    return _applied(_channels, input, p, training, inplace)
+    if input._array.ndim == 3:
+        warnings.warn(NO_BATCH, stacklevel=2)
+    else:
+        _check_channels("dropout2d", input, (4,))
+    return feature_dropout(input, p, training, inplace)
 
 
 def dropout3d(
@@ -189,15 +195,38 @@ def dropout3d(
 ) -> Tensor:
     """`dropout` of whole channels: `input` is (N, C, D, H, W), or (C, D, H, W) without a batch.
 
-    Source: PyTorch's `dropout3d`.
+    Warns at other numbers of dimensions. Source: PyTorch's `dropout3d`.
 
     >>> rg.nn.functional.dropout3d(rg.ones(1, 2, 1, 1, 1), p=1.0).sum()
     tensor(0.)
     """
     check_probability(p)
+    _check_channels("dropout3d", input, (4, 5))
     if input._array.ndim == 4:
         return _unbatched(input, p, training, inplace)
+    return feature_dropout(input, p, training, inplace)
+
+
+def feature_dropout(input: Tensor, p: float, training: bool, inplace: bool = False) -> Tensor:
+    """`dropout` of whole channels, which the second dimension counts, whatever the others are."""
     return _applied(_channels, input, p, training, inplace)
+
+
+NO_BATCH = (
+    "dropout2d: Received a 3D input to dropout2d. It is taken as (N, C, L); in a future release it "
+    "will be (C, H, W). Use dropout1d for (N, C, L)"
+)
+
+
+def _check_channels(name: str, input: Tensor, ranks: tuple[int, ...]) -> None:
+    """Warn where the input has not a number of dimensions for which a dropout of channels is."""
+    ndim = input._array.ndim
+    if ndim not in ranks:
+        warnings.warn(
+            f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in "
+            "an error in a future release. Use dropout instead, or feature_dropout for channels",
+            stacklevel=3,
+        )
 
 
 def alpha_dropout(

@@ -137,7 +137,7 @@ def drawn_integers(
         least, most = (0, 1) if target.kind == "b" else _limits(target)
         for name, value in (("from", low), ("to - 1", high - 1)):
             if not least <= value <= most:
-                raise RuntimeError(f"{name} is out of bounds for {dtypes.of_numpy(target).name}")
+                raise RuntimeError(f"{name} is out of bounds for {dtypes.cpp_name(target)}")
     return generator.integers(low, high, shape).astype(target)
 
 

@@ -269,38 +269,35 @@ def log_normal_(
 
 
 @public(methods="random_")
-def random_(
-    self: Tensor,
-    from_: Any = None,
-    to: Any = None,
-    *,
-    generator: Generator | None = None,
-    **renamed: Any,
-) -> Tensor:
+def random_(self: Tensor, *bounds: Any, generator: Generator | None = None, **named: Any) -> Tensor:
     """Fill with integers: `random_(to)` from 0, `random_(from, to)`, `to` exclusive.
 
-    Without bounds, all that an integer dtype holds from 0 on, or for a floating dtype all up to the
-    first that has no successor in it. Raises RuntimeError for an empty range, NotImplementedError
-    for complex tensors.
+    Where `to` is None, all that an integer dtype holds from there on, or for a floating dtype all
+    up to the first that has no successor in it; without bounds, all of those from 0. Raises
+    RuntimeError for an empty range, NotImplementedError for complex tensors, TypeError for more
+    bounds.
 
     >>> rg.empty(2).random_(3, 4)
     tensor([3., 3.])
     """
-    low = renamed.pop("from", from_)
-    _no_more(renamed, "random_")
+    if "from" in named:
+        bounds += named.pop("from"), named.pop("to", None)
+    elif "to" in named:
+        bounds += (named.pop("to"),)
+    _no_more(named, "random_")
+    if len(bounds) > 2:
+        raise TypeError(f"random_() takes up to 2 bounds, `from` and `to`, but got {len(bounds)}")
     dtype = self._array.dtype
     refuse("random_kernel_cpu", dtype, "fiub")
-    if to is None:
-        low, to = 0, low
-    first = 0 if low is None else int(low)
-    if to is None:  # PyTorch takes the words otherwise than with bounds
+    if not bounds:  # PyTorch takes the words otherwise than with bounds
         values, long = _all_of(dtype), dtype.itemsize == 8
 
         def make(source: Generator, shape: Any, dtype: Any) -> Any:
             return source.draw("below", values, shape, long).astype(dtype)
 
     else:
-        last = int(to)
+        first = int(bounds[0]) if len(bounds) == 2 else 0
+        last = _all_of(dtype) if bounds[-1] is None else int(bounds[-1])
 
         def make(source: Generator, shape: Any, dtype: Any) -> Any:
             return drawn_integers(source, first, last, shape, dtype)

@@ -336,7 +336,7 @@ _count_nonzero = declare(
 )
 
 
-@public(out=True, methods="any")
+@public(out="truth", methods="any")
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether any element is nonzero (NaN is), in all or along the dimensions `dim`.
 
@@ -348,7 +348,7 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return _any(input, dim=_truth_dims(input, dim), keepdim=keepdim)
 
 
-@public(out=True, methods="all")
+@public(out="truth", methods="all")
 def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether every element is nonzero, in all or along the dimensions `dim`; like `any`.
 

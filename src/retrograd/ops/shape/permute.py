@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from typing import Any
 
 from ...engine.inplace import turn
@@ -15,6 +16,13 @@ from ..core.dims import integers, normalize_dim, normalize_dims
 from ..elementwise.complex_parts import conj
 
 __all__ = ["adjoint", "moveaxis", "movedim", "permute", "swapaxes", "swapdims", "t", "transpose"]
+
+NUMBER = "{} is deprecated on 0-D tensors. Leave it away, or write x.conj()."
+REVERSED = (
+    "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated "
+    "and it will throw an error in a future release. Consider `x.mT` to transpose batches of "
+    "matrices or `x.permute(*range(x.ndim)[::-1])` to reverse the dimensions of a tensor."
+)
 
 _permute = declare(
     "permute(input, *, dims)",
@@ -149,16 +157,29 @@ def t(input: Tensor) -> Tensor:
 
 def _reversed(self: Tensor) -> Any:
     """The dimensions in reverse order, a view; of a matrix, its transpose."""
+    ndim = self._array.ndim
+    if ndim > 2:
+        warnings.warn(REVERSED, stacklevel=2)
+    elif not ndim:
+        warnings.warn(NUMBER.format("Tensor.T"), stacklevel=2)
     return _permute(self, dims=tuple(range(self._array.ndim))[::-1])
 
 
 def _matrices_transposed(self: Tensor) -> Any:
     """The last two dimensions exchanged, a view: `(..., M, N)` becomes `(..., N, M)`."""
+    return _turned(self, "tensor.mT")
+
+
+def _turned(self: Tensor, name: str) -> Any:
+    """The last two dimensions exchanged, for the function called `name`; PyTorch takes numbers."""
     ndim = self._array.ndim
-    if ndim < 2:
+    if ndim == 1:
         raise RuntimeError(
-            f"tensor.mT is only supported on matrices or batches of matrices. Got {ndim}-D tensor."
+            f"{name} is only supported on matrices or batches of matrices. Got 1-D tensor."
         )
+    if not ndim:
+        warnings.warn(NUMBER.format(name), stacklevel=3)
+        return _t(self)
     return _transpose(self, dim0=ndim - 2, dim1=ndim - 1)
 
 
@@ -166,12 +187,18 @@ def _matrices_transposed(self: Tensor) -> Any:
 def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions exchanged, and complex elements conjugated: `(..., M, N)`.
 
-    Raises RuntimeError below two dimensions. Source: PyTorch's `adjoint`.
+    Raises RuntimeError for one dimension. Source: PyTorch's `adjoint`.
 
     >>> rg.adjoint(rg.tensor([[1.0, 2.0]])).shape
     retrograd.Size([2, 1])
     """
-    turned: Tensor = _matrices_transposed(input)
+    turned: Tensor = _turned(input, "tensor.adjoint()")
+    return conj(turned)
+
+
+def _matrices_hermitian(self: Tensor) -> Any:
+    """The last two dimensions exchanged, and complex elements conjugated: `(..., M, N)`."""
+    turned: Tensor = _turned(self, "tensor.mH")
     return conj(turned)
 
 
@@ -183,6 +210,8 @@ def _hermitian(self: Tensor) -> Any:
             f"tensor.H is only supported on matrices (2-D tensors). Got {ndim}-D tensor. For "
             "batches of matrices use x.mH"
         )
+    if not ndim:
+        warnings.warn(NUMBER.format("Tensor.H"), stacklevel=2)
     turned = _t(self)
     return conj(turned)
 
@@ -251,4 +280,4 @@ def t_(self: Tensor) -> Tensor:
 method(property(_reversed, doc=_reversed.__doc__), "T")
 method(property(_matrices_transposed, doc=_matrices_transposed.__doc__), "mT")
 method(property(_hermitian, doc=_hermitian.__doc__), "H")
-method(property(adjoint, doc=adjoint.__doc__), "mH")
+method(property(_matrices_hermitian), "mH")

@@ -17,7 +17,6 @@ from .cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from .plateau import ReduceLROnPlateau
 from .schedule import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
 from .schedule import LRScheduler, within_step
-from .schedule import LRScheduler as _LRScheduler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,6 +41,10 @@ __all__ = [
     "SequentialLR",
     "StepLR",
 ]
+
+
+class _LRScheduler(LRScheduler):
+    """An older name of the base; the schedules here have the newer one."""
 
 
 class LambdaLR(LRScheduler):

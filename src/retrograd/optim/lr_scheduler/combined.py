@@ -120,7 +120,7 @@ class SequentialLR(Combined):
             group["lr"] = group["initial_lr"]
         take_back(self._schedulers)
         first = self._schedulers[bisect_right(milestones, 0)]
-        first._begin()
+        first._initial_step()
         self._last_lr = first.get_last_lr()
 
     def step(self) -> None:  # type: ignore[override]
@@ -129,7 +129,7 @@ class SequentialLR(Combined):
         index = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[index]
         if index > 0 and self._milestones[index - 1] == self.last_epoch:
-            scheduler._go(0)
+            scheduler._update_lr(0)
         else:
             scheduler.step()
         self._last_lr = scheduler.get_last_lr()

@@ -19,8 +19,11 @@ __all__ = ["CosineAnnealingWarmRestarts", "CyclicLR", "OneCycleLR"]
 # -- momentum ----------------------------------------------------------------------------------
 
 
-def start_momentum(optimizer: Optimizer, least: Any, most: Any, resumes: bool) -> None:
-    """Note the bounds of the momentum in every group, and begin at the upper one."""
+def start_momentum(optimizer: Optimizer, least: Any, most: Any, resumes: bool) -> bool:
+    """Note the bounds of the momentum in every group, and begin at the upper one.
+
+    Gives whether the momentum is the first of the betas.
+    """
     if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
         raise ValueError(
             "optimizer must support momentum or beta1 with `cycle_momentum` option enabled. Leave "
@@ -28,16 +31,17 @@ def start_momentum(optimizer: Optimizer, least: Any, most: Any, resumes: bool) -
         )
     lows = per_group("base_momentum", optimizer, least)
     highs = per_group("max_momentum", optimizer, most)
-    if resumes:
-        return
-    for group, low, high in zip(optimizer.param_groups, lows, highs, strict=True):
-        set_momentum(group, high)
-        group["max_momentum"], group["base_momentum"] = high, low
+    by_beta = "betas" in optimizer.defaults
+    if not resumes:
+        for group, low, high in zip(optimizer.param_groups, lows, highs, strict=True):
+            set_momentum(group, high, by_beta)
+            group["max_momentum"], group["base_momentum"] = high, low
+    return by_beta
 
 
-def set_momentum(group: dict[str, Any], value: Any) -> None:
+def set_momentum(group: dict[str, Any], value: Any, by_beta: bool) -> None:
     """Set the momentum of a group, or the first of its betas."""
-    if "betas" in group:
+    if by_beta:
         group["betas"] = (value, *group["betas"][1:])
     else:
         group["momentum"] = value
@@ -102,7 +106,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             raise ValueError(f"Expected non-negative epoch, but got {epoch}")
         else:
             self._place(epoch)
-        self._go(math.floor(epoch))
+        self._update_lr(math.floor(epoch))
 
     def _place(self, epoch: float) -> None:
         """Find the round in which `epoch` lies."""
@@ -167,7 +171,8 @@ class CyclicLR(LRScheduler):
             self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            start_momentum(optimizer, base_momentum, max_momentum, last_epoch != -1)
+            resumes = last_epoch != -1
+            self.use_beta1 = start_momentum(optimizer, base_momentum, max_momentum, resumes)
             self.base_momentums = per_group("base_momentum", optimizer, base_momentum)
             self.max_momentums = per_group("max_momentum", optimizer, max_momentum)
         super().__init__(optimizer, last_epoch)
@@ -192,7 +197,7 @@ class CyclicLR(LRScheduler):
         if self.cycle_momentum:
             bounds = zip(self.base_momentums, self.max_momentums, strict=True)
             for group, (low, high) in zip(self.optimizer.param_groups, bounds, strict=True):
-                set_momentum(group, high - (high - low) * height)
+                set_momentum(group, high - (high - low) * height, self.use_beta1)
         pairs = zip(self.base_lrs, self.max_lrs, strict=True)
         return [low + (high - low) * height for low, high in pairs]
 
@@ -252,8 +257,8 @@ class OneCycleLR(LRScheduler):
         if not isinstance(pct_start, float) or not 0 <= pct_start <= 1:
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         check_strategy(anneal_strategy)
-        self.anneal_strategy = anneal_strategy
-        self._phases = phases(self.total_steps, pct_start, three_phase)
+        self._anneal_func_type = anneal_strategy
+        self._schedule_phases = phases(self.total_steps, pct_start, three_phase)
         if last_epoch == -1:
             highs = per_group("max_lr", optimizer, max_lr)
             for high, group in zip(highs, optimizer.param_groups, strict=True):
@@ -261,7 +266,8 @@ class OneCycleLR(LRScheduler):
                 group["min_lr"] = group["initial_lr"] / final_div_factor
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            start_momentum(optimizer, base_momentum, max_momentum, last_epoch != -1)
+            resumes = last_epoch != -1
+            self.use_beta1 = start_momentum(optimizer, base_momentum, max_momentum, resumes)
         super().__init__(optimizer, last_epoch)
 
     @within_step
@@ -273,20 +279,20 @@ class OneCycleLR(LRScheduler):
                 f"Tried to step {step} times. The specified number of total steps is "
                 f"{self.total_steps}"
             )
-        ends = [phase[0] for phase in self._phases]
+        ends = [phase["end_step"] for phase in self._schedule_phases]
         place = next((i for i, end in enumerate(ends) if step <= end), len(ends) - 1)
         start = ends[place - 1] if place else 0.0
-        end, lr_from, lr_to, momentum_from, momentum_to = self._phases[place]
+        end, lr_from, lr_to, momentum_from, momentum_to = self._schedule_phases[place].values()
         share = (step - start) / (end - start)
         groups = self.optimizer.param_groups
         if self.cycle_momentum:
             for group in groups:
-                between = self._between(group[momentum_from], group[momentum_to], share)
-                set_momentum(group, between)
-        return [self._between(group[lr_from], group[lr_to], share) for group in groups]
+                between = self._anneal_func(group[momentum_from], group[momentum_to], share)
+                set_momentum(group, between, self.use_beta1)
+        return [self._anneal_func(group[lr_from], group[lr_to], share) for group in groups]
 
-    def _between(self, start: float, end: float, share: float) -> float:
-        if self.anneal_strategy == "linear":
+    def _anneal_func(self, start: float, end: float, share: float) -> float:
+        if self._anneal_func_type == "linear":
             return (end - start) * share + start
         return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
 
@@ -305,11 +311,14 @@ def length(total: int | None, epochs: int | None, per_epoch: int | None) -> int:
     return epochs * per_epoch
 
 
-def phases(total: int, share: float, three: bool) -> list[tuple[Any, ...]]:
-    """(last step, rate from, rate to, momentum from, momentum to) of each phase, by their names."""
+def phases(total: int, share: float, three: bool) -> list[dict[str, Any]]:
+    """Last step, rates and momenta of each phase: by the names that the groups have for them."""
+    names = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
     least, most = "base_momentum", "max_momentum"
     up = (share * total - 1, "initial_lr", "max_lr", most, least)
     if not three:
-        return [up, (total - 1, "max_lr", "min_lr", least, most)]
-    down = (2 * share * total - 2, "max_lr", "initial_lr", least, most)
-    return [up, down, (total - 1, "initial_lr", "min_lr", most, most)]
+        found = [up, (total - 1, "max_lr", "min_lr", least, most)]
+    else:
+        down = (2 * share * total - 2, "max_lr", "initial_lr", least, most)
+        found = [up, down, (total - 1, "initial_lr", "min_lr", most, most)]
+    return [dict(zip(names, phase, strict=True)) for phase in found]

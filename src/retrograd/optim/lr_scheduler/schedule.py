@@ -89,7 +89,6 @@ class LRScheduler:
 
     _is_initial = False  # while the first rates are set
     _get_lr_called_within_step = False
-    _wrapped = False  # in one that PyTorch pickled, which does not say
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         check_optimizer(optimizer)
@@ -104,11 +103,11 @@ class LRScheduler:
                 )
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
-        self._begin()
+        self._initial_step()
 
-    def _begin(self) -> None:
+    def _initial_step(self) -> None:
         """Set the first rates; no optimizer need have stepped before."""
-        self._wrapped = "step" in vars(self.optimizer)  # a step that is none of the class
+        self.optimizer._replaced = "step" in vars(self.optimizer)
         self._step_count, self._is_initial = 0, True
         self.step()
         self._is_initial = False
@@ -126,17 +125,18 @@ class LRScheduler:
 
         `epoch`, deprecated, goes to that epoch instead.
         """
-        first = self._step_count == 1  # after the one of `_begin`
-        if first and ("step" in vars(self.optimizer)) is not self._wrapped:
+        first = self._step_count == 1  # after the one of `_initial_step`
+        replaced = self.optimizer._replaced
+        if first and ("step" in vars(self.optimizer)) is not replaced:
             warnings.warn(OVERRIDDEN, UserWarning, stacklevel=2)
-        elif first and not self.optimizer._stepped and not self._wrapped:
+        elif first and not self.optimizer._stepped and not replaced:
             warnings.warn(TOO_EARLY, UserWarning, stacklevel=2)
         self._step_count += 1
         if epoch is not None:
             warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
-        self._go(epoch)
+        self._update_lr(epoch)
 
-    def _go(self, epoch: int | None = None) -> None:
+    def _update_lr(self, epoch: int | None = None) -> None:
         """Set the rates of the next epoch, or those of `epoch`."""
         closed = getattr(self, "_get_closed_form_lr", None)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
@@ -167,8 +167,7 @@ class LRScheduler:
 
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer and what is known of it."""
-        kept = {"optimizer", "_wrapped"}
-        return {name: value for name, value in self.__dict__.items() if name not in kept}
+        return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take back what `state_dict` gave."""
