@@ -268,8 +268,7 @@ def new_tensor(array: Any, cls: type[Tensor] = Tensor) -> Tensor:
 
 def shown(array: Any) -> Tensor:
     """The tensor without history that shows an array to users."""
-    wrapped = isinstance(array, Interpreted) and array.on_tensors
-    return array.tensor() if wrapped else new_tensor(array)
+    return array.tensor() if getattr(array, "on_tensors", False) else new_tensor(array)
 
 
 def array_of(source: Tensor) -> Any:

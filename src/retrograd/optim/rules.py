@@ -260,9 +260,8 @@ class Rule(Optimizer):
                 numbers = as_tensors(p._array.dtype, (*more, *self.numbers(group, step)))
                 made = []
                 for part in parts(p):
-                    x, *state = [
-                        getattr(t, part).clone() for t in (p, *map(own.__getitem__, names))
-                    ]
+                    all_of = (p, *map(own.__getitem__, names))
+                    x, *state = [getattr(t, part).clone() for t in all_of]
                     run(x, getattr(p._gradient, part), state, numbers, group)
                     made.append((x, *state))
                 x, *state = made[0]
@@ -426,8 +425,7 @@ def evaluate(closure: Callable[[], Any]) -> Any:
 def check_writable(optimizer: Optimizer, name: str, every: bool = False) -> list[int]:
     """Raise RuntimeError where a parameter with a gradient, or `every` one, cannot be written.
 
-    Whoever keeps what is about to be overwritten is told. Gives the places of groups with
-    parameters whose arrays carry out ops themselves.
+    Who keeps what is overwritten is told. Gives the groups whose arrays carry out ops themselves.
     """
     calling: list[int] = []
     watched = modes.special or modes.inference_seen
@@ -462,9 +460,8 @@ def filled(x: Any, value: float, group: dict[str, Any]) -> Tensor:
     """The same with a number everywhere, for the imaginary parts, too, where they are apart."""
     whole = x.dtype.kind != "c" or group.get("complex") == "modulus"
     every = value if whole else complex(value, value)
-    if isinstance(x, Interpreted) and x.on_tensors:
-        return zeros(x) + every
-    return new_tensor(np.full_like(x, every))
+    on_tensors = isinstance(x, Interpreted) and x.on_tensors
+    return zeros(x) + every if on_tensors else new_tensor(np.full_like(x, every))
 
 
 def scalar(value: float) -> Tensor:
