@@ -152,6 +152,7 @@ def attempt_out(space, name):
 
 
 @pytest.mark.filterwarnings("ignore:retrograd.range is deprecated")
+@pytest.mark.filterwarnings("ignore:Using cross without")
 @pytest.mark.parametrize(("space", "name"), WITH_OUT)
 def test_every_function_with_out_counts(space, name):
     write, outs = attempt_out(space, name)

@@ -313,6 +313,7 @@ IN_PLACE = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:dropout.d. Received a 3")
 @pytest.mark.parametrize(("function", "keywords"), IN_PLACE)
 @pytest.mark.parametrize("dtype", [rg.float64, rg.complex128])
 def test_the_argument_inplace_writes_the_input_with_its_history(function, keywords, dtype):
