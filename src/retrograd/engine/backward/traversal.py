@@ -29,7 +29,6 @@ from typing import Any
 import numpy as np
 
 from ... import modes
-from ...kernels.allocation import copied
 from ...locks import counter
 from ...quiet import QUIET, Quiet, quieten, restore
 from .. import native, saved
@@ -101,6 +100,7 @@ def run_plain(node: Node, g: Any, retain_graph: bool | None) -> None:
 def new_pass(state: Any, retain_graph: bool | None, root: Node, value: Any) -> Pass:
     """The pass of `run_plain`, which has got so far."""
     grads, borrowed, heap, leaves = state
+    borrowed.add(root)  # its cotangent is the user's
     return Pass(grads, borrowed, heap, leaves, retain_graph, False, True, ((root, value),))
 
 
@@ -384,8 +384,8 @@ class Pass:
     def capture(self, node: Any, g: Any) -> None:
         """Keep a complete cotangent for the caller, who will own it."""
         shared = node in self.borrowed or node.hooks is not None
-        if shared and g is not None and not (self.create_graph or isinstance(g, Interpreted)):
-            g = copied(g)
+        if shared and not (self.create_graph or g is None):
+            g = accumulation.apart(g, True)
         self.captured[node] = g
 
     def output(self, node: Any, g: Any) -> None:
