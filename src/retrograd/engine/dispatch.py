@@ -245,7 +245,7 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
         )
     kind = result._array.dtype.kind
     wanted = any(t._node is not None for t in ([out] if kind in "iu" else given))
-    if modes.state.grad and wanted and kind != "b":
+    if modes.state.records and wanted and kind != "b":
         raise RuntimeError(
             f"{function.__name__}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad. Leave out= away, or call it "

@@ -42,7 +42,10 @@ NO_DATA = (
     "{name}: a {cls} made by _make_wrapper_subclass has no data of its own. Compute with what it "
     "holds, in its __torch_dispatch__"
 )
-NO_TENSOR = "{cls} gave {kind} for {op}, where a Tensor was expected"
+NO_TENSOR = (
+    "Unable to cast {found!r} to {wanted}: a __torch_dispatch__ gave it for {name}. Return what the "
+    "operator gives, `return func(*args, **(kwargs or {{}}))`"
+)
 
 
 def called(function: Any, args: Any, kwargs: Any) -> Any:
@@ -66,16 +69,28 @@ def called(function: Any, args: Any, kwargs: Any) -> Any:
         return PASSED
     name = operator.__name__
     found = answer(getattr(operator, chosen(name, placed, named)), placed, named)
-    if args and found is args[0]:  # which it has written
+    if args and (found is args[0] or (found is None and name[-1] == "_")):  # which it has written
         return first
-    if function in NUMBERS:
-        return NUMBERS[function](found)
+    if name == "_local_scalar_dense" or function.__annotations__.get("return") in PLAIN:
+        if not isinstance(found, (bool, int, float, complex)):
+            raise RuntimeError(NO_TENSOR.format(found=found, wanted="a number", name=name))
+        return NUMBERS[function](found) if function in NUMBERS else found
+    check(name, found, function.__annotations__.get("return") == "Tensor")
     if isinstance(found, list):
         return tuple(found)
     several = type(found) is tuple and getattr(return_types, name, None)
     return several(*found) if several else found
 
 
+def check(name: str, found: Any, single: bool) -> None:
+    """Raise unless what was given for an operator is a tensor or, if not `single`, some of them."""
+    parts = found if isinstance(found, (tuple, list)) and not single else (found,)
+    for part in parts:
+        if not isinstance(part, Tensor):
+            raise RuntimeError(NO_TENSOR.format(found=part, wanted="Tensor", name=name))
+
+
+PLAIN = {"bool", "int", "float"}
 NUMBERS = {vars(Tensor)[f"__{kind.__name__}__"]: kind for kind in (bool, float, int)}
 KEYED = {
     vars(Tensor)["__getitem__"]: "index.Tensor",
@@ -98,12 +113,12 @@ def keyed(function: Any, x: Any, key: Any, *value: Any) -> Any:
 def run(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """An op as whoever stands below functions computes it, recorded."""
     given = tuple([shell(t) for t in inputs])
-    with modes.Changed(grad=False, levels=()):
+    with modes.Changed(below=True, levels=()):
         found = translation.shown(
             op, lambda func, *args, **kwargs: answer(func, args, kwargs), given, params
         )
-    results = [found] if op.outputs == 1 else list(found)
-    made = [own(op, each, given) for each in results]
+    check(op.name, found, op.outputs == 1)
+    made = [own(each, given) for each in ((found,) if op.outputs == 1 else found)]
     if op.is_binary:
         given = (given[0], as_tensor(given[1], given[0]._array.dtype))
     outputs = finish(op, given, made[0] if op.outputs == 1 else tuple(made), params)
@@ -132,10 +147,8 @@ def on_tensors_from(node: Node) -> None:
         left += before
 
 
-def own(op: Op, result: Any, given: Any) -> Tensor:
+def own(result: Tensor, given: Any) -> Any:
     """A result as a tensor that may get a history: itself, if nobody else knows it."""
-    if not isinstance(result, Tensor):
-        raise TypeError(NO_TENSOR.format(cls="__torch_dispatch__", kind=type(result), op=op.name))
     if isinstance(result._array, Wrapped):
         result._array.remember(result)
     known = result._node is not None or result._view_of is not None
