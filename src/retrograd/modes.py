@@ -61,7 +61,8 @@ class State(threading.local):
     """What the calling thread has changed; the class attributes are the defaults.
 
     `grad` and `inference` are the two grad modes; `below` says that nothing is recorded whatever
-    they say (`library.answers`), and `records` what follows from the three; `saved_hooks` the stack of (pack, unpack) pairs;
+    they say (`library.answers`), and `records` what follows from the three; `saved_hooks` the
+    stack of (pack, unpack) pairs;
     `saved_hooks_disabled` the message to raise instead of pushing one, or None; `anomaly` keeps
     forward traces and `check_nan` looks for NaN cotangents; `current_node` is the node whose
     formula runs now, in anomaly mode; `current_pass` the backward pass whose hooks run now;

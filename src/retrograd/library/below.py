@@ -24,7 +24,15 @@ from ..engine.record import finish
 from ..engine.registry import OPS
 from ..engine.saved import OnTensors
 from ..engine.subclasses import stands_below
-from ..engine.tensor import Interpreted, Tensor, array_of, new_tensor, set_requires_grad, shown
+from ..engine.tensor import (
+    Interpreted,
+    Tensor,
+    Wrapper,
+    array_of,
+    new_tensor,
+    set_requires_grad,
+    shown,
+)
 from ..kernels import meta
 from ..ops.core import return_types
 from ..ops.tensor import pickling
@@ -43,8 +51,8 @@ NO_DATA = (
     "holds, in its __torch_dispatch__"
 )
 NO_TENSOR = (
-    "Unable to cast {found!r} to {wanted}: a __torch_dispatch__ gave it for {name}. Return what the "
-    "operator gives, `return func(*args, **(kwargs or {{}}))`"
+    "Unable to cast {found!r} to {wanted}: a __torch_dispatch__ gave it for {name}. Return what "
+    "the operator gives, `return func(*args, **(kwargs or {{}}))`"
 )
 
 
@@ -179,7 +187,7 @@ class Dispatcher:
     run, called = staticmethod(run), staticmethod(called)
 
 
-class Wrapped(Interpreted):
+class Wrapped(Wrapper):
     """The array of a tensor of class `cls`: NOTE [What is seen], 3.
 
     `like` has its shape, dtype and strides and no data; `data` is the array that it would be
@@ -187,7 +195,6 @@ class Wrapped(Interpreted):
     """
 
     __slots__ = ("__weakref__", "attributes", "cls", "data", "device", "like", "maker")
-    on_tensors = True
 
     def __init__(self, cls: type[Tensor], like: Any, data: Any = None, device: str = "cpu") -> None:
         self.cls, self.like, self.data, self.device = cls, like, data, device

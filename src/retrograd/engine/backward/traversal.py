@@ -35,7 +35,7 @@ from .. import native, saved
 from ..graph import FREED, LEAF, OUTPUT, PLAIN, Node
 from ..namespaces import arrays, reals, recorded
 from ..record import tied
-from ..tensor import Interpreted, Tensor, new_tensor
+from ..tensor import Tensor, Wrapper, new_tensor
 from ..transforms import watch
 from . import accumulation
 from .accumulation import accumulate
@@ -322,7 +322,7 @@ class Pass:
                 self.leaves.append(node)
         elif g is not None:
             before = grads[node]
-            if before is None or (isinstance(g, Interpreted) and g.on_tensors):
+            if before is None or (isinstance(g, Wrapper)):
                 grads[node] = g if before is None else g + before
             elif (
                 self.create_graph
@@ -474,13 +474,13 @@ class Pass:
                 return op.vjp(node, g, self.create_graph, needed)
             finally:
                 state.current_pass = outer
+        live = [e is not None and (needed is None or e in needed) for e in node.edges]
         if self.create_graph:
             xp, values = recorded, saved.tensors(node)
         elif isinstance(node.saved, saved.OnTensors):
-            return on_tensors(node, g, needed)
+            return on_tensors(node, g, live)
         else:
             xp, values = arrays, read(node)
-        live = [e is not None and (needed is None or e in needed) for e in node.edges]
         with self.calm:
             try:
                 found = op.derive(xp, g, values, live)
