@@ -229,3 +229,31 @@ def test_matrices_are_factored_where_the_class_computes(name):
     function(wanted).sum().backward()
     function(x).sum().backward()
     rg.testing.assert_close(x.grad.inner, wanted.grad)
+
+
+def test_a_plain_tensor_that_was_written_with_a_wrapper_is_the_result():
+    x = rg.zeros(2)
+    assert x.add_(held([1.0, 2.0])) is x
+    assert x.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_batched_cotangents_meet_wrappers(wrapped):
+    x, rows = held([1.0, 2.0], True), rg.eye(2)
+    cotangents = Held(rows) if wrapped else rows
+    (g,) = rg.autograd.grad(x * x, x, cotangents, is_grads_batched=True)
+    assert g.inner.tolist() == [[2, 0], [0, 4]]
+
+
+def test_jacobians_by_wrappers():
+    x = held([1.0, 2.0])
+    for transform in (rg.func.jacrev, rg.func.jacfwd):
+        assert transform(lambda t: t * t)(x).inner.tolist() == [[2, 0], [0, 4]]
+    assert rg.func.hessian(lambda t: (t * t * t).sum())(x).inner.tolist() == [[6, 0], [0, 12]]
+
+
+def test_a_batch_with_a_plain_operand_and_a_wrapper():
+    table, plain = held([[1.0, 2.0], [3.0, 4.0]]), rg.tensor([[1.0, 1.0], [2.0, 2.0]])
+    for first, second in ((table, plain), (plain, table)):
+        found = rg.func.vmap(lambda a, b: (a * b).sum())(first, second)
+        assert found.inner.tolist() == [3, 14]

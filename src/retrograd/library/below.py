@@ -60,8 +60,11 @@ def called(function: Any, args: Any, kwargs: Any) -> Any:
     """What is made of the call of a public function; PASSED where its parts are to be seen."""
     op = getattr(function, "op", None)
     if op is not None:
-        wrapped = any(isinstance(t, Tensor) and isinstance(t._array, Wrapped) for t in args)
-        return run(op, args, kwargs) if wrapped and is_plain(op, args, kwargs) else PASSED
+        found = [t._array for t in args if isinstance(t, Tensor)]
+        ours = [isinstance(array, Wrapped) for array in found if isinstance(array, Interpreted)]
+        if not ours or not all(ours):  # a batch is asked before
+            return PASSED
+        return run(op, args, kwargs) if is_plain(op, args, kwargs) else PASSED
     if function in KEYED:
         return keyed(function, *args)
     operator = operator_of(function)
@@ -77,7 +80,7 @@ def called(function: Any, args: Any, kwargs: Any) -> Any:
         return PASSED
     name = operator.__name__
     found = answer(getattr(operator, chosen(name, placed, named)), placed, named)
-    if args and (found is args[0] or (found is None and name[-1] == "_")):  # which it has written
+    if name[-1] == "_" and (found is None or isinstance(found, Tensor)):  # it has been written
         return first
     if name == "_local_scalar_dense" or function.__annotations__.get("return") in PLAIN:
         if not isinstance(found, (bool, int, float, complex)):
