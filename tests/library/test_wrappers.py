@@ -257,3 +257,37 @@ def test_a_batch_with_a_plain_operand_and_a_wrapper():
     for first, second in ((table, plain), (plain, table)):
         found = rg.func.vmap(lambda a, b: (a * b).sum())(first, second)
         assert found.inner.tolist() == [3, 14]
+
+
+def with_gradient(values):
+    x = held([0.0] * len(values), True)
+    x.grad = held(values)
+    return x
+
+
+def test_gradients_of_wrappers_are_clipped():
+    x = with_gradient([3.0, 4.0])
+    assert rg.nn.utils.clip_grad_norm_([x], 1.0).inner.item() == 5
+    assert x.grad.inner.tolist() == pytest.approx([0.6, 0.8], rel=1e-6)
+    x = with_gradient([-3.0, 0.5])
+    rg.nn.utils.clip_grad_value_([x], 1.0)
+    assert x.grad.inner.tolist() == [-1, 0.5]
+
+
+def test_batch_norm_of_wrappers_moves_plain_statistics():
+    norm = rg.nn.BatchNorm1d(2)
+    x = held([[3.0, 4.0], [1.0, 2.0], [5.0, 9.0]], True)
+    y = norm(x)
+    y.sum().backward()
+    assert type(y) is type(x.grad) is Held
+    assert type(norm.running_mean) is rg.Tensor
+    assert norm.running_mean.tolist() == pytest.approx([0.3, 0.5])
+    assert norm.running_var.tolist() == pytest.approx([1.3, 2.2])
+
+
+def test_batch_norm_by_wrappers_moves_their_statistics():
+    norm = rg.nn.BatchNorm1d(2)
+    norm.running_mean, norm.running_var = held([0.0, 0.0]), held([1.0, 1.0])
+    norm(rg.tensor([[3.0, 4.0], [1.0, 2.0], [5.0, 9.0]]))
+    assert norm.running_mean.inner.tolist() == pytest.approx([0.3, 0.5])
+    assert norm.running_var.inner.tolist() == pytest.approx([1.3, 2.2])
