@@ -144,4 +144,4 @@ def cut(g: Tensor, most: float, by: str | None) -> Tensor:
     if by == "parts":
         return complex(clamp(g.real, -most, most), clamp(g.imag, -most, most))
     size = g.abs()
-    return g * where(size > most, most / size, 1.0)
+    return mul(g, where(size > most, most / size, 1.0))
