@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import dtypes
-from ..engine.tensor import Interpreted, Size, Tensor, device
+from ..engine.tensor import Size, Tensor, Wrapper, device
 from ..kernels.allocation import numpys
 from ..kernels.memory import address, memory, root
 from ..ops.tensor.inspection import PARTS, layout, strided
@@ -178,7 +178,7 @@ class Pickler(PythonPickler):  # type: ignore[misc]
         if obj.is_meta:
             laid_out = (obj.dtype, tuple(obj.shape), obj.stride(), requires_grad)
             return NAMES["_rebuild_meta_tensor_no_storage"], laid_out
-        if isinstance(obj._array, Interpreted) and obj._array.on_tensors:
+        if isinstance(obj._array, Wrapper):
             shape = (tuple(obj.shape), obj.stride(), 0, obj.layout, obj.device)
             return NAMES["_rebuild_wrapper_subclass"], (
                 type(obj), obj.dtype, *shape, requires_grad
