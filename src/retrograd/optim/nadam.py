@@ -59,7 +59,7 @@ class NAdam(Rule):
         defaults = settings(locals())
         check_complex(complex, differentiable)
         check_settings(lr=lr, eps=eps)
-        defaults["betas"] = check_betas(betas, differentiable)
+        check_betas(betas)
         check_settings(weight_decay=weight_decay, momentum_decay=momentum_decay)
         super().__init__(params, defaults)
 
@@ -70,10 +70,11 @@ class NAdam(Rule):
     def advance(self, own: dict[str, Any], group: dict[str, Any]) -> tuple[float, Any]:
         """The number of the step, and the product of the momenta up to it."""
         step, product = super().advance(own, group), own["mu_product"]
-        if product.requires_grad:  # given by a program that differentiates by it
-            own["mu_product"] = product = product * momentum(step, group)
+        factor = momentum(step, group)
+        if product.requires_grad or (isinstance(factor, Tensor) and group.get("differentiable")):
+            own["mu_product"] = product = product * factor
             return step, product
-        product._array *= float(momentum(step, group))
+        product._array *= float(factor)
         return step, product._array.item()
 
     def numbers(self, group: dict[str, Any], place: tuple[float, Any]) -> tuple[Any, ...]:

@@ -47,7 +47,7 @@ class RAdam(Rule):
         defaults = settings(locals())
         check_complex(complex, differentiable)
         check_settings(lr=lr, eps=eps)
-        defaults["betas"] = check_betas(betas, differentiable)
+        check_betas(betas)
         check_settings(weight_decay=weight_decay)
         super().__init__(params, defaults)
 

@@ -56,7 +56,7 @@ class Rprop(Rule):
 
     def begin(self, x: Any, group: dict[str, Any]) -> dict[str, Tensor]:
         """The step sizes begin at `lr`."""
-        return {**super().begin(x, group), "step_size": filled(x, float(group["lr"]), group)}
+        return {**super().begin(x, group), "step_size": filled(x, group["lr"], group)}
 
     def numbers(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
         """The factors of a step size, and its bounds."""
