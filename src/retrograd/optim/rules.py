@@ -24,7 +24,6 @@ NOTE [Update rules]
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,6 +75,7 @@ class Rule(Optimizer):
     """
 
     arrays: tuple[str, ...] = ()
+    lists: tuple[tuple[str, str], ...] = ()  # names in the state, and in PyTorch's functions
     elementwise = True
     counted = True  # whether the state counts the steps
 
@@ -134,6 +134,24 @@ class Rule(Optimizer):
     def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
         """Update the parameter `x` and its `state` in place from the gradient `g`."""
         raise NotImplementedError
+
+    def _init_group(
+        self, group: dict[str, Any], params: list[Tensor], grads: list[Any], *lists: list[Any]
+    ) -> Any:
+        """Fill lists for a step that a program writes: as those of the functions, in their order.
+
+        Of what in a group has a gradient: the tensors, their gradients, their state, which is made
+        where a step begins with it. Gives whether any is complex.
+        """
+        held = [p for p in group["params"] if p._gradient is not None]
+        params += held
+        grads += [p._gradient for p in held]
+        for p in held if self.counted else ():
+            self.state[p] = self.state[p] or self.begin(p._array, group)
+        for (name, _), values in zip(self.lists, lists, strict=True):
+            if name in self.state_names(group) or any(name in self.state[p] for p in held):
+                values += [self.state[p].get(name) for p in held]
+        return any(p.is_complex() for p in held)
 
     # -- the loop ------------------------------------------------------------------------------
 
@@ -282,45 +300,6 @@ class Rule(Optimizer):
                         f"shape {list(other.shape)} of its {what}. The parameter got another shape "
                         "since: optimizer.zero_grad(), and for the state make a new optimizer"
                     )
-
-
-def step_lists(kind: type[Rule], given: dict[str, Any], **lists: str) -> None:
-    """One step of a rule on lists, which stay the caller's: parameters, gradients, state.
-
-    given: the `locals()` of a function of PyTorch's when it begins; lists: which of them has the
-    tensors of each name in the state, written in place; a momentum for None is put into its list.
-    Raises RuntimeError for counts of steps that are no tensors, for `grad_scale` and `found_inf`.
-    """
-    if given.get("grad_scale") is not None or given.get("found_inf") is not None:
-        raise RuntimeError("grad_scale and found_inf: scale before, as GradScaler.unscale_ does")
-    if not all(isinstance(t, Tensor) for t in given.get("state_steps", ())):
-        raise RuntimeError(
-            "API has changed, `state_steps` argument must contain a list of singleton tensors"
-        )
-    params, grads = given["params"], next(given[n] for n in ("grads", "d_p_list") if n in given)
-    names = {name: given[values] for name, values in lists.items() if len(given[values])}
-    if {len(params), len(grads), *map(len, names.values())} != {len(params)}:
-        raise RuntimeError(
-            f"{kind.__name__}: there are {len(params)} parameters, but {len(grads)} gradients and "
-            f"lists of state of the lengths { {n: len(v) for n, v in names.items()} }"
-        )
-    optimizer: Any = object.__new__(kind)
-    optimizer.defaults = group = {**given, "params": list(params)}
-    optimizer.param_groups, optimizer.state = [group], defaultdict(dict)
-    for place, p in enumerate(params):
-        own = {name: values[place] for name, values in names.items()}
-        if not any(value is None for value in own.values()):
-            optimizer.state[p].update(own)
-    before = [p._gradient for p in params]
-    try:
-        for p, g in zip(params, grads, strict=True):
-            p._gradient = g
-        optimizer._step()
-    finally:
-        for p, g in zip(params, before, strict=True):
-            p._gradient = g
-    for name, values in names.items():
-        values[:] = [optimizer.state[p].get(name) for p in params]
 
 
 def check_complete(optimizer: Rule, every: list[Any], names: tuple[str, ...]) -> None:
