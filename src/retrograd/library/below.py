@@ -264,8 +264,8 @@ class Wrapped(Wrapper):
         return self
 
     def shares_memory(self, other: Any) -> bool:
-        """False: the class alone knows."""
-        return False
+        """Whether both are of such classes: a view of one is written as part of the other."""
+        return isinstance(other, Wrapped)
 
     def check_room(self, target: Tensor) -> None:
         """Raise unless `target` may have this for its array: it is of the same class."""

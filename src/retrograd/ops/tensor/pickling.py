@@ -111,7 +111,7 @@ def _copy(self: Tensor) -> Tensor:
         raise NotImplementedError(NO_COPY)
     held = self._array
     if isinstance(held, Wrapper):
-        array = held.again()  # type: ignore[attr-defined]
+        array = held.again()
     else:
         array = held.view() if self.layout is strided else held
     made = rebuild(type(self), array, self.requires_grad, attributes(self))
@@ -159,7 +159,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         raise RuntimeError(NO_DUAL.format(done="copied by deepcopy"))
     held: Any = self._array
     if isinstance(held, Wrapper):
-        array = held.again()  # type: ignore[attr-defined]
+        array = held.again()
         if array.data is not None:
             array.data = _copied(array.data, memo)
     else:
