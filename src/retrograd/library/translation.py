@@ -233,6 +233,7 @@ def squared(call: Call, x: Any, y: Any, *, reduction: str) -> Any:
 
 RECORDS: dict[str, Callable[..., Any]] = {
     "add_scaled": lambda call, x, y, *, alpha: call("add.Tensor", x, y, alpha=alpha),
+    "sub_scaled": lambda call, x, y, *, alpha: call("sub.Tensor", x, y, alpha=alpha),
     "all": by_truth("all"),
     "any": by_truth("any"),
     "as_strided": lambda call, x, *, size, stride, offset: call(

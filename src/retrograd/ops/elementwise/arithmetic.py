@@ -211,8 +211,19 @@ _add_scaled = declare(
     examples=[example("3x4, 4", alpha=2), example(", ", alpha=-0.5)],
     node_name="AddBackward0",
 )
-_sub_scaled = renamed(_add_scaled, "SubBackward0")
-_rsub_scaled = renamed(_add_scaled, "RsubBackward1")
+
+_sub_scaled = declare(
+    "sub_scaled(input, other, *, alpha)",
+    lambda input, other, *, alpha: _plus_times(input, other, alpha=-alpha),
+    input=lambda xp, g: g,
+    other=lambda xp, g, alpha: xp.scaled(g, factor=-alpha.conjugate()),
+    linear="input, other",
+    elementwise=True,
+    inplace=False,
+    examples=[example("3x4, 4", alpha=2), example(", ", alpha=-0.5)],
+    node_name="SubBackward0",
+)
+_rsub_scaled = renamed(_sub_scaled, "RsubBackward1")
 
 
 def scaled(name: str, function: Any, input: Any, other: Any, alpha: Any) -> Any:
@@ -229,7 +240,7 @@ def scaled(name: str, function: Any, input: Any, other: Any, alpha: Any) -> Any:
     check_alpha(alpha, dtype)
     if other._array.dtype != dtype:  # the product of small integers would wrap around
         other = cast(other, dtype=dtype)
-    return function(input, other, alpha=-alpha if name == "sub" else alpha)
+    return function(input, other, alpha=alpha)
 
 
 def check_alpha(alpha: Any, dtype: np.dtype[Any]) -> None:

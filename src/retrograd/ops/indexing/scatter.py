@@ -218,7 +218,7 @@ def scatter(
     """A copy with `out[index[i][j]][j] = src[i][j]` for `dim` 0, and likewise for others.
 
     `src` is a tensor no smaller than `index`, or a number. With `reduce` "add" it is added; with
-    "multiply" multiplied in, which has no derivative. Which of several values for one place is
+    "multiply" multiplied in. Which of several values for one place is
     stored is not defined. Raises RuntimeError for shapes and indices that do not fit. Source:
     PyTorch's `scatter`.
 
@@ -239,9 +239,7 @@ def scatter(
         return _scatter_add_op(input, source, index, dim=place)
     if reduce == "multiply":
         if has_history(input) or has_history(source):
-            raise RuntimeError(
-                "scatter(): reduce='multiply' has no derivative. Use it under no_grad()"
-            )
+            return input.scatter_reduce(place, index, source.expand(index.shape), "prod")
         return _scatter_multiply_op(input, source, index, dim=place)
     if reduce is not None:
         raise RuntimeError(f"reduce argument must be either add or multiply, not {reduce}")

@@ -49,10 +49,20 @@ def check_floating(x: Tensor, name: str) -> None:
         )
 
 
+REFUSE_HALVES = {  # functions that look at the dtype first in PyTorch, too
+    "linalg.inv", "linalg.matrix_norm", "linalg.pinv", "linalg.slogdet", "logdet",
+    "torch.linalg.lstsq", "torch.linalg.matrix_rank",
+}  # fmt: skip
+
+
 def check_low_precision(x: Tensor, name: str) -> None:
-    """Raise for half floats, for which there are no factorizations."""
+    """Raise for half floats, for which there are no factorizations.
+
+    NotImplementedError, a RuntimeError, where PyTorch finds no kernel for them.
+    """
     if x.dtype.numpy.char not in "fdFD":
-        raise RuntimeError(
+        kind = RuntimeError if name in REFUSE_HALVES else NotImplementedError
+        raise kind(
             f"{name}: Low precision dtypes not supported. Got {dtypes.legacy_name(x.dtype)}. "
             "Convert first: x.float()"
         )

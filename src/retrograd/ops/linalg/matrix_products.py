@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
+from ... import dtypes, modes
 from ...engine.dispatch import check_broadcast, own
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, new_tensor
@@ -30,6 +30,8 @@ NO_DIM = (
     "Using cross without specifying the dim arg is deprecated. Please either pass the dim "
     "explicitly or use linalg.cross, whose default is the last one."
 )
+
+CHAIN = "retrograd.chain_matmul is deprecated. Use retrograd.linalg.multi_dot, which takes a list"
 
 _cross = declare(
     "cross(input, other, *, dim)",
@@ -239,6 +241,12 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     >>> rg.chain_matmul(rg.ones(1, 3), rg.ones(3, 2), rg.ones(2, 1))
     tensor([[6.]])
     """
+    modes.warn_once(CHAIN)
+    return chained(*matrices)
+
+
+def chained(*matrices: Tensor) -> Tensor:
+    """The product of matrices, bracketed for the fewest multiplications."""
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
     if len(matrices) == 1:

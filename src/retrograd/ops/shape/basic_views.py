@@ -20,7 +20,7 @@ from ...kernels.memory import strided, windows
 from ...kernels.sums import in_single
 from ..core import batching, batching_index
 from ..core.arguments import public
-from ..core.dims import normalize_dim
+from ..core.dims import integer, normalize_dim
 
 __all__ = ["diagonal", "narrow", "select"]
 
@@ -303,7 +303,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     shape = input._array.shape
     if not shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
-    place, first = normalize_dim(dim, len(shape)), operator.index(start)
+    place, first = normalize_dim(dim, len(shape)), integer(start, "start")
     size = shape[place]
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")

@@ -107,6 +107,12 @@ def add_scaled(input: Any, other: Any, *, alpha: Any) -> Tensor:
     return input + other * alpha  # type: ignore[no-any-return]
 
 
+@rule("sub_scaled")
+def sub_scaled(input: Any, other: Any, *, alpha: Any) -> Tensor:
+    """The difference by a multiple."""
+    return input - other * alpha  # type: ignore[no-any-return]
+
+
 @rule("sub")
 def sub(input: Any, other: Any) -> Tensor:
     """The sum with the negative."""
