@@ -330,7 +330,7 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """
     once = alpha.__class__ is int and alpha == 1
     if not once:
-        return scaled("sub", _rsub_scaled, other, input, alpha)
+        return scaled("sub", _rsub_scaled, other, input, alpha)  # type: ignore[no-any-return]
     return _rsub(operand(other, input._array.dtype), input)  # type: ignore[no-any-return]
 
 
