@@ -14,7 +14,7 @@ from ...engine.namespaces import recorded
 from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, method
 from ..core.arguments import number_in, public
-from ..core.pointwise import PAIRS, through_float32
+from ..core.pointwise import PAIRS
 from ..core.structure import cast, sum_to
 from ..tensor.operators import attach_in_place, attach_operator, show_operators
 
@@ -119,8 +119,6 @@ def _floor_arrays(x: Any, y: Any) -> Any:
 
 
 def _trunc_arrays(x: Any, y: Any) -> Any:
-    if dtypes.half(x.dtype):
-        return through_float32(_trunc_arrays, (x, y), {})
     if x.dtype.kind not in "iu":
         return np.trunc(np.true_divide(x, y)).astype(x.dtype, copy=False)
     _check_divisor(y)

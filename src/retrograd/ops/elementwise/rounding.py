@@ -223,9 +223,15 @@ def _divisor_checked(name: str, function: Any) -> Any:
     return only(name, "fiu", checked, "Complex numbers have no order.")
 
 
+def _remainder(x: Any, y: Any) -> Any:
+    """NumPy's, but a remainder of 0 has the sign of what was divided, as in PyTorch."""
+    rest = np.remainder(x, y)
+    return np.copysign(rest, np.where(rest == 0, x, y)) if x.dtype.kind == "f" else rest
+
+
 remainder = binary(
     "remainder",
-    _divisor_checked("remainder", np.remainder),
+    _divisor_checked("remainder", _remainder),
     "input - other * floor(input / other), as Python's `%`: the sign is that of `other`.",
     ("[5.0, -5.0]", "[3.0, 3.0]", "[2., 1.]"),
     input=lambda xp, g: g,
