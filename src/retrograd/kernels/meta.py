@@ -114,6 +114,11 @@ class Meta(NDArrayOperatorsMixin):
         shape = (*self.shape[:-1], width // kind.itemsize)
         return self.seen(as_strided(self._held, shape, (*self.strides[:-1], kind.itemsize)), kind)
 
+    def strided(self, shape: Any, strides: Any, offset: int, dtype: Any = None) -> Meta:
+        """A view of this memory, `offset` bytes from the first element on, wherever it reaches."""
+        first = as_strided(NOTHING, (2,), (self.offset + offset,))[1:]
+        return self.seen(as_strided(first, shape, strides), dtype)
+
     def transpose(self, *axes: Any) -> Meta:
         """A view of another order of dimensions."""
         return self.seen(self._held.transpose(*axes))

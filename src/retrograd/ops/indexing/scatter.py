@@ -10,7 +10,7 @@ from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example, renamed
-from ...engine.tensor import Interpreted, Tensor, concrete, has_history, new_tensor
+from ...engine.tensor import Interpreted, Tensor, concrete, has_history, new_tensor, placed
 from ...errors import wrong_type
 from ...kernels.allocation import copied, is_valueless, numpys, surely, table
 from ..core import batching_index
@@ -233,6 +233,7 @@ def scatter(
     if not given:
         source = filler(source, input._array.dtype)
         source = source if source._array.dtype == input._array.dtype else source.to(input.dtype)
+        source = placed(source._array, input) if is_valueless(input._array) else source
     source = cut(input, source, index, "scatter", given)
     if reduce == "add":
         source = source if given else source.expand(index.shape)

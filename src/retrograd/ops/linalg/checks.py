@@ -17,7 +17,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, placed
 from ...engine.transforms.batch import Batch
 from ...errors import LinAlgError, wrong_type
-from ...kernels.allocation import surely, zeros
+from ...kernels.allocation import is_valueless, surely, zeros
 from ..core import batching
 from ..core.dims import broadcast_shapes
 
@@ -104,8 +104,8 @@ def raise_failed(info: Tensor, text: str) -> None:
     """Raise LinAlgError if `info` says that a matrix failed; `text` may name its place {info}."""
     while isinstance(info._array, Batch):
         info = info._array.value
-    if isinstance(info._array, Interpreted):  # a class's own, which has checked it
-        return
+    if isinstance(info._array, Interpreted) or is_valueless(info._array):
+        return  # a class's own, which has checked it; one that has not been computed
     failed = np.flatnonzero(info._array)
     if failed.size:
         where = f"(Batch element {failed[0]}): " if info._array.ndim else ""

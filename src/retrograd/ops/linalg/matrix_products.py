@@ -11,7 +11,7 @@ import numpy as np
 from ... import dtypes, modes
 from ...engine.dispatch import check_broadcast, own
 from ...engine.registry import called, declare, example
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, placed
 from ...kernels.allocation import half
 from ..core.arguments import public
 from ..core.dims import integer, place_of
@@ -205,7 +205,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
         return matrix_power(inv(input), -n)
     if n == 0:
         ones = np.eye(input.shape[-1], dtype=input.dtype.numpy)
-        return blank(input, path=(), layout=None) + new_tensor(ones)
+        return blank(input, path=(), layout=None) + placed(ones, input)
     result: Tensor | None = None
     square = input
     while True:

@@ -15,7 +15,7 @@ import numpy as np
 from ...engine.registry import OPS, declare, example
 from ...engine.tensor import Tensor
 from ...engine.views import STEPS
-from ...kernels.allocation import table, zeros
+from ...kernels.allocation import is_valueless, table, zeros
 from ...kernels.memory import strided, windows
 from ...kernels.sums import in_single
 from ..core import batching, batching_index
@@ -208,7 +208,7 @@ def _strided(input: Any, *, size: tuple[int, ...], stride: tuple[int, ...], offs
             f"{list(input.shape)}"
         )
     width = input.dtype.itemsize
-    elements = np.ascontiguousarray(input)
+    elements = input if is_valueless(input) else np.ascontiguousarray(input)
     return strided(elements, size, [step * width for step in stride], offset * width)
 
 
