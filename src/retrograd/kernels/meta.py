@@ -475,13 +475,12 @@ RULES = {
         if len(args) == 3
         else refused(NotImplementedError, BY_VALUES.format(name="np.where"))(*args)
     ),
-    np.shape: lambda x: x.shape,
-    np.ndim: lambda x: x.ndim,
+    **{
+        getattr(np, of): lambda x, of=of: getattr(x, of) for of in ("shape", "ndim", "real", "imag")
+    },
     np.reshape: lambda x, shape, order="C", **options: x.reshape(shape, order=order, **options),
     np.ravel: lambda x, order="C": x.ravel(order),
     np.copy: lambda x, order="K", **_: x.copy(order),
-    np.real: lambda x: x.real,
-    np.imag: lambda x: x.imag,
 }
 VIEWS = {
     *(np.transpose, np.swapaxes, np.moveaxis, np.expand_dims, np.squeeze, np.broadcast_to, np.flip),
