@@ -475,9 +475,7 @@ RULES = {
         if len(args) == 3
         else refused(NotImplementedError, BY_VALUES.format(name="np.where"))(*args)
     ),
-    **{
-        getattr(np, of): lambda x, of=of: getattr(x, of) for of in ("shape", "ndim", "real", "imag")
-    },
+    **{getattr(np, n): lambda x, n=n: getattr(x, n) for n in ("shape", "ndim", "real", "imag")},
     np.reshape: lambda x, shape, order="C", **options: x.reshape(shape, order=order, **options),
     np.ravel: lambda x, order="C": x.ravel(order),
     np.copy: lambda x, order="K", **_: x.copy(order),
