@@ -419,3 +419,7 @@ def test_a_module_does_not_take_the_place_of_a_parameter():
     del module.p
     module.p = nn.Linear(1, 1)
     assert list(module._modules) == ["p"]
+
+
+def test_generators_of_a_module_say_that_they_are_its_own():
+    assert repr(nn.Linear(1, 1).parameters()).startswith("<generator object Module.parameters at ")

@@ -214,10 +214,15 @@ class SavedTensor:
 def saved_properties(op: Op) -> dict[str, property]:
     """The attributes `_saved_<name>` and `_raw_saved_<name>` of an op's nodes, in PyTorch's names.
 
+    What `PYTORCH_NAMES` has another name for has that name only.
     Properties, not `__getattr__`: a class with that loses CPython's fast attribute access.
     """
     found: dict[str, property] = {}
+    renamed = PYTORCH_NAMES.get(op.name, {})
+    elsewhere = {source for source in renamed.values() if isinstance(source, str)}
     for place, name in enumerate(op.saves):
+        if name in elsewhere:
+            continue
         its = {op.inputs[0]: "self", "out": "result"}.get(name, name)
         found[f"_saved_{its}"] = property(partial(_saved, place=place))
         found[f"_raw_saved_{its}"] = property(partial(SavedTensor, place=place))
@@ -227,7 +232,7 @@ def saved_properties(op: Op) -> dict[str, property]:
             of = name.removesuffix("_shape")
             of = "self" if of == op.inputs[0] else of
             found[f"_saved_{of}_sym_sizes"] = property(partial(_fact, place=place))
-    for name, source in PYTORCH_NAMES.get(op.name, {}).items():
+    for name, source in renamed.items():
         if isinstance(source, tuple):
             found[f"_saved_{name}"], found[f"_raw_saved_{name}"] = map(property, source)
         elif not isinstance(source, str):

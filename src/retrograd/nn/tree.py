@@ -367,6 +367,11 @@ class Tree:
         return getattr(module, name)
 
 
+for _method in vars(Tree).values():
+    if callable(_method):  # what users see is called by the class that they know
+        _method.__qualname__ = _method.__qualname__.replace("Tree.", "Module.")
+
+
 def _typename(value: Any) -> str:
     kind = type(value)
     module = "" if kind.__module__ == "builtins" else f"{kind.__module__.partition('.')[0]}."

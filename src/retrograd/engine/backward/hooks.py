@@ -21,7 +21,7 @@ from typing import Any
 
 from ... import dtypes, modes
 from ...locks import counter, structure
-from ..graph import Node, node_method
+from ..graph import Node, node_method, seen
 from ..namespaces import arrays, recorded
 from ..tensor import Interpreted, Tensor, as_array, shown
 from .accumulation import add_grad
@@ -147,6 +147,7 @@ class NodeHooks:
         if not self.post:
             return contributions
         contributions, node = tuple(contributions), task.node
+        places = seen(node, tuple(range(len(contributions))))
         if contributions:  # a leaf has none
             xp = recorded if task.create_graph else arrays
             with task.calm:
@@ -154,12 +155,14 @@ class NodeHooks:
                     c if c is None or edge is None else fit(c, edge, node, xp)
                     for c, edge in zip(contributions, node.edges, strict=True)
                 )
-        inputs, outputs = _tensors(contributions, task.create_graph), _tensors(g, task.create_graph)
+        shares = tuple([contributions[place] for place in places])
+        inputs, outputs = _tensors(shares, task.create_graph), _tensors(g, task.create_graph)
         with Running(task):
             for hook in list(self.post.values()):
                 found = run_hook("hook", hook, inputs, outputs)
                 inputs = _replaced(hook, inputs, found)
-        return _like(contributions, inputs, task.create_graph)
+        found = dict(zip(places, _like(shares, inputs, task.create_graph), strict=True))
+        return tuple([found.get(place, c) for place, c in enumerate(contributions)])
 
     def after_accumulation(self, leaf: Tensor, task: Any) -> None:
         """Run the leaf's post-accumulate hooks, which return None, or the leaf itself."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...engine.registry import called
 from ...engine.tensor import Tensor
 from ..core import return_types
 from ..core.arguments import public
@@ -24,7 +25,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     >>> rg.cholesky(rg.tensor([[4.0]]))
     tensor([[2.]])
     """
-    return hermitian.cholesky(input, upper=upper)
+    return called(hermitian.cholesky(input, upper=upper), "CholeskyBackward0")
 
 
 @public(out=True, methods="qr")
@@ -102,4 +103,4 @@ def triangular_solve(
     """
     turned, up = (A.mT, not upper) if transpose else (A, upper)
     found = solve.solve_triangular(turned, b, upper=up, unitriangular=unitriangular)
-    return return_types.triangular_solve(found, A.clone())
+    return return_types.triangular_solve(called(found, "TriangularSolveBackward0"), A.clone())

@@ -278,7 +278,8 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-_rsub = renamed(_sub, "RsubBackward1")
+_rsub = renamed(_sub, "RsubBackward0", lambda node: (1, 0))
+_rsub_number = renamed(_sub, "RsubBackward1", lambda node: (1,))
 
 
 @public(methods="rsub")
@@ -292,14 +293,18 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     factor = input if once else scaled(other, input, alpha, minus=True)
     like = input._array.dtype
     whole = other if like.char == "e" else operand(other, like)  # beyond float16: in float32
-    return _rsub(whole, factor)  # type: ignore[no-any-return]
+    return (_rsub if isinstance(other, Tensor) else _rsub_number)(whole, factor)  # type: ignore[no-any-return]
+
+
+_div_number = renamed(_div, "MulBackward0", lambda node: (1, 0))  # there by the reciprocal
 
 
 def _divided(self: Tensor, other: Any) -> Any:
     like = self._array.dtype  # an integer is not to wrap around before it is divided
     if like.char == "e":
-        return _div(other, self)  # a number beyond float16 counts in float32
-    return _div(as_tensor(other, dtypes.default_numpy() if like.kind in "iu" else like), self)
+        return _div_number(other, self)  # a number beyond float16 counts in float32
+    like = dtypes.default_numpy() if like.kind in "iu" else like
+    return _div_number(as_tensor(other, like), self)
 
 
 @public(methods="sum_to_size")

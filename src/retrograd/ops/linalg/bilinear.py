@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...engine.graph import Node
 from ...engine.registry import declare, example
 from ...kernels.allocation import half
 from ...kernels.native.products import LARGE, product
@@ -267,12 +268,20 @@ def bias_error(out: Any, b: Any) -> RuntimeError:
     )
 
 
+def _linear_name(node: Node) -> str:
+    """What PyTorch's last step is: a product, or the result in its own shape."""
+    (bias_shape,), ndim = node.params, len(node.shape)
+    if bias_shape is not None:
+        return "AddmmBackward0" if ndim == 2 else "ViewBackward0"
+    return ("SqueezeBackward4", "MmBackward0", "UnsafeViewBackward0")[min(ndim, 3) - 1]
+
+
 linear = declare(
     "linear(input, weight, bias)",
     _linear_arrays,
+    bias=lambda xp, g, bias_shape: xp.sum_to(g, shape=bias_shape),
     input=lambda xp, g, weight: xp.matmul(g, xp.conj(weight)),
     weight=lambda xp, g, input: xp.linear_weight(g, xp.conj(input)),
-    bias=lambda xp, g, bias_shape: xp.sum_to(g, shape=bias_shape),
     exact=True,
     batch=batching.linear,
     examples=[
@@ -283,7 +292,8 @@ linear = declare(
         example("0x3, 2x3, 2"),
     ],
     linear="input, bias",
-    node_name="AddmmBackward0",
+    node_name=_linear_name,
+    shows=lambda node: (0, 1, 2) if node.params[0] is not None else (1, 2),
 )
 
 

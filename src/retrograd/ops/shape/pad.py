@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...engine.registry import declare, example
+from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor
 from ...kernels.allocation import full
 from ...kernels.layout import as_in
@@ -117,7 +117,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     for dim, (low, high) in enumerate(read_widths(ndim, flat)):
         if low or high:
             padded = bordered(padded, dim, low, high, mode)
-    return apart(padded, input)
+    return called(apart(padded, input), WHOLE[mode].format(len(flat) // 2))
 
 
 def bordered(x: Tensor, dim: int, low: int, high: int, mode: str) -> Tensor:
@@ -166,3 +166,8 @@ def _circular(x: Tensor, dim: int, width: int, size: int, before: bool) -> Tenso
 
 
 BORDERS = {"reflect": _reflect, "replicate": _replicate, "circular": _circular}
+WHOLE = {
+    "reflect": "ReflectionPad{}DBackward0",
+    "replicate": "ReplicationPad{}DBackward0",
+    "circular": "torch::autograd::CopySlices",
+}

@@ -40,8 +40,11 @@ _reshape = declare(
         example("1", shape=()),
         example("0x3", shape=(3, 0, 2)),
     ],
-    node_name="ViewBackward0",
-    doc="""The same elements, in row-major order, in another shape; a view where possible.""",
+    node_name=lambda node: "UnsafeViewBackward0" if node._cell is None else "ViewBackward0",
+    doc="""The same elements, in row-major order, in another shape; a view where possible.
+
+    A view has a cell from the start, which its node knows: so the name says whether it is one.
+    """,
 )
 
 
