@@ -25,7 +25,7 @@ from ..locks import load, structure
 from . import native
 from .graph import LEAF, Cell, Leaf, Moved, Node, leaf_node, renewed, target
 from .overriding import IGNORED, TENSOR, names, never, public
-from .placement import CPU, META, Interpreted, Size, concrete, device
+from .placement import CPU, META, Interpreted, Size, Wrapper, concrete, device
 from .views import disinherit, inherit, room_of, same_elements, sever
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ else:
     Attached = object
 
 __all__ = [
-    "Interpreted", "Size", "Tensor", "alias", "cell_of", "concrete", "device", "has_history",
-    "has_tangent", "is_array", "method", "moved", "new_tensor", "node_of", "placed", "shown",
-    "twin", "wrap", "wrote",
+    "Interpreted", "Size", "Tensor", "Wrapper", "alias", "cell_of", "concrete", "device",
+    "has_history", "has_tangent", "is_array", "method", "moved", "new_tensor", "node_of", "placed",
+    "shown", "twin", "wrap", "wrote",
 ]  # fmt: skip
 
 _size: Any = tuple.__new__  # `Size`, of sizes that are known to be integers
@@ -268,7 +268,7 @@ def new_tensor(array: Any, cls: type[Tensor] = Tensor) -> Tensor:
 
 def shown(array: Any) -> Tensor:
     """The tensor without history that shows an array to users."""
-    return array.tensor() if getattr(array, "on_tensors", False) else new_tensor(array)
+    return array.tensor() if isinstance(array, Wrapper) else new_tensor(array)
 
 
 def array_of(source: Tensor) -> Any:
@@ -285,8 +285,8 @@ def placed(array: Any, like: Tensor) -> Tensor:
     Any other array stays where it is.
     """
     where = like._array
-    apart = isinstance(where, Interpreted) and where.on_tensors
-    return new_tensor(table(concrete(where), array) if numpys(array) and not apart else array)
+    moves = numpys(array) and not isinstance(where, Wrapper)
+    return new_tensor(table(concrete(where), array) if moves else array)
 
 
 def is_array(value: Any) -> bool:

@@ -289,7 +289,7 @@ class Batch(Interpreted):
     def example(self) -> Any:
         """The array of one example, for questions about its memory layout."""
         held = self.value._array
-        array = held.example if isinstance(held, Batch) else held
+        array = held.example if isinstance(held, Batch) else concrete(held)
         if self.shared:
             return array
         return array[0] if len(array) else np.empty(self.shape, self.dtype)

@@ -16,8 +16,8 @@ from ... import modes
 from ...engine.overriding import NO_SUBCLASSES
 from ...engine.subclasses import retyped
 from ...engine.tensor import (
-    Interpreted,
     Tensor,
+    Wrapper,
     array_of,
     cell_of,
     has_tangent,
@@ -110,7 +110,7 @@ def _copy(self: Tensor) -> Tensor:
     if modes.state.nested and not self.is_leaf:
         raise NotImplementedError(NO_COPY)
     held = self._array
-    if isinstance(held, Interpreted) and held.on_tensors:
+    if isinstance(held, Wrapper):
         array = held.again()  # type: ignore[attr-defined]
     else:
         array = held.view() if self.layout is strided else held
@@ -158,7 +158,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if has_tangent(self):
         raise RuntimeError(NO_DUAL.format(done="copied by deepcopy"))
     held: Any = self._array
-    if isinstance(held, Interpreted) and held.on_tensors:
+    if isinstance(held, Wrapper):
         array = held.again()  # type: ignore[attr-defined]
         if array.data is not None:
             array.data = _copied(array.data, memo)
