@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import dtypes, modes
+from .. import dtypes, modes, version
 from ..errors import SecondBackwardError, VersionError
 from ..locks import structure
 from .graph import FREED, LEAF, Cell, Node, target
@@ -350,7 +350,7 @@ def forward_name(node: Node) -> str:
 def written_error(node: Any, place: int, cell: Cell, array: Any) -> VersionError:
     """The error for a saved value that was written after it was saved."""
     later = cell.writes_after(node.seq)
-    kind = f"retrograd.{dtypes.of_numpy(array.dtype).name}Tensor"
+    kind = f"{version.called}.{dtypes.legacy_name(array.dtype)}Tensor"
     history = node.op.history(node, place)
     maker = ""
     if history is not None and history.op is not LEAF:

@@ -24,9 +24,14 @@ from ..core.pointwise import through_float32
 CONVERT = "Convert one of them first, such as x.to(y.dtype)."
 
 
-def check_dtypes(x: Any, y: Any) -> None:
+def check_dtypes(x: Any, y: Any, bias: Any = None) -> None:
     """Raise unless two matrices have one dtype; products do not promote, as in PyTorch."""
     if x.dtype is not y.dtype and x.dtype != y.dtype:
+        if bias is not None:
+            a, b = (dtypes.legacy_name(v.dtype) for v in (x, y))
+            raise RuntimeError(
+                f"mat1 and mat2 must have the same dtype, but got {a} and {b}. {CONVERT}"
+            )
         a, b = (dtypes.cpp_name(v.dtype) for v in (x, y))
         raise RuntimeError(
             f"expected m1 and m2 to have the same dtype, but got: {a} != {b}. {CONVERT}"
@@ -214,7 +219,7 @@ outer = declare(
 @quick("linear")
 def _linear_arrays(x: Any, w: Any, b: Any) -> Any:
     if x.dtype is not w.dtype:
-        check_dtypes(x, w)
+        check_dtypes(x, w, b)
     if x.ndim > 1 and x.size * w.shape[0] >= LARGE:
         rows = x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
         if (found := product(rows, w.T, b)) is not None:

@@ -103,9 +103,9 @@ def _sequence(tensors: Any, name: str) -> list[Tensor]:
                 f"{type(value).__name__}"
             )
     if not found:
-        if name == "stack":
-            raise RuntimeError("stack expects a non-empty TensorList")
-        raise ValueError(f"{name}(): expected a non-empty list of Tensors")
+        if name != "cat":
+            raise RuntimeError(f"{name} expects a non-empty TensorList")
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     return found
 
 

@@ -125,8 +125,9 @@ def bordered(x: Tensor, dim: int, low: int, high: int, mode: str) -> Tensor:
     size = x._array.shape[dim]
     if mode == "reflect" and max(low, high) >= max(size, 1):
         raise RuntimeError(
-            "Padding size should be less than the corresponding input dimension, but got: padding "
-            f"({low}, {high}) at dimension {dim} of input {list(x.shape)}"
+            f"Argument #{2 + 2 * (x._array.ndim - dim)}: Padding size should be less than the "
+            f"corresponding input dimension, but got: padding ({low}, {high}) at dimension {dim} "
+            f"of input {list(x.shape)}"
         )
     if mode == "circular" and max(low, high) > size:
         raise RuntimeError(
