@@ -124,8 +124,11 @@ def renamed(call: Any, node_name: NodeName, shows: Shows = None) -> Any:
 
 
 def called(made: Tensor, node_name: str) -> Tensor:
-    """A new tensor, the last step of a composition, whose node gets the name of the whole."""
-    if made._node is not None and made._node.op is not OUTPUT:
+    """A new tensor, the last step of a composition, whose node gets the name of the whole.
+
+    A node that stands for a leaf, or for one of several outputs, keeps its own.
+    """
+    if made._node is not None and isinstance(made._node.op, Op):
         made._node.op = alike(made._node.op, node_name)
     return made
 

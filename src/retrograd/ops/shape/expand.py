@@ -195,7 +195,8 @@ def ones_among(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
 def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
     """Drop dimensions of size 1 from the tensor itself. Source: PyTorch's `Tensor.squeeze_`."""
     dims = {"dims": ones_among(self._array.shape, dim)}
-    return turn(self, "squeeze_", ("squeeze", dims), ("unsqueeze", dims))
+    overload = 3 if dim is None else 5 if isinstance(dim, (tuple, list)) else 4
+    return turn(self, "squeeze_", ("squeeze", dims), ("unsqueeze", dims), overload)
 
 
 @public(methods="unsqueeze")
