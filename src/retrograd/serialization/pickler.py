@@ -189,7 +189,7 @@ class Pickler(PythonPickler):  # type: ignore[misc]
         place: tuple[Any, ...] = (
             offset,
             array.shape,
-            strides,
+            strides if array.size else obj.stride(),  # NumPy's are zeros then
             requires_grad,
             collections.OrderedDict(),
         )
