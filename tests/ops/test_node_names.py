@@ -231,6 +231,12 @@ NAMES = {
     "NormalBackward2": [lambda: rg.normal(0.0, X)],
     "NormalBackward3": [lambda: rg.normal(X, X)],
     "TBackward0": [lambda: M.t()],
+    "PermuteBackward0_copy": [lambda: rg.permute_copy(M, (1, 0))],
+    "UnbindBackward0_copy": [lambda: rg.unbind_copy(M)],
+    "IndexAddBackward0": [
+        lambda: M.index_add(0, LABELS, M[:2]),
+        lambda: X.sum().index_add(0, LABELS[:1], X[0]),
+    ],
     "TBackward1": [lambda: M.clone().t_()],
     "TransposeBackward1": [lambda: M.clone().transpose_(0, 1)],
     "UnsqueezeBackward1": [lambda: X.clone().unsqueeze_(0)],

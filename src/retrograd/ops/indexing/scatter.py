@@ -353,7 +353,8 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     tensor([3., 0., 0.])
     """
     if not input._array.ndim:
-        return as_vector(index_add, input, dim, index, source, alpha=alpha)
+        made = as_vector(index_add, input, dim, index, source, alpha=alpha)
+        return called(made, "IndexAddBackward0")
     place, vector = entries(input, dim, index, source, "index_add")
     kind = input._array.dtype
     check_alpha(alpha, kind)
@@ -391,7 +392,8 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     tensor([1., 0., 1.])
     """
     if not input._array.ndim:
-        return as_vector(index_fill, input, dim, index, value)
+        made = as_vector(index_fill, input, dim, index, value)
+        return called(made, f"IndexFillBackward{int(isinstance(value, Tensor))}")
     check_vector(index, "index_fill")
     size = input._array.shape[normalize_dim(dim, input._array.ndim)]
     place, vector = entries(input, dim, from_front(index, size), None, "index_fill")
