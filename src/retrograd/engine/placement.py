@@ -175,7 +175,7 @@ def present(spec: Any) -> device:
     >>> present("cpu")
     device(type='cpu')
     """
-    found = device(spec)
+    found = spec if spec.__class__ is device else device(spec)
     if found.type not in ("cpu", "meta"):
         raise AssertionError(
             f"Retrograd is not compiled with {found.type.upper()} enabled: tensors live on the "

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import dtypes, modes, pytree
 from ..engine.callers import is_plain
 from ..engine.dispatch import as_tensor
@@ -112,9 +114,10 @@ KEYED = {
 def keyed(function: Any, x: Any, key: Any, *value: Any) -> Any:
     """What is made of an index by tensors, beside which there are only whole dimensions."""
     parts = key if isinstance(key, tuple) else (key,)
+    parts = [new_tensor(each) if isinstance(each, np.ndarray) else each for each in parts]
     tensors = [each for each in parts if isinstance(each, Tensor)]
-    whole = all(isinstance(each, Tensor) or each == slice(None) for each in parts)
-    if not (tensors and whole) or has_history((x, *tensors, *value)):
+    whole = [each for each in parts if isinstance(each, slice) and each == slice(None)]
+    if not tensors or len(tensors) + len(whole) < len(parts) or has_history((x, *tensors, *value)):
         return PASSED
     places = [each if isinstance(each, Tensor) else None for each in parts]
     values = [v if isinstance(v, Tensor) else as_tensor(v, x._array.dtype) for v in value]

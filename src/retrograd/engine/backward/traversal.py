@@ -322,7 +322,7 @@ class Pass:
                 self.leaves.append(node)
         elif g is not None:
             before = grads[node]
-            if before is None or (isinstance(g, Wrapper)):
+            if before is None or isinstance(g, Wrapper):
                 grads[node] = g if before is None else g + before
             elif (
                 self.create_graph
