@@ -341,7 +341,7 @@ def at_levels(levels: tuple[Any, ...]) -> Any:
 
 def scalar(value: Any, like: Any) -> Tensor:
     """A Python number as the tensor that it stands for beside an array of dtype `like`."""
-    return new_tensor(dtypes.scalar_array(value, like))
+    return new_tensor(dtypes.operand_array(value, like))
 
 
 def write_through(alias: Tensor) -> Tensor:

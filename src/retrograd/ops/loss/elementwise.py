@@ -426,4 +426,5 @@ def soft_margin_loss(
     product = -target * input
     if holds_complex(product):
         return reduced(-recorded.log_sigmoid(-product), reduction, SOFT_MARGIN)
+    product = recorded.cast(product, dtype=input._array.dtype)
     return reduced(_bce_with_logits(product, recorded.zeros_like(product)), reduction, SOFT_MARGIN)
