@@ -20,7 +20,9 @@ import numpy as np
 
 from .. import dtypes, modes, pytree
 from ..engine.callers import is_plain
+from ..engine.dispatch import NUMBERS as PLAIN
 from ..engine.dispatch import as_tensor
+from ..engine.naming import CHOICES
 from ..engine.overriding import PASSED
 from ..engine.record import finish
 from ..engine.registry import OPS
@@ -93,13 +95,24 @@ def keyed(function: Any, x: Any, key: Any, *value: Any) -> Any:
     whole = [each for each in parts if isinstance(each, slice) and each == slice(None)]
     if not tensors or len(tensors) + len(whole) < len(parts) or has_history((x, *tensors, *value)):
         return PASSED
+    if not all(can_be_put(each, x) for each in value):
+        return PASSED
     places = [each if isinstance(each, Tensor) else None for each in parts]
     values = [v if isinstance(v, Tensor) else as_tensor(v, x._array.dtype) for v in value]
     return answer(overload(KEYED[function]), [x, places, *values], {})
 
 
+def can_be_put(value: Any, x: Tensor) -> bool:
+    """Whether a value that is assigned is one that `index_put_` takes as it is."""
+    if isinstance(value, Tensor):
+        return bool(value.dtype is x.dtype)
+    return isinstance(value, PLAIN)
+
+
 def run(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """An op as whoever stands below functions computes it, recorded."""
+    if op.name in CHOICES and any(isinstance(t, Tensor) and t.is_complex() for t in inputs):
+        return CHOICES[op.name](op.call, inputs, params)  # by records of its own
     given = tuple([shell(t) for t in inputs])
     with modes.Changed(grad=False, levels=()):
         found = translation.shown(
@@ -192,6 +205,7 @@ class Wrapped(Interpreted):
     itemsize = property(lambda self: self.like.itemsize)
     nbytes = property(lambda self: self.like.nbytes)
     flags = property(lambda self: self.like.flags)
+    offset = property(lambda self: self.like.offset)
 
     value = property(lambda self: new_tensor(self.like))  # for checks, which find no values
 

@@ -35,7 +35,7 @@ OWN = "retrograd"
 PREFIXES = {"linalg": "linalg_", "special": "special_", "fft": "fft_"}
 OTHERS = {  # records that are parts of the operators of their names
     *("binary_cross_entropy_with_logits", "cholesky_ex", "eigvals", "eigvalsh", "mse_loss"),
-    *("prelu", "scatter"),
+    *("prelu", "scatter", "unique_consecutive"),
 }
 NUMBERS = {"arange", "new_full", "randint", "randint_like"}  # not of sizes alone
 LEAVES = {  # of functions by other names
@@ -47,7 +47,7 @@ LEAVES = {  # of functions by other names
     "__imod__": "remainder_",
 }
 MAKERS = (  # operators of functions that run no record: they are seen in any case
-    "allclose arange bincount bucketize detach empty empty_like equal eye full full_like histc "
+    "allclose arange bucketize detach empty empty_like equal eye full full_like histc "
     "isin linspace logspace multinomial new_empty new_full new_ones new_zeros nonzero "
     "nonzero_static ones ones_like rand_like randint_like randn_like searchsorted zeros "
     "zeros_like _local_scalar_dense"
@@ -148,6 +148,13 @@ def places(call: Call, index: Any, dims: Any) -> list[Any]:
     return [parts[dims.index(d)] if d in dims else None for d in range(max(dims) + 1)]
 
 
+def put(call: Call, x: Any, values: Any, index: Any, *, dims: Any, accumulate: bool) -> Any:
+    """Values put at indices, of another dtype perhaps."""
+    if values.dtype is not x.dtype:
+        values = call("_to_copy.default", values, dtype=x.dtype)
+    return call("index_put.default", x, places(call, index, dims), values, accumulate)
+
+
 def added(call: Call, x: Any, weight: Any, bias: Any) -> Any:
     """A linear layer."""
     if x.ndim != 2 or weight.ndim != 2:
@@ -228,7 +235,7 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "all": whole("all", "dims", "dim"),
     "any": whole("any", "dims", "dim"),
     "as_strided": lambda call, x, *, size, stride, offset: call(
-        "as_strided.default", x, list(size), list(stride), offset
+        "as_strided.default", x, list(size), list(stride), x.storage_offset() + offset
     ),
     "avg_pool": averaged,
     "cast": lambda call, x, *, dtype: call("_to_copy.default", x, dtype=dtypes.of_numpy(dtype)),
@@ -249,9 +256,7 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "index_add": lambda call, x, source, index, *, dim: call(
         "index_add.default", x, dim, index, source
     ),
-    "index_put": lambda call, x, values, index, *, dims, accumulate: call(
-        "index_put.default", x, places(call, index, dims), values, accumulate
-    ),
+    "index_put": put,
     "kthvalue": lambda call, x, *, k, dim, keepdim: call(
         "kthvalue.default", x, k, only(dim), keepdim
     ),
@@ -399,9 +404,11 @@ def arranged(function: Any, args: Any, kwargs: Any) -> tuple[list[Any], dict[str
 signature = functools.cache(inspect.signature)
 
 
-def listed(values: Any) -> list[Any]:
-    """Sizes, given one by one or as one sequence."""
+def listed(values: Any) -> Any:
+    """Sizes, given one by one or as one sequence; a dtype in their place as it is."""
     first = values[0] if len(values) == 1 else None
+    if isinstance(first, dtypes.dtype):
+        return first
     return list(first) if isinstance(first, (tuple, list)) else list(values)
 
 
@@ -433,6 +440,7 @@ def is_number(args: Any, place: int) -> bool:
 FITS: dict[str, Callable[[str, Any, Any], bool]] = {
     "Tensor_mode": lambda name, args, named: "rounding_mode" in named,
     "stable": lambda name, args, named: "stable" in named,
+    "dtype": lambda name, args, named: len(args) > 1 and isinstance(args[1], dtypes.dtype),
     "correction": lambda name, args, named: True,
     "decimals": lambda name, args, named: "decimals" in named or len(args) > 1,
     "Tensor_Tensor": lambda name, args, named: is_tensor(args, 0) and is_tensor(args, 1),

@@ -139,7 +139,7 @@ def steps(array: Any) -> tuple[int, ...]:
 def storage_offset(self: Tensor) -> int:
     """The elements between the start of the memory and the tensor's first element."""
     array = self._array
-    if is_valueless(array):
+    if is_valueless(array) or (isinstance(array, Interpreted) and array.on_tensors):
         return int(array.offset // array.itemsize)
     return (address(array) - address(memory(array))) // int(array.itemsize)
 
