@@ -54,6 +54,16 @@ CALLS = {
     "unique_consecutive": lambda x: x.unique_consecutive(return_counts=True)[1],
     "weighted counts": lambda x: rg.bincount(rg.tensor([3, 0, 3, 1]), x.flatten(), 4) * 2,
     "a value of another dtype at a mask": stored,
+    "sums of examples without dimensions": lambda x: rg.vmap(lambda y: y.sum() * 2)(x[0]),
+    "spreads of examples without dimensions": lambda x: rg.vmap(lambda y: y.var(correction=0))(
+        x[0]
+    ),
+    "extrema of examples without dimensions": lambda x: rg.vmap(lambda y: y.amax() * 2)(x[0]),
+    "distances by differences": lambda x: rg.cdist(
+        x[:, :1] + 1e4, rg.full((40, 1), 1e4), compute_mode="donot_use_mm_for_euclid_dist"
+    ),
+    "a complex number as a real one": lambda x: rg.tensor(float(x[0, 0] + 0j)),
+    "numbers up to a bound": lambda x: x.detach().clone().random_(0, 1),
 }
 
 
@@ -76,6 +86,11 @@ def test_what_cannot_be_assigned_raises_in_a_mode_as_without(value):
     x = rg.zeros(4)
     with pytest.raises(TypeError, match="can't assign"), Seen():
         x[COLUMNS] = value
+
+
+def test_comparison_with_none_is_python_s_in_a_mode():
+    with Seen():
+        assert (rg.ones(2) == None) is False  # noqa: E711
 
 
 def test_a_wrapper_has_an_offset():

@@ -35,9 +35,9 @@ OWN = "retrograd"
 PREFIXES = {"linalg": "linalg_", "special": "special_", "fft": "fft_"}
 OTHERS = {  # records that are parts of the operators of their names
     *("binary_cross_entropy_with_logits", "cholesky_ex", "eigvals", "eigvalsh", "mse_loss"),
-    *("prelu", "scatter", "unique_consecutive"),
+    *("cdist", "prelu", "scatter", "unique_consecutive"),
 }
-NUMBERS = {"arange", "new_full", "randint", "randint_like"}  # not of sizes alone
+NUMBERS = {"arange", "new_full", "randint", "randint_like", "random_"}  # not of sizes alone
 LEAVES = {  # of functions by other names
     **dict.fromkeys(["item", "__bool__", "__float__", "__int__"], "_local_scalar_dense"),
     **{f"__i{name}__": f"{name}_" for name in ("add", "sub", "mul", "pow")},
@@ -327,11 +327,12 @@ def shown(op: Op, call: Callable[..., Any], inputs: Any, params: dict[str, Any])
     def by_name(name: str, *args: Any, **kwargs: Any) -> Any:
         return call(overload(name), *args, **kwargs)
 
-    if op.name in RECORDS:
+    whole = params.get("dim") != () or not inputs[0].ndim  # else no dim, for operators all
+    if op.name in RECORDS and whole:
         results = RECORDS[op.name](by_name, *inputs, **params)
         if results is not NotImplemented:
             return results
-    operator = same(op)
+    operator = same(op) if whole else own(op)
     if operator.namespace == OWN:
         return call(operator.default, *inputs, **params)
     named = dict(zip(op.inputs, inputs, strict=False)) | params
@@ -352,6 +353,12 @@ def same(op: Op) -> Operator:
             takes = signature(found.function).parameters.keys()
             if found.function is op.call or {*op.inputs, *op.params} <= takes:
                 return found
+    return own(op)
+
+
+@functools.cache
+def own(op: Op) -> Operator:
+    """A record as an operator of this package's."""
     return Operator(op.name, op.call, ["default"], OWN)
 
 
@@ -464,6 +471,8 @@ FITS: dict[str, Callable[[str, Any, Any], bool]] = {
     "dims": lambda name, args, named: len(args) > 1 and isinstance(args[1], list),
     "dim": lambda name, args, named: len(args) > 1 or "dim" in named,
     "dim_int": lambda name, args, named: len(args) > 1 or "dim" in named,
+    "from": lambda name, args, named: len(args) > 2,
+    "to": lambda name, args, named: len(args) > 1,
     "start_step": lambda name, args, named: len(args) > 2,
     "start": lambda name, args, named: len(args) > 1,
     "low": lambda name, args, named: len(args) > 2,
