@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
+from retrograd.nn import functional as F
 from retrograd.utils._python_dispatch import TorchDispatchMode
 
 ROWS, COLUMNS = np.array([0, 2]), rg.tensor([1, 3])
@@ -59,10 +60,16 @@ CALLS = {
         x[0]
     ),
     "extrema of examples without dimensions": lambda x: rg.vmap(lambda y: y.amax() * 2)(x[0]),
+    "pooled examples": lambda x: rg.vmap(lambda y: F.max_pool2d(y, 2))(x.expand(3, 1, 1, 2, 2)),
+    "filled examples": lambda x: rg.vmap(lambda y, v: rg.fill(y * 2, v))(x, x[0]),
+    "examples filled by a mask": lambda x: rg.vmap(lambda y, v: y.masked_fill(y > 1, v))(x, x[0]),
     "distances by differences": lambda x: rg.cdist(
         x[:, :1] + 1e4, rg.full((40, 1), 1e4), compute_mode="donot_use_mm_for_euclid_dist"
     ),
     "a complex number as a real one": lambda x: rg.tensor(float(x[0, 0] + 0j)),
+    "numbers up to no bound": lambda x: (
+        x.detach().to(rg.uint8).random_(0, None, generator=rg.Generator().manual_seed(0))
+    ),
     "numbers up to a bound": lambda x: x.detach().clone().random_(0, 1),
 }
 

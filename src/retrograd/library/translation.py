@@ -70,11 +70,6 @@ def as_it_is(name: str) -> Callable[..., Any]:
     return lambda call, *inputs: call(name, *inputs)
 
 
-def along(name: str) -> Callable[..., Any]:
-    """The record over several dimensions that an operator takes as a list."""
-    return lambda call, x, *, dim, keepdim: call(name, x, list(dim), keepdim)
-
-
 def along_one(name: str) -> Callable[..., Any]:
     """The record over one dimension, in a tuple, that an operator takes as a number."""
     return lambda call, x, *, dim, keepdim: call(name, x, only(dim), keepdim)
@@ -117,11 +112,6 @@ def sliced(call: Call, x: Any, *, index: Any) -> Any:
         else:
             found = call("select.int", found, dim, int(each))
     return call("alias.default", x) if found is x else found
-
-
-def looked_up(call: Call, weight: Any, indices: Any, *, skip: Any, by_frequency: bool) -> Any:
-    """Rows of a table."""
-    return call("embedding.default", weight, indices, -1 if skip is None else skip, by_frequency)
 
 
 def each_of(name: str) -> Callable[..., Any]:
@@ -185,15 +175,27 @@ def convolved(
     call: Call, x: Any, w: Any, b: Any, *, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Any:
     """A convolution, but for one with other padding before than after."""
-    if any(before != after for before, after in padding):
+    if x.ndim != w.ndim or any(before != after for before, after in padding):
         return NotImplemented
     sizes = [list(stride), [before for before, _ in padding], list(dilation), False]
     return call("convolution.default", x, w, b, *sizes, [0] * len(stride), groups)
 
 
+def filled(call: Call, x: Any, value: Any) -> Any:
+    """One value everywhere: in a batch, one for each example."""
+    if not isinstance(value, Tensor):
+        return call("fill.Scalar", x, value)
+    return NotImplemented if value.ndim else call("fill.Tensor", x, value)
+
+
+def fits_windows(x: Any, kernel: Any) -> bool:
+    """Whether an operator takes what a record pools, which has any number of leading dimensions."""
+    return bool(x.numel()) and x.ndim - len(kernel) in (1, 2)
+
+
 def averaged(call: Call, x: Any, *, kernel: Any, stride: Any, padding: Any, **how: Any) -> Any:
     """Means in windows of two or three dimensions."""
-    if not x.numel() or len(kernel) == 1:
+    if not fits_windows(x, kernel) or len(kernel) == 1:
         return NotImplemented
     sizes = [list(each) for each in (kernel, stride, padding)]
     return call(
@@ -203,15 +205,10 @@ def averaged(call: Call, x: Any, *, kernel: Any, stride: Any, padding: Any, **ho
 
 def pooled(call: Call, x: Any, *, kernel: Any, ceil: bool, **sizes: Any) -> Any:
     """Maxima in windows, and where they are."""
-    if not x.numel():
+    if not fits_windows(x, kernel):
         return NotImplemented
     settings = [list(sizes[name]) for name in ("stride", "padding", "dilation")]
     return call(f"max_pool{len(kernel)}d_with_indices.default", x, list(kernel), *settings, ceil)
-
-
-def root_mean(call: Call, x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any:
-    """A norm."""
-    return call("linalg_vector_norm.default", x, ord, list(dim), keepdim)
 
 
 def squared(call: Call, x: Any, y: Any, *, reduction: str) -> Any:
@@ -251,7 +248,10 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "cumsum": lambda call, x, *, dim, reverse: (
         call("cumsum.default", x, dim) if not reverse else NotImplemented
     ),
-    "embedding": looked_up,
+    "embedding": lambda call, table, rows, *, skip, by_frequency: call(
+        "embedding.default", table, rows, -1 if skip is None else skip, by_frequency
+    ),
+    "fill": filled,
     "index": lambda call, x, index, *, dims: call("index.Tensor", x, places(call, index, dims)),
     "index_add": lambda call, x, source, index, *, dim: call(
         "index_add.default", x, dim, index, source
@@ -264,7 +264,9 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "linear": added,
     "linear_weight": transposed,
     "log_softmax": lambda call, x, *, dim: call("_log_softmax.default", x, only(dim), False),
-    "masked_fill": lambda call, x, value, mask: call("masked_fill.Tensor", x, mask, value),
+    "masked_fill": lambda call, x, value, mask: (
+        NotImplemented if value.ndim else call("masked_fill.Tensor", x, mask, value)
+    ),
     "matmul": multiplied,
     "max_dim": along_one("max.dim"),
     "max_pool": pooled,
@@ -274,7 +276,7 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "mode_dim": along_one("mode.default"),
     "mse_loss": squared,
     "nanmedian_dim": along_one("nanmedian.dim"),
-    "nansum": along("nansum.default"),
+    "nansum": lambda call, x, *, dim, keepdim: call("nansum.default", x, list(dim), keepdim),
     "new_axis": sliced,
     "pow": lambda call, x, *, exponent: call("pow.Tensor_Scalar", x, exponent),
     "pow_base": lambda call, x, *, base: call("pow.Scalar", base, x),
@@ -306,7 +308,9 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "unsqueeze": each_of("unsqueeze.default"),
     "var": spread_out("var"),
     "var_mean": spread_out("var_mean"),
-    "vector_norm": root_mean,
+    "vector_norm": lambda call, x, *, ord, dim, keepdim: call(
+        "linalg_vector_norm.default", x, ord, list(dim), keepdim
+    ),
 }
 
 
@@ -332,7 +336,7 @@ def shown(op: Op, call: Callable[..., Any], inputs: Any, params: dict[str, Any])
         results = RECORDS[op.name](by_name, *inputs, **params)
         if results is not NotImplemented:
             return results
-    operator = same(op) if whole else own(op)
+    operator = same(op) if whole and op.name not in RECORDS else own(op)
     if operator.namespace == OWN:
         return call(operator.default, *inputs, **params)
     named = dict(zip(op.inputs, inputs, strict=False)) | params
@@ -401,7 +405,8 @@ def arranged(function: Any, args: Any, kwargs: Any) -> tuple[list[Any], dict[str
                 named[name] = bound[name]
         else:
             placed.append(bound.get(name, each.default))
-    for each in reversed(list(own.parameters.values())[: len(placed)]):
+    several = any(each.kind == each.VAR_POSITIONAL for each in own.parameters.values())
+    for each in () if several else reversed(list(own.parameters.values())[: len(placed)]):
         if not is_default(placed[-1], each):
             break
         placed.pop()
