@@ -229,6 +229,8 @@ ALIKE = {  # records that take what an overload takes
 }
 RECORDS: dict[str, Callable[..., Any]] = {
     **{name: as_it_is(overload) for name, overload in ALIKE.items()},
+    "add_scaled": lambda call, x, y, *, alpha: call("add.Tensor", x, y, alpha=alpha),
+    "sub_scaled": lambda call, x, y, *, alpha: call("sub.Tensor", x, y, alpha=alpha),
     "all": whole("all", "dims", "dim"),
     "any": whole("any", "dims", "dim"),
     "as_strided": lambda call, x, *, size, stride, offset: call(

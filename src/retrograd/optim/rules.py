@@ -33,7 +33,7 @@ from ..compiler.updates import Updates
 from ..dtypes import default_numpy, real_of
 from ..engine.dispatch import about_to_write, check_memory
 from ..engine.namespaces import recorded
-from ..engine.tensor import Interpreted, Tensor, is_array, new_tensor, shown
+from ..engine.tensor import Interpreted, Tensor, Wrapper, is_array, new_tensor, shown
 from ..engine.updates import all_plain, gathered, run_each, wrote_all
 from ..kernels import allocation
 from ..kernels.memory import in_rows
@@ -405,7 +405,7 @@ def check_writable(optimizer: Optimizer, name: str, every: bool = False) -> list
         if all_plain(group["params"]) and not watched:
             continue
         for p in group["params"]:
-            if isinstance(p._array, Interpreted) and p._array.on_tensors:
+            if isinstance(p._array, Wrapper):
                 calling.append(place)
             if every or p._gradient is not None:
                 check_memory(p._array, name)
@@ -417,7 +417,7 @@ def check_writable(optimizer: Optimizer, name: str, every: bool = False) -> list
 
 def zeros(x: Any) -> Tensor:
     """New state of the shape, dtype and layout of the array `x`."""
-    if isinstance(x, Interpreted) and x.on_tensors:
+    if isinstance(x, Wrapper):
         return recorded.zeros_like(shown(x))
     by_rows = allocation.numpys(x) and x.flags.c_contiguous
     return new_tensor(allocation.zeros(x, x.shape) if by_rows else np.zeros_like(x))
@@ -432,7 +432,7 @@ def filled(x: Any, value: float, group: dict[str, Any]) -> Tensor:
     """The same with a number, also in imaginary parts apart; one in a tensor stays recorded."""
     whole = x.dtype.kind != "c" or group.get("complex") == "modulus"
     every = value if whole else value * (1 + 1j)
-    if isinstance(value, Tensor) or (isinstance(x, Interpreted) and x.on_tensors):
+    if isinstance(value, Tensor) or isinstance(x, Wrapper):
         return zeros(x) + every
     return new_tensor(np.full_like(x, every))
 

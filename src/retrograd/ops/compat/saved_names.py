@@ -74,6 +74,7 @@ POSITION = {"dim": lambda node: chosen(node)[0], "index": lambda node: chosen(no
 REDUCED: dict[str, Any] = {"dim": one("dim")}
 
 PYTORCH_NAMES.update(
+    add={"alpha": lambda node: 1},
     as_strided={"storage_offset": "offset"},
     avg_pool={
         "kernel_size": "kernel", "count_include_pad": "count_pad", "divisor_override": "divisor",
@@ -104,6 +105,7 @@ PYTORCH_NAMES.update(
     prod_dim=REDUCED,
     qr={"Q": "q", "R": "r"},
     select=POSITION,
+    split={"split_sizes": "sizes", "split_size": lambda node: fact(node, "sizes")[0]},
     slice={
         "dim": POSITION["dim"],
         "start": part("start", 0),
@@ -112,6 +114,7 @@ PYTORCH_NAMES.update(
     },
     solve_ex={"A": "input"},
     squeeze={"dim": one("dims")},
+    sub={"alpha": lambda node: 1},
     svd={"U": "u", "S": "s", "Vh": "vh"},
     unfold={"dimension": "dim"},
     unsqueeze={"dim": one("dims")},

@@ -425,5 +425,6 @@ def soft_margin_loss(
     product = -target * input
     if holds_complex(product):
         return reduced(-recorded.log_sigmoid(-product), reduction, SOFT_MARGIN)
+    product = recorded.cast(product, dtype=input._array.dtype)
     zeros = new_tensor(np.zeros_like(product._array))
     return reduced(_bce_with_logits(product, zeros), reduction, SOFT_MARGIN)

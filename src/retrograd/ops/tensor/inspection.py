@@ -30,6 +30,10 @@ __all__ = [
     "strided",
 ]  # fmt: skip
 
+LOSES_HISTORY = (
+    "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior: the "
+    "number has no history. Detach the tensor first: float(x.detach())"
+)
 NO_NUMPY = (
     "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. What "
     "NumPy computes is not recorded, so the gradient would be lost."
@@ -326,7 +330,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     >>> x = rg.zeros(2); x.numpy()[0] = 5.0; x
     tensor([5., 0.])
     """
-    if self._node is not None and not force and modes.state.grad and not modes.state.inference:
+    if self._node is not None and not force and modes.state.records:
         raise RuntimeError(NO_NUMPY)
     if has_tangent(self) and not force:
         raise RuntimeError(NO_NUMPY_FORWARD)
@@ -367,7 +371,13 @@ def _real(self: Tensor, kind: str) -> Any:
     return value
 
 
+def _warn_of_history(self: Tensor) -> None:
+    if self.requires_grad:
+        modes.warn_once(LOSES_HISTORY)
+
+
 def _float(self: Tensor) -> float:
+    _warn_of_history(self)
     return float(_real(self, "double"))
 
 
@@ -376,6 +386,7 @@ def _int(self: Tensor) -> int:
 
 
 def _complex(self: Tensor) -> complex:
+    _warn_of_history(self)
     return complex(_single(self))
 
 
