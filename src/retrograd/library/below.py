@@ -20,7 +20,7 @@ import numpy as np
 
 from .. import dtypes, modes, pytree
 from ..engine.callers import is_plain
-from ..engine.dispatch import NUMBERS as PLAIN
+from ..engine.dispatch import NUMBERS as ASSIGNED
 from ..engine.dispatch import as_tensor
 from ..engine.naming import CHOICES
 from ..engine.overriding import PASSED
@@ -134,7 +134,7 @@ def can_be_put(value: Any, x: Tensor) -> bool:
     """Whether a value that is assigned is one that `index_put_` takes as it is."""
     if isinstance(value, Tensor):
         return bool(value.dtype is x.dtype)
-    return isinstance(value, PLAIN)
+    return isinstance(value, ASSIGNED)
 
 
 def run(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
