@@ -198,7 +198,7 @@ def cast_tensor(x: Tensor, target: Any) -> Tensor:
             source() is x
             and version == x._version
             and made.dtype is target
-            and made.requires_grad == modes.state.grad
+            and made.requires_grad == modes.state.records
         ):
             return made
     made = x.to(target)

@@ -20,7 +20,7 @@ from ..locks import load
 from ..quiet import copyto
 from .naming import ABSENT, CHOICES, by_name
 from .overriding import PASSED, UNASKED, intercept, spread
-from .tensor import Interpreted, Tensor, follow, new_tensor, wrote
+from .tensor import Interpreted, Tensor, Wrapper, follow, new_tensor, wrote
 from .views import base_of, resized, sever
 
 if TYPE_CHECKING:
@@ -107,9 +107,12 @@ def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Any
         return op.call(first_number(op, *inputs), inputs[1])
     if "by" in params and "by" not in op.params:
         return by_name(op, inputs, params)
-    for value in inputs:
-        if isinstance(value, Tensor) and isinstance(value._array, Interpreted):
-            return value._array.interpret(op, inputs, params)
+    asked = [
+        t._array for t in inputs if isinstance(t, Tensor) and isinstance(t._array, Interpreted)
+    ]
+    if asked:  # a batch before a class, which sees what the batch calls
+        batches = [each for each in asked if not isinstance(each, Wrapper)]
+        return (batches or asked)[0].interpret(op, inputs, params)
     if isinstance(error, UnorderedError) and error.function in CHOICES:
         return CHOICES[error.function](op.call, inputs, params)
     for position, (name, value) in enumerate(zip(op.inputs, inputs, strict=False)):
@@ -230,7 +233,7 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
         )
     kind = result._array.dtype.kind
     wanted = any(t._node is not None for t in ([out] if kind in "iu" else given))
-    if modes.state.grad and wanted and kind != "b":
+    if modes.state.records and wanted and kind != "b":
         raise RuntimeError(
             f"{function.__name__}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad. Leave out= away, or call it "

@@ -34,7 +34,7 @@ from .graph import target as shown_target
 from .record import STALE, STALE_VIEW, derived, make_node, walk
 from .registry import OPS
 from .saved import forward_name
-from .tensor import Interpreted, Tensor, follow, new_tensor, node_of, twin, wrote
+from .tensor import Interpreted, Tensor, Wrapper, follow, new_tensor, node_of, twin, wrote
 from .views import base_of, live_views, put_down
 
 LEAF_WRITTEN = (
@@ -95,7 +95,7 @@ def is_tracked(target: Tensor, others: Iterable[Tensor]) -> bool:
     A view counts as its base does, so one that was made under no_grad is found out. Integers have
     no derivative, whatever is written to them.
     """
-    if modes.special and (not modes.state.grad or modes.state.inference):
+    if modes.special and not modes.state.records:
         return False
     if target._node is not None:
         return True
@@ -223,7 +223,7 @@ def exchange(target: Tensor, array: Any) -> None:
     if view is not None:
         value = OPS["splice"].call(new_tensor(base._array), value, path=view.path, layout=None)
     array = value._array
-    if not modes.state.grad or modes.state.inference:
+    if not modes.state.records:
         array = array.with_history(base._array)
     array = array.stored(base)
     renew(base, array)
@@ -233,10 +233,13 @@ def exchange(target: Tensor, array: Any) -> None:
 def renew(base: Tensor, array: Any) -> None:
     """Give `base` another array, and all its views their parts of it."""
     base._array = array
-    with modes.Changed(grad=True, inference=False):  # batches may have history from outside
+    # Batches may have history from outside.
+    with modes.Changed(grad=True, inference=False, below=False):
         for each in live_views(base):
             path = each._view_of.path
             each._array = walk(new_tensor(base._array), path)._array
+            if isinstance(each._array, Wrapper):
+                each._array.settled(each)
 
 
 def adopt(node: Any, written: Any, target: Tensor) -> None:

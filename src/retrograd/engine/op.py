@@ -43,7 +43,7 @@ from ..kernels.allocation import zeros
 from .graph import JOINED, MANY, PLAIN, VARIADIC, Kind, Node, output_node
 from .namespaces import arrays
 from .table import DTYPES, NEVER, SHAPES, Table
-from .tensor import Interpreted, Tensor, concrete, new_tensor
+from .tensor import Tensor, Wrapper, concrete, new_tensor
 
 INFERENCE_SAVED = (
     "Inference tensors cannot be saved for backward. To work around you can make a clone to get a "
@@ -263,8 +263,8 @@ class Op(Kind):
         """The cotangents of all outputs, zeros where none arrived."""
         like = next(part for part in g if part is not None)
         like = like._array if create_graph else like
-        apart = isinstance(like, Interpreted) and like.on_tensors  # zeros are none of its class
-        like = np.empty(0) if apart else concrete(like)
+        # Zeros are plain also beside one of a class that computes.
+        like = np.empty(0) if isinstance(like, Wrapper) else concrete(like)
 
         def nothing(shape: tuple[int, ...], dtype: Any) -> Any:
             made = zeros(like, shape, dtype)

@@ -46,24 +46,13 @@ LEAVES = {  # of functions by other names
     "__ifloordiv__": "floor_divide_",
     "__imod__": "remainder_",
 }
-UNRECORDED = {  # operators of functions that run no record: they are seen in any case
-    *(
-        "allclose",
-        "arange",
-        "bincount",
-        "bucketize",
-        "detach",
-        "empty",
-        "empty_like",
-        "equal",
-        "eye",
-        "full",
-    ),
-    *("full_like", "histc", "isin", "linspace", "logspace", "multinomial", "new_empty"),
-    *("new_full", "new_ones", "new_zeros", "nonzero", "nonzero_static", "ones", "ones_like"),
-    *("rand_like", "randint_like", "randn_like", "searchsorted", "zeros", "zeros_like"),
-    "_local_scalar_dense",
-}
+MAKERS = (  # operators of functions that run no record: they are seen in any case
+    "allclose arange bincount bucketize detach empty empty_like equal eye full full_like histc "
+    "isin linspace logspace multinomial new_empty new_full new_ones new_zeros nonzero "
+    "nonzero_static ones ones_like rand_like randint_like randn_like searchsorted zeros "
+    "zeros_like _local_scalar_dense"
+)
+UNRECORDED = frozenset(MAKERS.split())
 WRITTEN_ANEW = OWN_FUNCTIONS.keys() - LEAVES.values()  # whose functions take other arguments
 
 Call = Callable[..., Any]  # of an operator by name, with its arguments
@@ -76,6 +65,11 @@ def only(dim: Any) -> int:
     return dim[0] if dim else 0
 
 
+def as_it_is(name: str) -> Callable[..., Any]:
+    """The record that an operator is."""
+    return lambda call, *inputs: call(name, *inputs)
+
+
 def along(name: str) -> Callable[..., Any]:
     """The record over several dimensions that an operator takes as a list."""
     return lambda call, x, *, dim, keepdim: call(name, x, list(dim), keepdim)
@@ -86,26 +80,15 @@ def along_one(name: str) -> Callable[..., Any]:
     return lambda call, x, *, dim, keepdim: call(name, x, only(dim), keepdim)
 
 
-def whole(name: str, part: str) -> Callable[..., Any]:
-    """A reduction that has an overload for all dimensions at once."""
+def whole(name: str, several: str, one: str = "") -> Callable[..., Any]:
+    """A reduction that has overloads for all dimensions at once, for several, and maybe for one."""
 
     def run(call: Call, x: Any, *, dim: Any, keepdim: bool) -> Any:
         if len(dim) == x.ndim and not keepdim:
             return call(f"{name}.default", x)
-        return call(f"{name}.{part}", x, list(dim), keepdim)
-
-    return run
-
-
-def by_truth(name: str) -> Callable[..., Any]:
-    """`all` and `any`."""
-
-    def run(call: Call, x: Any, *, dim: Any, keepdim: bool) -> Any:
-        if len(dim) == x.ndim and not keepdim:
-            return call(f"{name}.default", x)
-        if len(dim) == 1:
-            return call(f"{name}.dim", x, dim[0], keepdim)
-        return call(f"{name}.dims", x, list(dim), keepdim)
+        if one and len(dim) == 1:
+            return call(f"{name}.{one}", x, dim[0], keepdim)
+        return call(f"{name}.{several}", x, list(dim), keepdim)
 
     return run
 
@@ -167,12 +150,12 @@ def places(call: Call, index: Any, dims: Any) -> list[Any]:
 
 def added(call: Call, x: Any, weight: Any, bias: Any) -> Any:
     """A linear layer."""
-    if x.ndim == 2 and weight.ndim == 2:
-        turned = call("t.default", weight)
-        return call("mm.default", x, turned) if bias is None else call(
-            "addmm.default", bias, x, turned
-        )  # fmt: skip
-    return call("linear.default", x, weight, bias)
+    if x.ndim != 2 or weight.ndim != 2:
+        return call("linear.default", x, weight, bias)
+    turned = call("t.default", weight)
+    if bias is None:
+        return call("mm.default", x, turned)
+    return call("addmm.default", bias, x, turned)
 
 
 def transposed(call: Call, g: Any, x: Any) -> Any:
@@ -231,11 +214,21 @@ def squared(call: Call, x: Any, y: Any, *, reduction: str) -> Any:
     return call("mse_loss.default", x, y, ["none", "mean", "sum"].index(reduction))
 
 
+ALIKE = {  # records that take what an overload takes
+    "clamp_tensors": "clamp.Tensor",
+    "dot": "dot.default",
+    "floor_div": "floor_divide.default",
+    "mm": "mm.default",
+    "mv": "mv.default",
+    "pow_tensors": "pow.Tensor_Tensor",
+    "where": "where.self",
+}
 RECORDS: dict[str, Callable[..., Any]] = {
+    **{name: as_it_is(overload) for name, overload in ALIKE.items()},
     "add_scaled": lambda call, x, y, *, alpha: call("add.Tensor", x, y, alpha=alpha),
     "sub_scaled": lambda call, x, y, *, alpha: call("sub.Tensor", x, y, alpha=alpha),
-    "all": by_truth("all"),
-    "any": by_truth("any"),
+    "all": whole("all", "dims", "dim"),
+    "any": whole("any", "dims", "dim"),
     "as_strided": lambda call, x, *, size, stride, offset: call(
         "as_strided.default", x, list(size), list(stride), offset
     ),
@@ -243,7 +236,6 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "cast": lambda call, x, *, dtype: call("_to_copy.default", x, dtype=dtypes.of_numpy(dtype)),
     "cat": lambda call, *tensors, dim=0: call("cat.default", list(tensors), dim),
     "clamp_numbers": lambda call, x, *, min=None, max=None: call("clamp.default", x, min, max),
-    "clamp_tensors": lambda call, x, min, max: call("clamp.Tensor", x, min, max),
     "constant_pad_nd": lambda call, x, *, widths, value: call(
         "constant_pad_nd.default", x, [n for pair in reversed(widths) for n in pair], value
     ),
@@ -254,9 +246,7 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "cumsum": lambda call, x, *, dim, reverse: (
         call("cumsum.default", x, dim) if not reverse else NotImplemented
     ),
-    "dot": lambda call, x, y: call("dot.default", x, y),
     "embedding": looked_up,
-    "floor_div": lambda call, x, y: call("floor_divide.default", x, y),
     "index": lambda call, x, index, *, dims: call("index.Tensor", x, places(call, index, dims)),
     "index_add": lambda call, x, source, index, *, dim: call(
         "index_add.default", x, dim, index, source
@@ -278,16 +268,13 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "mean_dim": whole("mean", "dim"),
     "median_dim": along_one("median.dim"),
     "min_dim": along_one("min.dim"),
-    "mm": lambda call, x, y: call("mm.default", x, y),
     "mode_dim": along_one("mode.default"),
     "mse_loss": squared,
-    "mv": lambda call, x, y: call("mv.default", x, y),
     "nanmedian_dim": along_one("nanmedian.dim"),
     "nansum": along("nansum.default"),
     "new_axis": sliced,
     "pow": lambda call, x, *, exponent: call("pow.Tensor_Scalar", x, exponent),
     "pow_base": lambda call, x, *, base: call("pow.Scalar", base, x),
-    "pow_tensors": lambda call, x, y: call("pow.Tensor_Tensor", x, y),
     "prod_dim": along_one("prod.dim_int"),
     "repeat": lambda call, x, *, repeats: call("repeat.default", x, list(repeats)),
     "reshape": lambda call, x, *, shape: (
@@ -317,7 +304,6 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "var": spread_out("var"),
     "var_mean": spread_out("var_mean"),
     "vector_norm": root_mean,
-    "where": lambda call, condition, x, y: call("where.self", condition, x, y),
 }
 
 

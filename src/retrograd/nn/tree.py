@@ -59,6 +59,7 @@ class Tree:
     """The part of `Module` that registers what is assigned to it, and finds it again."""
 
     _fixed_names = True  # whether a class's instances register the same names
+    dump_patches = False  # PyTorch's of older files, which nothing reads
     call_super_init = False  # whether `__init__` goes on to the next base, with what it was given
 
     training: bool

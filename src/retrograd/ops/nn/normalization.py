@@ -16,7 +16,7 @@ from ... import dtypes, modes
 from ...engine.dispatch import check_memory, own, write_out
 from ...engine.namespaces import recorded
 from ...engine.record import attach
-from ...engine.tensor import Interpreted, Tensor, wrap, wrote
+from ...engine.tensor import Interpreted, Tensor, Wrapper, wrap, wrote
 from ...quiet import copyto
 from ..core.pointwise import check_constant, check_floating
 from ..creation.memory_format import in_order_of
@@ -78,7 +78,7 @@ def _track(
             f"{name}(): running_mean of a complex input must be complex, but is {running.dtype}"
         )
     if is_batched(found, running):
-        if not is_batched(running):
+        if not is_batched(running) and not isinstance(found._array, Wrapper):
             raise RuntimeError(UNBATCHED.format(name=name))
         share = found.detach().reshape(running.shape) * (factor * momentum)
         with modes.Changed(grad=False):

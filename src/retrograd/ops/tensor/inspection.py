@@ -330,7 +330,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     >>> x = rg.zeros(2); x.numpy()[0] = 5.0; x
     tensor([5., 0.])
     """
-    if self._node is not None and not force and modes.state.grad and not modes.state.inference:
+    if self._node is not None and not force and modes.state.records:
         raise RuntimeError(NO_NUMPY)
     if has_tangent(self) and not force:
         raise RuntimeError(NO_NUMPY_FORWARD)

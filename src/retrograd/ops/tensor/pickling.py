@@ -17,8 +17,8 @@ from ...engine.dispatch import expanded
 from ...engine.overriding import NO_SUBCLASSES
 from ...engine.subclasses import retyped
 from ...engine.tensor import (
-    Interpreted,
     Tensor,
+    Wrapper,
     array_of,
     cell_of,
     has_tangent,
@@ -122,8 +122,8 @@ def _copy(self: Tensor) -> Tensor:
     if modes.state.nested and not self.is_leaf:
         raise NotImplementedError(NO_COPY)
     held = self._array
-    if isinstance(held, Interpreted) and held.on_tensors:
-        array = held.again()  # type: ignore[attr-defined]
+    if isinstance(held, Wrapper):
+        array = held.again()
     else:
         array = held.view() if self.layout is strided else held
     made = rebuild(type(self), array, self.requires_grad, attributes(self))
@@ -170,8 +170,8 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if has_tangent(self):
         raise RuntimeError(NO_DUAL.format(done="copied by deepcopy"))
     held: Any = self._array
-    if isinstance(held, Interpreted) and held.on_tensors:
-        array = held.again()  # type: ignore[attr-defined]
+    if isinstance(held, Wrapper):
+        array = held.again()
         if array.data is not None:
             array.data = _copied(array.data, memo)
     else:

@@ -6,7 +6,7 @@ import math
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from .schedule import LRScheduler, check_optimizer, check_strategy, per_group, within_step
+from .schedule import LRScheduler, check_optimizer, check_strategy, per_group, set_rate, within_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -158,7 +158,7 @@ class CyclicLR(LRScheduler):
         low = per_group("base_lr", optimizer, base_lr)
         if last_epoch == -1:
             for lr, group in zip(low, optimizer.param_groups, strict=True):
-                group["lr"] = lr
+                set_rate(group, lr)
         self.max_lrs = per_group("max_lr", optimizer, max_lr)
         down = step_size_up if step_size_down is None else step_size_down
         self.total_size = float(step_size_up + down)

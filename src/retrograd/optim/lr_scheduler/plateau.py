@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from ..optimizer import Optimizer
-from .schedule import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, per_group
+from .schedule import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, per_group, set_rate
 
 __all__ = ["ReduceLROnPlateau"]
 
@@ -88,6 +88,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     def _reduce(self) -> None:
         for group, low in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
-            new = max(group["lr"] * self.factor, low)
-            if group["lr"] - new > self.eps:
-                group["lr"] = new
+            lr = float(group["lr"])
+            new = max(lr * self.factor, low)
+            if lr - new > self.eps:
+                set_rate(group, new)
