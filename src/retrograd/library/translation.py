@@ -29,7 +29,7 @@ from .overloads import OVERLOADS
 if TYPE_CHECKING:
     from ..engine.op import Op
 
-__all__ = ["arranged", "chosen", "operator_of", "shown"]
+__all__ = ["arranged", "chosen", "operator_of", "shown", "viewed"]
 
 OWN = "retrograd"
 PREFIXES = {"linalg": "linalg_", "special": "special_", "fft": "fft_"}
@@ -324,6 +324,8 @@ def shown(op: Op, call: Callable[..., Any], inputs: Any, params: dict[str, Any])
     def by_name(name: str, *args: Any, **kwargs: Any) -> Any:
         return call(overload(name), *args, **kwargs)
 
+    if params.get("dim") == () and inputs[0].ndim:  # along none; PyTorch takes that for all
+        return call(ours(op).default, *inputs, **params)
     if op.name in RECORDS:
         results = RECORDS[op.name](by_name, *inputs, **params)
         if results is not NotImplemented:
@@ -349,6 +351,12 @@ def same(op: Op) -> Operator:
             takes = signature(found.function).parameters.keys()
             if found.function is op.call or {*op.inputs, *op.params} <= takes:
                 return found
+    return ours(op)
+
+
+@functools.cache
+def ours(op: Op) -> Operator:
+    """A record as an operator of this package's."""
     return Operator(op.name, op.call, ["default"], OWN)
 
 
