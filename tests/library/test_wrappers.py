@@ -352,3 +352,45 @@ def test_functional_derivatives_are_those_of_the_class():
     derivatives = rg.autograd.functional
     assert derivatives.jvp(lambda t: t * t, x, v)[1].inner.tolist() == [2, 4]
     assert derivatives.hvp(lambda t: (t * t * t).sum(), x, v)[1].inner.tolist() == [6, 12]
+
+
+class Strided(Held):
+    """The same with the strides of what it holds, so that reshaping may have to copy."""
+
+    def __new__(cls, inner):
+        return rg.Tensor._make_wrapper_subclass(
+            cls, inner.shape, strides=inner.stride(), dtype=inner.dtype
+        )
+
+
+def test_a_recorded_write_to_a_reshaped_copy_leaves_what_was_copied():
+    x = Strided(rg.tensor([[1.0, 2.0], [3.0, 4.0]])).requires_grad_()
+    y = x * 1
+    flat, copied = y.reshape(4), y.t().reshape(4)
+    copied.mul_(10)
+    flat.mul_(2)
+    assert copied.inner.tolist() == [10, 30, 20, 40]
+    assert y.inner.tolist() == [[2, 4], [6, 8]]
+
+
+def test_a_recorded_write_to_a_view_of_a_batch_of_wrappers_reaches_the_batch():
+    def run(row):
+        own = row * 1
+        own.view(2, 1).add_(1.0)
+        return own
+
+    x = held([[1.0, 2.0], [3.0, 4.0]], True)
+    assert rg.func.vmap(run)(x).inner.tolist() == [[2, 3], [4, 5]]
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "amax", "nansum", "all", "norm"])
+def test_a_mode_sees_reductions_of_numbers_in_a_batch_as_what_they_are(name):
+    class Through(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    x = rg.tensor([1.0, 2.0, 3.0])
+    expected = rg.func.vmap(lambda t: getattr(t, name)())(x)
+    with Through():
+        found = rg.func.vmap(lambda t: getattr(t, name)())(x)
+    assert found.tolist() == expected.tolist()

@@ -14,7 +14,17 @@ from .. import dtypes, modes
 from ..locks import structure
 from .graph import Kind, Node, leaf_node, new_node, output_node
 from .saved import Packed, PackedValues
-from .tensor import Interpreted, Tensor, alias, as_array, cell_of, new_tensor, node_of, twin
+from .tensor import (
+    Interpreted,
+    Tensor,
+    Wrapper,
+    alias,
+    as_array,
+    cell_of,
+    new_tensor,
+    node_of,
+    twin,
+)
 from .trace import where
 from .views import LONGEST, add_view, enlist, shortened
 
@@ -55,7 +65,8 @@ def finish(
             if not single:
                 own = [(k, ~i) for k, i in enumerate(op.table.saved) if i < 0]
                 node.cells = {k: cell_of(outputs[i]) for k, i in own}
-    if op.view and not (made and not _shares(inputs[0]._array, outputs[0]._array)):
+    plain = made and not isinstance(outputs[0]._array, Wrapper)  # whose views are the record's
+    if op.view and not (plain and not _shares(inputs[0]._array, outputs[0]._array)):
         link_views(op, inputs[0], outputs, params)
     for forward in state.levels:
         forward.carry(op, inputs, outputs, params)
@@ -259,4 +270,6 @@ def tied(value: Any, nodes: Sequence[Any], level: Any = None) -> Any:
 def _shares(x: Any, y: Any) -> bool:
     if isinstance(y, Interpreted):
         return y.shares_memory(x)
+    if isinstance(x, Interpreted):
+        return False
     return 0 in (x.size, y.size) or bool(np.may_share_memory(x, y))

@@ -42,7 +42,7 @@ from ..ops.core import return_types
 from ..ops.tensor import pickling
 from . import translation
 from .answers import answer, has_history
-from .translation import UNRECORDED, arranged, chosen, operator_of, overload
+from .translation import UNRECORDED, arranged, chosen, operator_of, overload, viewed
 
 if TYPE_CHECKING:
     from ..engine.graph import Node
@@ -283,8 +283,8 @@ class Wrapped(Wrapper):
         return self
 
     def shares_memory(self, other: Any) -> bool:
-        """Whether both are of such classes: a view of one is written as part of the other."""
-        return isinstance(other, Wrapped)
+        """Whether this can be a view of another one in another shape, as `translation` tells it."""
+        return isinstance(other, Wrapped) and viewed(other.tensor(), self.shape)
 
     def check_room(self, target: Tensor) -> None:
         """Raise unless `target` may have this for its array: it is of the same class."""

@@ -29,7 +29,7 @@ from .overloads import OVERLOADS
 if TYPE_CHECKING:
     from ..engine.op import Op
 
-__all__ = ["arranged", "chosen", "operator_of", "shown"]
+__all__ = ["arranged", "chosen", "operator_of", "shown", "viewed"]
 
 OWN = "retrograd"
 PREFIXES = {"linalg": "linalg_", "special": "special_", "fft": "fft_"}

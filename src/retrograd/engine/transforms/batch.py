@@ -37,7 +37,7 @@ from ..inplace import exchange, outdate, renew
 from ..namespaces import recorded
 from ..record import finish, walk
 from ..registry import OPS
-from ..tensor import Interpreted, Tensor, alias, concrete, new_tensor, node_of, twin
+from ..tensor import Interpreted, Tensor, Wrapper, alias, concrete, new_tensor, node_of, twin
 from ..views import live_views
 from .rules import run, with_axis
 
@@ -234,6 +234,9 @@ class Batch(Interpreted):
 
     def shares_memory(self, other: Any) -> bool:
         """Whether the batch lies in the memory of another one."""
+        held = self.value._array
+        if isinstance(held, Wrapper):
+            return isinstance(other, Batch) and held.shares_memory(other.value._array)
         mine, its = concrete(self), concrete(other)
         return not mine.size or bool(np.may_share_memory(mine, its))
 
