@@ -345,38 +345,32 @@ def converted(x: Any, target: np.dtype[Any]) -> Any:
 
 
 _scalars: dict[Any, Any] = {}
-_operands: dict[Any, Any] = {}
-
-
-def scalar_array(value: Any, like: np.dtype[Any]) -> Any:
-    """A Python or NumPy scalar as a 0-d array of the dtype it takes beside `like`.
-
-    Cached, because NumPy takes a ready 0-d array twice as fast as a Python number.
-    """
-    key = (value.__class__, value, like, _default)
-    found = _scalars.get(key)
-    return _kept(_scalars, key, _make_scalar(value, like)) if found is None else found
 
 
 def operand_array(value: Any, like: np.dtype[Any]) -> Any:
-    """`scalar_array` for arithmetic: a `NUMBER` beside half floats that do not hold it."""
+    """A Python or NumPy scalar as a 0-d array of the dtype it takes beside `like` in arithmetic.
+
+    That is `NUMBER` beside half floats that do not hold it. Cached, because NumPy takes a ready 0-d
+    array twice as fast as a Python number. Zeros are not cached: 0.0 and -0.0 are equal keys.
+    """
     key = (value.__class__, value, like, _default)
-    found = _operands.get(key)
+    found = _scalars.get(key)
     if found is None:
         found = _make_scalar(value, like)
         if half(like) and found.dtype == like:
             wide = _make_scalar(value, NUMBER)
             found = found if wide == found else wide
-        _kept(_operands, key, found)
+        if value:
+            if len(_scalars) > 4096:
+                _scalars.clear()
+            _scalars[key] = found
     return found
 
 
-def _kept(cache: dict[Any, Any], key: Any, found: Any) -> Any:
-    if key[1]:  # zeros are not kept: 0.0 and -0.0 are equal keys
-        if len(cache) > 4096:
-            cache.clear()
-        cache[key] = found
-    return found
+def scalar_array(value: Any, like: np.dtype[Any]) -> Any:
+    """`operand_array`, rounded to half floats beside them."""
+    found = operand_array(value, like)
+    return found if found.dtype is not NUMBER else _make_scalar(value, like)
 
 
 @quietly
