@@ -329,3 +329,26 @@ def test_a_part_of_a_wrapper_is_assigned():
     y[0] = y[1] * 2
     y.sum().backward()
     assert (y.inner.tolist(), x.grad.inner.tolist()) == ([4, 2], [0, 3])
+
+
+def test_losses_that_look_at_values_leave_those_of_wrappers_to_the_class():
+    loss = rg.nn.functional
+    x, t = held([0.25, 0.5], True), held([0.0, 1.0])
+    for function in (
+        loss.binary_cross_entropy,
+        loss.soft_margin_loss,
+        lambda a, b: loss.gaussian_nll_loss(a, b, a),
+        lambda a, b: loss.binary_cross_entropy_with_logits(a, b, pos_weight=b),
+    ):
+        found = function(x, t)
+        expected = function(x.inner.requires_grad_(), t.inner)
+        assert found.inner.item() == expected.item()
+        (g,), (h,) = rg.autograd.grad(found, x), rg.autograd.grad(expected, x.inner)
+        assert g.inner.tolist() == pytest.approx(h.tolist(), rel=1e-6)
+
+
+def test_functional_derivatives_are_those_of_the_class():
+    x, v = held([1.0, 2.0]), held([1.0, 1.0])
+    derivatives = rg.autograd.functional
+    assert derivatives.jvp(lambda t: t * t, x, v)[1].inner.tolist() == [2, 4]
+    assert derivatives.hvp(lambda t: (t * t * t).sum(), x, v)[1].inner.tolist() == [6, 12]

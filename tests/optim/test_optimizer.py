@@ -483,3 +483,14 @@ def test_a_rule_counts_on_from_steps_that_were_saved_as_a_number():
     made.step()
     assert made.state[p]["step"].equal(rg.tensor(9.0))
     assert made.param_groups[0]["amsgrad"] is False
+
+
+def test_a_state_has_the_keys_of_pytorchs():
+    w = rg.ones(1, requires_grad=True)
+    kept = rg.optim.Adam([w]).state_dict()["param_groups"][0]
+    assert set(kept) == {
+        *("lr", "betas", "eps", "weight_decay", "amsgrad", "maximize", "foreach", "capturable"),
+        *("differentiable", "fused", "decoupled_weight_decay", "params"),
+    }
+    whole = rg.optim.Adam([w], complex="modulus")
+    assert whole.state_dict()["param_groups"][0]["complex"] == "modulus"

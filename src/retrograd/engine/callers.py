@@ -82,7 +82,8 @@ def is_plain(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> bool:
         return False
     given = inputs[:1] if op.is_binary and isinstance(inputs[1], NUMBERS) else inputs
     return params.keys() <= set(op.params) and all(
-        isinstance(t, Tensor) or (t is None and place > 0) for place, t in enumerate(given)
+        isinstance(t, Tensor) or (t is None and place > 0 and not op.is_binary)
+        for place, t in enumerate(given)
     )
 
 

@@ -32,7 +32,7 @@ from .dispatch import OVERLAP, about_to_write, check_cast, check_memory
 from .graph import LEAF, Cell, new_node, tick
 from .graph import target as shown_target
 from .record import STALE, STALE_VIEW, derived, make_node, walk
-from .registry import OPS
+from .registry import OPS, called
 from .saved import forward_name
 from .tensor import Interpreted, Tensor, Wrapper, follow, new_tensor, node_of, twin, wrote
 from .views import base_of, live_views, put_down
@@ -278,12 +278,16 @@ def _apart(operand: Any, target: Tensor, held: list[Tensor]) -> Any:
 
 
 def turn(
-    target: Tensor, name: str, step: tuple[str, dict[str, Any]], undo: tuple[str, dict[str, Any]]
+    target: Tensor,
+    name: str,
+    step: tuple[str, dict[str, Any]],
+    undo: tuple[str, dict[str, Any]],
+    overload: int = 1,
 ) -> Tensor:
     """Let `target` become a view of itself: `t_`, `squeeze_` and the like; nothing is written.
 
     `step` is the (op's name, parameters) of that view, `undo` of the one that leads back: paths of
-    the tensor's own views begin with it from now on.
+    the tensor's own views begin with it from now on. `overload` is what PyTorch's node ends with.
     """
     tracked = is_tracked(target, ())
     about_to_write(target)
@@ -291,7 +295,7 @@ def turn(
         check_tracked(target, name)
     op, params = OPS[step[0]], step[1]
     before = twin(target, node_of(target))
-    turned = op.call(before, **params)
+    turned = called(op.call(before, **params), f"{str(op.node_name)[:-1]}{overload}")
     wrote(target, name)
     target._array = turned._array
     target._tangents = turned._tangents

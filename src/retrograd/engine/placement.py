@@ -178,7 +178,8 @@ def present(spec: Any) -> device:
     found = spec if spec.__class__ is device else device(spec)
     if found.type not in ("cpu", "meta"):
         raise AssertionError(
-            f"Retrograd is not compiled with {found.type.upper()} enabled: tensors live on the "
+            f"{version.called.title()} not compiled with {found.type.upper()} enabled: tensors "
+            "live on the "
             "cpu. Leave the device argument out, or write device='cpu'."
         )
     return found

@@ -453,16 +453,15 @@ def check_grad(tensor: Tensor, grad: Tensor) -> None:
     """Raise unless `grad` may be assigned to `tensor.grad`."""
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
-    for kind, its, mine in (
-        ("with device type", grad.device.type, tensor.device.type),
-        ("with dtype", grad.dtype, tensor._grad_dtype or tensor.dtype),
-        ("of size", list(grad.shape), list(tensor.shape)),
+    for kind, its, mine, same in (
+        ("with device type", grad.device.type, tensor.device.type, "on the same device"),
+        ("with dtype", grad.dtype, tensor._grad_dtype or tensor.dtype, "of the same dtype"),
+        ("of size", list(grad.shape), list(tensor.shape), "the same size"),
     ):
         if its != mine is not ANY:
             raise RuntimeError(
                 f"attempting to assign a gradient {kind} '{its}' to a tensor {kind} '{mine}'. "
-                "Please ensure that the gradient and the tensor have the same"
-                + kind.removeprefix("with").removeprefix("of")
+                f"Please ensure that the gradient and the tensor are {same}"
             )
 
 

@@ -35,9 +35,9 @@ OWN = "retrograd"
 PREFIXES = {"linalg": "linalg_", "special": "special_", "fft": "fft_"}
 OTHERS = {  # records that are parts of the operators of their names
     *("binary_cross_entropy_with_logits", "cholesky_ex", "eigvals", "eigvalsh", "mse_loss"),
-    *("prelu", "scatter"),
+    *("cdist", "prelu", "scatter", "unique_consecutive"),
 }
-NUMBERS = {"arange", "new_full", "randint", "randint_like"}  # not of sizes alone
+NUMBERS = {"arange", "new_full", "randint", "randint_like", "random_"}  # not of sizes alone
 LEAVES = {  # of functions by other names
     **dict.fromkeys(["item", "__bool__", "__float__", "__int__"], "_local_scalar_dense"),
     **{f"__i{name}__": f"{name}_" for name in ("add", "sub", "mul", "pow")},
@@ -47,7 +47,7 @@ LEAVES = {  # of functions by other names
     "__imod__": "remainder_",
 }
 MAKERS = (  # operators of functions that run no record: they are seen in any case
-    "allclose arange bincount bucketize detach empty empty_like equal eye full full_like histc "
+    "allclose arange bucketize detach empty empty_like equal eye full full_like histc "
     "isin linspace logspace multinomial new_empty new_full new_ones new_zeros nonzero "
     "nonzero_static ones ones_like rand_like randint_like randn_like searchsorted zeros "
     "zeros_like _local_scalar_dense"
@@ -68,11 +68,6 @@ def only(dim: Any) -> int:
 def as_it_is(name: str) -> Callable[..., Any]:
     """The record that an operator is."""
     return lambda call, *inputs: call(name, *inputs)
-
-
-def along(name: str) -> Callable[..., Any]:
-    """The record over several dimensions that an operator takes as a list."""
-    return lambda call, x, *, dim, keepdim: call(name, x, list(dim), keepdim)
 
 
 def along_one(name: str) -> Callable[..., Any]:
@@ -119,11 +114,6 @@ def sliced(call: Call, x: Any, *, index: Any) -> Any:
     return call("alias.default", x) if found is x else found
 
 
-def looked_up(call: Call, weight: Any, indices: Any, *, skip: Any, by_frequency: bool) -> Any:
-    """Rows of a table."""
-    return call("embedding.default", weight, indices, -1 if skip is None else skip, by_frequency)
-
-
 def each_of(name: str) -> Callable[..., Any]:
     """A record over several dimensions that is a call for each, the last first."""
 
@@ -146,6 +136,13 @@ def places(call: Call, index: Any, dims: Any) -> list[Any]:
     else:
         parts = [new_tensor(each) for each in index._array]
     return [parts[dims.index(d)] if d in dims else None for d in range(max(dims) + 1)]
+
+
+def put(call: Call, x: Any, values: Any, index: Any, *, dims: Any, accumulate: bool) -> Any:
+    """Values put at indices, of another dtype perhaps."""
+    if values.dtype is not x.dtype:
+        values = call("_to_copy.default", values, dtype=x.dtype)
+    return call("index_put.default", x, places(call, index, dims), values, accumulate)
 
 
 def added(call: Call, x: Any, weight: Any, bias: Any) -> Any:
@@ -178,15 +175,27 @@ def convolved(
     call: Call, x: Any, w: Any, b: Any, *, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Any:
     """A convolution, but for one with other padding before than after."""
-    if any(before != after for before, after in padding):
+    if x.ndim != w.ndim or any(before != after for before, after in padding):
         return NotImplemented
     sizes = [list(stride), [before for before, _ in padding], list(dilation), False]
     return call("convolution.default", x, w, b, *sizes, [0] * len(stride), groups)
 
 
+def filled(call: Call, x: Any, value: Any) -> Any:
+    """One value everywhere: in a batch, one for each example."""
+    if not isinstance(value, Tensor):
+        return call("fill.Scalar", x, value)
+    return NotImplemented if value.ndim else call("fill.Tensor", x, value)
+
+
+def fits_windows(x: Any, kernel: Any) -> bool:
+    """Whether an operator takes what a record pools, which has any number of leading dimensions."""
+    return bool(x.numel()) and x.ndim - len(kernel) in (1, 2)
+
+
 def averaged(call: Call, x: Any, *, kernel: Any, stride: Any, padding: Any, **how: Any) -> Any:
     """Means in windows of two or three dimensions."""
-    if not x.numel() or len(kernel) == 1:
+    if not fits_windows(x, kernel) or len(kernel) == 1:
         return NotImplemented
     sizes = [list(each) for each in (kernel, stride, padding)]
     return call(
@@ -196,15 +205,10 @@ def averaged(call: Call, x: Any, *, kernel: Any, stride: Any, padding: Any, **ho
 
 def pooled(call: Call, x: Any, *, kernel: Any, ceil: bool, **sizes: Any) -> Any:
     """Maxima in windows, and where they are."""
-    if not x.numel():
+    if not fits_windows(x, kernel):
         return NotImplemented
     settings = [list(sizes[name]) for name in ("stride", "padding", "dilation")]
     return call(f"max_pool{len(kernel)}d_with_indices.default", x, list(kernel), *settings, ceil)
-
-
-def root_mean(call: Call, x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any:
-    """A norm."""
-    return call("linalg_vector_norm.default", x, ord, list(dim), keepdim)
 
 
 def squared(call: Call, x: Any, y: Any, *, reduction: str) -> Any:
@@ -230,7 +234,7 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "all": whole("all", "dims", "dim"),
     "any": whole("any", "dims", "dim"),
     "as_strided": lambda call, x, *, size, stride, offset: call(
-        "as_strided.default", x, list(size), list(stride), offset
+        "as_strided.default", x, list(size), list(stride), x.storage_offset() + offset
     ),
     "avg_pool": averaged,
     "cast": lambda call, x, *, dtype: call("_to_copy.default", x, dtype=dtypes.of_numpy(dtype)),
@@ -246,14 +250,15 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "cumsum": lambda call, x, *, dim, reverse: (
         call("cumsum.default", x, dim) if not reverse else NotImplemented
     ),
-    "embedding": looked_up,
+    "embedding": lambda call, table, rows, *, skip, by_frequency: call(
+        "embedding.default", table, rows, -1 if skip is None else skip, by_frequency
+    ),
+    "fill": filled,
     "index": lambda call, x, index, *, dims: call("index.Tensor", x, places(call, index, dims)),
     "index_add": lambda call, x, source, index, *, dim: call(
         "index_add.default", x, dim, index, source
     ),
-    "index_put": lambda call, x, values, index, *, dims, accumulate: call(
-        "index_put.default", x, places(call, index, dims), values, accumulate
-    ),
+    "index_put": put,
     "kthvalue": lambda call, x, *, k, dim, keepdim: call(
         "kthvalue.default", x, k, only(dim), keepdim
     ),
@@ -261,7 +266,9 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "linear": added,
     "linear_weight": transposed,
     "log_softmax": lambda call, x, *, dim: call("_log_softmax.default", x, only(dim), False),
-    "masked_fill": lambda call, x, value, mask: call("masked_fill.Tensor", x, mask, value),
+    "masked_fill": lambda call, x, value, mask: (
+        NotImplemented if value.ndim else call("masked_fill.Tensor", x, mask, value)
+    ),
     "matmul": multiplied,
     "max_dim": along_one("max.dim"),
     "max_pool": pooled,
@@ -271,7 +278,7 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "mode_dim": along_one("mode.default"),
     "mse_loss": squared,
     "nanmedian_dim": along_one("nanmedian.dim"),
-    "nansum": along("nansum.default"),
+    "nansum": lambda call, x, *, dim, keepdim: call("nansum.default", x, list(dim), keepdim),
     "new_axis": sliced,
     "pow": lambda call, x, *, exponent: call("pow.Tensor_Scalar", x, exponent),
     "pow_base": lambda call, x, *, base: call("pow.Scalar", base, x),
@@ -303,7 +310,9 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "unsqueeze": each_of("unsqueeze.default"),
     "var": spread_out("var"),
     "var_mean": spread_out("var_mean"),
-    "vector_norm": root_mean,
+    "vector_norm": lambda call, x, *, ord, dim, keepdim: call(
+        "linalg_vector_norm.default", x, ord, list(dim), keepdim
+    ),
 }
 
 
@@ -324,11 +333,12 @@ def shown(op: Op, call: Callable[..., Any], inputs: Any, params: dict[str, Any])
     def by_name(name: str, *args: Any, **kwargs: Any) -> Any:
         return call(overload(name), *args, **kwargs)
 
-    if op.name in RECORDS:
+    whole = params.get("dim") != () or not inputs[0].ndim  # else no dim, for operators all
+    if op.name in RECORDS and whole:
         results = RECORDS[op.name](by_name, *inputs, **params)
         if results is not NotImplemented:
             return results
-    operator = same(op)
+    operator = same(op) if whole and op.name not in RECORDS else own(op)
     if operator.namespace == OWN:
         return call(operator.default, *inputs, **params)
     named = dict(zip(op.inputs, inputs, strict=False)) | params
@@ -349,6 +359,12 @@ def same(op: Op) -> Operator:
             takes = signature(found.function).parameters.keys()
             if found.function is op.call or {*op.inputs, *op.params} <= takes:
                 return found
+    return own(op)
+
+
+@functools.cache
+def own(op: Op) -> Operator:
+    """A record as an operator of this package's."""
     return Operator(op.name, op.call, ["default"], OWN)
 
 
@@ -391,7 +407,8 @@ def arranged(function: Any, args: Any, kwargs: Any) -> tuple[list[Any], dict[str
                 named[name] = bound[name]
         else:
             placed.append(bound.get(name, each.default))
-    for each in reversed(list(own.parameters.values())[: len(placed)]):
+    several = any(each.kind == each.VAR_POSITIONAL for each in own.parameters.values())
+    for each in () if several else reversed(list(own.parameters.values())[: len(placed)]):
         if not is_default(placed[-1], each):
             break
         placed.pop()
@@ -401,9 +418,11 @@ def arranged(function: Any, args: Any, kwargs: Any) -> tuple[list[Any], dict[str
 signature = functools.cache(inspect.signature)
 
 
-def listed(values: Any) -> list[Any]:
-    """Sizes, given one by one or as one sequence."""
+def listed(values: Any) -> Any:
+    """Sizes, given one by one or as one sequence; a dtype in their place as it is."""
     first = values[0] if len(values) == 1 else None
+    if isinstance(first, dtypes.dtype):
+        return first
     return list(first) if isinstance(first, (tuple, list)) else list(values)
 
 
@@ -435,6 +454,7 @@ def is_number(args: Any, place: int) -> bool:
 FITS: dict[str, Callable[[str, Any, Any], bool]] = {
     "Tensor_mode": lambda name, args, named: "rounding_mode" in named,
     "stable": lambda name, args, named: "stable" in named,
+    "dtype": lambda name, args, named: len(args) > 1 and isinstance(args[1], dtypes.dtype),
     "correction": lambda name, args, named: True,
     "decimals": lambda name, args, named: "decimals" in named or len(args) > 1,
     "Tensor_Tensor": lambda name, args, named: is_tensor(args, 0) and is_tensor(args, 1),
@@ -458,6 +478,8 @@ FITS: dict[str, Callable[[str, Any, Any], bool]] = {
     "dims": lambda name, args, named: len(args) > 1 and isinstance(args[1], list),
     "dim": lambda name, args, named: len(args) > 1 or "dim" in named,
     "dim_int": lambda name, args, named: len(args) > 1 or "dim" in named,
+    "from": lambda name, args, named: len(args) > 2,
+    "to": lambda name, args, named: len(args) > 1,
     "start_step": lambda name, args, named: len(args) > 2,
     "start": lambda name, args, named: len(args) > 1,
     "low": lambda name, args, named: len(args) > 2,

@@ -83,6 +83,8 @@ class Optimizer:
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, "
                 f"but got {type(params).__name__}. Wrap it in a list: [param]"
             )
+        if defaults.get("complex") == "split":  # as PyTorch, which has no such key in its states
+            del defaults["complex"]
         self.defaults = defaults
         self.state = defaultdict(dict)
         self.param_groups = []
@@ -237,8 +239,6 @@ class Optimizer:
         for number, group in enumerate(self.param_groups):
             text += f"\nParameter Group {number}\n"
             shown = group.keys() - {"params"}
-            if group.get("complex") == "split":  # as PyTorch, which has no other way
-                shown -= {"complex"}
             text += "".join(f"    {key}: {group[key]}\n" for key in sorted(shown))
         return text + ")"
 

@@ -25,7 +25,7 @@ from typing import Any
 
 from ... import dtypes, modes
 from ...locks import counter, structure
-from ..graph import Node, node_method
+from ..graph import Node, node_method, seen
 from ..namespaces import arrays, recorded
 from ..tensor import Tensor, as_array, shown
 from .accumulation import add_grad, apart
@@ -150,6 +150,7 @@ class NodeHooks:
         if not self.post:
             return contributions
         contributions, node = tuple(contributions), task.node
+        places = seen(node, tuple(range(len(contributions))))
         if contributions:  # a leaf has none
             xp = recorded if task.create_graph else arrays
             with task.calm:
@@ -157,13 +158,15 @@ class NodeHooks:
                     c if c is None or edge is None else fit(c, edge, node, xp)
                     for c, edge in zip(contributions, node.edges, strict=True)
                 )
+        shares = tuple([contributions[place] for place in places])
         with Running(task):
-            inputs = _all_shown(contributions, True)
+            inputs = _all_shown(shares, True)
             outputs = _all_shown(g, isinstance(g, tuple) or node in task.borrowed)
             for hook in list(self.post.values()):
                 found = run_hook("hook", hook, inputs, outputs)
                 inputs = _replaced(hook, inputs, found)
-        return _like(contributions, inputs, task.create_graph)
+        found = dict(zip(places, _like(shares, inputs, task.create_graph), strict=True))
+        return tuple([found.get(place, c) for place, c in enumerate(contributions)])
 
     def after_accumulation(self, leaf: Tensor, task: Any) -> None:
         """Run the leaf's post-accumulate hooks, which return None, or the leaf itself."""

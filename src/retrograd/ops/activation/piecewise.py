@@ -22,7 +22,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.inplace import in_place, write
-from ...engine.registry import declare, example, renamed
+from ...engine.registry import called, declare, example, renamed
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import empty, numpys
 from ..core.arguments import public
@@ -69,7 +69,10 @@ def _piecewise(call: Any, input: Tensor, inplace: bool, **params: Any) -> Tensor
     kind = dtypes.real_of(input._array.dtype)
     params = {name: dtypes.real_scalar(value, kind) for name, value in params.items()}
     if inplace:
-        return write(input, f"{call.__name__}_", _plain, (call, params), {})
+        made = write(input, f"{call.__name__}_", _plain, (call, params), {})
+        if call.__name__ in ("elu", "leaky_relu", "threshold"):  # there by another derivative
+            made = called(made, call.op.node_name.replace("0", "1"))
+        return made
     return _plain(input, call, params)
 
 
@@ -279,11 +282,12 @@ def rrelu(
             f"{lower} and upper = {upper}"
         )
     if not training:
-        return leaky_relu(input, (lower + upper) / 2, inplace)
+        return called(leaky_relu(input, (lower + upper) / 2, inplace), "RreluWithNoiseBackward0")
     bounds = (lower, upper, generator or default_generator)
     if inplace:
-        return write(input, "rrelu_", _random_leak, bounds, {})
-    return _random_leak(input, *bounds)
+        made = write(input, "rrelu_", _random_leak, bounds, {})
+        return called(made, "RreluWithNoiseBackward1")
+    return called(_random_leak(input, *bounds), "RreluWithNoiseBackward0")
 
 
 def _elu_array(input: Any, *, alpha: float, scale: float, input_scale: float) -> Any:

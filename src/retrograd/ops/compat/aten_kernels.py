@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...engine.registry import called
 from ...engine.tensor import Tensor, new_tensor, placed
 from ...kernels.allocation import full, table, zeros
 from ..core.arguments import public
@@ -252,7 +253,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
         mask, scale = placed(np.ones(shape, np.bool_), input), 1.0
     else:
         mask, scale = dropouts.kept(shape, p, input), 1 / (1 - p) if p < 1 else 0.0
-    return dropouts.masked_scale(input, mask, scale=scale), mask
+    return called(dropouts.masked_scale(input, mask, scale=scale), "NativeDropoutBackward0"), mask
 
 
 @public()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import modes
+from ...engine.registry import called
 from ...engine.tensor import Tensor
 from ..core import return_types
 from ..core.arguments import public
@@ -28,7 +29,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     tensor([[2.]])
     """
     modes.warn_once(OLDER.format("cholesky", "linalg.cholesky"))
-    return hermitian.cholesky(input, upper=upper)
+    return called(hermitian.cholesky(input, upper=upper), "CholeskyBackward0")
 
 
 @public(out=True, methods="qr")
@@ -110,4 +111,4 @@ def triangular_solve(
     modes.warn_once(OLDER.format("triangular_solve", "linalg.solve_triangular"))
     turned, up = (A.mT, not upper) if transpose else (A, upper)
     found = solve.solve_triangular(turned, b, upper=up, unitriangular=unitriangular)
-    return return_types.triangular_solve(found, A.clone())
+    return return_types.triangular_solve(called(found, "TriangularSolveBackward0"), A.clone())

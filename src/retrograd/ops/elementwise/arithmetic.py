@@ -318,7 +318,8 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-_rsub = renamed(_sub, "RsubBackward1")
+_rsub = renamed(_sub, "RsubBackward0", lambda node: (1, 0))
+_rsub_number = renamed(_sub, "RsubBackward1", lambda node: (1,))
 
 
 @public(methods="rsub")
@@ -331,14 +332,19 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     once = alpha.__class__ is int and alpha == 1
     if not once:
         return scaled("sub", _rsub_scaled, other, input, alpha)  # type: ignore[no-any-return]
-    return _rsub(operand(other, input._array.dtype), input)  # type: ignore[no-any-return]
+    whole = operand(other, input._array.dtype)
+    return (_rsub if isinstance(other, Tensor) else _rsub_number)(whole, input)  # type: ignore[no-any-return]
+
+
+_div_number = renamed(_div, "MulBackward0", lambda node: (1, 0))  # there by the reciprocal
 
 
 def _divided(self: Tensor, other: Any) -> Any:
     like = self._array.dtype  # an integer is not to wrap around before it is divided
     if dtypes.half(like):
         return recorded.reciprocal(self) * other  # as a factor the number is not rounded first
-    return _div(as_tensor(other, dtypes.default_numpy() if like.kind in "iu" else like), self)
+    like = dtypes.default_numpy() if like.kind in "iu" else like
+    return _div_number(as_tensor(other, like), self)
 
 
 @public(methods="sum_to_size")

@@ -37,7 +37,7 @@ __all__ = [
 ]  # fmt: skip
 
 BOUNDS = "A complex number bounds both parts of a complex tensor: write clamp(x + 0j, ...)"
-NO_BOUND = "clamp: At least one of 'min' or 'max' must not be None"
+NO_BOUND = "torch.clamp: At least one of 'min' or 'max' must not be None"
 NOT_BOOL = (
     "where expected condition to be a boolean tensor, but got a tensor with dtype {dtype}. Write "
     "the comparison: where(x != 0, ...)"

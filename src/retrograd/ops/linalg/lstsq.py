@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import NUMBERS, own
-from ...engine.registry import declare, example
+from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, is_array, placed
 from ...errors import wrong_type
 from ...kernels.allocation import surely
@@ -192,8 +192,9 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         and (driver == "gels" or surely((rank._array == n).all()))
     ):
         residuals = sum_over((A @ solution - right).abs().square(), -2)
+    solution = own(solution.squeeze(-1)) if vectors else solution
     return return_types.linalg_lstsq(
-        own(solution.squeeze(-1)) if vectors else solution,
+        called(solution, "LinalgLstsqBackward0"),
         residuals,
         placed(np.empty(0, np.int64), A) if driver == "gels" else rank,
         singular if driver in ("gelsd", "gelss") else real,

@@ -94,7 +94,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
     for name, t in (("mat1", mat1), ("mat2", mat2)):
         if t.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {t.ndim}-D tensor")
-    return plus_product(input, mm, mat1, mat2, beta, alpha)
+    return called(plus_product(input, mm, mat1, mat2, beta, alpha), "AddmmBackward0")
 
 
 @public(out=True, methods="addmv addmv_")
@@ -125,7 +125,7 @@ def baddbmm(
     >>> rg.baddbmm(rg.tensor([1.0]), rg.tensor([[[2.0]]]), rg.tensor([[[3.0]]]))
     tensor([[[7.]]])
     """
-    return plus_product(input, bmm, batch1, batch2, beta, alpha)
+    return called(plus_product(input, bmm, batch1, batch2, beta, alpha), "BaddbmmBackward0")
 
 
 @public(out=True, methods="addr addr_")
@@ -185,7 +185,10 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     b = (1,) * (n - other.ndim) + tuple(other.shape)
     left = input.reshape([size for m in a for size in (m, 1)])
     right = other.reshape([size for m in b for size in (1, m)])
-    return own((left * right).reshape([p * q for p, q in zip(a, b, strict=True)]))
+    return called(
+        own((left * right).reshape([p * q for p, q in zip(a, b, strict=True)])),
+        "UnsafeViewBackward0",
+    )
 
 
 @public(out=True, methods="matrix_power")
@@ -264,7 +267,7 @@ def chained(*matrices: Tensor) -> Tensor:
     first = 1 if len(shapes[0]) == 1 else shapes[0][0]
     sizes = [first, *(shape[0] for shape in shapes[1:])]
     sizes.append(1 if len(shapes[-1]) == 1 else shapes[-1][1])
-    return bracketed(matrices, cheapest(sizes), 0, last)
+    return called(bracketed(matrices, cheapest(sizes), 0, last), "ViewBackward0")
 
 
 def cheapest(sizes: list[int]) -> dict[tuple[int, int], int]:
@@ -337,7 +340,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     m, i, j = weight.shape
     half = linear(input1, weight.permute(0, 2, 1).reshape(m * j, i))
     half = half.reshape(*input1.shape[:-1], m, j)
-    product = matmul(half, input2.unsqueeze(-1)).squeeze(-1)
+    product = called(matmul(half, input2.unsqueeze(-1)).squeeze(-1), "ViewBackward0")
     return product if bias is None else product + bias
 
 

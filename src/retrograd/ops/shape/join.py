@@ -103,9 +103,9 @@ def _sequence(tensors: Any, name: str) -> list[Tensor]:
                 f"{type(value).__name__}"
             )
     if not found:
-        if name == "stack":
-            raise RuntimeError("stack expects a non-empty TensorList")
-        raise ValueError(f"{name}(): expected a non-empty list of Tensors")
+        if name != "cat":
+            raise RuntimeError(f"{name} expects a non-empty TensorList")
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     return found
 
 
@@ -433,7 +433,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         return placed(np.empty(0, input._array.dtype), input)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     found = np.array(list(choose(range(input._array.size), r)), np.int64).reshape(-1, r)
-    return input[placed(found, input)]
+    return called(input[placed(found, input)], "StackBackward0")
 
 
 def block_diag(*tensors: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import dtypes, modes, version
 from ...engine.placement import present
-from ...engine.tensor import Interpreted, Size, Tensor, has_tangent, method
+from ...engine.tensor import Interpreted, Size, Tensor, Wrapper, has_tangent, method
 from ...engine.tensor import device as Device
 from ...errors import wrong_type
 from ...kernels.allocation import is_valueless
@@ -143,7 +143,7 @@ def steps(array: Any) -> tuple[int, ...]:
 def storage_offset(self: Tensor) -> int:
     """The elements between the start of the memory and the tensor's first element."""
     array = self._array
-    if is_valueless(array):
+    if is_valueless(array) or isinstance(array, Wrapper):
         return int(array.offset // array.itemsize)
     return (address(array) - address(memory(array))) // int(array.itemsize)
 

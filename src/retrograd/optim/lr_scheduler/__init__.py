@@ -355,3 +355,7 @@ class CosineAnnealingLR(LRScheduler):
 
     def _get_closed_form_lr(self) -> list[Any]:
         return self._along_cosine(math.pi * self.last_epoch / self.T_max, self.eta_min)
+
+
+for kind in (CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR, ReduceLROnPlateau):
+    kind.__module__ = __name__  # what is printed of them
