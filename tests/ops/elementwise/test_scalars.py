@@ -258,3 +258,13 @@ def test_a_number_minus_a_tensor_is_one_node():
     y = 5 - x
     assert (y.tolist(), y.grad_fn.name()) == ([4.0, 3.0], "RsubBackward1")
     assert rg.autograd.grad(y @ y.detach(), x)[0].tolist() == [-4.0, -3.0]
+
+
+@pytest.mark.parametrize("alpha", [True, 2])
+def test_booleans_have_no_difference_whatever_the_factor(alpha):
+    x = rg.tensor([True, False])
+    with pytest.raises(RuntimeError, match="two bool tensors is not supported"):
+        rg.sub(x, x, alpha=alpha)
+    with pytest.raises(RuntimeError, match="bool tensor"):
+        x.sub_(x, alpha=alpha)
+    assert rg.add(x, ~x, alpha=alpha).tolist() == [True, True]

@@ -200,6 +200,8 @@ def native_group_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`nn.functional.group_norm`, with the means and one over the standard deviations, (N, group).
 
+    Raises RuntimeError for an input of other than N * C * HxW elements.
+
     >>> rg.native_group_norm(rg.tensor([[1.0, 3.0]]), None, None, 1, 2, 1, 1, 0.0)
     (tensor([[-1.,  1.]]), tensor([[2.]]), tensor([[1.]]))
     """

@@ -236,6 +236,8 @@ def scaled(name: str, function: Any, input: Any, other: Any, alpha: Any) -> Any:
         check_numbers(input._array, other._array)
     dtype = dtypes.common(input._array, other._array)
     check_alpha(alpha, dtype)
+    if name == "sub" and dtype == np.bool_:
+        return _sub(input, other)  # which raises: booleans have no difference
     if other._array.dtype != dtype:  # the product of small integers would wrap around
         other = cast(other, dtype=dtype)
     return function(input, other, alpha=alpha)
