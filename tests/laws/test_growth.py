@@ -157,6 +157,7 @@ def bytecodes(run, most=math.inf):
         return trace
 
     before = sys.gettrace()
+    gc.disable()  # as for `peak`
     sys.settrace(trace)
     try:
         contextvars.copy_context().run(run)  # what it ends in the middle of may not be undone
@@ -164,6 +165,7 @@ def bytecodes(run, most=math.inf):
         pass
     finally:
         sys.settrace(before)
+        gc.enable()
     return count
 
 
