@@ -156,6 +156,7 @@ def bytecodes(run, most=math.inf):
             raise TooManyError
         return trace
 
+    gc.disable()  # its callbacks are Python, too
     before = sys.gettrace()
     gc.disable()  # as for `peak`
     sys.settrace(trace)

@@ -139,6 +139,8 @@ class Function(FunctionCtx):
         so do the defaults of the others; what `forward` takes by keyword only is handed to it, and
         a tensor that requires grad is a TypeError there.
         """
+        if cls is Function:
+            raise NotImplementedError(NO_FORWARD)
         with_setup = cls.setup_context is not Function.setup_context
         if kwargs or (with_setup and _has_defaults(cls.forward)):
             args, kwargs = bind(cls, args, kwargs, with_setup)

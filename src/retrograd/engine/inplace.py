@@ -34,7 +34,7 @@ from .graph import target as shown_target
 from .record import STALE, STALE_VIEW, derived, make_node, walk
 from .registry import OPS, called
 from .saved import forward_name
-from .tensor import Interpreted, Tensor, follow, new_tensor, node_of, twin, wrote
+from .tensor import Interpreted, Tensor, Wrapper, follow, new_tensor, node_of, twin, wrote
 from .views import base_of, live_views, put_down
 
 LEAF_WRITTEN = (
@@ -238,6 +238,8 @@ def renew(base: Tensor, array: Any) -> None:
         for each in live_views(base):
             path = each._view_of.path
             each._array = walk(new_tensor(base._array), path)._array
+            if isinstance(each._array, Wrapper):
+                each._array.settled(each)
 
 
 def adopt(node: Any, written: Any, target: Tensor) -> None:

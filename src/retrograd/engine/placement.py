@@ -249,6 +249,10 @@ class Wrapper(Interpreted):
         """The tensor, of its class, that shows it to users."""
         raise NotImplementedError
 
+    def again(self) -> Any:
+        """One like it, for another tensor with the same attributes."""
+        raise NotImplementedError
+
     def ones(self) -> Any:
         """A tensor of its class that holds ones."""
         raise NotImplementedError

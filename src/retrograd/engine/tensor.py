@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
-from ..kernels.allocation import is_valueless, marked, numpys, table
+from ..kernels.allocation import is_valueless, numpys, table
 from ..locks import load, structure
 from . import native
 from .graph import LEAF, Cell, Leaf, Moved, Node, leaf_node, renewed, target
@@ -93,22 +93,10 @@ class Tensor(Attached):
         """A tensor of the default dtype from data, or uninitialised from sizes."""
         if cls is not Tensor and _below(cls) is not _below(Tensor):
             return Tensor(*data).as_subclass(cls)  # type: ignore[return-value]
-        first = data[0] if len(data) == 1 else None
-        sizes = first if isinstance(first, Size) else data or (0,)
-        if isinstance(first, Tensor):  # the same memory, and dtype, as in PyTorch
-            return first.as_subclass(cls)  # type: ignore[return-value]
-        if first is not None and not isinstance(first, (int, Size)):
-            if isinstance(first, (float, complex)):
-                raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
-            if hasattr(type(first), "_as_array"):  # a storage: the same memory
-                return new_tensor(first._as_array(dtypes.default_numpy()), cls)  # type: ignore[return-value]
-            if isinstance(first, str):
-                raise TypeError("new(): invalid data type 'str'")
-            copied = load("retrograd.ops.creation.from_data").copy_of
-            return new_tensor(copied(first, dtypes.default_numpy()), cls)  # type: ignore[return-value]
-        if any(size < 0 for size in sizes):
-            raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}")
-        return new_tensor(marked(np.empty(sizes, dtypes.default_numpy())), cls)  # type: ignore[return-value]
+        if len(data) == 1 and isinstance(data[0], Tensor):  # the same memory, and dtype
+            return data[0].as_subclass(cls)  # type: ignore[return-value]
+        made = load("retrograd.ops.compat.tensor_types").constructed
+        return new_tensor(made(data, dtypes.default_numpy(), "Tensor"), cls)  # type: ignore[return-value]
 
     # -- what the array says -------------------------------------------------------------------
 

@@ -16,9 +16,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import dtypes, modes, pytree
 from ..engine.callers import is_plain
+from ..engine.dispatch import NUMBERS as ASSIGNED
 from ..engine.dispatch import as_tensor
+from ..engine.naming import CHOICES
 from ..engine.overriding import PASSED
 from ..engine.record import finish
 from ..engine.registry import OPS
@@ -70,6 +74,8 @@ def called(function: Any, args: Any, kwargs: Any) -> Any:
     operator = operator_of(function)
     if operator is None or kwargs.get("out") is not None:
         return PASSED
+    if function in NUMBERS and (args[0].numel() != 1 or args[0].is_complex()):
+        return PASSED  # which raises, or looks at the parts
     if operator.__name__ not in UNRECORDED and has_history(pytree.flatten((args, kwargs))):
         return PASSED
     first = args[0] if args else None
@@ -112,17 +118,29 @@ KEYED = {
 def keyed(function: Any, x: Any, key: Any, *value: Any) -> Any:
     """What is made of an index by tensors, beside which there are only whole dimensions."""
     parts = key if isinstance(key, tuple) else (key,)
+    parts = [new_tensor(each) if isinstance(each, np.ndarray) else each for each in parts]
     tensors = [each for each in parts if isinstance(each, Tensor)]
-    whole = all(isinstance(each, Tensor) or each == slice(None) for each in parts)
-    if not (tensors and whole) or has_history((x, *tensors, *value)):
+    whole = [each for each in parts if isinstance(each, slice) and each == slice(None)]
+    if not tensors or len(tensors) + len(whole) < len(parts) or has_history((x, *tensors, *value)):
+        return PASSED
+    if not all(can_be_put(each, x) for each in value):
         return PASSED
     places = [each if isinstance(each, Tensor) else None for each in parts]
     values = [v if isinstance(v, Tensor) else as_tensor(v, x._array.dtype) for v in value]
     return answer(overload(KEYED[function]), [x, places, *values], {})
 
 
+def can_be_put(value: Any, x: Tensor) -> bool:
+    """Whether a value that is assigned is one that `index_put_` takes as it is."""
+    if isinstance(value, Tensor):
+        return bool(value.dtype is x.dtype)
+    return isinstance(value, ASSIGNED)
+
+
 def run(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """An op as whoever stands below functions computes it, recorded."""
+    if op.name in CHOICES and any(isinstance(t, Tensor) and t.is_complex() for t in inputs):
+        return CHOICES[op.name](op.call, inputs, params)  # by records of its own
     given = tuple([shell(t) for t in inputs])
     with modes.Changed(below=True, levels=()):
         found = translation.shown(
@@ -212,6 +230,7 @@ class Wrapped(Wrapper):
     itemsize = property(lambda self: self.like.itemsize)
     nbytes = property(lambda self: self.like.nbytes)
     flags = property(lambda self: self.like.flags)
+    offset = property(lambda self: self.like.offset)
 
     value = property(lambda self: new_tensor(self.like))  # for checks, which find no values
 
@@ -264,8 +283,8 @@ class Wrapped(Wrapper):
         return self
 
     def shares_memory(self, other: Any) -> bool:
-        """False: the class alone knows."""
-        return False
+        """Whether both are of such classes: a view of one is written as part of the other."""
+        return isinstance(other, Wrapped)
 
     def check_room(self, target: Tensor) -> None:
         """Raise unless `target` may have this for its array: it is of the same class."""

@@ -214,12 +214,15 @@ class Optimizer:
                 state[params[key]] = _loaded(value, params[key])
             else:
                 state[key] = value
+        groups = []
         for mine, theirs in pairs:
-            kept = {"params": mine["params"]}
-            if "param_names" in mine and "param_names" not in theirs:
-                kept["param_names"] = mine["param_names"]
+            group = deepcopy({name: v for name, v in theirs.items() if name != "params"})
+            if "param_names" in mine:
+                group.setdefault("param_names", mine["param_names"])
+            groups.append({**group, "params": mine["params"]})
+        for mine, group in zip(self.param_groups, groups, strict=True):  # all, or none
             mine.clear()
-            mine.update({**deepcopy({k: v for k, v in theirs.items() if k != "params"}), **kept})
+            mine.update(group)
         self.__setstate__({"state": state, "param_groups": self.param_groups})
         for hook in self._at("loaded"):
             hook(self)

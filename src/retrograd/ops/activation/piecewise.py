@@ -99,10 +99,12 @@ declare(
 
 
 def _relu_array(x: Any) -> Any:
-    kind = x.dtype.kind
-    if kind in "fiuV":
+    kind = x.dtype.char
+    if kind not in "eFD?":
+        return np.maximum(0, x)  # of two zeros the second, but the first of float16
+    if kind == "e":
         return np.maximum(x, 0)
-    if kind == "b":
+    if kind == "?":
         raise RuntimeError("Boolean inputs not supported for relu. Convert first: x.float()")
     out = empty(x, x.shape)
     np.maximum(x.real, 0, out=out.real)
@@ -407,9 +409,14 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return _piecewise(_hardshrink, input, False, lambd=lambd)
 
 
+def _shrunk(x: Any, *, lambd: float) -> Any:
+    """What is left of x, with its sign even where that is 0."""
+    return np.copysign(x - np.clip(x, -lambd, lambd), x)
+
+
 _softshrink = activation(
     "softshrink(input, *, lambd)",
-    lambda x, *, lambd: x - np.clip(x, -lambd, lambd),
+    _shrunk,
     piecewise=True,
     input=lambda xp, g, input, lambd: xp.zero_where(g, (input >= -lambd) & (input <= lambd)),
     examples=[example("3x4", lambd=0.5), example("0", lambd=0.5)],

@@ -203,6 +203,11 @@ def native_group_norm(
     >>> rg.native_group_norm(rg.tensor([[1.0, 3.0]]), None, None, 1, 2, 1, 1, 0.0)
     (tensor([[-1.,  1.]]), tensor([[2.]]), tensor([[1.]]))
     """
+    if input.numel() != N * C * HxW:
+        raise RuntimeError(
+            f"Expected X.numel() == N * C * HxW to be true, but got false: a tensor of shape "
+            f"{list(input.shape)} for N={N}, C={C}, HxW={HxW}"
+        )
     out = normalization.group_norm(input, group, weight, bias, eps)
     return (out, *moments(input.reshape(N, group, -1), 2, eps, False))
 

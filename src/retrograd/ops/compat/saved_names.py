@@ -158,6 +158,7 @@ PYTORCH_NAMES.update(
     prod_dim=REDUCED,
     qr={"Q": "q", "R": "r"},
     select=POSITION,
+    split={"split_sizes": "sizes", "split_size": lambda node: fact(node, "sizes")[0]},
     slice={
         "dim": POSITION["dim"],
         "start": part("start", 0),

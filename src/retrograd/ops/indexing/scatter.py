@@ -10,7 +10,7 @@ from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.namespaces import recorded
 from ...engine.registry import called, declare, example, renamed
-from ...engine.tensor import Interpreted, Tensor, concrete, has_history, new_tensor
+from ...engine.tensor import Interpreted, Tensor, concrete, has_history, new_tensor, placed
 from ...errors import wrong_type
 from ...kernels.allocation import copied, is_valueless, numpys, surely, table
 from ..core import batching_index
@@ -218,7 +218,7 @@ def scatter(
     """A copy with `out[index[i][j]][j] = src[i][j]` for `dim` 0, and likewise for others.
 
     `src` is a tensor no smaller than `index`, or a number. With `reduce` "add" it is added; with
-    "multiply" multiplied in, which has no derivative. Which of several values for one place is
+    "multiply" multiplied in. Which of several values for one place is
     stored is not defined. Raises RuntimeError for shapes and indices that do not fit. Source:
     PyTorch's `scatter`.
 
@@ -233,15 +233,14 @@ def scatter(
     if not given:
         source = filler(source, input._array.dtype)
         source = source if source._array.dtype == input._array.dtype else source.to(input.dtype)
+        source = placed(source._array, input) if is_valueless(input._array) else source
     source = cut(input, source, index, "scatter", given)
     if reduce == "add":
         source = source if given else source.expand(index.shape)
         return _scatter_add_op(input, source, index, dim=place)
     if reduce == "multiply":
         if has_history(input) or has_history(source):
-            raise RuntimeError(
-                "scatter(): reduce='multiply' has no derivative. Use it under no_grad()"
-            )
+            return input.scatter_reduce(place, index, source.expand(index.shape), "prod")
         return _scatter_multiply_op(input, source, index, dim=place)
     if reduce is not None:
         raise RuntimeError(f"reduce argument must be either add or multiply, not {reduce}")

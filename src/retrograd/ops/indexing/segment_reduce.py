@@ -18,7 +18,7 @@ import numpy as np
 from ...engine.dispatch import own
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, new_tensor
-from ...kernels.allocation import full, table
+from ...kernels.allocation import full, is_valueless, table
 from ..core.arguments import public
 from ..core.pointwise import shared
 from ..elementwise.arithmetic import div
@@ -167,6 +167,8 @@ def _reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
     """`scatter_reduce` of checked arguments."""
+    if is_valueless(input._array):  # all have one shape
+        return scatter_add(input, dim, index, src)
     if reduce == "sum":
         return scatter_add(_start(input, dim, index, include_self), dim, index, src)
     if reduce == "mean":

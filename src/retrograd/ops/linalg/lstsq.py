@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import own
+from ...engine.dispatch import NUMBERS, own
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, is_array, placed
+from ...errors import wrong_type
 from ...kernels.allocation import surely
 from ..core import return_types
 from ..core.arguments import public
@@ -55,6 +56,8 @@ def tolerance(value: Any, like: Tensor, dtype: Any) -> Tensor:
                 f"{dtypes.legacy_name(value.dtype)}; pass their absolute values"
             )
         value = value._array
+    elif not isinstance(value, NUMBERS) and not is_array(value):
+        raise wrong_type("linalg", "tolerance", "Tensor or float", value)
     return placed(value.astype(dtype) if is_array(value) else np.asarray(value, dtype), like)
 
 

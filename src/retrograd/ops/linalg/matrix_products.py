@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
+from ... import dtypes, modes
 from ...engine.dispatch import check_broadcast, own
 from ...engine.registry import called, declare, example
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, placed
 from ...kernels.allocation import half
 from ..core.arguments import public
 from ..core.dims import integer, place_of
@@ -30,6 +30,8 @@ NO_DIM = (
     "Using cross without specifying the dim arg is deprecated. Please either pass the dim "
     "explicitly or use linalg.cross, whose default is the last one."
 )
+
+CHAIN = "retrograd.chain_matmul is deprecated. Use retrograd.linalg.multi_dot, which takes a list"
 
 _cross = declare(
     "cross(input, other, *, dim)",
@@ -206,7 +208,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
         return matrix_power(inv(input), -n)
     if n == 0:
         ones = np.eye(input.shape[-1], dtype=input.dtype.numpy)
-        return blank(input, path=(), layout=None) + new_tensor(ones)
+        return blank(input, path=(), layout=None) + placed(ones, input)
     result: Tensor | None = None
     square = input
     while True:
@@ -242,6 +244,12 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     >>> rg.chain_matmul(rg.ones(1, 3), rg.ones(3, 2), rg.ones(2, 1))
     tensor([[6.]])
     """
+    modes.warn_once(CHAIN)
+    return chained(*matrices)
+
+
+def chained(*matrices: Tensor) -> Tensor:
+    """The product of matrices, bracketed for the fewest multiplications."""
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
     if len(matrices) == 1:

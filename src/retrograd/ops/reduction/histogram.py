@@ -151,7 +151,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if minlength < 0:
         raise RuntimeError(f"bincount(): minlength should be >= 0, got {minlength}")
     counts = np.bincount(array, minlength=minlength)
-    if weights is None:
+    if weights is None or not array.size:
         return new_tensor(counts)
     if weights._array.shape != array.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")

@@ -140,6 +140,8 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """
     steps = integers((shifts,), "roll", "shifts")
     given = () if dims is None else integers((dims,), "roll", "dims")
+    for step in steps:
+        integer(step, "shifts")  # of 64 bits
     if not steps:
         raise RuntimeError("`shifts` required: give one for each of `dims`")
     if not given and len(steps) == 1:
