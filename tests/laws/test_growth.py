@@ -158,7 +158,6 @@ def bytecodes(run, most=math.inf):
 
     gc.disable()  # its callbacks are Python, too
     before = sys.gettrace()
-    gc.disable()  # as for `peak`
     sys.settrace(trace)
     try:
         contextvars.copy_context().run(run)  # what it ends in the middle of may not be undone
