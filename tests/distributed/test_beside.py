@@ -57,7 +57,7 @@ error(dist.barrier); error(work.get_future().wait)
 """
     for out in together(code):
         first, state, *others = out.splitlines()
-        assert first.startswith("DistNetworkError all_reduce SUM: rank 1 has a tensor of shape (3,)")
+        assert first.startswith("DistNetworkError all_reduce SUM: rank 1 has a tensor of")
         assert state == "True False DistNetworkError"
         assert others == [first, first]
 
@@ -141,5 +141,5 @@ def test_what_is_done_holds_no_tensors():
 
 @pytest.mark.usefixtures("alone")
 def test_arguments_are_checked_before():
-    with pytest.raises(ValueError, match="does not support ReduceOp.AVG on integer"):
+    with pytest.raises(ValueError, match=r"does not support ReduceOp\.AVG on integer"):
         dist.all_reduce(rg.ones(2, dtype=rg.int64), dist.ReduceOp.AVG, async_op=True)

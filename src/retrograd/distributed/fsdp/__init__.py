@@ -14,18 +14,21 @@ from .api import (
     StateDictSettings,
     StateDictType,
 )
-from .fully import FSDPModule, MixedPrecisionPolicy, fully_shard
+from .fully import FSDPModule, UnshardHandle, fully_shard, register_fsdp_forward_method
 from .fully_sharded_data_parallel import FullyShardedDataParallel
+from .policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
 
 __all__ = [
     "BackwardPrefetch",
     "CPUOffload",
+    "CPUOffloadPolicy",
     "FSDPModule",
     "FullOptimStateDictConfig",
     "FullStateDictConfig",
     "FullyShardedDataParallel",
     "MixedPrecision",
     "MixedPrecisionPolicy",
+    "OffloadPolicy",
     "OptimStateDictConfig",
     "ShardedOptimStateDictConfig",
     "ShardedStateDictConfig",
@@ -33,5 +36,7 @@ __all__ = [
     "StateDictConfig",
     "StateDictSettings",
     "StateDictType",
+    "UnshardHandle",
     "fully_shard",
+    "register_fsdp_forward_method",
 ]

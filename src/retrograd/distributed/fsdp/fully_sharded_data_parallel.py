@@ -33,7 +33,8 @@ from .api import (
     StateDictSettings,
     StateDictType,
 )
-from .fully import cast, shared_out, whole
+from .fully import cast, shared_out
+from .unit import Unit
 from .wrap import wrap_inside
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ __all__ = [
 ]
 
 INSIDE = "_fsdp_wrapped_module."
+LONG = {ShardingStrategy.SHARD_GRAD_OP, ShardingStrategy._HYBRID_SHARD_ZERO2}
 SHARDED = StateDictType.SHARDED_STATE_DICT
 
 
@@ -114,8 +116,8 @@ class FullyShardedDataParallel(Module):
         self._mesh, self._settings, self._summoned = mesh, StateDictSettings(), False
         self._sharded = shared_out(module, mesh, placed, kept)
         self._fsdp_wrapped_module = module
-        for own, name, parameter in self._sharded:
-            own[name] = parameter
+        self._unit = Unit(self._sharded, self.mixed_precision.policy, sharding_strategy not in LONG)
+        self._unit.reshard()
         for buffer in module.buffers():
             if sync_module_states:
                 buffer.data = distribute_tensor(buffer, mesh).full_tensor()
@@ -127,8 +129,8 @@ class FullyShardedDataParallel(Module):
         """The module that is wrapped."""
         return self._fsdp_wrapped_module
 
-    process_group = property(lambda self: self._mesh.get_group())
-    rank = property(lambda self: self._mesh.get_local_rank())
+    process_group = property(lambda self: self._mesh.get_group(-1))
+    rank = property(lambda self: self._mesh.get_local_rank(-1))
     world_size = property(lambda self: self._mesh.size())
 
     def __getattr__(self, name: str) -> Any:
@@ -144,16 +146,15 @@ class FullyShardedDataParallel(Module):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module gives, with its parameters whole."""
-        policy = self.mixed_precision.policy
+        policy, out = self._unit.policy, None
         if policy.param_dtype is not None and policy.cast_forward_inputs:
             args, kwargs = cast((args, kwargs), policy.param_dtype)
-        for own, name, parameter in self._sharded:
-            own[name] = whole(parameter, policy)
+        self._unit.begin()
         try:
-            return self._fsdp_wrapped_module(*args, **kwargs)
+            out = self._fsdp_wrapped_module(*args, **kwargs)
         finally:
-            for own, name, parameter in self._sharded:
-                own[name] = parameter
+            self._unit.end(out)
+        return out
 
     # -- parameters ----------------------------------------------------------------------------
 
