@@ -236,7 +236,12 @@ class Distributed(NDArrayOperatorsMixin):
         known = int(np.prod([n for n in given if n >= 0], dtype=np.int64))
         to = [self.size // max(known, 1) if n < 0 else n for n in given]
         rule = parts.reshaped(self.placements, self.shape, to, self.local.shape)
-        if rule is None or options or not self.kept or int(np.prod(to, dtype=np.int64)) != self.size:
+        if (
+            rule is None
+            or options
+            or not self.kept
+            or int(np.prod(to, dtype=np.int64)) != self.size
+        ):
             return spread_of([self])(self.full().reshape(*shape, **options))
         return Distributed(self.local.reshape(rule[1]), self.mesh, rule[0], to, kept=True)
 
@@ -297,12 +302,11 @@ class Distributed(NDArrayOperatorsMixin):
             return self
         key = wholes(key)
         if isinstance(key, np.ndarray) and key.dtype.kind in "iu" and not self.whole:
-            cuts = [k for k, p in enumerate(self.placements) if not p.is_replicate()][0]
-            place = self.mesh.size(cuts), self.mesh.get_local_rank(cuts)
-            rows = bounds(len(self), *place)
+            cut_at = next(k for k, p in enumerate(self.placements) if not p.is_replicate())
+            rows = bounds(len(self), self.mesh.size(cut_at), self.mesh.get_local_rank(cut_at))
             found = parts.looked_up(self.local, self.placements, key, len(self), rows)
             if found is not None:
-                return Distributed(*found[:1], self.mesh, found[1], key.shape + self.shape[1:])
+                return Distributed(found[0], self.mesh, found[1], key.shape + self.shape[1:])
         return spread_of([self])(self.full()[key])
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -361,10 +365,10 @@ def spread_of(values: Any) -> Any:
 def by_element(run: Any, inputs: Any, options: dict[str, Any]) -> Any:
     """A function of elements, on parts where an operand lies in parts: rule 2."""
     shape = np.broadcast_shapes(*map(shape_of, inputs))
-    if run in ADDS and (like := next(filter(summands, inputs), None)) is not None:
-        if like.shape == shape and not options and all(map(addable, inputs)):
-            held = [value.moved(like.placements).local for value in inputs]
-            return Distributed(run(*held), like.mesh, like.placements, shape)
+    if run in ADDS and not options and all(map(addable, inputs)) and any(map(summands, inputs)):
+        lying = next(filter(summands, inputs)).placements
+        local = run(*[value.moved(lying).local for value in inputs])
+        return Distributed(local, inputs[0].mesh, lying, shape)
     like = next(
         (
             value
