@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ... import pytree
 from ...engine.tensor import Tensor
 from ...nn import Module
+from ...nn.casts import emptied
 from ..tensor import DTensor, Replicate, Shard, distribute_tensor
 from ..tensor.api import mesh_of
 from .policies import MixedPrecisionPolicy, OffloadPolicy
@@ -54,6 +55,13 @@ class FSDPModule:
     def reshard(self) -> None:
         """Let the module's own parameters lie over the ranks again."""
         self._unit.reshard()
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
+        """Give parameters and buffers memory, whose values are undetermined; see `Module`."""
+        for part in self.modules() if recurse else [self]:  # type: ignore[attr-defined]
+            if isinstance(part, FSDPModule):
+                part._unit.materialize()
+        return self._apply(lambda t: t if isinstance(t, DTensor) else emptied(t, device), recurse)  # type: ignore[attr-defined]
 
     def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
         """Say anew what `reshard_after_forward` of `fully_shard` says, also for modules inside."""

@@ -21,6 +21,7 @@ from ...nn.utils import clip_grad_norm_
 from ..device_mesh import DeviceMesh
 from ..tensor import DTensor, Replicate, distribute_tensor
 from ..tensor.api import mesh_of
+from ..tensor.api import shown as as_shown
 from .api import (
     BackwardPrefetch,
     CPUOffload,
@@ -300,7 +301,7 @@ class FullyShardedDataParallel(Module):
         settings = FullyShardedDataParallel.get_state_dict_type(model)
         names = [name.replace(INSIDE, "") for name, _ in model.named_parameters()]
         named = dict(zip(map(id, model.parameters()), names, strict=True))
-        packed = optim_state_dict or optim.state_dict()
+        packed = as_shown(optim_state_dict or optim.state_dict())
         order = [named[id(p)] for entry in optim.param_groups for p in entry["params"]]
 
         def shown(value: Any) -> Any:

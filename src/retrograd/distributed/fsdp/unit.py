@@ -20,6 +20,7 @@ import numpy as np
 from ... import modes
 from ...autograd.variable import Variable
 from ...engine.tensor import Tensor, new_tensor
+from ...kernels.allocation import is_valueless
 from ...pytree import flatten
 from ..tensor import DTensor, Partial
 
@@ -81,6 +82,13 @@ class Unit:
         self._whole.clear()
         for own, name, parameter in self.sharded:
             own[name] = parameter
+
+    def materialize(self) -> None:
+        """Give parameters on the meta device memory."""
+        for parameter in self.parameters:
+            array: Any = parameter._array
+            if is_valueless(array.local):
+                array.local = np.empty(array.local.shape, array.dtype)
 
     # -- forward -------------------------------------------------------------------------------
 

@@ -60,6 +60,7 @@ class Distributed(NDArrayOperatorsMixin):
         self.placements, self.shape = tuple(placements), tuple(shape)
 
     dtype = property(lambda self: self.local.dtype)
+    device = property(lambda self: getattr(self.local, "device", "cpu"))
     ndim = property(lambda self: len(self.shape))
     size = property(lambda self: int(np.prod(self.shape, dtype=np.int64)))
     itemsize = property(lambda self: self.local.itemsize)
@@ -199,7 +200,7 @@ class Distributed(NDArrayOperatorsMixin):
         return np.array(self.full(), dtype)
 
     def __getattr__(self, name: str) -> Any:  # T, real, item, ...; methods such as sum
-        if name.startswith("__") or name in {"local", "device"}:
+        if name.startswith("__") or name == "local":
             raise AttributeError(name)
         if callable(getattr(np.ndarray, name)):
             return lambda *args, **options: spread_of([self])(
