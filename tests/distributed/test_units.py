@@ -158,6 +158,26 @@ def test_other_methods_see_whole_parameters_once_they_are_named():
     assert net.weight.grad.full_tensor().tolist() == [[2.0] * 3] * 2
 
 
+def test_layers_cut_over_other_ranks_learn_from_the_whole_batch():
+    code = """
+from retrograd.distributed.fsdp import fully_shard
+from retrograd.distributed.tensor.parallel import *
+mesh = dist.init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+def made():
+    rg.manual_seed(1)
+    layers = nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2), nn.Linear(2, 1)
+    return nn.Sequential(nn.Sequential(*layers)).double()
+rg.manual_seed(0); x = rg.randn(6, 3, dtype=rg.float64); part = x.chunk(2)[rank // 2]
+own, alone = made(), made()
+parallelize_module(own[0], mesh["tp"], {"0": ColwiseParallel(), "2": RowwiseParallel()})
+fully_shard(own[0], mesh=mesh["dp"]); fully_shard(own, mesh=mesh["dp"])
+own(part).square().mean().backward(); alone(x).square().mean().backward()
+print([rg.allclose(p.grad.full_tensor(), q.grad, 1e-12)
+       for p, q in zip(own.parameters(), alone.parameters())])
+"""
+    assert together(code, 4) == [f"{[True] * 6}"] * 4
+
+
 @pytest.mark.usefixtures("alone")
 def test_meshes_of_more_dimensions_are_refused():
     mesh = dist.init_device_mesh("cpu", (1, 1, 1))

@@ -8,19 +8,23 @@ NOTE [Fully sharded]
 3. A module inside of another that is sharded before it has its parameters whole for its own forward
    and backward alone: NOTE [Units] in `unit`.
 4. On a mesh of two dimensions parameters are cut along the second, and whole along the first;
-   gradients are averaged over both.
+   gradients are averaged over both. A parameter that lies over other ranks already stays so; its
+   gradient becomes the mean over those of the mesh.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ... import pytree
-from ...engine.tensor import Tensor
+from ...engine.tensor import Tensor, new_tensor
 from ...nn import Module
 from ...nn.casts import emptied
+from ..collectives import ReduceOp, all_reduce
 from ..tensor import DTensor, Replicate, Shard, distribute_tensor
 from ..tensor.api import mesh_of
+from ..tensor.placements import without_sums
 from .policies import MixedPrecisionPolicy, OffloadPolicy
 from .unit import Unit
 
@@ -134,23 +138,39 @@ def fully_shard(
 
 
 def shared_out(module: Module, ranks: DeviceMesh, placed: Any, ignored: Any) -> list[Any]:
-    """A module's plain parameters over the ranks: the dict of each, its name, and the DTensor."""
+    """A module's plain parameters over the ranks: the dict of each, its name, and the DTensor.
+
+    Those that lie over other ranks have their gradients averaged: NOTE [Fully sharded], 4.
+    """
     made: dict[Any, Any] = {}
-    sharded = []
+    taken = {id(p) for part in module.modules() for p in getattr(part, "_taken", ())}
+    sharded, elsewhere = [], []
     for part in module.modules():
         for name, parameter in part._parameters.items():
-            if parameter is None or isinstance(parameter, DTensor):
+            if parameter is None or id(parameter) in taken or (ignored and parameter in ignored):
                 continue
-            if ignored and parameter in ignored:
+            if isinstance(parameter, DTensor):
+                parameter.register_hook(partial(_averaged, ranks))
+                taken.add(id(parameter))
+                elsewhere.append(parameter)
                 continue
             if parameter not in made:
                 placement = (placed and placed(parameter)) or Shard(0)
-                lying = [Replicate()] * (ranks.ndim - 1) + [
-                    placement if parameter.ndim else Replicate()
-                ]
+                last = placement if parameter.ndim else Replicate()
+                lying = [*[Replicate()] * (ranks.ndim - 1), last]
                 made[parameter] = distribute_tensor(parameter, ranks, lying)
             sharded.append((part._parameters, name, made[parameter]))
+    module._taken = [*elsewhere, *made.values()]
     return sharded
+
+
+def _averaged(mesh: DeviceMesh, g: Tensor) -> Tensor:
+    """A gradient that lies over other ranks, as the mean over those of a mesh."""
+    array: Any = g._array
+    found = array.moved(without_sums(array.placements)).copy()
+    for dim in range(mesh.ndim):
+        all_reduce(new_tensor(found.local), ReduceOp.AVG, mesh.get_group(dim))
+    return new_tensor(found)
 
 
 def _before(module: Any, args: Any, kwargs: Any) -> Any:
