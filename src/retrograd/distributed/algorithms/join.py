@@ -143,7 +143,7 @@ class Join:
         Raises RuntimeError where one is done, with `throw_on_early_termination`.
         """
         join, first = joinable._join_config or (None, False)
-        if not first:
+        if join is None or not first:
             return
         _sum(1, join._group)
         if join._throws and _sum(0, join._group):

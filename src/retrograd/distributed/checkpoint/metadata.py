@@ -143,7 +143,7 @@ class _Names(Lookup):
 
     def find(self, module: str, name: str) -> Any:
         """What a name stands for; raises UnpicklingError for a name of no checkpoint."""
-        found = self.known.get((module, name))
+        found: Any = self.known.get((module, name))
         if found is None and module == "torch" and name in DTYPES:
             found = dtypes.of_numpy(numpy_dtype(name))
         if found is None:

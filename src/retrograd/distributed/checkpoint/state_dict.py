@@ -176,7 +176,7 @@ def _cleaned(model: Module, name: str) -> str:
     """A name without those of wrappers."""
     name = WRAPPERS.sub("", name)
     while type(model).__name__ == "DistributedDataParallel" and name.startswith("module."):
-        name, model = name[len("module.") :], model.module  # type: ignore[assignment]
+        name, model = name[len("module.") :], model.module
     return name
 
 

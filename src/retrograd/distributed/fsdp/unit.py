@@ -21,6 +21,7 @@ from ... import modes
 from ...autograd.variable import Variable
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import is_valueless
+from ...kernels.memory import address, memory, root, strided
 from ...pytree import flatten
 from ..tensor import DTensor, Partial
 
@@ -97,7 +98,7 @@ class Unit:
         self.unshard()
         hooks = modes.state.saved_hooks
         if self.reshards and modes.state.saved_hooks_disabled is None:
-            owners = {id(owner(held._array)): n for n, held in self._whole.items()}
+            owners = {id(root(held._array)): n for n, held in self._whole.items()}
             around = hooks[-1] if hooks else (same, same)
             hooks = (*hooks, (partial(self._pack, owners, around[0]),
                               partial(self._unpack, around[1])))  # fmt: skip
@@ -114,10 +115,11 @@ class Unit:
 
     def _pack(self, owners: dict[int, int], around: Any, tensor: Tensor) -> Any:
         array = tensor._array
-        number = owners.get(id(owner(array)))
+        number = owners.get(id(root(array)))
         if number is None:
             return around(tensor)
-        version, offset = self.parameters[number]._version, start(array) - start(owner(array))
+        offset = address(array) - address(memory(array)) if array.size else 0
+        version = self.parameters[number]._version
         return Place(number, version, offset, array.dtype, array.shape, array.strides)
 
     def _unpack(self, around: Any, packed: Any) -> Any:
@@ -129,11 +131,8 @@ class Unit:
             raise RuntimeError(WRITTEN.format(shape=shape, now=now, then=packed.version))
         held = self._whole.get(packed.number)
         array = whole(parameter, self.policy)._array if held is None else held._array
-        memory = owner(array).ravel("K").view(np.uint8)[packed.offset :]
-        count = len(memory) // packed.dtype.itemsize * packed.dtype.itemsize
-        elements = memory[:count].view(packed.dtype)
-        found = np.lib.stride_tricks.as_strided(elements, packed.shape, packed.strides)
-        return new_tensor(found)
+        laid = strided(memory(array), packed.shape, packed.strides, packed.offset, packed.dtype)
+        return new_tensor(laid)
 
     # -- backward ------------------------------------------------------------------------------
 
@@ -167,16 +166,3 @@ def whole(parameter: DTensor, policy: MixedPrecisionPolicy) -> Tensor:
 def same(value: Any) -> Any:
     """What hooks do where there are none."""
     return value
-
-
-def owner(array: Any) -> Any:
-    """The array that has the memory in which another lies."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
-
-
-def start(array: Any) -> int:
-    """The address of an array's first element."""
-    address: int = array.__array_interface__["data"][0]
-    return address

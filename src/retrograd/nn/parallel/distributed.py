@@ -156,7 +156,9 @@ class DistributedDataParallel(Module):
                 p.grad = new_tensor(np.zeros_like(p._array))
             by_dtype.setdefault((p if p.grad is None else p.grad)._array.dtype, []).append(p)
         for number, members in enumerate(by_dtype.values()):
-            grads = [p.grad if alive else new_tensor(np.zeros_like(p._array)) for p in members]
+            grads: list[Any] = [
+                p.grad if alive else new_tensor(np.zeros_like(p._array)) for p in members
+            ]
             last = number == len(by_dtype) - 1
             bucket = group.GradBucket(number, last, grads, members)
             mean = self._mean(bucket) * scale if scale != 1.0 else self._mean(bucket)
