@@ -29,8 +29,8 @@ class FileSystemWriter:
     >>> import tempfile
     >>> from retrograd.distributed import checkpoint
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     checkpoint.save({"x": rg.ones(2)}, storage_writer=checkpoint.FileSystemWriter(folder))
-    ...     state = {"x": rg.zeros(2)}
+    ...     writer, state = checkpoint.FileSystemWriter(folder), {"x": rg.zeros(2)}
+    ...     said = checkpoint.save({"x": rg.ones(2)}, storage_writer=writer)
     ...     checkpoint.load(state, storage_reader=checkpoint.FileSystemReader(folder)); state
     {'x': tensor([1., 1.])}
     """
