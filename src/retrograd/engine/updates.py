@@ -10,12 +10,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import native
-from .tensor import Tensor, wrote
+from .dispatch import check_write
+from .tensor import Interpreted, Tensor, wrote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     Gathered = tuple[Tensor, Any, Any, Any]
+
+
+def drop_gradients(tensors: Iterable[Tensor], set_to_none: bool) -> None:
+    """Forget the gradients of tensors, or fill them with zeros and take their history away."""
+    for t in tensors:
+        grad = t._gradient
+        if set_to_none or grad is None:
+            t._gradient = None
+            continue
+        if grad._node is not None:
+            grad.detach_()
+        if isinstance(grad._array, Interpreted):
+            grad.zero_()
+            continue
+        check_write(grad, "zero_grad", uniform=True)
+        grad._array.fill(0)
+        wrote(grad, "zero_grad")
 
 
 @native.in_c
