@@ -132,7 +132,7 @@ mesh = dist.init_device_mesh("cpu", (1,)); print(mesh.get_coordinate())
 if rank: error(mesh.get_local_rank)
 """
     first, second = together(code)
-    assert first == "[0]"
+    assert first == "(0,)"
     assert second.startswith("None\nRuntimeError rank 1 is not in the mesh DeviceMesh((dim_0=1), ")
 
 

@@ -1,6 +1,7 @@
 """Several processes that work together over TCP: `torch.distributed`, by sockets between them."""
 
 from . import autograd, rpc
+from .buckets import GradBucket
 from .collectives import (
     ReduceOp,
     all_gather,
@@ -57,6 +58,7 @@ __all__ = [
     "DistNetworkError",
     "DistStoreError",
     "FileStore",
+    "GradBucket",
     "GroupMember",
     "HashStore",
     "P2POp",

@@ -2,8 +2,10 @@
 
 NOTE [Collectives]
 1. All ranks call the same functions in the same order; a call returns when this rank's part is
-   done, so what `async_op=True` returns has nothing left to wait for. Tensors are
-   written in place, without history, as in PyTorch.
+   done. With `async_op=True` it returns at once, and its part is done beside the program, in the
+   order of the calls. Arguments are checked before. Tensors are read when their turn comes, and
+   written when the values have come, which is when their version grows: they are not to be touched
+   before `wait()` returns. They are written in place, without history, as in PyTorch.
 2. A reduction adds in the order of ranks at one of them, which sends the result to all: every rank
    has the same bits. Complex numbers are added and multiplied as such, and have no order.
 3. All ends at the first rank of the group, or at the one that was named: there it is joined, from
@@ -24,7 +26,7 @@ from ..autograd.grad_mode import inference_mode
 from ..engine.tensor import Tensor, new_tensor
 from ..quiet import quietly
 from .membership import joined, outside, rank_of
-from .work import Work, done
+from .work import Work, carried_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -86,10 +88,13 @@ def barrier(
     >>> rg.distributed.barrier()
     >>> rg.distributed.destroy_process_group()
     """
-    world = joined(group).world
-    with world.waiting(None if timeout is None else timeout.total_seconds()):
-        _to_all(world, "barrier", np.empty(0), "add")
-    return done(async_op)
+    world, seconds = joined(group).world, None if timeout is None else timeout.total_seconds()
+
+    def exchange() -> None:
+        with world.waiting(seconds):
+            _to_all(world, "barrier", np.empty(0), "add")
+
+    return carried_out(world, async_op, (), exchange)
 
 
 def monitored_barrier(
@@ -124,8 +129,12 @@ def broadcast(
     >>> rg.distributed.destroy_process_group()
     """
     world, src = joined(group).world, rank_of(group, src, group_src)
-    put(tensor, spread(world, f"broadcast from rank {src}", src, array_of(tensor)))
-    return done(async_op)
+    array = array_of(tensor)
+
+    def exchange() -> None:
+        put(tensor, spread(world, f"broadcast from rank {src}", src, array))
+
+    return carried_out(world, async_op, [tensor], exchange)
 
 
 @collective
@@ -144,8 +153,11 @@ def all_reduce(
     """
     world, array = joined(group).world, array_of(tensor)
     name = ufunc_of("all_reduce", array, op)
-    put(tensor, _to_all(world, f"all_reduce {op.name}", array, name))
-    return done(async_op)
+
+    def exchange() -> None:
+        put(tensor, _to_all(world, f"all_reduce {op.name}", array, name))
+
+    return carried_out(world, async_op, [tensor], exchange)
 
 
 @collective
@@ -168,10 +180,13 @@ def reduce(
     """
     world, dst, array = joined(group).world, rank_of(group, dst, group_dst), array_of(tensor)
     name = ufunc_of("reduce", array, op)
-    found = collect(world, f"reduce {op.name} to rank {dst}", dst, array)
-    if found:
-        put(tensor, reduced(found, name))
-    return done(async_op)
+
+    def exchange() -> None:
+        found = collect(world, f"reduce {op.name} to rank {dst}", dst, array)
+        if found:
+            put(tensor, reduced(found, name))
+
+    return carried_out(world, async_op, [tensor], exchange)
 
 
 @collective
@@ -190,10 +205,13 @@ def all_gather(
     world, array = joined(group).world, array_of(tensor)
     check_list("tensor_list", tensor_list, [array] * world.size)
     first = world.ranks[0]
-    found = collect(world, "all_gather", first, array)
-    for number, out in enumerate(tensor_list):
-        put(out, spread(world, "all_gather", first, found[number] if found else array))
-    return done(async_op)
+
+    def exchange() -> None:
+        found = collect(world, "all_gather", first, array)
+        for number, out in enumerate(tensor_list):
+            put(out, spread(world, "all_gather", first, found[number] if found else array))
+
+    return carried_out(world, async_op, tensor_list, exchange)
 
 
 @collective
@@ -218,10 +236,13 @@ def all_gather_into_tensor(
             f"tensors of shape {array.shape} and dtype {array.dtype} do not fill one of shape "
             f"{out.shape} and dtype {out.dtype}"
         )
-    found = collect(world, "all_gather_into_tensor", first, array)
-    whole = np.stack(found).reshape(out.shape) if found else out
-    put(output_tensor, spread(world, "all_gather_into_tensor", first, whole))
-    return done(async_op)
+
+    def exchange() -> None:
+        found = collect(world, "all_gather_into_tensor", first, array)
+        whole = np.stack(found).reshape(out.shape) if found else out
+        put(output_tensor, spread(world, "all_gather_into_tensor", first, whole))
+
+    return carried_out(world, async_op, [output_tensor], exchange)
 
 
 @collective
@@ -246,9 +267,12 @@ def gather(
     world, array = joined(group).world, array_of(tensor)
     dst = rank_of(group, 0 if dst is None and group_dst is None else dst, group_dst)
     places = _check_at(world, dst, "gather_list", gather_list, array)
-    for out, found in zip(places, collect(world, "gather", dst, array), strict=True):
-        put(out, found)
-    return done(async_op)
+
+    def exchange() -> None:
+        for out, found in zip(places, collect(world, "gather", dst, array), strict=True):
+            put(out, found)
+
+    return carried_out(world, async_op, places, exchange)
 
 
 @collective
@@ -272,9 +296,12 @@ def scatter(
     """
     world, array = joined(group).world, array_of(tensor)
     src = rank_of(group, 0 if src is None and group_src is None else src, group_src)
-    parts = _check_at(world, src, "scatter_list", scatter_list, array)
-    put(tensor, deal(world, "scatter", src, [*map(array_of, parts)], array))
-    return done(async_op)
+    parts = [*map(array_of, _check_at(world, src, "scatter_list", scatter_list, array))]
+
+    def exchange() -> None:
+        put(tensor, deal(world, "scatter", src, parts, array))
+
+    return carried_out(world, async_op, [tensor], exchange)
 
 
 def array_of(tensor: Any) -> Any:

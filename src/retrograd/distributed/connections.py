@@ -1,7 +1,8 @@
 """Connections between processes that work together: how they meet, and arrays sent as bytes.
 
 NOTE [Connections]
-1. Every two processes of a group share one TCP connection. All meet at its first rank, whose
+1. Every two processes of a group share two TCP connections, one for collectives and one for
+   messages, which so come whenever they are sent. All meet at its first rank, whose
    address is known; the others tell it where they listen, and connect to each other by the table
    that it sends. Ranks are numbers in the group of all, in every group.
 2. What is sent is JSON (which call, dtype, shape) and the bytes of an array. Nothing is unpickled
@@ -13,7 +14,10 @@ NOTE [Connections]
    later calls raise the same.
 4. One thread at a time sends to a peer, and one receives from it. What goes on beside the caller
    (`later`) has a thread for each of these; other calls then take their turn in it.
-5. A forked child has no part in the group: its copies of the connections are closed, so that peers
+5. Collectives under way (`beside`) are done one after the other by one thread for each group, in
+   the order of the calls; any other call of the group waits for those before it. Whoever leaves a
+   group waits for them, too, unless it ends by an error.
+6. A forked child has no part in the group: its copies of the connections are closed, so that peers
    notice when the parent ends.
 
 This module knows arrays, not tensors.
@@ -41,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Future
 
-__all__ = ["DistNetworkError", "World", "meet"]
+__all__ = ["DistNetworkError", "World", "meet", "meet_within"]
 
 KEY = "RETROGRAD_DISTRIBUTED_KEY"
 LENGTH = struct.Struct("!I")
@@ -54,14 +58,22 @@ class DistNetworkError(RuntimeError):
     """A process of the group ended, was too late, or sent what was not expected."""
 
 
+class Fate:
+    """What becomes of all connections of a group: why they broke, if they did."""
+
+    def __init__(self, sockets: list[socket.socket]) -> None:
+        self.broken, self.sockets = "", sockets
+
+
 class World:
-    """All processes of a group, as one of them sees them."""
+    """All processes of a group, as one of them sees them, by one connection to each."""
 
     def __init__(
         self, rank: int, ranks: Sequence[int], peers: dict[int, socket.socket], timeout: float
     ) -> None:
         self.rank, self.ranks, self.timeout = rank, tuple(ranks), timeout
-        self.size, self.peers, self.broken = len(self.ranks), peers, ""
+        self.size, self.peers, self.fate = len(self.ranks), peers, Fate([*peers.values()])
+        self._turns: Turns | None = None
         self._locks = {(peer, sends): threading.Lock() for peer in peers for sends in (True, False)}
         self._queues: dict[tuple[int, bool], Turns] = {}
         self._wait(timeout)
@@ -77,13 +89,30 @@ class World:
         try:
             yield
         finally:
-            if timeout is not None and not self.broken:
+            if timeout is not None and not self.fate.broken:
                 self._wait(before)
 
     def _wait(self, timeout: float) -> None:
         self.timeout = timeout
         for sock in self.peers.values():
             sock.settimeout(timeout)
+
+    def share_fate(self, other: World) -> None:
+        """Break, and be closed, with other connections of the group."""
+        other.fate.sockets += self.fate.sockets
+        self.fate = other.fate
+
+    def beside(self, task: Callable[[], Any]) -> Future[Any]:
+        """Do a task beside the caller, after those before it; at once within such a task."""
+        self._check()
+        if self._turns is None:
+            self._turns = Turns()
+        return self._turns.submit(task)
+
+    def settle(self) -> None:
+        """Wait for what is under way."""
+        if self._turns is not None:
+            self._turns.settle()
 
     def send(self, rank: int, call: str, array: Any) -> None:
         """Send an array to a rank that expects it from `call`."""
@@ -96,11 +125,14 @@ class World:
     def later(self, rank: int, sends: bool, task: Callable[..., Any], *args: Any) -> Future[Any]:
         """Do `task(rank, *args)` beside the caller, after what is under way in that direction."""
         self._check()
+        self.settle()
         if (rank, sends) not in self._queues:
             self._queues[rank, sends] = Turns()
         return self._queues[rank, sends].submit(task, rank, *args)
 
     def _in_turn(self, rank: int, sends: bool, task: Callable[..., Any], *args: Any) -> Any:
+        self._check()
+        self.settle()
         if (rank, sends) in self._queues:
             return self.later(rank, sends, task, *args).result()
         return task(rank, *args)
@@ -151,41 +183,43 @@ class World:
     def fail(self, why: str, silent: int | None = None) -> NoReturn:
         """Break the group, and raise."""
         self._break(why, silent)
-        raise DistNetworkError(self.broken)
+        raise DistNetworkError(self.fate.broken)
 
     def _break(self, why: str, silent: int | None) -> None:
-        """Tell all ranks but `silent` why, and close the connections."""
-        if self.broken:
+        """Tell all ranks why, and close the connections; nothing goes through that to `silent`."""
+        if self.fate.broken:
             return
-        self.broken = why
-        for rank, sock in self.peers.items():
+        self.fate.broken = why
+        for sock in self.fate.sockets:
             with suppress(OSError):
                 sock.settimeout(0)
-                if rank != silent:
+                if silent is None or sock is not self.peers[silent]:
                     _write(sock, why)
         self.close()
 
     def close(self) -> None:
-        """Close all connections."""
-        for queue in self._queues.values():
-            queue.end()
-        for sock in self.peers.values():
+        """Close all connections of the group."""
+        for queue in (*self._queues.values(), self._turns):
+            if queue is not None:
+                queue.end()
+        for sock in self.fate.sockets:
             with suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)  # wakes threads that wait for it
             sock.close()
 
     def forked(self) -> None:
-        """Leave the group to the parent of this process: NOTE [Connections], 5."""
-        self.broken = (
+        """Leave the group to the parent of this process: NOTE [Connections], 6."""
+        self._turns = None  # its thread is the parent's
+        self.fate.broken = (
             f"a process that was forked from rank {self.rank} is not in its group. Start processes "
             "with the method 'spawn', and let each call init_process_group"
         )
-        for sock in self.peers.values():
+        for sock in self.fate.sockets:
             sock.close()
 
     def _check(self) -> None:
-        if self.broken:
-            raise DistNetworkError(self.broken)
+        if self.fate.broken:
+            raise DistNetworkError(self.fate.broken)
 
     def _head(self, sock: socket.socket) -> Any:
         head = _read(sock)
@@ -266,6 +300,24 @@ def meet(
             f"one world_size and one {KEY}"
         ) from error
     return World(rank, ranks, peers, timeout)
+
+
+def meet_within(world: World, ranks: Sequence[int], timeout: float) -> World:
+    """Connect some ranks of a world, this one among them, by new connections; all of them call."""
+    first, *others = ranks
+    call, number = f"new_group {[*ranks]}", np.zeros((), np.int64)
+    if not others:
+        return World(first, ranks, {}, timeout)
+    if world.rank != first:
+        host = world.peers[first].getpeername()[0]
+        port = int(world.receive(first, call, number))
+        return meet(host, port, world.rank, ranks, timeout)
+
+    def announce(port: int) -> None:
+        for rank in others:
+            world.send(rank, call, number + port)
+
+    return meet(world.peers[others[0]].getsockname()[0], 0, first, ranks, timeout, announce)
 
 
 def _listen(host: str, port: int, size: int) -> socket.socket:

@@ -36,7 +36,7 @@ class DeviceMesh:
     >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> mesh = rg.distributed.DeviceMesh("cpu", [[0]], mesh_dim_names=("dp", "tp"))
     >>> mesh.shape, mesh["tp"].mesh, mesh.get_coordinate()
-    ((1, 1), tensor([0], dtype=retrograd.int32), [0, 0])
+    ((1, 1), tensor([0], dtype=retrograd.int32), (0, 0))
     >>> rg.distributed.destroy_process_group()
     """
 
@@ -93,10 +93,10 @@ class DeviceMesh:
         """The rank of this process in the group of all."""
         return get_rank()
 
-    def get_coordinate(self) -> list[int] | None:
+    def get_coordinate(self) -> tuple[int, ...] | None:
         """Where this rank stands; None where it is not in the mesh."""
         found = np.argwhere(self._ranks == get_rank())
-        return found[0].tolist() if len(found) else None
+        return tuple(found[0].tolist()) if len(found) else None
 
     def get_local_rank(self, mesh_dim: int | str | None = None) -> int:
         """The number of this rank along a dimension, which a mesh of one need not say.
@@ -150,7 +150,7 @@ class DeviceMesh:
         dims = [*map(self._dim, (names,) if isinstance(names, str) else names)]
         if dims != sorted({*dims}):
             raise KeyError(f"Invalid mesh_dim_names {names}: take them in the mesh's order, once")
-        place = self.get_coordinate() or [0] * self.ndim
+        place = self.get_coordinate() or (0,) * self.ndim
         part = self._ranks[tuple(slice(None) if d in dims else place[d] for d in range(self.ndim))]
         own = self.mesh_dim_names or ()
         return DeviceMesh(

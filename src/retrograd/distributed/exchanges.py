@@ -18,7 +18,7 @@ from .collectives import (
     ufunc_of,
 )
 from .membership import joined
-from .work import Work, done
+from .work import Work, carried_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,9 +49,13 @@ def reduce_scatter(
     """
     world, like = joined(group).world, array_of(output)
     check_list("input_list", input_list, [like] * world.size)
-    parts = np.stack([*map(array_of, input_list)])
-    put(output, _reduced_part(world, "reduce_scatter", parts, op))
-    return done(async_op)
+    arrays = [*map(array_of, input_list)]
+    name = ufunc_of("reduce_scatter", like, op)
+
+    def exchange() -> None:
+        put(output, _reduced_part(world, f"reduce_scatter {op.name}", np.stack(arrays), name))
+
+    return carried_out(world, async_op, [output], exchange)
 
 
 @collective
@@ -79,9 +83,13 @@ def reduce_scatter_tensor(
             f"{array.shape} and dtype {array.dtype} is not {world.size} of shape {out.shape} and "
             f"dtype {out.dtype}"
         )
-    parts = array.reshape(world.size, *out.shape)
-    put(output, _reduced_part(world, "reduce_scatter_tensor", parts, op))
-    return done(async_op)
+    name = ufunc_of("reduce_scatter_tensor", array, op)
+
+    def exchange() -> None:
+        parts = array.reshape(world.size, *out.shape)
+        put(output, _reduced_part(world, f"reduce_scatter_tensor {op.name}", parts, name))
+
+    return carried_out(world, async_op, [output], exchange)
 
 
 @collective
@@ -109,11 +117,13 @@ def all_to_all(
             f"all_to_all takes one tensor for each of {world.size} ranks, got "
             f"{len(parts)} to send and {len(places)} to fill"
         )
-    for out, found in zip(
-        output_tensor_list, _exchanged(world, "all_to_all", parts, places), strict=True
-    ):
-        put(out, found)
-    return done(async_op)
+
+    def exchange() -> None:
+        came = _exchanged(world, "all_to_all", parts, places)
+        for out, found in zip(output_tensor_list, came, strict=True):
+            put(out, found)
+
+    return carried_out(world, async_op, output_tensor_list, exchange)
 
 
 @collective
@@ -138,14 +148,17 @@ def all_to_all_single(
     world, out, array = joined(group).world, array_of(output), array_of(input)
     parts = _parts("input", array, input_split_sizes, world.size)
     places = _parts("output", out, output_split_sizes, world.size)
-    put(output, np.concatenate(_exchanged(world, "all_to_all_single", parts, places)))
-    return done(async_op)
+
+    def exchange() -> None:
+        put(output, np.concatenate(_exchanged(world, "all_to_all_single", parts, places)))
+
+    return carried_out(world, async_op, [output], exchange)
 
 
-def _reduced_part(world: World, call: str, parts: Any, op: ReduceOp) -> Any:
-    """This rank's one of the parts, which are stacked, reduced over all ranks."""
-    name, first = ufunc_of(call, parts, op), world.ranks[0]
-    found = collect(world, f"{call} {op.name}", first, parts)
+def _reduced_part(world: World, call: str, parts: Any, name: str) -> Any:
+    """This rank's one of the parts, which are stacked, reduced over all ranks by NumPy's `name`."""
+    first = world.ranks[0]
+    found = collect(world, call, first, parts)
     whole = reduced(found, name) if found else parts
     return deal(world, call, first, whole, parts[0])
 

@@ -13,8 +13,11 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 from operator import index
 from typing import TYPE_CHECKING, Any
+
+from .connections import meet_within
 
 if TYPE_CHECKING:
     from .connections import World
@@ -38,6 +41,13 @@ class ProcessGroup:
 
     def __init__(self, world: World, name: str, desc: str) -> None:
         self.world, self.group_name, self.group_desc = world, name, desc
+        self.messages = meet_within(world, world.ranks, world.timeout)
+        self.messages.share_fate(world)
+
+    def leave(self) -> None:
+        """Close its connections."""
+        self.messages.close()
+        self.world.close()
 
     def rank(self) -> int:
         """The number of this process in it."""
@@ -109,12 +119,15 @@ def is_initialized() -> bool:
 
 def _forked() -> None:
     for group in GROUPS:
+        group.messages.forked()
         group.world.forked()
 
 
 def _exited() -> None:
     for group in GROUPS:
-        group.world.close()
+        if not hasattr(sys, "last_value"):  # the program has not failed
+            group.world.settle()
+        group.leave()
 
 
 atexit.register(_exited)
@@ -123,7 +136,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def destroy_process_group(group: Any = None) -> None:
-    """Leave a group and close its connections; all groups by default.
+    """Leave a group and close its connections, once what is under way is done; all by default.
 
     Raises ValueError where there is none.
 
@@ -136,8 +149,9 @@ def destroy_process_group(group: Any = None) -> None:
         return
     leaving = joined(group)
     for left in GROUPS[:] if leaving is GROUPS[0] else [leaving]:
+        left.world.settle()
         GROUPS.remove(left)
-        left.world.close()
+        left.leave()
 
 
 def get_rank(group: Any = None) -> int:

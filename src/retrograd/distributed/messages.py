@@ -34,7 +34,7 @@ def send(
     ValueError: Invalid destination rank: it should not be the rank of the current process, 0
     >>> rg.distributed.destroy_process_group()
     """
-    world, dst = joined(group).world, other_rank("destination", group, dst, group_dst)
+    world, dst = joined(group).messages, other_rank("destination", group, dst, group_dst)
     world.send(dst, f"send, recv with tag {tag}", array_of(tensor))
 
 
@@ -54,7 +54,7 @@ def recv(
     ValueError: Invalid source rank: it should not be the rank of the current process, 0
     >>> rg.distributed.destroy_process_group()
     """
-    call, world, array = f"send, recv with tag {tag}", joined(group).world, array_of(tensor)
+    call, world, array = f"send, recv with tag {tag}", joined(group).messages, array_of(tensor)
     if src is None and group_src is None and world.peers:
         src = world.first_to_send(call)
     source = other_rank("source", group, src, group_src)
@@ -80,9 +80,10 @@ def isend(
     ValueError: Invalid destination rank: it should not be the rank of the current process, 0
     >>> rg.distributed.destroy_process_group()
     """
-    world, array = joined(group).world, array_of(tensor)
+    world, array = joined(group).messages, array_of(tensor)
     dst = other_rank("destination", group, dst, group_dst)
-    return Work(world.later(dst, True, world.send_now, f"send, recv with tag {tag}", array))
+    sent = world.later(dst, True, world.send_now, f"send, recv with tag {tag}", array)
+    return Work(sent, [tensor])
 
 
 @collective
@@ -103,13 +104,14 @@ def irecv(
     ValueError: Invalid source rank: it should not be the rank of the current process, 0
     >>> rg.distributed.destroy_process_group()
     """
-    world, array = joined(group).world, array_of(tensor)
+    world, array = joined(group).messages, array_of(tensor)
     src = other_rank("source", group, src, group_src)
 
     def receive(rank: int, call: str) -> None:
         put(tensor, world.receive_now(rank, call, array))
 
-    return Work(world.later(src, False, receive, f"send, recv with tag {tag}"))
+    came = world.later(src, False, receive, f"send, recv with tag {tag}")
+    return Work(came, [tensor], src)
 
 
 class P2POp:

@@ -168,7 +168,7 @@ def send_object_list(
     ValueError: Invalid destination rank: it should not be the rank of the current process, 0
     >>> rg.distributed.destroy_process_group()
     """
-    world, dst = joined(group).world, other_rank("destination", group, dst, group_dst)
+    world, dst = joined(group).messages, other_rank("destination", group, dst, group_dst)
     _send(world, dst, "send_object_list", pickle.dumps(list(object_list)))
 
 
@@ -192,7 +192,7 @@ def recv_object_list(
     ValueError: Invalid source rank: it should not be the rank of the current process, 0
     >>> rg.distributed.destroy_process_group()
     """
-    world, call = joined(group).world, "send_object_list"
+    world, call = joined(group).messages, "send_object_list"
     if src is None and group_src is None and world.peers:
         src = world.first_to_send(call)
     src = other_rank("source", group, src, group_src)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from .connections import World, meet
+from .connections import meet_within
 from .entry import check_backend, seconds_of
 from .membership import GROUPS, NON_GROUP_MEMBER, ProcessGroup, get_process_group_ranks, joined
 
@@ -53,21 +51,7 @@ def new_group(
         )
     if world.rank not in chosen:
         return NON_GROUP_MEMBER
-    first, *others = chosen
-    call, number = f"new_group {chosen}", np.zeros((), np.int64)
-    if not others:
-        made = World(first, chosen, {}, seconds)
-    elif world.rank == first:
-        host = world.peers[others[0]].getsockname()[0]
-
-        def announce(port: int) -> None:
-            for rank in others:
-                world.send(rank, call, number + port)
-
-        made = meet(host, 0, first, chosen, seconds, announce)
-    else:
-        host = world.peers[first].getpeername()[0]
-        made = meet(host, int(world.receive(first, call, number)), world.rank, chosen, seconds)
+    made = meet_within(world, chosen, seconds)
     name = f"{GROUPS[0].group_name}/{'_'.join(map(str, chosen))}"
     GROUPS.append(ProcessGroup(made, name, group_desc or "undefined"))
     return GROUPS[-1]

@@ -2,39 +2,86 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ..futures import Future
+
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    import concurrent.futures
+    from collections.abc import Callable, Sequence
     from datetime import timedelta
 
-__all__ = ["Work", "done"]
+    from .connections import World
+
+__all__ = ["Work", "carried_out"]
 
 
 class Work:
-    """A call that may be under way; `wait()` returns when this rank's part of it is done.
+    """A call that is under way; `wait()` returns when this rank's part of it is done.
 
     >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> work = rg.distributed.all_reduce(rg.ones(2), async_op=True)
-    >>> work.wait(), work.is_completed()
-    (True, True)
+    >>> work.wait(), work.is_completed(), work.result()
+    (True, True, [tensor([1., 1.])])
     >>> rg.distributed.destroy_process_group()
     """
 
-    def __init__(self, under_way: Future[Any] | None = None) -> None:
-        self._under_way = under_way
+    def __init__(
+        self, under_way: concurrent.futures.Future[Any], tensors: Sequence[Any], source: int = -1
+    ) -> None:
+        self._under_way, self._tensors, self._source = under_way, [*tensors], source
 
     def wait(self, timeout: timedelta | None = None) -> bool:
         """True, once it is done; raises what the call raised, TimeoutError if it takes longer."""
-        if self._under_way is not None:
-            self._under_way.result(None if timeout is None else timeout.total_seconds())
+        self._under_way.result(None if timeout is None else timeout.total_seconds())
         return True
+
+    def synchronize(self) -> None:
+        """`wait()`, without a result."""
+        self.wait()
 
     def is_completed(self) -> bool:
         """Whether it is done, or failed."""
-        return self._under_way is None or self._under_way.done()
+        return self._under_way.done()
+
+    def is_success(self) -> bool:
+        """Whether it has not failed."""
+        return self.exception() is None
+
+    def exception(self) -> BaseException | None:
+        """The error by which it failed, if it did."""
+        return self._under_way.exception() if self._under_way.done() else None
+
+    def result(self) -> list[Any]:
+        """The tensors that it writes, once they are there."""
+        self.wait()
+        return self._tensors
+
+    def source_rank(self) -> int:
+        """The rank of which it receives; -1 for all other calls."""
+        return self._source
+
+    def get_future(self) -> Future[list[Any]]:
+        """The future of `result()`. Its callbacks run in the thread that does the group's calls."""
+        found: Future[list[Any]] = Future()
+        self._under_way.add_done_callback(partial(_fulfil, found, self._tensors))
+        return found
 
 
-def done(asked: bool) -> Work | None:
-    """What a call returns that is done, where `async_op=True` asked for it."""
-    return Work() if asked else None
+def _fulfil(found: Future[Any], tensors: Any, done: concurrent.futures.Future[Any]) -> None:
+    error = done.exception()
+    if error is None:
+        found.set_result(tensors)
+    else:
+        found.set_exception(error)
+
+
+def carried_out(
+    world: World, asked: bool, tensors: Sequence[Any], exchange: Callable[[], None]
+) -> Work | None:
+    """Do a collective's part now; beside the caller where `async_op=True` asked for it."""
+    if asked:
+        return Work(world.beside(exchange), tensors)
+    exchange()
+    return None

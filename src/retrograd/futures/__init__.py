@@ -79,25 +79,30 @@ class Future(Generic[T]):
         """
         after: Future[S] = Future()
 
-        def run(_: Any) -> None:
+        def run(done: Future[T]) -> None:
             try:
-                after.set_result(callback(self))
+                after.set_result(callback(done))
             except BaseException as error:
                 after.set_exception(error)
 
-        self._held.add_done_callback(run)
+        self._when_done(run)
         return after
 
     def add_done_callback(self, callback: Callable[[Future[T]], None]) -> None:
         """Run `callback(self)` when this is done, at once if it is; its errors are logged."""
 
-        def run(_: Any) -> None:
+        def run(done: Future[T]) -> None:
             try:
-                callback(self)
+                callback(done)
             except Exception:
                 logging.getLogger(__name__).exception("an error in a callback of a Future")
 
-        self._held.add_done_callback(run)
+        self._when_done(run)
+
+    def _when_done(self, run: Callable[[Future[T]], None]) -> None:
+        """Call `run(self)` once; what was called holds this no longer, so there is no cycle."""
+        own = [self]
+        self._held.add_done_callback(lambda _: run(own.pop()))
 
 
 def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:

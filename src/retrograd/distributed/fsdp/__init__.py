@@ -2,13 +2,18 @@
 
 from . import api
 from .api import *
-from .fully import FSDPModule, MixedPrecisionPolicy, fully_shard
+from .fully import FSDPModule, UnshardHandle, fully_shard, register_fsdp_forward_method
 from .fully_sharded_data_parallel import FullyShardedDataParallel
+from .policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
 
 __all__ = [
+    "CPUOffloadPolicy",
     "FSDPModule",
     "FullyShardedDataParallel",
     "MixedPrecisionPolicy",
+    "OffloadPolicy",
+    "UnshardHandle",
     "fully_shard",
+    "register_fsdp_forward_method",
 ]
 __all__ += api.__all__

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
 
-from .fully import MixedPrecisionPolicy
+from .policies import MixedPrecisionPolicy
 
 __all__ = [
     "BackwardPrefetch",
@@ -25,9 +25,10 @@ __all__ = [
 
 
 class ShardingStrategy(Enum):
-    """How parameters lie: NO_SHARD is whole on every rank, all others are in parts over all.
+    """How parameters lie: NO_SHARD is whole on every rank, all others are in parts.
 
-    What is whole for how long is decided by the graph: NOTE [Fully sharded], rule 3.
+    SHARD_GRAD_OP and _HYBRID_SHARD_ZERO2 leave them whole from the forward to the end of the
+    backward pass; the hybrid ones cut along the second dimension of a mesh of two.
     """
 
     FULL_SHARD = auto()

@@ -21,6 +21,7 @@ from ...nn.utils import clip_grad_norm_
 from ..device_mesh import DeviceMesh
 from ..tensor import DTensor, Replicate, distribute_tensor
 from ..tensor.api import mesh_of
+from ..tensor.api import shown as as_shown
 from .api import (
     BackwardPrefetch,
     CPUOffload,
@@ -33,7 +34,8 @@ from .api import (
     StateDictSettings,
     StateDictType,
 )
-from .fully import cast, shared_out, whole
+from .fully import cast, shared_out
+from .unit import Unit
 from .wrap import wrap_inside
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ __all__ = [
 ]
 
 INSIDE = "_fsdp_wrapped_module."
+LONG = {ShardingStrategy.SHARD_GRAD_OP, ShardingStrategy._HYBRID_SHARD_ZERO2}
 SHARDED = StateDictType.SHARDED_STATE_DICT
 
 
@@ -114,8 +117,8 @@ class FullyShardedDataParallel(Module):
         self._mesh, self._settings, self._summoned = mesh, StateDictSettings(), False
         self._sharded = shared_out(module, mesh, placed, kept)
         self._fsdp_wrapped_module = module
-        for own, name, parameter in self._sharded:
-            own[name] = parameter
+        self._unit = Unit(self._sharded, self.mixed_precision.policy, sharding_strategy not in LONG)
+        self._unit.reshard()
         for buffer in module.buffers():
             if sync_module_states:
                 buffer.data = distribute_tensor(buffer, mesh).full_tensor()
@@ -127,8 +130,8 @@ class FullyShardedDataParallel(Module):
         """The module that is wrapped."""
         return self._fsdp_wrapped_module
 
-    process_group = property(lambda self: self._mesh.get_group())
-    rank = property(lambda self: self._mesh.get_local_rank())
+    process_group = property(lambda self: self._mesh.get_group(-1))
+    rank = property(lambda self: self._mesh.get_local_rank(-1))
     world_size = property(lambda self: self._mesh.size())
 
     def __getattr__(self, name: str) -> Any:
@@ -144,16 +147,15 @@ class FullyShardedDataParallel(Module):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module gives, with its parameters whole."""
-        policy = self.mixed_precision.policy
+        policy, out = self._unit.policy, None
         if policy.param_dtype is not None and policy.cast_forward_inputs:
             args, kwargs = cast((args, kwargs), policy.param_dtype)
-        for own, name, parameter in self._sharded:
-            own[name] = whole(parameter, policy)
+        self._unit.begin()
         try:
-            return self._fsdp_wrapped_module(*args, **kwargs)
+            out = self._fsdp_wrapped_module(*args, **kwargs)
         finally:
-            for own, name, parameter in self._sharded:
-                own[name] = parameter
+            self._unit.end(out)
+        return out
 
     # -- parameters ----------------------------------------------------------------------------
 
@@ -299,7 +301,7 @@ class FullyShardedDataParallel(Module):
         settings = FullyShardedDataParallel.get_state_dict_type(model)
         names = [name.replace(INSIDE, "") for name, _ in model.named_parameters()]
         named = dict(zip(map(id, model.parameters()), names, strict=True))
-        packed = optim_state_dict or optim.state_dict()
+        packed = as_shown(optim_state_dict or optim.state_dict())
         order = [named[id(p)] for entry in optim.param_groups for p in entry["params"]]
 
         def shown(value: Any) -> Any:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import distributed as dist
+from ...engine.tensor import device
 from ...optim.optimizer import Optimizer
+from ..algorithms.join import Join, Joinable, JoinHook
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +23,18 @@ UNCONSOLIDATED = (
 )
 
 
-class ZeroRedundancyOptimizer(Optimizer):
+class ZeroHook(JoinHook):
+    """What the optimizer does on a rank without inputs."""
+
+    def __init__(self, optimizer: ZeroRedundancyOptimizer) -> None:
+        self.optimizer = optimizer
+
+    def main_hook(self) -> None:
+        """Step this rank's parameters, too."""
+        self.optimizer.step()
+
+
+class ZeroRedundancyOptimizer(Optimizer, Joinable):
     """An optimizer whose state is cut up among the ranks: ZeRO's first stage.
 
     Each rank steps a part of the parameters, about as large as the others', by an optimizer of its
@@ -47,6 +60,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         parameters_as_bucket_view: bool = False,
         **defaults: Any,
     ) -> None:
+        Joinable.__init__(self)
         self.process_group = process_group
         self._ranks = dist.get_process_group_ranks(process_group)
         self._consolidated: dict[str, Any] | None = None
@@ -92,12 +106,24 @@ class ZeroRedundancyOptimizer(Optimizer):
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update this rank's parameters, and take those of others; returns the closure's value."""
+        Join.notify_join_context(self)
         for group, own in zip(self.param_groups, self.optim.param_groups, strict=True):
             own.update((name, value) for name, value in group.items() if name != "params")
         found = self.optim.step(closure) if closure else self.optim.step()
         for p, rank in self._owner.items():
             dist.broadcast(p.data, rank, self.process_group)
         return found
+
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """What a rank does that has no more inputs."""
+        return ZeroHook(self)
+
+    join_device = device("cpu")
+
+    @property
+    def join_process_group(self) -> Any:
+        """The group whose ranks join."""
+        return self.process_group or dist.group.WORLD
 
     def consolidate_state_dict(self, to: int = 0) -> None:
         """Gather the state of all ranks at rank `to`, whose `state_dict()` then has all of it.

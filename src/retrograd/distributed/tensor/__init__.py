@@ -1,11 +1,13 @@
 """Tensors that lie over the ranks of a mesh: PyTorch's `torch.distributed.tensor`."""
 
+from ..device_mesh import DeviceMesh, init_device_mesh
 from .api import DTensor, distribute_module, distribute_tensor
 from .factories import empty, full, ones, rand, randn, zeros
 from .placements import Partial, Placement, Replicate, Shard
 
 __all__ = [
     "DTensor",
+    "DeviceMesh",
     "Partial",
     "Placement",
     "Replicate",
@@ -14,6 +16,7 @@ __all__ = [
     "distribute_tensor",
     "empty",
     "full",
+    "init_device_mesh",
     "ones",
     "rand",
     "randn",

@@ -22,6 +22,7 @@ from ...autograd.function import Function
 from ...engine.overriding import NO_SUBCLASSES
 from ...engine.subclasses import retyped
 from ...engine.tensor import Tensor, new_tensor
+from ...kernels.allocation import is_valueless
 from ...nn.parameter import Parameter
 from ...pytree import flatten, map_leaves
 from ..collectives import spread
@@ -322,8 +323,9 @@ def distribute_tensor(
                 f"mesh or placements {lying}. do you want to call `redistribute` instead?"
             )
         return tensor
-    array = np.ascontiguousarray(tensor._array)
-    if src_data_rank is not None:
+    values = not is_valueless(tensor._array)
+    array = np.ascontiguousarray(tensor._array) if values else tensor._array
+    if src_data_rank is not None and values:
         for dim in range(mesh.ndim):
             world = mesh.get_group(dim).world
             array = spread(world, "distribute_tensor", world.ranks[src_data_rank], array)

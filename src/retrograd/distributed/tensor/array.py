@@ -5,12 +5,14 @@ NOTE [Distributed arrays]
    such arrays gives what it gives on the whole ones, so forwards, formulas of derivatives and
    update rules run on them as they are: NOTE [The seam] in `kernels.allocation`.
 2. Elementwise functions compute on parts where one operand lies in parts; what is whole there is
-   cut, which needs no message, and what lies otherwise is gathered first. All other functions
-   gather what is in parts, and every rank computes the whole.
+   cut, which needs no message, and what lies otherwise is gathered first. Summands are added up as
+   they are. What else computes on parts is in NOTE [Computing on parts] in `parts`. All other
+   functions gather what is in parts, and every rank computes the whole.
 3. All ranks call the same functions in the same order: gathering takes all of them.
 4. A write into an array keeps how it lies. An array that a function made is whole from when it is
-   first gathered, so that its views can be written. One that was told how to lie (`kept`) stays so,
-   and its views are read-only, lest something is written there instead of here.
+   first gathered, so that its views can be written. One that was told how to lie (`kept`) stays so;
+   its views lie as it does, or are gathered and read-only, lest something is written there instead
+   of here.
 5. An array in parts along a dimension is cut as `chunk` cuts it: the last parts may be shorter or
    empty. Several dimensions of a mesh cut one after the other.
 """
@@ -25,6 +27,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from ...pytree import flatten, map_leaves
 from ...quiet import quietly
 from ..collectives import collect, reduced, spread
+from . import parts
 from .placements import Partial, Placement, Replicate, Shard, without_sums
 
 if TYPE_CHECKING:
@@ -36,6 +39,7 @@ __all__ = ["Distributed", "bounds", "cut"]
 
 # Functions that take any array for its shape and dtype, and those that work element by element.
 LIKE = {np.zeros_like, np.ones_like, np.empty_like, np.full_like}
+ADDS = {np.add, np.subtract}
 BY_ELEMENT = {np.where, np.real, np.imag, np.copy, np.nan_to_num}
 
 
@@ -56,6 +60,7 @@ class Distributed(NDArrayOperatorsMixin):
         self.placements, self.shape = tuple(placements), tuple(shape)
 
     dtype = property(lambda self: self.local.dtype)
+    device = property(lambda self: getattr(self.local, "device", "cpu"))
     ndim = property(lambda self: len(self.shape))
     size = property(lambda self: int(np.prod(self.shape, dtype=np.int64)))
     itemsize = property(lambda self: self.local.itemsize)
@@ -153,7 +158,7 @@ class Distributed(NDArrayOperatorsMixin):
     # -- functions -----------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        run = getattr(ufunc, method)
+        run = ufunc if method == "__call__" else getattr(ufunc, method)
         out = options.pop("out", None)
         if method == "at":
             return self._written(inputs[0], lambda held: run(held, *wholes(inputs[1:])))
@@ -195,13 +200,79 @@ class Distributed(NDArrayOperatorsMixin):
         return np.array(self.full(), dtype)
 
     def __getattr__(self, name: str) -> Any:  # T, real, item, ...; methods such as sum
-        if name.startswith("__") or name in {"local", "device"}:
+        if name.startswith("__") or name == "local":
             raise AttributeError(name)
         if callable(getattr(np.ndarray, name)):
             return lambda *args, **options: spread_of([self])(
                 getattr(self.full(), name)(*wholes(args), **wholes(options))
             )
         return spread_of([self])(getattr(self.full(), name))
+
+    # -- on parts: NOTE [Computing on parts] -----------------------------------------------------
+
+    @property
+    def T(self) -> Any:  # noqa: N802 (NumPy's name)
+        """Its dimensions in reverse order, in the memory of this."""
+        return self.transpose()
+
+    def transpose(self, *order: Any) -> Any:
+        """Its dimensions in another order, in the memory of this."""
+        axes = order[0] if len(order) == 1 and isinstance(order[0], (tuple, list)) else order
+        axes = [axis % self.ndim for axis in axes] if axes else [*range(self.ndim)][::-1]
+        shape = [self.shape[axis] for axis in axes]
+        if not self.kept:
+            return spread_of([self])(self.full().transpose(axes))
+        lying = parts.ordered(self.placements, axes)
+        return Distributed(self.local.transpose(axes), self.mesh, lying, shape, kept=True)
+
+    def swapaxes(self, first: int, second: int) -> Any:
+        """It with two dimensions in each other's place, in the memory of this."""
+        axes = [*range(self.ndim)]
+        axes[first], axes[second] = axes[second], axes[first]
+        return self.transpose(axes)
+
+    def reshape(self, *shape: Any, **options: Any) -> Any:
+        """It in another shape, in the memory of this where that can be."""
+        given = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        known = int(np.prod([n for n in given if n >= 0], dtype=np.int64))
+        to = [self.size // max(known, 1) if n < 0 else n for n in given]
+        rule = parts.reshaped(self.placements, self.shape, to, self.local.shape)
+        if (
+            rule is None
+            or options
+            or not self.kept
+            or int(np.prod(to, dtype=np.int64)) != self.size
+        ):
+            return spread_of([self])(self.full().reshape(*shape, **options))
+        return Distributed(self.local.reshape(rule[1]), self.mesh, rule[0], to, kept=True)
+
+    def conj(self) -> Any:
+        """The conjugate."""
+        return by_element(np.conjugate, (self,), {})
+
+    def dot(self, other: Any) -> Any:
+        """The product with a matrix."""
+        if isinstance(other, Distributed) and self.ndim and other.ndim == 2:
+            lying = parts.product_placements(self.placements, other.placements, self.ndim)
+            if lying is not None and self.shape[-1] == other.shape[0]:
+                shape = (*self.shape[:-1], other.shape[1])
+                return Distributed(self.local.dot(other.local), self.mesh, lying, shape)
+        return spread_of([self])(self.full().dot(wholes(other)))
+
+    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, **options: Any) -> Any:
+        """Sums over some dimensions."""
+        every = range(self.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        axes, keeps = [a % self.ndim for a in every], options.get("keepdims", False)
+        cuts = [p for p in self.placements if isinstance(p, Shard)]
+        if not cuts or out is not None or {*options} - {"keepdims"}:
+            options = options if out is None else {**options, "out": out}
+            return spread_of([self])(self.full().sum(axis, dtype, **wholes(options)))
+        lying = parts.sum_placements(self.placements, axes, keeps)
+        ones = (1 if d in axes else n for d, n in enumerate(self.shape))
+        shape = [n for d, n in enumerate(ones) if keeps or d not in axes]
+        local = np.asarray(self.local.sum(axis, dtype, **options))
+        made = Distributed(local, self.mesh, lying, shape)
+        return made.moved(without_sums(lying)) if any(p.is_partial() for p in lying) else made
 
     @property
     def real(self) -> Any:
@@ -230,7 +301,14 @@ class Distributed(NDArrayOperatorsMixin):
     def __getitem__(self, key: Any) -> Any:
         if key is Ellipsis:
             return self
-        return spread_of([self])(self.full()[wholes(key)])
+        key = wholes(key)
+        if isinstance(key, np.ndarray) and key.dtype.kind in "iu" and not self.whole:
+            cut_at = next(k for k, p in enumerate(self.placements) if not p.is_replicate())
+            rows = bounds(len(self), self.mesh.size(cut_at), self.mesh.get_local_rank(cut_at))
+            found = parts.looked_up(self.local, self.placements, key, len(self), rows)
+            if found is not None:
+                return Distributed(found[0], self.mesh, found[1], key.shape + self.shape[1:])
+        return spread_of([self])(self.full()[key])
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if key is Ellipsis:
@@ -288,6 +366,10 @@ def spread_of(values: Any) -> Any:
 def by_element(run: Any, inputs: Any, options: dict[str, Any]) -> Any:
     """A function of elements, on parts where an operand lies in parts: rule 2."""
     shape = np.broadcast_shapes(*map(shape_of, inputs))
+    if run in ADDS and not options and all(map(addable, inputs)) and any(map(summands, inputs)):
+        lying = next(filter(summands, inputs)).placements
+        local = run(*[value.moved(lying).local for value in inputs])
+        return Distributed(local, inputs[0].mesh, lying, shape)
     like = next(
         (
             value
@@ -309,14 +391,25 @@ def by_element(run: Any, inputs: Any, options: dict[str, Any]) -> Any:
     return Distributed(np.asarray(found), like.mesh, like.placements, shape)
 
 
+def summands(value: Any) -> bool:
+    """Whether ranks have summands of an array, and nothing is cut."""
+    return isinstance(value, Distributed) and any(p == Partial() for p in value.placements)
+
+
+def addable(value: Any) -> bool:
+    """Whether an array can be a summand beside others on its mesh, without a message."""
+    return isinstance(value, Distributed) and all(
+        p == Partial() or p.is_replicate() for p in value.placements
+    )
+
+
 def part_like(value: Any, like: Distributed) -> Any:
     """This rank's part of an operand of an elementwise function, beside one in parts."""
     shape = shape_of(value)
     if isinstance(value, Distributed):
         if value.shape == like.shape and value.placements == like.placements:
             return value.local
-        value = value.full()
-    if not isinstance(value, np.ndarray) or not shape:
+    elif not isinstance(value, np.ndarray):
         return value
     ahead = len(like.shape) - len(shape)
     placements = [
@@ -325,7 +418,11 @@ def part_like(value: Any, like: Distributed) -> Any:
         else Replicate()
         for p in like.placements
     ]
-    return cut(value, like.mesh, placements).local
+    if isinstance(value, Distributed):
+        if value.placements == tuple(placements):
+            return value.local
+        value = value.full()
+    return cut(value, like.mesh, placements).local if shape else value
 
 
 def write(place: Any, value: Any, where: Any = True) -> None:

@@ -21,14 +21,21 @@ import numpy as np
 
 from ... import modes
 from ...autograd.variable import Variable
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, device, new_tensor
 from ...locks import load
 from ..modules.module import Module
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = ["DistributedDataParallel"]
+
+
+UNREACHED = (
+    "Expected to have finished reduction of all gradients, but the backward pass of some rank did "
+    "not reach {names}. Let the loss depend on all parameters, or pass find_unused_parameters=True "
+    "to DistributedDataParallel"
+)
 
 
 class DistributedDataParallel(Module):
@@ -84,6 +91,8 @@ class DistributedDataParallel(Module):
         self.module, self.broadcast_buffers = module, broadcast_buffers
         self.find_unused_parameters = find_unused_parameters
         self.require_backward_grad_sync = True
+        self._hook: Any = None
+        self._join_config, self._divides = None, True
         self._synchronizes, self._pass, self._reached = False, None, set[str]()
         group = load("retrograd.distributed")
         for tensor in [*module.parameters(), *module.buffers()] if init_sync else ():
@@ -95,11 +104,11 @@ class DistributedDataParallel(Module):
         """The module's output for this rank's part of the batch."""
         if modes.state.records:
             self._synchronizes = self.require_backward_grad_sync
-            if self._synchronizes and self.broadcast_buffers:
-                for buffer in self.module.buffers():
-                    load("retrograd.distributed").broadcast(
-                        buffer, group=self.process_group, group_src=0
-                    )
+            if self._synchronizes:
+                if self._join_config is not None:
+                    joining = load("retrograd.distributed.algorithms.join")
+                    joining.Join.notify_join_context(self)
+                self._spread_buffers(alive=True)
         return self.module(*inputs, **kwargs)
 
     @contextmanager
@@ -126,31 +135,97 @@ class DistributedDataParallel(Module):
 
     def _average(self) -> None:
         """Let the gradients be their means over the ranks."""
-        self._pass, group = None, load("retrograd.distributed")
-        counts = new_tensor(np.array([name in self._reached for name in self._names], np.int64))
+        self._pass = None
+        self._exchange(self._reached, alive=True)
+
+    def _exchange(self, reached: set[str], alive: bool) -> None:
+        """The same; a rank that is not alive, but follows others, gives zeros and takes nothing."""
+        group = load("retrograd.distributed")
+        flags = [*(name in reached for name in self._names), alive]
+        counts = new_tensor(np.array(flags, np.int64))
         group.all_reduce(counts, group=self.process_group)
-        reached = dict(zip(self._names, counts._array.tolist(), strict=True))
-        missing = [
-            name
-            for name, count in reached.items()
-            if count < group.get_world_size(self.process_group)
-        ]
+        *found, present = counts._array.tolist()
+        missing = [name for name, n in zip(self._names, found, strict=True) if n < present]
         if missing and not self.find_unused_parameters:
-            raise RuntimeError(
-                "Expected to have finished reduction of all gradients, but the backward pass of "
-                f"some rank did not reach {', '.join(missing)}. Let the loss depend on all "
-                "parameters, or pass find_unused_parameters=True to DistributedDataParallel"
-            )
-        chosen = [self._names[name] for name, count in reached.items() if count]
-        for p in chosen:
-            if p.grad is None:
-                p.grad = new_tensor(np.zeros_like(p._array))
+            raise RuntimeError(UNREACHED.format(names=", ".join(missing)))
+        chosen = [p for p, count in zip(self._names.values(), found, strict=True) if count]
+        scale = 1.0 if self._divides else group.get_world_size(self.process_group) / present
         by_dtype: dict[Any, list[Tensor]] = {}
-        for grad in (p.grad for p in chosen if p.grad is not None):
-            by_dtype.setdefault(grad._array.dtype, []).append(grad)
-        for grads in by_dtype.values():
-            whole = new_tensor(np.concatenate([g._array.reshape(-1) for g in grads]))
-            group.all_reduce(whole, group.ReduceOp.AVG, self.process_group)
-            ends = np.cumsum([g._array.size for g in grads])
-            for grad, part in zip(grads, np.split(whole._array, ends[:-1]), strict=True):
-                grad.detach().copy_(new_tensor(part.reshape(grad._array.shape)))
+        for p in chosen:
+            if alive and p.grad is None:
+                p.grad = new_tensor(np.zeros_like(p._array))
+            by_dtype.setdefault((p if p.grad is None else p.grad)._array.dtype, []).append(p)
+        for number, members in enumerate(by_dtype.values()):
+            grads: list[Any] = [
+                p.grad if alive else new_tensor(np.zeros_like(p._array)) for p in members
+            ]
+            last = number == len(by_dtype) - 1
+            bucket = group.GradBucket(number, last, grads, members)
+            mean = self._mean(bucket) * scale if scale != 1.0 else self._mean(bucket)
+            for grad, part in zip(grads, bucket.parts(mean), strict=True):
+                grad.detach().copy_(part)
+
+    def _mean(self, bucket: Any) -> Any:
+        """What takes the place of a bucket's gradients."""
+        if self._hook is not None:
+            return self._hook[1](self._hook[0], bucket).wait()
+        group = load("retrograd.distributed")
+        group.all_reduce(bucket.buffer(), group.ReduceOp.AVG, self.process_group)
+        return bucket.buffer()
+
+    def register_comm_hook(self, state: object, hook: Callable[[Any, Any], Any]) -> None:
+        """Let gradients be what `hook(state, bucket)` makes of them, in place of their mean.
+
+        bucket: a `distributed.GradBucket`. The result is a future of a tensor like its buffer. The
+        next bucket waits for it. Raises RuntimeError for a second hook, TypeError for what is not
+        callable.
+        """
+        if not callable(hook):
+            raise TypeError("Communication hook must be callable.")
+        if self._hook is not None:
+            raise RuntimeError(
+                "register_comm_hook or register_builtin_comm_hook can only be called once."
+            )
+        self._hook = (state, hook)
+
+    # -- ranks with different numbers of inputs ------------------------------------------------
+
+    def join(
+        self,
+        divide_by_initial_world_size: bool = True,
+        enable: bool = True,
+        throw_on_early_termination: bool = False,
+    ) -> Any:
+        """A context for loops over inputs of which ranks may have different numbers.
+
+        divide_by_initial_world_size: whether a mean counts the ranks that are done, with gradients
+        of zeros. The other arguments are those of `distributed.algorithms.join.Join`.
+        """
+        return load("retrograd.distributed.algorithms.join").Join(
+            [self],
+            enable,
+            throw_on_early_termination,
+            divide_by_initial_world_size=divide_by_initial_world_size,
+        )
+
+    def join_hook(self, *, divide_by_initial_world_size: bool = True, **_: Any) -> Any:
+        """What a rank does that has no more inputs."""
+        self._divides = divide_by_initial_world_size
+        return load("retrograd.distributed.algorithms.join").DataParallelHook(self)
+
+    join_device = device("cpu")
+
+    @property
+    def join_process_group(self) -> Any:
+        """The group whose ranks join."""
+        return self.process_group or load("retrograd.distributed").group.WORLD
+
+    def _spread_buffers(self, alive: bool) -> None:
+        """Take the buffers of the first rank; of one that has inputs, where not all have."""
+        buffers = [*self.module.buffers()] if self.broadcast_buffers else []
+        source, group = 0, load("retrograd.distributed")
+        if buffers and self._join_config is not None:
+            joining = load("retrograd.distributed.algorithms.join")
+            source = joining.common_rank(self.process_group, alive)
+        for buffer in buffers:
+            group.broadcast(buffer, group=self.process_group, group_src=source)

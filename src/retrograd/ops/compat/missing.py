@@ -100,12 +100,13 @@ PLACES = [
     (r"distributed\.rpc|distributed\.nn\.api|distributed\.nn\.jit|distributed\.remote_device", RPC),
     (
         r"distributed\.elastic|distributed\.(launch|launcher|run|rendezvous|argparse_util)",
-        "processes are started by retrograd.distributed.run, which ends all when one fails, and "
-        "starts none again",
+        "processes are started by retrograd.distributed.run, on one machine; it ends all when one "
+        "fails",
     ),
     (
         r"distributed\.checkpoint",
-        "the state of one process is a file. Gather by DTensor.full_tensor(), and use save",
+        "checkpoints are folders in PyTorch's format, planned in one way. Use save, async_save, "
+        "load and the functions of checkpoint.state_dict",
     ),
     (
         r"distributed\.fsdp",
@@ -113,12 +114,13 @@ PLACES = [
     ),
     (
         r"distributed\.(optim|algorithms)",
-        "gradients are averaged by DistributedDataParallel. Use it, and optim's optimizers",
+        "gradients are exchanged by DistributedDataParallel. Write a hook for register_comm_hook, "
+        "or take one of ddp_comm_hooks",
     ),
     (
         r"distributed\.(pipelining|tensor\.parallel|tensor\.debug|tensor\.experimental)",
-        "models are cut by their parameters, not by their layers. Use distribute_tensor, "
-        "distribute_module and fsdp.fully_shard",
+        "models are cut by their parameters, not into stages. Use tensor.parallel, "
+        "distribute_tensor and fsdp.fully_shard",
     ),
     (
         r"distributed",
