@@ -180,7 +180,7 @@ REASONS = [
         ACCELERATORS,
     ),
     (
-        r"export|fork|wait|parse_\w*|import_ir\w*|sym_\w*|cond|while_loop"
+        r"export|fork|wait|parse_\w*|import_ir\w*|sym_\w*"
         r"|Script(?!Function$|Module$)\w*|(?!DeviceObj|Tensor)\w+Type|Graph|dynamo|package",
         PYTHON,
     ),
