@@ -23,6 +23,7 @@ SORTABLE = (
     "self_cpu_memory_usage",
     "self_cpu_time_total",
 )
+TEXTS = ("Name", "Input Shapes", "Source Location")  # columns of texts, not of numbers
 
 
 class Interval:
@@ -317,12 +318,15 @@ def described(event: FunctionEvent) -> dict[str, Any]:
 
 
 def laid_out(columns: list[tuple[str, list[str]]]) -> str:
-    """Columns of text as lines, all flush right, between rules."""
-    widths = [max(map(len, [title, *cells])) for title, cells in columns]
-    rule = "  ".join("-" * width for width in widths)
+    """Columns of text as lines, all flush right, between rules; as wide as PyTorch's."""
+    widths = [
+        max(map(len, cells), default=0) + 4 if title in TEXTS else max((12, *map(len, cells)))
+        for title, cells in columns
+    ]
+    rule = "".join("-" * width + "  " for width in widths)
     rows = [[title for title, _ in columns], *zip(*[cells for _, cells in columns], strict=True)]
     head, *lines = [
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        "".join(cell.rjust(width) + "  " for cell, width in zip(row, widths, strict=True))
         for row in rows
     ]
     return "\n".join([rule, head, rule, *lines, rule])
