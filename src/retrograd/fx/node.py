@@ -81,6 +81,8 @@ def qualified_name(func: Any) -> str:
     name = getattr(func, "__name__", "")
     if getattr(builtins, name, None) is func:
         return name
+    if hasattr(func, "overloadpacket"):  # an operator
+        return f"{version.called}{'' if version.called == 'torch' else '.library'}.ops.{func}"
     module = getattr(func, "__module__", None) or ""
     known = None
     if module.startswith(f"{PACKAGE}."):
@@ -273,6 +275,7 @@ class Node:
         if self.op != "call_function":
             return False
         in_place = self.target in overriding.names and writes(getattr(self.target, "__name__", ""))
+        in_place = in_place or getattr(getattr(self.target, "_schema", None), "is_mutable", False)
         random = f"{PACKAGE}.ops.random" in (getattr(self.target, "__module__", None) or "")
         return self.target in effects or in_place or (impure_random and random)
 
