@@ -84,7 +84,7 @@ def test_map_stacks_what_a_function_gives_for_each_item():
     lambda: associative_scan(lambda a, b: a, X, 0),
 ])  # fmt: skip
 def test_what_has_no_items_or_no_kernel_is_refused(call):
-    with pytest.raises((RuntimeError, ValueError), match="xs|combine_mode"):
+    with pytest.raises((RuntimeError, ValueError), match=r"xs|combine_mode"):
         call()
 
 

@@ -18,7 +18,7 @@ def ready(*layers):
     return net.eval()
 
 
-@pytest.mark.parametrize("net, x", [
+@pytest.mark.parametrize(("net", "x"), [
     (ready(nn.Conv1d(2, 3, 2), nn.BatchNorm1d(3), nn.ReLU()), rg.randn(2, 2, 5)),
     (ready(nn.Conv2d(2, 3, 2), nn.BatchNorm2d(3)), rg.randn(2, 2, 4, 5)),
     (ready(nn.Conv3d(1, 2, 2), nn.BatchNorm3d(2)), rg.randn(2, 1, 3, 3, 3)),

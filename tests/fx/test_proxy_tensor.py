@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import retrograd as rg
-from retrograd.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
 from retrograd.func import functional_call, grad, vmap
+from retrograd.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
 from retrograd.library import ops
 
 X = rg.tensor([[0.5, -1.0, 2.0], [1.5, 0.25, -3.0]])

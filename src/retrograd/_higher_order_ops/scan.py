@@ -21,9 +21,9 @@ def scan(
 ) -> Any:
     """The last state, and the outputs stacked, of `state, out = combine_fn(state, x)` along `dim`.
 
-    init: the first state; xs: a tensor, or several in containers. With `reverse` the last item comes
-    first; outputs stand where their items do. Raises RuntimeError where there is no item. Source:
-    PyTorch's operator.
+    init: the first state; xs: a tensor, or several in containers. With `reverse` the last item
+    comes first; outputs stand where their items do. Raises RuntimeError where there is no item.
+    Source: PyTorch's operator.
 
     >>> from retrograd._higher_order_ops import scan
     >>> scan(lambda total, x: (total + x, total * 10), rg.tensor(0.0), rg.arange(4.0))

@@ -17,9 +17,8 @@ def while_loop(
 
     Source: PyTorch's operator.
 
-    >>> from retrograd._higher_order_ops import while_loop
     >>> start = (rg.tensor(0), rg.ones(2))
-    >>> while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), start)
+    >>> rg.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), start)
     (tensor(3), tensor([8., 8.]))
     """
     if not (callable(cond_fn) and callable(body_fn)):

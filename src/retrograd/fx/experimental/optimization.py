@@ -11,7 +11,7 @@ from .._symbolic_trace import symbolic_trace
 
 __all__ = ["fuse", "matches_module_pattern", "replace_node_module"]
 
-FUSED = {
+FUSED: dict[Any, Any] = {
     (nn.Conv1d, nn.BatchNorm1d): fuse_conv_bn_eval,
     (nn.Conv2d, nn.BatchNorm2d): fuse_conv_bn_eval,
     (nn.Conv3d, nn.BatchNorm3d): fuse_conv_bn_eval,

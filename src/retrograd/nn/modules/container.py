@@ -120,11 +120,11 @@ class Sequential(_Listed):
     def _of(cls, chosen: list[tuple[str, Any]]) -> Any:
         return cls(OrderedDict(chosen))
 
-    def forward(self, input):  # type: ignore[no-untyped-def]  # `fx` would note annotations
-        """The last module's output."""
+    def forward(self, input: Any) -> Tensor:
+        """The last module's output: to type checkers a tensor, as it nearly always is."""
         for module in self._modules.values():
             input = module(input)
-        return input
+        return input  # type: ignore[no-any-return]
 
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, Sequential):
