@@ -74,6 +74,7 @@ class FunctionEvent:
         self.sequence_nr = -1
         self.args: str | None = None
         self.memory = 0
+        self.flops = 0
         self.count = 1
 
     @property
@@ -136,6 +137,7 @@ class FunctionEventAvg:
         self.count = 0
         self.cpu_time_total = self.self_cpu_time_total = 0.0
         self.cpu_memory_usage = self.self_cpu_memory_usage = 0
+        self.flops = 0
         self.input_shapes: list[Any] = []
         self.stack: list[str] = []
 
@@ -153,6 +155,7 @@ class FunctionEventAvg:
         self.self_cpu_time_total += other.self_cpu_time_total
         self.cpu_memory_usage += other.cpu_memory_usage
         self.self_cpu_memory_usage += other.self_cpu_memory_usage
+        self.flops += other.flops
         return self
 
     __iadd__ = add
@@ -272,6 +275,8 @@ class EventList(list[Any]):
             columns.append(
                 ("Source Location", [clipped(line, max_src_column_width) for line in lines])
             )
+        if any(event.flops for event in self):
+            columns.append(("Total FLOPs", [str(event.flops or "--") for event in shown]))
         text = laid_out(columns)
         if header is not None:
             text = f"{header}\n{text}"
