@@ -156,10 +156,11 @@ class profile:  # noqa: N801 (PyTorch's name)
 
     `enabled=False` does nothing. `record_shapes` keeps the shapes of inputs (for
     `key_averages(group_by_input_shape=True)`), `profile_memory` the bytes of results, `with_flops`
-    the operations of products, `with_stack` the lines that called (slow); the other arguments are
-    accepted, `use_cuda=True` with a warning: there is no GPU to profile. Only the calling thread is profiled. Raises RuntimeError where it is
-    entered twice, or asked for results before it ended. Source: PyTorch's
-    `autograd.profiler.profile`; events are named by Retrograd's ops.
+    the operations of products, `with_stack` the lines that called (slow); the other arguments
+    are accepted, `use_cuda=True` with a warning: there is no GPU to profile. Only the calling
+    thread is profiled. Raises RuntimeError where it is entered twice, or asked for results
+    before it ended. Source: PyTorch's `autograd.profiler.profile`; events are named by
+    Retrograd's ops.
 
     >>> x = rg.ones(2, requires_grad=True)
     >>> with rg.autograd.profiler.profile() as prof:
