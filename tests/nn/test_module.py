@@ -421,6 +421,10 @@ def test_a_module_does_not_take_the_place_of_a_parameter():
     assert list(module._modules) == ["p"]
 
 
+def test_generators_of_a_module_say_that_they_are_its_own():
+    assert repr(nn.Linear(1, 1).parameters()).startswith("<generator object Module.parameters at ")
+
+
 def test_a_class_that_replaces_call_impl_is_called_by_it():
     class Doubled(rg.nn.Identity):
         def _call_impl(self, *args):

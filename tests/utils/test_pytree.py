@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import OrderedDict, defaultdict, namedtuple
 
 import pytest
@@ -148,3 +150,11 @@ def test_a_class_of_named_tuples_may_be_registered_by_the_private_functions():
     Own = namedtuple("Own", "a b")
     trees.register_pytree_node(Own, trees._namedtuple_flatten, trees._namedtuple_unflatten)
     assert trees.tree_map(lambda n: 2 * n, [Own(1, (2,))]) == [Own(2, (4,))]
+
+
+def test_the_module_is_there_without_an_import_of_its_own():
+    program = "import retrograd as rg; print(rg.utils._pytree.tree_leaves([1, (2,)]))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[1, 2]\n"

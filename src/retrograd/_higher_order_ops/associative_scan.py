@@ -1,18 +1,23 @@
-"""All partial results of an associative function, in a number of steps that is a logarithm."""
+"""`associative_scan`: all partial results of an associative function along a dimension."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from .. import pytree
-from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor
 from ..func import vmap
+from ..ops import cat, stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["associative_scan"]
+
+UNEQUAL = (
+    "associative_scan: the tensors need one size > 0 along the dimension of the scan, but got the "
+    "shapes {}"
+)
 
 
 def associative_scan(
@@ -22,56 +27,64 @@ def associative_scan(
     reverse: bool = False,
     combine_mode: str = "pointwise",
 ) -> Any:
-    """What `combine_fn` makes of the items up to each, along `dim`: sums, if it adds.
+    """The partial results of `combine_fn` along `dim`, from the start or, if `reverse`, the end.
 
-    combine_fn: an associative function of two items, which runs under `vmap`; xs: a tensor, or
-    several in containers. combine_mode: "generic"; "pointwise" is of accelerators. With `reverse`,
-    of the items from each to the last. Raises ValueError for "pointwise", and where there is no
-    item. Source: PyTorch's operator.
+    xs: a tensor, or nested tensors of one size along `dim`; `combine_fn` takes two of their slices,
+    without that dimension, the one that comes first in the scan first, and gives one of the same
+    structure and shapes. It has to be associative: there are about 2 log2(n) calls, which see many
+    slices at once by `vmap`. Both modes are alike. Raises ValueError for no function, another mode,
+    and sizes that differ or are 0. Source: Blelloch, 1990; PyTorch's `torch._higher_order_ops`.
 
     >>> from retrograd._higher_order_ops import associative_scan
-    >>> associative_scan(lambda a, b: a * b, rg.arange(1.0, 5.0), 0, combine_mode="generic")
-    tensor([ 1.,  2.,  6., 24.])
+    >>> x = rg.tensor([[1.0, 2.0, 3.0, 4.0]])
+    >>> associative_scan(lambda a, b: a * b, x, dim=1)
+    tensor([[ 1.,  2.,  6., 24.]])
+    >>> associative_scan(lambda a, b: a + b, x, dim=1, reverse=True)
+    tensor([[10.,  9.,  7.,  4.]])
     """
-    if combine_mode != "generic":
+    if not callable(combine_fn):
+        raise ValueError(f"Combine_fn must be a callable, but got {combine_fn}")
+    if combine_mode not in ("pointwise", "generic"):
         raise ValueError(
-            f"For combine_mode={combine_mode!r}, all input tensors need to be on CUDA or XPU. "
-            "Write combine_mode='generic'"
+            f"Combine_mode must either 'pointwise' or 'generic', but got {combine_mode}"
         )
-    leaves = pytree.flatten(xs)
-    if not all(isinstance(x, Tensor) and x.ndim > dim and x.shape[dim] for x in leaves):
-        raise ValueError(
-            "All xs leaves must at least have 'dim' number of dimensions and scan dimension > 0"
-        )
-    together = vmap(combine_fn)
+    leaves = [x.movedim(dim, 0) for x in pytree.flatten(xs)]
+    if len({len(x) for x in leaves}) != 1 or not len(leaves[0]):
+        raise ValueError(UNEQUAL.format([tuple(x.shape) for x in pytree.flatten(xs)]))
 
-    def combine(left: list[Tensor], right: list[Tensor]) -> list[Tensor]:
-        if not left[0].shape[0]:
-            return left
-        a, b = pytree.unflatten(xs, left), pytree.unflatten(xs, right)
-        return list(pytree.flatten(together(a, b)))
+    def slices(*both: Tensor) -> tuple[Tensor, ...]:
+        parts = both[: len(leaves)], both[len(leaves) :]
+        found = pytree.flatten(combine_fn(*[pytree.unflatten(xs, part) for part in parts]))
+        if [f.shape for f in found] != [x.shape for x in parts[0]]:
+            raise ValueError(
+                f"associative_scan: combine_fn gave the shapes {[tuple(f.shape) for f in found]} "
+                f"for two times {[tuple(x.shape) for x in parts[0]]}. It must give the same"
+            )
+        return tuple(found)
 
-    items = [x.movedim(dim, 0) for x in leaves]
-    found = partial(combine, [x.flip(0) for x in items] if reverse else items)
-    found = [x.flip(0) for x in found] if reverse else found
+    combine = vmap(slices)
+    if reverse:
+        leaves = [x.flip(0) for x in leaves]
+    found = scanned(lambda a, b: combine(*a, *b), leaves)
+    if reverse:
+        found = [x.flip(0) for x in found]
     return pytree.unflatten(xs, [x.movedim(0, dim) for x in found])
 
 
-def partial(combine: Callable[..., list[Tensor]], items: list[Tensor]) -> list[Tensor]:
-    """The partial results of items: of pairs first, from which those at even places follow."""
-    count = items[0].shape[0]
-    if count < 2:
-        return items
-    pairs = combine([x[:-1:2] for x in items], [x[1::2] for x in items])
-    odd = partial(combine, pairs)
-    before = [x[: (count - 1) // 2] for x in odd]
-    even = combine(before, [x[2::2] for x in items])
-    even = [recorded.cat(x[:1], e, dim=0) for x, e in zip(items, even, strict=True)]
-    return [woven(e, o) for e, o in zip(even, odd, strict=True)]
+def scanned(combine: Callable[[Any, Any], Any], xs: list[Tensor]) -> list[Tensor]:
+    """The same along the first dimension: pairs are combined, scanned, and gaps between filled."""
+    n = len(xs[0])
+    if n < 2:
+        return xs
+    odd = scanned(combine, combine([x[: n - 1 : 2] for x in xs], [x[1::2] for x in xs]))
+    even = [x[:1] for x in xs]
+    if n > 2:
+        later = combine([x[: (n - 1) // 2] for x in odd], [x[2::2] for x in xs])
+        even = [cat([first, rest]) for first, rest in zip(even, later, strict=True)]
+    return [interleaved(a, b) for a, b in zip(even, odd, strict=True)]
 
 
-def woven(even: Tensor, odd: Tensor) -> Tensor:
-    """The items of two tensors in turn; the first may have one more."""
-    count = odd.shape[0]
-    both = recorded.stack(even[:count], odd, dim=1).flatten(0, 1)
-    return both if even.shape[0] == count else recorded.cat(both, even[count:], dim=0)
+def interleaved(a: Tensor, b: Tensor) -> Tensor:
+    """One of `a`, one of `b` and so on, where `a` has as many or one more."""
+    paired: Tensor = stack([a[: len(b)], b], 1).flatten(0, 1)
+    return cat([paired, a[len(b) :]]) if len(a) > len(b) else paired

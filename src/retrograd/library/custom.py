@@ -83,7 +83,12 @@ class Namespace(SimpleNamespace):
 
 
 class CustomOpDef:
-    """An operator by the name "namespace::name"; made by `custom_op`."""
+    """An operator by the name "namespace::name"; made by `custom_op`.
+
+    >>> from retrograd.library import custom_op
+    >>> custom_op("mine::twice", lambda x: x * 2, mutates_args=())(rg.ones(2))
+    tensor([2., 2.])
+    """
 
     def __init__(
         self,
@@ -392,30 +397,67 @@ def found(op: str | CustomOpDef) -> CustomOpDef:
 
 
 def register_fake(op: Any, func: Any = None, /, **settings: Any) -> Any:
-    """`CustomOpDef.register_fake` of an operator, or of a name; also as a decorator."""
+    """`CustomOpDef.register_fake` of an operator, or of a name; also as a decorator.
+
+    >>> from retrograd.library import custom_op, register_fake
+    >>> twice = custom_op("mine::twice", lambda x: x * 2, mutates_args=())
+    >>> _ = register_fake("mine::twice", rg.empty_like)
+    >>> twice(rg.ones(2, device="meta")).device
+    device(type='meta')
+    """
     operator = found(op)
     return operator.register_fake if func is None else operator.register_fake(func)
 
 
 def register_kernel(op: Any, device_types: Any, func: Any = None, /, **settings: Any) -> Any:
-    """`CustomOpDef.register_kernel` of an operator, or of a name; also as a decorator."""
+    """`CustomOpDef.register_kernel` of an operator, or of a name; also as a decorator.
+
+    >>> from retrograd.library import custom_op, register_kernel
+    >>> twice = custom_op("mine::twice", lambda x: x * 2, mutates_args=())
+    >>> _ = register_kernel(twice, "cpu", lambda x: x + x)
+    >>> twice(rg.ones(2))
+    tensor([2., 2.])
+    """
     return found(op).register_kernel(device_types, func)
 
 
 def register_autograd(
     op: Any, backward: Callable[..., Any], /, *, setup_context: Any = None, **settings: Any
 ) -> None:
-    """`CustomOpDef.register_autograd` of an operator, or of a name."""
+    """`CustomOpDef.register_autograd` of an operator, or of a name.
+
+    >>> from retrograd.library import custom_op, register_autograd
+    >>> twice = custom_op("mine::twice", lambda x: x * 2, mutates_args=())
+    >>> register_autograd(twice, lambda ctx, g: g * 2)
+    >>> x = rg.ones(1, requires_grad=True)
+    >>> rg.autograd.grad(twice(x), x)
+    (tensor([2.]),)
+    """
     found(op).register_autograd(backward, setup_context=setup_context)
 
 
 def register_vmap(op: Any, func: Any = None, /, **settings: Any) -> Any:
-    """`CustomOpDef.register_vmap` of an operator, or of a name; also as a decorator."""
+    """`CustomOpDef.register_vmap` of an operator, or of a name; also as a decorator.
+
+    >>> from retrograd.library import custom_op, register_vmap
+    >>> total = custom_op("mine::total", lambda x: x.sum(), mutates_args=())
+    >>> register_vmap(total, lambda info, in_dims, x: (x.movedim(in_dims[0], 0).sum(1), 0))
+    >>> rg.vmap(total)(rg.ones(2, 3))
+    tensor([3., 3.])
+    """
     return found(op).register_vmap(func)
 
 
 def register_autocast(
     op: Any, device_type: str, cast_inputs: dtypes.dtype, /, **settings: Any
 ) -> None:
-    """`CustomOpDef.register_autocast` of an operator, or of a name."""
+    """`CustomOpDef.register_autocast` of an operator, or of a name.
+
+    >>> from retrograd.library import custom_op, register_autocast
+    >>> twice = custom_op("mine::twice", lambda x: x * 2, mutates_args=())
+    >>> register_autocast(twice, "cpu", rg.float16)
+    >>> with rg.autocast("cpu"):
+    ...     twice(rg.ones(2)).dtype
+    retrograd.float16
+    """
     found(op).register_autocast(device_type, cast_inputs)

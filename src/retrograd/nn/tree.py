@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .. import version
 from ..engine.backward.hooks import HookTable
 from ..engine.tensor import Tensor
 from .parameter import Buffer, Parameter
@@ -98,7 +99,7 @@ class Tree:
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
                 f"cannot assign '{_typename(param)}' object to parameter '{name}' "
-                "(retrograd.nn.Parameter or None required)"
+                f"({version.called}.nn.Parameter or None required)"
             )
         if param is not None and not param.is_leaf:
             raise ValueError(
@@ -118,7 +119,7 @@ class Tree:
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
                 f"cannot assign '{_typename(tensor)}' object to buffer '{name}' "
-                "(retrograd.Tensor or None required)"
+                f"({version.called}.Tensor or None required)"
             )
         self._expect(name, "_buffers")
         self._enter("_buffers", name, tensor)
@@ -185,7 +186,7 @@ class Tree:
             if value is not None:
                 raise TypeError(
                     f"cannot assign '{_typename(value)}' as parameter '{name}' "
-                    "(retrograd.nn.Parameter or None expected)"
+                    f"({version.called}.nn.Parameter or None expected)"
                 )
             self.register_parameter(name, None)
         elif isinstance(value, Tree):
@@ -197,7 +198,7 @@ class Tree:
             if value is not None:
                 raise TypeError(
                     f"cannot assign '{_typename(value)}' as child module '{name}' "
-                    "(retrograd.nn.Module or None expected)"
+                    f"({version.called}.nn.Module or None expected)"
                 )
             own["_modules"][name] = None
         elif isinstance(value, Buffer):
@@ -208,7 +209,7 @@ class Tree:
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(
                     f"cannot assign '{_typename(value)}' as buffer '{name}' "
-                    "(retrograd.nn.Buffer, retrograd.Tensor or None expected)"
+                    f"({version.called}.nn.Buffer, {version.called}.Tensor or None expected)"
                 )
             self.register_buffer(name, value, name not in self._non_persistent_buffers_set)
         else:
@@ -368,8 +369,15 @@ class Tree:
         return getattr(module, name)
 
 
+for _method in vars(Tree).values():
+    if callable(_method):  # what users see is called by the class that they know
+        _method.__qualname__ = _method.__qualname__.replace("Tree.", "Module.")
+
+
 def _typename(value: Any) -> str:
     kind = type(value)
+    if isinstance(value, Tensor):
+        return value.type()
     module = "" if kind.__module__ == "builtins" else f"{kind.__module__.partition('.')[0]}."
     return f"{module}{kind.__name__}"
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..engine.tensor import Tensor
-from .rules import Rule, check_betas, check_complex, check_settings, settings, spare, step_lists
+from .optimizer import step_lists
+from .rules import Rule, check_betas, check_complex, check_settings, settings, spare
 
 __all__ = ["Adam", "adam"]
 
@@ -32,6 +33,12 @@ class Adam(Rule):
     """
 
     arrays = ("exp_avg", "exp_avg_sq")
+    lists = (
+        ("exp_avg", "exp_avgs"),
+        ("exp_avg_sq", "exp_avg_sqs"),
+        ("max_exp_avg_sq", "max_exp_avg_sqs"),
+        ("step", "state_steps"),
+    )
 
     def __init__(
         self,
@@ -141,8 +148,4 @@ def adam(
     step_lists(
         Adam,
         {**locals(), "betas": (beta1, beta2)},
-        step="state_steps",
-        exp_avg="exp_avgs",
-        exp_avg_sq="exp_avg_sqs",
-        max_exp_avg_sq="max_exp_avg_sqs",
     )

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..engine.tensor import Tensor
-from .rules import Rule, check_settings, scalar, settings, step_lists
+from .optimizer import step_lists
+from .rules import Rule, check_settings, scalar, settings
 
 __all__ = ["ASGD", "asgd"]
 
@@ -28,6 +29,7 @@ class ASGD(Rule):
     """
 
     arrays = ("ax",)
+    lists = (("mu", "mus"), ("ax", "axs"), ("eta", "etas"), ("step", "state_steps"))
 
     def __init__(
         self,
@@ -101,4 +103,4 @@ def asgd(
 
     Source: PyTorch's `optim.asgd.asgd`.
     """
-    step_lists(ASGD, locals(), step="state_steps", eta="etas", mu="mus", ax="axs")
+    step_lists(ASGD, locals())

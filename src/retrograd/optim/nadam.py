@@ -7,16 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..engine.tensor import Tensor
-from .rules import (
-    Rule,
-    check_betas,
-    check_complex,
-    check_settings,
-    scalar,
-    settings,
-    square,
-    step_lists,
-)
+from .optimizer import step_lists
+from .rules import Rule, check_betas, check_complex, check_settings, scalar, settings, square
 
 __all__ = ["NAdam", "nadam"]
 
@@ -39,6 +31,12 @@ class NAdam(Rule):
     """
 
     arrays = ("exp_avg", "exp_avg_sq")
+    lists = (
+        ("exp_avg", "exp_avgs"),
+        ("exp_avg_sq", "exp_avg_sqs"),
+        ("mu_product", "mu_products"),
+        ("step", "state_steps"),
+    )
 
     def __init__(
         self,
@@ -128,8 +126,4 @@ def nadam(
     step_lists(
         NAdam,
         {**locals(), "betas": (beta1, beta2)},
-        step="state_steps",
-        mu_product="mu_products",
-        exp_avg="exp_avgs",
-        exp_avg_sq="exp_avg_sqs",
     )

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .rules import Rule, check_betas, check_complex, check_settings, settings, square, step_lists
+from .optimizer import step_lists
+from .rules import Rule, check_betas, check_complex, check_settings, settings, square
 
 __all__ = ["RAdam", "radam"]
 
@@ -28,6 +29,7 @@ class RAdam(Rule):
     """
 
     arrays = ("exp_avg", "exp_avg_sq")
+    lists = (("exp_avg", "exp_avgs"), ("exp_avg_sq", "exp_avg_sqs"), ("step", "state_steps"))
 
     def __init__(
         self,
@@ -100,7 +102,4 @@ def radam(
     step_lists(
         RAdam,
         {**locals(), "betas": (beta1, beta2)},
-        step="state_steps",
-        exp_avg="exp_avgs",
-        exp_avg_sq="exp_avg_sqs",
     )

@@ -24,7 +24,6 @@ NOTE [Update rules]
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,7 +33,7 @@ from ..compiler.updates import Updates
 from ..dtypes import default_numpy, real_of
 from ..engine.dispatch import about_to_write, check_memory
 from ..engine.namespaces import recorded
-from ..engine.tensor import Interpreted, Tensor, is_array, new_tensor, shown
+from ..engine.tensor import Interpreted, Tensor, Wrapper, is_array, new_tensor, shown
 from ..engine.updates import all_plain, gathered, run_each, wrote_all
 from ..kernels import allocation
 from ..kernels.memory import in_rows
@@ -76,6 +75,7 @@ class Rule(Optimizer):
     """
 
     arrays: tuple[str, ...] = ()
+    lists: tuple[tuple[str, str], ...] = ()  # names in the state, and in PyTorch's functions
     elementwise = True
     counted = True  # whether the state counts the steps
 
@@ -134,6 +134,24 @@ class Rule(Optimizer):
     def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
         """Update the parameter `x` and its `state` in place from the gradient `g`."""
         raise NotImplementedError
+
+    def _init_group(
+        self, group: dict[str, Any], params: list[Tensor], grads: list[Any], *lists: list[Any]
+    ) -> Any:
+        """Fill lists for a step that a program writes: as those of the functions, in their order.
+
+        Of what in a group has a gradient: the tensors, their gradients, their state, which is made
+        where a step begins with it. Gives whether any is complex.
+        """
+        held = [p for p in group["params"] if p._gradient is not None]
+        params += held
+        grads += [p._gradient for p in held]
+        for p in held if self.counted else ():
+            self.state[p] = self.state[p] or self.begin(p._array, group)
+        for (name, _), values in zip(self.lists, lists, strict=True):
+            if name in self.state_names(group) or any(name in self.state[p] for p in held):
+                values += [self.state[p].get(name) for p in held]
+        return any(p.is_complex() for p in held)
 
     # -- the loop ------------------------------------------------------------------------------
 
@@ -284,45 +302,6 @@ class Rule(Optimizer):
                     )
 
 
-def step_lists(kind: type[Rule], given: dict[str, Any], **lists: str) -> None:
-    """One step of a rule on lists, which stay the caller's: parameters, gradients, state.
-
-    given: the `locals()` of a function of PyTorch's when it begins; lists: which of them has the
-    tensors of each name in the state, written in place; a momentum for None is put into its list.
-    Raises RuntimeError for counts of steps that are no tensors, for `grad_scale` and `found_inf`.
-    """
-    if given.get("grad_scale") is not None or given.get("found_inf") is not None:
-        raise RuntimeError("grad_scale and found_inf: scale before, as GradScaler.unscale_ does")
-    if not all(isinstance(t, Tensor) for t in given.get("state_steps", ())):
-        raise RuntimeError(
-            "API has changed, `state_steps` argument must contain a list of singleton tensors"
-        )
-    params, grads = given["params"], next(given[n] for n in ("grads", "d_p_list") if n in given)
-    names = {name: given[values] for name, values in lists.items() if len(given[values])}
-    if {len(params), len(grads), *map(len, names.values())} != {len(params)}:
-        raise RuntimeError(
-            f"{kind.__name__}: there are {len(params)} parameters, but {len(grads)} gradients and "
-            f"lists of state of the lengths { {n: len(v) for n, v in names.items()} }"
-        )
-    optimizer: Any = object.__new__(kind)
-    optimizer.defaults = group = {**given, "params": list(params)}
-    optimizer.param_groups, optimizer.state = [group], defaultdict(dict)
-    for place, p in enumerate(params):
-        own = {name: values[place] for name, values in names.items()}
-        if not any(value is None for value in own.values()):
-            optimizer.state[p].update(own)
-    before = [p._gradient for p in params]
-    try:
-        for p, g in zip(params, grads, strict=True):
-            p._gradient = g
-        optimizer._step()
-    finally:
-        for p, g in zip(params, before, strict=True):
-            p._gradient = g
-    for name, values in names.items():
-        values[:] = [optimizer.state[p].get(name) for p in params]
-
-
 def check_complete(optimizer: Rule, every: list[Any], names: tuple[str, ...]) -> None:
     """Raise KeyError where the state of parameters lacks one of the names."""
     known = next((one for one in every if one[3] is not None), None)
@@ -426,7 +405,7 @@ def check_writable(optimizer: Optimizer, name: str, every: bool = False) -> list
         if all_plain(group["params"]) and not watched:
             continue
         for p in group["params"]:
-            if isinstance(p._array, Interpreted) and p._array.on_tensors:
+            if isinstance(p._array, Wrapper):
                 calling.append(place)
             if every or p._gradient is not None:
                 check_memory(p._array, name)
@@ -438,7 +417,7 @@ def check_writable(optimizer: Optimizer, name: str, every: bool = False) -> list
 
 def zeros(x: Any) -> Tensor:
     """New state of the shape, dtype and layout of the array `x`."""
-    if isinstance(x, Interpreted) and x.on_tensors:
+    if isinstance(x, Wrapper):
         return recorded.zeros_like(shown(x))
     by_rows = allocation.numpys(x) and x.flags.c_contiguous
     return new_tensor(allocation.zeros(x, x.shape) if by_rows else np.zeros_like(x))
@@ -453,7 +432,7 @@ def filled(x: Any, value: float, group: dict[str, Any]) -> Tensor:
     """The same with a number, also in imaginary parts apart; one in a tensor stays recorded."""
     whole = x.dtype.kind != "c" or group.get("complex") == "modulus"
     every = value if whole else value * (1 + 1j)
-    if isinstance(value, Tensor) or (isinstance(x, Interpreted) and x.on_tensors):
+    if isinstance(value, Tensor) or isinstance(x, Wrapper):
         return zeros(x) + every
     return new_tensor(np.full_like(x, every))
 

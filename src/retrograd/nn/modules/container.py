@@ -148,6 +148,9 @@ class Sequential(_Listed):
         return self.extend(_repeated(self, times)[len(self) :])
 
 
+Sequential.forward.__annotations__.clear()  # as in PyTorch: graphs that are traced show them
+
+
 def _repeated(modules: Sequential, times: Any) -> list[Module]:
     if not isinstance(times, int):
         raise TypeError(f"unsupported operand type(s) for *: Sequential and {type(times).__name__}")

@@ -257,8 +257,8 @@ class OneCycleLR(LRScheduler):
         if not isinstance(pct_start, float) or not 0 <= pct_start <= 1:
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         check_strategy(anneal_strategy)
-        self._anneal_func_type = anneal_strategy
         self._schedule_phases = phases(self.total_steps, pct_start, three_phase)
+        self._anneal_func_type = anneal_strategy
         if last_epoch == -1:
             highs = per_group("max_lr", optimizer, max_lr)
             for high, group in zip(highs, optimizer.param_groups, strict=True):
