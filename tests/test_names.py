@@ -41,7 +41,7 @@ def test_no_name_that_is_here_has_a_reason_to_be_absent():
 
 
 def test_a_reason_may_be_that_of_a_place():
-    assert absent.reason("save", "jit").startswith(": Python itself is the program")
+    assert absent.reason("save", "jit").startswith(": programs are not written to files")
     assert absent.reason("unification", "fx.experimental").startswith(": Python itself is")
     assert absent.reason("save", "serialization").startswith(": a file is written whole")
     assert not absent.reason("save")

@@ -89,6 +89,7 @@ if TYPE_CHECKING:
         special,
     )
     from . import utils, vision, viz, wirtinger
+    from ._higher_order_ops import cond, while_loop
     from .accelerator.modules import get_device_module
     from .alias.compiler import compile
     from .ops.later import *
@@ -104,8 +105,9 @@ newaxis = None
 
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
-    *("_C", "__config__", "_functorch", "accelerator", "amp", "backends", "compiler", "cpu"),
-    *("cuda", "distributed", "distributions", "fft", "func", "futures", "fx", "hub", "jit"),
+    *("_C", "__config__", "_functorch", "_higher_order_ops", "accelerator", "amp", "backends"),
+    *("compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func", "futures", "fx"),
+    *("hub", "jit"),
     *("library", "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "overrides"),
     *("profiler", "quasirandom", "random", "return_types", "serialization", "signal", "sparse"),
     *("special", "tape", "testing", "types", "utils", "vision", "viz", "wirtinger"),
@@ -153,6 +155,7 @@ FROM = {
     ),
     "Stream": "cpu.streams",
     "compile": "alias.compiler",
+    **dict.fromkeys(("cond", "while_loop"), "_higher_order_ops"),
     "custom_gradient": "tape",
     "get_device_module": "accelerator.modules",
     **dict.fromkeys(("_check", "_check_index", "_check_is_size"), "ops.compat.checks"),

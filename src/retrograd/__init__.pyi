@@ -31,6 +31,7 @@ from . import interop as interop
 from . import _C as _C
 from . import __config__ as __config__
 from . import _functorch as _functorch
+from . import _higher_order_ops as _higher_order_ops
 from . import accelerator as accelerator
 from . import amp as amp
 from . import backends as backends
@@ -125,6 +126,8 @@ from .amp.autocast_mode import set_autocast_dtype as set_autocast_dtype
 from .amp.autocast_mode import set_autocast_enabled as set_autocast_enabled
 from .cpu.streams import Stream as Stream
 from .alias.compiler import compile as compile
+from ._higher_order_ops import cond as cond
+from ._higher_order_ops import while_loop as while_loop
 from .tape import custom_gradient as custom_gradient
 from .accelerator.modules import get_device_module as get_device_module
 from .ops.compat.checks import _check as _check

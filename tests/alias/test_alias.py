@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import retrograd
+from retrograd.alias.explain import explain
 
 NAMES = Path(__file__).parents[1] / "data" / "names.json"  # of PyTorch's modules
 
@@ -437,3 +438,29 @@ def test_an_absent_module_has_the_reason_of_its_package():
     assert "torch.fx.experimental.unification is not in Retrograd: Python itself is" in done.stderr
     done = run("-c", "import retrograd.as_torch\nfrom torch.ao.quantization import prepare_qat")
     assert "torch.ao.quantization.prepare_qat is not in Retrograd: NumPy has no" in done.stderr
+
+
+def test_what_scripted_modules_alone_have_is_explained():
+    with pytest.raises(AttributeError) as caught:
+        retrograd.nn.Linear(1, 1).save("model.pt")
+    assert "torch.jit.ScriptModule.save is not in Retrograd: programs are not written to files" in (
+        explain(caught.value)
+    )
+
+
+def test_errors_name_functions_as_the_program_does():
+    code = """
+import torch
+class Refuses:
+    @classmethod
+    def __torch_function__(cls, *args):
+        return NotImplemented
+try:
+    torch.mul(Refuses(), 2)
+except TypeError as error:
+    print(str(error).partition(";")[0])
+f = torch.fx.Graph()
+f.output(f.call_function(torch.ops.aten.sin.default, (f.placeholder("x"),)))
+print("torch.ops.aten.sin.default(x)" in f.python_code("self").src)
+"""
+    assert printed(code).splitlines() == ["Multiple dispatch failed for 'torch.mul'", "True"]

@@ -592,3 +592,23 @@ def test_marks_for_profilers_of_accelerators_are_absent_with_a_reason(name):
     with pytest.raises(AttributeError, match=f"'{name}': they mark ops for profilers of acc"):
         getattr(autograd.profiler, name)
     assert not hasattr(autograd.profiler, "nothing")
+
+
+def test_operations_of_products_are_counted_where_asked_for():
+    net = nn.Sequential(nn.Linear(3, 4), nn.ReLU())
+    with profile(with_flops=True) as prof:
+        net(rg.ones(2, 3))
+    assert {event.key: event.flops for event in prof.key_averages()} == {"linear": 48, "relu": 0}
+    assert "Total FLOPs" in prof.key_averages().table()
+    with profile() as prof:
+        net(rg.ones(2, 3))
+    assert not any(event.flops for event in prof.function_events)
+
+
+def test_columns_of_the_table_are_as_wide_as_pytorchs():
+    with profile() as prof:
+        rg.ones(1).exp()
+    lines = prof.key_averages().table().splitlines()
+    titles = ("Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "# of Calls")
+    assert lines[1] == "   Name  " + "".join(title.rjust(12) + "  " for title in titles)
+    assert lines[0] == "-------  " + 6 * "------------  "

@@ -180,10 +180,10 @@ def test_a_table_of_the_nodes_is_printed(capsys):
     graph.output(graph.placeholder("x"))
     graph.print_tabular()
     assert capsys.readouterr().out.splitlines() == [
-        "opcode       name    target  args  kwargs",
-        "-----------  ------  ------  ----  ------",
-        "placeholder  x       x       ()    {}",
-        "output       output  output  (x,)  {}",
+        "opcode       name    target    args    kwargs",
+        "-----------  ------  --------  ------  --------",
+        "placeholder  x       x         ()      {}",
+        "output       output  output    (x,)    {}",
     ]
 
 

@@ -282,3 +282,30 @@ def test_what_was_written_before_an_error_is_counted():
         shift(w)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.backward()
+
+
+def test_the_context_of_a_custom_op_tells_which_of_its_own_arguments_want_gradients():
+    asked = []
+
+    def setup(ctx, inputs, output):
+        ctx.save_for_backward(*inputs[0], inputs[1])
+        asked.append(ctx.needs_input_grad)
+
+    def backward(ctx, g):
+        a, b, y = ctx.saved_tensors
+        asked.append(ctx.needs_input_grad)
+        return [g * y, g * y], g * (a + b) if ctx.needs_input_grad[1] else None
+
+    op = custom_op("mine::dot", lambda xs, y: (xs[0] + xs[1]) * y, mutates_args=())
+    op.register_autograd(backward, setup_context=setup)
+    a, b, y = rg.ones(1, requires_grad=True), rg.ones(1), rg.ones(1, requires_grad=True)
+    op([a, b], y).backward()
+    assert asked == [([True, False], True)] * 2
+    assert (a.grad.item(), y.grad.item()) == (1.0, 2.0)
+
+
+def test_the_node_of_a_custom_op_has_its_name():
+    op = custom_op("mine::cube", lambda x: x**3, mutates_args=())
+    op.register_autograd(lambda ctx, g: g)
+    node = op(rg.ones(1, requires_grad=True)).grad_fn
+    assert node.name() == "GeneratedBackwardFor_mine_cube_defaultBackward"

@@ -15,6 +15,8 @@ from types import ModuleType
 from typing import Any
 
 from ..engine.tensor import Tensor
+from ..jit import ScriptModule
+from ..nn.modules.module import Module
 from ..ops.compat.missing import reason
 from .finder import HOMES
 
@@ -24,6 +26,7 @@ PACKAGE = str(Path(__file__).parents[1])
 FROM = re.compile(r"cannot import name '(\w+)' from '([\w.]+)'")
 ALIAS = "retrograd.alias."
 OWN = ("torch", "torchvision", "retrograd")
+SCRIPTED = ("code", "graph", "inlined_graph", "save", "save_to_buffer")  # of scripted modules alone
 OTHER_PICTURES = (
     ": retrograd.vision, which stands for torchvision, holds what PyTorch's examples use. "
     "torchvision itself runs here: pip install --no-deps torchvision pillow"
@@ -61,6 +64,8 @@ def asked(error: BaseException) -> tuple[Any, str, str] | None:
             return error.obj, torchs(error.obj.__name__), error.name
         if isinstance(error.obj, Tensor) or error.obj is Tensor:
             return Tensor, "torch.Tensor", error.name
+        if isinstance(error.obj, Module) and error.name in SCRIPTED:
+            return ScriptModule, "torch.jit.ScriptModule", error.name
     elif isinstance(error, ModuleNotFoundError):
         outer, _, name = (error.name or "").rpartition(".")
         if outer.partition(".")[0] in OWN:

@@ -47,8 +47,6 @@ HOMES = {
     ),
     "torch._dynamo.config": "retrograd.alias.dynamo.config",
     "torch._dynamo.utils": "retrograd.alias.dynamo.utils",
-    "torch._higher_order_ops": "retrograd.alias.higher_order",
-    "torch._higher_order_ops.associative_scan": "retrograd.alias.higher_order.associative_scan",
     "torch._inductor": "retrograd.alias.inductor",
     "torch._inductor.config": "retrograd.alias.inductor.config",
     "torch._subclasses": "retrograd.alias.subclasses",

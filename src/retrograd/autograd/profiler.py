@@ -25,6 +25,7 @@ from ..engine.tensor import Tensor
 from ..engine.trace import PACKAGE
 from ..engine.transforms.watch import Watcher
 from ..locks import load as _load
+from .flops import flops_of
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg
 
 if TYPE_CHECKING:
@@ -48,9 +49,11 @@ TWICE = "Profiler context manager is not reentrant: make a new profile() for ano
 class Recorder(Watcher):
     """Notes events; those under way are on a stack, which ends are matched with."""
 
-    def __init__(self, record_shapes: bool, profile_memory: bool, with_stack: bool) -> None:
+    def __init__(
+        self, record_shapes: bool, profile_memory: bool, with_stack: bool, with_flops: bool
+    ) -> None:
         self.record_shapes, self.profile_memory = record_shapes, profile_memory
-        self.with_stack = with_stack
+        self.with_stack, self.with_flops = with_stack, with_flops
         self.events: list[FunctionEvent] = []
         self.under_way: list[FunctionEvent] = []
 
@@ -86,6 +89,8 @@ class Recorder(Watcher):
             event.input_shapes = shapes(arrays)
         if self.profile_memory:
             event.memory = new_bytes(results, arrays)
+        if self.with_flops:
+            event.flops = flops_of(op.name, arrays, params, results)
         return results
 
     def take_back(self, event: FunctionEvent) -> None:
@@ -150,11 +155,12 @@ class profile:  # noqa: N801 (PyTorch's name)
     """Within this context, every op call and every node of a backward pass is timed.
 
     `enabled=False` does nothing. `record_shapes` keeps the shapes of inputs (for
-    `key_averages(group_by_input_shape=True)`), `profile_memory` the bytes of results, `with_stack`
-    the lines that called (slow); the other arguments are accepted, `use_cuda=True` with a warning:
-    there is no GPU to profile. Only the calling thread is profiled. Raises RuntimeError where it is
-    entered twice, or asked for results before it ended. Source: PyTorch's
-    `autograd.profiler.profile`; events are named by Retrograd's ops.
+    `key_averages(group_by_input_shape=True)`), `profile_memory` the bytes of results, `with_flops`
+    the operations of products, `with_stack` the lines that called (slow); the other arguments
+    are accepted, `use_cuda=True` with a warning: there is no GPU to profile. Only the calling
+    thread is profiled. Raises RuntimeError where it is entered twice, or asked for results
+    before it ended. Source: PyTorch's `autograd.profiler.profile`; events are named by
+    Retrograd's ops.
 
     >>> x = rg.ones(2, requires_grad=True)
     >>> with rg.autograd.profiler.profile() as prof:
@@ -187,7 +193,7 @@ class profile:  # noqa: N801 (PyTorch's name)
         if use_cuda:
             warnings.warn(NO_CUDA, UserWarning, stacklevel=2)
         self.enabled = enabled
-        self.recorder = Recorder(record_shapes, profile_memory, with_stack)
+        self.recorder = Recorder(record_shapes, profile_memory, with_stack, with_flops)
         self.entered = False
         self.found: EventList | None = None
 

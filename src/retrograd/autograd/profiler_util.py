@@ -23,6 +23,7 @@ SORTABLE = (
     "self_cpu_memory_usage",
     "self_cpu_time_total",
 )
+TEXTS = ("Name", "Input Shapes", "Source Location")  # columns of texts, not of numbers
 
 
 class Interval:
@@ -73,6 +74,7 @@ class FunctionEvent:
         self.sequence_nr = -1
         self.args: str | None = None
         self.memory = 0
+        self.flops = 0
         self.count = 1
 
     @property
@@ -135,6 +137,7 @@ class FunctionEventAvg:
         self.count = 0
         self.cpu_time_total = self.self_cpu_time_total = 0.0
         self.cpu_memory_usage = self.self_cpu_memory_usage = 0
+        self.flops = 0
         self.input_shapes: list[Any] = []
         self.stack: list[str] = []
 
@@ -152,6 +155,7 @@ class FunctionEventAvg:
         self.self_cpu_time_total += other.self_cpu_time_total
         self.cpu_memory_usage += other.cpu_memory_usage
         self.self_cpu_memory_usage += other.self_cpu_memory_usage
+        self.flops += other.flops
         return self
 
     __iadd__ = add
@@ -271,6 +275,8 @@ class EventList(list[Any]):
             columns.append(
                 ("Source Location", [clipped(line, max_src_column_width) for line in lines])
             )
+        if any(event.flops for event in self):
+            columns.append(("Total FLOPs", [str(event.flops or "--") for event in shown]))
         text = laid_out(columns)
         if header is not None:
             text = f"{header}\n{text}"
@@ -317,12 +323,15 @@ def described(event: FunctionEvent) -> dict[str, Any]:
 
 
 def laid_out(columns: list[tuple[str, list[str]]]) -> str:
-    """Columns of text as lines, all flush right, between rules."""
-    widths = [max(map(len, [title, *cells])) for title, cells in columns]
-    rule = "  ".join("-" * width for width in widths)
+    """Columns of text as lines, all flush right, between rules; as wide as PyTorch's."""
+    widths = [
+        max(map(len, cells), default=0) + 4 if title in TEXTS else max((12, *map(len, cells)))
+        for title, cells in columns
+    ]
+    rule = "".join("-" * width + "  " for width in widths)
     rows = [[title for title, _ in columns], *zip(*[cells for _, cells in columns], strict=True)]
     head, *lines = [
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        "".join(cell.rjust(width) + "  " for cell, width in zip(row, widths, strict=True))
         for row in rows
     ]
     return "\n".join([rule, head, rule, *lines, rule])

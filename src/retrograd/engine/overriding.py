@@ -31,7 +31,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
 from typing import Any
 
-from .. import modes
+from .. import modes, version
 from ..locks import structure
 from . import native
 from .naming import LOOKED_AT, NOWHERE, look_at, looked_at, otherwise
@@ -186,7 +186,8 @@ def ask(function: Any, asked: tuple[Any, ...], args: Any, kwargs: dict[str, Any]
 def unanswered(function: Any, asked: tuple[Any, ...]) -> TypeError:
     """The error for a call that all who were asked have refused."""
     stack = modes.state.function_modes
-    name = names.get(function) or getattr(function, "__qualname__", repr(function))
+    name = str(names.get(function) or getattr(function, "__qualname__", repr(function)))
+    name = name.replace("retrograd.", f"{version.called}.", 1)
     mode = f", nor in the mode {stack[-1]!r}" if stack else ""
     return TypeError(NOBODY.format(name=name, types=[type(t) for t in asked], mode=mode))
 

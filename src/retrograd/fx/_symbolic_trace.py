@@ -322,6 +322,8 @@ class Tracer(TracerBase):
 
 def hints(function: Any) -> dict[str, Any]:
     """The types of a function's parameters and result; none where one of them cannot be told."""
+    if function is Sequential.forward:  # whose annotations are for type checkers
+        return {}
     try:
         return typing.get_type_hints(function)
     except (NameError, TypeError):

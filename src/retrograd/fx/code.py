@@ -17,7 +17,7 @@ from typing import Any
 from .. import version
 from ..engine.tensor import device
 from ..locks import load
-from .node import PACKAGE, Node, map_arg, qualified_name, type_name
+from .node import Node, map_arg, qualified_name, type_name
 
 __all__ = ["Namespace", "PythonCode", "generate"]
 
@@ -45,12 +45,11 @@ class PythonCode:
 
 def standing() -> dict[str, Any]:
     """The globals of all generated code."""
-    package = load(PACKAGE)
     return {
         "inf": inf,
         "nan": nan,
         "NoneType": type(None),
-        version.called: package,
+        version.called: load(version.called),
         "device": device,
     }
 
@@ -249,7 +248,7 @@ def last_uses(nodes: list[Node]) -> dict[Node, list[Node]]:
 
 def reached(name: str) -> Any:
     """What a name with dots means that starts at the package, or None."""
-    value: Any = load(PACKAGE)
+    value: Any = load(version.called)
     for part in name.split(".")[1:]:
         value = getattr(value, part, None)
     return value

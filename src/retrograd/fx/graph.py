@@ -284,7 +284,8 @@ class Graph:
         """Print a table of the nodes."""
         rows = [["opcode", "name", "target", "args", "kwargs"]]
         rows += [[n.op, n.name, str(n.target), str(n.args), str(n.kwargs)] for n in self.nodes]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        columns = zip(*rows, strict=True)
+        widths = [max(len(title) + 2, *map(len, cells)) for title, *cells in columns]
         rows.insert(1, ["-" * width for width in widths])
         for row in rows:
             cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]

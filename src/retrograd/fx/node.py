@@ -82,6 +82,8 @@ def qualified_name(func: Any) -> str:
     name = getattr(func, "__name__", "")
     if getattr(builtins, name, None) is func:
         return name
+    if hasattr(func, "overloadpacket"):  # an operator
+        return f"{version.called}{'' if version.called == 'torch' else '.library'}.ops.{func}"
     module = getattr(func, "__module__", None) or ""
     known = None
     if module.partition(".")[0] in (PACKAGE, version.called):
@@ -274,6 +276,7 @@ class Node:
         if self.op != "call_function":
             return False
         in_place = self.target in overriding.names and writes(getattr(self.target, "__name__", ""))
+        in_place = in_place or getattr(getattr(self.target, "_schema", None), "is_mutable", False)
         function: Any = inspect.unwrap(self.target)  # type: ignore[arg-type]  # no name here
         home = getattr(function, "__globals__", {}).get("__name__", "")
         random = home.startswith(f"{PACKAGE}.ops.random")

@@ -137,6 +137,12 @@ class CustomOpDef:
         return self._namespace
 
     @functools.cached_property
+    def _function(self) -> type[Recorded]:
+        own = f"{self._namespace}_{self._name.replace('.', '_')}"
+        which = "" if self._overload else "_default"
+        return type(f"GeneratedBackwardFor_{own}{which}", (Recorded,), {})
+
+    @functools.cached_property
     def _schema(self) -> Schema:
         name, parameters = self._qualname.partition(".")[0], self._signature.parameters.values()
         return Schema(name, self._overload, parameters, self._mutated)
@@ -174,7 +180,7 @@ class CustomOpDef:
         wanted = any(isinstance(leaf, Tensor) and leaf.requires_grad for leaf in leaves)
         if not (wanted and is_grad_enabled()):
             return self._run(given, names)
-        return Recorded.apply(self, names, pytree.map_leaves(lambda _: None, given), *leaves)
+        return self._function.apply(self, names, pytree.map_leaves(lambda _: None, given), *leaves)
 
     def _run(self, given: list[Any], names: list[str]) -> Any:
         positional, named = self._split(given, names)
@@ -276,6 +282,26 @@ def shares(out: Any, tensor: Tensor) -> bool:
     return out is tensor or (x.__class__ is y.__class__ is np.ndarray and root(x) is root(y))
 
 
+class OwnContext:
+    """The context of a call as the operator's functions see it: of its own arguments alone."""
+
+    def __init__(self, ctx: Any) -> None:
+        object.__setattr__(self, "_ctx", ctx)
+
+    @property
+    def needs_input_grad(self) -> tuple[Any, ...]:
+        """For each argument whether a gradient is wanted; for one that holds several, of each."""
+        ctx = self._ctx
+        wanted = ctx.needs_input_grad[3:]
+        return tuple(pytree.unflatten(ctx.like, wanted[: len(wanted) - ctx.rest]))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ctx, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._ctx, name, value)
+
+
 class Recorded(Function):
     """A call of an operator of which a gradient is wanted."""
 
@@ -293,7 +319,7 @@ class Recorded(Function):
         ctx.operator, ctx.like, ctx.rest = operator, like[:count], len(pytree.flatten(like[count:]))
         if operator._setup is not None:
             named = {"keyword_only_inputs": only} if only else {}
-            operator._setup(ctx=ctx, inputs=tuple(positional), output=output, **named)
+            operator._setup(ctx=OwnContext(ctx), inputs=tuple(positional), output=output, **named)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -301,7 +327,7 @@ class Recorded(Function):
         operator = ctx.operator
         if operator._backward is None:
             raise RuntimeError(NO_FORMULA.format(name=operator._qualname))
-        found = operator._backward(ctx, *grads)
+        found = operator._backward(OwnContext(ctx), *grads)
         found = found if isinstance(found, tuple) else (found,)
         if len(found) != len(ctx.like):
             raise RuntimeError(

@@ -140,7 +140,7 @@ class profile:  # noqa: N801 (PyTorch's name)
 
     activities: what to watch, of which only the CPU is here; schedule: what each step is for;
     on_trace_ready: called with this object when steps are recorded. The other arguments and results
-    are those of `autograd.profiler.profile`; `with_flops`, `with_modules` and `acc_events` change
+    are those of `autograd.profiler.profile`; `with_modules` and `acc_events` change
     nothing. Source: PyTorch's `profiler.profile`.
 
     >>> plan = rg.profiler.schedule(wait=0, warmup=1, active=1, repeat=1)
@@ -174,7 +174,7 @@ class profile:  # noqa: N801 (PyTorch's name)
         self.activities = set(activities or supported_activities())
         self.schedule, self.on_trace_ready = schedule, on_trace_ready
         self.record_shapes, self.profile_memory = record_shapes, profile_memory
-        self.with_stack = with_stack
+        self.with_stack, self.with_flops = with_stack, with_flops
         self.step_num = 0
         self.current_action = self._action()
         self._running: Any = None
@@ -199,6 +199,7 @@ class profile:  # noqa: N801 (PyTorch's name)
                 record_shapes=self.record_shapes,
                 profile_memory=self.profile_memory,
                 with_stack=self.with_stack,
+                with_flops=self.with_flops,
             )
             self._running.__enter__()
 

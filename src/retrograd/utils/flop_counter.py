@@ -10,10 +10,10 @@ NOTE [Operations]
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.flops import flops_of
 from ..engine.graph import target
 from ..engine.transforms.watch import Watcher
 from ..nn.running import ModuleStack
@@ -29,29 +29,6 @@ __all__ = ["FlopCounterMode"]
 SEEN = "_flops"  # where a node's dictionary has what its product took, and in which modules
 WHOLE = "Global"
 UNITS = ("", "K", "M", "G", "T", "P")
-
-
-def product(x: Any, w: Any, *rest: Any, **params: Any) -> int:
-    """Those of a product over the last dimension of `x`: (*, m, k) with (*, k, n), or (n, k)."""
-    if x.ndim < 2 or w.ndim < 2:
-        return 0
-    before = max(math.prod(x.shape[:-2]), math.prod(w.shape[:-2]))
-    columns = w.size // math.prod(w.shape[:-2]) // x.shape[-1] if w.size else 0
-    return int(2 * before * x.shape[-2] * x.shape[-1] * columns)
-
-
-def attention(packed: Any, *rest: Any, rows: int, **params: Any) -> int:
-    """Those of scores and of weighted values."""
-    *before, length, width = packed.shape
-    return int(4 * math.prod(before) * rows * (length - rows) // 2 * width)
-
-
-COUNTS: dict[str, Callable[..., int]] = {
-    "attention": attention,
-    "linear": product,
-    "matmul": product,
-    "mm": product,
-}
 
 
 class FlopCounterMode(Watcher):
@@ -89,11 +66,7 @@ class FlopCounterMode(Watcher):
     def compute(self, op: Op, arrays: Any, params: dict[str, Any], proceed: Any) -> Any:
         """Count a forward."""
         results = proceed(arrays, params)
-        if op.name in ("conv", "conv_input"):  # the side that has `weight`'s first dimension
-            small = (results if op.name == "conv" else arrays[0]).shape
-            self.latest = 2 * small[0] * math.prod(small[2:]) * arrays[1].size
-        else:
-            self.latest = COUNTS[op.name](*arrays, **params) if op.name in COUNTS else 0
+        self.latest = flops_of(op.name, arrays, params, results)
         if not self.inside:
             self.add(op.name, self.latest, self.modules.paths)
         return results

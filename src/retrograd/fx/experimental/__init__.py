@@ -1,3 +1,3 @@
 """Questions that programs ask of PyTorch's `torch.fx.experimental`."""
 
-from . import proxy_tensor
+from . import optimization, proxy_tensor

@@ -43,7 +43,12 @@ PLACES = [
         ACCELERATORS,
     ),
     (
-        r"export|nativert|_inductor|compiler|monitor|package|jit|nn\.cpp|cpp"
+        r"jit\.(save|load|ScriptModule\.(save|save_to_buffer))",
+        "programs are not written to files. Save the state by save(model.state_dict(), path), make "
+        "the module again, and load that by load_state_dict",
+    ),
+    (
+        r"_dynamo|_export|_higher_order_ops|export|nativert|_inductor|compiler|monitor|package|jit|nn\.cpp|cpp"
         r"|utils\.(jit|mobile_optimizer|model_dump|bundled_inputs|cpp_backtrace|debug_log"
         r"|throughput_benchmark|show_pickle|set_module)"
         r"|utils\.benchmark\.utils\.(compile|cpp_jit|valgrind_wrapper|timer\.Language)"
@@ -182,7 +187,7 @@ REASONS = [
         ACCELERATORS,
     ),
     (
-        r"export|fork|wait|parse_\w*|import_ir\w*|sym_\w*|cond|while_loop"
+        r"export|fork|wait|parse_\w*|import_ir\w*|sym_\w*"
         r"|Script(?!Function$|Module$)\w*|(?!DeviceObj|Tensor)\w+Type|Graph|dynamo|package",
         PYTHON,
     ),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ... import pytree
-from ...engine.tensor import Tensor
-from ...func import vmap
-from ...ops import cat, stack
+from .. import pytree
+from ..engine.tensor import Tensor
+from ..func import vmap
+from ..ops import cat, stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +35,7 @@ def associative_scan(
     slices at once by `vmap`. Both modes are alike. Raises ValueError for no function, another mode,
     and sizes that differ or are 0. Source: Blelloch, 1990; PyTorch's `torch._higher_order_ops`.
 
+    >>> from retrograd._higher_order_ops import associative_scan
     >>> x = rg.tensor([[1.0, 2.0, 3.0, 4.0]])
     >>> associative_scan(lambda a, b: a * b, x, dim=1)
     tensor([[ 1.,  2.,  6., 24.]])

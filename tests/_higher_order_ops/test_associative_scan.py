@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.alias.higher_order import associative_scan
+from retrograd._higher_order_ops import associative_scan
 
 
 @pytest.mark.parametrize("reverse", [False, True])
