@@ -35,6 +35,7 @@ __all__ = ["HOMES", "home_of", "install"]
 
 # PyTorch's modules whose contents are under another name here.
 HOMES = {
+    "torch._C._functorch": "retrograd._functorch.levels",
     "torch._C._nn": "retrograd.alias.c_nn",
     "torch._VF": "retrograd.ops.compat.variable_functions",
     "torch.__future__": "retrograd.alias.future",

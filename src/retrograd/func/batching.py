@@ -26,6 +26,10 @@ LOOPED = (
     "vmap: {name} asks for the value of a single example ({error}), so it runs once per example. "
     "Write it without control flow on values and without .item() to run it at once."
 )
+DIFFERS = (
+    "vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None: this output "
+    "differs between examples. Give it a dimension"
+)
 
 
 def vmap(
@@ -116,15 +120,15 @@ def check_out_dims(out_dims: Any, func: Any) -> None:
     """Raise unless `out_dims` holds nothing but integers and None."""
     if not all(dim is None or isinstance(dim, int) for dim in pytree.flatten(out_dims)):
         raise ValueError(
-            f"vmap({_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a "
-            "python collection of ints representing where in the outputs the vmapped dimension "
+            f"vmap({name_of(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or "
+            "a python collection of ints representing where in the outputs the vmapped dimension "
             "should appear."
         )
 
 
 def dims_of(in_dims: Any, args: tuple[Any, ...], func: Any) -> list[int | None]:
     """The batch dimension of each leaf of the arguments."""
-    name = _name(func)
+    name = name_of(func)
     start = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
@@ -219,7 +223,7 @@ def _at_once(
             raise  # it is for an outer batched call to run once per example
         attempt.undo()
         if randomness != "different":
-            text = LOOPED.format(name=_name(func), error=error)
+            text = LOOPED.format(name=name_of(func), error=error)
             warnings.warn(text, UserWarning, stacklevel=4)
     return _singly(func, args, kwargs, dims, randomness, examples, size)
 
@@ -263,8 +267,8 @@ def _singly(
     """The same, by a call for each example."""
     if not size:
         raise RuntimeError(
-            f"vmap({_name(func)}, ...): `{_name(func)}` runs for each example by itself, and of no "
-            "examples there is none that says what it returns. Leave empty batches out"
+            f"vmap({name_of(func)}, ...): `{name_of(func)}` runs for each example by itself, and "
+            "of no examples there is none that says what it returns. Leave empty batches out"
         )
     level = BatchLevel(size, randomness)
     level.singly = True
@@ -295,7 +299,7 @@ def checked(leaf: Any, func: Any) -> Tensor:
     """An output, which must be a tensor."""
     if not isinstance(leaf, Tensor):
         raise ValueError(
-            f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type "
+            f"vmap({name_of(func)}, ...): `{name_of(func)}` must only return Tensors, got type "
             f"{type(leaf)}. Return a tensor of it, or leave it away: grad(..., has_aux=True) and "
             "its like pass other things on"
         )
@@ -308,21 +312,18 @@ def _placed(results: list[Any], shared: list[bool], like: Any, out_dims: Any, fu
         places = pytree.broadcast(out_dims, like)
     except ValueError as error:
         raise ValueError(
-            f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible "
-            f"with the structure of `outputs`: {error}."
+            f"vmap({name_of(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not "
+            f"compatible with the structure of `outputs`: {error}."
         ) from None
     for place, same in zip(places, shared, strict=True):
         if place is None and not same:
-            raise ValueError(
-                f"vmap({_name(func)}, ...): `{_name(func)}` can not return a BatchedTensor when "
-                "out_dim is None: this output differs between examples. Give it a dimension"
-            )
+            raise ValueError(DIFFERS.format(name=name_of(func)))
     return pytree.unflatten(
-        like, [_moved(t, place) for t, place in zip(results, places, strict=True)]
+        like, [moved(t, place) for t, place in zip(results, places, strict=True)]
     )
 
 
-def _moved(t: Tensor, place: int | None) -> Tensor:
+def moved(t: Tensor, place: int | None) -> Tensor:
     if place is None:
         return recorded.select(t, index=(0,))
     ndim = t._array.ndim
@@ -336,5 +337,6 @@ def _moved(t: Tensor, place: int | None) -> Tensor:
     return recorded.permute(t, dims=tuple(dims))
 
 
-def _name(func: Any) -> str:
-    return getattr(func, "__name__", None) or repr(func)
+def name_of(func: Any) -> str:
+    """What messages call a function: its name, which may be given itself."""
+    return func if isinstance(func, str) else getattr(func, "__name__", None) or repr(func)

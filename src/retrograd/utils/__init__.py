@@ -1,6 +1,19 @@
 """What programs need around a model: data sets and loaders, checkpoints."""
 
+from typing import Any
+
+from ..locks import load as _load
 from . import checkpoint, data, deterministic, dlpack, hooks, weak
 from .swap import swap_tensors
 
 __all__ = ["checkpoint", "data", "deterministic", "dlpack", "hooks", "swap_tensors", "weak"]
+
+# Modules of private names that load when they are first asked for.
+LATER = ("_contextlib", "_foreach_utils", "_python_dispatch", "_pytree")
+
+
+def __getattr__(name: str) -> Any:
+    """Load a module when it is first asked for."""
+    if name in LATER:
+        return _load(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
