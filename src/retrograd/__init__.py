@@ -115,7 +115,7 @@ _ELSEWHERE = {  # modules that PyTorch has under other names
     "_tensor_str": "alias.tensor_str",
     "_utils": "alias.utils",
     "_vmap_internals": "_functorch.vmap",
-    "functional": "ops",
+    "functional": "alias.functional",
     "storage": "ops.tensor.storage",
 }
 FROM = {

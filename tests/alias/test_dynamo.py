@@ -53,3 +53,18 @@ def test_no_tensor_is_of_a_type_of_cuda():
 def test_classes_of_things_on_a_gpu_have_no_objects(name):
     with pytest.raises(RuntimeError, match=f"Tried to instantiate dummy base class {name}"):
         getattr(rg.cuda, name)()
+
+
+def test_errors_of_the_compiler_may_be_caught():
+    exc = importlib.import_module(home_of("torch._dynamo.exc"))
+    assert issubclass(exc.Unsupported, exc.TorchDynamoException)
+    assert issubclass(exc.TorchDynamoException, RuntimeError)
+    with importlib.import_module(home_of("torch._dynamo.utils")).disable_cache_limit():
+        pass
+
+
+def test_functional_has_the_functions_of_layers_by_a_short_name():
+    functional = importlib.import_module(home_of("torch.functional"))
+    assert functional.F is rg.nn.functional
+    assert functional.einsum is rg.einsum
+    assert rg.functional is functional

@@ -106,7 +106,7 @@ def test_a_record_of_another_size_or_name_raises(reader):
 
 
 def test_a_tensor_of_a_module_is_exchanged_for_another():
-    accessor = rg.nn.utils._named_member_accessor
+    accessor = importlib.import_module("retrograd.nn.utils._named_member_accessor")
     line = rg.nn.Linear(1, 1, bias=False)
     weight = line.weight
     assert accessor.swap_tensor(line, "weight", rg.tensor([[2.0]])) is weight

@@ -26,3 +26,10 @@ def test_data_may_be_exchanged_within_a_layout_and_a_kind_of_device():
     assert rg._has_compatible_shallow_copy_type(x, 1j * x.double())
     assert not rg._has_compatible_shallow_copy_type(x, x.to_sparse())
     assert not rg._has_compatible_shallow_copy_type(x, x.to("meta"))
+
+
+def test_the_fans_of_a_module_that_stands_for_a_weight_are_those_of_its_shape():
+    class Factorized(rg.nn.Module):
+        shape = rg.Size([4, 3])
+
+    assert rg.nn.init._calculate_fan_in_and_fan_out(Factorized()) == (3, 4)

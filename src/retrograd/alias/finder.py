@@ -45,6 +45,7 @@ HOMES = {
         "retrograd.alias.dynamo._trace_wrapped_higher_order_op"
     ),
     "torch._dynamo.config": "retrograd.alias.dynamo.config",
+    "torch._dynamo.exc": "retrograd.alias.dynamo.exc",
     "torch._dynamo.utils": "retrograd.alias.dynamo.utils",
     "torch._inductor": "retrograd.alias.inductor",
     "torch._inductor.config": "retrograd.alias.inductor.config",
@@ -71,7 +72,7 @@ HOMES = {
     "torch.distributed.distributed_c10d": "retrograd.distributed",
     "torch.distributed.tensor.device_mesh": "retrograd.distributed.device_mesh",
     "torch.distributed.tensor.placement_types": "retrograd.distributed.tensor.placements",
-    "torch.functional": "retrograd.ops",
+    "torch.functional": "retrograd.alias.functional",
     "torch.jit.annotations": "retrograd.alias.annotations",
     "torch.nn.common_types": "retrograd.alias.layers.common_types",
     "torch.nn.modules.activation": "retrograd.alias.layers.activation",

@@ -1,4 +1,4 @@
-"""What an update of many tensors at once asks of each of them; it is timed, and in C where that is.
+"""What an update of many tensors at once asks of each of them; most is timed, and in C as well.
 
 This module knows no rule of an optimizer.
 """
@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import native
-from .tensor import Tensor, wrote
+from .dispatch import check_write
+from .overriding import is_asked
+from .tensor import Interpreted, Tensor, wrote
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,3 +64,25 @@ def wrote_all(params: list[Tensor], state: dict[Tensor, dict[str, Any]], by: str
             for each in (p, *state.get(p, {}).values()):
                 if isinstance(each, Tensor):
                     wrote(each, by)
+
+
+def drop_grad(tensor: Tensor, set_to_none: bool) -> None:
+    """Forget the gradient of `tensor`, or fill it with zeros and take its history away.
+
+    A class that takes calls over may keep the gradient elsewhere: it is asked for `grad`.
+    """
+    asked = is_asked(type(tensor))
+    grad = tensor.grad if asked else tensor._gradient
+    if grad is None:
+        return
+    if set_to_none:
+        setattr(tensor, "grad" if asked else "_gradient", None)
+        return
+    if grad._node is not None:
+        grad.detach_()
+    if isinstance(grad._array, Interpreted):
+        grad.zero_()
+        return
+    check_write(grad, "zero_grad", uniform=True)
+    grad._array.fill(0)
+    wrote(grad, "zero_grad")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.grad_mode import set_grad_enabled
 from ..dtypes import real_of
 from ..engine.backward.hooks import HookTable
-from ..engine.dispatch import check_write
-from ..engine.tensor import Interpreted, Tensor, new_tensor, wrote
+from ..engine.tensor import Tensor, new_tensor
+from ..engine.updates import drop_grad
 from ..ops.elementwise.complex import view_as_real
 
 if TYPE_CHECKING:
@@ -102,20 +102,7 @@ class Optimizer:
         """Drop every parameter's `.grad`, or fill it with zeros."""
         for group in self.param_groups:
             for p in group["params"]:
-                grad = p._gradient
-                if grad is None:
-                    continue
-                if set_to_none:
-                    p._gradient = None
-                else:
-                    if grad._node is not None:
-                        grad.detach_()
-                    if isinstance(grad._array, Interpreted):
-                        grad.zero_()
-                        continue
-                    check_write(grad, "zero_grad", uniform=True)
-                    grad._array.fill(0)
-                    wrote(grad, "zero_grad")
+                drop_grad(p, set_to_none)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group: a dictionary with "params" and settings; the defaults fill the rest."""

@@ -11,9 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ... import dtypes
-from ...engine.dispatch import check_write
 from ...engine.overriding import is_function
-from ...engine.tensor import Interpreted, Tensor, alias, wrote
+from ...engine.tensor import Tensor, alias
+from ...engine.updates import drop_grad
 from .. import casts, state
 from ..casts import cast, emptied, is_real, laid, on_device, parse_to
 from ..display import as_html
@@ -473,24 +473,6 @@ class Module(Tree):
         return f"{self._get_name()}({inside}\n)" if inside else f"{self._get_name()}()"
 
     _repr_html_ = as_html  # what a notebook shows
-
-
-def drop_grad(param: Tensor, set_to_none: bool) -> None:
-    """Forget the gradient of `param`, or fill it with zeros and take its history away."""
-    grad = param._gradient
-    if grad is None:
-        return
-    if set_to_none:
-        param._gradient = None
-    else:
-        if grad._node is not None:
-            grad.detach_()
-        if isinstance(grad._array, Interpreted):
-            grad.zero_()
-            return
-        check_write(grad, "zero_grad", uniform=True)
-        grad._array.fill(0)
-        wrote(grad, "zero_grad")
 
 
 of_all_modules.holder = Module
