@@ -120,6 +120,7 @@ _ELSEWHERE = {  # modules that PyTorch has under other names
 }
 FROM = {
     **dict.fromkeys(("DisableTorchFunction", "DisableTorchFunctionSubclass"), "_C"),
+    "StorageBase": "_C",
     **dict.fromkeys(("SymBool", "SymFloat", "SymInt"), "types"),
     **dict.fromkeys(
         ("chalf", "complex32", "qint8", "qint32", "quint2x4", "quint4x2", "quint8"),

@@ -93,6 +93,7 @@ from .modes import is_warn_always_enabled as is_warn_always_enabled
 from .modes import set_warn_always as set_warn_always
 from ._C import DisableTorchFunction as DisableTorchFunction
 from ._C import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
+from ._C import StorageBase as StorageBase
 from .types import SymBool as SymBool
 from .types import SymFloat as SymFloat
 from .types import SymInt as SymInt

@@ -68,3 +68,24 @@ def test_functional_has_the_functions_of_layers_by_a_short_name():
     assert functional.F is rg.nn.functional
     assert functional.einsum is rg.einsum
     assert rg.functional is functional
+
+
+def test_no_mode_makes_tensors_of_shapes_alone():
+    guards = importlib.import_module(home_of("torch._guards"))
+    assert guards.active_fake_mode() is None
+    assert guards.detect_fake_mode([rg.ones(1)]) is None
+
+
+def test_no_module_watches_or_rounds_for_a_quantized_dtype():
+    kinds = importlib.import_module(home_of("torch.ao.quantization"))
+    assert issubclass(kinds.FakeQuantizeBase, kinds.ObserverBase)
+    assert not isinstance(rg.nn.Linear(1, 1), kinds.ObserverBase)
+    with pytest.raises(NotImplementedError, match="NumPy has no quantized dtypes"):
+        kinds.ObserverBase()
+
+
+def test_bases_of_storages_parameters_and_dropout_are_named():
+    assert isinstance(rg.ones(1).untyped_storage(), rg.StorageBase)
+    assert isinstance(rg.nn.Parameter, rg.nn.parameter._ParameterMeta)
+    assert isinstance(rg.nn.Dropout(), rg.nn.modules.dropout._DropoutNd)
+    assert rg.serialization.pickle.__name__ == "pickle"

@@ -21,6 +21,7 @@ OWN = (
         "torch._C._functorch",
         "torch._custom_ops",
         "torch._dynamo",
+        "torch._guards",
         "torch._inductor",
         "torch._subclasses",
         "torch.ao",

@@ -154,3 +154,43 @@ def test_functions_of_modules_tell_by_their_class_whether_they_take_buffers():
     assert type(make.make_functional(nn.Linear(1, 1))[0]) is make.FunctionalModule
     norm = make.make_functional_with_buffers(nn.BatchNorm1d(1))[0]
     assert type(norm) is make.FunctionalModuleWithBuffers
+
+
+class Table:
+    """Columns of tensors with common dimensions, which put batch dimensions in by themselves."""
+
+    def __init__(self, columns, shape):
+        self.columns, self.shape = columns, rg.Size(shape)
+
+    def _add_batch_dim(self, *, in_dim, vmap_level):
+        add = levels._add_batch_dim
+        columns = {name: add(t, in_dim, vmap_level) for name, t in self.columns.items()}
+        return Table(columns, self.shape[:in_dim] + self.shape[in_dim + 1 :])
+
+    def _maybe_remove_batch_dim(self, name, vmap_level, batch_size, out_dim):
+        remove = levels._remove_batch_dim
+        columns = {n: remove(t, vmap_level, batch_size, out_dim) for n, t in self.columns.items()}
+        return Table(columns, (*self.shape[:out_dim], batch_size, *self.shape[out_dim:]))
+
+    def permute(self, *dims):
+        rest = {n: range(len(dims), t.ndim) for n, t in self.columns.items()}
+        columns = {n: t.permute(*dims, *rest[n]) for n, t in self.columns.items()}
+        return Table(columns, [self.shape[d] for d in dims])
+
+
+def test_a_container_that_batches_itself_is_an_argument_and_a_result():
+    table = Table({"a": rg.arange(6.0).reshape(2, 3), "b": rg.ones(2, 3, 4)}, (2, 3))
+    seen = []
+
+    def f(row, factor):
+        seen.append((row.shape, row.columns["b"].shape))
+        return Table({"a": row.columns["a"] * factor}, row.shape), row.columns["b"].sum()
+
+    for dim, shape in ((0, (3,)), (1, (2,))):
+        made, sums = rg.vmap(f, (dim, None))(table, 2.0)
+        assert seen.pop() == (rg.Size(shape), rg.Size((*shape, 4)))
+        assert made.shape == table.columns["a"].movedim(dim, 0).shape
+        assert made.columns["a"].tolist() == (2 * table.columns["a"]).movedim(dim, 0).tolist()
+        assert sums.tolist() == [4.0 * shape[0]] * table.shape[dim]
+    back, _ = rg.vmap(f, (1, None), (1, 0))(table, 1.0)
+    assert back.columns["a"].tolist() == table.columns["a"].tolist()

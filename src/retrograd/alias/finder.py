@@ -47,6 +47,7 @@ HOMES = {
     "torch._dynamo.config": "retrograd.alias.dynamo.config",
     "torch._dynamo.exc": "retrograd.alias.dynamo.exc",
     "torch._dynamo.utils": "retrograd.alias.dynamo.utils",
+    "torch._guards": "retrograd.alias.guards",
     "torch._inductor": "retrograd.alias.inductor",
     "torch._inductor.config": "retrograd.alias.inductor.config",
     "torch._subclasses": "retrograd.alias.subclasses",

@@ -3,7 +3,7 @@
 from typing import Any
 
 from .. import ops
-from ..nn import functional as F  # noqa: F401, N812 (PyTorch's name)
+from ..nn import functional as F  # noqa: F401 (PyTorch's name)
 
 
 def __getattr__(name: str) -> Any:

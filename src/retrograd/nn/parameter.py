@@ -106,6 +106,9 @@ class Parameter(Tensor):
         return f"Parameter containing:\n{_as_plain(self)!r}"
 
 
+_ParameterMeta = type(Parameter)
+
+
 class Buffer(Tensor):
     """A tensor that is module state without being a parameter, such as a running mean.
 

@@ -199,7 +199,7 @@ REASONS = [
         "there is one group, of all processes. Use all_gather, isend and irecv",
     ),
     (
-        r"Q\w+Storage|StorageBase|set_storage",
+        r"Q\w+Storage|set_storage",
         "storages are UntypedStorage, TypedStorage and its types by dtype, such as FloatStorage",
     ),
     (
