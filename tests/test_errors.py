@@ -31,6 +31,56 @@ CASES = {
         RuntimeError,
         "expected m1 and m2 to have the same dtype",
     ),
+    "a layer and rows of two dtypes": (
+        lambda: rg.nn.Linear(3, 2)(ones(3).double()),
+        RuntimeError,
+        "mat1 and mat2 must have the same dtype, but got Double and Float",
+    ),
+    "a view of a transposed tensor": (
+        lambda: ones(2, 3).T.view(6),
+        RuntimeError,
+        "view size is not compatible with input tensor's size and stride",
+    ),
+    "a view as a dtype that does not divide": (
+        lambda: ones(3).view(rg.float64),
+        RuntimeError,
+        "must be divisible by 2 to view Float as Double",
+    ),
+    "fewer sizes than dimensions": (
+        lambda: ones(2, 3).expand(2),
+        RuntimeError,
+        r"expand\(retrograd\.FloatTensor\{\[2, 3\]\}, size=\[2\]\): the number of sizes provided",
+    ),
+    "shapes with no common one": (
+        lambda: rg.broadcast_shapes((2, 3), (4, 3)),
+        RuntimeError,
+        r"dimension of length 4 at -2! Mismatching argument at index 1 had \(4, 3\); but expected",
+    ),
+    "a border wider than the image": (
+        lambda: F.pad(ones(1, 1, 3, 3), (0, 0, 5, 5), mode="reflect"),
+        RuntimeError,
+        "Argument #6: Padding size should be less than",
+    ),
+    "nothing to stack side by side": (
+        lambda: rg.hstack([]),
+        RuntimeError,
+        "hstack expects a non-empty TensorList",
+    ),
+    "a tensor in the place of a parameter": (
+        lambda: setattr(rg.nn.Linear(1, 1), "weight", ones(1)),
+        TypeError,
+        "cannot assign 'retrograd.FloatTensor' as parameter 'weight'",
+    ),
+    "a gradient of another size": (
+        lambda: setattr(ones(2), "grad", ones(3)),
+        RuntimeError,
+        "Please ensure that the gradient and the tensor are the same size",
+    ),
+    "no sequences": (
+        lambda: rg.nn.utils.rnn.pad_sequence(3),
+        RuntimeError,
+        "pad_sequence: Expected iterable for input sequences",
+    ),
     "a view of the wrong size": (
         lambda: ones(2, 3).view(4, 2),
         RuntimeError,

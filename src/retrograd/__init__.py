@@ -217,7 +217,8 @@ def __getattr__(name):
             globals()[name] = found = stubs.load(name)
             return found
         why = _load(f"{__name__}.ops.compat.missing").reason(name)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{why}")
+        called = _load(f"{__name__}.version").called
+        raise AttributeError(f"module {called!r} has no attribute {name!r}{why}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

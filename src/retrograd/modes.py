@@ -60,7 +60,9 @@ _lock = new_lock()
 class State(threading.local):
     """What the calling thread has changed; the class attributes are the defaults.
 
-    `grad` and `inference` are the two grad modes; `saved_hooks` the stack of (pack, unpack) pairs;
+    `grad` and `inference` are the two grad modes; `below` says that nothing is recorded whatever
+    they say (`library.answers`), and `records` what follows from the three; `saved_hooks` the
+    stack of (pack, unpack) pairs;
     `saved_hooks_disabled` the message to raise instead of pushing one, or None; `anomaly` keeps
     forward traces and `check_nan` looks for NaN cotangents; `current_node` is the node whose
     formula runs now, in anomaly mode; `current_pass` the backward pass whose hooks run now;
@@ -82,6 +84,8 @@ class State(threading.local):
 
     grad: bool = True
     inference: bool = False
+    below: bool = False
+    records: bool = True
     saved_hooks: tuple[Any, ...] = ()
     saved_hooks_disabled: str | None = None
     anomaly: bool = False
@@ -166,9 +170,10 @@ def change(**fields: Any) -> dict[str, Any]:
     before = {name: own[name] for name in fields}
     try:
         own.update(fields)
-        grad, other = own["grad"], any(_deviating(own))
-        own["kind"] = OTHER if other else DEFAULT if grad else UNRECORDED
-        own["deviates"] = deviates = other or not grad
+        records = own["grad"] and not (own["inference"] or own["below"])
+        own["records"], other = records, any(_deviating(own))
+        own["kind"] = OTHER if other else DEFAULT if records else UNRECORDED
+        own["deviates"] = deviates = other or not records
         if deviates is not own["member"].counted:
             own["member"].count(deviates)
     except BaseException:
@@ -192,11 +197,12 @@ def set_grad(on: bool) -> bool:
     before: bool = own.get("grad", True)
     if before is on:
         return before
-    if own.get("kind", OTHER) == OTHER:
+    if own.get("kind", OTHER) == OTHER or own["below"]:
         change(grad=on)
         return before
     try:
-        own["grad"], own["kind"] = on, DEFAULT if on else UNRECORDED
+        own["grad"] = own["records"] = on
+        own["kind"] = DEFAULT if on else UNRECORDED
         own["deviates"] = not on
         own["member"].count(not on)
     except BaseException:

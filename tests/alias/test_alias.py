@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 
 import retrograd
+
+NAMES = Path(__file__).parents[1] / "data" / "names.json"  # of PyTorch's modules
 
 
 def run(*arguments, folder=None):
@@ -337,6 +340,63 @@ for x in (torch.ones(1), torch.nn.Parameter(), torch.Generator(), torch.float32,
     print(type(x).__module__)
 """
     assert printed(code).split() == ["torch", "torch.nn.parameter", "torch", "torch", "torch"]
+
+
+def test_public_functions_and_classes_are_of_torch_s_modules():
+    code = f"""
+import importlib, json, torch, types, warnings
+from torch import nn
+
+warnings.simplefilter("ignore")
+for name in json.load(open({str(NAMES)!r})):
+    try:
+        module = importlib.import_module(f"torch.{{name}}".rstrip("."))
+    except ImportError:  # absent with a reason, or a class: tests/test_names.py
+        continue
+    for own, found in vars(module).items():
+        named = getattr(found, "__qualname__", None) == own and not own.startswith("_")
+        if named and str(getattr(found, "__module__", "")).startswith("retrograd"):
+            print(name, own, found.__module__)
+for found in (torch.sum, nn.functional.gelu, nn.Linear, nn.LazyLinear, nn.ReLU, nn.Flatten):
+    print(found.__module__)
+for found in (nn.BatchNorm2d, nn.CTCLoss, torch.optim.SGD, torch.utils.data.DataLoader):
+    print(found.__module__)
+"""
+    assert printed(code).split() == [
+        "torch",
+        "torch.nn.functional",
+        "torch.nn.modules.linear",
+        "torch.nn.modules.linear",
+        "torch.nn.modules.activation",
+        "torch.nn.modules.flatten",
+        "torch.nn.modules.batchnorm",
+        "torch.nn.modules.loss",
+        "torch.optim.sgd",
+        "torch.utils.data.dataloader",
+    ]
+
+
+def test_classes_and_functions_pickle_by_torch_s_names():
+    code = """
+import pickle, torch
+things = [torch.sum, torch.nn.functional.relu, torch.nn.Flatten, torch.optim.SGD, torch.no_grad]
+assert all(a is b for a, b in zip(pickle.loads(pickle.dumps(things)), things))
+print(b"retrograd" in pickle.dumps(things))
+"""
+    assert printed(code) == "False"
+
+
+def test_a_saved_parameter_is_what_pytorch_writes(tmp_path):
+    save = "save(nn.Parameter(ones(2)), sys.argv[1])"
+    run("-c", f"import sys; from retrograd import nn, ones, save; {save}", "a.pt", folder=tmp_path)
+    alias = "import sys, retrograd.as_torch; from torch import nn, ones, save"
+    run("-c", f"{alias}; {save}", "b.pt", folder=tmp_path)
+    with zipfile.ZipFile(tmp_path / "a.pt") as a, zipfile.ZipFile(tmp_path / "b.pt") as b:
+        written = [
+            file.read(next(n for n in file.namelist() if "data.pkl" in n)) for file in (a, b)
+        ]
+    assert written[0] == written[1]
+    assert b"_rebuild_parameter" in written[0]
 
 
 def test_what_pytorch_wrote_by_pythons_own_pickle_is_read():

@@ -22,6 +22,7 @@ OWN = (
         "torch._custom_ops",
         "torch._dynamo",
         "torch._guards",
+        "torch._higher_order_ops",
         "torch._inductor",
         "torch._subclasses",
         "torch.ao",

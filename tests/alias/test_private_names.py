@@ -146,3 +146,13 @@ def test_a_checkpoint_is_valid_in_passes_to_all_leaves():
     rg.autograd.grad(Asking.apply(x).sum(), x)
     assert seen == [True, False, False]
     assert rg.autograd._is_checkpoint_valid()
+
+
+def test_attention_s_projections_are_found_beside_it():
+    x, w, b = rg.randn(2, 3, 4), rg.randn(12, 4), rg.randn(12)
+    packed = rg.nn.functional._in_projection_packed(x, x, x * 2, w, b)
+    single = rg.nn.functional._in_projection(x, x, x * 2, *w.chunk(3), *b.chunk(3))
+    wanted = [part @ w[at : at + 4].T + b[at : at + 4] for at, part in ((0, x), (4, x), (8, x * 2))]
+    for one, two, three in zip(packed, single, wanted, strict=True):
+        assert rg.equal(one, two)
+        rg.testing.assert_close(one, three)

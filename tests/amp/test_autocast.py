@@ -208,3 +208,40 @@ def test_a_spectral_norm_is_estimated_in_single_precision():
     with autocast("cpu"):
         assert layer.weight.dtype is rg.float32
         assert layer(rg.randn(2, 3)).dtype is rg.bfloat16
+
+
+SINGLE = {
+    "inner of vectors": lambda x: rg.inner(x[0], x[0]),
+    "inner with a number": lambda x: rg.inner(x, x[0, 0]),
+    "tensordot to a number": lambda x: rg.tensordot(x, x),
+    "tensordot of vectors": lambda x: rg.tensordot(x[0], x[0], 1),
+    "power 0": lambda x: x.matrix_power(0),
+    "power 1": lambda x: rg.linalg.matrix_power(x, 1),
+    "power -1": lambda x: x.matrix_power(-1),
+    "lu of halves": lambda x: rg.lu(x.bfloat16())[0],
+    "grid_sampler of halves": lambda x: rg.grid_sampler(
+        x[None, None].bfloat16(), rg.zeros(1, 2, 2, 2), 0, 0, False
+    ),
+}
+LOWER = {
+    "inner": lambda x: rg.inner(x, x[0]),
+    "tensordot": lambda x: rg.tensordot(x, x, dims=1),
+    "power 2": lambda x: x.matrix_power(2),
+    "__rmatmul__": lambda x: x.__rmatmul__(x),
+    "max_pool3d with indices": lambda x: F.max_pool3d(
+        rg.ones(1, 2, 2, 2).bfloat16(), 2, return_indices=True
+    )[0],
+    "reflections in 3-D": lambda x: F.pad(rg.ones(1, 2, 2, 2).bfloat16(), (1,) * 6, "reflect"),
+}
+
+
+@pytest.mark.parametrize("name", [*SINGLE, *LOWER])
+def test_what_is_cast_depends_on_the_call(name):
+    with rg.autocast("cpu"):
+        found = {**SINGLE, **LOWER}[name](rg.eye(3))
+    assert found.dtype is (rg.float32 if name in SINGLE else rg.bfloat16)
+
+
+def test_a_call_that_is_wrong_says_so_itself():
+    with rg.autocast("cpu"), pytest.raises(TypeError, match="inner"):
+        rg.inner(rg.ones(2))

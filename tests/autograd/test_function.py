@@ -842,3 +842,8 @@ def test_an_error_in_backward_leaves_gradients_and_modes_as_they_were():
     assert x.grad is None
     assert y.grad is None
     assert rg.is_grad_enabled()
+
+
+def test_the_base_class_itself_has_no_forward():
+    with pytest.raises(NotImplementedError, match="forward"):
+        rg.autograd.Function.apply(rg.ones(2))

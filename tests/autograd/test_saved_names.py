@@ -105,3 +105,13 @@ def test_indices_have_handles():
         nothing.register_hooks(lambda t: t, lambda t: t)
     y.sum().backward()
     assert x.grad.tolist() == [[2, 0], [2, 0]]
+
+
+def test_sums_and_pieces_show_their_numbers():
+    x = rg.ones(4, 2, requires_grad=True)
+    assert rg.add(x, x, alpha=3).grad_fn._saved_alpha == 3
+    assert rg.sub(x, x, alpha=3).grad_fn._saved_alpha == 3
+    assert rg.rsub(x, x, alpha=3).grad_fn._saved_alpha == 3
+    assert (x + x).grad_fn._saved_alpha == (2 - x).grad_fn._saved_alpha == 1
+    assert x.split([1, 3])[0].grad_fn._saved_split_sizes == (1, 3)
+    assert x.split(2)[0].grad_fn._saved_split_size == 2

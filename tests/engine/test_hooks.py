@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 
 import retrograd as rg
@@ -211,3 +213,87 @@ def test_retain_grad_adds_up_over_passes_and_follows_an_in_place_write():
     y.mul_(5)
     (y * 3).backward()
     assert y.grad.tolist() == [3]
+
+
+def doubled(g):
+    g.mul_(2)
+
+
+PLACES = {
+    "tensor": lambda t: t.register_hook(doubled),
+    "pre-hook": lambda t: t.grad_fn.register_prehook(lambda grads: doubled(grads[0])),
+    "outputs": lambda t: t.grad_fn.register_hook(lambda inputs, outputs: doubled(outputs[0])),
+    "inputs": lambda t: t.grad_fn.register_hook(lambda inputs, outputs: doubled(inputs[0])),
+}
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("which", [0, 1])
+def test_what_a_hook_writes_reaches_no_other_gradient(which, place, create_graph):
+    leaves = leaf(1, 2), leaf(3, 4)
+    parts = [t.view(2) for t in leaves]
+    PLACES[place](parts[which])
+    loss = (parts[0] + parts[1]).pow(2).sum()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        loss.backward(create_graph=create_graph)
+    written, other = leaves[which], leaves[1 - which]
+    assert other.grad.tolist() == [8, 12]
+    assert written.grad.tolist() == ([8, 12] if place == "outputs" else [16, 24])
+
+
+def test_what_hooks_of_a_leaf_write_reaches_no_other_gradient():
+    for hooked in (0, 1):
+        leaves = leaf(1, 2), leaf(3, 4)
+        total = leaves[0] + leaves[1]
+        leaves[hooked].register_hook(doubled)
+        accumulator = total.grad_fn.next_functions[hooked][0]
+        accumulator.register_prehook(lambda grads: doubled(grads[0]))
+        accumulator.register_hook(lambda inputs, outputs: doubled(outputs[0]))
+        total.backward(rg.ones(2, dtype=rg.float64))
+        assert leaves[hooked].grad.tolist() == [4, 4]
+        assert leaves[1 - hooked].grad.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("place", ["tensor", "pre-hook", "outputs"])
+def test_what_a_hook_of_a_root_writes_is_not_the_gradient_that_was_given(place):
+    given = rg.ones(2, dtype=rg.float64)
+    total = leaf(1, 2) * 1
+    PLACES[place](total)
+    total.backward(given)
+    assert given.tolist() == [1, 1]
+
+
+def test_what_a_node_hook_writes_to_one_gradient_reaches_no_other_of_its_own():
+    a, b = leaf(1, 2), leaf(3, 4)
+    total = a + b
+    total.grad_fn.register_hook(lambda inputs, outputs: doubled(inputs[0]))
+    total.sum().backward()
+    assert (a.grad.tolist(), b.grad.tolist()) == ([2, 2], [1, 1])
+
+
+def test_what_a_hook_writes_is_not_what_a_function_keeps():
+    class Kept(autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return ctx.saved_tensors[0]
+
+    x = leaf(1, 2)
+    y = x * 1
+    y.register_hook(doubled)
+    Kept.apply(y).sum().backward()
+    assert (y.tolist(), x.grad.tolist()) == ([1, 2], [2, 4])
+
+
+def test_a_hook_writes_the_gradients_of_several_outputs_apart():
+    x = leaf(1, 2)
+    first, second = x.unbind()
+    first.grad_fn.register_prehook(lambda grads: doubled(grads[0]))
+    (first + second).backward()
+    assert x.grad.tolist() == [2, 1]

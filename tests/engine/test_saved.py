@@ -94,7 +94,7 @@ def test_a_saved_input_that_was_written_raises():
     with pytest.raises(VersionError, match="modified by an inplace operation") as caught:
         y.sum().backward()
     text = str(caught.value)
-    assert "retrograd.float64Tensor [2]" in text
+    assert "retrograd.DoubleTensor [2]" in text
     assert "is at version 1; expected version 0 instead" in text
     assert "which is output 0 of Mul" in text
     assert "MulBackward0 saved it as `input`, and then it was written by add_" in text

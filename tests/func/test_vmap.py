@@ -643,3 +643,13 @@ def test_out_that_all_examples_share_has_no_room_for_each():
         == [[2.0] * 3] * 2
     )
     assert shared.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_losses_that_look_at_values_run_at_once():
+    loss = rg.nn.functional
+    p, t = rg.tensor([[0.25, 0.5], [0.75, 0.5]]), rg.tensor([[0.0, 1.0], [1.0, 0.0]])
+    for function in (loss.binary_cross_entropy, lambda a, b: loss.gaussian_nll_loss(a, b, a)):
+        expected = [function(*pair).item() for pair in zip(p, t, strict=True)]
+        assert vmap(function)(p, t).tolist() == expected  # a warning would be an error
+    with pytest.raises(RuntimeError, match="between 0 and 1"):
+        vmap(loss.binary_cross_entropy)(p + 1, t)

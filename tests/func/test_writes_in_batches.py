@@ -184,6 +184,55 @@ def test_a_write_to_a_detached_alias_leaves_the_history(transform):
     assert transform(run)(ROWS).tolist() == (8 * ROWS**3).tolist()
 
 
+def added_to_alias(x):
+    """x + sum(x), in place of x by way of its alias, which alone has the history of the sum."""
+    alias = x.detach()
+    alias.add_(x.sum())
+    return x * x, alias * 1
+
+
+def added_to_part_of_alias(x):
+    alias = (x * 1).detach()[:1]
+    alias.add_(x.sum())
+    return x, alias
+
+
+def set_by_alias(x):
+    alias = x.detach()
+    alias.fill_(3.0)
+    return x * x, alias * x
+
+
+@pytest.mark.parametrize("function", [added_to_alias, added_to_part_of_alias, set_by_alias])
+def test_a_write_to_a_detached_alias_has_the_derivative_that_it_has_without_a_batch(function):
+    def batched(x):
+        return vmap(function)(x * 1)
+
+    def one_by_one(x):
+        found = [function(row * 1) for row in x]
+        return tuple(map(rg.stack, zip(*found, strict=True)))
+
+    for transform in (jacfwd, jacrev):
+        for found, expected in zip(
+            transform(batched)(ROWS), transform(one_by_one)(ROWS), strict=True
+        ):
+            assert found.tolist() == expected.tolist()
+
+
+def test_a_view_of_a_recorded_tensor_is_written_twice_without_a_history():
+    def twice(row):
+        with rg.no_grad():
+            row.add_(1.0)
+            row.add_(row.sum())
+        return row * row
+
+    x = ROWS.clone().requires_grad_()
+    whole = x * 1
+    vmap(twice)(whole[:, :1]).sum().backward()
+    assert whole[:, 0].tolist() == [2.0, 6.0, 10.0]
+    assert x.grad.tolist() == [[4.0, 0.0], [12.0, 0.0], [20.0, 0.0]]
+
+
 def test_the_data_of_a_batch_are_refused():
     with pytest.raises(RuntimeError, match="accessing `data` under vmap"):
         vmap(lambda x: x.data * 2)(ROWS)

@@ -295,3 +295,8 @@ def test_what_code_cannot_hold_is_refused():
 def test_a_traced_module_is_traced_again_to_the_same_code():
     module = fx.symbolic_trace(Net())
     assert fx.symbolic_trace(module).code == module.code
+
+
+def test_the_graph_of_a_sequence_has_no_types():
+    traced = fx.symbolic_trace(nn.Sequential(nn.ReLU()))
+    assert str(traced.graph).startswith("graph():\n    %input_1 : [num_users=1] = placeholder")

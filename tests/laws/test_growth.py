@@ -156,6 +156,7 @@ def bytecodes(run, most=math.inf):
             raise TooManyError
         return trace
 
+    gc.disable()  # its callbacks are Python, too
     before = sys.gettrace()
     sys.settrace(trace)
     try:
@@ -164,6 +165,7 @@ def bytecodes(run, most=math.inf):
         pass
     finally:
         sys.settrace(before)
+        gc.enable()
     return count
 
 

@@ -15,6 +15,7 @@ from retrograd.library import (
     register_kernel,
     register_vmap,
 )
+from retrograd.utils._python_dispatch import TorchDispatchMode
 
 
 @pytest.fixture(autouse=True)
@@ -215,3 +216,69 @@ def test_under_autocast_inputs_are_cast_to_the_registered_dtype():
     assert seen == [rg.float32, rg.bfloat16, rg.int64]
     with pytest.raises(ValueError, match="'mps' does not support autocast"):
         op.register_autocast("mps", rg.float16)
+
+
+class Seen(TorchDispatchMode):
+    """A mode that notes operators and their arguments."""
+
+    def __init__(self):
+        self.calls = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.calls.append((str(func), len(args), kwargs))
+        return func(*args, **kwargs)
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_a_mode_sees_the_operator_and_not_what_its_function_calls(requires_grad):
+    @custom_op("mine::cube", mutates_args=())
+    def cube(x: rg.Tensor, n: int = 3, *, by: int = 1) -> rg.Tensor:
+        return x**n * by
+
+    cube.register_autograd(
+        lambda ctx, g: (g * 3 * ctx.saved_tensors[0] ** 2, None),
+        setup_context=lambda ctx, inputs, output, keyword_only_inputs: ctx.save_for_backward(
+            inputs[0]
+        ),
+    )
+    x = rg.tensor([1.0, 2.0], requires_grad=requires_grad)
+    with Seen() as seen:
+        y = cube(x)
+    assert seen.calls == [("mine.cube.default", 1, {"by": 1})]
+    if requires_grad:
+        y.sum().backward()
+        assert x.grad.tolist() == [3.0, 12.0]
+
+
+def test_a_class_below_functions_answers_for_the_operator():
+    class Doubling(rg.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return rg.tensor([ops.mine.cube is func, func._schema.is_mutable])
+
+    custom_op("mine::cube", lambda x: x**3, mutates_args=())
+    x = rg.Tensor._make_subclass(Doubling, rg.ones(2))
+    assert ops.mine.cube(x).tolist() == [True, False]
+
+
+def test_a_schema_names_what_an_operator_writes():
+    op = custom_op("mine::shift", lambda x, by=1: None, mutates_args=("x",))
+    assert (op.name(), op.namespace, op._schema.name) == ("mine::shift", "mine", "mine::shift")
+    assert [(each.name, each.is_write) for each in op._schema.arguments] == [
+        ("x", True),
+        ("by", False),
+    ]
+
+
+def test_what_was_written_before_an_error_is_counted():
+    @custom_op("mine::shift", mutates_args=("x",))
+    def shift(x: rg.Tensor) -> None:
+        x.numpy()[0] = 7
+        raise ValueError("halfway")
+
+    w, x = rg.ones(2), rg.ones(2, requires_grad=True)
+    y = (x * w).sum()
+    with pytest.raises(ValueError, match="halfway"):
+        shift(w)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()

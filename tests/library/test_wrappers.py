@@ -229,3 +229,126 @@ def test_matrices_are_factored_where_the_class_computes(name):
     function(wanted).sum().backward()
     function(x).sum().backward()
     rg.testing.assert_close(x.grad.inner, wanted.grad)
+
+
+def test_a_plain_tensor_that_was_written_with_a_wrapper_is_the_result():
+    x = rg.zeros(2)
+    assert x.add_(held([1.0, 2.0])) is x
+    assert x.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_batched_cotangents_meet_wrappers(wrapped):
+    x, rows = held([1.0, 2.0], True), rg.eye(2)
+    cotangents = Held(rows) if wrapped else rows
+    (g,) = rg.autograd.grad(x * x, x, cotangents, is_grads_batched=True)
+    assert g.inner.tolist() == [[2, 0], [0, 4]]
+
+
+def test_jacobians_by_wrappers():
+    x = held([1.0, 2.0])
+    for transform in (rg.func.jacrev, rg.func.jacfwd):
+        assert transform(lambda t: t * t)(x).inner.tolist() == [[2, 0], [0, 4]]
+    assert rg.func.hessian(lambda t: (t * t * t).sum())(x).inner.tolist() == [[6, 0], [0, 12]]
+
+
+def test_a_batch_with_a_plain_operand_and_a_wrapper():
+    table, plain = held([[1.0, 2.0], [3.0, 4.0]]), rg.tensor([[1.0, 1.0], [2.0, 2.0]])
+    for first, second in ((table, plain), (plain, table)):
+        found = rg.func.vmap(lambda a, b: (a * b).sum())(first, second)
+        assert found.inner.tolist() == [3, 14]
+
+
+def with_gradient(values):
+    x = held([0.0] * len(values), True)
+    x.grad = held(values)
+    return x
+
+
+def test_gradients_of_wrappers_are_clipped():
+    x = with_gradient([3.0, 4.0])
+    assert rg.nn.utils.clip_grad_norm_([x], 1.0).inner.item() == 5
+    assert x.grad.inner.tolist() == pytest.approx([0.6, 0.8], rel=1e-6)
+    x = with_gradient([-3.0, 0.5])
+    rg.nn.utils.clip_grad_value_([x], 1.0)
+    assert x.grad.inner.tolist() == [-1, 0.5]
+
+
+def test_batch_norm_of_wrappers_moves_plain_statistics():
+    norm = rg.nn.BatchNorm1d(2)
+    x = held([[3.0, 4.0], [1.0, 2.0], [5.0, 9.0]], True)
+    y = norm(x)
+    y.sum().backward()
+    assert type(y) is type(x.grad) is Held
+    assert type(norm.running_mean) is rg.Tensor
+    assert norm.running_mean.tolist() == pytest.approx([0.3, 0.5])
+    assert norm.running_var.tolist() == pytest.approx([1.3, 2.2])
+
+
+def test_batch_norm_by_wrappers_moves_their_statistics():
+    norm = rg.nn.BatchNorm1d(2)
+    norm.running_mean, norm.running_var = held([0.0, 0.0]), held([1.0, 1.0])
+    norm(rg.tensor([[3.0, 4.0], [1.0, 2.0], [5.0, 9.0]]))
+    assert norm.running_mean.inner.tolist() == pytest.approx([0.3, 0.5])
+    assert norm.running_var.inner.tolist() == pytest.approx([1.3, 2.2])
+
+
+VIEWS = {
+    "element": (lambda y: y[0], [[3, 6], [3, 4]]),
+    "transposed": (lambda y: y.t()[1], [[1, 6], [3, 12]]),
+    "viewed": (lambda y: y.view(4)[1:3], [[1, 6], [9, 4]]),
+    "diagonal": (lambda y: y.diagonal(), [[3, 2], [3, 12]]),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_recorded_write_to_a_view_reaches_what_it_is_a_view_of(name):
+    view, expected = VIEWS[name]
+    x = held([[1.0, 2.0], [3.0, 4.0]], True)
+    y = x * 1
+    part = view(y)
+    part.mul_(3)
+    y.sum().backward()
+    assert y.inner.tolist() == expected
+    assert part.inner.tolist() == view(rg.tensor([[1.0, 2.0], [3.0, 4.0]])).mul(3).tolist()
+    factors = rg.tensor(expected) / rg.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert x.grad.inner.tolist() == factors.tolist()
+
+
+def test_a_recorded_write_reaches_the_views_there_are():
+    y = held([1.0, 2.0], True) * 1
+    part, whole = y[1:], y.view(2, 1)
+    y.mul_(2)
+    assert (part.inner.tolist(), whole.inner.tolist()) == ([4], [[2], [4]])
+    part.backward(held([1.0]))
+
+
+def test_a_part_of_a_wrapper_is_assigned():
+    x = held([1.0, 2.0], True)
+    y = x * 1
+    y[0] = y[1] * 2
+    y.sum().backward()
+    assert (y.inner.tolist(), x.grad.inner.tolist()) == ([4, 2], [0, 3])
+
+
+def test_losses_that_look_at_values_leave_those_of_wrappers_to_the_class():
+    loss = rg.nn.functional
+    x, t = held([0.25, 0.5], True), held([0.0, 1.0])
+    for function in (
+        loss.binary_cross_entropy,
+        loss.soft_margin_loss,
+        lambda a, b: loss.gaussian_nll_loss(a, b, a),
+        lambda a, b: loss.binary_cross_entropy_with_logits(a, b, pos_weight=b),
+    ):
+        found = function(x, t)
+        expected = function(x.inner.requires_grad_(), t.inner)
+        assert found.inner.item() == expected.item()
+        (g,), (h,) = rg.autograd.grad(found, x), rg.autograd.grad(expected, x.inner)
+        assert g.inner.tolist() == pytest.approx(h.tolist(), rel=1e-6)
+
+
+def test_functional_derivatives_are_those_of_the_class():
+    x, v = held([1.0, 2.0]), held([1.0, 1.0])
+    derivatives = rg.autograd.functional
+    assert derivatives.jvp(lambda t: t * t, x, v)[1].inner.tolist() == [2, 4]
+    assert derivatives.hvp(lambda t: (t * t * t).sum(), x, v)[1].inner.tolist() == [6, 12]

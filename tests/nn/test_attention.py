@@ -24,6 +24,7 @@ from retrograd.nn.attention.flex_attention import (
     noop_mask,
     or_masks,
 )
+from retrograd.utils.flop_counter import FlopCounterMode
 
 F = rg.nn.functional
 
@@ -137,3 +138,60 @@ def test_a_causal_mask_knows_how_it_was_made():
         CausalBias(3, 2, 2)
     with pytest.raises(AssertionError, match="causal_upper_left only supports 2D"):
         causal_upper_left(2)
+
+
+MASKS = {
+    "causal": (lambda b, h, q, k: q >= k, None, None),
+    "window": (lambda b, h, q, k: (q - k).abs() <= 1, None, None),
+    "far apart": (lambda b, h, q, k: (k < 2) | (q == k), None, None),
+    "by head": (lambda b, h, q, k: (q >= k) | (h == 1), None, 2),
+    "by batch and head": (lambda b, h, q, k: (q + b >= k) & (k % 2 == h), 2, 2),
+    "rows that see nothing": (lambda b, h, q, k: (q > 3) & (k == 5), None, None),
+}
+
+
+@pytest.mark.parametrize("size", [2, 3, (4, 2), 128])
+@pytest.mark.parametrize("name", MASKS)
+def test_blocks_that_are_left_out_change_no_value_and_no_gradient(name, size):
+    rng = np.random.default_rng(1)
+    q, k, v, bias = [
+        rg.tensor(rng.standard_normal(shape), requires_grad=True)
+        for shape in [(2, 2, 7, 3), (2, 2, 9, 3), (2, 2, 9, 2), (7, 9)]
+    ]
+    function, batches, heads = MASKS[name]
+    blocks = create_block_mask(function, batches, heads, 7, 9, BLOCK_SIZE=size)
+    out, aux = flex_attention(
+        *(q, k, v, lambda s, b, h, i, j: s + bias[i, j] * (h + 1), blocks),
+        return_aux=AuxRequest(lse=True, max_scores=True),
+    )
+    scores = q @ k.mT / 3**0.5 + bias * rg.tensor([1.0, 2.0])[:, None, None]
+    hidden = ~create_mask(function, batches, heads, 7, 9).expand(2, 2, 7, 9)
+    scores = scores.masked_fill(hidden, -math.inf)
+    expected = rg.nan_to_num(scores.softmax(-1)) @ v
+    np.testing.assert_allclose(out.detach().numpy(), expected.detach().numpy(), atol=1e-14)
+    assert rg.allclose(aux.lse, scores.logsumexp(-1), rtol=1e-12)
+    assert rg.allclose(aux.max_scores, scores.amax(-1), rtol=1e-12)
+    seen = ~hidden.all(-1, keepdim=True)
+    weight = rg.tensor(rng.standard_normal(out.shape)) * seen
+    dense = (scores.masked_fill(~seen, 0.0).softmax(-1) * seen) @ v
+    gradients = [rg.autograd.grad(y, [q, k, v, bias], weight) for y in (out, dense)]
+    for found, right in zip(*gradients, strict=True):
+        np.testing.assert_allclose(found.numpy(), right.numpy(), atol=1e-13)
+
+
+def test_only_blocks_that_are_seen_are_computed():
+    q = rg.randn(1, 1, 8, 4, requires_grad=True)
+    blocks = create_block_mask(lambda b, h, i, j: i >= j, None, None, 8, 8, BLOCK_SIZE=2)
+    counted = {}
+    for mask in (None, blocks):
+        with FlopCounterMode(display=False) as counter:
+            flex_attention(q, q, q, block_mask=mask).sum().backward()
+        counted[mask] = counter.get_total_flops()
+    assert counted[blocks] * 16 == counted[None] * 10
+
+
+def test_what_no_query_sees_may_be_anything():
+    x = rg.ones(1, 1, 4, 2)
+    v = rg.tensor([1.0, 2.0, math.nan, math.inf])[None, None, :, None]
+    first = create_block_mask(lambda b, h, q, k: k < 2, None, None, 4, 4, BLOCK_SIZE=2)
+    assert flex_attention(x, x, v, block_mask=first).flatten().tolist() == [1.5] * 4

@@ -149,3 +149,12 @@ def test_a_list_of_one_parameter_is_shown_in_one_line_as_a_module_is():
     assert repr(values) == (
         "ParameterList(  (0): Parameter containing: [retrograd.float32 of size 2])"
     )
+
+
+def test_places_may_be_asked_for_by_pytorchs_names():
+    net = rg.nn.Sequential(rg.nn.ReLU(), rg.nn.Tanh())
+    assert net._get_item_by_idx(net._modules.keys(), -1) == "1"
+    assert net._get_item_by_idx(iter("ab"), 0) == "a"
+    assert rg.nn.ModuleList(net)._get_abs_string_index(-2) == "0"
+    with pytest.raises(IndexError, match="index 2 is out of range"):
+        net._get_item_by_idx(net._modules.values(), 2)

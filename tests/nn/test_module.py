@@ -419,3 +419,21 @@ def test_a_module_does_not_take_the_place_of_a_parameter():
     del module.p
     module.p = nn.Linear(1, 1)
     assert list(module._modules) == ["p"]
+
+
+def test_generators_of_a_module_say_that_they_are_its_own():
+    assert repr(nn.Linear(1, 1).parameters()).startswith("<generator object Module.parameters at ")
+
+
+def test_a_class_that_replaces_call_impl_is_called_by_it():
+    class Doubled(rg.nn.Identity):
+        def _call_impl(self, *args):
+            return 2 * super()._call_impl(*args)
+
+    class Below(Doubled):
+        pass
+
+    module, seen = Below(), []
+    module.register_forward_hook(lambda *args: seen.append("hook"))
+    assert (module(3), module._wrapped_call_impl(4), seen) == (6, 4, ["hook", "hook"])
+    assert rg.nn.Module.dump_patches is False

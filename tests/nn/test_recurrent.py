@@ -240,3 +240,45 @@ def test_unpadded_sequences_have_memory_of_their_own():
     assert first.is_contiguous()
     first.zero_()
     assert padded[1, 0] == 2
+
+
+def test_a_subclass_may_check_what_it_is_given_by_itself():
+    class Named(rg.nn.LSTM):
+        def check_forward_args(self, input, hidden, batch_sizes):
+            super().check_forward_args(input, hidden, batch_sizes)
+            seen.append([tuple(t.shape) for t in (input, *hidden)])
+
+    seen = []
+    Named(2, 4, proj_size=3, batch_first=True)(rg.ones(5, 6, 2))
+    assert seen == [[(5, 6, 2), (1, 5, 3), (1, 5, 4)]]
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda net, h: net.check_input(rg.ones(2), None), "input must have 3 dimensions, got 1"),
+        (lambda net, h: net.check_input(rg.ones(4, 3), [1]), "Expected 2, got 3"),
+        (lambda net, h: net.check_hidden_size(h, (1, 2, 3), "mine {} {}"), r"mine \(1, 2, 3\)"),
+        (
+            lambda net, h: net.check_forward_args(rg.ones(4, 1, 2), (h, rg.ones(1, 2, 3)), None),
+            r"Expected hidden\[1\] size \(1, 1, 3\), got \[1, 2, 3\]",
+        ),
+    ],
+)
+def test_the_checks_of_a_layer_can_be_called(call, text):
+    with pytest.raises(RuntimeError, match=text):
+        call(rg.nn.LSTM(2, 3), rg.zeros(1, 1, 3))
+
+
+def test_states_are_put_into_another_order():
+    h = rg.arange(6.0).reshape(1, 2, 3)
+    turned, same = rg.nn.GRU(2, 3).permute_hidden(h, rg.tensor([1, 0])), rg.nn.LSTM(2, 3)
+    assert turned.tolist() == [[[3, 4, 5], [0, 1, 2]]]
+    assert same.permute_hidden((h, h), None)[0] is h
+    assert same.permute_hidden((h, h), rg.tensor([1, 0]))[1].tolist() == turned.tolist()
+
+
+def test_expected_sizes_of_states_are_those_of_a_batch_or_a_packed_one():
+    net = rg.nn.LSTM(4, 5, 2, bidirectional=True, proj_size=3)
+    assert net.get_expected_hidden_size(rg.ones(7, 6, 4), None) == (4, 6, 3)
+    assert net.get_expected_cell_size(rg.ones(9, 4), rg.tensor([3, 1])) == (4, 3, 5)

@@ -66,6 +66,7 @@ FUNCTIONS = {
     "products": lambda x: (x @ x, rg.einsum("bchw,bcwk->bkhc", x, x[..., :4])),
     "vectors": lambda x: (x[0, 0] @ x[0, 1, 0], rg.outer(x[0, 0, 0], x[0, 1, 0])),
     "a sum and a product": lambda x: rg.addmm(x[0, 0], x[0, 0], x[0, 1], beta=0.5, alpha=2),
+    "a sum with a multiple": lambda x: rg.sub(x, x[:, :1], alpha=2).add(x.int(), alpha=0.5),
     "normalizations": lambda x: (F.layer_norm(x, (8,)), F.rms_norm(x, (8,)), F.normalize(x)),
     "detached": lambda x: x.detach() + x.data,
     "in place": lambda x: (x + 1).mul_(2).add_(x).relu_(),

@@ -43,13 +43,19 @@ GRADIENTS = {  # and what they are, of values that were rounded
 }
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_results_are_within_a_unit_in_the_last_place(name, dtype):
-    if dtype == "bfloat16":
+@pytest.fixture(params=["float16", "bfloat16"])
+def drawn(request):
+    """A function that gives numbers of a half float's dtype: of some deviation."""
+    if request.param == "bfloat16":
         pytest.importorskip("ml_dtypes", reason="it has the dtype")
     draw = np.random.default_rng(0)
-    x = rg.tensor(draw.normal(0, 3, (40, 40))).to(getattr(rg, dtype))
+    dtype = getattr(rg, request.param)
+    return lambda deviation: rg.tensor(draw.normal(0, deviation, (40, 40))).to(dtype)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_results_are_within_a_unit_in_the_last_place(name, drawn):
+    x = drawn(3)
     found, exact = FUNCTIONS[name](x), FUNCTIONS[name](x.double())
     assert found.dtype is x.dtype
     unit = rg.finfo(x.dtype).eps
@@ -60,12 +66,8 @@ def test_results_are_within_a_unit_in_the_last_place(name, dtype):
 
 
 @pytest.mark.parametrize("name", GRADIENTS)
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_gradients_are_rounded_once(name, dtype):
-    if dtype == "bfloat16":
-        pytest.importorskip("ml_dtypes", reason="it has the dtype")
-    draw = np.random.default_rng(0)
-    x, g = [rg.tensor(draw.normal(0, 2, (40, 40))).to(getattr(rg, dtype)) for _ in range(2)]
+def test_gradients_are_rounded_once(name, drawn):
+    x, g = drawn(2), drawn(2)
     function, gradient = GRADIENTS[name]
     y = function(x.requires_grad_())
     (found,) = rg.autograd.grad(y, x, g)

@@ -235,3 +235,38 @@ def test_masked_scatter_and_index_fill_of_meta_tensors_have_shapes():
     assert (x.grad.shape, source.grad.shape) == ((3, 4), (3, 4))
     index = rg.empty(2, dtype=rg.int64, device="meta")
     assert x.index_fill(0, index, 1.0).shape == (3, 4)
+
+
+OF_FIXED_SHAPE = {
+    **{
+        f"scatter_reduce {name}": lambda x, i, name=name: x.scatter_reduce(0, i, x, name)
+        for name in ("sum", "prod", "mean", "amax", "amin")
+    },
+    **{
+        f"index_reduce {name}": lambda x, i, name=name: x.index_reduce(0, i[:, 0], x, name)
+        for name in ("prod", "mean", "amax", "amin")
+    },
+    "scatter": lambda x, i: x.scatter(0, i, 2.0, reduce="multiply"),
+    "matrix_exp": lambda x, i: rg.matrix_exp(x),
+    "matrix_power": lambda x, i: rg.matrix_power(x, 0),
+    "cholesky": lambda x, i: rg.linalg.cholesky(x),
+    "inv": lambda x, i: rg.linalg.inv(x),
+    "solve": lambda x, i: rg.linalg.solve(x, x),
+    "ldl_factor": lambda x, i: rg.linalg.ldl_factor(x).LD,
+    "chebyshev_polynomial_t": lambda x, i: rg.special.chebyshev_polynomial_t(x, i),
+    "as_strided": lambda x, i: x.as_strided((2, 2), (1, 3), 1),
+    "nonzero_static": lambda x, i: x.nonzero_static(size=4),
+    "repeat_interleave": lambda x, i: x.repeat_interleave(i[0] + 1, dim=0, output_size=3),
+    "cat": lambda x, i: rg.cat([x[0, :0], x[0, :0]]),
+    "resize_": lambda x, i: x.clone().resize_(4, 5),
+    "new_empty_strided": lambda x, i: x.new_empty_strided((2, 3), (1, 2)),
+}
+
+
+@pytest.mark.parametrize("name", OF_FIXED_SHAPE)
+def test_what_has_one_shape_for_all_values_has_it_without_values(name):
+    x, i = rg.eye(3), rg.zeros(3, 3, dtype=rg.int64)
+    expected, found = (OF_FIXED_SHAPE[name](x.to(at), i.to(at)) for at in ("cpu", "meta"))
+    assert found.is_meta
+    assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+    assert found.stride() == expected.stride()

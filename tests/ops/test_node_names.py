@@ -15,6 +15,7 @@ SIGNAL, IMAGE, VOLUME = (rg.rand(1, 1, *[4] * n).requires_grad_() for n in (1, 2
 P, Q = rg.rand(2, 2).requires_grad_(), rg.rand(2, 2)
 LABELS = rg.tensor([0, 1])
 REDUCTIONS = ("mean", "sum", "none")
+DEFINITE = (rg.eye(3) * 3 + 0.1).requires_grad_()
 PLACES = rg.zeros(1, 3, dtype=rg.int64)
 
 NAMES = {
@@ -25,7 +26,6 @@ NAMES = {
     "ClampMinBackward1": [lambda: X.clamp_min(X)],
     "ClampMaxBackward1": [lambda: X.clamp_max(X)],
     "SqueezeBackward0": [lambda: A.squeeze(), lambda: X.squeeze()],
-    "SqueezeBackward1": [lambda: A.squeeze(0), lambda: A.squeeze(-1), lambda: A.squeeze(1)],
     "SqueezeBackward2": [lambda: A.squeeze((0, 2))],
     "SplitBackward0": [lambda: M.split(1), lambda: M.chunk(2)],
     "SplitWithSizesBackward0": [lambda: M.split([1, 2]), lambda: M.split_with_sizes((1, 2))],
@@ -39,7 +39,6 @@ NAMES = {
     "DivBackward2": [lambda: rg.div(X, 2, rounding_mode="floor")],
     "DiagonalBackward0": [lambda: M.diagonal()],
     "DiagEmbedBackward0": [lambda: rg.diag(X), lambda: rg.diag_embed(X)],
-    "MulBackward0": [lambda: rg.outer(X, X)],
     "EluBackward0": [lambda: F.elu(X), lambda: F.selu(X)],
     "CeluBackward0": [lambda: F.celu(X)],
     "I0Backward0": [lambda: rg.i0(X)],
@@ -102,6 +101,149 @@ NAMES = {
     "PdistBackward0": [lambda: F.pdist(M)],
     "CholeskyInverseBackward0": [lambda: rg.cholesky_inverse(M + 9 * rg.eye(3))],
     "BlockDiagBackward0": [lambda: rg.block_diag(X, M)],
+    "MmBackward0": [lambda: M @ M, lambda: F.linear(M, M)],
+    "AddmmBackward0": [
+        lambda: F.linear(M, M, X),
+        lambda: F.linear(M, M, X.detach()),
+        lambda: rg.addmm(M, M, M, beta=2, alpha=3),
+        lambda: M.clone().addmm_(M, M),
+    ],
+    "ViewBackward0": [
+        lambda: F.linear(M[None], M, X),
+        lambda: M.reshape(9),
+        lambda: rg.tensordot(M, M, 1),
+        lambda: rg.einsum("ij,jk->ik", M, M),
+        lambda: rg.linalg.multi_dot([M, M, M]),
+    ],
+    "UnsafeViewBackward0": [
+        lambda: F.linear(M[None], M),
+        lambda: M[None] @ M[None],
+        lambda: M[None] @ M,
+        lambda: M.T.reshape(9),
+        lambda: M.T.flatten(),
+        lambda: rg.kron(M, M),
+    ],
+    "BmmBackward0": [lambda: rg.bmm(M[None], M[None])],
+    "BaddbmmBackward0": [lambda: rg.baddbmm(M, M[None], M[None])],
+    "RsubBackward0": [lambda: rg.rsub(X, X)],
+    "MaskedFillBackward0": [
+        lambda: M.masked_fill(M > 0, 0),
+        lambda: (+M * 1).masked_fill_(M > 0, 1),
+    ],
+    "MaskedFillBackward1": [lambda: M.masked_fill(M > 0, rg.tensor(0.0))],
+    "MaskedScatterBackward0": [lambda: M.masked_scatter(M > 0, M)],
+    "IndexCopyBackward0": [lambda: M.index_copy(0, LABELS, M[:2])],
+    "IndexFillBackward0": [lambda: M.index_fill(0, LABELS, 0)],
+    "IndexFillBackward1": [lambda: M.index_fill(0, LABELS, rg.tensor(0.0))],
+    "IndexReduceBackward0": [lambda: M.index_reduce(0, LABELS, M[:2], "mean")],
+    "ScatterReduceBackward0": [
+        lambda r=r: M.scatter_reduce(0, PLACES, M, r) for r in ("sum", "mean", "amax", "prod")
+    ],
+    "PutBackward0": [lambda: M.put(LABELS, X[:2])],
+    "SelectScatterBackward0": [lambda: rg.select_scatter(M, X, 0, 0)],
+    "SliceScatterBackward0": [lambda: rg.slice_scatter(M, M[:1], 0, 0, 1)],
+    "DiagonalScatterBackward0": [lambda: rg.diagonal_scatter(M, X)],
+    "Rot90Backward0": [lambda k=k: M.rot90(k) for k in range(4)],
+    "RollBackward0": [lambda: M.roll(1), lambda: M.roll(1, 0)],
+    "DiagonalBackward0_copy": [lambda: M.diag()],
+    "AminmaxBackward0": [lambda: M.aminmax(), lambda: M.aminmax()[::-1]],
+    "LdexpBackward0": [lambda: rg.ldexp(X, rg.tensor(2))],
+    "LeakyReluBackward0": [lambda: F.leaky_relu(X)],
+    "LeakyReluBackward1": [lambda: F.leaky_relu(X * 1, 0.2, inplace=True)],
+    "EluBackward1": [lambda: F.elu(X * 1, inplace=True), lambda: F.selu(X * 1, inplace=True)],
+    "HardtanhBackward0": [lambda: F.relu6(X), lambda: F.relu6(X * 1, inplace=True)],
+    "RreluWithNoiseBackward0": [lambda: F.rrelu(X, training=True), lambda: F.rrelu(X)],
+    "RreluWithNoiseBackward1": [lambda: F.rrelu(X * 1, training=True, inplace=True)],
+    "ConvolutionBackward0": [
+        lambda: F.conv2d(IMAGE, IMAGE, X[:1]),
+        lambda: F.conv_transpose2d(IMAGE, IMAGE),
+        lambda: F.conv_transpose2d(IMAGE, IMAGE, X[:1]),
+    ],
+    "SqueezeBackward1": [
+        *[lambda: A.squeeze(0), lambda: A.squeeze(-1), lambda: A.squeeze(1)],
+        *[lambda: F.max_pool1d(SIGNAL, 2), lambda: F.avg_pool1d(SIGNAL, 2)],
+        lambda: F.adaptive_avg_pool1d(SIGNAL, 2),
+        lambda: F.adaptive_max_pool1d(SIGNAL, 2),
+    ],
+    "MeanBackward1": [
+        lambda: M.mean(0),
+        lambda: F.adaptive_avg_pool2d(IMAGE, 1),
+        lambda: F.adaptive_avg_pool3d(VOLUME, (1, 1, 1)),
+    ],
+    "NativeBatchNormBackward0": [
+        lambda: F.batch_norm(M, None, None, training=True),
+        lambda: F.batch_norm(M, X.detach(), X.detach(), X, X),
+    ],
+    "NativeGroupNormBackward0": [lambda: F.group_norm(IMAGE, 1)],
+    "MulBackward0": [
+        *[lambda: rg.outer(X, X), lambda: 1 / X, lambda: F.dropout(M), lambda: F.dropout2d(IMAGE)],
+        lambda: F.rms_norm(M, (3,), X),
+    ],
+    "EmbeddingBagBackward0": [
+        lambda m=m: F.embedding_bag(PLACES, M, mode=m) for m in ("sum", "mean", "max")
+    ],
+    "PixelShuffleBackward0": [lambda: F.pixel_shuffle(IMAGE.reshape(1, 4, 2, 2), 2)],
+    "PixelUnshuffleBackward0": [lambda: F.pixel_unshuffle(IMAGE, 2)],
+    "ChannelShuffleBackward0": [lambda: F.channel_shuffle(IMAGE.reshape(1, 4, 2, 2), 2)],
+    "ReflectionPad1DBackward0": [lambda: F.pad(SIGNAL, (1, 1), mode="reflect")],
+    "ReflectionPad2DBackward0": [lambda: F.pad(IMAGE, (1, 1, 1, 1), mode="reflect")],
+    "ReplicationPad3DBackward0": [lambda: F.pad(VOLUME, (1, 1, 1, 1, 1, 1), mode="replicate")],
+    "torch::autograd::CopySlices": [lambda: F.pad(IMAGE, (1, 1, 1, 1), mode="circular")],
+    "UpsampleNearest1DBackward0": [lambda: F.interpolate(SIGNAL, scale_factor=2)],
+    "UpsampleNearest2DBackward0": [lambda: F.interpolate(IMAGE, scale_factor=2)],
+    "UpsampleNearestExact3DBackward0": [
+        lambda: F.interpolate(VOLUME, scale_factor=2, mode="nearest-exact")
+    ],
+    "UpsampleLinear1DBackward0": [lambda: F.interpolate(SIGNAL, scale_factor=2, mode="linear")],
+    "UpsampleBilinear2DBackward0": [lambda: F.interpolate(IMAGE, scale_factor=2, mode="bilinear")],
+    "UpsampleBicubic2DAaBackward0": [
+        lambda: F.interpolate(IMAGE, size=2, mode="bicubic", antialias=True)
+    ],
+    "UpsampleTrilinear3DBackward0": [
+        lambda: F.interpolate(VOLUME, scale_factor=2, mode="trilinear")
+    ],
+    "AffineGridGeneratorBackward0": [
+        lambda: F.affine_grid(M[None, :2], (1, 1, 2, 2), align_corners=False)
+    ],
+    "NormBackward1": [lambda: F.pairwise_distance(M, M)],
+    "CtcLossBackward0": [
+        lambda: F.ctc_loss(M[:, None], LABELS[None, 1:], [3], [1], reduction="none")
+    ],
+    "DivBackward1": [lambda: F.cross_entropy(P, Q)],
+    "CholeskyBackward0": [lambda: rg.cholesky(DEFINITE)],
+    "CholeskySolveBackward0": [lambda: rg.cholesky_solve(M, DEFINITE)],
+    "LinalgLuBackward0": [lambda: rg.linalg.lu(DEFINITE)[1:], lambda: rg.linalg.lu(DEFINITE)[2:]],
+    "LuUnpackBackward0": [lambda: rg.lu_unpack(*rg.linalg.lu_factor(DEFINITE))[1:]],
+    "LinalgLuSolveBackward0": [lambda: rg.linalg.lu_solve(*rg.linalg.lu_factor(DEFINITE), M)],
+    "LinalgSolveExBackward0": [
+        lambda: rg.linalg.solve(DEFINITE, M),
+        lambda: rg.linalg.solve(DEFINITE, X),
+    ],
+    "LinalgLstsqBackward0": [lambda: rg.linalg.lstsq(DEFINITE, M)],
+    "TriangularSolveBackward0": [lambda: rg.triangular_solve(M, DEFINITE)],
+    "LinalgHouseholderProductBackward0": [lambda: rg.linalg.householder_product(M, X)],
+    "OrmqrBackward0": [lambda: rg.ormqr(M, X, M), lambda: rg.ormqr(M, X, M, left=False)],
+    "FftR2CBackward0": [lambda: rg.fft.fft(X), lambda: rg.fft.rfft(X)],
+    "FftC2CBackward0": [lambda: rg.fft.fft(X * 1j)],
+    "ConjBackward0": [lambda: rg.fft.ifft(X)],
+    "SelectBackward0": [lambda: M[0], lambda: (X * 1j).real, lambda: (X * 1j).imag],
+    "NormalBackward1": [lambda: rg.normal(X, 1.0)],
+    "NormalBackward2": [lambda: rg.normal(0.0, X)],
+    "NormalBackward3": [lambda: rg.normal(X, X)],
+    "TBackward0": [lambda: M.t()],
+    "PermuteBackward0_copy": [lambda: rg.permute_copy(M, (1, 0))],
+    "UnbindBackward0_copy": [lambda: rg.unbind_copy(M)],
+    "IndexAddBackward0": [
+        lambda: M.index_add(0, LABELS, M[:2]),
+        lambda: X.sum().index_add(0, LABELS[:1], X[0]),
+    ],
+    "TBackward1": [lambda: M.clone().t_()],
+    "TransposeBackward1": [lambda: M.clone().transpose_(0, 1)],
+    "UnsqueezeBackward1": [lambda: X.clone().unsqueeze_(0)],
+    "SqueezeBackward3": [lambda: A.clone().squeeze_()],
+    "SqueezeBackward4": [lambda: A.clone().squeeze_(0)],
+    "SqueezeBackward5": [lambda: A.clone().squeeze_((0, 2))],
+    "AsStridedBackward1": [lambda: M.clone().as_strided_((2, 2), (1, 1))],
     "MseLossBackward0": [lambda: F.mse_loss(P, Q)],
     "MeanBackward0": [lambda: F.l1_loss(P, Q), lambda: P.mean()],
 }
@@ -112,7 +254,56 @@ def test_a_node_has_the_name_of_the_function(name):
     for call in NAMES[name]:
         found = call()
         node = (found[0] if isinstance(found, tuple) else found).grad_fn
-        assert (type(node).__name__, node.name()) == (name, name)
+        assert (type(node).__name__, node.name()) == (name.rpartition("::")[2], name)
+
+
+def leaves(t):
+    """What the edges of a tensor's node lead to: the number of a leaf's name, or None."""
+    numbers = {id(X): "X", id(M): "M", id(A): "A"}
+    return [
+        edge and numbers.get(id(getattr(edge, "variable", None)), "?")
+        for edge, _ in t.grad_fn.next_functions
+    ]
+
+
+@pytest.mark.parametrize(
+    ("call", "edges"),
+    [
+        (lambda: 1 - X, ["X"]),
+        (lambda: X - 1, ["X", None]),
+        (lambda: rg.rsub(X, M), ["X", "M"]),
+        (lambda: 1 / X, ["X", None]),
+        (lambda: M.masked_fill(M > 0, 0), ["M"]),
+        (lambda: M.masked_fill(M > 0, X.sum()), ["M", "?"]),
+        (lambda: M.scatter(0, PLACES, 1.0), ["M"]),
+        (lambda: rg.normal(0.0, X), ["X"]),
+        (lambda: F.linear(X[None].detach(), M, X), ["X", None, "M"]),
+        (lambda: F.linear(A[0].T, M), ["?", "M"]),
+        (lambda: F.linear(M, M.detach()), ["M", None]),
+    ],
+)
+def test_the_edges_of_a_node_are_those_of_pytorch(call, edges):
+    assert leaves(call()) == edges
+
+
+def test_hooks_of_a_node_see_the_edges_that_it_shows():
+    seen = []
+    y = F.linear(M, M.detach(), X)
+
+    def hook(inputs, outputs):
+        seen.append([None if g is None else g.shape for g in inputs])
+        return inputs[0] * 2, inputs[1] * 3, None
+
+    y.grad_fn.register_hook(hook)
+    bias, rows = rg.autograd.grad(y.sum(), (X, M))
+    assert seen == [[(3,), (3, 3), None]]
+    assert bias.tolist() == [6.0, 6.0, 6.0]
+    assert rows[0].tolist() == [3 * n for n in M.detach().sum(0).tolist()]
+    z = 1 - X
+    z.grad_fn.register_hook(lambda inputs, outputs: seen.append(len(inputs)))
+    z.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] * 5,))
+    assert rg.autograd.grad(z.sum(), X)[0].tolist() == [-5.0, -5.0, -5.0]
+    assert seen[1:] == [1]
 
 
 def test_a_renamed_op_is_the_same_record():

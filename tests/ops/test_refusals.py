@@ -342,3 +342,28 @@ def test_what_has_no_order_is_not_implemented(name):
     given = (1,) if name == "kthvalue" else ()
     with pytest.raises(NotImplementedError, match="complex numbers have no order"):
         getattr(V + 0j, name)(*given)
+
+
+LOOKED_AT_FIRST = ["inv", "slogdet", "pinv", "matrix_rank"]
+WITHOUT_KERNEL = ["svdvals", "det", "cholesky", "qr", "eigh", "eigvals", "lu_factor", "cond"]
+
+
+@pytest.mark.parametrize("dtype", [rg.float16, rg.bfloat16])
+@pytest.mark.parametrize("name", LOOKED_AT_FIRST + WITHOUT_KERNEL)
+def test_factorizations_of_half_floats_are_not_implemented(name, dtype):
+    with pytest.raises(RuntimeError, match="Low precision dtypes not supported") as caught:
+        getattr(rg.linalg, name)(rg.eye(2, dtype=dtype))
+    assert caught.type is (NotImplementedError if name in WITHOUT_KERNEL else RuntimeError)
+
+
+def test_a_start_or_shift_that_is_no_integer_of_64_bits_is_refused():
+    x = rg.arange(4)
+    with pytest.raises(TypeError, match="'start' must be int, not bool"):
+        x.narrow(0, True, 1)
+    with pytest.raises(ValueError, match="Overflow when unpacking long long"):
+        x.roll(2**70, 0)
+
+
+def test_a_tolerance_is_a_number_or_a_tensor():
+    with pytest.raises(TypeError, match="must be Tensor or float, not list"):
+        rg.linalg.pinv(rg.eye(2), [])

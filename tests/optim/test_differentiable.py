@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -28,11 +30,12 @@ REAL = np.array([0.5, -1.0, 2.0])
 COMPLEX = np.array([0.5 + 1.0j, -1.0 + 0.25j])
 
 
-def after_steps(case, start, lr=0.1, differentiable=True, steps=4):
+def after_steps(case, start, lr=0.1, differentiable=True, steps=4, **own):
     """The parameter after some steps along gradients that depend on it, and its optimizer."""
     p = start.clone() if differentiable else start.detach().clone().requires_grad_()
     make = getattr(rg.optim, KIND.get(case, case))
-    optimizer = make([p], lr=lr, differentiable=differentiable, **RULES[case])
+    own = {**RULES[case], **own}
+    optimizer = make([p], lr=lr, differentiable=differentiable, **own)
     for step in range(steps):
         here = p.clone()  # the step writes into p
         g = here * here * 0.3 + start * np.cos(step + 0.5)
@@ -60,10 +63,28 @@ def test_derivatives_through_several_steps_are_those_of_differences(case, start)
     assert rg.autograd.gradcheck(lambda x: after_steps(case, x)[0], (x,))
 
 
-@pytest.mark.parametrize("case", [case for case in RULES if case not in ("ASGD", "Rprop")])
-def test_derivatives_by_the_rate_are_those_of_differences(case):
-    x, lr = rg.tensor(REAL), rg.tensor(0.1, dtype=rg.float64, requires_grad=True)
+@pytest.mark.parametrize("shape", [(), (1,)], ids=str)
+@pytest.mark.parametrize("case", RULES)
+def test_derivatives_by_the_rate_are_those_of_differences(case, shape):
+    x, lr = rg.tensor(REAL), rg.full(shape, 0.1, dtype=rg.float64, requires_grad=True)
     assert rg.autograd.gradcheck(lambda lr: after_steps(case, x, lr)[0], (lr,))
+
+
+SETTINGS = ["weight_decay", "momentum", "dampening", "eps", "alpha", "rho", "lr_decay", "lambd"]
+
+
+PAIRS = [
+    (case, name)
+    for case in RULES
+    for name in inspect.signature(getattr(rg.optim, KIND.get(case, case))).parameters
+    if name in SETTINGS and (case, name) != ("nesterov", "dampening")  # which takes none
+]
+
+
+@pytest.mark.parametrize(("case", "name"), PAIRS)
+def test_derivatives_by_a_setting_are_those_of_differences(case, name):
+    x, value = rg.tensor(REAL), rg.tensor(0.2, dtype=rg.float64, requires_grad=True)
+    assert rg.autograd.gradcheck(lambda v: after_steps(case, x, **{name: v})[0], (value,))
 
 
 def test_derivatives_by_the_product_of_momenta_in_the_state_are_those_of_differences():
@@ -80,19 +101,11 @@ def test_derivatives_by_the_product_of_momenta_in_the_state_are_those_of_differe
     assert rg.autograd.gradcheck(after, rg.tensor(0.7, dtype=rg.float64, requires_grad=True))
 
 
-def test_derivatives_by_the_betas_are_those_of_differences():
+@pytest.mark.parametrize("case", ["Adam", "amsgrad", "AdamW", "NAdam", "RAdam", "Adamax"])
+def test_derivatives_by_the_betas_are_those_of_differences(case):
     x = rg.tensor(REAL)
-    betas = [rg.tensor(b, dtype=rg.float64, requires_grad=True) for b in (0.8, 0.9)]
-
-    def adam(*betas):
-        p = x.clone()
-        optimizer = rg.optim.Adam([p], betas=betas, lr=0.1, differentiable=True)
-        for _ in range(3):
-            p.grad = p.clone() ** 2 + 0.3 * x
-            optimizer.step()
-        return p
-
-    assert rg.autograd.gradcheck(adam, tuple(betas))
+    betas = tuple(rg.tensor(b, dtype=rg.float64, requires_grad=True) for b in (0.5, 0.6))
+    assert rg.autograd.gradcheck(lambda *b: after_steps(case, x, betas=b)[0], betas)
 
 
 def test_a_step_that_records_is_not_written_into_a_leaf():

@@ -167,3 +167,37 @@ def test_keys_of_states_stand_in_pytorchs_order():
         "ASGD": ["step", "eta", "mu", "ax"],
         "RMSprop": ["step", "square_avg", "momentum_buffer", "grad_avg"],
     }
+
+
+OTHERS = {
+    "beta1": ("betas", 0),
+    "beta2": ("betas", 1),
+    "etaminus": ("etas", 0),
+    "etaplus": ("etas", 1),
+    "step_size_min": ("step_sizes", 0),
+    "step_size_max": ("step_sizes", 1),
+}
+
+
+@pytest.mark.parametrize("name", [*CASES, "adamw"])
+def test_a_program_makes_a_step_of_the_lists_that_an_optimizer_fills(name):
+    module = importlib.import_module(f"retrograd.optim.{name}")
+    kind, function = [getattr(module, each) for each in module.__all__]
+    p, q, idle = [rg.tensor([0.5, -1.0], requires_grad=True) for _ in range(3)]
+    settings = {"momentum": 0.9, "dampening": 0.5} if name == "sgd" else {}
+    one, other = kind([p, idle], **settings), kind([q, idle], **settings)
+    p.grad, q.grad = rg.tensor([1.0, 2.0]), rg.tensor([1.0, 2.0])
+    (group,) = one.param_groups
+    params, grads, *state = lists = [[] for _ in range(2 + len(one.lists))]
+    one._init_group(group, *lists)
+    assert ([*map(id, params)], grads) == ([id(p)], [p.grad])
+    given = {own: group[key][i] for own, (key, i) in OTHERS.items() if key in group}
+    given |= {key: group[key] for key in group.keys() - {"params", "step_sizes"}}
+    given |= dict(
+        zip([own.replace("sizes", "step_sizes") for _, own in one.lists], state, strict=True)
+    )
+    taken = inspect.signature(function).parameters
+    with rg.no_grad():
+        function(params, grads, **{key: given[key] for key in given.keys() & taken})
+    other.step()
+    assert p.tolist() == q.tolist()

@@ -226,3 +226,12 @@ def test_an_averaging_schedule_continues_from_its_state():
 def test_schedules_do_not_derive_from_the_older_name_of_their_base():
     assert not isinstance(lr_scheduler.StepLR(momentous(), 1), lr_scheduler._LRScheduler)
     assert issubclass(lr_scheduler._LRScheduler, lr_scheduler.LRScheduler)
+
+
+def test_schedules_say_the_module_by_which_they_are_known():
+    optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
+    schedule = lr_scheduler.ReduceLROnPlateau(optimizer)
+    assert repr(schedule).startswith("<retrograd.optim.lr_scheduler.ReduceLROnPlateau object at ")
+    assert list(schedule.state_dict())[-4:] == [
+        "threshold_mode", "best", "cooldown_counter", "num_bad_epochs",
+    ]  # fmt: skip

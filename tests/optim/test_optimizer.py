@@ -180,6 +180,19 @@ def test_a_setting_that_asks_for_more_state_after_the_first_step_is_an_error(dif
         optimizer.step()
 
 
+def test_a_state_that_cannot_be_copied_leaves_the_optimizer_as_it_was():
+    class Stuck:
+        def __deepcopy__(self, memo):
+            raise TypeError("stuck")
+
+    optimizer = SGD([leaf(1.0)], lr=0.5)
+    saved = optimizer.state_dict()
+    saved["param_groups"][0]["lr"] = Stuck()
+    with pytest.raises(TypeError, match="stuck"):
+        optimizer.load_state_dict(saved)
+    assert optimizer.param_groups[0]["lr"] == 0.5
+
+
 def test_what_is_fused_is_not_differentiable():
     with pytest.raises(RuntimeError, match="`fused` does not support `differentiable`"):
         rg.optim.Adam([leaf(1.0)], fused=True, differentiable=True)
@@ -470,3 +483,14 @@ def test_a_rule_counts_on_from_steps_that_were_saved_as_a_number():
     made.step()
     assert made.state[p]["step"].equal(rg.tensor(9.0))
     assert made.param_groups[0]["amsgrad"] is False
+
+
+def test_a_state_has_the_keys_of_pytorchs():
+    w = rg.ones(1, requires_grad=True)
+    kept = rg.optim.Adam([w]).state_dict()["param_groups"][0]
+    assert set(kept) == {
+        *("lr", "betas", "eps", "weight_decay", "amsgrad", "maximize", "foreach", "capturable"),
+        *("differentiable", "fused", "decoupled_weight_decay", "params"),
+    }
+    whole = rg.optim.Adam([w], complex="modulus")
+    assert whole.state_dict()["param_groups"][0]["complex"] == "modulus"

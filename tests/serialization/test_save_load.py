@@ -9,6 +9,7 @@ import gc
 import io
 import os
 import pickle
+import pickletools
 import sys
 import types
 import uuid
@@ -605,3 +606,12 @@ def test_what_is_allowed_within_a_context_of_other_names_stays_allowed():
         pass
     assert serialization.get_safe_globals() == [Decimal]
     serialization.clear_safe_globals()
+
+
+def test_a_tensor_without_elements_is_saved_with_its_strides():
+    file = io.BytesIO()
+    rg.save(rg.zeros(0, 3), file)
+    with zipfile.ZipFile(file) as archive:
+        steps = pickletools.genops(archive.read("archive/data.pkl"))
+        numbers = [value for step, value, _ in steps if step.name == "BININT1"]
+    assert [0, 3, 3, 1] in [numbers[at : at + 4] for at in range(len(numbers))]  # shape, strides

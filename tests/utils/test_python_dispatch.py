@@ -255,14 +255,103 @@ def test_a_mode_that_raises_is_left():
     assert rg.ones(2).tolist() == [1.0, 1.0]
 
 
-def test_a_mode_that_returns_no_tensor_is_told():
-    class Number(TorchDispatchMode):
+class Given(TorchDispatchMode):
+    """Gives the same for every operator."""
+
+    def __init__(self, value):
+        super().__init__()
+        self.value = value
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return self.value
+
+
+@pytest.mark.parametrize("value", [1, "text", None, [1]])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x * 2,
+        lambda x: x.detach() * 2,
+        lambda x: x.detach().max(0),
+        lambda x: x.max(0),
+        lambda x: x.detach().split(1),
+        lambda x: rg.zeros(2),
+    ],
+)
+def test_a_mode_that_returns_no_tensor_is_told(value, function):
+    x = rg.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="Unable to cast"), Given(value):
+        function(x)
+
+
+def test_a_mode_that_returns_no_number_is_told():
+    x = rg.ones(1)
+    for function in (rg.Tensor.item, bool, lambda x: x.equal(x)):
+        with pytest.raises(RuntimeError, match="Unable to cast 'text' to a number"), Given("text"):
+            function(x)
+    with Given(3):
+        assert x.item() == 3
+
+
+def test_a_mode_may_return_none_for_a_write():
+    x = rg.ones(2)
+    with Given(None):
+        assert x.add_(1) is x
+
+
+def test_below_functions_grad_mode_is_that_of_the_call_and_nothing_is_recorded():
+    seen = []
+
+    class Asks(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            return 1
+            seen.append(rg.is_grad_enabled())
+            with rg.no_grad():
+                seen.append(rg.is_grad_enabled())
+            with rg.enable_grad():
+                seen.append((rg.is_grad_enabled(), (args[0] * 2).requires_grad))
+            return func(*args, **(kwargs or {}))
+
+    x, g = rg.ones(2, requires_grad=True), rg.ones(2)
+    with Asks():
+        y = x * x
+        assert seen == [True, False, (True, False)]
+        seen.clear()
+        y.backward(g)
+        assert set(seen[::3]) == {False}
+        seen.clear()
+        with rg.no_grad():
+            x * x
+    assert seen == [False, False, (True, False)]
+    assert y.requires_grad
+
+
+def test_a_grad_mode_set_below_functions_ends_with_the_call():
+    class Sets(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            rg.set_grad_enabled(False)
+            return func(*args, **(kwargs or {}))
 
     x = rg.ones(2, requires_grad=True)
-    with pytest.raises(TypeError, match="where a Tensor was expected"), Number():
-        x * 2
+    with Sets():
+        assert (x * x).requires_grad
+    assert rg.is_grad_enabled()
+
+
+def test_views_made_before_a_write_have_their_history_below_functions():
+    x = rg.ones(4, requires_grad=True)
+    base = x * 1
+    view = base[:2]
+    base.mul_(3)
+
+    class Looks(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            assert view.grad_fn is not None
+            return func(*args, **(kwargs or {}))
+
+    with Looks():
+        rg.ones(2) + 1
+    view.sum().backward()
+    assert x.grad.tolist() == [3, 3, 0, 0]
 
 
 def test_a_mode_is_of_its_thread():

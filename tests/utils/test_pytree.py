@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections import OrderedDict, defaultdict, deque, namedtuple
 
 import pytest
@@ -252,3 +254,11 @@ def test_results_of_several_parts_are_containers():
     assert trees.is_structseq_instance(rg.ones(2).max(0))
     assert not trees.is_namedtuple_instance(rg.ones(2).max(0))
     assert trees.is_namedtuple_instance(Pair(1, 2))
+
+
+def test_the_module_is_there_without_an_import_of_its_own():
+    program = "import retrograd as rg; print(rg.utils._pytree.tree_leaves([1, (2,)]))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[1, 2]\n"

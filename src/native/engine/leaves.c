@@ -68,24 +68,14 @@ add_in_place(PyObject *before, PyObject *array, PyObject *g)
     return 1;
 }
 
-/* A new gradient around an array, whose reference it takes; inference mode marks it. */
+/* A new gradient around an array, whose reference it takes; inference mode marks it, and of what is no
+   array of NumPy's Python knows of which class it is. */
 static PyObject *
 new_grad(PyObject *array)
 {
-    if (array == NULL || PyDict_GetItemWithError(modes, text_special) == zero) {
+    if (array == NULL ||
+        (PyArray_CheckExact(array) && PyDict_GetItemWithError(modes, text_special) == zero)) {
         return new_tensor(array);
-    }
-    PyObject *made = PyObject_CallOneArg(new_in_python, array);
-    Py_DECREF(array);
-    return made;
-}
-
-/* `new_grad` around what may be no array of NumPy's: then Python knows of which class it is. */
-static PyObject *
-new_foreign_grad(PyObject *array)
-{
-    if (array == NULL || PyArray_CheckExact(array)) {
-        return new_grad(array);
     }
     PyObject *made = PyObject_CallOneArg(new_in_python, array);
     Py_DECREF(array);
@@ -115,7 +105,7 @@ add_grad(PyObject *leaf, PyObject *g, bool borrowed)
         PyObject *fitted =
             failed > 0 ? PyObject_CallFunctionObjArgs(fit_leaf, leaf, g, NULL) : NULL;
         PyObject *sum = fitted == NULL ? NULL : PyNumber_Add(array, fitted);
-        made = sum == NULL ? NULL : new_foreign_grad(PyObject_CallOneArg(as_array, sum));
+        made = sum == NULL ? NULL : new_grad(PyObject_CallOneArg(as_array, sum));
         Py_XDECREF(sum);
         Py_XDECREF(fitted);
         if (failed <= 0) {
@@ -127,7 +117,7 @@ add_grad(PyObject *leaf, PyObject *g, bool borrowed)
         if (!is_row_major(mine) || !is_row_major(g) || PyArray_BASE((PyArrayObject *)g) != NULL ||
             (borrowed && PyArray_NBYTES((PyArrayObject *)g) >= LARGE_COPY)) {
             PyObject *flag = borrowed ? Py_True : Py_False;
-            made = new_foreign_grad(PyObject_CallFunctionObjArgs(own, leaf, g, flag, NULL));
+            made = new_grad(PyObject_CallFunctionObjArgs(own, leaf, g, flag, NULL));
         }
         else {
             PyArrayObject *array = (PyArrayObject *)g;

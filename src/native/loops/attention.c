@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TILE = 64, RANGE = 512, FEWEST = 8, MOST_LEAD = 16 };
+enum { TILE = 64, RANGE = 512, FEWEST = 8, MOST_LEAD = 16, ENOUGH = 1 << 16 };
 
 /* Where the matrices of an array lie, for each head: in bytes, 0 where all have the same. */
 typedef struct {
@@ -160,6 +160,14 @@ plan_taps(Attention *a, int type)
     return taps;
 }
 
+/* How many ranges of a head make a piece that is worth a thread. */
+static int64_t
+worth_a_thread(const Attention *a)
+{
+    int64_t rows = (a->rows + a->ranges - 1) / (a->ranges < 1 ? 1 : a->ranges);
+    return ENOUGH / (rows * a->columns * a->width + 1) + 1;
+}
+
 /* The gradient of all operands, by as many parts as `ranges` says. */
 static void
 run_derive(Attention *a, int type, char *grad)
@@ -173,7 +181,8 @@ run_derive(Attention *a, int type, char *grad)
         a->failed = true;
         return;
     }
-    pool_run(type == NPY_FLOAT ? derive_float : derive_double, a, a->heads * a->ranges, 1);
+    pool_run(type == NPY_FLOAT ? derive_float : derive_double, a, a->heads * a->ranges,
+             worth_a_thread(a));
     if (a->ranges > 1) {
         add_parts(a, type, grad);
         free(a->made);
@@ -187,7 +196,7 @@ run_derive_bias(Attention *a, int type, char *grad, int64_t matrices)
     a->made = grad;
     a->ranges = a->bent.down == 0 ? 1 : (a->rows + RANGE - 1) / RANGE;
     pool_run(type == NPY_FLOAT ? derive_bias_float : derive_bias_double, a, matrices * a->ranges,
-             1);
+             worth_a_thread(a));
 }
 
 /* Read the operands: packed, (lead..., rows + 2 columns, width). */
@@ -287,7 +296,8 @@ run_attention(PyObject *args, bool of_bias)
     }
     else if (taps != NULL) {
         a.ranges = (a.rows + RANGE - 1) / RANGE;
-        pool_run(type == NPY_FLOAT ? attend_float : attend_double, &a, a.heads * a.ranges, 1);
+        pool_run(type == NPY_FLOAT ? attend_float : attend_double, &a, a.heads * a.ranges,
+                 worth_a_thread(&a));
     }
     free(taps);
     Py_END_ALLOW_THREADS;

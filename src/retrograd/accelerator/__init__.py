@@ -8,18 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..engine.placement import NO_ACCELERATOR
-from .memory import (
-    empty_cache,
-    empty_host_cache,
-    get_memory_info,
-    max_memory_allocated,
-    max_memory_reserved,
-    memory_allocated,
-    memory_reserved,
-    memory_stats,
-    reset_accumulated_memory_stats,
-    reset_peak_memory_stats,
-)
+from . import memory
+from .memory import *
 
 if TYPE_CHECKING:
     from ..engine.placement import device
@@ -31,23 +21,14 @@ __all__ = [
     "current_stream",
     "device_count",
     "device_index",
-    "empty_cache",
-    "empty_host_cache",
     "get_device_capability",
-    "get_memory_info",
     "is_available",
-    "max_memory_allocated",
-    "max_memory_reserved",
-    "memory_allocated",
-    "memory_reserved",
-    "memory_stats",
-    "reset_accumulated_memory_stats",
-    "reset_peak_memory_stats",
     "set_device_idx",
     "set_device_index",
     "set_stream",
     "synchronize",
 ]
+__all__ += memory.__all__
 
 
 def is_available() -> bool:

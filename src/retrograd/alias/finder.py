@@ -7,7 +7,8 @@ NOTE [The alias]
    modules that are elsewhere here. What is not here is not found, so `find_spec` and `except
    ImportError` tell a program the truth.
 3. Tensors, parameters, generators and dtypes are of the module "torch", by which programs choose
-   their backend; dtypes, sizes and types of tensors print that name (`version.called`).
+   their backend; dtypes, sizes and types of tensors print that name (`version.called`). So are the
+   public functions and classes, each once its module is asked for by PyTorch's name: `settle`.
 4. What an uncaught error lacks is told by a note: `explain`, which an error loads.
 5. `functorch`, which comes with PyTorch, is `alias.functorch`; `torchvision` is `retrograd.vision`
    where no torchvision is installed.
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import retrograd
 
 from .. import version
+from ..engine import overriding
 from ..locks import load
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ HOMES = {
     "torch._dynamo.exc": "retrograd.alias.dynamo.exc",
     "torch._dynamo.utils": "retrograd.alias.dynamo.utils",
     "torch._guards": "retrograd.alias.guards",
+    "torch._higher_order_ops": "retrograd.alias.higher_order",
+    "torch._higher_order_ops.associative_scan": "retrograd.alias.higher_order.associative_scan",
     "torch._inductor": "retrograd.alias.inductor",
     "torch._inductor.config": "retrograd.alias.inductor.config",
     "torch._subclasses": "retrograd.alias.subclasses",
@@ -78,17 +82,17 @@ HOMES = {
     "torch.nn.common_types": "retrograd.alias.layers.common_types",
     "torch.nn.modules.activation": "retrograd.alias.layers.activation",
     "torch.nn.modules.batchnorm": "retrograd.alias.layers.batchnorm",
-    "torch.nn.modules.channelshuffle": "retrograd.nn.modules.arrange",
+    "torch.nn.modules.channelshuffle": "retrograd.alias.layers.channelshuffle",
     "torch.nn.modules.conv": "retrograd.alias.layers.conv",
-    "torch.nn.modules.distance": "retrograd.nn.modules.arrange",
-    "torch.nn.modules.flatten": "retrograd.nn.modules.arrange",
-    "torch.nn.modules.fold": "retrograd.nn.modules.arrange",
+    "torch.nn.modules.distance": "retrograd.alias.layers.distance",
+    "torch.nn.modules.flatten": "retrograd.alias.layers.flatten",
+    "torch.nn.modules.fold": "retrograd.alias.layers.fold",
     "torch.nn.modules.instancenorm": "retrograd.alias.layers.instancenorm",
     "torch.nn.modules.linear": "retrograd.alias.layers.linear",
     "torch.nn.modules.linear_cross_entropy_options": "retrograd.nn.modules.criteria",
     "torch.nn.modules.loss": "retrograd.alias.layers.loss",
-    "torch.nn.modules.pixelshuffle": "retrograd.nn.modules.arrange",
-    "torch.nn.modules.upsampling": "retrograd.nn",
+    "torch.nn.modules.pixelshuffle": "retrograd.alias.layers.pixelshuffle",
+    "torch.nn.modules.upsampling": "retrograd.alias.layers.upsampling",
     "torch.onnx.operators": "retrograd.alias.onnx.operators",
     "torch.onnx.symbolic_helper": "retrograd.alias.onnx.symbolic_helper",
     "torch.onnx.symbolic_opset11": "retrograd.alias.onnx.symbolic_opset11",
@@ -107,6 +111,11 @@ HOMES = {
 
 # Packages beside PyTorch's own, and what they are here.
 PACKAGES = {"functorch": "retrograd.alias.functorch", "torchvision": "retrograd.vision"}
+
+OWN = {"alias", "dtypes", "engine", "errors", "locks", "modes", "ops"}  # PyTorch has none of these
+NESTED = {"distributed", "nn", "utils", "vision"}  # whose packages have modules
+
+LAYERS = "retrograd.alias.layers."
 
 PACKAGE = os.path.dirname(retrograd.__file__)
 VISION = "torchvision"
@@ -127,6 +136,8 @@ class Torch(ModuleType):
             found = importlib.import_module(f"torch.{name}")  # with what is elsewhere: rule 2
         if not name.startswith("__"):
             setattr(self, name, found)
+            if getattr(found, "__qualname__", None) == name:
+                settle_one("torch", found)
         return found
 
     def __dir__(self) -> list[str]:
@@ -161,11 +172,17 @@ class Loader:
             own = home.removeprefix(inner)
             if home != own and getattr(module, own, found) is not found:
                 sys.modules.setdefault(f"{self.name}.{own}", found)
-        for name, home in HOMES.items():
+                settle(f"{self.name}.{own}", found)
+        for name, home in sorted(HOMES.items(), key=lambda pair: LAYERS not in pair[1]):
             if name.startswith(f"{self.name}."):
                 outer, _, own = name.rpartition(".")
                 sys.modules[name] = found = importlib.import_module(home)
                 setattr(importlib.import_module(home_of(outer) or ""), own, found)
+                settle(name, found)
+        settle(self.name, module)
+        for own, found in list(vars(module).items()):
+            if getattr(found, "__name__", None) == inner + own and self.name not in HOMES:
+                importlib.import_module(f"{self.name}.{own}")
 
     def get_code(self, name: str) -> Any:
         """The code of the module, for `retrograd run -m`, which runs it once more as a program."""
@@ -208,6 +225,36 @@ def home_of(name: str) -> str | None:
     except ModuleNotFoundError:
         return None
     return home if found or home in sys.modules else None
+
+
+def settle(name: str, module: ModuleType) -> None:
+    """Let the public functions and classes of a module be of PyTorch's module `name`."""
+    for own, found in list(vars(module).items()):
+        if getattr(found, "__qualname__", None) == own and not own.startswith("_"):
+            settle_one(name, found, exactly=module.__name__.startswith(LAYERS))
+
+
+def settle_one(name: str, found: Any, exactly: bool = False) -> None:
+    """Let a function or class be of PyTorch's module `name`.
+
+    What has a home of the same name in PyTorch is of that one instead, unless `exactly`.
+    """
+    home = getattr(found, "__module__", None) or ""
+    if not home.startswith("retrograd."):
+        return
+    inner = home.split(".")[1:]
+    if inner[0] == "nn" and "torch.nn" not in sys.modules:
+        importlib.import_module("torch.nn")  # which knows the exact ones
+        return
+    if called := overriding.names.get(found):
+        name = "torch" + called.removeprefix("retrograd").rpartition(".")[0]
+    elif inner[0] not in OWN and not exactly:
+        outer = inner[: 3 if inner[0] in NESTED else 2]  # PyTorch's modules are not deeper
+        around = sys.modules.get(".".join(["retrograd", *outer]))
+        same = getattr(around, found.__qualname__, None) is found
+        name = ".".join(["torch", *(outer if same else inner)])
+        name = name.replace("torch.vision.", f"{VISION}.", 1)
+    found.__module__ = name
 
 
 def packages() -> list[str]:

@@ -55,21 +55,22 @@ F = TypeVar("F", bound="Callable[..., Any]")
 LOWER = """
 addbmm addmm baddbmm bmm chain_matmul conv1d conv2d conv3d conv_transpose1d conv_transpose2d
 conv_transpose3d einsum inner linalg_matrix_power linalg_multi_dot linalg_vecdot linear lstm
-matmul matrix_power mm multi_head_attention_forward prelu rnn_relu rnn_relu_cell rnn_tanh
-rnn_tanh_cell scaled_dot_product_attention tensordot
+matmul __rmatmul__ matrix_power mm multi_head_attention_forward prelu rnn_relu rnn_relu_cell
+rnn_tanh rnn_tanh_cell scaled_dot_product_attention tensordot
 """
 SINGLE = """
 adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy
 binary_cross_entropy_with_logits cdist cholesky cholesky_inverse cholesky_solve
 cosine_embedding_loss cross_entropy ctc_loss fft_fft fft_fft2 fft_fftn fft_hfft fft_ifft
 fft_ifft2 fft_ifftn fft_ihfft fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftn
-fractional_max_pool2d fractional_max_pool3d geqrf grid_sample hinge_embedding_loss huber_loss
+fractional_max_pool2d fractional_max_pool3d geqrf grid_sample grid_sampler grid_sampler_2d
+grid_sampler_3d hinge_embedding_loss huber_loss
 inverse kl_div l1_loss linalg_cholesky linalg_cholesky_ex linalg_cond linalg_eig linalg_eigh
 linalg_eigvals linalg_eigvalsh linalg_householder_product linalg_inv linalg_inv_ex linalg_lstsq
 linalg_matrix_rank linalg_qr linalg_solve linalg_svd linalg_svdvals linalg_tensorinv
-linalg_tensorsolve lu_solve margin_ranking_loss max_pool3d max_unpool2d max_unpool3d mse_loss
-multi_margin_loss multilabel_margin_loss nanquantile nll_loss orgqr ormqr pinverse
-poisson_nll_loss polar prod qr quantile smooth_l1_loss soft_margin_loss stft svd trace
+linalg_tensorsolve lu lu_solve margin_ranking_loss max_pool3d max_unpool1d max_unpool2d
+max_unpool3d mse_loss multi_margin_loss multilabel_margin_loss nanquantile nll_loss orgqr ormqr
+pinverse poisson_nll_loss polar prod qr quantile smooth_l1_loss soft_margin_loss stft svd trace
 triangular_solve triplet_margin_loss view_as_complex
 """
 LOWER_NAMES, SINGLE_NAMES = frozenset(LOWER.split()), frozenset(SINGLE.split())
@@ -129,6 +130,8 @@ def name_of(func: Any) -> str:
 
 def target_of(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The dtype that the tensors of a call are cast to; None for none."""
+    if is_left(name, args, kwargs):
+        return None
     if name in LOWER_NAMES:
         return get_autocast_cpu_dtype()
     if name in SINGLE_NAMES:
@@ -140,6 +143,34 @@ def target_of(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         found = {t.dtype.name for t in tensors}
         return dtypes.float32 if "float32" in found and found & set(HALVES) else None
     return None
+
+
+def _of_numbers(input: Tensor, other: Tensor) -> bool:
+    return min(input.ndim, other.ndim) == 0 or input.ndim == other.ndim == 1
+
+
+def _to_a_number(a: Tensor, b: Tensor, dims: Any = 2) -> bool:
+    count = len(dims[0]) if isinstance(dims, (tuple, list)) else dims
+    return bool(count == a.ndim == b.ndim)
+
+
+# Calls of functions in the lists which PyTorch carries out by functions that are in none.
+LEFT: dict[str, Callable[..., bool]] = {
+    "inner": _of_numbers,
+    "linalg_matrix_power": lambda A, n: n < 2,
+    "matrix_power": lambda input, n: n < 2,
+    "max_pool3d": lambda *args, return_indices=False, **options: return_indices,
+    "pad": lambda input, pad, mode="constant", value=None: mode == "reflect" and len(pad) == 6,
+    "tensordot": _to_a_number,
+}
+
+
+def is_left(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a call is one of those that nothing is cast for."""
+    try:
+        return name in LEFT and LEFT[name](*args, **kwargs)
+    except (TypeError, AttributeError):  # the function itself says what is wrong
+        return False
 
 
 def cast(value: Any, target: Any) -> Any:
@@ -167,7 +198,7 @@ def cast_tensor(x: Tensor, target: Any) -> Tensor:
             source() is x
             and version == x._version
             and made.dtype is target
-            and made.requires_grad == modes.state.grad
+            and made.requires_grad == modes.state.records
         ):
             return made
     made = x.to(target)

@@ -139,6 +139,8 @@ class Function(FunctionCtx):
         so do the defaults of the others; what `forward` takes by keyword only is handed to it, and
         a tensor that requires grad is a TypeError there.
         """
+        if cls is Function:
+            raise NotImplementedError(NO_FORWARD)
         with_setup = cls.setup_context is not Function.setup_context
         if kwargs or (with_setup and _has_defaults(cls.forward)):
             args, kwargs = bind(cls, args, kwargs, with_setup)
@@ -149,7 +151,7 @@ class Function(FunctionCtx):
                 return output
         ctx = cls._backward_cls()
         ctx.needs_input_grad = tuple([isinstance(a, Tensor) and a._node is not None for a in args])
-        recording = modes.state.grad and not modes.state.inference
+        recording = modes.state.records
         edges = tuple([node_of(a) for a in args if isinstance(a, Tensor)]) if recording else ()
         if inside is not None and recording:
             edges = inside.edges
@@ -278,7 +280,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
             outputs = fn(ctx, *args)
         finally:
             modes.restore(before)
-        if not modes.state.grad:
+        if not modes.state.records:
             return outputs
         edges = tuple([node_of(a) for a in args if isinstance(a, Tensor)])
         if all(edge is None for edge in edges):

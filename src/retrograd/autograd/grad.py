@@ -16,6 +16,7 @@ from ..engine.namespaces import recorded
 from ..engine.tensor import (
     Interpreted,
     Tensor,
+    Wrapper,
     array_of,
     as_array,
     method,
@@ -399,7 +400,7 @@ def cotangent_of(t: Tensor, g: Any, index: int, create_graph: bool) -> Any:
                 "grad can be implicitly created only for real scalar outputs but got "
                 f"{t.dtype}. Give the cotangent, or take y.abs() or y.real first."
             )
-        if getattr(t._array, "on_tensors", False):
+        if isinstance(t._array, Wrapper):
             ones = t._array.ones()
             return ones if create_graph or modes.transforming() else ones._array
         one = full(t._array, t._array.shape, 1)

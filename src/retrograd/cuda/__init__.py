@@ -203,7 +203,7 @@ def init() -> NoReturn:
     >>> rg.cuda.init()
     Traceback (most recent call last):
         ...
-    AssertionError: Retrograd is not compiled with CUDA enabled: tensors live on the cpu. Leave the device argument out, or write device='cpu'.
+    AssertionError: Retrograd not compiled with CUDA enabled: tensors live on the cpu. Leave the device argument out, or write device='cpu'.
     """  # noqa: E501
     present("cuda")
     raise AssertionError

@@ -101,7 +101,8 @@ class Distribution:
 
         `_instance` is what an overriding `expand` made by `_get_checked_instance`, to be filled.
         """
-        own: Any = next(c for c in type(self).__mro__ if c.__module__.startswith(__package__))
+        home = (__package__, "torch.distributions")  # its name under the alias
+        own: Any = next(c for c in type(self).__mro__ if c.__module__.startswith(home))
         if own in (Distribution, ExponentialFamily):
             raise NotImplementedError(f"{type(self)} does not implement expand")
         new = self._get_checked_instance(own, _instance)

@@ -10,6 +10,10 @@ NOTE [Promotion]
 
 5. Floating dtypes of 8 bits are for storage: with another floating dtype they do not promote.
 
+6. A number beside half floats, which do not hold it, is rounded to them; but as a factor or a
+   divisor it counts in float32, and the result is rounded once. Its array has a dtype of its own,
+   `NUMBER`, since a 0-d array of float32 beside a 0-d one of half floats decides the dtype.
+
 Arrays carry NumPy dtypes everywhere inside; `dtype` objects are what users see. NumPy has no
 bfloat16 and no float8: they come from the package ml_dtypes when one is first asked for, and the
 `kind` of most is "V".
@@ -201,6 +205,7 @@ MISSING = {
 }
 
 _default: np.dtype[Any] = np.dtype(np.float32)
+NUMBER = np.dtype(np.float32, metadata={"of": "a number beside half floats"})  # NOTE [Promotion], 6
 
 
 def get_default_dtype() -> dtype:
@@ -249,6 +254,11 @@ def complex_of(d: np.dtype[Any]) -> np.dtype[Any]:
 def category(d: np.dtype[Any]) -> int:
     """0 bool, 1 integer, 2 real floating, 3 complex: NOTE [Promotion], rule 1."""
     return of_numpy(d).category
+
+
+def half(d: Any) -> bool:
+    """Whether a dtype is one of half floats: float16, or bfloat16, which is of kind "V"."""
+    return d.itemsize == 2 and d.kind in "fV"
 
 
 def is_differentiable(d: np.dtype[Any]) -> bool:
@@ -313,8 +323,20 @@ def common(*arrays: Any) -> np.dtype[Any]:
 
 def promote(x: Any, y: Any) -> tuple[Any, Any]:
     """Two arrays cast to their common dtype."""
-    target = common(x, y)
+    target = x.dtype if y.dtype is NUMBER else common(x, y)
     return converted(x, target), converted(y, target)
+
+
+def promote_factor(x: Any, y: Any) -> tuple[Any, Any]:
+    """`promote` for products and quotients: beside half floats a number, or 0-d `y`, is float32."""
+    if half(x.dtype) and (y.dtype is NUMBER or (y.ndim == 0 and common(x, y) == x.dtype)):
+        return x, converted(y, NUMBER)
+    return promote(x, y)
+
+
+def rounded(result: Any, x: Any, y: Any) -> Any:
+    """What a forward gives for `x` and `y`, rounded to half floats if only `x` is of those."""
+    return result if x.dtype == y.dtype else result.astype(x.dtype)
 
 
 def converted(x: Any, target: np.dtype[Any]) -> Any:
@@ -325,38 +347,30 @@ def converted(x: Any, target: np.dtype[Any]) -> Any:
 _scalars: dict[Any, Any] = {}
 
 
-def scalar_array(value: Any, like: np.dtype[Any]) -> Any:
-    """A Python or NumPy scalar as a 0-d array of the dtype it takes beside `like`.
+def operand_array(value: Any, like: np.dtype[Any]) -> Any:
+    """A Python or NumPy scalar as a 0-d array of the dtype it takes beside `like` in arithmetic.
 
-    Cached, because NumPy takes a ready 0-d array twice as fast as a Python number. Zeros are not
-    cached: 0.0 and -0.0 are equal keys.
+    That is `NUMBER` beside half floats that do not hold it. Cached, because NumPy takes a ready 0-d
+    array twice as fast as a Python number. Zeros are not cached: 0.0 and -0.0 are equal keys.
     """
     key = (value.__class__, value, like, _default)
     found = _scalars.get(key)
     if found is None:
         found = _make_scalar(value, like)
-        if value and not is_lost(value, like):
+        if half(like) and found.dtype == like:
+            wide = _make_scalar(value, NUMBER)
+            found = found if wide == found else wide
+        if value:
             if len(_scalars) > 4096:
                 _scalars.clear()
             _scalars[key] = found
     return found
 
 
-def operand_array(value: Any, like: np.dtype[Any]) -> Any:
-    """`scalar_array` for arithmetic: OverflowError for a number that `is_lost` there."""
-    found = _scalars.get((value.__class__, value, like, _default))
-    if found is None:
-        if is_lost(value, like):
-            raise OverflowError(f"{value} is infinite or 0 as float16")
-        found = scalar_array(value, like)
-    return found
-
-
-def is_lost(value: Any, like: np.dtype[Any]) -> bool:
-    """Whether a finite real number other than 0 would be infinite or 0 in `like`, float16."""
-    if like.char != "e" or isinstance(value, (complex, np.complexfloating)):
-        return False
-    return 65520 <= abs(value) < math.inf or 0 < abs(value) <= 2.0**-25
+def scalar_array(value: Any, like: np.dtype[Any]) -> Any:
+    """`operand_array`, rounded to half floats beside them."""
+    found = operand_array(value, like)
+    return found if found.dtype is not NUMBER else _make_scalar(value, like)
 
 
 @quietly

@@ -18,7 +18,7 @@ import numpy as np
 from .. import dtypes, modes
 from ..quiet import QUIET, quieten, restore
 from . import native
-from .dispatch import NUMBERS, as_tensor, dispatch, write_out
+from .dispatch import NUMBERS, dispatch, write_out
 from .graph import Node, tick
 from .naming import ABSENT, by_name
 from .overriding import PASSED, UNASKED, intercept
@@ -68,7 +68,7 @@ def careful(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], otherwise: 
         return modes.state.dispatchers[-1].run(op, inputs, params)
     token = quieten(QUIET)
     try:
-        results = compute(modes.state.watchers, op, arrays_of(op, inputs), params)
+        results = computed(op, inputs, params)
     except Exception as error:
         return otherwise(op, inputs, params, error)
     finally:
@@ -82,12 +82,13 @@ def is_plain(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> bool:
         return False
     given = inputs[:1] if op.is_binary and isinstance(inputs[1], NUMBERS) else inputs
     return params.keys() <= set(op.params) and all(
-        isinstance(t, Tensor) or (t is None and place > 0) for place, t in enumerate(given)
+        isinstance(t, Tensor) or (t is None and place > 0 and not op.is_binary)
+        for place, t in enumerate(given)
     )
 
 
 def arrays_of(op: Op, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What the forward of an op takes for these inputs: two of equal dtype for a binary one."""
+    """What the forward of an op takes for these inputs: for a binary one what it promotes to."""
     if not op.is_binary:
         first, *rest = inputs or (None,)
         return (first._array, *[None if t is None else t._array for t in rest])
@@ -95,6 +96,13 @@ def arrays_of(op: Op, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     x = input._array
     y = other._array if isinstance(other, Tensor) else dtypes.operand_array(other, x.dtype)
     return (x, y) if x.dtype is y.dtype else op.promote(x, y)
+
+
+def computed(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """The result of an op's forward for these inputs, under the eyes of the thread's watchers."""
+    arrays = arrays_of(op, inputs)
+    results = compute(modes.state.watchers, op, arrays, params)
+    return dtypes.rounded(results, *arrays) if op.is_binary else results
 
 
 def unary_caller(op: Op) -> Callable[..., Any]:
@@ -164,7 +172,7 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
     `dispatch` sees to what is not plain.
     """
     forward, special = op.forward, modes
-    promote, scalar_array = op.promote, dtypes.operand_array
+    promote, scalar_array, rounded = op.promote, dtypes.operand_array, dtypes.rounded
     differentiable = bool(op.formulas)
     saves_out = ~0 in op.table.saved
     nothing = (None,) * len(op.saves)
@@ -198,7 +206,9 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
             mixed = x.dtype is not y.dtype
             if mixed:
                 x, y = promote(x, y)
-            r = forward(x, y)
+                r = rounded(forward(x, y), x, y)
+            else:
+                r = forward(x, y)
         except Exception as error:
             return dispatch(op, (input, other), {}, error)
         finally:
@@ -211,7 +221,7 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
             or (left is not None and left.op is STALE)
             or (right is not None and right.op is STALE)
         ):
-            return finish(op, (input, as_tensor(other, x.dtype)), r, {})
+            return finish(op, (input, other if isinstance(other, Tensor) else new_tensor(y)), r, {})
         t = _new(Tensor)
         t._array = r
         t._cell = None
@@ -235,8 +245,8 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
         elif keep == pair and right is not None:  # the commonest case
             node.saved = (input, other)
         else:
-            if right is None:
-                other = as_tensor(other, x.dtype)
+            if not isinstance(other, Tensor):
+                other = new_tensor(y)
             input = input if keep & 1 else None
             other = other if keep & 2 else None
             if saves_out:
@@ -328,7 +338,10 @@ def alike(inputs: tuple[Any, ...], edges: list[Any], r: Any, shapes: bool) -> bo
 def finished(op: Op, inputs: tuple[Any, ...], results: Any, params: dict[str, Any]) -> Any:
     """What a caller in C makes of the arrays that it computed, where recording is not plain."""
     if op.is_binary:
-        inputs = (inputs[0], as_tensor(inputs[1], inputs[0]._array.dtype))
+        input, other = inputs
+        if not isinstance(other, Tensor):
+            other = new_tensor(dtypes.operand_array(other, input._array.dtype))
+        inputs = (input, other)
     return finish(op, inputs, results, params)
 
 

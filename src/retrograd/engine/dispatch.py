@@ -18,10 +18,9 @@ from .. import dtypes, modes
 from ..errors import CastError, UnorderedError, wrong_type
 from ..locks import load
 from ..quiet import copyto
-from .namespaces import recorded
 from .naming import ABSENT, CHOICES, by_name
 from .overriding import PASSED, UNASKED, intercept, spread
-from .tensor import Interpreted, Tensor, follow, new_tensor, wrote
+from .tensor import Interpreted, Tensor, Wrapper, follow, new_tensor, wrote
 from .views import base_of, resized, sever
 
 if TYPE_CHECKING:
@@ -59,7 +58,6 @@ REFUSED = {  # what NumPy says of booleans, and what PyTorch does
     "a mask, use the `~` or `logical_not()` operator instead.",
 }
 
-FLOAT32 = np.dtype(np.float32)
 INTEGERS = (int, np.integer)
 NUMBERS = (int, float, complex, np.generic)
 OPERANDS = (Tensor, *NUMBERS, np.ndarray)
@@ -106,14 +104,15 @@ def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Any
     if numbers:  # a tensor of one element for a number
         return op.call(*inputs, **(params | numbers))
     if op.number_first and isinstance(inputs[0], NUMBERS):
-        if isinstance(inputs[1], Tensor) and dtypes.is_lost(inputs[0], inputs[1]._array.dtype):
-            return in_float32(op, inputs)
         return op.call(first_number(op, *inputs), inputs[1])
     if "by" in params and "by" not in op.params:
         return by_name(op, inputs, params)
-    for value in inputs:
-        if isinstance(value, Tensor) and isinstance(value._array, Interpreted):
-            return value._array.interpret(op, inputs, params)
+    asked = [
+        t._array for t in inputs if isinstance(t, Tensor) and isinstance(t._array, Interpreted)
+    ]
+    if asked:  # a batch before a class, which sees what the batch calls
+        batches = [each for each in asked if not isinstance(each, Wrapper)]
+        return (batches or asked)[0].interpret(op, inputs, params)
     if isinstance(error, UnorderedError) and error.function in CHOICES:
         return CHOICES[error.function](op.call, inputs, params)
     for position, (name, value) in enumerate(zip(op.inputs, inputs, strict=False)):
@@ -146,12 +145,9 @@ def beyond(op: Op, input: Tensor, value: Any, error: Exception) -> Any:
     """The result beside an integer that the dtype of `input` does not hold; else raise `error`.
 
     It wraps around, as in PyTorch, unless the result is floating or boolean: then it counts as the
-    number that it is, and where tests are concerned as one beyond all others. Beside float16, which
-    would make it infinite or 0, a number counts in float32.
+    number that it is, and where tests are concerned as one beyond all others.
     """
     dtype = input._array.dtype
-    if dtypes.is_lost(value, dtype):
-        return in_float32(op, (input, value))
     if dtype.kind not in "iu" or not isinstance(value, INTEGERS) or holds(dtype, value):
         if type(error) in _TRANSLATED:
             explain(op, (input, as_tensor(value, dtype)), error)
@@ -163,14 +159,6 @@ def beyond(op: Op, input: Tensor, value: Any, error: Exception) -> Any:
     if kind == "f":
         return op.call(input, float(value))
     return op.call(input, operand(value, dtype))
-
-
-def in_float32(op: Op, inputs: tuple[Any, Any]) -> Any:
-    """The result of a float16 tensor and a number, computed in float32 and rounded once."""
-    wide = [recorded.cast(t, dtype=FLOAT32) if isinstance(t, Tensor) else t for t in inputs]
-    made = op.call(*wide)
-    same = made._array.dtype == FLOAT32
-    return recorded.cast(made, dtype=np.dtype(np.float16)) if same else made
 
 
 def known(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Exception) -> Any:
@@ -245,7 +233,7 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
         )
     kind = result._array.dtype.kind
     wanted = any(t._node is not None for t in ([out] if kind in "iu" else given))
-    if modes.state.grad and wanted and kind != "b":
+    if modes.state.records and wanted and kind != "b":
         raise RuntimeError(
             f"{function.__name__}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad. Leave out= away, or call it "

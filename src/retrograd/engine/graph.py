@@ -155,6 +155,7 @@ class Kind:
     variadic = False
     takes_undefined = False
     piecewise = False  # whether second derivatives are zeros: `record.tied`
+    shows: Callable[[Any], Any] | None = None  # of a node, the edges that users see; None: all
     stale = False  # whether its nodes are no history, but say that one is to be derived
 
     def __init__(self, name: str, node_type: type[Node] | None, grad_outputs: int = 1) -> None:
@@ -166,6 +167,10 @@ class Kind:
         self.formulas: tuple[Any, ...] = ()
         self.joint: Callable[..., Any] | None = None
         self.table = NOTHING
+
+    def type_of(self, node: Node) -> type[Node]:
+        """The class that a node has before users."""
+        return self.node_type
 
     def vjp(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
         """The contributions of `node` to its edges, for a kind that has no formulas."""
@@ -230,7 +235,7 @@ class Node:
 
     def name(self) -> str:
         """The node's type name, as `MulBackward0`."""
-        kind = self.op.node_type
+        kind = self.op.type_of(self)
         return kind.full_name or kind.__name__  # type: ignore[no-any-return]
 
     @property
@@ -241,7 +246,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The edges as (node, output number); (None, 0) where no gradient is needed."""
-        return tuple((None, 0) if edge is None else target(edge) for edge in self.edges)
+        return tuple((None, 0) if edge is None else target(edge) for edge in seen(self, self.edges))
 
     def _sequence_nr(self) -> int:
         return self.seq
@@ -255,7 +260,7 @@ class Node:
         return self
 
     def __repr__(self) -> str:
-        return f"<{self.op.node_type.__name__} object at {id(self):#x}>"
+        return f"<{self.op.type_of(self).__name__} object at {id(self):#x}>"
 
 
 def node_method(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -354,10 +359,16 @@ def output_node(source: Node, index: int, shape: tuple[int, ...], dtype: Any) ->
     return node
 
 
+def seen(node: Node, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Of values for all edges of a node, those for the edges that users see."""
+    shows = node.op.shows
+    return values if shows is None else tuple([values[place] for place in shows(node)])
+
+
 def shown(node: Node) -> Node:
     """The node as users see it, in the class of its operation: NOTE [One class until shown]."""
     if node.__class__ is Node:
-        node.__class__ = node.op.node_type
+        node.__class__ = node.op.type_of(node)
     return node._face()  # type: ignore[no-any-return]
 
 

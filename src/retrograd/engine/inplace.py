@@ -32,9 +32,9 @@ from .dispatch import OVERLAP, about_to_write, check_cast, check_memory
 from .graph import LEAF, Cell, new_node, tick
 from .graph import target as shown_target
 from .record import STALE, STALE_VIEW, derived, make_node, walk
-from .registry import OPS
+from .registry import OPS, called
 from .saved import forward_name
-from .tensor import Interpreted, Tensor, follow, new_tensor, node_of, twin, wrote
+from .tensor import Interpreted, Tensor, Wrapper, follow, new_tensor, node_of, twin, wrote
 from .views import base_of, live_views, put_down
 
 LEAF_WRITTEN = (
@@ -95,7 +95,7 @@ def is_tracked(target: Tensor, others: Iterable[Tensor]) -> bool:
     A view counts as its base does, so one that was made under no_grad is found out. Integers have
     no derivative, whatever is written to them.
     """
-    if modes.special and (not modes.state.grad or modes.state.inference):
+    if modes.special and not modes.state.records:
         return False
     if target._node is not None:
         return True
@@ -223,7 +223,7 @@ def exchange(target: Tensor, array: Any) -> None:
     if view is not None:
         value = OPS["splice"].call(new_tensor(base._array), value, path=view.path, layout=None)
     array = value._array
-    if not modes.state.grad or modes.state.inference:
+    if not modes.state.records:
         array = array.with_history(base._array)
     array = array.stored(base)
     renew(base, array)
@@ -233,10 +233,13 @@ def exchange(target: Tensor, array: Any) -> None:
 def renew(base: Tensor, array: Any) -> None:
     """Give `base` another array, and all its views their parts of it."""
     base._array = array
-    with modes.Changed(grad=True, inference=False):  # batches may have history from outside
+    # Batches may have history from outside.
+    with modes.Changed(grad=True, inference=False, below=False):
         for each in live_views(base):
             path = each._view_of.path
             each._array = walk(new_tensor(base._array), path)._array
+            if isinstance(each._array, Wrapper):
+                each._array.settled(each)
 
 
 def adopt(node: Any, written: Any, target: Tensor) -> None:
@@ -275,12 +278,16 @@ def _apart(operand: Any, target: Tensor, held: list[Tensor]) -> Any:
 
 
 def turn(
-    target: Tensor, name: str, step: tuple[str, dict[str, Any]], undo: tuple[str, dict[str, Any]]
+    target: Tensor,
+    name: str,
+    step: tuple[str, dict[str, Any]],
+    undo: tuple[str, dict[str, Any]],
+    overload: int = 1,
 ) -> Tensor:
     """Let `target` become a view of itself: `t_`, `squeeze_` and the like; nothing is written.
 
     `step` is the (op's name, parameters) of that view, `undo` of the one that leads back: paths of
-    the tensor's own views begin with it from now on.
+    the tensor's own views begin with it from now on. `overload` is what PyTorch's node ends with.
     """
     tracked = is_tracked(target, ())
     about_to_write(target)
@@ -288,7 +295,7 @@ def turn(
         check_tracked(target, name)
     op, params = OPS[step[0]], step[1]
     before = twin(target, node_of(target))
-    turned = op.call(before, **params)
+    turned = called(op.call(before, **params), f"{str(op.node_name)[:-1]}{overload}")
     wrote(target, name)
     target._array = turned._array
     target._tangents = turned._tangents

@@ -11,11 +11,11 @@ NOTE [The record]
 2. `forward` is a function of arrays, in the signature's order; if its first parameter is `xp`, the
    array namespace is bound to it.
 3. Each differentiable input has a formula, named like it: `formula(xp, g, ...)` gives its share of
-   the cotangent `g`. The further argument names of a formula say what it needs: inputs, outputs,
-   parameters, `<input>_shape`. Names used = values saved, and only if that input needs a gradient.
-   Those `of_complex` a real result does without: the formula is given None for them.
-   The formula of a `*tensors` input returns a sequence. For an op with several differentiable
-   outputs, `g` is a tuple with zeros where nothing arrived.
+   the cotangent `g`. Edges are in the order of the formulas. The further argument names of a
+   formula say what it needs: inputs, outputs, parameters, `<input>_shape`. Names used = values
+   saved, and only if that input needs a gradient. Those `of_complex` a real result does without:
+   the formula is given None for them. The formula of a `*tensors` input returns a sequence. For an
+   op with several differentiable outputs, `g` is a tuple with zeros where nothing arrived.
 4. `derivative` (elementwise, one input, holomorphic or real) gives the formula
    `g * conj(derivative)`.
 5. `linear` says which inputs the op is linear in: "input, values" jointly, "input | other" each
@@ -43,12 +43,15 @@ from ..kernels.allocation import zeros
 from .graph import JOINED, MANY, PLAIN, VARIADIC, Kind, Node, output_node
 from .namespaces import arrays
 from .table import DTYPES, NEVER, SHAPES, Table
-from .tensor import Interpreted, Tensor, concrete, new_tensor
+from .tensor import Tensor, Wrapper, concrete, new_tensor
 
 INFERENCE_SAVED = (
     "Inference tensors cannot be saved for backward. To work around you can make a clone to get a "
     "normal tensor and use it in autograd: x = x.clone()"
 )
+
+NodeName = str | Callable[[Node], str] | None
+Shows = Callable[[Node], Sequence[int]] | None
 
 # Parameters that count dimensions, and those that speak of shapes in a way of their own.
 DIMENSIONS = {"dim", "dims", "dim0", "dim1", "dim2"}
@@ -90,8 +93,11 @@ class Op(Kind):
     real inputs drawn from `domain` and, unless `complex` is False, complex ones too. `nondiff`
     names the outputs without derivative, which come last. `inplace` says whether a `name_` form
     exists (by default for elementwise ops). `view` is True when the output shares the input's
-    memory, "maybe" when it may. `node_name` replaces the name of the node type. `on_reals` is a
-    simpler forward that formulas may use where all values are real; it may return its input.
+    memory, "maybe" when it may. `node_name` replaces the name of the node type: a name, or a
+    function of the node; it is asked for when a user first sees the node. `shows` gives, of a node,
+    the edges that users see, and their order, where these are not all edges as they are.
+    `on_reals` is a simpler forward that formulas may use where all values are real; it may return
+    its input.
     `promote` casts the two arrays of a binary op, where their dtypes differ, to one.
     `batch` is the op's rule for many examples at once, None for one at a time. `number_first` says
     that the first of two inputs may be a number, too. `rows` says that large arrays get a kernel,
@@ -121,7 +127,8 @@ class Op(Kind):
         complex: bool = True,
         inplace: bool | None = None,
         of_complex: Sequence[str] = (),
-        node_name: str | None = None,
+        node_name: NodeName = None,
+        shows: Shows = None,
         on_reals: Callable[..., Any] | None = None,
         promote: Callable[..., Any] = dtypes.promote,
         batch: Any = "auto",
@@ -152,12 +159,12 @@ class Op(Kind):
         unknown = set(formulas) - set(self.inputs)
         if unknown:
             raise TypeError(f"{self.name}: formulas for unknown inputs {sorted(unknown)}")
-        self.vjps = {name: formulas[name] for name in self.inputs if name in formulas}
+        self.vjps = dict(formulas)
         self.needs = {name: parameters_of(f)[2:] for name, f in self.vjps.items()}
         self.is_binary = (
             elementwise and not self.params and len(self.inputs) == 2 and len(self.vjps) != 1
         )
-        self._node_name = node_name
+        self.named(node_name, shows)
         super().__init__(self.name, None, self.outputs - len(self.nondiff))
         if self.vjps:
             single = self.grad_outputs == 1
@@ -172,23 +179,24 @@ class Op(Kind):
             together = joint_formula(self.formulas, self.table.reads)
             self.joint = opened(together, f"{self.name}, together", rows)
 
-    @property
-    def node_name(self) -> str:
-        """The name of this op's nodes."""
-        return self._node_name or camel_case(self.name) + "Backward0"
+    def named(self, node_name: NodeName, shows: Shows = None) -> None:
+        """Say what this op's nodes are called, and which of their edges users see."""
+        self.node_name = node_name or camel_case(self.name) + "Backward0"
+        self.shows = shows
+        self.node_types: dict[str, type[Node]] = {}
 
-    @property
-    def node_type(self) -> type[Node]:  # type: ignore[override]
-        """The class of this op's nodes, made when the first is shown: imports stay quick."""
-        found = self.__dict__.get("_node_type")
+    def type_of(self, node: Node) -> type[Node]:
+        """The class of a node, made when the first is shown: imports stay quick."""
+        full = self.node_name if isinstance(self.node_name, str) else self.node_name(node)
+        found = self.node_types.get(full)
         if found is None:
-            name = self.node_name.rpartition("::")[2]
-            members = {"__slots__": (), "__module__": __name__, **self.members(self)}
-            if name != self.node_name:
-                members["full_name"] = self.node_name
+            name = full.rpartition("::")[2]
+            members = {"__slots__": (), "__module__": "builtins", **self.members(self)}
+            if name != full:
+                members["full_name"] = full
             made = type(name, (Node,), members)
-            found = self.__dict__.setdefault("_node_type", made)  # one class in all threads
-        return found  # type: ignore[no-any-return]
+            found = self.node_types.setdefault(full, made)  # one class in all threads
+        return found
 
     def _batch_rule(self) -> str | None:
         if self.elementwise:
@@ -263,8 +271,8 @@ class Op(Kind):
         """The cotangents of all outputs, zeros where none arrived."""
         like = next(part for part in g if part is not None)
         like = like._array if create_graph else like
-        apart = isinstance(like, Interpreted) and like.on_tensors  # zeros are none of its class
-        like = np.empty(0) if apart else concrete(like)
+        # Zeros are plain also beside one of a class that computes.
+        like = np.empty(0) if isinstance(like, Wrapper) else concrete(like)
 
         def nothing(shape: tuple[int, ...], dtype: Any) -> Any:
             made = zeros(like, shape, dtype)

@@ -175,10 +175,11 @@ def present(spec: Any) -> device:
     >>> present("cpu")
     device(type='cpu')
     """
-    found = device(spec)
+    found = spec if spec.__class__ is device else device(spec)
     if found.type not in ("cpu", "meta"):
         raise AssertionError(
-            f"Retrograd is not compiled with {found.type.upper()} enabled: tensors live on the "
+            f"{version.called.title()} not compiled with {found.type.upper()} enabled: tensors "
+            "live on the "
             "cpu. Leave the device argument out, or write device='cpu'."
         )
     return found
@@ -193,11 +194,6 @@ class Interpreted:
     dtype: Any
     value: Any
     device: Any = property(lambda self: self.value._array.device)  # where the values lie
-    on_tensors = False  # whether formulas of nodes that saved it run on tensors: `saved.OnTensors`
-
-    def tensor(self) -> Any:
-        """The tensor that shows it to users, where formulas run on tensors."""
-        raise NotImplementedError
 
     def interpret(self, op: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """What an op gives for inputs among which this is."""
@@ -239,6 +235,27 @@ class Interpreted:
 
     def settled(self, target: Any) -> None:
         """Called once it is the array of `target`."""
+
+
+class Wrapper(Interpreted):
+    """The array of a tensor whose class carries out ops: `library.below`.
+
+    Formulas of nodes that saved one run on tensors: `saved.OnTensors`.
+    """
+
+    __slots__ = ()
+
+    def tensor(self) -> Any:
+        """The tensor, of its class, that shows it to users."""
+        raise NotImplementedError
+
+    def again(self) -> Any:
+        """One like it, for another tensor with the same attributes."""
+        raise NotImplementedError
+
+    def ones(self) -> Any:
+        """A tensor of its class that holds ones."""
+        raise NotImplementedError
 
 
 def concrete(array: Any) -> Any:

@@ -42,7 +42,7 @@ def finish(
     made = isinstance(arrays[0], Tensor)
     outputs = list(arrays) if made else [new_tensor(as_array(array)) for array in arrays]
     state = modes.state
-    if state.grad and not state.inference:
+    if state.records:
         edges = tuple(
             None if t is None or (level is not None and not level.holds(t)) else node_of(t)
             for t in op.differentiable(inputs)
@@ -139,7 +139,7 @@ def link_views(op: Op, source: Tensor, outputs: list[Tensor], params: dict[str, 
     origin = "plain" if single else "multi"
     if state.inference:
         origin = "inference"
-    elif not state.grad:
+    elif not state.records:
         origin = "no_grad"
     elif parent is not None and parent.origin != "plain" and single:
         origin = parent.origin
@@ -208,7 +208,7 @@ def derived(tensor: Tensor) -> Node | None:
     """The history of a plain view by the present one of its base."""
     view = tensor._view_of
     assert view is not None
-    with modes.Changed(grad=True, inference=False, levels=(), watchers=()):
+    with modes.Changed(grad=True, inference=False, below=False, levels=(), watchers=()):
         node: Node | None = walk(alias(view.base, view.base._node), view.path)._node
     if node is not None:
         node._cell = tensor._cell
@@ -247,7 +247,7 @@ def tied(value: Any, nodes: Sequence[Any], level: Any = None) -> Any:
     state = modes.state
     others = [node for node in nodes if node is not None]
     outside = level is not None and not level.holds(value)
-    if not others or outside or not state.grad or state.inference:
+    if not others or outside or not state.records:
         return value
     node = new_node(TIE, (node_of(value), *others))
     node.shape, node.dtype, node.level = value._array.shape, value._array.dtype, level

@@ -24,7 +24,7 @@ from .dispatch import about_to_write, dispatch, known
 from .graph import FREED, OUTPUT, Cell, Kind, Leaf, Node, tick
 from .namespaces import arrays, reals, recorded
 from .naming import look_at, otherwise
-from .op import Example, Op, example
+from .op import Example, NodeName, Op, Shows, example
 from .record import STALE, STALE_VIEW
 from .saved import saved_properties
 from .tensor import Tensor, as_array, method, shown
@@ -113,29 +113,31 @@ def named(op: Op, call: Callable[..., Any], otherwise: Any = dispatch) -> Callab
     return native_caller(op, call, otherwise)
 
 
-def renamed(call: Any, node_name: str) -> Any:
+def renamed(call: Any, node_name: NodeName, shows: Shows = None) -> Any:
     """The caller of an op, whose nodes have another name: that of another function of PyTorch's.
 
     It is the same record in all else, by the same name, so no table of ops knows the difference.
     """
-    op = alike(call.op, node_name)
+    op = alike(call.op, node_name, shows)
     op.call = made = named(op, caller(op))
     return made
 
 
 def called(made: Tensor, node_name: str) -> Tensor:
-    """A new tensor, the last step of a composition, whose node gets the name of the whole."""
-    if made._node is not None:
+    """A new tensor, the last step of a composition, whose node gets the name of the whole.
+
+    A node that stands for a leaf, or for one of several outputs, keeps its own.
+    """
+    if made._node is not None and isinstance(made._node.op, Op):
         made._node.op = alike(made._node.op, node_name)
     return made
 
 
 @functools.cache
-def alike(op: Op, node_name: str) -> Op:
+def alike(op: Op, node_name: NodeName, shows: Shows = None) -> Op:
     """The same record with nodes of another name."""
     made = copy.copy(op)
-    made._node_name = node_name
-    made.__dict__.pop("_node_type", None)
+    made.named(node_name, shows)
     return made
 
 

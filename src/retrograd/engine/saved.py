@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import dtypes, modes
+from .. import dtypes, modes, version
 from ..errors import SecondBackwardError, VersionError
 from ..locks import structure
 from .graph import FREED, LEAF, Cell, Node, target
@@ -214,10 +214,15 @@ class SavedTensor:
 def saved_properties(op: Op) -> dict[str, property]:
     """The attributes `_saved_<name>` and `_raw_saved_<name>` of an op's nodes, in PyTorch's names.
 
+    What `PYTORCH_NAMES` has another name for has that name only.
     Properties, not `__getattr__`: a class with that loses CPython's fast attribute access.
     """
     found: dict[str, property] = {}
+    renamed = PYTORCH_NAMES.get(op.name, {})
+    elsewhere = {source for source in renamed.values() if isinstance(source, str)}
     for place, name in enumerate(op.saves):
+        if name in elsewhere:
+            continue
         its = {op.inputs[0]: "self", "out": "result"}.get(name, name)
         found[f"_saved_{its}"] = property(partial(_saved, place=place))
         found[f"_raw_saved_{its}"] = property(partial(SavedTensor, place=place))
@@ -227,7 +232,7 @@ def saved_properties(op: Op) -> dict[str, property]:
             of = name.removesuffix("_shape")
             of = "self" if of == op.inputs[0] else of
             found[f"_saved_{of}_sym_sizes"] = property(partial(_fact, place=place))
-    for name, source in PYTORCH_NAMES.get(op.name, {}).items():
+    for name, source in renamed.items():
         if isinstance(source, tuple):
             found[f"_saved_{name}"], found[f"_raw_saved_{name}"] = map(property, source)
         elif not isinstance(source, str):
@@ -345,7 +350,7 @@ def forward_name(node: Node) -> str:
 def written_error(node: Any, place: int, cell: Cell, array: Any) -> VersionError:
     """The error for a saved value that was written after it was saved."""
     later = cell.writes_after(node.seq)
-    kind = f"retrograd.{dtypes.of_numpy(array.dtype).name}Tensor"
+    kind = f"{version.called}.{dtypes.legacy_name(array.dtype)}Tensor"
     history = node.op.history(node, place)
     maker = ""
     if history is not None and history.op is not LEAF:

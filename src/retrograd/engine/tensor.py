@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
-from ..kernels.allocation import is_valueless, marked, numpys, table
+from ..kernels.allocation import is_valueless, numpys, table
 from ..locks import load, structure
 from . import native
 from .graph import LEAF, Cell, Leaf, Moved, Node, leaf_node, renewed, target
 from .overriding import IGNORED, TENSOR, names, never, public
-from .placement import CPU, META, Interpreted, Size, concrete, device
+from .placement import CPU, META, Interpreted, Size, Wrapper, concrete, device
 from .views import disinherit, inherit, room_of, same_elements, sever
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ else:
     Attached = object
 
 __all__ = [
-    "Interpreted", "Size", "Tensor", "alias", "cell_of", "concrete", "device", "has_history",
-    "has_tangent", "is_array", "method", "moved", "new_tensor", "node_of", "placed", "shown",
-    "twin", "wrap", "wrote",
+    "Interpreted", "Size", "Tensor", "Wrapper", "alias", "cell_of", "concrete", "device",
+    "has_history", "has_tangent", "is_array", "method", "moved", "new_tensor", "node_of", "placed",
+    "shown", "twin", "wrap", "wrote",
 ]  # fmt: skip
 
 _size: Any = tuple.__new__  # `Size`, of sizes that are known to be integers
@@ -93,22 +93,10 @@ class Tensor(Attached):
         """A tensor of the default dtype from data, or uninitialised from sizes."""
         if cls is not Tensor and _below(cls) is not _below(Tensor):
             return Tensor(*data).as_subclass(cls)  # type: ignore[return-value]
-        first = data[0] if len(data) == 1 else None
-        sizes = first if isinstance(first, Size) else data or (0,)
-        if isinstance(first, Tensor):  # the same memory, and dtype, as in PyTorch
-            return first.as_subclass(cls)  # type: ignore[return-value]
-        if first is not None and not isinstance(first, (int, Size)):
-            if isinstance(first, (float, complex)):
-                raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
-            if hasattr(type(first), "_as_array"):  # a storage: the same memory
-                return new_tensor(first._as_array(dtypes.default_numpy()), cls)  # type: ignore[return-value]
-            if isinstance(first, str):
-                raise TypeError("new(): invalid data type 'str'")
-            copied = load("retrograd.ops.creation.from_data").copy_of
-            return new_tensor(copied(first, dtypes.default_numpy()), cls)  # type: ignore[return-value]
-        if any(size < 0 for size in sizes):
-            raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}")
-        return new_tensor(marked(np.empty(sizes, dtypes.default_numpy())), cls)  # type: ignore[return-value]
+        if len(data) == 1 and isinstance(data[0], Tensor):  # the same memory, and dtype
+            return data[0].as_subclass(cls)  # type: ignore[return-value]
+        made = load("retrograd.ops.compat.tensor_types").constructed
+        return new_tensor(made(data, dtypes.default_numpy(), "Tensor"), cls)  # type: ignore[return-value]
 
     # -- what the array says -------------------------------------------------------------------
 
@@ -268,7 +256,7 @@ def new_tensor(array: Any, cls: type[Tensor] = Tensor) -> Tensor:
 
 def shown(array: Any) -> Tensor:
     """The tensor without history that shows an array to users."""
-    return array.tensor() if getattr(array, "on_tensors", False) else new_tensor(array)
+    return array.tensor() if isinstance(array, Wrapper) else new_tensor(array)
 
 
 def array_of(source: Tensor) -> Any:
@@ -285,8 +273,8 @@ def placed(array: Any, like: Tensor) -> Tensor:
     Any other array stays where it is.
     """
     where = like._array
-    apart = isinstance(where, Interpreted) and where.on_tensors
-    return new_tensor(table(concrete(where), array) if numpys(array) and not apart else array)
+    moves = numpys(array) and not isinstance(where, Wrapper)
+    return new_tensor(table(concrete(where), array) if moves else array)
 
 
 def is_array(value: Any) -> bool:
@@ -465,16 +453,15 @@ def check_grad(tensor: Tensor, grad: Tensor) -> None:
     """Raise unless `grad` may be assigned to `tensor.grad`."""
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
-    for kind, its, mine in (
-        ("with device type", grad.device.type, tensor.device.type),
-        ("with dtype", grad.dtype, tensor._grad_dtype or tensor.dtype),
-        ("of size", list(grad.shape), list(tensor.shape)),
+    for kind, its, mine, same in (
+        ("with device type", grad.device.type, tensor.device.type, "on the same device"),
+        ("with dtype", grad.dtype, tensor._grad_dtype or tensor.dtype, "of the same dtype"),
+        ("of size", list(grad.shape), list(tensor.shape), "the same size"),
     ):
         if its != mine is not ANY:
             raise RuntimeError(
                 f"attempting to assign a gradient {kind} '{its}' to a tensor {kind} '{mine}'. "
-                "Please ensure that the gradient and the tensor have the same"
-                + kind.removeprefix("with").removeprefix("of")
+                f"Please ensure that the gradient and the tensor are {same}"
             )
 
 

@@ -15,9 +15,31 @@ from .overriding import is_asked
 from .tensor import Interpreted, Tensor, wrote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     Gathered = tuple[Tensor, Any, Any, Any]
+
+
+def drop_gradients(tensors: Iterable[Tensor], set_to_none: bool) -> None:
+    """Forget the gradients of tensors, or fill them with zeros and take their history away.
+
+    A class that takes calls over may keep the gradient elsewhere: it is asked for `grad`.
+    """
+    for t in tensors:
+        name = "grad" if is_asked(type(t)) else "_gradient"
+        grad = getattr(t, name)
+        if set_to_none or grad is None:
+            if grad is not None:
+                setattr(t, name, None)
+            continue
+        if grad._node is not None:
+            grad.detach_()
+        if isinstance(grad._array, Interpreted):
+            grad.zero_()
+            continue
+        check_write(grad, "zero_grad", uniform=True)
+        grad._array.fill(0)
+        wrote(grad, "zero_grad")
 
 
 @native.in_c
@@ -64,25 +86,3 @@ def wrote_all(params: list[Tensor], state: dict[Tensor, dict[str, Any]], by: str
             for each in (p, *state.get(p, {}).values()):
                 if isinstance(each, Tensor):
                     wrote(each, by)
-
-
-def drop_grad(tensor: Tensor, set_to_none: bool) -> None:
-    """Forget the gradient of `tensor`, or fill it with zeros and take its history away.
-
-    A class that takes calls over may keep the gradient elsewhere: it is asked for `grad`.
-    """
-    asked = is_asked(type(tensor))
-    grad = tensor.grad if asked else tensor._gradient
-    if grad is None:
-        return
-    if set_to_none:
-        setattr(tensor, "grad" if asked else "_gradient", None)
-        return
-    if grad._node is not None:
-        grad.detach_()
-    if isinstance(grad._array, Interpreted):
-        grad.zero_()
-        return
-    check_write(grad, "zero_grad", uniform=True)
-    grad._array.fill(0)
-    wrote(grad, "zero_grad")

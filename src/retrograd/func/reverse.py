@@ -167,7 +167,7 @@ def pull_back(
 def is_wanted(nodes: Sequence[Any], cotangents: Sequence[Any]) -> bool:
     """Whether the gradient must be recorded: NOTE [When a gradient is recorded]."""
     state = modes.state
-    if not state.grad or state.inference:
+    if not state.records:
         return False
     return bool(
         state.nested

@@ -10,6 +10,7 @@ NOTE [Nodes]
 from __future__ import annotations
 
 import builtins
+import inspect
 import operator
 import types
 from collections.abc import Callable
@@ -83,7 +84,7 @@ def qualified_name(func: Any) -> str:
         return name
     module = getattr(func, "__module__", None) or ""
     known = None
-    if module.startswith(f"{PACKAGE}."):
+    if module.partition(".")[0] in (PACKAGE, version.called):
         short = getattr(load(PACKAGE), name, None) is func
         known = f"{PACKAGE}.{name}" if short else overriding.names.get(func)
     if known is None:
@@ -101,7 +102,7 @@ def type_name(kind: Any) -> str:
         module = kind.__module__
         if module == "builtins":
             return kind.__qualname__
-        if module == PACKAGE or module.startswith(f"{PACKAGE}."):
+        if module.partition(".")[0] in (PACKAGE, version.called):
             short = getattr(load(PACKAGE), kind.__name__, None) is kind
             return f"{version.called}.{kind.__name__}" if short else qualified_name(kind)
         return f"{module}.{kind.__qualname__}"
@@ -273,7 +274,9 @@ class Node:
         if self.op != "call_function":
             return False
         in_place = self.target in overriding.names and writes(getattr(self.target, "__name__", ""))
-        random = f"{PACKAGE}.ops.random" in (getattr(self.target, "__module__", None) or "")
+        function: Any = inspect.unwrap(self.target)  # type: ignore[arg-type]  # no name here
+        home = getattr(function, "__globals__", {}).get("__name__", "")
+        random = home.startswith(f"{PACKAGE}.ops.random")
         return self.target in effects or in_place or (impure_random and random)
 
     def normalized_arguments(

@@ -58,7 +58,15 @@ def get_signature_for_torch_op(
 def check_for_mutable_operation(
     target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
-    """Raise RuntimeError for a call of a function of the package that writes to its argument."""
+    """Raise RuntimeError for a call of a function of the package that writes to its argument.
+
+    >>> from retrograd.fx.operator_schemas import check_for_mutable_operation
+    >>> check_for_mutable_operation(rg.relu, (rg.ones(1),), {})
+    >>> check_for_mutable_operation(rg.relu_, (rg.ones(1),), {})
+    Traceback (most recent call last):
+    ...
+    RuntimeError: Tried to trace mutable operation relu_. FX only supports functional code: ...
+    """
     if target in overriding.names and (writes(target.__name__) or kwargs.get("out") is not None):
         raise RuntimeError(
             f"Tried to trace mutable operation {target.__name__}. FX only supports functional "

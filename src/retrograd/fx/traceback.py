@@ -104,7 +104,13 @@ def kept() -> dict[str, Any]:
 
 @contextmanager
 def annotate(annotation_dict: dict[str, Any]) -> Iterator[None]:
-    """A context in which new nodes have these items, too, in `meta["custom"]`."""
+    """A context in which new nodes have these items, too, in `meta["custom"]`.
+
+    >>> from retrograd.fx import traceback
+    >>> with traceback.annotate({"a": 1}), traceback.annotate({"b": 2}):
+    ...     traceback.get_current_meta()
+    {'custom': {'a': 1, 'b': 2}}
+    """
     custom = {**state.meta.get("custom", {}), **annotation_dict}
     with changed("meta", {**state.meta, "custom": custom}):
         yield

@@ -279,7 +279,7 @@ def arrays_in(value: Any) -> Any:
 def loses(value: Any) -> bool:
     """Whether NumPy, computing with an argument, would lose a gradient, a tangent or a batch."""
     if isinstance(value, Tensor):
-        recorded = value._node is not None and modes.state.grad and not modes.state.inference
+        recorded = value._node is not None and modes.state.records
         return recorded or has_tangent(value) or isinstance(value._array, Interpreted)
     return pytree.is_container(value) and any(map(loses, pytree.flatten(value)))
 

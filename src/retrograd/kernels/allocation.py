@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from .. import modes
+from ..dtypes import half
 from . import native
 
 __all__ = [
@@ -55,11 +56,6 @@ def numpys(x: Any) -> bool:
 def has_special(x: Any) -> bool:
     """Whether an array has functions itself that NumPy lacks: rule 4 of NOTE [The seam]."""
     return x.__class__ is not ndarray and hasattr(x, "special")
-
-
-def half(dtype: Any) -> bool:
-    """Whether a dtype is one of half floats: float16, or bfloat16, which is of kind "V"."""
-    return dtype.itemsize == 2 and dtype.kind in "fV"
 
 
 def is_valueless(x: Any) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..quiet import Quiet
-from .allocation import surely, table, zeros
+from .allocation import is_valueless, surely, table, zeros
 from .lapack import inv
 
 __all__ = ["adjugate", "adjugate_derivative", "exp", "exp_derivative"]
@@ -126,6 +126,8 @@ def norms(x: Any) -> Any:
 
 def exp(x: Any) -> Any:
     """The exponential, by scaling to `RADIUS`, approximation and squaring."""
+    if is_valueless(x):
+        return x.copy()
     with Quiet():
         steps = np.ceil(np.log2(norms(x) / RADIUS))
     steps = np.where(np.isfinite(steps), np.maximum(steps, 0), 0).astype(int)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .allocation import numpys
+from .allocation import is_valueless, numpys
 
 __all__ = [
     "Span",
@@ -95,6 +95,8 @@ def strided(array: Any, shape: Any, strides: Any, offset: int = 0, dtype: Any = 
     `strides` are in bytes. The view has the array's dtype, or `dtype`, and is read-only where the
     array is. Raises RuntimeError where it would reach beyond the memory.
     """
+    if is_valueless(array):
+        return array.strided(shape, strides, offset, dtype)
     kind = dtype or array.dtype
     if array.flags.c_contiguous:
         owner, start = flat(array), offset

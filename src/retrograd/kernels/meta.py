@@ -114,6 +114,11 @@ class Meta(NDArrayOperatorsMixin):
         shape = (*self.shape[:-1], width // kind.itemsize)
         return self.seen(as_strided(self._held, shape, (*self.strides[:-1], kind.itemsize)), kind)
 
+    def strided(self, shape: Any, strides: Any, offset: int, dtype: Any = None) -> Meta:
+        """A view of this memory, `offset` bytes from the first element on, wherever it reaches."""
+        first = as_strided(NOTHING, (2,), (self.offset + offset,))[1:]
+        return self.seen(as_strided(first, shape, strides), dtype)
+
     def transpose(self, *axes: Any) -> Meta:
         """A view of another order of dimensions."""
         return self.seen(self._held.transpose(*axes))
@@ -470,13 +475,10 @@ RULES = {
         if len(args) == 3
         else refused(NotImplementedError, BY_VALUES.format(name="np.where"))(*args)
     ),
-    np.shape: lambda x: x.shape,
-    np.ndim: lambda x: x.ndim,
+    **{getattr(np, n): lambda x, n=n: getattr(x, n) for n in ("shape", "ndim", "real", "imag")},
     np.reshape: lambda x, shape, order="C", **options: x.reshape(shape, order=order, **options),
     np.ravel: lambda x, order="C": x.ravel(order),
     np.copy: lambda x, order="K", **_: x.copy(order),
-    np.real: lambda x: x.real,
-    np.imag: lambda x: x.imag,
 }
 VIEWS = {
     *(np.transpose, np.swapaxes, np.moveaxis, np.expand_dims, np.squeeze, np.broadcast_to, np.flip),

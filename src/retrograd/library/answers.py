@@ -4,7 +4,8 @@ NOTE [Below functions]
 1. The calling thread's modes are asked first, the innermost one, which is out of force meanwhile;
    then the classes of the arguments, each once and a subclass before its bases. The first answer
    other than NotImplemented counts. Where nobody stands, the operator runs.
-2. All of that is below autograd: nothing is recorded, and nothing has tangents.
+2. All of that is below autograd: nothing is recorded, whatever grad mode says, which stays that of
+   the call, and nothing has tangents.
 
 This module knows no operator.
 """
@@ -46,7 +47,7 @@ def has_history(values: Iterable[Any]) -> bool:
     state = modes.state
     if state.batches or state.levels:
         return True
-    if not state.grad or state.inference:
+    if not state.records:
         return False
     return any(
         isinstance(t, Tensor)
@@ -64,9 +65,9 @@ def is_seen(args: Any, kwargs: Any) -> bool:
 
 def answer(func: Any, args: Any, kwargs: Any) -> Any:
     """The first answer to the call of an operator; NOTE [Below functions]."""
-    stack, asked = modes.state.dispatchers, dispatching(args, kwargs)
+    stack, grad, asked = modes.state.dispatchers, modes.state.grad, dispatching(args, kwargs)
     types = tuple([type(value) for value in asked])
-    with modes.Changed(grad=False, levels=(), dispatchers=stack[:-1]):
+    with modes.Changed(below=True, grad=grad, levels=(), dispatchers=stack[:-1]):
         if stack:
             found = stack[-1].mode.__torch_dispatch__(func, types, tuple(args), kwargs)
             if found is not NotImplemented:

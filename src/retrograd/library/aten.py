@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import retrograd
@@ -21,6 +20,7 @@ from ..engine.tensor import Tensor
 from ..ops.compat.missing import reason
 from .answers import answer, is_seen
 from .overloads import OVERLOADS
+from .schemas import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,6 +60,8 @@ OWN: dict[str, Callable[..., Any]] = {
     "_softmax": lambda input, dim, half_to_float: retrograd.softmax(input, dim),
 }
 
+UNSAID = ("out", "by")  # arguments that no schema of PyTorch's has
+
 
 class Overload:
     """One overload of an operator; called like PyTorch's.
@@ -82,7 +84,15 @@ class Overload:
 
     @functools.cached_property
     def _schema(self) -> Schema:
-        return Schema(self)
+        packet, which = self.overloadpacket, self._overloadname
+        own = inspect.signature(packet.function).parameters.values()
+        names = ["self" if each.name == "input" else each.name for each in own]
+        return Schema(
+            packet._qualified_op_name,
+            "" if which == "default" else which,
+            [each.replace(name=n) for n, each in zip(names, own, strict=True) if n not in UNSAID],
+            names[:1] if packet.__name__.endswith("_") else (),
+        )
 
     def name(self) -> str:
         """The name with its namespace.
@@ -100,35 +110,6 @@ class Overload:
     def __repr__(self) -> str:
         operator = self.overloadpacket
         return f"<OpOverload(op='{operator}', overload='{self._overloadname}')>"
-
-
-class Schema:
-    """What an overload says of itself: its names, its arguments, and whether it writes.
-
-    >>> from retrograd.library.ops import aten
-    >>> aten.mul_.Tensor._schema.is_mutable, aten.mm.default._schema.name
-    (True, 'aten::mm')
-    >>> [each.name for each in aten.mm.default._schema.arguments]
-    ['self', 'mat2']
-    """
-
-    def __init__(self, overload: Overload) -> None:
-        operator, which = overload.overloadpacket, overload._overloadname
-        self.name = operator._qualified_op_name
-        self.overload_name = "" if which == "default" else which
-        self.is_mutable = operator.__name__.endswith("_")
-        self.arguments = [
-            SimpleNamespace(
-                name="self" if name == "input" else name,
-                default_value=None if each.default is each.empty else each.default,
-                kwarg_only=each.kind is each.KEYWORD_ONLY,
-                is_write=self.is_mutable and not place,
-            )
-            for place, (name, each) in enumerate(
-                inspect.signature(operator.function).parameters.items()
-            )
-            if name not in ("out", "by")
-        ]
 
 
 class Operator:

@@ -16,15 +16,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import dtypes, modes, pytree
 from ..engine.callers import is_plain
+from ..engine.dispatch import NUMBERS as ASSIGNED
 from ..engine.dispatch import as_tensor
+from ..engine.naming import CHOICES
 from ..engine.overriding import PASSED
 from ..engine.record import finish
 from ..engine.registry import OPS
 from ..engine.saved import OnTensors
 from ..engine.subclasses import stands_below
-from ..engine.tensor import Interpreted, Tensor, array_of, new_tensor, set_requires_grad, shown
+from ..engine.tensor import (
+    Interpreted,
+    Tensor,
+    Wrapper,
+    array_of,
+    new_tensor,
+    set_requires_grad,
+    shown,
+)
 from ..kernels import meta
 from ..ops.core import return_types
 from ..ops.tensor import pickling
@@ -42,20 +54,28 @@ NO_DATA = (
     "{name}: a {cls} made by _make_wrapper_subclass has no data of its own. Compute with what it "
     "holds, in its __torch_dispatch__"
 )
-NO_TENSOR = "{cls} gave {kind} for {op}, where a Tensor was expected"
+NO_TENSOR = (
+    "Unable to cast {found!r} to {wanted}: a __torch_dispatch__ gave it for {name}. Return what "
+    "the operator gives, `return func(*args, **(kwargs or {{}}))`"
+)
 
 
 def called(function: Any, args: Any, kwargs: Any) -> Any:
     """What is made of the call of a public function; PASSED where its parts are to be seen."""
     op = getattr(function, "op", None)
     if op is not None:
-        wrapped = any(isinstance(t, Tensor) and isinstance(t._array, Wrapped) for t in args)
-        return run(op, args, kwargs) if wrapped and is_plain(op, args, kwargs) else PASSED
+        found = [t._array for t in args if isinstance(t, Tensor)]
+        ours = [isinstance(array, Wrapped) for array in found if isinstance(array, Interpreted)]
+        if not ours or not all(ours):  # a batch is asked before
+            return PASSED
+        return run(op, args, kwargs) if is_plain(op, args, kwargs) else PASSED
     if function in KEYED:
         return keyed(function, *args)
     operator = operator_of(function)
     if operator is None or kwargs.get("out") is not None:
         return PASSED
+    if function in NUMBERS and (args[0].numel() != 1 or args[0].is_complex()):
+        return PASSED  # which raises, or looks at the parts
     if operator.__name__ not in UNRECORDED and has_history(pytree.flatten((args, kwargs))):
         return PASSED
     first = args[0] if args else None
@@ -66,16 +86,28 @@ def called(function: Any, args: Any, kwargs: Any) -> Any:
         return PASSED
     name = operator.__name__
     found = answer(getattr(operator, chosen(name, placed, named)), placed, named)
-    if args and found is args[0]:  # which it has written
+    if name[-1] == "_" and (found is None or isinstance(found, Tensor)):  # it has been written
         return first
-    if function in NUMBERS:
-        return NUMBERS[function](found)
+    if name == "_local_scalar_dense" or function.__annotations__.get("return") in PLAIN:
+        if not isinstance(found, (bool, int, float, complex)):
+            raise RuntimeError(NO_TENSOR.format(found=found, wanted="a number", name=name))
+        return NUMBERS[function](found) if function in NUMBERS else found
+    check(name, found, function.__annotations__.get("return") == "Tensor")
     if isinstance(found, list):
         return tuple(found)
     several = type(found) is tuple and getattr(return_types, name, None)
     return several(*found) if several else found
 
 
+def check(name: str, found: Any, single: bool) -> None:
+    """Raise unless what was given for an operator is a tensor or, if not `single`, some of them."""
+    parts = found if isinstance(found, (tuple, list)) and not single else (found,)
+    for part in parts:
+        if not isinstance(part, Tensor):
+            raise RuntimeError(NO_TENSOR.format(found=part, wanted="Tensor", name=name))
+
+
+PLAIN = {"bool", "int", "float"}
 NUMBERS = {vars(Tensor)[f"__{kind.__name__}__"]: kind for kind in (bool, float, int)}
 KEYED = {
     vars(Tensor)["__getitem__"]: "index.Tensor",
@@ -86,24 +118,36 @@ KEYED = {
 def keyed(function: Any, x: Any, key: Any, *value: Any) -> Any:
     """What is made of an index by tensors, beside which there are only whole dimensions."""
     parts = key if isinstance(key, tuple) else (key,)
+    parts = [new_tensor(each) if isinstance(each, np.ndarray) else each for each in parts]
     tensors = [each for each in parts if isinstance(each, Tensor)]
-    whole = all(isinstance(each, Tensor) or each == slice(None) for each in parts)
-    if not (tensors and whole) or has_history((x, *tensors, *value)):
+    whole = [each for each in parts if isinstance(each, slice) and each == slice(None)]
+    if not tensors or len(tensors) + len(whole) < len(parts) or has_history((x, *tensors, *value)):
+        return PASSED
+    if not all(can_be_put(each, x) for each in value):
         return PASSED
     places = [each if isinstance(each, Tensor) else None for each in parts]
     values = [v if isinstance(v, Tensor) else as_tensor(v, x._array.dtype) for v in value]
     return answer(overload(KEYED[function]), [x, places, *values], {})
 
 
+def can_be_put(value: Any, x: Tensor) -> bool:
+    """Whether a value that is assigned is one that `index_put_` takes as it is."""
+    if isinstance(value, Tensor):
+        return bool(value.dtype is x.dtype)
+    return isinstance(value, ASSIGNED)
+
+
 def run(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """An op as whoever stands below functions computes it, recorded."""
+    if op.name in CHOICES and any(isinstance(t, Tensor) and t.is_complex() for t in inputs):
+        return CHOICES[op.name](op.call, inputs, params)  # by records of its own
     given = tuple([shell(t) for t in inputs])
-    with modes.Changed(grad=False, levels=()):
+    with modes.Changed(below=True, levels=()):
         found = translation.shown(
             op, lambda func, *args, **kwargs: answer(func, args, kwargs), given, params
         )
-    results = [found] if op.outputs == 1 else list(found)
-    made = [own(op, each, given) for each in results]
+    check(op.name, found, op.outputs == 1)
+    made = [own(each, given) for each in ((found,) if op.outputs == 1 else found)]
     if op.is_binary:
         given = (given[0], as_tensor(given[1], given[0]._array.dtype))
     outputs = finish(op, given, made[0] if op.outputs == 1 else tuple(made), params)
@@ -132,10 +176,8 @@ def on_tensors_from(node: Node) -> None:
         left += before
 
 
-def own(op: Op, result: Any, given: Any) -> Tensor:
+def own(result: Tensor, given: Any) -> Any:
     """A result as a tensor that may get a history: itself, if nobody else knows it."""
-    if not isinstance(result, Tensor):
-        raise TypeError(NO_TENSOR.format(cls="__torch_dispatch__", kind=type(result), op=op.name))
     if isinstance(result._array, Wrapped):
         result._array.remember(result)
     known = result._node is not None or result._view_of is not None
@@ -166,7 +208,7 @@ class Dispatcher:
     run, called = staticmethod(run), staticmethod(called)
 
 
-class Wrapped(Interpreted):
+class Wrapped(Wrapper):
     """The array of a tensor of class `cls`: NOTE [What is seen], 3.
 
     `like` has its shape, dtype and strides and no data; `data` is the array that it would be
@@ -174,7 +216,6 @@ class Wrapped(Interpreted):
     """
 
     __slots__ = ("__weakref__", "attributes", "cls", "data", "device", "like", "maker")
-    on_tensors = True
 
     def __init__(self, cls: type[Tensor], like: Any, data: Any = None, device: str = "cpu") -> None:
         self.cls, self.like, self.data, self.device = cls, like, data, device
@@ -189,6 +230,7 @@ class Wrapped(Interpreted):
     itemsize = property(lambda self: self.like.itemsize)
     nbytes = property(lambda self: self.like.nbytes)
     flags = property(lambda self: self.like.flags)
+    offset = property(lambda self: self.like.offset)
 
     value = property(lambda self: new_tensor(self.like))  # for checks, which find no values
 
@@ -241,8 +283,8 @@ class Wrapped(Interpreted):
         return self
 
     def shares_memory(self, other: Any) -> bool:
-        """False: the class alone knows."""
-        return False
+        """Whether both are of such classes: a view of one is written as part of the other."""
+        return isinstance(other, Wrapped)
 
     def check_room(self, target: Tensor) -> None:
         """Raise unless `target` may have this for its array: it is of the same class."""

@@ -3,23 +3,27 @@
 NOTE [Custom operators]
 1. The function runs without recording; where an input wants a gradient, the operator is one node,
    whose backward is what `register_autograd` was given, and which raises if it was given none.
-2. On the meta device the function of `register_fake` runs in its place, to tell shapes; without
+2. Modes and classes that stand below functions see the operator, not what its function calls:
+   `library/below.py`.
+3. On the meta device the function of `register_fake` runs in its place, to tell shapes; without
    one, an operator that returns something raises there.
-3. A write to what `mutates_args` names is counted, whichever way the function writes.
-4. A function for autocast is called where that is enabled; what it casts, it hands on to the
+4. A write to what `mutates_args` names is counted, whichever way the function writes, and whether
+   or not it ends by an error.
+5. A function for autocast is called where that is enabled; what it casts, it hands on to the
    operator in a region without.
-5. A composite function is recorded as it runs, so it has a derivative of every order; a formula
+6. A composite function is recorded as it runs, so it has a derivative of every order; a formula
    that is registered stands before it: then rule 1 holds.
-6. A batch of `vmap` goes to the function of `register_vmap`; without one, to the operator once per
+7. A batch of `vmap` goes to the function of `register_vmap`; without one, to the operator once per
    example.
-7. An overload "name.out" is an operator of its own, an attribute of the one called "name".
-7. A function for autograd runs in place of all that, recorded as it runs; what it calls within
+8. An overload "name.out" is an operator of its own, an attribute of the one called "name".
+9. A function for autograd runs in place of all that, recorded as it runs; what it calls within
    `_C._AutoDispatchBelowAutograd` are the other functions.
-8. Schemas and tags serve PyTorch's compiler: they are kept, and nothing is checked by them.
+10. The texts of schemas, and tags, serve PyTorch's compiler: nothing is checked by them.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 import threading
 from types import SimpleNamespace
@@ -35,6 +39,8 @@ from ..autograd.transformed import is_batched
 from ..engine.tensor import Tensor, wrote
 from ..kernels.memory import root
 from ..overrides import handle_torch_function, has_torch_function
+from .answers import answer, is_seen
+from .schemas import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -49,7 +55,7 @@ NO_FORMULA = (
     "register_autograd to add one."
 )
 NO_FAKE = (
-    "There was no fake impl registered for {operator}: on the meta device nothing tells what it "
+    "There was no fake impl registered for {operator!r}: on the meta device nothing tells what it "
     "gives. Write {operator._name}.register_fake(function), or "
     "library.register_fake({operator._qualname!r}, function)"
 )
@@ -77,22 +83,26 @@ class Namespace(SimpleNamespace):
 
 
 class CustomOpDef:
-    """An operator by the name "namespace::name"; made by `custom_op`."""
+    """An operator by the name "namespace::name"; made by `custom_op`.
+
+    >>> from retrograd.library import custom_op
+    >>> custom_op("mine::twice", lambda x: x * 2, mutates_args=())(rg.ones(2))
+    tensor([2., 2.])
+    """
 
     def __init__(
         self,
         name: str,
         function: Callable[..., Any] | None,
         mutates_args: Iterable[str] = (),
-        schema: Any = None,
         signature: inspect.Signature | None = None,
     ) -> None:
         space, separator, own = name.partition("::")
         base, _, overload = own.partition(".")
         if not (separator and all(map(str.isidentifier, (space, base, overload or base)))):
             raise ValueError(f"the name of a custom op is 'namespace::name', but got {name!r}")
-        self._qualname, self._schema = name, schema
-        self._namespace, self._name = space, own
+        self._qualname, self._namespace, self._name = name, space, own
+        self._overload = overload
         self._signature = signature or inspect.signature(function)  # type: ignore[arg-type]
         known = {*self._signature.parameters}
         self._mutated = known if mutates_args == "unknown" else {*mutates_args}
@@ -115,6 +125,28 @@ class CustomOpDef:
     def default(self) -> CustomOpDef:
         """The operator itself: PyTorch's name for its only overload."""
         return self
+
+    @property
+    def overloadpacket(self) -> CustomOpDef:
+        """The operator itself, as for `default`."""
+        return self
+
+    @property
+    def namespace(self) -> str:
+        """The first part of the name."""
+        return self._namespace
+
+    @functools.cached_property
+    def _schema(self) -> Schema:
+        name, parameters = self._qualname.partition(".")[0], self._signature.parameters.values()
+        return Schema(name, self._overload, parameters, self._mutated)
+
+    def name(self) -> str:
+        """The name with its namespace, "namespace::name"."""
+        return self._qualname
+
+    def __str__(self) -> str:
+        return f"{self._namespace}.{self._name}{'' if self._overload else '.default'}"
 
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
@@ -145,6 +177,9 @@ class CustomOpDef:
         return Recorded.apply(self, names, pytree.map_leaves(lambda _: None, given), *leaves)
 
     def _run(self, given: list[Any], names: list[str]) -> Any:
+        positional, named = self._split(given, names)
+        if is_seen(positional, named):
+            return answer(self, self._shortened(positional), named)
         tensors = [t for t in pytree.flatten(given) if isinstance(t, Tensor)]
         on_meta = any(t.device.type == "meta" for t in tensors)
         function = (self._fake if on_meta else self._kernel) or self._composite
@@ -153,13 +188,14 @@ class CustomOpDef:
                 return None
             text = NO_FAKE if on_meta else NO_KERNEL
             raise NotImplementedError(text.format(operator=self, name=self._qualname))
-        positional, named = self._split(given, names)
-        with no_grad():
-            found = function(*positional, **named)
-        for name, value in zip(names, given, strict=True):
-            for leaf in pytree.flatten(value) if name in self._mutated else ():
-                if isinstance(leaf, Tensor):
-                    wrote(leaf, self._name)
+        try:
+            with no_grad():
+                found = function(*positional, **named)
+        finally:
+            for name, value in zip(names, given, strict=True):
+                for leaf in pytree.flatten(value) if name in self._mutated else ():
+                    if isinstance(leaf, Tensor):
+                        wrote(leaf, self._name)
         if any(shares(out, t) for out in pytree.flatten(found) for t in tensors):
             raise RuntimeError(ALIASED.format(name=self._qualname))
         return found
@@ -172,6 +208,13 @@ class CustomOpDef:
         return [value for _, value, kind in pairs if kind is not only], {
             name: value for name, value, kind in pairs if kind is only
         }
+
+    def _shortened(self, positional: list[Any]) -> list[Any]:
+        """Arguments without the defaults at the end."""
+        parameters = list(self._signature.parameters.values())[: len(positional)]
+        while positional and positional[-1] is parameters.pop().default:
+            positional = positional[:-1]
+        return positional
 
     def register_autograd(
         self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
@@ -307,7 +350,7 @@ def custom_op(
     """
 
     def define(function: Callable[..., Any]) -> CustomOpDef:
-        operator = CustomOpDef(name, function, mutates_args, schema)
+        operator = CustomOpDef(name, function, mutates_args)
         operator.register_kernel(device_types, function)
         return operator
 
@@ -328,30 +371,67 @@ def found(op: str | CustomOpDef) -> CustomOpDef:
 
 
 def register_fake(op: Any, func: Any = None, /, **settings: Any) -> Any:
-    """`CustomOpDef.register_fake` of an operator, or of a name; also as a decorator."""
+    """`CustomOpDef.register_fake` of an operator, or of a name; also as a decorator.
+
+    >>> from retrograd.library import custom_op, register_fake
+    >>> twice = custom_op("mine::twice", lambda x: x * 2, mutates_args=())
+    >>> _ = register_fake("mine::twice", rg.empty_like)
+    >>> twice(rg.ones(2, device="meta")).device
+    device(type='meta')
+    """
     operator = found(op)
     return operator.register_fake if func is None else operator.register_fake(func)
 
 
 def register_kernel(op: Any, device_types: Any, func: Any = None, /, **settings: Any) -> Any:
-    """`CustomOpDef.register_kernel` of an operator, or of a name; also as a decorator."""
+    """`CustomOpDef.register_kernel` of an operator, or of a name; also as a decorator.
+
+    >>> from retrograd.library import custom_op, register_kernel
+    >>> twice = custom_op("mine::twice", lambda x: x * 2, mutates_args=())
+    >>> _ = register_kernel(twice, "cpu", lambda x: x + x)
+    >>> twice(rg.ones(2))
+    tensor([2., 2.])
+    """
     return found(op).register_kernel(device_types, func)
 
 
 def register_autograd(
     op: Any, backward: Callable[..., Any], /, *, setup_context: Any = None, **settings: Any
 ) -> None:
-    """`CustomOpDef.register_autograd` of an operator, or of a name."""
+    """`CustomOpDef.register_autograd` of an operator, or of a name.
+
+    >>> from retrograd.library import custom_op, register_autograd
+    >>> twice = custom_op("mine::twice", lambda x: x * 2, mutates_args=())
+    >>> register_autograd(twice, lambda ctx, g: g * 2)
+    >>> x = rg.ones(1, requires_grad=True)
+    >>> rg.autograd.grad(twice(x), x)
+    (tensor([2.]),)
+    """
     found(op).register_autograd(backward, setup_context=setup_context)
 
 
 def register_vmap(op: Any, func: Any = None, /, **settings: Any) -> Any:
-    """`CustomOpDef.register_vmap` of an operator, or of a name; also as a decorator."""
+    """`CustomOpDef.register_vmap` of an operator, or of a name; also as a decorator.
+
+    >>> from retrograd.library import custom_op, register_vmap
+    >>> total = custom_op("mine::total", lambda x: x.sum(), mutates_args=())
+    >>> register_vmap(total, lambda info, in_dims, x: (x.movedim(in_dims[0], 0).sum(1), 0))
+    >>> rg.vmap(total)(rg.ones(2, 3))
+    tensor([3., 3.])
+    """
     return found(op).register_vmap(func)
 
 
 def register_autocast(
     op: Any, device_type: str, cast_inputs: dtypes.dtype, /, **settings: Any
 ) -> None:
-    """`CustomOpDef.register_autocast` of an operator, or of a name."""
+    """`CustomOpDef.register_autocast` of an operator, or of a name.
+
+    >>> from retrograd.library import custom_op, register_autocast
+    >>> twice = custom_op("mine::twice", lambda x: x * 2, mutates_args=())
+    >>> register_autocast(twice, "cpu", rg.float16)
+    >>> with rg.autocast("cpu"):
+    ...     twice(rg.ones(2)).dtype
+    retrograd.float16
+    """
     found(op).register_autocast(device_type, cast_inputs)

@@ -54,7 +54,7 @@ class Library:
         signature, written = signature_of(inner.rstrip()[:-1])
         if out.strip() == "()":
             signature = signature.replace(return_annotation=None)
-        CustomOpDef(f"{self.ns}::{name}", None, written, schema, signature)
+        CustomOpDef(f"{self.ns}::{name}", None, written, signature)
         return name
 
     def impl(
@@ -128,6 +128,12 @@ def impl(
     """Let `func` be what an operator runs on devices such as "cpu", or on all: "default".
 
     Also as a decorator; and as `impl(lib, name, key)` of a Library, by the keys of `Library.impl`.
+
+    >>> from retrograd import library
+    >>> library.define("shop::half", "(Tensor x) -> Tensor")
+    >>> _ = library.impl("shop::half", "default", lambda x: x / 2)
+    >>> library.ops.shop.half(rg.ones(2))
+    tensor([0.5000, 0.5000])
     """
     if isinstance(qualname, Library):  # the older form
         owner, name, keys = qualname, types, [func or ""]
@@ -148,12 +154,24 @@ def impl(
 def triton_op(
     name: str, fn: Any = None, /, *, mutates_args: Any, schema: str | None = None, tags: Any = None
 ) -> Any:
-    """`custom_op`: an operator whose function may launch kernels of Triton, where those run."""
+    """`custom_op`: an operator whose function may launch kernels of Triton, where those run.
+
+    >>> from retrograd import library
+    >>> library.triton_op("shop::twice", lambda x: x * 2, mutates_args=())(rg.ones(2))
+    tensor([2., 2.])
+    """
     return custom_op(name, fn, mutates_args=mutates_args, schema=schema)
 
 
 def wrap_triton(triton_kernel: Any, /) -> Any:
-    """Raises ModuleNotFoundError: kernels of Triton run on accelerators alone."""
+    """Raises ModuleNotFoundError: kernels of Triton run on accelerators alone.
+
+    >>> from retrograd import library
+    >>> library.wrap_triton(print)
+    Traceback (most recent call last):
+    ...
+    ModuleNotFoundError: No module named 'triton': its kernels run on accelerators...
+    """
     raise ModuleNotFoundError(
         "No module named 'triton': its kernels run on accelerators, of which there are none. Give "
         "the operator a function for the cpu: library.register_kernel(name, 'cpu', function)"

@@ -15,9 +15,9 @@ from .. import dtypes
 from ..engine.tensor import Tensor, device
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Iterable
 
-__all__ = ["infer_schema", "signature_of"]
+__all__ = ["Schema", "infer_schema", "signature_of"]
 
 ARGUMENT = re.compile(r"(?P<type>[\w.()!?\[\]| ]*?[\])?!\w]) (?P<name>\w+)(?:=(?P<default>.+))?")
 NUMBER = frozenset((int, float, bool))
@@ -25,6 +25,31 @@ WORDS = {Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", str: "st
          NUMBER: "Scalar", dtypes.dtype: "ScalarType", device: "Device"}  # fmt: skip
 LISTS = (list, collections.abc.Sequence)
 RETURNED = (Tensor, int, float, bool, NUMBER)
+
+
+class Schema:
+    """What an operator says of itself: its names, its arguments, and which of them it writes.
+
+    >>> from retrograd.library.ops import aten
+    >>> aten.mul_.Tensor._schema.is_mutable, aten.mm.default._schema.name
+    (True, 'aten::mm')
+    >>> [each.name for each in aten.mm.default._schema.arguments]
+    ['self', 'mat2']
+    """
+
+    def __init__(
+        self, name: str, overload: str, parameters: Iterable[Parameter], written: Collection[str]
+    ) -> None:
+        self.name, self.overload_name, self.is_mutable = name, overload, bool(written)
+        self.arguments = [
+            types.SimpleNamespace(
+                name=each.name,
+                default_value=None if each.default is each.empty else each.default,
+                kwarg_only=each.kind is each.KEYWORD_ONLY,
+                is_write=each.name in written,
+            )
+            for each in parameters
+        ]
 
 
 def signature_of(text: str) -> tuple[Signature, list[str]]:

@@ -1,4 +1,4 @@
-"""What programs tell PyTorch's compiler of an operator: kept, and read by nobody."""
+"""What programs tell PyTorch's compiler of an operator: taken, and read by nobody."""
 
 from __future__ import annotations
 

@@ -35,9 +35,9 @@ OWN = "retrograd"
 PREFIXES = {"linalg": "linalg_", "special": "special_", "fft": "fft_"}
 OTHERS = {  # records that are parts of the operators of their names
     *("binary_cross_entropy_with_logits", "cholesky_ex", "eigvals", "eigvalsh", "mse_loss"),
-    *("prelu", "scatter"),
+    *("cdist", "prelu", "scatter", "unique_consecutive"),
 }
-NUMBERS = {"arange", "new_full", "randint", "randint_like"}  # not of sizes alone
+NUMBERS = {"arange", "new_full", "randint", "randint_like", "random_"}  # not of sizes alone
 LEAVES = {  # of functions by other names
     **dict.fromkeys(["item", "__bool__", "__float__", "__int__"], "_local_scalar_dense"),
     **{f"__i{name}__": f"{name}_" for name in ("add", "sub", "mul", "pow")},
@@ -46,24 +46,13 @@ LEAVES = {  # of functions by other names
     "__ifloordiv__": "floor_divide_",
     "__imod__": "remainder_",
 }
-UNRECORDED = {  # operators of functions that run no record: they are seen in any case
-    *(
-        "allclose",
-        "arange",
-        "bincount",
-        "bucketize",
-        "detach",
-        "empty",
-        "empty_like",
-        "equal",
-        "eye",
-        "full",
-    ),
-    *("full_like", "histc", "isin", "linspace", "logspace", "multinomial", "new_empty"),
-    *("new_full", "new_ones", "new_zeros", "nonzero", "nonzero_static", "ones", "ones_like"),
-    *("rand_like", "randint_like", "randn_like", "searchsorted", "zeros", "zeros_like"),
-    "_local_scalar_dense",
-}
+MAKERS = (  # operators of functions that run no record: they are seen in any case
+    "allclose arange bucketize detach empty empty_like equal eye full full_like histc "
+    "isin linspace logspace multinomial new_empty new_full new_ones new_zeros nonzero "
+    "nonzero_static ones ones_like rand_like randint_like randn_like searchsorted zeros "
+    "zeros_like _local_scalar_dense"
+)
+UNRECORDED = frozenset(MAKERS.split())
 WRITTEN_ANEW = OWN_FUNCTIONS.keys() - LEAVES.values()  # whose functions take other arguments
 
 Call = Callable[..., Any]  # of an operator by name, with its arguments
@@ -76,9 +65,9 @@ def only(dim: Any) -> int:
     return dim[0] if dim else 0
 
 
-def along(name: str) -> Callable[..., Any]:
-    """The record over several dimensions that an operator takes as a list."""
-    return lambda call, x, *, dim, keepdim: call(name, x, list(dim), keepdim)
+def as_it_is(name: str) -> Callable[..., Any]:
+    """The record that an operator is."""
+    return lambda call, *inputs: call(name, *inputs)
 
 
 def along_one(name: str) -> Callable[..., Any]:
@@ -86,26 +75,15 @@ def along_one(name: str) -> Callable[..., Any]:
     return lambda call, x, *, dim, keepdim: call(name, x, only(dim), keepdim)
 
 
-def whole(name: str, part: str) -> Callable[..., Any]:
-    """A reduction that has an overload for all dimensions at once."""
+def whole(name: str, several: str, one: str = "") -> Callable[..., Any]:
+    """A reduction that has overloads for all dimensions at once, for several, and maybe for one."""
 
     def run(call: Call, x: Any, *, dim: Any, keepdim: bool) -> Any:
         if len(dim) == x.ndim and not keepdim:
             return call(f"{name}.default", x)
-        return call(f"{name}.{part}", x, list(dim), keepdim)
-
-    return run
-
-
-def by_truth(name: str) -> Callable[..., Any]:
-    """`all` and `any`."""
-
-    def run(call: Call, x: Any, *, dim: Any, keepdim: bool) -> Any:
-        if len(dim) == x.ndim and not keepdim:
-            return call(f"{name}.default", x)
-        if len(dim) == 1:
-            return call(f"{name}.dim", x, dim[0], keepdim)
-        return call(f"{name}.dims", x, list(dim), keepdim)
+        if one and len(dim) == 1:
+            return call(f"{name}.{one}", x, dim[0], keepdim)
+        return call(f"{name}.{several}", x, list(dim), keepdim)
 
     return run
 
@@ -136,11 +114,6 @@ def sliced(call: Call, x: Any, *, index: Any) -> Any:
     return call("alias.default", x) if found is x else found
 
 
-def looked_up(call: Call, weight: Any, indices: Any, *, skip: Any, by_frequency: bool) -> Any:
-    """Rows of a table."""
-    return call("embedding.default", weight, indices, -1 if skip is None else skip, by_frequency)
-
-
 def each_of(name: str) -> Callable[..., Any]:
     """A record over several dimensions that is a call for each, the last first."""
 
@@ -165,14 +138,21 @@ def places(call: Call, index: Any, dims: Any) -> list[Any]:
     return [parts[dims.index(d)] if d in dims else None for d in range(max(dims) + 1)]
 
 
+def put(call: Call, x: Any, values: Any, index: Any, *, dims: Any, accumulate: bool) -> Any:
+    """Values put at indices, of another dtype perhaps."""
+    if values.dtype is not x.dtype:
+        values = call("_to_copy.default", values, dtype=x.dtype)
+    return call("index_put.default", x, places(call, index, dims), values, accumulate)
+
+
 def added(call: Call, x: Any, weight: Any, bias: Any) -> Any:
     """A linear layer."""
-    if x.ndim == 2 and weight.ndim == 2:
-        turned = call("t.default", weight)
-        return call("mm.default", x, turned) if bias is None else call(
-            "addmm.default", bias, x, turned
-        )  # fmt: skip
-    return call("linear.default", x, weight, bias)
+    if x.ndim != 2 or weight.ndim != 2:
+        return call("linear.default", x, weight, bias)
+    turned = call("t.default", weight)
+    if bias is None:
+        return call("mm.default", x, turned)
+    return call("addmm.default", bias, x, turned)
 
 
 def transposed(call: Call, g: Any, x: Any) -> Any:
@@ -195,15 +175,27 @@ def convolved(
     call: Call, x: Any, w: Any, b: Any, *, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Any:
     """A convolution, but for one with other padding before than after."""
-    if any(before != after for before, after in padding):
+    if x.ndim != w.ndim or any(before != after for before, after in padding):
         return NotImplemented
     sizes = [list(stride), [before for before, _ in padding], list(dilation), False]
     return call("convolution.default", x, w, b, *sizes, [0] * len(stride), groups)
 
 
+def filled(call: Call, x: Any, value: Any) -> Any:
+    """One value everywhere: in a batch, one for each example."""
+    if not isinstance(value, Tensor):
+        return call("fill.Scalar", x, value)
+    return NotImplemented if value.ndim else call("fill.Tensor", x, value)
+
+
+def fits_windows(x: Any, kernel: Any) -> bool:
+    """Whether an operator takes what a record pools, which has any number of leading dimensions."""
+    return bool(x.numel()) and x.ndim - len(kernel) in (1, 2)
+
+
 def averaged(call: Call, x: Any, *, kernel: Any, stride: Any, padding: Any, **how: Any) -> Any:
     """Means in windows of two or three dimensions."""
-    if not x.numel() or len(kernel) == 1:
+    if not fits_windows(x, kernel) or len(kernel) == 1:
         return NotImplemented
     sizes = [list(each) for each in (kernel, stride, padding)]
     return call(
@@ -213,15 +205,10 @@ def averaged(call: Call, x: Any, *, kernel: Any, stride: Any, padding: Any, **ho
 
 def pooled(call: Call, x: Any, *, kernel: Any, ceil: bool, **sizes: Any) -> Any:
     """Maxima in windows, and where they are."""
-    if not x.numel():
+    if not fits_windows(x, kernel):
         return NotImplemented
     settings = [list(sizes[name]) for name in ("stride", "padding", "dilation")]
     return call(f"max_pool{len(kernel)}d_with_indices.default", x, list(kernel), *settings, ceil)
-
-
-def root_mean(call: Call, x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any:
-    """A norm."""
-    return call("linalg_vector_norm.default", x, ord, list(dim), keepdim)
 
 
 def squared(call: Call, x: Any, y: Any, *, reduction: str) -> Any:
@@ -231,17 +218,28 @@ def squared(call: Call, x: Any, y: Any, *, reduction: str) -> Any:
     return call("mse_loss.default", x, y, ["none", "mean", "sum"].index(reduction))
 
 
+ALIKE = {  # records that take what an overload takes
+    "clamp_tensors": "clamp.Tensor",
+    "dot": "dot.default",
+    "floor_div": "floor_divide.default",
+    "mm": "mm.default",
+    "mv": "mv.default",
+    "pow_tensors": "pow.Tensor_Tensor",
+    "where": "where.self",
+}
 RECORDS: dict[str, Callable[..., Any]] = {
-    "all": by_truth("all"),
-    "any": by_truth("any"),
+    **{name: as_it_is(overload) for name, overload in ALIKE.items()},
+    "add_scaled": lambda call, x, y, *, alpha: call("add.Tensor", x, y, alpha=alpha),
+    "sub_scaled": lambda call, x, y, *, alpha: call("sub.Tensor", x, y, alpha=alpha),
+    "all": whole("all", "dims", "dim"),
+    "any": whole("any", "dims", "dim"),
     "as_strided": lambda call, x, *, size, stride, offset: call(
-        "as_strided.default", x, list(size), list(stride), offset
+        "as_strided.default", x, list(size), list(stride), x.storage_offset() + offset
     ),
     "avg_pool": averaged,
     "cast": lambda call, x, *, dtype: call("_to_copy.default", x, dtype=dtypes.of_numpy(dtype)),
     "cat": lambda call, *tensors, dim=0: call("cat.default", list(tensors), dim),
     "clamp_numbers": lambda call, x, *, min=None, max=None: call("clamp.default", x, min, max),
-    "clamp_tensors": lambda call, x, min, max: call("clamp.Tensor", x, min, max),
     "constant_pad_nd": lambda call, x, *, widths, value: call(
         "constant_pad_nd.default", x, [n for pair in reversed(widths) for n in pair], value
     ),
@@ -252,16 +250,15 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "cumsum": lambda call, x, *, dim, reverse: (
         call("cumsum.default", x, dim) if not reverse else NotImplemented
     ),
-    "dot": lambda call, x, y: call("dot.default", x, y),
-    "embedding": looked_up,
-    "floor_div": lambda call, x, y: call("floor_divide.default", x, y),
+    "embedding": lambda call, table, rows, *, skip, by_frequency: call(
+        "embedding.default", table, rows, -1 if skip is None else skip, by_frequency
+    ),
+    "fill": filled,
     "index": lambda call, x, index, *, dims: call("index.Tensor", x, places(call, index, dims)),
     "index_add": lambda call, x, source, index, *, dim: call(
         "index_add.default", x, dim, index, source
     ),
-    "index_put": lambda call, x, values, index, *, dims, accumulate: call(
-        "index_put.default", x, places(call, index, dims), values, accumulate
-    ),
+    "index_put": put,
     "kthvalue": lambda call, x, *, k, dim, keepdim: call(
         "kthvalue.default", x, k, only(dim), keepdim
     ),
@@ -269,23 +266,22 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "linear": added,
     "linear_weight": transposed,
     "log_softmax": lambda call, x, *, dim: call("_log_softmax.default", x, only(dim), False),
-    "masked_fill": lambda call, x, value, mask: call("masked_fill.Tensor", x, mask, value),
+    "masked_fill": lambda call, x, value, mask: (
+        NotImplemented if value.ndim else call("masked_fill.Tensor", x, mask, value)
+    ),
     "matmul": multiplied,
     "max_dim": along_one("max.dim"),
     "max_pool": pooled,
     "mean_dim": whole("mean", "dim"),
     "median_dim": along_one("median.dim"),
     "min_dim": along_one("min.dim"),
-    "mm": lambda call, x, y: call("mm.default", x, y),
     "mode_dim": along_one("mode.default"),
     "mse_loss": squared,
-    "mv": lambda call, x, y: call("mv.default", x, y),
     "nanmedian_dim": along_one("nanmedian.dim"),
-    "nansum": along("nansum.default"),
+    "nansum": lambda call, x, *, dim, keepdim: call("nansum.default", x, list(dim), keepdim),
     "new_axis": sliced,
     "pow": lambda call, x, *, exponent: call("pow.Tensor_Scalar", x, exponent),
     "pow_base": lambda call, x, *, base: call("pow.Scalar", base, x),
-    "pow_tensors": lambda call, x, y: call("pow.Tensor_Tensor", x, y),
     "prod_dim": along_one("prod.dim_int"),
     "repeat": lambda call, x, *, repeats: call("repeat.default", x, list(repeats)),
     "reshape": lambda call, x, *, shape: (
@@ -314,8 +310,9 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "unsqueeze": each_of("unsqueeze.default"),
     "var": spread_out("var"),
     "var_mean": spread_out("var_mean"),
-    "vector_norm": root_mean,
-    "where": lambda call, condition, x, y: call("where.self", condition, x, y),
+    "vector_norm": lambda call, x, *, ord, dim, keepdim: call(
+        "linalg_vector_norm.default", x, ord, list(dim), keepdim
+    ),
 }
 
 
@@ -336,11 +333,12 @@ def shown(op: Op, call: Callable[..., Any], inputs: Any, params: dict[str, Any])
     def by_name(name: str, *args: Any, **kwargs: Any) -> Any:
         return call(overload(name), *args, **kwargs)
 
-    if op.name in RECORDS:
+    whole = params.get("dim") != () or not inputs[0].ndim  # else no dim, for operators all
+    if op.name in RECORDS and whole:
         results = RECORDS[op.name](by_name, *inputs, **params)
         if results is not NotImplemented:
             return results
-    operator = same(op)
+    operator = same(op) if whole and op.name not in RECORDS else own(op)
     if operator.namespace == OWN:
         return call(operator.default, *inputs, **params)
     named = dict(zip(op.inputs, inputs, strict=False)) | params
@@ -361,6 +359,12 @@ def same(op: Op) -> Operator:
             takes = signature(found.function).parameters.keys()
             if found.function is op.call or {*op.inputs, *op.params} <= takes:
                 return found
+    return own(op)
+
+
+@functools.cache
+def own(op: Op) -> Operator:
+    """A record as an operator of this package's."""
     return Operator(op.name, op.call, ["default"], OWN)
 
 
@@ -403,7 +407,8 @@ def arranged(function: Any, args: Any, kwargs: Any) -> tuple[list[Any], dict[str
                 named[name] = bound[name]
         else:
             placed.append(bound.get(name, each.default))
-    for each in reversed(list(own.parameters.values())[: len(placed)]):
+    several = any(each.kind == each.VAR_POSITIONAL for each in own.parameters.values())
+    for each in () if several else reversed(list(own.parameters.values())[: len(placed)]):
         if not is_default(placed[-1], each):
             break
         placed.pop()
@@ -413,9 +418,11 @@ def arranged(function: Any, args: Any, kwargs: Any) -> tuple[list[Any], dict[str
 signature = functools.cache(inspect.signature)
 
 
-def listed(values: Any) -> list[Any]:
-    """Sizes, given one by one or as one sequence."""
+def listed(values: Any) -> Any:
+    """Sizes, given one by one or as one sequence; a dtype in their place as it is."""
     first = values[0] if len(values) == 1 else None
+    if isinstance(first, dtypes.dtype):
+        return first
     return list(first) if isinstance(first, (tuple, list)) else list(values)
 
 
@@ -447,6 +454,7 @@ def is_number(args: Any, place: int) -> bool:
 FITS: dict[str, Callable[[str, Any, Any], bool]] = {
     "Tensor_mode": lambda name, args, named: "rounding_mode" in named,
     "stable": lambda name, args, named: "stable" in named,
+    "dtype": lambda name, args, named: len(args) > 1 and isinstance(args[1], dtypes.dtype),
     "correction": lambda name, args, named: True,
     "decimals": lambda name, args, named: "decimals" in named or len(args) > 1,
     "Tensor_Tensor": lambda name, args, named: is_tensor(args, 0) and is_tensor(args, 1),
@@ -470,6 +478,8 @@ FITS: dict[str, Callable[[str, Any, Any], bool]] = {
     "dims": lambda name, args, named: len(args) > 1 and isinstance(args[1], list),
     "dim": lambda name, args, named: len(args) > 1 or "dim" in named,
     "dim_int": lambda name, args, named: len(args) > 1 or "dim" in named,
+    "from": lambda name, args, named: len(args) > 2,
+    "to": lambda name, args, named: len(args) > 1,
     "start_step": lambda name, args, named: len(args) > 2,
     "start": lambda name, args, named: len(args) > 1,
     "low": lambda name, args, named: len(args) > 2,

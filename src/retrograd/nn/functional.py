@@ -112,7 +112,11 @@ from ..ops.nn.interpolate import (
     upsample_nearest,
 )
 from ..ops.nn.max_unpool import max_unpool1d, max_unpool2d, max_unpool3d
-from ..ops.nn.multihead_attention import multi_head_attention_forward
+from ..ops.nn.multihead_attention import (
+    _in_projection,
+    _in_projection_packed,
+    multi_head_attention_forward,
+)
 from ..ops.nn.normalization import (
     batch_norm,
     group_norm,

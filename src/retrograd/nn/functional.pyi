@@ -4,6 +4,7 @@
 from builtins import bool as _bool
 from builtins import float as _float
 from builtins import int as _int
+from builtins import list as _list
 from builtins import str as _str
 from builtins import tuple as _tuple
 from collections.abc import Callable as _Callable
@@ -14,6 +15,8 @@ from typing import overload as _overload
 from ..dtypes import dtype as _dtype
 from ..engine.tensor import Tensor as Tensor
 
+def _in_projection(q: Tensor, k: Tensor, v: Tensor, w_q: _Any, w_k: _Any, w_v: _Any, b_q: Tensor | None = None, b_k: Tensor | None = None, b_v: Tensor | None = None) -> _tuple[Tensor, Tensor, Tensor]: ...
+def _in_projection_packed(q: Tensor, k: Tensor, v: Tensor, w: _Any, b: Tensor | None = None) -> _list[Tensor]: ...
 def adaptive_avg_pool1d(input: Tensor, output_size: _int | _Sequence[_int | None]) -> Tensor: ...
 def adaptive_avg_pool2d(input: Tensor, output_size: _int | _Sequence[_int | None]) -> Tensor: ...
 def adaptive_avg_pool3d(input: Tensor, output_size: _int | _Sequence[_int | None]) -> Tensor: ...

@@ -247,7 +247,7 @@ def pass_through(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], A
     old one would not know.
     """
     places = [i for i, v in enumerate(values) if isinstance(v, Tensor) and v._node is not None]
-    if not places or not modes.state.grad or modes.state.inference:
+    if not places or not modes.state.records:
         return values, [], None
     kind = _passages.get(len(places))
     if kind is None:

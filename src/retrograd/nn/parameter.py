@@ -15,8 +15,8 @@ from .. import dtypes, version
 from ..engine.overriding import names, never, overrides_nothing
 from ..engine.placement import default, present
 from ..engine.tensor import (
-    Interpreted,
     Tensor,
+    Wrapper,
     array_of,
     cell_of,
     new_tensor,
@@ -97,7 +97,7 @@ class Parameter(Tensor):
         found = memo.get(id(self))
         if found is None:
             array = self._array
-            wrapped = isinstance(array, Interpreted) and array.on_tensors
+            wrapped = isinstance(array, Wrapper)
             data = copy.deepcopy(shared(self)) if wrapped else new_tensor(array.copy())
             found = memo[id(self)] = type(self)(data, self.requires_grad)
         return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .. import version
 from ..engine.backward.hooks import HookTable
 from ..engine.tensor import Tensor
 from .parameter import Buffer, Parameter
@@ -59,6 +60,7 @@ class Tree:
     """The part of `Module` that registers what is assigned to it, and finds it again."""
 
     _fixed_names = True  # whether a class's instances register the same names
+    dump_patches = False  # PyTorch's of older files, which nothing reads
     call_super_init = False  # whether `__init__` goes on to the next base, with what it was given
 
     training: bool
@@ -97,7 +99,7 @@ class Tree:
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
                 f"cannot assign '{_typename(param)}' object to parameter '{name}' "
-                "(retrograd.nn.Parameter or None required)"
+                f"({version.called}.nn.Parameter or None required)"
             )
         if param is not None and not param.is_leaf:
             raise ValueError(
@@ -117,7 +119,7 @@ class Tree:
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
                 f"cannot assign '{_typename(tensor)}' object to buffer '{name}' "
-                "(retrograd.Tensor or None required)"
+                f"({version.called}.Tensor or None required)"
             )
         self._expect(name, "_buffers")
         self._enter("_buffers", name, tensor)
@@ -184,7 +186,7 @@ class Tree:
             if value is not None:
                 raise TypeError(
                     f"cannot assign '{_typename(value)}' as parameter '{name}' "
-                    "(retrograd.nn.Parameter or None expected)"
+                    f"({version.called}.nn.Parameter or None expected)"
                 )
             self.register_parameter(name, None)
         elif isinstance(value, Tree):
@@ -196,7 +198,7 @@ class Tree:
             if value is not None:
                 raise TypeError(
                     f"cannot assign '{_typename(value)}' as child module '{name}' "
-                    "(retrograd.nn.Module or None expected)"
+                    f"({version.called}.nn.Module or None expected)"
                 )
             own["_modules"][name] = None
         elif isinstance(value, Buffer):
@@ -207,7 +209,7 @@ class Tree:
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(
                     f"cannot assign '{_typename(value)}' as buffer '{name}' "
-                    "(retrograd.nn.Buffer, retrograd.Tensor or None expected)"
+                    f"({version.called}.nn.Buffer, {version.called}.Tensor or None expected)"
                 )
             self.register_buffer(name, value, name not in self._non_persistent_buffers_set)
         else:
@@ -367,8 +369,15 @@ class Tree:
         return getattr(module, name)
 
 
+for _method in vars(Tree).values():
+    if callable(_method):  # what users see is called by the class that they know
+        _method.__qualname__ = _method.__qualname__.replace("Tree.", "Module.")
+
+
 def _typename(value: Any) -> str:
     kind = type(value)
+    if isinstance(value, Tensor):
+        return value.type()
     module = "" if kind.__module__ == "builtins" else f"{kind.__module__.partition('.')[0]}."
     return f"{module}{kind.__name__}"
 

@@ -97,10 +97,15 @@ def power_of(g: Graph, call: Call, x: str) -> Any:
     return g.op("Pow", number(g, call, call.params["base"]), x)
 
 
-@exports("scaled")
-def scaled(g: Graph, call: Call, x: str) -> Any:
-    """A multiple."""
-    return g.op("Mul", x, number(g, call, call.params["factor"]))
+@exports("add_scaled", "sub_scaled")
+def with_multiple(g: Graph, call: Call, x: str, y: str) -> Any:
+    """The sum or difference with a multiple."""
+    x, y = alike(g, call, [x, y], dtype_of(call))
+    return g.op(
+        "Add" if call.op.name == "add_scaled" else "Sub",
+        x,
+        g.op("Mul", y, number(g, call, call.params["alpha"])),
+    )
 
 
 @exports("rsqrt", "log2", "log10", "log1p", "expm1", "exp2", "silu", "log_sigmoid")

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .rules import Rule, check_complex, check_settings, settings, square, step_lists
+from .optimizer import step_lists
+from .rules import Rule, check_complex, check_settings, settings, square
 
 __all__ = ["Adadelta", "adadelta"]
 
@@ -27,6 +28,7 @@ class Adadelta(Rule):
     """
 
     arrays = ("square_avg", "acc_delta")
+    lists = (("square_avg", "square_avgs"), ("acc_delta", "acc_deltas"), ("step", "state_steps"))
 
     def __init__(
         self,
@@ -88,6 +90,4 @@ def adadelta(
 
     Source: PyTorch's `optim.adadelta.adadelta`.
     """
-    step_lists(
-        Adadelta, locals(), step="state_steps", square_avg="square_avgs", acc_delta="acc_deltas"
-    )
+    step_lists(Adadelta, locals())

@@ -36,6 +36,12 @@ class Adafactor(Rule):
 
     arrays = ("row_var", "col_var", "variance")
     elementwise = False
+    lists = (
+        ("row_var", "row_vars"),
+        ("col_var", "col_vars"),
+        ("variance", "variances"),
+        ("step", "state_steps"),
+    )
 
     def __init__(
         self,

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..engine.tensor import Tensor
-from .rules import Rule, check_complex, check_settings, filled, scalar, settings, square, step_lists
+from .optimizer import step_lists
+from .rules import Rule, check_complex, check_settings, filled, scalar, settings, square
 
 __all__ = ["Adagrad", "adagrad"]
 
@@ -28,6 +29,7 @@ class Adagrad(Rule):
     """
 
     arrays = ("sum",)
+    lists = (("sum", "state_sums"), ("step", "state_steps"))
 
     def __init__(
         self,
@@ -66,6 +68,11 @@ class Adagrad(Rule):
         """The decaying step size, and `eps`."""
         return group["lr"] / (1 + (step - 1) * group["lr_decay"]), group["eps"]
 
+    def _init_group(self, group: Any, params: Any, grads: Any, *lists: Any) -> Any:
+        """As for every rule; whether a gradient is sparse, and whether one is complex."""
+        complex = super()._init_group(group, params, grads, *lists)
+        return any(g.is_sparse for g in grads), complex
+
     def by_entry(self, group: dict[str, Any]) -> bool:
         """A gradient of 0 moves nothing, but for weight decay."""
         if group["weight_decay"]:
@@ -103,4 +110,4 @@ def adagrad(
 
     Source: PyTorch's `optim.adagrad.adagrad`.
     """
-    step_lists(Adagrad, locals(), step="state_steps", sum="state_sums")
+    step_lists(Adagrad, locals())

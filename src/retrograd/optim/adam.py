@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..engine.tensor import Tensor
-from .rules import Rule, check_betas, check_complex, check_settings, settings, spare, step_lists
+from .optimizer import step_lists
+from .rules import Rule, check_betas, check_complex, check_settings, settings, spare
 
 __all__ = ["Adam", "adam"]
 
@@ -32,6 +33,12 @@ class Adam(Rule):
     """
 
     arrays = ("exp_avg", "exp_avg_sq")
+    lists = (
+        ("exp_avg", "exp_avgs"),
+        ("exp_avg_sq", "exp_avg_sqs"),
+        ("max_exp_avg_sq", "max_exp_avg_sqs"),
+        ("step", "state_steps"),
+    )
 
     def __init__(
         self,
@@ -52,8 +59,11 @@ class Adam(Rule):
     ) -> None:
         defaults = settings(locals())
         check_settings(lr=lr, eps=eps)
-        defaults["betas"] = check_betas(betas, differentiable)
+        check_betas(betas)
         check_settings(weight_decay=weight_decay)
+        defaults["betas"] = betas_of_one_kind(betas)
+        if foreach and not capturable:
+            check_no_tensors({"lr": lr, "betas[0]": betas[0], "betas[1]": betas[1]})
         check_complex(complex, differentiable)
         super().__init__(params, defaults)
 
@@ -90,6 +100,23 @@ class Adam(Rule):
         x -= t
 
 
+def betas_of_one_kind(betas: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The rates of averages, those in tensors 0-d; ValueError unless all are tensors or floats."""
+    if not any(all(isinstance(beta, kind) for beta in betas) for kind in (float, Tensor)):
+        raise ValueError(f"betas must be either both floats or both Tensors, got {betas}")
+    return tuple(b.squeeze() if isinstance(b, Tensor) and b.ndim else b for b in betas)
+
+
+def check_no_tensors(values: dict[str, Any]) -> None:
+    """Raise ValueError where a setting is a tensor, which lists of tensors do not take."""
+    for name, value in values.items():
+        if isinstance(value, Tensor):
+            raise ValueError(
+                f"{name} as a Tensor is not supported for capturable=False and foreach=True. "
+                "Leave foreach out"
+            )
+
+
 def adam(
     params: list[Any],
     grads: list[Any],
@@ -121,8 +148,4 @@ def adam(
     step_lists(
         Adam,
         {**locals(), "betas": (beta1, beta2)},
-        step="state_steps",
-        exp_avg="exp_avgs",
-        exp_avg_sq="exp_avg_sqs",
-        max_exp_avg_sq="max_exp_avg_sqs",
     )

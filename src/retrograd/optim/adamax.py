@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .rules import Rule, check_betas, check_complex, check_settings, settings, spare, step_lists
+from .optimizer import step_lists
+from .rules import Rule, check_betas, check_complex, check_settings, settings, spare
 
 __all__ = ["Adamax", "adamax"]
 
@@ -27,6 +28,7 @@ class Adamax(Rule):
     """
 
     arrays = ("exp_avg", "exp_inf")
+    lists = (("exp_avg", "exp_avgs"), ("exp_inf", "exp_infs"), ("step", "state_steps"))
 
     def __init__(
         self,
@@ -45,7 +47,7 @@ class Adamax(Rule):
         defaults = settings(locals())
         check_complex(complex, differentiable)
         check_settings(lr=lr, eps=eps)
-        defaults["betas"] = check_betas(betas, differentiable)
+        check_betas(betas)
         check_settings(weight_decay=weight_decay)
         super().__init__(params, defaults)
 
@@ -90,7 +92,4 @@ def adamax(
     step_lists(
         Adamax,
         {**locals(), "betas": (beta1, beta2)},
-        step="state_steps",
-        exp_avg="exp_avgs",
-        exp_inf="exp_infs",
     )

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..engine.tensor import Tensor
-from .rules import Rule, check_settings, scalar, settings, step_lists
+from .optimizer import step_lists
+from .rules import Rule, check_settings, scalar, settings
 
 __all__ = ["ASGD", "asgd"]
 
@@ -28,6 +29,7 @@ class ASGD(Rule):
     """
 
     arrays = ("ax",)
+    lists = (("mu", "mus"), ("ax", "axs"), ("eta", "etas"), ("step", "state_steps"))
 
     def __init__(
         self,
@@ -48,19 +50,23 @@ class ASGD(Rule):
 
     def begin(self, x: Any, group: dict[str, Any]) -> dict[str, Tensor]:
         """The rates of the first step are in the state, too."""
-        rates = {"eta": scalar(float(group["lr"])), "mu": scalar(1)}
+        rates = {"eta": scalar(group["lr"]), "mu": scalar(1)}
         return {"step": scalar(0), **rates, **super().begin(x, group)}
 
-    def advance(self, own: dict[str, Any], group: dict[str, Any]) -> tuple[float, float]:
+    def advance(self, own: dict[str, Any], group: dict[str, Any]) -> tuple[Any, float]:
         """The rates of this step, whose place in the state those of the next one take."""
-        step, lr = super().advance(own, group), float(group["lr"])
-        eta, mu = own["eta"]._array, own["mu"]._array
-        now = eta.item(), mu.item()
-        eta.fill(lr / (1 + group["lambd"] * lr * step) ** group["alpha"])
+        step, lr = super().advance(own, group), group["lr"]
+        eta, mu = own["eta"], own["mu"]._array
+        now = eta if eta.requires_grad else eta._array.item(), mu.item()
+        after = lr / (1 + group["lambd"] * lr * step) ** group["alpha"]
+        if isinstance(after, Tensor):
+            own["eta"] = after
+        else:
+            eta._array.fill(after)
         mu.fill(1 / max(1, step - group["t0"]))
         return now
 
-    def numbers(self, group: dict[str, Any], rates: tuple[float, float]) -> tuple[Any, ...]:
+    def numbers(self, group: dict[str, Any], rates: tuple[Any, float]) -> tuple[Any, ...]:
         """The step size, what is left of the parameter, and its share in the average."""
         eta, mu = rates
         return eta, 1 - group["lambd"] * eta, mu
@@ -97,4 +103,4 @@ def asgd(
 
     Source: PyTorch's `optim.asgd.asgd`.
     """
-    step_lists(ASGD, locals(), step="state_steps", eta="etas", mu="mus", ax="axs")
+    step_lists(ASGD, locals())

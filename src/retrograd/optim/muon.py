@@ -36,6 +36,7 @@ class Muon(Rule):
     arrays = ("momentum_buffer",)
     elementwise = False
     counted = False
+    lists = (("momentum_buffer", "muon_momentum_bufs"),)
 
     def __init__(
         self,

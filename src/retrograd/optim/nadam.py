@@ -7,16 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..engine.tensor import Tensor
-from .rules import (
-    Rule,
-    check_betas,
-    check_complex,
-    check_settings,
-    scalar,
-    settings,
-    square,
-    step_lists,
-)
+from .optimizer import step_lists
+from .rules import Rule, check_betas, check_complex, check_settings, scalar, settings, square
 
 __all__ = ["NAdam", "nadam"]
 
@@ -39,6 +31,12 @@ class NAdam(Rule):
     """
 
     arrays = ("exp_avg", "exp_avg_sq")
+    lists = (
+        ("exp_avg", "exp_avgs"),
+        ("exp_avg_sq", "exp_avg_sqs"),
+        ("mu_product", "mu_products"),
+        ("step", "state_steps"),
+    )
 
     def __init__(
         self,
@@ -59,7 +57,7 @@ class NAdam(Rule):
         defaults = settings(locals())
         check_complex(complex, differentiable)
         check_settings(lr=lr, eps=eps)
-        defaults["betas"] = check_betas(betas, differentiable)
+        check_betas(betas)
         check_settings(weight_decay=weight_decay, momentum_decay=momentum_decay)
         super().__init__(params, defaults)
 
@@ -70,10 +68,11 @@ class NAdam(Rule):
     def advance(self, own: dict[str, Any], group: dict[str, Any]) -> tuple[float, Any]:
         """The number of the step, and the product of the momenta up to it."""
         step, product = super().advance(own, group), own["mu_product"]
-        if product.requires_grad:  # given by a program that differentiates by it
-            own["mu_product"] = product = product * momentum(step, group)
+        factor = momentum(step, group)
+        if product.requires_grad or (isinstance(factor, Tensor) and group.get("differentiable")):
+            own["mu_product"] = product = product * factor
             return step, product
-        product._array *= float(momentum(step, group))
+        product._array *= float(factor)
         return step, product._array.item()
 
     def numbers(self, group: dict[str, Any], place: tuple[float, Any]) -> tuple[Any, ...]:
@@ -127,8 +126,4 @@ def nadam(
     step_lists(
         NAdam,
         {**locals(), "betas": (beta1, beta2)},
-        step="state_steps",
-        mu_product="mu_products",
-        exp_avg="exp_avgs",
-        exp_avg_sq="exp_avg_sqs",
     )

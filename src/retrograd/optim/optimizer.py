@@ -14,7 +14,7 @@ from ..autograd.grad_mode import set_grad_enabled
 from ..dtypes import real_of
 from ..engine.backward.hooks import HookTable
 from ..engine.tensor import Tensor, new_tensor
-from ..engine.updates import drop_grad
+from ..engine.updates import drop_gradients
 from ..ops.elementwise.complex import view_as_real
 
 if TYPE_CHECKING:
@@ -83,6 +83,8 @@ class Optimizer:
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, "
                 f"but got {type(params).__name__}. Wrap it in a list: [param]"
             )
+        if defaults.get("complex") == "split":  # as PyTorch, which has no such key in its states
+            del defaults["complex"]
         self.defaults = defaults
         self.state = defaultdict(dict)
         self.param_groups = []
@@ -101,8 +103,7 @@ class Optimizer:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop every parameter's `.grad`, or fill it with zeros."""
         for group in self.param_groups:
-            for p in group["params"]:
-                drop_grad(p, set_to_none)
+            drop_gradients(group["params"], set_to_none)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group: a dictionary with "params" and settings; the defaults fill the rest."""
@@ -213,12 +214,15 @@ class Optimizer:
                 state[params[key]] = _loaded(value, params[key])
             else:
                 state[key] = value
+        groups = []
         for mine, theirs in pairs:
-            kept = {"params": mine["params"]}
-            if "param_names" in mine and "param_names" not in theirs:
-                kept["param_names"] = mine["param_names"]
+            group = deepcopy({name: v for name, v in theirs.items() if name != "params"})
+            if "param_names" in mine:
+                group.setdefault("param_names", mine["param_names"])
+            groups.append({**group, "params": mine["params"]})
+        for mine, group in zip(self.param_groups, groups, strict=True):  # all, or none
             mine.clear()
-            mine.update({**deepcopy({k: v for k, v in theirs.items() if k != "params"}), **kept})
+            mine.update(group)
         self.__setstate__({"state": state, "param_groups": self.param_groups})
         for hook in self._at("loaded"):
             hook(self)
@@ -235,8 +239,6 @@ class Optimizer:
         for number, group in enumerate(self.param_groups):
             text += f"\nParameter Group {number}\n"
             shown = group.keys() - {"params"}
-            if group.get("complex") == "split":  # as PyTorch, which has no other way
-                shown -= {"complex"}
             text += "".join(f"    {key}: {group[key]}\n" for key in sorted(shown))
         return text + ")"
 
@@ -329,6 +331,45 @@ class Optimizer:
 
 
 before_any, after_any = HookTable(), HookTable()
+
+
+def step_lists(kind: Any, given: dict[str, Any]) -> None:
+    """One step of a rule on lists, which stay the caller's: parameters, gradients, state.
+
+    given: the `locals()` of a function of PyTorch's when it begins. Its lists that `kind.lists`
+    names are written in place; a momentum for None is put into its list.
+    Raises RuntimeError for counts of steps that are no tensors, for `grad_scale` and `found_inf`.
+    """
+    if given.get("grad_scale") is not None or given.get("found_inf") is not None:
+        raise RuntimeError("grad_scale and found_inf: scale before, as GradScaler.unscale_ does")
+    if not all(isinstance(t, Tensor) for t in given.get("state_steps", ())):
+        raise RuntimeError(
+            "API has changed, `state_steps` argument must contain a list of singleton tensors"
+        )
+    params, grads = given["params"], next(given[n] for n in ("grads", "d_p_list") if n in given)
+    names = {name: given[values] for name, values in kind.lists if len(given[values])}
+    if {len(params), len(grads), *map(len, names.values())} != {len(params)}:
+        raise RuntimeError(
+            f"{kind.__name__}: there are {len(params)} parameters, but {len(grads)} gradients and "
+            f"lists of state of the lengths { {n: len(v) for n, v in names.items()} }"
+        )
+    optimizer: Any = object.__new__(kind)
+    optimizer.defaults = group = {**given, "params": list(params)}
+    optimizer.param_groups, optimizer.state = [group], defaultdict(dict)
+    for place, p in enumerate(params):
+        own = {name: values[place] for name, values in names.items()}
+        if not any(value is None for value in own.values()):
+            optimizer.state[p].update(own)
+    before = [p._gradient for p in params]
+    try:
+        for p, g in zip(params, grads, strict=True):
+            p._gradient = g
+        optimizer._step()
+    finally:
+        for p, g in zip(params, before, strict=True):
+            p._gradient = g
+    for name, values in names.items():
+        values[:] = [optimizer.state[p].get(name) for p in params]
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .rules import Rule, check_betas, check_complex, check_settings, settings, square, step_lists
+from .optimizer import step_lists
+from .rules import Rule, check_betas, check_complex, check_settings, settings, square
 
 __all__ = ["RAdam", "radam"]
 
@@ -28,6 +29,7 @@ class RAdam(Rule):
     """
 
     arrays = ("exp_avg", "exp_avg_sq")
+    lists = (("exp_avg", "exp_avgs"), ("exp_avg_sq", "exp_avg_sqs"), ("step", "state_steps"))
 
     def __init__(
         self,
@@ -47,7 +49,7 @@ class RAdam(Rule):
         defaults = settings(locals())
         check_complex(complex, differentiable)
         check_settings(lr=lr, eps=eps)
-        defaults["betas"] = check_betas(betas, differentiable)
+        check_betas(betas)
         check_settings(weight_decay=weight_decay)
         super().__init__(params, defaults)
 
@@ -100,7 +102,4 @@ def radam(
     step_lists(
         RAdam,
         {**locals(), "betas": (beta1, beta2)},
-        step="state_steps",
-        exp_avg="exp_avgs",
-        exp_avg_sq="exp_avg_sqs",
     )

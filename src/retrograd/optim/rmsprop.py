@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .rules import Rule, check_complex, check_settings, settings, square, step_lists
+from .optimizer import step_lists
+from .rules import Rule, check_complex, check_settings, settings, square
 
 __all__ = ["RMSprop", "rmsprop"]
 
@@ -29,6 +30,12 @@ class RMSprop(Rule):
     """
 
     arrays = ("square_avg",)
+    lists = (
+        ("square_avg", "square_avgs"),
+        ("momentum_buffer", "momentum_buffer_list"),
+        ("grad_avg", "grad_avgs"),
+        ("step", "state_steps"),
+    )
 
     def __init__(
         self,
@@ -108,8 +115,4 @@ def rmsprop(
     step_lists(
         RMSprop,
         locals(),
-        step="state_steps",
-        square_avg="square_avgs",
-        grad_avg="grad_avgs",
-        momentum_buffer="momentum_buffer_list",
     )

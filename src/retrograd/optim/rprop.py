@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..engine.tensor import Tensor
-from .rules import Rule, check_complex, check_settings, filled, settings, spare, step_lists
+from .optimizer import step_lists
+from .rules import Rule, check_complex, check_settings, filled, settings, spare
 
 __all__ = ["Rprop", "rprop"]
 
@@ -30,6 +31,7 @@ class Rprop(Rule):
     """
 
     arrays = ("prev", "step_size")
+    lists = (("prev", "prevs"), ("step_size", "sizes"), ("step", "state_steps"))
 
     def __init__(
         self,
@@ -56,7 +58,7 @@ class Rprop(Rule):
 
     def begin(self, x: Any, group: dict[str, Any]) -> dict[str, Tensor]:
         """The step sizes begin at `lr`."""
-        return {**super().begin(x, group), "step_size": filled(x, float(group["lr"]), group)}
+        return {**super().begin(x, group), "step_size": filled(x, group["lr"], group)}
 
     def numbers(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
         """The factors of a step size, and its bounds."""
@@ -100,4 +102,4 @@ def rprop(
     """
     bounds = {"etas": (etaminus, etaplus), "step_sizes": (step_size_min, step_size_max), "lr": 0}
     given = {**locals(), "sizes": step_sizes} | bounds
-    step_lists(Rprop, given, step="state_steps", prev="prevs", step_size="sizes")
+    step_lists(Rprop, given)

@@ -1,4 +1,4 @@
-"""`Rule`: the one loop over parameters; and the tools of update rules: blocks, numbers, checks.
+"""`Rule`: the one loop over parameters; and the tools of update rules: blocks and numbers.
 
 NOTE [Update rules]
 1. An optimizer is its settings, its state, and `rule`, a function of a parameter, the gradient, the
@@ -24,7 +24,6 @@ NOTE [Update rules]
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,12 +33,12 @@ from ..compiler.updates import Updates
 from ..dtypes import default_numpy, real_of
 from ..engine.dispatch import about_to_write, check_memory
 from ..engine.namespaces import recorded
-from ..engine.tensor import Interpreted, Tensor, is_array, new_tensor, shown
+from ..engine.tensor import Interpreted, Tensor, Wrapper, is_array, new_tensor, shown
 from ..engine.updates import all_plain, gathered, run_each, wrote_all
 from ..kernels import allocation
 from ..kernels.memory import in_rows
 from ..quiet import QUIET, quieten, restore
-from .optimizer import Optimizer
+from .optimizer import Optimizer, _get_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -76,6 +75,7 @@ class Rule(Optimizer):
     """
 
     arrays: tuple[str, ...] = ()
+    lists: tuple[tuple[str, str], ...] = ()  # names in the state, and in PyTorch's functions
     elementwise = True
     counted = True  # whether the state counts the steps
 
@@ -135,6 +135,24 @@ class Rule(Optimizer):
         """Update the parameter `x` and its `state` in place from the gradient `g`."""
         raise NotImplementedError
 
+    def _init_group(
+        self, group: dict[str, Any], params: list[Tensor], grads: list[Any], *lists: list[Any]
+    ) -> Any:
+        """Fill lists for a step that a program writes: as those of the functions, in their order.
+
+        Of what in a group has a gradient: the tensors, their gradients, their state, which is made
+        where a step begins with it. Gives whether any is complex.
+        """
+        held = [p for p in group["params"] if p._gradient is not None]
+        params += held
+        grads += [p._gradient for p in held]
+        for p in held if self.counted else ():
+            self.state[p] = self.state[p] or self.begin(p._array, group)
+        for (name, _), values in zip(self.lists, lists, strict=True):
+            if name in self.state_names(group) or any(name in self.state[p] for p in held):
+                values += [self.state[p].get(name) for p in held]
+        return any(p.is_complex() for p in held)
+
     # -- the loop ------------------------------------------------------------------------------
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -167,7 +185,7 @@ class Rule(Optimizer):
     def _update(self, group: dict[str, Any]) -> None:
         """One loop over the parameters with everything constant outside it: it is timed."""
         if isinstance(group["lr"], Tensor):
-            group = {**group, "lr": float(group["lr"])}
+            group = {**group, "lr": _get_value(group["lr"])}
         names, run, more = self.state_names(group), self.rule, ()
         if group.get("maximize") or group.get("weight_decay"):
             run, more = directed(self, group)
@@ -246,8 +264,7 @@ class Rule(Optimizer):
     def _record(self, group: dict[str, Any]) -> None:
         """The same on tensors. The rule writes into copies, so that what it has saved stays."""
         run, more = directed(self, group)
-        before = modes.change(grad=bool(group.get("differentiable")))
-        try:
+        with modes.Changed(grad=bool(group.get("differentiable"))):
             for p in group["params"]:
                 if p._gradient is None:
                     continue
@@ -269,8 +286,6 @@ class Rule(Optimizer):
                     x, *state = (a + b * 1j for a, b in zip(*made, strict=True))
                 p.copy_(x)
                 own.update(zip(names, state, strict=True))
-        finally:
-            modes.restore(before)
 
     def _check_shapes(self, group: dict[str, Any], name: str) -> None:
         """Raise RuntimeError where a gradient or a state has not the shape of its parameter."""
@@ -285,45 +300,6 @@ class Rule(Optimizer):
                         f"shape {list(other.shape)} of its {what}. The parameter got another shape "
                         "since: optimizer.zero_grad(), and for the state make a new optimizer"
                     )
-
-
-def step_lists(kind: type[Rule], given: dict[str, Any], **lists: str) -> None:
-    """One step of a rule on lists, which stay the caller's: parameters, gradients, state.
-
-    given: the `locals()` of a function of PyTorch's when it begins; lists: which of them has the
-    tensors of each name in the state, written in place; a momentum for None is put into its list.
-    Raises RuntimeError for counts of steps that are no tensors, for `grad_scale` and `found_inf`.
-    """
-    if given.get("grad_scale") is not None or given.get("found_inf") is not None:
-        raise RuntimeError("grad_scale and found_inf: scale before, as GradScaler.unscale_ does")
-    if not all(isinstance(t, Tensor) for t in given.get("state_steps", ())):
-        raise RuntimeError(
-            "API has changed, `state_steps` argument must contain a list of singleton tensors"
-        )
-    params, grads = given["params"], next(given[n] for n in ("grads", "d_p_list") if n in given)
-    names = {name: given[values] for name, values in lists.items() if len(given[values])}
-    if {len(params), len(grads), *map(len, names.values())} != {len(params)}:
-        raise RuntimeError(
-            f"{kind.__name__}: there are {len(params)} parameters, but {len(grads)} gradients and "
-            f"lists of state of the lengths { {n: len(v) for n, v in names.items()} }"
-        )
-    optimizer: Any = object.__new__(kind)
-    optimizer.defaults = group = {**given, "params": list(params)}
-    optimizer.param_groups, optimizer.state = [group], defaultdict(dict)
-    for place, p in enumerate(params):
-        own = {name: values[place] for name, values in names.items()}
-        if not any(value is None for value in own.values()):
-            optimizer.state[p].update(own)
-    before = [p._gradient for p in params]
-    try:
-        for p, g in zip(params, grads, strict=True):
-            p._gradient = g
-        optimizer._step()
-    finally:
-        for p, g in zip(params, before, strict=True):
-            p._gradient = g
-    for name, values in names.items():
-        values[:] = [optimizer.state[p].get(name) for p in params]
 
 
 def check_complete(optimizer: Rule, every: list[Any], names: tuple[str, ...]) -> None:
@@ -350,7 +326,7 @@ def directed(optimizer: Rule, group: dict[str, Any]) -> tuple[Callable[..., None
         if decoupled:
             x *= shrink
         elif decay:
-            g = g + x * shrink
+            g = g + (x if is_array(x) else x.clone()) * shrink  # the rule overwrites x
         rule(x, g, state, numbers, group)
 
     return run, (1 - group["lr"] * decay if decoupled else decay,)
@@ -391,11 +367,10 @@ _known: dict[Any, list[Any]] = {}
 
 def as_arrays(dtype: np.dtype[Any], numbers: tuple[Any, ...]) -> list[Any]:
     """Numbers as 0-d arrays: NOTE [Update rules], 4. Those that are no tensors are remembered."""
-    key = (dtype.num, numbers)
-    found = _known.get(key)
+    found = _known.get(key := (dtype.num, numbers))
     if found is None:
-        found = [np.array(float(number), real_of(dtype)) for number in numbers]
-        if not any(isinstance(number, Tensor) for number in numbers):
+        found = [np.array(_get_value(n), real_of(dtype)) for n in numbers]
+        if not any(isinstance(n, Tensor) for n in numbers):
             if len(_known) > 256:
                 _known.clear()
             _known[key] = found
@@ -405,7 +380,7 @@ def as_arrays(dtype: np.dtype[Any], numbers: tuple[Any, ...]) -> list[Any]:
 def as_tensors(dtype: np.dtype[Any], numbers: tuple[Any, ...]) -> list[Tensor]:
     """The same as tensors; one that is a tensor may have a history."""
     pairs = zip(numbers, as_arrays(dtype, numbers), strict=True)
-    return [n if isinstance(n, Tensor) else new_tensor(array) for n, array in pairs]
+    return [n.squeeze() if isinstance(n, Tensor) else new_tensor(array) for n, array in pairs]
 
 
 def spare(t: Any) -> Any:
@@ -415,11 +390,8 @@ def spare(t: Any) -> Any:
 
 def evaluate(closure: Callable[[], Any]) -> Any:
     """What `closure` returns, run with gradients on."""
-    before = modes.change(grad=True)
-    try:
+    with modes.Changed(grad=True):
         return closure()
-    finally:
-        modes.restore(before)
 
 
 def check_writable(optimizer: Optimizer, name: str, every: bool = False) -> list[int]:
@@ -433,7 +405,7 @@ def check_writable(optimizer: Optimizer, name: str, every: bool = False) -> list
         if all_plain(group["params"]) and not watched:
             continue
         for p in group["params"]:
-            if isinstance(p._array, Interpreted) and p._array.on_tensors:
+            if isinstance(p._array, Wrapper):
                 calling.append(place)
             if every or p._gradient is not None:
                 check_memory(p._array, name)
@@ -445,7 +417,7 @@ def check_writable(optimizer: Optimizer, name: str, every: bool = False) -> list
 
 def zeros(x: Any) -> Tensor:
     """New state of the shape, dtype and layout of the array `x`."""
-    if isinstance(x, Interpreted) and x.on_tensors:
+    if isinstance(x, Wrapper):
         return recorded.zeros_like(shown(x))
     by_rows = allocation.numpys(x) and x.flags.c_contiguous
     return new_tensor(allocation.zeros(x, x.shape) if by_rows else np.zeros_like(x))
@@ -457,15 +429,18 @@ def square(g: Any, group: dict[str, Any]) -> Any:
 
 
 def filled(x: Any, value: float, group: dict[str, Any]) -> Tensor:
-    """The same with a number everywhere, for the imaginary parts, too, where they are apart."""
+    """The same with a number, also in imaginary parts apart; one in a tensor stays recorded."""
     whole = x.dtype.kind != "c" or group.get("complex") == "modulus"
-    every = value if whole else complex(value, value)
-    on_tensors = isinstance(x, Interpreted) and x.on_tensors
-    return zeros(x) + every if on_tensors else new_tensor(np.full_like(x, every))
+    every = value if whole else value * (1 + 1j)
+    if isinstance(value, Tensor) or isinstance(x, Wrapper):
+        return zeros(x) + every
+    return new_tensor(np.full_like(x, every))
 
 
-def scalar(value: float) -> Tensor:
-    """A number in a state, such as the count of the steps."""
+def scalar(value: Any) -> Tensor:
+    """A number in a state, such as the count of the steps; a copy of one in a tensor."""
+    if isinstance(value, Tensor):
+        return value.squeeze().clone()
     return new_tensor(np.full((), value, default_numpy()))
 
 
@@ -492,9 +467,8 @@ def check_complex(complex: str, differentiable: bool) -> None:
         raise ValueError("complex='modulus' records no steps: pass differentiable=False")
 
 
-def check_betas(betas: Any, differentiable: bool) -> tuple[Any, ...]:
-    """The rates of averages, as numbers unless differentiable; ValueError for one not in [0, 1)."""
+def check_betas(betas: Any) -> None:
+    """Raise ValueError for a rate of an average that is not in [0, 1)."""
     for index, beta in enumerate(betas):
         if not 0.0 <= beta < 1.0:
             raise ValueError(f"Invalid beta parameter at index {index}: {beta}")
-    return tuple(betas if differentiable else map(float, betas))

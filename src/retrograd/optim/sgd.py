@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine.tensor import Tensor
-from .rules import Rule, check_settings, settings, step_lists, zeros
+from .optimizer import step_lists
+from .rules import Rule, check_settings, settings, zeros
 
 __all__ = ["SGD", "sgd"]
 
@@ -30,6 +31,7 @@ class SGD(Rule):
 
     arrays = ("momentum_buffer",)
     counted = False
+    lists = (("momentum_buffer", "momentum_buffer_list"),)
 
     def __init__(
         self,
@@ -62,6 +64,11 @@ class SGD(Rule):
     def numbers(self, group: dict[str, Any], first: bool) -> tuple[Any, ...]:
         """The share of the gradient in the momentum is all of it in the first step."""
         return group["lr"], group["momentum"], 1 if first else 1 - group["dampening"]
+
+    def _init_group(self, group: Any, params: Any, grads: Any, *lists: Any) -> Any:
+        """As for every rule; whether a gradient is sparse. The first momentum is None."""
+        super()._init_group(group, params, grads, *lists)
+        return any(g.is_sparse for g in grads)
 
     def by_entry(self, group: dict[str, Any]) -> bool:
         """Momentum and weight decay move what has no gradient, too."""
@@ -100,4 +107,4 @@ def sgd(
 
     Source: PyTorch's `optim.sgd.sgd`.
     """
-    step_lists(SGD, locals(), momentum_buffer="momentum_buffer_list")
+    step_lists(SGD, locals())

@@ -40,7 +40,7 @@ class SparseAdam(Rule):
         for name, value in (("learning rate", lr), ("epsilon value", eps)):
             if not value > 0.0:
                 raise ValueError(f"Invalid {name}: {value}")
-        defaults["betas"] = check_betas(betas, False)
+        check_betas(betas)
         super().__init__(params, defaults)
         sparse = [
             [i, j]

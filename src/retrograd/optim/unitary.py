@@ -143,7 +143,7 @@ class UnitaryAdam(_Unitary):
         maximize: bool = False,
     ) -> None:
         check_settings(lr=lr, eps=eps)
-        check_betas(betas, False)
+        check_betas(betas)
         super().__init__(params, settings(locals()))
 
     def begin(self, x: Any, group: dict[str, Any]) -> dict[str, Tensor]:

@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import dtypes
-from ..engine.tensor import Interpreted, Size, Tensor, device
+from ..engine.tensor import Size, Tensor, Wrapper, device
 from ..kernels.allocation import numpys
 from ..kernels.memory import address, memory, root
 from ..ops.tensor.inspection import PARTS, layout, strided
 from ..ops.tensor.pickling import attributes, check_whole
 from ..ops.tensor.storage import TypedStorage, UntypedStorage
 from .rebuilding import STORAGES, width
+from .safe import name_here
 
 __all__ = ["Kept", "pickler_of"]
 
@@ -77,11 +78,6 @@ class Use(NamedTuple):
 
     kept: Kept
     dtype: str | None
-
-
-def name_of(kind: type) -> str:
-    """The full name of a class, the same under the alias `torch`."""
-    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 class Pickler(PythonPickler):  # type: ignore[misc]
@@ -153,7 +149,7 @@ class Pickler(PythonPickler):  # type: ignore[misc]
         kind: Any = type(obj)
         if kind.__reduce_ex__ is not Tensor.__reduce_ex__:
             return NotImplemented  # a class with a way of its own
-        called = name_of(kind)
+        called = name_here(f"{kind.__module__}.{kind.__qualname__}")
         if called in UNINITIALIZED:
             return NAMES[UNINITIALIZED[called]], (obj.requires_grad, None, obj.dtype)
         check_whole(obj, "saved")
@@ -182,7 +178,7 @@ class Pickler(PythonPickler):  # type: ignore[misc]
         if obj.is_meta:
             laid_out = (obj.dtype, tuple(obj.shape), obj.stride(), requires_grad)
             return NAMES["_rebuild_meta_tensor_no_storage"], laid_out
-        if isinstance(obj._array, Interpreted) and obj._array.on_tensors:
+        if isinstance(obj._array, Wrapper):
             shape = (tuple(obj.shape), obj.stride(), 0, obj.layout, obj.device)
             return NAMES["_rebuild_wrapper_subclass"], (
                 type(obj), obj.dtype, *shape, requires_grad
@@ -193,7 +189,7 @@ class Pickler(PythonPickler):  # type: ignore[misc]
         place: tuple[Any, ...] = (
             offset,
             array.shape,
-            strides,
+            strides if array.size else obj.stride(),  # NumPy's are zeros then
             requires_grad,
             collections.OrderedDict(),
         )

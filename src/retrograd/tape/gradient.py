@@ -389,7 +389,7 @@ class GradientTape:
     ) -> list[Any]:
         """The gradients of the sources; None for those that nothing on the tape leads to."""
         state = modes.state
-        record = state.grad and not state.inference and bool(state.tapes or state.nested)
+        record = state.records and bool(state.tapes or state.nested)
         with modes.Changed(tapes=(*state.tapes, self._recording)):  # views may derive histories
             nodes = [node_of(t) or self._end(t) for t in targets]
             ends = [self._end(x) for x in sources]

@@ -1,5 +1,7 @@
 """What programs need around a model: data sets and loaders, checkpoints."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from ..locks import load as _load

@@ -143,7 +143,7 @@ def checkpoint(
             f"determinism_check should be one of {list(CHECKS)}, but got {determinism_check}"
         )
     forward_context, context = context_fn()
-    if not modes.state.grad or modes.state.inference:
+    if not modes.state.records:
         return function(*args, **kwargs)
     state = get_rng_state() if preserve_rng_state else None
     frame = Frame(

@@ -488,3 +488,10 @@ def test_batch_norms_without_statistics_run_under_vmap():
     x = leaf(3, 4, 2).detach()
     found = rg.func.vmap(model)(x)
     assert found.allclose(rg.stack([model(each) for each in x]))
+
+
+def test_sizes_of_a_group_norm_are_those_of_its_input():
+    x = rg.ones(2, 4, 3)
+    assert rg.native_group_norm(x, None, None, 2, 4, 3, 2, 1e-5)[0].shape == (2, 4, 3)
+    with pytest.raises(RuntimeError, match=r"numel\(\) == N \* C \* HxW"):
+        rg.native_group_norm(x, None, None, 2, 4, 5, 2, 1e-5)

@@ -461,3 +461,16 @@ def test_a_matrix_gives_a_tensor_with_the_rules_of_arrays():
     x = rg.as_tensor(np.asmatrix([[1, 2], [3, 4]]))
     assert (x * x).tolist() == [[1, 4], [9, 16]]
     assert x.flatten().shape == (4,)
+
+
+@pytest.mark.parametrize("make", [rg.Tensor, rg.FloatTensor])
+def test_types_take_sizes_that_stand_for_integers_and_sequences_alone(make):
+    assert make(np.int64(2)).shape == make(np.array(2)).shape == (2,)
+    assert make(1, True).shape == (1, 1)
+    assert make(np.array([2.0])).tolist() == make([2]).tolist() == [2.0]
+    for wrong in (None, True, np.float32(2), {}, {1}, 1j):
+        with pytest.raises(TypeError, match="data must be a sequence"):
+            make(wrong)
+    for several in ((2.5, 3), ([1], [2]), (rg.Size([2]), 2)):
+        with pytest.raises(TypeError, match="invalid combination of arguments"):
+            make(*several)

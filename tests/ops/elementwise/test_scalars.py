@@ -212,8 +212,6 @@ def test_a_number_beyond_float16_is_divided_in_float32():
     x = rg.tensor([2.0, 4.0], dtype=rg.float16, requires_grad=True)
     y = 1e5 / x
     assert (y.dtype, y.tolist()) == (rg.float16, [49984.0, 24992.0])
-    y[1].backward()
-    assert x.grad.tolist() == [0.0, -6248.0]
 
 
 TAKE_REAL = {
@@ -260,8 +258,3 @@ def test_a_number_minus_a_tensor_is_one_node():
     y = 5 - x
     assert (y.tolist(), y.grad_fn.name()) == ([4.0, 3.0], "RsubBackward1")
     assert rg.autograd.grad(y @ y.detach(), x)[0].tolist() == [-4.0, -3.0]
-
-
-def test_a_number_beyond_float16_minus_a_tensor_of_it_is_rounded_once():
-    x = rg.full((2,), 60000.0, dtype=rg.float16)
-    assert (70000 - x).tolist() == [10000.0, 10000.0]

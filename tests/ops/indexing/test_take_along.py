@@ -47,3 +47,16 @@ def test_place_along_equals_put_along_where_no_index_repeats():
 def test_put_refuses_another_number_of_values_than_places():
     with pytest.raises(IndexError, match="same number of elements"):
         rg.zeros(3).put(rg.tensor([0]), rg.ones(2))
+
+
+@pytest.mark.parametrize("src", [rg.tensor([2.0, 5.0], requires_grad=True), 3.0])
+def test_what_scatter_multiplies_in_has_the_derivative_of_a_product(src):
+    x, i = rg.tensor([1.0, 2.0, 4.0], requires_grad=True), rg.tensor([2, 2])
+    y = x.clone().scatter_(0, i, src, reduce="multiply")
+    factors = src.tolist() if isinstance(src, rg.Tensor) else [src, src]
+    product = factors[0] * factors[1]
+    assert y.tolist() == [1.0, 2.0, 4.0 * product]
+    y.sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0, product]
+    if isinstance(src, rg.Tensor):
+        assert src.grad.tolist() == [4.0 * factors[1], 4.0 * factors[0]]

@@ -7,12 +7,14 @@ an ill-conditioned second derivative to fewer.
 
 import importlib.util
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import retrograd as rg
+from retrograd import modes
 
 DATA = Path(__file__).parents[2] / "data"
 spec = importlib.util.spec_from_file_location("linalg_programs", DATA / "make_linalg.py")
@@ -36,3 +38,28 @@ def test_values_and_derivatives_are_those_of_pytorch(name, kind):
             got = given or [0.0] * len(wanted)
             scale = max(1.0, np.max(np.abs(wanted), initial=0.0))
             np.testing.assert_allclose(got, wanted, atol=1e-7 * scale, err_msg=f"{order} {index}")
+
+
+OLDER = {
+    "cholesky": lambda a: rg.cholesky(a),
+    "qr": lambda a: a.qr(),
+    "lu": lambda a: rg.lu(a),
+    "lu_solve": lambda a: rg.lu_solve(a, *rg.linalg.lu_factor(a)),
+    "triangular_solve": lambda a: rg.triangular_solve(a, a),
+    "chain_matmul": lambda a: rg.chain_matmul(a, a),
+}
+
+
+@pytest.mark.parametrize("name", OLDER)
+def test_functions_with_newer_names_warn_once(name, monkeypatch):
+    monkeypatch.setattr(modes, "warned", set())
+    with pytest.warns(UserWarning, match=f"{name} is deprecated"):
+        OLDER[name](rg.eye(2))
+    with warnings.catch_warnings(action="error"):
+        OLDER[name](rg.eye(2))
+
+
+def test_multi_dot_does_not_warn(monkeypatch):
+    monkeypatch.setattr(modes, "warned", set())
+    with warnings.catch_warnings(action="error"):
+        rg.linalg.multi_dot([rg.eye(2)] * 3)

@@ -324,3 +324,9 @@ def test_the_mean_over_elements_of_a_divergence_warns():
     with pytest.warns(UserWarning, match="'batchmean' divides only by the batch size"):
         assert F.kl_div(p.log(), p).item() == 0.0
     assert F.kl_div(p.log(), p, reduction="batchmean").item() == 0.0  # without a warning
+
+
+@pytest.mark.parametrize("dtypes", [(rg.float16, rg.float32), (rg.float32, rg.float64)])
+def test_the_soft_margin_loss_has_the_dtype_of_its_input(dtypes):
+    x, y = (rg.ones(2, dtype=dtype) for dtype in dtypes)
+    assert F.soft_margin_loss(x, y).dtype is dtypes[0]

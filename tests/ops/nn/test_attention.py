@@ -10,6 +10,7 @@ import pytest
 
 import retrograd as rg
 from retrograd.kernels.native import loops, threads
+from retrograd.ops.nn import attention
 
 F = rg.nn.functional
 MASK = rg.tensor([[True, False, True], [False, False, False], [True, True, True]])
@@ -114,6 +115,13 @@ def test_dropout_and_masks_with_gradients_equal_their_matrices(mask, p, dtype, e
         rg.testing.assert_close(one, two, rtol=0, atol=eps * max(1, float(two.abs().max())))
 
 
+@pytest.fixture(params=[0, 1 << 40], ids=["large", "small"])
+def size(request, monkeypatch):
+    """Attention with dropout as for many scores, and as for few."""
+    monkeypatch.setattr(attention, "MANY", request.param)
+
+
+@pytest.mark.usefixtures("size")
 @pytest.mark.parametrize("rows", [64, 100, 1100])
 def test_the_mask_of_dropout_is_drawn_row_by_row(rows):
     q = rg.zeros(2, rows, 1)
@@ -125,6 +133,7 @@ def test_the_mask_of_dropout_is_drawn_row_by_row(rows):
     rg.testing.assert_close(found, kept.mean(-1, keepdim=True))
 
 
+@pytest.mark.usefixtures("size")
 def test_grouped_heads_drop_their_weights_and_are_causal():
     q = rg.randn(1, 4, 6, 3, dtype=rg.float64)
     k, v = (rg.randn(1, 2, 6, 3, dtype=rg.float64) for _ in range(2))
@@ -136,6 +145,7 @@ def test_grouped_heads_drop_their_weights_and_are_causal():
     rg.testing.assert_close(found, by_matrices(q, k, v, hidden, 0.5), rtol=0, atol=1e-14)
 
 
+@pytest.mark.usefixtures("size")
 @pytest.mark.parametrize("p", [0.0, 0.4])
 @pytest.mark.parametrize("mask", [(4, 5), (2, 1, 5), (2, 4, 1)])
 def test_second_derivatives_with_dropout_and_masks_are_right(mask, p):
@@ -307,6 +317,7 @@ def test_heads_are_joined_by_a_view_of_the_result(heads, rows):
     assert F.scaled_dot_product_attention(*drawn(2, heads, rows, 5)).is_contiguous()
 
 
+@pytest.mark.usefixtures("size")
 @pytest.mark.parametrize("way", [{}, {"is_causal": True}, {"dropout_p": 0.4}], ids=str)
 def test_gradients_are_the_same_however_the_query_lies_in_memory(way):
     found = []

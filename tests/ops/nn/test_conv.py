@@ -151,7 +151,7 @@ def test_frozen_weight_saves_no_input():
     x, w = leaf(values(1, 1, 4)), new_tensor(values(1, 1, 2))
     node = rg.conv1d(x, w).grad_fn
     assert node.name() == "ConvolutionBackward0"
-    assert node._saved_self is None
+    assert node._saved_input is None
     assert node._saved_weight is w
 
 

@@ -178,3 +178,8 @@ def test_truth_can_be_written_as_booleans_and_bytes_alone(name):
     assert function(ones.bool(), out=rg.empty((), dtype=rg.uint8)).item() == 1
     with pytest.raises(RuntimeError, match=f"{name} only supports bool tensor .*, got: Float"):
         function(ones, out=rg.empty(()))
+
+
+def test_counts_of_nothing_are_integers_whatever_the_weights():
+    found = rg.bincount(rg.empty(0, dtype=rg.int64), rg.empty(0), minlength=2)
+    assert (found.dtype, found.tolist()) == (rg.int64, [0, 0])

@@ -158,3 +158,9 @@ def test_a_dictionary_of_parameters_shows_types_and_a_list_dtypes():
 )
 def test_nodes_have_pytorchs_names(make, name):
     assert type(make(rg.tensor([0.25, 0.5], requires_grad=True)).grad_fn).__name__ == name
+
+
+def test_a_node_type_and_a_named_tuple_say_where_pytorch_has_them():
+    x = rg.tensor([0.25, 0.5], requires_grad=True)
+    assert repr(type(x.exp().grad_fn)) == "<class 'ExpBackward0'>"
+    assert repr(type(x.max(0))) == "<class 'retrograd.return_types.max'>"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 
 import retrograd as rg
+from retrograd import modes
 
 
 def test_sizes_are_told_in_every_spelling():
@@ -355,3 +358,20 @@ def test_cuda_takes_no_other_device(device):
         rg.ones(1).cuda(device)
     with pytest.raises(AssertionError, match="CUDA"):
         rg.ones(1).cuda()
+
+
+def test_an_expanded_tensor_is_pickled_expanded():
+    x = pickle.loads(pickle.dumps(rg.arange(3.0)[:, None].expand(3, 4)))
+    assert (x.stride(), x.tolist()) == ((1, 0), [[k] * 4 for k in (0.0, 1.0, 2.0)])
+
+
+def test_a_number_from_what_requires_grad_warns_once(monkeypatch):
+    monkeypatch.setattr(modes, "warned", set())
+    x = rg.tensor(1.5, requires_grad=True)
+    for convert in (float, complex, math.sin):
+        monkeypatch.setattr(modes, "warned", set())
+        with pytest.warns(UserWarning, match="requires_grad=True to a scalar"):
+            convert(x)
+        with warnings.catch_warnings(action="error"):
+            assert (float(x), int(x), x.item()) == (1.5, 1, 1.5)
+            float(x.detach())

@@ -11,11 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from ...engine.namespaces import recorded
 from ...engine.overriding import is_asked
-from ...engine.tensor import Tensor, new_tensor, set_requires_grad, twin
+from ...engine.tensor import Tensor, set_requires_grad, twin
 from ..grad import grad
 
 INDEPENDENT = (
@@ -200,7 +198,7 @@ def _tuple_postprocess(res: tuple[Any, ...], to_unpack: bool | tuple[bool, bool]
 
 def zeros(like: Sequence[Tensor]) -> list[Tensor]:
     """Zeros that require grad."""
-    made = [new_tensor(np.zeros_like(t._array)) for t in like]
+    made = [recorded.zeros_like(t) for t in like]
     for t in made:
         set_requires_grad(t, True)
     return made

@@ -98,8 +98,11 @@ def fresh(tensor: Tensor, g: Tensor) -> Tensor:
 def own(leaf: Tensor, g: Any, borrowed: bool) -> Any:
     """A cotangent as the leaf's gradient: NOTE [Layout of gradients]; a copy if it is borrowed."""
     found = laid_out(leaf._array, g)
-    if found is not g:
-        return found
+    return apart(g, borrowed) if found is g else found
+
+
+def apart(g: Any, borrowed: bool) -> Any:
+    """A cotangent that may be written, for nobody else holds it: a copy, if it is borrowed."""
     if isinstance(g, Interpreted):  # it is never written
         return g
     plain = g.__class__ is ndarray and g.base is None  # a formula may give a NumPy scalar

@@ -15,7 +15,7 @@ import numpy as np
 
 from ... import modes
 from ...errors import SecondBackwardError, VersionError
-from ..tensor import Interpreted, Tensor, shown
+from ..tensor import Tensor, Wrapper, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -69,7 +69,7 @@ def check_nan(node: Node, contributions: Sequence[Any]) -> None:
 
 def holds_nan(array: Any) -> bool:
     """Whether an element is NaN; of a sparse array, an entry."""
-    if isinstance(array, Interpreted) and array.on_tensors:
+    if isinstance(array, Wrapper):
         with modes.Changed(grad=False):
             array = shown(array)
             return bool((array != array).any())  # noqa: PLR0124 (true of NaN alone)

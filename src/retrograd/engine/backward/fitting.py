@@ -56,12 +56,11 @@ def expands(small: tuple[int, ...], large: tuple[int, ...]) -> bool:
     return all(m in (1, n) for m, n in zip(reversed(small), reversed(large), strict=False))
 
 
-def on_tensors(node: Any, g: Any, needed: Any) -> list[Any]:
+def on_tensors(node: Any, g: Any, live: list[bool]) -> list[Any]:
     """What a node contributes whose arrays carry out ops: its formulas run on tensors.
 
-    The arrays of that, fitted; None for an edge that is not `needed`, where that is said.
+    The arrays of that, fitted; None for an edge that is not `live`.
     """
-    live = [e is not None and (needed is None or e in needed) for e in node.edges]
     before = modes.change(grad=False)
     try:
         given = tuple(map(shown, g)) if isinstance(g, tuple) else shown(g)

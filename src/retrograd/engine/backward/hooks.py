@@ -10,6 +10,10 @@ NOTE [Order of hooks] for one node, as in PyTorch:
 Hooks see tensors. In an ordinary backward pass the engine carries arrays, so they are wrapped here,
 and unwrapped after. What hooks compute is recorded exactly if the pass creates a graph. Where no
 cotangent arrived (a user's Function returned None), hooks run all the same and see None.
+
+NOTE [What hooks write] A hook may write what it is shown, which counts for its own edge alone. So
+of a cotangent that somebody else may hold (NOTE [Ownership of cotangents] in `traversal`: that of
+`x + y` goes to both) it is shown a copy.
 """
 
 from __future__ import annotations
@@ -21,10 +25,10 @@ from typing import Any
 
 from ... import dtypes, modes
 from ...locks import counter, structure
-from ..graph import Node, node_method
+from ..graph import Node, node_method, seen
 from ..namespaces import arrays, recorded
-from ..tensor import Interpreted, Tensor, as_array, shown
-from .accumulation import add_grad
+from ..tensor import Tensor, as_array, shown
+from .accumulation import add_grad, apart
 from .anomaly import run_hook
 from .fitting import fit
 
@@ -114,9 +118,8 @@ class NodeHooks:
         """Run the tensor hooks, then store for `retain_grad`."""
         if not self.cotangent and not self.retained:
             return g
-        create_graph = task.create_graph
-        grad = g if create_graph or g is None else shown(owned(g))
         with Running(task):
+            grad = _shown(g, bool(self.cotangent) and task.node in task.borrowed)
             for hook in list(self.cotangent.values()):
                 result = run_hook("tensor hook", hook, grad)
                 if result is not None:
@@ -130,14 +133,14 @@ class NodeHooks:
                 tensor = ref()
                 if tensor is not None:
                     add_grad(tensor, grad, structure)
-        return grad if create_graph else grad._array
+        return grad if task.create_graph else grad._array
 
     def before_node(self, g: Any, task: Any) -> Any:
         """Run the node's pre-hooks on the tuple of its cotangents."""
         if not self.before:
             return g
-        grads = _tensors(g, task.create_graph)
         with Running(task):
+            grads = _all_shown(g, isinstance(g, tuple) or task.node in task.borrowed)
             for hook in list(self.before.values()):
                 grads = _replaced(hook, grads, run_hook("pre-hook", hook, grads))
         return _like(g, grads, task.create_graph)
@@ -147,6 +150,7 @@ class NodeHooks:
         if not self.post:
             return contributions
         contributions, node = tuple(contributions), task.node
+        places = seen(node, tuple(range(len(contributions))))
         if contributions:  # a leaf has none
             xp = recorded if task.create_graph else arrays
             with task.calm:
@@ -154,12 +158,15 @@ class NodeHooks:
                     c if c is None or edge is None else fit(c, edge, node, xp)
                     for c, edge in zip(contributions, node.edges, strict=True)
                 )
-        inputs, outputs = _tensors(contributions, task.create_graph), _tensors(g, task.create_graph)
+        shares = tuple([contributions[place] for place in places])
         with Running(task):
+            inputs = _all_shown(shares, True)
+            outputs = _all_shown(g, isinstance(g, tuple) or node in task.borrowed)
             for hook in list(self.post.values()):
                 found = run_hook("hook", hook, inputs, outputs)
                 inputs = _replaced(hook, inputs, found)
-        return _like(contributions, inputs, task.create_graph)
+        found = dict(zip(places, _like(shares, inputs, task.create_graph), strict=True))
+        return tuple([found.get(place, c) for place, c in enumerate(contributions)])
 
     def after_accumulation(self, leaf: Tensor, task: Any) -> None:
         """Run the leaf's post-accumulate hooks, which return None, or the leaf itself."""
@@ -224,17 +231,15 @@ def check_replacement(hook: Any, grad: Tensor, result: Any) -> None:
         )
 
 
-def _tensors(g: Any, create_graph: bool) -> tuple[Any, ...]:
-    parts = g if isinstance(g, tuple) else (g,)
-    if create_graph:
-        return parts
-    return tuple(None if part is None else shown(owned(part)) for part in parts)
+def _all_shown(g: Any, borrowed: bool) -> tuple[Any, ...]:
+    return tuple([_shown(part, borrowed) for part in (g if isinstance(g, tuple) else (g,))])
 
 
-def owned(g: Any) -> Any:
-    """A cotangent that a hook may write: read-only ones are shared, so they are copied."""
-    g = as_array(g)
-    return g if isinstance(g, Interpreted) or g.flags.writeable else g.copy()
+def _shown(g: Any, borrowed: bool) -> Any:
+    """A cotangent as the tensor that a hook sees: NOTE [What hooks write]."""
+    if isinstance(g, Tensor):
+        return g.clone() if borrowed or g._view_of is not None else g
+    return g if g is None else shown(apart(as_array(g), borrowed))
 
 
 def _like(g: Any, grads: tuple[Any, ...], create_graph: bool) -> Any:

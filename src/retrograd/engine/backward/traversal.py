@@ -29,14 +29,13 @@ from typing import Any
 import numpy as np
 
 from ... import modes
-from ...kernels.allocation import copied
 from ...locks import counter
 from ...quiet import QUIET, Quiet, quieten, restore
 from .. import native, saved
 from ..graph import FREED, LEAF, OUTPUT, PLAIN, Node
 from ..namespaces import arrays, reals, recorded
 from ..record import tied
-from ..tensor import Interpreted, Tensor, new_tensor
+from ..tensor import Tensor, Wrapper, new_tensor
 from ..transforms import watch
 from . import accumulation
 from .accumulation import accumulate
@@ -101,6 +100,7 @@ def run_plain(node: Node, g: Any, retain_graph: bool | None) -> None:
 def new_pass(state: Any, retain_graph: bool | None, root: Node, value: Any) -> Pass:
     """The pass of `run_plain`, which has got so far."""
     grads, borrowed, heap, leaves = state
+    borrowed.add(root)  # its cotangent is the user's
     return Pass(grads, borrowed, heap, leaves, retain_graph, False, True, ((root, value),))
 
 
@@ -322,7 +322,7 @@ class Pass:
                 self.leaves.append(node)
         elif g is not None:
             before = grads[node]
-            if before is None or (isinstance(g, Interpreted) and g.on_tensors):
+            if before is None or isinstance(g, Wrapper):
                 grads[node] = g if before is None else g + before
             elif (
                 self.create_graph
@@ -384,8 +384,8 @@ class Pass:
     def capture(self, node: Any, g: Any) -> None:
         """Keep a complete cotangent for the caller, who will own it."""
         shared = node in self.borrowed or node.hooks is not None
-        if shared and g is not None and not (self.create_graph or isinstance(g, Interpreted)):
-            g = copied(g)
+        if shared and not (self.create_graph or g is None):
+            g = accumulation.apart(g, True)
         self.captured[node] = g
 
     def output(self, node: Any, g: Any) -> None:
@@ -474,13 +474,13 @@ class Pass:
                 return op.vjp(node, g, self.create_graph, needed)
             finally:
                 state.current_pass = outer
+        live = [e is not None and (needed is None or e in needed) for e in node.edges]
         if self.create_graph:
             xp, values = recorded, saved.tensors(node)
         elif isinstance(node.saved, saved.OnTensors):
-            return on_tensors(node, g, needed)
+            return on_tensors(node, g, live)
         else:
             xp, values = arrays, read(node)
-        live = [e is not None and (needed is None or e in needed) for e in node.edges]
         with self.calm:
             try:
                 found = op.derive(xp, g, values, live)

@@ -212,14 +212,21 @@ class Batch(Interpreted):
         """A batch in which `made` is the same for all examples, with room for one of each."""
         return Batch(made, self.level, shared=True)
 
-    def with_history(self, before: Any) -> Batch:
-        """The batch, with the history from before the batched call that `before` has."""
+    def with_history(self, before: Any, moving: bool = False) -> Batch:
+        """The batch, with the history from before the batched call that `before` has.
+
+        And with its tangents, if it is `moving`.
+        """
         earlier = before.value if isinstance(before, Batch) else None
-        old = None if earlier is None else earlier._node
+        old = None if earlier is None else node_of(earlier)
         value = twin(self.value, old)
         held, shape = value._array, value._array.shape
+        if moving and earlier is not None and earlier._tangents:
+            value._tangents = {
+                level: recorded.expand(t, shape=shape) for level, t in earlier._tangents.items()
+            }
         if isinstance(held, Batch):
-            value._array = held.with_history(None if earlier is None else earlier._array)
+            value._array = held.with_history(None if earlier is None else earlier._array, moving)
         if old is not None and old.shape != shape:  # it was one value for all examples
             value._node = new_node(OPS["clone"], (old,))
             value._node.shape, value._node.dtype = shape, old.dtype
@@ -254,13 +261,12 @@ class Batch(Interpreted):
     def settled(self, target: Tensor) -> None:
         """Write the values of a tensor that is a batch for now into its own memory."""
         self.level.keep_memory(target)
-        if target._alias_of is not None:
-            write_through(target)
-        for ref in target._aliases or ():
+        base = target if target._alias_of is None else write_through(target)
+        for ref in base._aliases or ():
             alias = ref()
-            if alias is not None:
-                whole = new_tensor(target._array.detached())
-                renew(alias, walk(whole, alias._alias_of[1])._array)
+            if alias is not None:  # its values are those of the base, its history is its own
+                part = walk(new_tensor(base._array.detached()), alias._alias_of[1])
+                renew(alias, part._array.with_history(alias._array, True))
 
     @property
     def is_given(self) -> bool:
@@ -289,7 +295,7 @@ class Batch(Interpreted):
     def example(self) -> Any:
         """The array of one example, for questions about its memory layout."""
         held = self.value._array
-        array = held.example if isinstance(held, Batch) else held
+        array = held.example if isinstance(held, Batch) else concrete(held)
         if self.shared:
             return array
         return array[0] if len(array) else np.empty(self.shape, self.dtype)
@@ -335,18 +341,18 @@ def at_levels(levels: tuple[Any, ...]) -> Any:
 
 def scalar(value: Any, like: Any) -> Tensor:
     """A Python number as the tensor that it stands for beside an array of dtype `like`."""
-    return new_tensor(dtypes.scalar_array(value, like))
+    return new_tensor(dtypes.operand_array(value, like))
 
 
-def write_through(alias: Tensor) -> None:
-    """Write the values of a detached alias into the batch that it is one of."""
+def write_through(alias: Tensor) -> Tensor:
+    """Write the values of a detached alias into the batch that it is one of; give that."""
     base, path = alias._alias_of
     value, held = new_tensor(alias._array.detached()), base._array
     if path:
         value = OPS["splice"].call(new_tensor(held.detached()), value, path=path, layout=None)
-    array = value._array.with_history(held).stored(base)
-    renew(base, array)
-    array.settled(base)
+    renew(base, value._array.with_history(held, True).stored(base))
+    base._array.level.keep_memory(base)
+    return base  # type: ignore[no-any-return]
 
 
 def is_batch(value: Any) -> bool:

@@ -344,7 +344,7 @@ def by_transposition(
     """The jvp as the transpose of the vjp: NOTE [Four ways], 4."""
     if all(t is None for t in tangents):
         return [None] * len(outputs)
-    create_graph = modes.state.grad and not modes.state.inference
+    create_graph = modes.state.records
     before = modes.change(grad=True)
     try:
         cotangents = [recorded.zeros_like(out) for out in outputs]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ... import dtypes
 from ...errors import UnbatchableError
 from ..namespaces import recorded
 from ..tensor import Tensor
@@ -102,6 +103,8 @@ def promoted(op: Op, inputs: list[Any], shapes: Sequence[tuple[int, ...]]) -> li
     x, y = op.promote(
         *[np.empty((1,) * len(s), t._array.dtype) for t, s in zip(inputs, shapes, strict=True)]
     )
+    if inputs[1]._array.ndim > y.ndim:  # a batch of 0-d factors has a dimension
+        y = dtypes.converted(y, x.dtype)
     return [
         t if t._array.dtype == a.dtype else recorded.cast(t, dtype=a.dtype)
         for t, a in zip(inputs, (x, y), strict=True)

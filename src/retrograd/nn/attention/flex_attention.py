@@ -1,12 +1,13 @@
 """Attention whose scores and masks are functions of positions: PyTorch's flex attention.
 
-The functions are written for one score, and run for all of them at once under `vmap`. The scores
-are a whole matrix here; PyTorch's compiled kernel leaves out the blocks that a mask hides.
+The functions are written for one score, and run for all of them at once under `vmap`: a piece at a
+time, for blocks of scores of which a mask shows nothing are left out.
 """
 
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,10 +17,11 @@ from ...func import vmap
 from ...ops.creation.factories import arange, ones
 from ...ops.elementwise.clamp_where import where
 from ...ops.nn.attention import repeated
+from ...ops.shape.join import cat
 from ...ops.shape.pad import pad
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = [
     "AuxOutput",
@@ -145,6 +147,37 @@ class BlockMask:
         blocks = whole.unflatten(-1, (-1, columns)).unflatten(-3, (-1, rows))
         return blocks.amax((-1, -3))
 
+    def pieces(self, queries: int, keys: int) -> list[list[list[Any]]]:
+        """What is to be computed, by batch, head and rows: indices of each, and of keys.
+
+        Rows of blocks that see the same blocks are one piece; where nothing is seen, one block
+        stands for none.
+        """
+        height, width = self.BLOCK_SIZE
+        batches, heads = [
+            [slice(i, i + 1) for i in range(n)] if n > 1 else [slice(None)] for n in self.shape[:2]
+        ]
+        table = self.to_dense().tolist()
+
+        def columns_of(seen: list[int]) -> Any:
+            chosen = [j for j in range(-(-keys // width)) if seen[j]] or [0]
+            ends = [(j * width, min((j + 1) * width, keys)) for j in chosen]
+            if chosen == [*range(chosen[0], chosen[-1] + 1)]:
+                return slice(ends[0][0], ends[-1][1])
+            return cat([arange(*pair, device=self.device) for pair in ends])
+
+        def of_head(rows: list[list[int]]) -> Iterator[tuple[slice, Any]]:
+            count = -(-queries // height)
+            for seen, alike in itertools.groupby(range(count), rows.__getitem__):
+                run = [*alike]
+                last = min((run[-1] + 1) * height, queries)
+                yield slice(run[0] * height, last), columns_of(seen)
+
+        return [
+            [[(b, h, *piece) for piece in of_head(table[i][j])] for j, h in enumerate(heads)]
+            for i, b in enumerate(batches)
+        ]
+
     def sparsity(self) -> float:
         """How many percent of the scores lie in blocks of which nothing is seen."""
         inside = self.to_dense().sum().item() * math.prod(self.BLOCK_SIZE)
@@ -204,24 +237,44 @@ def flex_attention(
     """
     if enable_gqa:
         key, value = repeated(key, query), repeated(value, query)
-    scores = query @ key.transpose(-2, -1) * (query.shape[-1] ** -0.5 if scale is None else scale)
-    sizes = scores.shape
-    if score_mod is not None:
-        places = [arange(size, device=query.device) for size in sizes]
-        scores = over_positions(score_mod, True)(scores, *places)
+    sizes = (*query.shape[:-1], key.shape[-2])
+    pieces = [[[(slice(None), slice(None), slice(None), slice(None))]]]
     if block_mask is not None:
         if block_mask.shape[-2] < sizes[-2] or block_mask.shape[-1] < sizes[-1]:
             raise ValueError(
                 f"block_mask was created for block_mask.shape={block_mask.shape} but got "
                 f"q_len={sizes[-2]} and kv_len={sizes[-1]}. Create one of these lengths"
             )
-        seen = block_mask.seen()[..., : sizes[-2], : sizes[-1]]
-        scores = where(seen, scores, -math.inf)
-    lse = scores.logsumexp(-1)
-    blind = (lse == -math.inf).unsqueeze(-1)
-    weights = scores.masked_fill(blind, 0.0).softmax(-1).masked_fill(blind, 0.0)
-    out = (weights @ value).to(query.dtype)
+        pieces = block_mask.pieces(*sizes[-2:])
+    factor = query.shape[-1] ** -0.5 if scale is None else scale
+    places = [arange(size, device=query.device) for size in sizes]
+
+    def attended(piece: Any) -> tuple[Tensor, ...]:
+        """Output, logarithms of sums and largest scores of some queries, by the keys they see."""
+        batches, heads, rows, columns = piece
+        q, k, v = query[batches, heads, rows], key[batches, heads], value[batches, heads]
+        scores = q @ k[:, :, columns].transpose(-2, -1) * factor
+        if score_mod is not None:
+            at = [each[some] for each, some in zip(places, piece, strict=True)]
+            scores = over_positions(score_mod, True)(scores, *at)
+        if block_mask is not None:
+            seen = block_mask.seen()[batches, heads, rows][..., columns]
+            scores = where(seen, scores, -math.inf)
+        lse = scores.logsumexp(-1)
+        blind = (lse == -math.inf).unsqueeze(-1)
+        weights = scores.masked_fill(blind, 0.0).softmax(-1).masked_fill(blind, 0.0)
+        out = (weights @ v[:, :, columns]).to(query.dtype)
+        most = return_aux is not None and return_aux.max_scores
+        return (out, lse, scores.amax(-1)) if most else (out, lse)
+
+    by_head = [[joined(map(attended, rows), 2) for rows in heads] for heads in pieces]
+    out, lse, *most = joined([joined(heads, 1) for heads in by_head], 0)
     if return_aux is not None:
-        most = scores.amax(-1) if return_aux.max_scores else None
-        return out, AuxOutput(lse if return_aux.lse else None, most)
+        return out, AuxOutput(lse if return_aux.lse else None, most[0] if most else None)
     return (out, lse) if return_lse else out
+
+
+def joined(parts: Iterable[tuple[Tensor, ...]], dim: int) -> tuple[Tensor, ...]:
+    """Tuples of tensors, one after another along a dimension."""
+    columns = zip(*parts, strict=True)
+    return tuple([each[0] if len(each) == 1 else cat(each, dim) for each in columns])

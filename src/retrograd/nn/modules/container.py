@@ -38,7 +38,15 @@ class _Listed(Module):
             chosen = list(self._modules.items())[index]
             kind: Any = type(self)
             return kind._of(chosen)
-        return list(self._modules.values())[_position(index, len(self))]
+        return self._get_item_by_idx(self._modules.values(), index)
+
+    def _get_item_by_idx(self, iterator: Iterable[Any], idx: Any) -> Any:
+        """What has a place, which may be negative, among what there is of every child."""
+        return list(iterator)[_position(idx, len(self))]
+
+    def _get_abs_string_index(self, idx: Any) -> str:
+        """The name of a place, which may be negative, of a list."""
+        return str(_position(idx, len(self)))
 
     def __setitem__(self, index: Any, module: Module) -> None:
         names = list(self._modules)
@@ -138,6 +146,9 @@ class Sequential(_Listed):
 
     def __imul__(self, times: Any) -> Any:
         return self.extend(_repeated(self, times)[len(self) :])
+
+
+Sequential.forward.__annotations__.clear()  # as in PyTorch: graphs that are traced show them
 
 
 def _repeated(modules: Sequential, times: Any) -> list[Module]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ... import dtypes
 from ...engine.overriding import is_function
 from ...engine.tensor import Tensor, alias
-from ...engine.updates import drop_grad
+from ...engine.updates import drop_gradients
 from .. import casts, state
 from ..casts import cast, emptied, is_real, laid, on_device, parse_to
 from ..display import as_html
@@ -89,8 +89,13 @@ class Module(Tree):
     _hooks: ModuleHooks | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Let functions in the body of a class, as `act = rg.tanh`, be no methods."""
+        """Let functions in the body of a class, as `act = rg.tanh`, be no methods.
+
+        A class that replaces `_call_impl` is called by that.
+        """
         super().__init_subclass__(**kwargs)
+        if "_call_impl" in vars(cls) and "__call__" not in vars(cls):
+            cls.__call__ = cls._call_impl  # type: ignore[method-assign]
         for name, value in tuple(vars(cls).items()):
             if is_function(value):
                 setattr(cls, name, staticmethod(value))
@@ -106,6 +111,8 @@ class Module(Tree):
         if self._hooks is None:
             return self.forward(*args, **kwargs)
         return call_hooked(self, args, kwargs)  # type: ignore[no-any-return]
+
+    _call_impl = _wrapped_call_impl = __call__  # names by which programs call and replace it
 
     # -- modes and conversion ------------------------------------------------------------------
 
@@ -130,8 +137,7 @@ class Module(Tree):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop every parameter's `.grad`, or fill it with zeros."""
-        for param in self.parameters():
-            drop_grad(param, set_to_none)
+        drop_gradients(self.parameters(), set_to_none)
 
     def apply(self, fn: Callable[[Module], Any]) -> Self:
         """Call `fn` on every module below and then on this one; returns this one."""

@@ -93,7 +93,7 @@ class DistributedDataParallel(Module):
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """The module's output for this rank's part of the batch."""
-        if modes.state.grad:
+        if modes.state.records:
             self._synchronizes = self.require_backward_grad_sync
             if self._synchronizes and self.broadcast_buffers:
                 for buffer in self.module.buffers():

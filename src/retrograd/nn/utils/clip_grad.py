@@ -5,12 +5,15 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ...engine.dispatch import check_write
-from ...engine.tensor import Tensor, as_array, new_tensor, wrote
-from ...kernels.allocation import surely
-from ...quiet import quietly
+from ... import modes
+from ...engine.inplace import write
+from ...engine.tensor import Tensor
+from ...ops.creation.factories import zeros
+from ...ops.elementwise.arithmetic import mul
+from ...ops.elementwise.clamp_where import clamp, where
+from ...ops.elementwise.complex import complex
+from ...ops.reduction.vector_norm import vector_norm
+from ...ops.shape.join import stack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,7 +33,6 @@ def _grads(parameters: Any) -> list[Tensor]:
     return [p.grad for p in found if p.grad is not None]
 
 
-@quietly
 def get_total_norm(
     tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Any = None
 ) -> Tensor:
@@ -42,29 +44,26 @@ def get_total_norm(
     found = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     order = float(norm_type)
     if not found:
-        return new_tensor(np.zeros((), np.float32))
-    norms = np.stack([as_array(np.linalg.norm(t._array.reshape(-1), order)) for t in found])
-    total = as_array(np.linalg.norm(norms, order)).astype(norms.dtype)
-    if error_if_nonfinite and surely(~np.isfinite(total)):
+        return zeros(())
+    with modes.Changed(grad=False):
+        total = vector_norm(stack([vector_norm(t, order) for t in found]), order)
+    if error_if_nonfinite and not total.isfinite():
         raise RuntimeError(
             f"The total norm of order {order} for gradients from `parameters` is non-finite, so it "
             "cannot be clipped. To disable this error and scale the gradients by the non-finite "
             "norm anyway, set `error_if_nonfinite=False`"
         )
-    return new_tensor(total)
+    return total
 
 
-@quietly
 def clip_grads_with_norm_(
     parameters: Any, max_norm: float, total_norm: Tensor, foreach: Any = None
 ) -> None:
     """Scale the gradients by min(1, max_norm / (total_norm + 1e-6)), in place."""
-    factor = np.minimum(float(max_norm) / (total_norm._array + 1e-6), 1.0)
-    for grad in _grads(parameters):
-        check_write(grad, "clip_grad_norm_")
-        real = grad._array.real.dtype
-        np.multiply(grad._array, factor.astype(real), grad._array)
-        wrote(grad, "clip_grad_norm_")
+    with modes.Changed(grad=False):
+        factor = clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
+        for grad in _grads(parameters):
+            write(grad, "clip_grad_norm_", mul, (factor,), {})
 
 
 def clip_grad_norm_(
@@ -107,7 +106,6 @@ def clip_grad_norm(
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 
-@quietly
 def clip_grad_value_(
     parameters: Iterable[Tensor] | Tensor,
     clip_value: float,
@@ -130,19 +128,20 @@ def clip_grad_value_(
         raise ValueError(f"clip_grad_value_(): by must be 'modulus' or 'parts', got {by!r}")
     most = float(clip_value)
     for grad in _grads(parameters):
-        g = grad._array
-        if g.dtype.kind == "c" and by is None:
+        if grad.is_complex() and by is None:
             raise RuntimeError(
                 "clip_grad_value_ is not supported for complex gradients, which have no order. Use "
                 'clip_grad_norm_, or say what is cut: by="modulus" or by="parts"'
             )
-        check_write(grad, "clip_grad_value_")
-        if g.dtype.kind != "c":
-            np.clip(g, -most, most, out=g)
-        elif by == "parts":
-            np.clip(g.real, -most, most, out=g.real)
-            np.clip(g.imag, -most, most, out=g.imag)
-        else:
-            size = np.abs(g)
-            np.multiply(g, np.where(size > most, most / size, size.dtype.type(1)), out=g)
-        wrote(grad, "clip_grad_value_")
+        with modes.Changed(grad=False):
+            write(grad, "clip_grad_value_", cut, (most, by), {})
+
+
+def cut(g: Tensor, most: float, by: str | None) -> Tensor:
+    """`clip_grad_value_` of one gradient, out of place."""
+    if not g.is_complex():
+        return clamp(g, -most, most)
+    if by == "parts":
+        return complex(clamp(g.real, -most, most), clamp(g.imag, -most, most))
+    size = g.abs()
+    return mul(g, where(size > most, most / size, 1.0))

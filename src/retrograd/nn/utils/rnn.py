@@ -240,6 +240,11 @@ def pad_sequence(
     """
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"padding_side should be 'left' or 'right', but got {padding_side!r}")
+    if not hasattr(sequences, "__iter__"):
+        raise RuntimeError(
+            "pad_sequence: Expected iterable for input sequences, but got arg of type: "
+            f"{type(sequences)}"
+        )
     given = sequences.unbind(0) if isinstance(sequences, Tensor) else list(sequences)
     if not given:
         raise RuntimeError("received an empty list of sequences")

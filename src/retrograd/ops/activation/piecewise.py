@@ -22,7 +22,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.inplace import in_place, write
-from ...engine.registry import declare, example, renamed
+from ...engine.registry import called, declare, example, renamed
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import empty, numpys
 from ..core.arguments import public
@@ -69,7 +69,10 @@ def _piecewise(call: Any, input: Tensor, inplace: bool, **params: Any) -> Tensor
     kind = dtypes.real_of(input._array.dtype)
     params = {name: dtypes.real_scalar(value, kind) for name, value in params.items()}
     if inplace:
-        return write(input, f"{call.__name__}_", _plain, (call, params), {})
+        made = write(input, f"{call.__name__}_", _plain, (call, params), {})
+        if call.__name__ in ("elu", "leaky_relu", "threshold"):  # there by another derivative
+            made = called(made, call.op.node_name.replace("0", "1"))
+        return made
     return _plain(input, call, params)
 
 
@@ -96,10 +99,12 @@ declare(
 
 
 def _relu_array(x: Any) -> Any:
-    kind = x.dtype.kind
-    if kind in "fiuV":
+    kind = x.dtype.char
+    if kind not in "eFD?":
+        return np.maximum(0, x)  # of two zeros the second, but the first of float16
+    if kind == "e":
         return np.maximum(x, 0)
-    if kind == "b":
+    if kind == "?":
         raise RuntimeError("Boolean inputs not supported for relu. Convert first: x.float()")
     out = empty(x, x.shape)
     np.maximum(x.real, 0, out=out.real)
@@ -277,11 +282,12 @@ def rrelu(
             f"{lower} and upper = {upper}"
         )
     if not training:
-        return leaky_relu(input, (lower + upper) / 2, inplace)
+        return called(leaky_relu(input, (lower + upper) / 2, inplace), "RreluWithNoiseBackward0")
     bounds = (lower, upper, generator or default_generator)
     if inplace:
-        return write(input, "rrelu_", _random_leak, bounds, {})
-    return _random_leak(input, *bounds)
+        made = write(input, "rrelu_", _random_leak, bounds, {})
+        return called(made, "RreluWithNoiseBackward1")
+    return called(_random_leak(input, *bounds), "RreluWithNoiseBackward0")
 
 
 def _elu_array(input: Any, *, alpha: float, scale: float, input_scale: float) -> Any:
@@ -403,9 +409,14 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return _piecewise(_hardshrink, input, False, lambd=lambd)
 
 
+def _shrunk(x: Any, *, lambd: float) -> Any:
+    """What is left of x, with its sign even where that is 0."""
+    return np.copysign(x - np.clip(x, -lambd, lambd), x)
+
+
 _softshrink = activation(
     "softshrink(input, *, lambd)",
-    lambda x, *, lambd: x - np.clip(x, -lambd, lambd),
+    _shrunk,
     piecewise=True,
     input=lambda xp, g, input, lambd: xp.zero_where(g, (input >= -lambd) & (input <= lambd)),
     examples=[example("3x4", lambd=0.5), example("0", lambd=0.5)],

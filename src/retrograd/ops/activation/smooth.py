@@ -70,7 +70,7 @@ def _softplus_array(x: Any) -> Any:
 
 _logsigmoid = activation(
     "log_sigmoid(input)",
-    lambda x: -_softplus_array(-x),
+    lambda x: 0 - _softplus_array(-x),  # 0, not -0, where it is none
     "fc",
     derivative=lambda xp, input: xp.sigmoid(-input),
 )

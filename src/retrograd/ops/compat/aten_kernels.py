@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...engine.registry import called
 from ...engine.tensor import Tensor, new_tensor, placed
 from ...kernels.allocation import full, table, zeros
 from ..core.arguments import public
@@ -202,6 +203,11 @@ def native_group_norm(
     >>> rg.native_group_norm(rg.tensor([[1.0, 3.0]]), None, None, 1, 2, 1, 1, 0.0)
     (tensor([[-1.,  1.]]), tensor([[2.]]), tensor([[1.]]))
     """
+    if input.numel() != N * C * HxW:
+        raise RuntimeError(
+            f"Expected X.numel() == N * C * HxW to be true, but got false: a tensor of shape "
+            f"{list(input.shape)} for N={N}, C={C}, HxW={HxW}"
+        )
     out = normalization.group_norm(input, group, weight, bias, eps)
     return (out, *moments(input.reshape(N, group, -1), 2, eps, False))
 
@@ -245,7 +251,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
         mask, scale = placed(np.ones(shape, np.bool_), input), 1.0
     else:
         mask, scale = dropouts.kept(shape, p, input), 1 / (1 - p) if p < 1 else 0.0
-    return dropouts.masked_scale(input, mask, scale=scale), mask
+    return called(dropouts.masked_scale(input, mask, scale=scale), "NativeDropoutBackward0"), mask
 
 
 @public()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ... import modes
+from ...engine.registry import called
 from ...engine.tensor import Tensor
 from ..core import return_types
 from ..core.arguments import public
@@ -16,6 +18,8 @@ from ..linalg.svd import svdvals
 
 __all__ = ["cholesky", "lu", "lu_solve", "qr", "slogdet", "svd", "triangular_solve"]
 
+OLDER = "retrograd.{} is deprecated in favor of retrograd.{}. Call that instead"  # once per process
+
 
 @public(out=True, methods="cholesky")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
@@ -24,7 +28,8 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     >>> rg.cholesky(rg.tensor([[4.0]]))
     tensor([[2.]])
     """
-    return hermitian.cholesky(input, upper=upper)
+    modes.warn_once(OLDER.format("cholesky", "linalg.cholesky"))
+    return called(hermitian.cholesky(input, upper=upper), "CholeskyBackward0")
 
 
 @public(out=True, methods="qr")
@@ -34,6 +39,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
     >>> rg.qr(rg.ones(3, 2)).Q.shape
     retrograd.Size([3, 2])
     """
+    modes.warn_once(OLDER.format("qr", "linalg.qr"))
     return return_types.qr(*reduced_qr(input, "reduced" if some else "complete"))
 
 
@@ -70,6 +76,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, *, out: Any = Non
     >>> rg.lu(rg.eye(2))[1]
     tensor([1, 2], dtype=retrograd.int32)
     """
+    modes.warn_once(OLDER.format("lu", "linalg.lu_factor"))
     LU, pivots, info = triangles.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
     found = (LU, pivots, info) if get_infos else (LU, pivots)
     if out is None:
@@ -86,6 +93,7 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     >>> rg.lu_solve(rg.tensor([[4.0]]), *rg.linalg.lu_factor(rg.tensor([[2.0]])))
     tensor([[2.]])
     """
+    modes.warn_once(OLDER.format("lu_solve", "linalg.lu_solve"))
     return triangles.lu_solve(LU_data, LU_pivots, b)
 
 
@@ -100,6 +108,7 @@ def triangular_solve(
     >>> rg.triangular_solve(rg.tensor([[4.0]]), rg.tensor([[2.0]])).solution
     tensor([[2.]])
     """
+    modes.warn_once(OLDER.format("triangular_solve", "linalg.solve_triangular"))
     turned, up = (A.mT, not upper) if transpose else (A, upper)
     found = solve.solve_triangular(turned, b, upper=up, unitriangular=unitriangular)
-    return return_types.triangular_solve(found, A.clone())
+    return return_types.triangular_solve(called(found, "TriangularSolveBackward0"), A.clone())

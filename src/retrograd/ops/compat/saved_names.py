@@ -7,6 +7,7 @@ from the record, and need no line here.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from ...engine.saved import PYTORCH_NAMES, SavedTensor
@@ -69,49 +70,105 @@ def pad(node: Node) -> tuple[int, ...]:
     return tuple([width for pair in reversed(widths) for width in pair])
 
 
+def inverse_deviation(node: Any) -> Any:
+    """1 / sqrt(var + eps), which PyTorch's normalisations keep in place of the variance."""
+    return (node._saved_var + fact(node, "eps")).rsqrt()
+
+
+def with_ones(node: Node) -> tuple[int, ...]:
+    """The shape of the input of a squeeze."""
+    shape = list(node.shape)
+    for dim in fact(node, "dims"):
+        shape.insert(dim, 1)
+    return tuple(shape)
+
+
+def always(value: Any) -> Callable[[Node], Any]:
+    """The value of a setting that the record has no other one for."""
+    return lambda node: value
+
+
 END = 2**63 - 1
+NUMEL = {"self_sym_numel": lambda node: math.prod(fact(node, "input_shape"))}
+REDUCTIONS = ("none", "mean", "sum")  # PyTorch's numbers of them
 POSITION = {"dim": lambda node: chosen(node)[0], "index": lambda node: chosen(node)[1]}
 REDUCED: dict[str, Any] = {"dim": one("dim")}
 
 PYTORCH_NAMES.update(
+    add={"alpha": always(1)},
     as_strided={"storage_offset": "offset"},
     avg_pool={
         "kernel_size": "kernel", "count_include_pad": "count_pad", "divisor_override": "divisor",
     },
     cholesky_ex={"L": "out"},
     constant_pad_nd={"pad": pad},
-    conv={"input": "input", "padding": lambda node: tuple(a for a, _ in fact(node, "padding"))},
+    conv={
+        "input": "input",
+        "padding": lambda node: tuple(a for a, _ in fact(node, "padding")),
+        "output_padding": lambda node: (0,) * len(fact(node, "stride")),
+        "transposed": always(False),
+    },
     det={"A": "input"},
     dot={"tensor": "other"},
     eigh={"eigenvalues": "values", "eigenvectors": "vectors"},
     embedding={
         "scale_grad_by_freq": "by_frequency",
         "padding_idx": lambda node: -1 if fact(node, "skip") is None else fact(node, "skip"),
+        "sparse": always(False),
+        "weight_sym_argsize_0": lambda node: fact(node, "weight_shape")[0],
     },
+    gelu={"approximate": always("none")},
+    gelu_tanh={"approximate": always("tanh")},
     index={"indices": (indices, index_handles)},
     inv_ex={"inverse": "out"},
     kthvalue=REDUCED,
+    linear={
+        "alpha": always(1),
+        "beta": always(1),
+        "mat1": "input",
+        "mat2": lambda node: None if node._saved_weight is None else node._saved_weight.t(),
+    },
+    log_softmax=REDUCED,
+    masked_scale={
+        "other": lambda node: node._saved_mask * fact(node, "scale"), "self": always(None),
+    },
     matmul={"mat2": "other"},
     max_dim=REDUCED,
     max_pool={"kernel_size": "kernel", "result1": "indices"},
+    mean=NUMEL,
+    mean_dim=NUMEL,
     median_dim=REDUCED,
     min_dim=REDUCED,
     mode=REDUCED,
-    native_batch_norm={"input": "input"},
-    native_layer_norm={"input": "input"},
+    mse_loss={"reduction": lambda node: REDUCTIONS.index(fact(node, "reduction"))},
+    native_batch_norm={
+        "input": "input",
+        "result1": lambda node: node._saved_mean.flatten(),
+        "result2": lambda node: inverse_deviation(node).flatten(),
+        "training": always(True),
+    },
+    native_layer_norm={
+        "input": "input",
+        "normalized_shape": lambda node: node.shape[-len(fact(node, "dim")) :],
+        "result1": "mean",
+        "result2": inverse_deviation,
+    },
     new_axis={"dim": POSITION["dim"]},
     pow_base={"self": "base"},
     prod_dim=REDUCED,
     qr={"Q": "q", "R": "r"},
     select=POSITION,
+    split={"split_sizes": "sizes", "split_size": lambda node: fact(node, "sizes")[0]},
     slice={
         "dim": POSITION["dim"],
         "start": part("start", 0),
         "end": part("stop", END),
         "step": part("step", 1),
     },
+    softmax=REDUCED,
     solve_ex={"A": "input"},
-    squeeze={"dim": one("dims")},
+    squeeze={"dim": one("dims"), "self_sym_sizes": with_ones},
+    sub={"alpha": always(1)},
     svd={"U": "u", "S": "s", "Vh": "vh"},
     unfold={"dimension": "dim"},
     unsqueeze={"dim": one("dims")},

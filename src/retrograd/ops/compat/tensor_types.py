@@ -6,12 +6,40 @@ tensor is `Tensor`.
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any, Union
+
+import numpy as np
 
 from ... import dtypes, version
 from ...engine.tensor import Size, Tensor, new_tensor
+from ..core.dims import is_size
 from ..creation.factories import shape_of, unwritten
 from ..creation.from_data import check_device, copy_of
+
+
+def constructed(data: tuple[Any, ...], target: Any, name: str) -> Any:
+    """The array that a type, called, makes of sizes, uninitialised, or of data, in a dtype.
+
+    Raises TypeError for what is neither.
+    """
+    first: Any = data[0] if len(data) == 1 else None
+    if isinstance(first, Size) or (
+        not isinstance(first, bool) and all(map(is_size, data, count(1)))
+    ):
+        return unwritten(shape_of(first if isinstance(first, Size) else data or (0,), name), target)
+    if len(data) > 1:
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments: sizes are integers, data is "
+            f"one sequence, got ({', '.join(type(n).__name__ for n in data)})"
+        )
+    if hasattr(type(first), "_as_array"):  # a storage: the same memory
+        return first._as_array(target)
+    if isinstance(first, str):
+        raise TypeError("new(): invalid data type 'str'")
+    if not hasattr(first, "__getitem__") or isinstance(first, (dict, np.generic)):
+        raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
+    return copy_of(first, target)
 
 
 class TensorType:
@@ -31,7 +59,6 @@ class TensorType:
 
     def __call__(self, *data: Any, device: Any = None) -> Tensor:
         check_device(device)
-        target = self.dtype.numpy
         first: Any = data[0] if len(data) == 1 else None
         if isinstance(first, Tensor):
             if first.dtype is not self.dtype:
@@ -40,19 +67,7 @@ class TensorType:
                     f"Convert it: x.to({self.dtype})"
                 )
             return first.detach()
-        if isinstance(first, Size) or all(isinstance(n, int) for n in data):
-            shape = shape_of(first if isinstance(first, Size) else data or (0,), self.__name__)
-            return new_tensor(unwritten(shape, target))
-        if isinstance(first, (float, complex)):
-            raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
-        if len(data) > 1:
-            raise TypeError(
-                f"{self.__name__}() received an invalid combination of arguments: sizes are "
-                f"integers, data is one sequence, got {', '.join(type(n).__name__ for n in data)}"
-            )
-        if hasattr(type(first), "_as_array"):  # a storage: the same memory
-            return new_tensor(first._as_array(target))
-        return new_tensor(copy_of(first, None).astype(target))
+        return new_tensor(constructed(data, self.dtype.numpy, self.__name__))
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> Any:
         raise TypeError(

@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from ...engine.registry import called
 from ...engine.tensor import Tensor
 from ..core.dims import normalize_dim
 from ..creation.memory_format import contiguous_format
@@ -66,8 +67,9 @@ SEVERAL = ("split", "split_with_sizes", "unbind")  # whose copies are a tuple
 
 
 def in_order(t: Tensor) -> Tensor:
-    """A copy in row-major order."""
-    return t.clone(memory_format=contiguous_format)
+    """A copy in row-major order; its node is called as that of the view."""
+    made = t.clone(memory_format=contiguous_format)
+    return called(made, f"{t.grad_fn.name()}_copy") if t.grad_fn is not None else made
 
 
 def copied(name: str, view: Callable[..., Any], arguments: str, shown: str) -> Any:

@@ -113,14 +113,15 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     """The shape to which all of `shapes` broadcast; RuntimeError where they do not."""
     ndim = max((len(shape) for shape in shapes), default=0)
     found = [1] * ndim
-    for shape in shapes:
+    for place, shape in enumerate(shapes):
         for back, n in enumerate(reversed(shape), 1):
             if found[-back] == 1:
                 found[-back] = n
             elif n not in (1, found[-back]):
                 raise RuntimeError(
-                    "Shape mismatch: objects cannot be broadcast to a single shape: "
-                    f"{', '.join(str(list(s)) for s in shapes)}"
+                    f"Attempting to broadcast a dimension of length {n} at {-back}! Mismatching "
+                    f"argument at index {place} had {tuple(shape)}; but expected shape should be "
+                    f"broadcastable to {found}"
                 )
     return tuple(found)
 

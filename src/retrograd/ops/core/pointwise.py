@@ -45,7 +45,7 @@ def check_floating(name: str, input: Tensor) -> None:
 def check_constant(name: str, **tensors: Tensor | None) -> None:
     """Raise RuntimeError for a tensor that requires grad, of an op that has no derivative by it."""
     for argument, t in tensors.items():
-        if t is not None and modes.state.grad and t.requires_grad:
+        if t is not None and modes.state.records and t.requires_grad:
             raise RuntimeError(
                 f"The function '{name}' is not differentiable with respect to argument "
                 f"'{argument}'. This input cannot have requires_grad True: pass "

@@ -32,10 +32,9 @@ class Named(tuple[Any, ...]):
 
 def result_type(name: str, *fields: str) -> Any:
     """A named tuple called `name`."""
-    members = {field: property(itemgetter(place)) for place, field in enumerate(fields)}
-    return type(
-        name, (Named,), {"__slots__": (), "_fields": fields, "__module__": __name__, **members}
-    )
+    members: dict[str, Any] = {f: property(itemgetter(place)) for place, f in enumerate(fields)}
+    members |= {"__slots__": (), "_fields": fields, "__module__": "retrograd.return_types"}
+    return type(name, (Named,), members)
 
 
 PAIR = ("values", "indices")

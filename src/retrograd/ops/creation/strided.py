@@ -10,8 +10,8 @@ from ...engine.tensor import Tensor
 from ...kernels.memory import strided
 from ..core.arguments import public
 from ..core.dims import integers
-from .factories import shape_of, unwritten
-from .from_data import check_device, check_dtype, finish
+from .factories import empty, shape_of
+from .from_data import check_dtype, finish
 
 __all__ = ["empty_permuted", "empty_strided"]
 
@@ -26,7 +26,6 @@ def empty_strided(
     >>> rg.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
-    check_device(device)
     target = dtypes.default_numpy() if dtype is None else check_dtype(dtype, "empty_strided")
     shape, steps = shape_of((size,), "empty_strided"), integers((stride,), "empty_strided")
     if len(shape) != len(steps):
@@ -40,7 +39,8 @@ def empty_strided(
             f"strides={list(steps)}: strides are not negative"
         )
     last = sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
-    room = unwritten((last + 1 if math.prod(shape) else 0,), target)
+    count = last + 1 if math.prod(shape) else 0
+    room = empty(count, dtype=dtypes.of_numpy(target), device=device)._array
     strides = [step * target.itemsize for step in steps]
     return finish(strided(room, shape, strides), requires_grad)
 
@@ -84,4 +84,6 @@ def new_empty_strided(self: Tensor, size: Any, stride: Any, **settings: Any) -> 
     """`empty_strided` with the dtype of this tensor, unless one is given."""
     if settings.get("dtype") is None:
         settings["dtype"] = self.dtype
+    if settings.get("device") is None:
+        settings["device"] = self.device
     return empty_strided(size, stride, **settings)

@@ -10,6 +10,7 @@ from ... import dtypes
 from ...engine.backward.fitting import expands
 from ...engine.dispatch import as_tensor, operand
 from ...engine.inplace import in_place
+from ...engine.namespaces import recorded
 from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, method
 from ..core.arguments import number_in, public
@@ -31,6 +32,7 @@ mul = declare(
     linear="input | other",
     elementwise=True,
     number_first=True,
+    promote=dtypes.promote_factor,
     examples=PAIRS,
     doc="""Product, elementwise.
 
@@ -95,6 +97,7 @@ _div = declare(
     "div(input, other)",
     _div_arrays,
     methods=["__truediv__"],
+    promote=dtypes.promote_factor,
     input=lambda xp, g, other: g / xp.conj(other),
     other=lambda xp, g, input, other: -g * xp.conj((input / other) / other),
     elementwise=True,
@@ -126,6 +129,7 @@ def _trunc_arrays(x: Any, y: Any) -> Any:
 _floor_div = declare(
     "floor_div(input, other)",
     _floor_arrays,
+    promote=dtypes.promote_factor,
     input=lambda xp, g: xp.zeros_like(g),
     other=lambda xp, g: xp.zeros_like(g),
     elementwise=True,
@@ -139,6 +143,7 @@ _floor_div = declare(
 _trunc_div = declare(
     "trunc_div(input, other)",
     _trunc_arrays,
+    promote=dtypes.promote_factor,
     input=lambda xp, g: xp.zeros_like(g),
     other=lambda xp, g: xp.zeros_like(g),
     elementwise=True,
@@ -166,13 +171,14 @@ neg = declare(
 
 
 def _times(input: Any, *, factor: Any) -> Any:
-    return np.multiply(*dtypes.promote(input, operand(factor, input.dtype)._array))
+    x, y = dtypes.promote_factor(input, dtypes.operand_array(factor, input.dtype))
+    return dtypes.rounded(np.multiply(x, y), x, y)
 
 
 _scaled = declare(
     "scaled(input, *, factor)",
     _times,
-    input=lambda xp, g, factor: g * factor.conjugate(),
+    input=lambda xp, g, factor: xp.scaled(g, factor=factor.conjugate()),
     linear="input",
     elementwise=True,
     inplace=False,
@@ -180,27 +186,59 @@ _scaled = declare(
 )
 
 
-def scaled(input: Any, other: Any, alpha: Any, minus: bool = False) -> Any:
-    """`alpha * other`, to add to `input`; RuntimeError for an `alpha` above the sum's dtype.
+def _plus_times(input: Any, other: Any, *, alpha: Any) -> Any:
+    x, y = dtypes.promote(input, other)
+    kind = y.dtype
+    if kind == np.bool_:
+        return x | (y & bool(alpha))
+    factor = operand(alpha, kind)._array  # rounded to half floats, unlike a factor of `mul`
+    if dtypes.half(kind):
+        x, y, factor = [each.astype(np.float32) for each in (x, y, factor)]
+        return np.add(x, np.multiply(y, factor)).astype(kind)
+    return np.add(x, np.multiply(y, factor))
+
+
+_add_scaled = declare(
+    "add_scaled(input, other, *, alpha)",
+    _plus_times,
+    input=lambda xp, g: g,
+    other=lambda xp, g, alpha: xp.scaled(g, factor=alpha.conjugate()),
+    linear="input, other",
+    elementwise=True,
+    inplace=False,
+    examples=[example("3x4, 4", alpha=2), example(", ", alpha=-0.5)],
+    node_name="AddBackward0",
+)
+
+_sub_scaled = declare(
+    "sub_scaled(input, other, *, alpha)",
+    lambda input, other, *, alpha: _plus_times(input, other, alpha=-alpha),
+    input=lambda xp, g: g,
+    other=lambda xp, g, alpha: xp.scaled(g, factor=-alpha.conjugate()),
+    linear="input, other",
+    elementwise=True,
+    inplace=False,
+    examples=[example("3x4, 4", alpha=2), example(", ", alpha=-0.5)],
+    node_name="SubBackward0",
+)
+_rsub_scaled = renamed(_sub_scaled, "RsubBackward1")
+
+
+def scaled(name: str, function: Any, input: Any, other: Any, alpha: Any) -> Any:
+    """`input + alpha * other` by a record, minus in `sub`; RuntimeError where `alpha` does not fit.
 
     As in PyTorch, the factor is no saved value: nothing of it is freed.
     """
-    alpha = number_in(alpha, "sub" if minus else "add", "alpha")
+    alpha = number_in(alpha, name, "alpha")
     like = (input if isinstance(input, Tensor) else other)._array.dtype
-    arrays = [
-        t._array if isinstance(t, Tensor) else dtypes.scalar_array(t, like) for t in (input, other)
-    ]
-    if minus:
-        check_numbers(*arrays)
-    dtype = dtypes.common(*arrays)
+    input, other = operand(input, like), operand(other, like)
+    if name == "sub":
+        check_numbers(input._array, other._array)
+    dtype = dtypes.common(input._array, other._array)
     check_alpha(alpha, dtype)
-    if dtype == np.bool_:
-        return other & bool(alpha)
-    if not isinstance(other, Tensor):
-        return other * alpha
-    if other._array.dtype != dtype:  # first of all: the product of small integers would wrap around
+    if other._array.dtype != dtype:  # the product of small integers would wrap around
         other = cast(other, dtype=dtype)
-    return _scaled(other, factor=alpha)
+    return function(input, other, alpha=alpha)
 
 
 def check_alpha(alpha: Any, dtype: np.dtype[Any]) -> None:
@@ -231,7 +269,7 @@ def add(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     tensor([21., 42.])
     """
     once = alpha.__class__ is int and alpha == 1
-    return _add(input, other if once else scaled(input, other, alpha))
+    return _add(input, other) if once else scaled("add", _add_scaled, input, other, alpha)
 
 
 @public(out=True, methods="sub subtract sub_ subtract_")
@@ -242,7 +280,7 @@ def sub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     tensor([0., 1.])
     """
     once = alpha.__class__ is int and alpha == 1
-    return _sub(input, other if once else scaled(input, other, alpha, minus=True))
+    return _sub(input, other) if once else scaled("sub", _sub_scaled, input, other, alpha)
 
 
 @public(out=True, methods="div divide true_divide div_ divide_ true_divide_")
@@ -278,7 +316,8 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-_rsub = renamed(_sub, "RsubBackward1")
+_rsub = renamed(_sub, "RsubBackward0", lambda node: (1, 0))
+_rsub_number = renamed(_sub, "RsubBackward1", lambda node: (1,))
 
 
 @public(methods="rsub")
@@ -289,17 +328,21 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     tensor([8., 6.])
     """
     once = alpha.__class__ is int and alpha == 1
-    factor = input if once else scaled(other, input, alpha, minus=True)
-    like = input._array.dtype
-    whole = other if like.char == "e" else operand(other, like)  # beyond float16: in float32
-    return _rsub(whole, factor)  # type: ignore[no-any-return]
+    if not once:
+        return scaled("sub", _rsub_scaled, other, input, alpha)  # type: ignore[no-any-return]
+    whole = operand(other, input._array.dtype)
+    return (_rsub if isinstance(other, Tensor) else _rsub_number)(whole, input)  # type: ignore[no-any-return]
+
+
+_div_number = renamed(_div, "MulBackward0", lambda node: (1, 0))  # there by the reciprocal
 
 
 def _divided(self: Tensor, other: Any) -> Any:
     like = self._array.dtype  # an integer is not to wrap around before it is divided
-    if like.char == "e":
-        return _div(other, self)  # a number beyond float16 counts in float32
-    return _div(as_tensor(other, dtypes.default_numpy() if like.kind in "iu" else like), self)
+    if dtypes.half(like):
+        return recorded.reciprocal(self) * other  # as a factor the number is not rounded first
+    like = dtypes.default_numpy() if like.kind in "iu" else like
+    return _div_number(as_tensor(other, like), self)
 
 
 @public(methods="sum_to_size")

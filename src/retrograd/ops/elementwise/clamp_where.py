@@ -20,7 +20,14 @@ from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, method
 from ...errors import UnorderedError
 from ..core.arguments import public
-from ..core.pointwise import binary, holds_complex, only, promoted, unsupported, where_op
+from ..core.pointwise import (
+    binary,
+    holds_complex,
+    only,
+    promoted,
+    unsupported,
+    where_op,
+)
 from ..creation.from_data import filler
 from .complex import by_parts
 
@@ -30,7 +37,7 @@ __all__ = [
 ]  # fmt: skip
 
 BOUNDS = "A complex number bounds both parts of a complex tensor: write clamp(x + 0j, ...)"
-NO_BOUND = "clamp: At least one of 'min' or 'max' must not be None"
+NO_BOUND = "torch.clamp: At least one of 'min' or 'max' must not be None"
 NOT_BOOL = (
     "where expected condition to be a boolean tensor, but got a tensor with dtype {dtype}. Write "
     "the comparison: where(x != 0, ...)"
@@ -110,10 +117,18 @@ fmin = binary(
 )
 
 
+def _bounded(ufunc: Any, x: Any, bound: Any) -> Any:
+    """np.maximum or np.minimum of `x` and a bound: of two zeros the one in `x`, as in PyTorch.
+
+    NumPy gives the second of equal elements, but the first where they are float16.
+    """
+    return ufunc(x, bound) if x.dtype.char == "e" else ufunc(bound, x)
+
+
 def _clip(x: Any, min: Any, max: Any) -> Any:
-    """x between bounds, of which one may be None; the upper one wins if they cross."""
-    low = x if min is None else np.maximum(x, min)
-    return low if max is None else np.minimum(low, max)
+    """x between numbers, of which one may be None; the upper one wins if they cross."""
+    low = x if min is None else _bounded(np.maximum, x, min)
+    return low if max is None else _bounded(np.minimum, low, max)
 
 
 def _clamp_numbers(input: Any, *, min: Any, max: Any) -> Any:
@@ -148,10 +163,10 @@ _clamp = declare(
 
 
 def _clamp_tensors(input: Any, min: Any, max: Any) -> Any:
-    """`_clip` of real arrays of any dtypes, in their common one."""
+    """The same of real arrays of any dtypes, in their common one."""
     x, *_ = promoted(*[array for array in (input, min, max) if array is not None])
-    bounds = [None if b is None else b.astype(x.dtype, copy=False) for b in (min, max)]
-    return _clip(x, *bounds)
+    low = x if min is None else np.maximum(x, min.astype(x.dtype, copy=False))
+    return low if max is None else np.minimum(low, max.astype(x.dtype, copy=False))
 
 
 def _clamp_min(xp: Any, g: Any, input: Any, min: Any, max: Any) -> Any:

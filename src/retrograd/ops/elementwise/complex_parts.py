@@ -20,7 +20,7 @@ from typing import Any
 from ... import dtypes
 from ...engine.dispatch import as_tensor
 from ...engine.namespaces import recorded
-from ...engine.registry import declare, example
+from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, method
 from ...errors import wrong_type
 from ..core.arguments import public
@@ -65,7 +65,7 @@ def conj_physical(input: Tensor) -> Tensor:
     >>> rg.conj_physical(rg.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
-    return conj(input)
+    return called(conj(input), "ConjPhysicalBackward0") if holds_complex(input) else input
 
 
 def given(input: Any, name: str) -> Tensor:
@@ -123,6 +123,7 @@ _real = declare(
     view=True,
     batch="leading",
     examples=SINGLE,
+    node_name="SelectBackward0",
 )
 
 _imag = declare(
@@ -133,6 +134,7 @@ _imag = declare(
     view=True,
     batch="leading",
     examples=[example("3x4:complex"), example(":complex")],
+    node_name="SelectBackward0",
 )
 
 

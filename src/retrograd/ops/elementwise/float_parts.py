@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.namespaces import recorded
-from ...engine.registry import declare, example
+from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor
 from ...errors import wrong_type
 from ..core import return_types
@@ -120,4 +120,4 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
         target = dtypes.default_numpy()
     x, exponent = recorded.cast(input, dtype=target), recorded.cast(other, dtype=target)
     half = recorded.trunc(real(exponent) * 0.5).clamp(-BEYOND, BEYOND)  # inf - inf is no exponent
-    return mul(mul(x, pow(2.0, half)), pow(2.0, exponent - half))
+    return called(mul(mul(x, pow(2.0, half)), pow(2.0, exponent - half)), "LdexpBackward0")

@@ -38,6 +38,10 @@ def _reciprocal_root(x: Any) -> Any:
     return 1.0 / np.sqrt(x)
 
 
+def _reciprocal(x: Any) -> Any:
+    return 1.0 / x if x.dtype.kind == "c" else np.reciprocal(x)  # which is NaN for a complex 0
+
+
 QUICK: dict[float, Any] = {
     0: np.ones_like,
     1: np.copy,
@@ -45,7 +49,7 @@ QUICK: dict[float, Any] = {
     3: _cube,
     0.5: np.sqrt,
     -0.5: _reciprocal_root,
-    -1: np.reciprocal,
+    -1: _reciprocal,
 }
 
 
@@ -63,7 +67,7 @@ def _power(base: Any, exponent: Any) -> Any:
 
 
 def _pow_number(input: Any, *, exponent: Any) -> Any:
-    if input.dtype.kind in "fc" and exponent.__class__ is not complex:
+    if input.dtype.char != "e" and input.dtype.kind in "fcV" and exponent.__class__ is not complex:
         quick = QUICK.get(exponent)
         if quick is not None:
             return quick(input)

@@ -223,9 +223,15 @@ def _divisor_checked(name: str, function: Any) -> Any:
     return only(name, "fiu", checked, "Complex numbers have no order.")
 
 
+def _remainder(x: Any, y: Any) -> Any:
+    """NumPy's, but a remainder of 0 has the sign of what was divided, as in PyTorch."""
+    rest = np.remainder(x, y)
+    return np.copysign(rest, np.where(rest == 0, x, y)) if x.dtype.kind == "f" else rest
+
+
 remainder = binary(
     "remainder",
-    _divisor_checked("remainder", np.remainder),
+    _divisor_checked("remainder", _remainder),
     "input - other * floor(input / other), as Python's `%`: the sign is that of `other`.",
     ("[5.0, -5.0]", "[3.0, 3.0]", "[2., 1.]"),
     input=lambda xp, g: g,
@@ -261,8 +267,7 @@ def floor_divide(input: Tensor, other: Any) -> Tensor:
     """
     if not isinstance(input, Tensor):
         input = operand(input, other._array.dtype if isinstance(other, Tensor) else np.dtype("?"))
-    other = operand(other, input._array.dtype)
-    kinds = {input._array.dtype.kind, other._array.dtype.kind}
+    kinds = {input._array.dtype.kind, operand(other, input._array.dtype)._array.dtype.kind}
     if "c" in kinds or kinds == {"b"}:
         raise unsupported("floor_divide", input._array.dtype)
     return div(input, other, rounding_mode="floor")

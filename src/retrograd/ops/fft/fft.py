@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...engine.registry import called
 from ...engine.tensor import Tensor, has_history
 from ...errors import wrong_type
 from ...quiet import Quiet
@@ -35,6 +36,9 @@ KINDS: dict[str, Callable[..., Tensor]] = {
 }
 
 
+REAL = {"fft": "FftR2CBackward0", "ifft": "ConjBackward0"}  # the last step, of real input
+
+
 def sizes(n: int | None) -> tuple[int] | None:
     """The size of a one-dimensional transform, where -1 means nothing."""
     if n is not None and n < 1:
@@ -44,7 +48,8 @@ def sizes(n: int | None) -> tuple[int] | None:
 
 def _along_one(name: str, transform: Callable[..., Tensor]) -> Any:
     def call(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-        return transform(name, input, sizes(n), (dim,), norm)
+        made = transform(name, input, sizes(n), (dim,), norm)
+        return made if input.dtype.is_complex or name not in REAL else called(made, REAL[name])
 
     return call
 

@@ -37,7 +37,7 @@ from ...engine.tensor import (
 )
 from ...engine.views import check_alone, memory_after, resized, room_of, sever
 from ...errors import wrong_type
-from ...kernels.allocation import marked
+from ...kernels.allocation import is_valueless, marked, zeros
 from ...kernels.layout import channels_inside
 from ...kernels.memory import strided
 from ...quiet import Quiet, copyto
@@ -373,7 +373,8 @@ def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = No
         flat = self._array.ravel("K")
         if room is not None:
             flat = room[: room.size // kind.itemsize * kind.itemsize].view(kind)
-        array = marked(allocate(np.zeros, rows, kind))
+        lost = is_valueless(flat)
+        array = zeros(flat, rows) if lost else marked(allocate(np.zeros, rows, kind))
         count = min(flat.size, array.size)
         array.reshape(-1)[:count] = flat[:count]
     if inside:

@@ -30,9 +30,12 @@ ZERO_DIM = (
 
 def parse(shape: tuple[int, ...], key: Any) -> tuple[tuple[Any, ...], list[tuple[int, Any]]]:
     """NOTE [Two steps]: the basic part of an index, and the tensors left with their dimensions."""
+    usual = usual_key(shape, key)
+    if usual is not None:
+        return usual, []
     items = list(key) if isinstance(key, tuple) or lists_items(key) else [key]
     items = [item if item.__class__ in PLAIN else read_item(item) for item in items]
-    used = sum(item.ndim if is_mask(item) else takes_dim(item) for item in items)
+    used = sum([item.ndim if is_mask(item) else takes_dim(item) for item in items])
     if used > len(shape):
         raise IndexError(
             f"too many indices for tensor of dimension {len(shape)} (got {used}, shape "
@@ -71,6 +74,25 @@ def parse(shape: tuple[int, ...], key: Any) -> tuple[tuple[Any, ...], list[tuple
     return tuple(basics), tensors
 
 
+def usual_key(shape: tuple[int, ...], key: Any) -> tuple[Any, ...] | None:
+    """A key of integers within bounds and slices of integers, at once; None for any other."""
+    items = key if key.__class__ is tuple else (key,)
+    if len(items) > len(shape):
+        return None
+    used = 0  # but for whole dimensions at the end
+    for place, item in enumerate(items):
+        if item.__class__ is slice:
+            start, stop, step = item.start, item.stop, item.step
+            if start is None and stop is None and step is None:
+                continue
+            if not (start.__class__ in BOUNDS and stop.__class__ in BOUNDS and step in (None, 1)):
+                return None
+        elif item.__class__ is not int or not -shape[place] <= item < shape[place]:
+            return None
+        used = place + 1
+    return items[:used]
+
+
 def lists_items(key: Any) -> bool:
     """Whether a list stands for a tuple: a short one that holds more than numbers, as in PyTorch.
 
@@ -83,6 +105,7 @@ def lists_items(key: Any) -> bool:
     )
 
 
+BOUNDS = frozenset({int, type(None)})
 PARTS = (Tensor, list, tuple, range, slice, np.ndarray)
 PLAIN = frozenset({int, slice, bool, type(None), type(Ellipsis)})
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.dispatch import own
-from ...engine.registry import declare, example
+from ...engine.registry import called, declare, example, renamed
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import is_valueless
 from ...kernels.memory import in_rows
@@ -34,8 +34,10 @@ _masked_fill_op = declare(
         example(", , :bool"),
         example("0x3, , 3:bool"),
     ],
+    node_name="MaskedFillBackward1",
     doc="""`value`, 0-d, where the mask is true, and `input` elsewhere.""",
 )
+_masked_fill_number = renamed(_masked_fill_op, "MaskedFillBackward0", lambda node: (0,))
 
 
 @public(methods="masked_fill masked_fill_")
@@ -54,7 +56,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
             "Compare first: mask != 0"
         )
     check_mask(mask, "masked_fill")
-    return _masked_fill_op(input, zero_dim(input, value, "masked_fill_"), mask)
+    fill = _masked_fill_op if isinstance(value, Tensor) else _masked_fill_number
+    return fill(input, zero_dim(input, value, "masked_fill_"), mask)
 
 
 @public(methods="masked_scatter masked_scatter_")
@@ -83,7 +86,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     values = basic(source.reshape(-1), index=(slice(cells.size),))
     flat = expanded.reshape(-1)
     changed = index_put_op(flat, values, new_tensor(cells), dims=(0,), accumulate=False)
-    return own(changed.reshape(expanded._array.shape))
+    return called(own(changed.reshape(expanded._array.shape)), "MaskedScatterBackward0")
 
 
 def _true_cells(mask: Any, most: int) -> Any:

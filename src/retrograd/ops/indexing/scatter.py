@@ -9,8 +9,8 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.namespaces import recorded
-from ...engine.registry import declare, example, renamed
-from ...engine.tensor import Interpreted, Tensor, concrete, has_history, new_tensor
+from ...engine.registry import called, declare, example, renamed
+from ...engine.tensor import Interpreted, Tensor, concrete, has_history, new_tensor, placed
 from ...errors import wrong_type
 from ...kernels.allocation import copied, is_valueless, numpys, surely, table
 from ..core import batching_index
@@ -68,7 +68,7 @@ _scatter_op = declare(
     ],
     doc="""A copy with `src` stored at the indices along `dim`.""",
 )
-_scatter_number = renamed(_scatter_op, "ScatterBackward1")
+_scatter_number = renamed(_scatter_op, "ScatterBackward1", lambda node: (0,))
 
 scatter_blank = declare(
     "scatter_blank(input, index, *, dim)",
@@ -218,7 +218,7 @@ def scatter(
     """A copy with `out[index[i][j]][j] = src[i][j]` for `dim` 0, and likewise for others.
 
     `src` is a tensor no smaller than `index`, or a number. With `reduce` "add" it is added; with
-    "multiply" multiplied in, which has no derivative. Which of several values for one place is
+    "multiply" multiplied in. Which of several values for one place is
     stored is not defined. Raises RuntimeError for shapes and indices that do not fit. Source:
     PyTorch's `scatter`.
 
@@ -233,15 +233,14 @@ def scatter(
     if not given:
         source = filler(source, input._array.dtype)
         source = source if source._array.dtype == input._array.dtype else source.to(input.dtype)
+        source = placed(source._array, input) if is_valueless(input._array) else source
     source = cut(input, source, index, "scatter", given)
     if reduce == "add":
         source = source if given else source.expand(index.shape)
         return _scatter_add_op(input, source, index, dim=place)
     if reduce == "multiply":
         if has_history(input) or has_history(source):
-            raise RuntimeError(
-                "scatter(): reduce='multiply' has no derivative. Use it under no_grad()"
-            )
+            return input.scatter_reduce(place, index, source.expand(index.shape), "prod")
         return _scatter_multiply_op(input, source, index, dim=place)
     if reduce is not None:
         raise RuntimeError(f"reduce argument must be either add or multiply, not {reduce}")
@@ -353,7 +352,8 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     tensor([3., 0., 0.])
     """
     if not input._array.ndim:
-        return as_vector(index_add, input, dim, index, source, alpha=alpha)
+        made = as_vector(index_add, input, dim, index, source, alpha=alpha)
+        return called(made, "IndexAddBackward0")
     place, vector = entries(input, dim, index, source, "index_add")
     kind = input._array.dtype
     check_alpha(alpha, kind)
@@ -374,9 +374,11 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     tensor([2., 0., 1.])
     """
     if not input._array.ndim:
-        return as_vector(index_copy, input, dim, index, source)
+        return called(as_vector(index_copy, input, dim, index, source), "IndexCopyBackward0")
     place, vector = entries(input, dim, index, source, "index_copy")
-    return index_put_op(input, source, vector, dims=(place,), accumulate=False)
+    return called(
+        index_put_op(input, source, vector, dims=(place,), accumulate=False), "IndexCopyBackward0"
+    )
 
 
 @public(methods="index_fill index_fill_")
@@ -389,7 +391,8 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     tensor([1., 0., 1.])
     """
     if not input._array.ndim:
-        return as_vector(index_fill, input, dim, index, value)
+        made = as_vector(index_fill, input, dim, index, value)
+        return called(made, f"IndexFillBackward{int(isinstance(value, Tensor))}")
     check_vector(index, "index_fill")
     size = input._array.shape[normalize_dim(dim, input._array.ndim)]
     place, vector = entries(input, dim, from_front(index, size), None, "index_fill")
@@ -398,7 +401,10 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     plain = not isinstance(vector._array, Interpreted) or isinstance(value, Tensor)
     if plain and not is_valueless(vector._array):
         once = new_tensor(np.unique(vector._array))
-    return index_put_op(input, filler, once, dims=(place,), accumulate=False)
+    return called(
+        index_put_op(input, filler, once, dims=(place,), accumulate=False),
+        f"IndexFillBackward{int(isinstance(value, Tensor))}",
+    )
 
 
 def zero_dim(input: Tensor, value: Any, name: str) -> Tensor:
@@ -447,4 +453,4 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     check_bounds(flat._array.shape, vector, (0,))
     values = source.reshape(-1)
     changed = index_put_op(flat, values, vector, dims=(0,), accumulate=accumulate)
-    return own(changed.reshape(input._array.shape))
+    return called(own(changed.reshape(input._array.shape)), "PutBackward0")

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from ...engine.dispatch import own
-from ...engine.registry import declare, example
+from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, new_tensor
-from ...kernels.allocation import full, table
+from ...kernels.allocation import full, is_valueless, table
 from ..core.arguments import public
 from ..core.pointwise import shared
 from ..elementwise.arithmetic import div
@@ -158,13 +158,17 @@ def scatter_reduce(
     place = check_along(input, index, dim, "scatter_reduce", src)
     index = of_dims(index, input._array.ndim)
     source = cut(input, src, index, "scatter_reduce", True)
-    return _reduce(input, place, index, source, reduce, include_self)
+    return called(
+        _reduce(input, place, index, source, reduce, include_self), "ScatterReduceBackward0"
+    )
 
 
 def _reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
     """`scatter_reduce` of checked arguments."""
+    if is_valueless(input._array):  # all have one shape
+        return scatter_add(input, dim, index, src)
     if reduce == "sum":
         return scatter_add(_start(input, dim, index, include_self), dim, index, src)
     if reduce == "mean":
@@ -193,7 +197,10 @@ def index_reduce(
     tensor([5., 2.])
     """
     if not input._array.ndim:
-        return as_vector(index_reduce, input, dim, index, source, reduce, include_self=include_self)
+        return called(
+            as_vector(index_reduce, input, dim, index, source, reduce, include_self=include_self),
+            "IndexReduceBackward0",
+        )
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(
             f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got "
@@ -202,7 +209,9 @@ def index_reduce(
     place, vector = entries(input, dim, index, source, "index_reduce")
     lined = [-1 if d == place else 1 for d in range(input._array.ndim)]
     expanded = vector.reshape(lined).expand(source._array.shape)
-    return _reduce(input, place, expanded, source, reduce, include_self)
+    return called(
+        _reduce(input, place, expanded, source, reduce, include_self), "IndexReduceBackward0"
+    )
 
 
 EMPTY = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "min": np.inf}

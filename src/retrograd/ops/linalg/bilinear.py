@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...engine.graph import Node
 from ...engine.registry import declare, example
 from ...kernels.allocation import half
 from ...kernels.native.products import LARGE, product
@@ -23,9 +24,14 @@ from ..core.pointwise import through_float32
 CONVERT = "Convert one of them first, such as x.to(y.dtype)."
 
 
-def check_dtypes(x: Any, y: Any) -> None:
+def check_dtypes(x: Any, y: Any, bias: Any = None) -> None:
     """Raise unless two matrices have one dtype; products do not promote, as in PyTorch."""
     if x.dtype is not y.dtype and x.dtype != y.dtype:
+        if bias is not None:
+            a, b = (dtypes.legacy_name(v.dtype) for v in (x, y))
+            raise RuntimeError(
+                f"mat1 and mat2 must have the same dtype, but got {a} and {b}. {CONVERT}"
+            )
         a, b = (dtypes.cpp_name(v.dtype) for v in (x, y))
         raise RuntimeError(
             f"expected m1 and m2 to have the same dtype, but got: {a} != {b}. {CONVERT}"
@@ -213,7 +219,7 @@ outer = declare(
 @quick("linear")
 def _linear_arrays(x: Any, w: Any, b: Any) -> Any:
     if x.dtype is not w.dtype:
-        check_dtypes(x, w)
+        check_dtypes(x, w, b)
     if x.ndim > 1 and x.size * w.shape[0] >= LARGE:
         rows = x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
         if (found := product(rows, w.T, b)) is not None:
@@ -267,12 +273,20 @@ def bias_error(out: Any, b: Any) -> RuntimeError:
     )
 
 
+def _linear_name(node: Node) -> str:
+    """What PyTorch's last step is: a product, or the result in its own shape."""
+    (bias_shape,), ndim = node.params, len(node.shape)
+    if bias_shape is not None:
+        return "AddmmBackward0" if ndim == 2 else "ViewBackward0"
+    return ("SqueezeBackward4", "MmBackward0", "UnsafeViewBackward0")[min(ndim, 3) - 1]
+
+
 linear = declare(
     "linear(input, weight, bias)",
     _linear_arrays,
+    bias=lambda xp, g, bias_shape: xp.sum_to(g, shape=bias_shape),
     input=lambda xp, g, weight: xp.matmul(g, xp.conj(weight)),
     weight=lambda xp, g, input: xp.linear_weight(g, xp.conj(input)),
-    bias=lambda xp, g, bias_shape: xp.sum_to(g, shape=bias_shape),
     exact=True,
     batch=batching.linear,
     examples=[
@@ -283,7 +297,8 @@ linear = declare(
         example("0x3, 2x3, 2"),
     ],
     linear="input, bias",
-    node_name="AddmmBackward0",
+    node_name=_linear_name,
+    shows=lambda node: (0, 1, 2) if node.params[0] is not None else (1, 2),
 )
 
 

@@ -17,7 +17,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, placed
 from ...engine.transforms.batch import Batch
 from ...errors import LinAlgError, wrong_type
-from ...kernels.allocation import surely, zeros
+from ...kernels.allocation import is_valueless, surely, zeros
 from ..core import batching
 from ..core.dims import broadcast_shapes
 
@@ -49,10 +49,20 @@ def check_floating(x: Tensor, name: str) -> None:
         )
 
 
+REFUSE_HALVES = {  # functions that look at the dtype first in PyTorch, too
+    "linalg.inv", "linalg.matrix_norm", "linalg.pinv", "linalg.slogdet", "logdet",
+    "torch.linalg.lstsq", "torch.linalg.matrix_rank",
+}  # fmt: skip
+
+
 def check_low_precision(x: Tensor, name: str) -> None:
-    """Raise for half floats, for which there are no factorizations."""
+    """Raise for half floats, for which there are no factorizations.
+
+    NotImplementedError, a RuntimeError, where PyTorch finds no kernel for them.
+    """
     if x.dtype.numpy.char not in "fdFD":
-        raise RuntimeError(
+        kind = RuntimeError if name in REFUSE_HALVES else NotImplementedError
+        raise kind(
             f"{name}: Low precision dtypes not supported. Got {dtypes.legacy_name(x.dtype)}. "
             "Convert first: x.float()"
         )
@@ -94,8 +104,8 @@ def raise_failed(info: Tensor, text: str) -> None:
     """Raise LinAlgError if `info` says that a matrix failed; `text` may name its place {info}."""
     while isinstance(info._array, Batch):
         info = info._array.value
-    if isinstance(info._array, Interpreted):  # a class's own, which has checked it
-        return
+    if isinstance(info._array, Interpreted) or is_valueless(info._array):
+        return  # a class's own, which has checked it; one that has not been computed
     failed = np.flatnonzero(info._array)
     if failed.size:
         where = f"(Batch element {failed[0]}): " if info._array.ndim else ""

@@ -142,7 +142,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     other = recorded.adjoint(L)
     first, second = (other, L) if upper else (L, other)
     middle = solve_triangular(first, B, upper=False)
-    return solve_triangular(second, middle, upper=True)
+    return called(solve_triangular(second, middle, upper=True), "CholeskySolveBackward0")
 
 
 @public(out=True, methods="cholesky_inverse")

@@ -10,6 +10,7 @@ import math
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from ...engine.registry import called
 from ...engine.tensor import Tensor
 from ..core.arguments import public
 from ..core.dims import place_of
@@ -73,7 +74,9 @@ def contract(
     a = grouped(arranged(a, a_labels, [*batch, *left, *inner]), len(batch), len(left), len(inner))
     b = grouped(arranged(b, b_labels, [*batch, *inner, *right]), len(batch), len(inner), len(right))
     product = matmul(a, b)
-    return (product if tuple(product.shape) == tuple(shape) else product.reshape(shape)), labels
+    if tuple(product.shape) != tuple(shape):
+        product = product.reshape(shape)
+    return called(product, "ViewBackward0"), labels
 
 
 def dropped(

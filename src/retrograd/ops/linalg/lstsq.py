@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import own
-from ...engine.registry import declare, example
+from ...engine.dispatch import NUMBERS, own
+from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, is_array, placed
+from ...errors import wrong_type
 from ...kernels.allocation import surely
 from ..core import return_types
 from ..core.arguments import public
@@ -55,6 +56,8 @@ def tolerance(value: Any, like: Tensor, dtype: Any) -> Tensor:
                 f"{dtypes.legacy_name(value.dtype)}; pass their absolute values"
             )
         value = value._array
+    elif not isinstance(value, NUMBERS) and not is_array(value):
+        raise wrong_type("linalg", "tolerance", "Tensor or float", value)
     return placed(value.astype(dtype) if is_array(value) else np.asarray(value, dtype), like)
 
 
@@ -189,8 +192,9 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         and (driver == "gels" or surely((rank._array == n).all()))
     ):
         residuals = sum_over((A @ solution - right).abs().square(), -2)
+    solution = own(solution.squeeze(-1)) if vectors else solution
     return return_types.linalg_lstsq(
-        own(solution.squeeze(-1)) if vectors else solution,
+        called(solution, "LinalgLstsqBackward0"),
         residuals,
         placed(np.empty(0, np.int64), A) if driver == "gels" else rank,
         singular if driver in ("gelsd", "gelss") else real,

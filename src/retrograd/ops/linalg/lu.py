@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.dispatch import own
-from ...engine.registry import declare, example
+from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, concrete, placed
 from ...engine.transforms.rules import raised, spread
 from ...kernels import lapack
@@ -217,7 +217,7 @@ def lu_unpack(
     nothing = placed(np.empty(0, LU_data.dtype.numpy), LU_data)
     P = permutation_matrix(LU_pivots, LU_data) if unpack_pivots else nothing
     L, U = (lower_part(LU_data), upper_part(LU_data)) if unpack_data else (nothing, nothing)
-    return return_types.lu_unpack(P, L, U)
+    return return_types.lu_unpack(P, *[called(part, "LuUnpackBackward0") for part in (L, U)])
 
 
 @public(out=True)
@@ -233,7 +233,8 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
             [0.5000, 1.0000]])
     """
     LU, pivots, _ = lu_factor_ex(A, pivot=pivot)
-    return return_types.linalg_lu(*lu_unpack(LU, pivots, unpack_pivots=pivot))
+    parts = lu_unpack(LU, pivots, unpack_pivots=pivot)
+    return return_types.linalg_lu(*[called(part, "LinalgLuBackward0") for part in parts])
 
 
 @public(out=True)
@@ -268,10 +269,12 @@ def lu_solve(
     check_pivots("given to lu_solve", pivots, LU._array.shape[-2])
     if not left:  # X A = B is A^H X^H = B^H
         turned = lu_solve(LU, pivots, B.mH, adjoint=not adjoint)
-        return own(turned.mH)
+        return called(own(turned.mH), "LinalgLuSolveBackward0")
     if adjoint:
         middle = solve_triangular(LU.mH, B, upper=False)
         middle = solve_triangular(LU.mH, middle, upper=True, unitriangular=True)
-        return own(swap_rows(middle, pivots, back=True).mT.contiguous().mT)
+        return called(
+            own(swap_rows(middle, pivots, back=True).mT.contiguous().mT), "LinalgLuSolveBackward0"
+        )
     middle = solve_triangular(LU, swap_rows(B, pivots, back=False), upper=False, unitriangular=True)
-    return solve_triangular(LU, middle, upper=True)
+    return called(solve_triangular(LU, middle, upper=True), "LinalgLuSolveBackward0")

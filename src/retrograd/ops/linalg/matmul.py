@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from ...engine.dispatch import own
-from ...engine.registry import called
+from ...engine.registry import called, renamed
 from ...engine.tensor import Tensor, method
 from ...errors import wrong_type
 from ..core.arguments import public
@@ -50,7 +50,10 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         return own(bilinear.matmul(input, other.unsqueeze(-1)).squeeze(-1))
     if m == 1:
         return own(bilinear.matmul(input.unsqueeze(0), other).squeeze(-2))
-    return bilinear.matmul(input, other)
+    return _stacks(input, other)  # type: ignore[no-any-return]
+
+
+_stacks = renamed(bilinear.matmul, "UnsafeViewBackward0")
 
 
 def _matmul_operator(self: Tensor, other: Any) -> Any:
@@ -190,7 +193,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
             f"{list(input.shape)} and {list(other.shape)}"
         )
     if input.ndim == 1 and other.ndim == 1:
-        return bilinear.dot(input, other)
+        return called(bilinear.dot(input, other), "ViewBackward0")
     rows = other.reshape(math.prod(other.shape[:-1]), other.shape[-1])
     return bilinear.linear(input, rows, None).reshape((*input.shape[:-1], *other.shape[:-1]))
 

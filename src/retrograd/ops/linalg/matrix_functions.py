@@ -19,7 +19,7 @@ from ..shape.basic_views import diagonal as diagonal_between
 from ..shape.join import cat
 from .checks import check_square
 from .matmul import mm
-from .matrix_products import chain_matmul, plus_product
+from .matrix_products import chained, plus_product
 from .matrix_products import cross as cross_along
 
 __all__ = ["addbmm", "matrix_exp"]
@@ -138,7 +138,7 @@ def multi_dot(tensors: Any) -> Tensor:
     """
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
-    return chain_matmul(*tensors)
+    return chained(*tensors)
 
 
 @public(out=True)

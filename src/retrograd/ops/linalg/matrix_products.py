@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
+from ... import dtypes, modes
 from ...engine.dispatch import check_broadcast, own
 from ...engine.registry import called, declare, example
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, placed
 from ...kernels.allocation import half
 from ..core.arguments import public
 from ..core.dims import integer, place_of
@@ -30,6 +30,8 @@ NO_DIM = (
     "Using cross without specifying the dim arg is deprecated. Please either pass the dim "
     "explicitly or use linalg.cross, whose default is the last one."
 )
+
+CHAIN = "retrograd.chain_matmul is deprecated. Use retrograd.linalg.multi_dot, which takes a list"
 
 _cross = declare(
     "cross(input, other, *, dim)",
@@ -92,7 +94,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
     for name, t in (("mat1", mat1), ("mat2", mat2)):
         if t.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {t.ndim}-D tensor")
-    return plus_product(input, mm, mat1, mat2, beta, alpha)
+    return called(plus_product(input, mm, mat1, mat2, beta, alpha), "AddmmBackward0")
 
 
 @public(out=True, methods="addmv addmv_")
@@ -123,7 +125,7 @@ def baddbmm(
     >>> rg.baddbmm(rg.tensor([1.0]), rg.tensor([[[2.0]]]), rg.tensor([[[3.0]]]))
     tensor([[[7.]]])
     """
-    return plus_product(input, bmm, batch1, batch2, beta, alpha)
+    return called(plus_product(input, bmm, batch1, batch2, beta, alpha), "BaddbmmBackward0")
 
 
 @public(out=True, methods="addr addr_")
@@ -183,7 +185,10 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     b = (1,) * (n - other.ndim) + tuple(other.shape)
     left = input.reshape([size for m in a for size in (m, 1)])
     right = other.reshape([size for m in b for size in (1, m)])
-    return own((left * right).reshape([p * q for p, q in zip(a, b, strict=True)]))
+    return called(
+        own((left * right).reshape([p * q for p, q in zip(a, b, strict=True)])),
+        "UnsafeViewBackward0",
+    )
 
 
 @public(out=True, methods="matrix_power")
@@ -203,7 +208,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
         return matrix_power(inv(input), -n)
     if n == 0:
         ones = np.eye(input.shape[-1], dtype=input.dtype.numpy)
-        return blank(input, path=(), layout=None) + new_tensor(ones)
+        return blank(input, path=(), layout=None) + placed(ones, input)
     result: Tensor | None = None
     square = input
     while True:
@@ -239,6 +244,12 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     >>> rg.chain_matmul(rg.ones(1, 3), rg.ones(3, 2), rg.ones(2, 1))
     tensor([[6.]])
     """
+    modes.warn_once(CHAIN)
+    return chained(*matrices)
+
+
+def chained(*matrices: Tensor) -> Tensor:
+    """The product of matrices, bracketed for the fewest multiplications."""
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
     if len(matrices) == 1:
@@ -256,7 +267,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     first = 1 if len(shapes[0]) == 1 else shapes[0][0]
     sizes = [first, *(shape[0] for shape in shapes[1:])]
     sizes.append(1 if len(shapes[-1]) == 1 else shapes[-1][1])
-    return bracketed(matrices, cheapest(sizes), 0, last)
+    return called(bracketed(matrices, cheapest(sizes), 0, last), "ViewBackward0")
 
 
 def cheapest(sizes: list[int]) -> dict[tuple[int, int], int]:
@@ -329,7 +340,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     m, i, j = weight.shape
     half = linear(input1, weight.permute(0, 2, 1).reshape(m * j, i))
     half = half.reshape(*input1.shape[:-1], m, j)
-    product = matmul(half, input2.unsqueeze(-1)).squeeze(-1)
+    product = called(matmul(half, input2.unsqueeze(-1)).squeeze(-1), "ViewBackward0")
     return product if bias is None else product + bias
 
 

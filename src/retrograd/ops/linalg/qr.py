@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.dispatch import own
-from ...engine.registry import declare, example
+from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, placed
 from ...kernels import lapack
 from ..core import return_types
@@ -180,7 +180,10 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """
     check_reflectors(input, tau, "torch.linalg.householder_product")
     m, n = input.shape[-2:]
-    return reflected(input, tau, identity(input, m, n).expand(input.shape), False)
+    return called(
+        reflected(input, tau, identity(input, m, n).expand(input.shape), False),
+        "LinalgHouseholderProductBackward0",
+    )
 
 
 @public(out=True, methods="orgqr")
@@ -217,5 +220,7 @@ def ormqr(
             f"are {list(other.shape)} and {list(input.shape)}"
         )
     if left:
-        return reflected(input, tau, other, transpose)
-    return own(reflected(input, tau, other.mH, not transpose).contiguous().mH)
+        return called(reflected(input, tau, other, transpose), "OrmqrBackward0")
+    return called(
+        own(reflected(input, tau, other.mH, not transpose).contiguous().mH), "OrmqrBackward0"
+    )

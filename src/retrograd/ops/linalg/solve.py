@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from ...engine.dispatch import own
-from ...engine.registry import declare, example
+from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor
 from ...kernels import lapack
 from ..core import batching, return_types
@@ -170,7 +170,9 @@ def _solve(A: Tensor, B: Tensor, left: bool) -> tuple[Tensor, Tensor]:
         result, info = _solve_ex(transposed_tensor(A), transposed_tensor(right))
         return own(transposed_tensor(result)), info
     result, info = _solve_ex(A, right)
-    return own(result.squeeze(-1)) if vectors else result, info
+    if vectors:
+        result = called(own(result.squeeze(-1)), "LinalgSolveExBackward0")
+    return result, info
 
 
 def transposed_tensor(x: Tensor) -> Tensor:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.tensor import Tensor, placed, wrap
+from ...engine.tensor import Tensor, concrete, placed
 from ...kernels.allocation import surely
 from ..creation.from_data import filler
+from ..elementwise.clamp_where import clamp
 from .elementwise import check_tensors, reduced, reduction_of, squared_distance
 
 BY_ELEMENT = (
@@ -124,9 +125,10 @@ def gaussian_nll_loss(
     reduction = reduction_of(reduction)
     if not isinstance(target, Tensor):
         target = filler(target, input._array.dtype)
-    if surely((var._array < 0).any()):
+    if surely((concrete(var._array) < 0).any()):
         raise ValueError("var has negative entry/entries")
     # Adding a constant bounds the value and leaves the derivative 1, as PyTorch's clamp of a clone.
-    bounded = var + wrap(np.maximum(var._array, var._array.dtype.type(eps)) - var._array)
+    given = var.detach()
+    bounded = var + (clamp(given, min=eps) - given)
     loss = 0.5 * (bounded.log() + squared_distance(input, target, reduction="none") / bounded)
     return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)

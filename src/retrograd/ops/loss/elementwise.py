@@ -19,7 +19,7 @@ from ...engine.backward.fitting import expands
 from ...engine.dispatch import check_broadcast, check_cast
 from ...engine.namespaces import recorded
 from ...engine.registry import called, declare, example
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, concrete
 from ...errors import wrong_type
 from ...kernels import sums
 from ...kernels.allocation import surely
@@ -333,7 +333,8 @@ def binary_cross_entropy(
         names = [dtypes.legacy_name(t.dtype) for t in (target, input)]
         raise RuntimeError(f"Found dtype {names[0]} but expected {names[1]}")
     for name, t in (("input", input), ("target", target)):
-        if surely(~((t._array >= 0) & (t._array <= 1)).all()):
+        values = concrete(t._array)
+        if surely(~((values >= 0) & (values <= 1)).all()):
             raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     loss = _bce(input, target)
     loss = loss if weight is None else loss * weight
@@ -391,7 +392,7 @@ def binary_cross_entropy_with_logits(
     if pos_weight is None:
         loss = _bce_with_logits(input, target)
     else:
-        ones = new_tensor(np.ones_like(input._array))
+        ones = recorded.zeros_like(input) + 1
         positive = _bce_with_logits(input, ones)  # softplus(-input)
         loss = (1 - target) * input + (1 + (pos_weight - 1) * target) * positive
     loss = loss if weight is None else loss * weight
@@ -426,5 +427,5 @@ def soft_margin_loss(
     product = -target * input
     if holds_complex(product):
         return reduced(-recorded.log_sigmoid(-product), reduction, SOFT_MARGIN)
-    zeros = new_tensor(np.zeros_like(product._array))
-    return reduced(_bce_with_logits(product, zeros), reduction, SOFT_MARGIN)
+    product = recorded.cast(product, dtype=input._array.dtype)
+    return reduced(_bce_with_logits(product, recorded.zeros_like(product)), reduction, SOFT_MARGIN)

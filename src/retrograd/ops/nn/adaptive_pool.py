@@ -154,7 +154,8 @@ def adaptive_avg_pool(name: str, dims: int, input: Tensor, output_size: Any) -> 
             input, kernel=kernel, stride=kernel, padding=(0,) * dims, ceil=False, count_pad=True,
             divisor=None,
         )  # fmt: skip
-    return called(made, f"AdaptiveAvgPool{max(dims, 2)}DBackward0")
+    whole = f"AdaptiveAvgPool{dims}DBackward0" if max(out) > 1 else "MeanBackward1"
+    return called(made, whole if dims > 1 else "SqueezeBackward1")
 
 
 def _adaptive_avg(name: str, dims: int) -> Any:

@@ -17,6 +17,8 @@ from ..random.generator import default_generator
 from .attention_records import attention
 from .dropout import dropout
 
+MANY = 1 << 14  # scores, for fewer of which their matrix costs less than the generator's states
+
 
 def scaled_dot_product_attention(
     query: Tensor,
@@ -71,7 +73,8 @@ def scaled_dot_product_attention(
     if kind is key.dtype is value.dtype and half(kind.numpy):  # counted in float32, rounded once
         query, key, value = query.float(), key.float(), value.float()
         attn_mask = attn_mask if attn_mask is None else _as_bias(attn_mask, np.dtype(np.float32))
-    fused = not dropout_p or (dropout_p < 1 and taken(query._array, key._array))
+    many = math.prod(query._array.shape[:-1]) * columns >= MANY
+    fused = not dropout_p or (dropout_p < 1 and many and taken(query._array, key._array))
     if fused and are_alike(query, key, value):
         bias = None if attn_mask is None else whole_bias(attn_mask, query, columns)
         if attn_mask is None or bias is not None:

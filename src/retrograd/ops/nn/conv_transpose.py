@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...engine.dispatch import own
+from ...engine.registry import called
 from ...engine.tensor import Tensor
 from .conv import check_arguments, check_bias, check_channels, conv_input, times
 from .sizes import for_dims, per_dim
@@ -61,7 +62,7 @@ def _transposed(name: str, dims: int) -> Any:
             input, weight, size=size, stride=stride, padding=pairs, dilation=dilation, groups=groups
         )
         if bias is not None:
-            out = out + bias.reshape([-1, *[1] * dims])
+            out = called(out + bias.reshape([-1, *[1] * dims]), "ConvolutionBackward0")
         return out if batched else own(out.squeeze(0))
 
     return convolve

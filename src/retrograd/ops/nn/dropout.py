@@ -39,7 +39,7 @@ masked_scale = declare(
         example("2x3x2, 2x3x1:bool", scale=1.5),
         example(", :bool", scale=2.0),
     ],
-    node_name="NativeDropoutBackward0",
+    node_name="MulBackward0",
     doc="""`input * mask * scale` for a boolean mask; keeps the mask alone, a byte per element.""",
 )
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, check_memory
-from ...engine.registry import declare, example
+from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, concrete, new_tensor, placed, wrote
 from ...kernels import sums
 from ...kernels.allocation import full, half, is_valueless, numpys, surely, table, zeros
@@ -240,7 +240,7 @@ def embedding_bag(
     counted = full(flat._array, flat._array.shape, True, np.bool_)
     if padding_idx is not None:
         counted = flat._array != padding_idx % count
-    return _pooled(rows, starts, counted, mode).to(weight.dtype)
+    return called(_pooled(rows, starts, counted, mode).to(weight.dtype), "EmbeddingBagBackward0")
 
 
 def _bag_starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> Any:

@@ -73,7 +73,9 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     places = np.stack([*reversed(np.meshgrid(*axes, indexing="ij")), np.ones(size[2:], dtype)], -1)
     flat = placed(places.reshape(-1, dims + 1), theta)
     points = flat @ theta.transpose(1, 2)
-    return own(points.reshape(theta.shape[0], *size[2:], dims))
+    return called(
+        own(points.reshape(theta.shape[0], *size[2:], dims)), "AffineGridGeneratorBackward0"
+    )
 
 
 def _centres(n: int, align_corners: bool, dtype: Any) -> Any:

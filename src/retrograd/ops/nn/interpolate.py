@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.registry import declare, example
+from ...engine.op import camel_case
+from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor
 from ...kernels.allocation import empty, half, table, zeros
 from ...kernels.layout import channels_inside
@@ -50,7 +51,10 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     blocks = input.reshape(*lead, c // (r * r), r, r, h, w)
     order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return apart(blocks.permute(*order).reshape(*lead, c // (r * r), h * r, w * r), input)
+    return called(
+        apart(blocks.permute(*order).reshape(*lead, c // (r * r), h * r, w * r), input),
+        "PixelShuffleBackward0",
+    )
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -75,7 +79,10 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     n = len(lead)
     blocks = input.reshape(*lead, c, h // r, r, w // r, r)
     order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return apart(blocks.permute(*order).reshape(*lead, c * r * r, h // r, w // r), input)
+    return called(
+        apart(blocks.permute(*order).reshape(*lead, c * r * r, h // r, w // r), input),
+        "PixelUnshuffleBackward0",
+    )
 
 
 def _check_image(name: str, shape: tuple[int, ...]) -> None:
@@ -106,7 +113,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             "groups."
         )
     grouped = input.reshape(shape[0], groups, shape[1] // groups, *shape[2:])
-    return apart(grouped.transpose(1, 2).reshape(shape), input)
+    return called(apart(grouped.transpose(1, 2).reshape(shape), input), "ChannelShuffleBackward0")
 
 
 # -- interpolation ------------------------------------------------------------------------------
@@ -166,7 +173,9 @@ def interpolate(
         else:
             taps = _taps(found, sizes[k], scale, mode, bool(align_corners), antialias)
         input = resample(input, dim=dim, taps=taps)
-    return input.permute(0, ndim - 1, *range(1, ndim - 1)) if inside else input
+    input = input.permute(0, ndim - 1, *range(1, ndim - 1)) if inside else input
+    kind = camel_case(mode.replace("-", "_"))
+    return called(input, f"Upsample{kind}{ndim - 2}D{'Aa' * antialias}Backward0")
 
 
 def upsample(

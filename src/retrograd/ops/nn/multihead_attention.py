@@ -91,13 +91,10 @@ def multi_head_attention_forward(
         )
     _check_sizes(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
     if use_separate_proj_weight:
-        weights: Any = (q_proj_weight, k_proj_weight, v_proj_weight)
+        weights = (q_proj_weight, k_proj_weight, v_proj_weight)
+        q, k, v = _in_projection(query, key, value, *weights, *_thirds(in_proj_bias))
     else:
-        weights = _thirds(in_proj_weight)
-    q, k, v = (
-        linear(*one)
-        for one in zip((query, key, value), weights, _thirds(in_proj_bias), strict=True)
-    )
+        q, k, v = _in_projection_packed(query, key, value, in_proj_weight, in_proj_bias)
     rows, batch, width = q.shape
     bias = _bias(attn_mask, "attn_mask", q)
     _check_mask(bias, rows, k.shape[0], batch * num_heads)
@@ -131,6 +128,28 @@ def _attend(
     scores = (q * math.sqrt(1.0 / q.shape[-1])) @ k.transpose(-2, -1)
     weights = dropout((scores if bias is None else scores + bias).softmax(-1), p)
     return weights @ v, weights
+
+
+def _in_projection(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    w_q: Any,
+    w_k: Any,
+    w_v: Any,
+    b_q: Tensor | None = None,
+    b_k: Tensor | None = None,
+    b_v: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values (..., E) by weights (E, E) and biases (E) of their own."""
+    return linear(q, w_q, b_q), linear(k, w_k, b_k), linear(v, w_v, b_v)
+
+
+def _in_projection_packed(
+    q: Tensor, k: Tensor, v: Tensor, w: Any, b: Tensor | None = None
+) -> list[Tensor]:
+    """The same by a weight (3 E, E) and a bias (3 E): of queries, keys, values in this order."""
+    return list(_in_projection(q, k, v, *_thirds(w), *_thirds(b)))
 
 
 def _thirds(packed: Any) -> tuple[Any, Any, Any]:

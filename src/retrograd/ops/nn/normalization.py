@@ -16,7 +16,8 @@ from ... import dtypes, modes
 from ...engine.dispatch import check_memory, own, write_out
 from ...engine.namespaces import recorded
 from ...engine.record import attach
-from ...engine.tensor import Interpreted, Tensor, wrap, wrote
+from ...engine.registry import called
+from ...engine.tensor import Interpreted, Tensor, Wrapper, wrap, wrote
 from ...quiet import copyto
 from ..core.pointwise import check_constant, check_floating
 from ..creation.memory_format import in_order_of
@@ -78,7 +79,7 @@ def _track(
             f"{name}(): running_mean of a complex input must be complex, but is {running.dtype}"
         )
     if is_batched(found, running):
-        if not is_batched(running):
+        if not is_batched(running) and not isinstance(found._array, Wrapper):
             raise RuntimeError(UNBATCHED.format(name=name))
         share = found.detach().reshape(running.shape) * (factor * momentum)
         with modes.Changed(grad=False):
@@ -159,7 +160,8 @@ def batch_norm(
                     weight=weight, bias=bias)  # fmt: skip
     _check_width(input, weight, bias, running_mean, running_var)
     if not training:
-        return _with_running(input, running_mean, running_var, weight, bias, eps)
+        made = _with_running(input, running_mean, running_var, weight, bias, eps)
+        return called(made, "NativeBatchNormBackward0")
     dim = (0, *range(2, len(shape)))
     scale, shift = _per_channel(weight, len(shape)), _per_channel(bias, len(shape))
     packed_later = bool(modes.state.saved_hooks) and not is_batched(input)
@@ -240,7 +242,7 @@ def instance_norm(
         average, spread = mean.detach().mean(0), var.detach().mean(0)
         _track(running_mean, average, 1.0, momentum, "instance_norm")
         _track(running_var, spread, count / (count - 1), momentum, "instance_norm")
-    return out  # type: ignore[no-any-return]
+    return called(out, "ViewBackward0")
 
 
 def _trailing(
@@ -320,7 +322,7 @@ def rms_norm(
     input = input.contiguous()
     scale = ((input * input).mean(dim, keepdim=True) + eps).rsqrt()
     out = input * scale
-    return out if weight is None else recorded.cast(out * weight, dtype=kind)
+    return out if weight is None else (out * weight).to(input.dtype)
 
 
 def squared_modulus(input: Tensor) -> Tensor:
@@ -373,7 +375,7 @@ def group_norm(
     scale = None if weight is None else weight.reshape(1, *inner, 1)
     shift = None if bias is None else bias.reshape(1, *inner, 1)
     out = _normalized(native_layer_norm, grouped, scale, shift, dim=(2, 3), eps=eps)[0]
-    return own(in_order_of(input, out.reshape(shape)))
+    return called(own(in_order_of(input, out.reshape(shape))), "NativeGroupNormBackward0")
 
 
 def local_response_norm(

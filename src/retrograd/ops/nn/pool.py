@@ -192,8 +192,8 @@ def windows(
 
 
 def of_dims(call: Any, node_name: str, dims: int) -> Any:
-    """The caller of an op whose nodes have the name of `dims` dimensions; of one, that of two."""
-    return renamed(call, node_name.format(max(dims, 2)))
+    """The caller of an op whose nodes have the name of `dims` dimensions; of one, a view's."""
+    return renamed(call, node_name.format(dims) if dims > 1 else "SqueezeBackward1")
 
 
 # -- maxima ------------------------------------------------------------------------------------
@@ -310,8 +310,12 @@ def avg_pool1d(
     tensor([[2., 3.]])
     """
     return avg_pool(
-        "avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None
-    )
+        "avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None,
+        _avg_pool_of_signals,
+    )  # fmt: skip
+
+
+_avg_pool_of_signals = of_dims(avg_pool_record, "AvgPool{}DBackward0", 1)
 
 
 def _avg_pool(name: str, dims: int) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import check_broadcast
-from ...engine.registry import declare, example
+from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, as_array, concrete, new_tensor, placed
 from ...errors import wrong_type
 from ...kernels.allocation import copied, empty_beside, is_valueless, numpys, surely, table
@@ -72,6 +72,8 @@ _normal = declare(
     node_name="NormalBackward3",
     doc="""Numbers drawn from normal distributions; the derivatives are 0.""",
 )
+_of_mean = renamed(_normal, "NormalBackward1", lambda node: (0,))
+_of_std = renamed(_normal, "NormalBackward2", lambda node: (1,))
 
 
 def refuse(kernel: str, target: np.dtype[Any], kinds: str) -> None:
@@ -381,7 +383,8 @@ def normal(
         return write_value(new_tensor(values), out, "normal")
     zero = placed(np.zeros((), target), parameters[0])
     a, b = (t if isinstance(t, Tensor) else zero for t in (mean, std))
-    return _normal(a, b, new_tensor(values))
+    draw = _normal if len(parameters) == 2 else _of_mean if a is mean else _of_std
+    return draw(a, b, new_tensor(values))
 
 
 def drawn_bernoulli(generator: Generator, p: Any, like: Any, order: Any) -> Any:

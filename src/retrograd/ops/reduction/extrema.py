@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.namespaces import recorded
-from ...engine.registry import declare, example
+from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor
 from ...errors import UnorderedError
 from ...kernels.allocation import full, surely, table, zeros
@@ -344,7 +344,8 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
             "identity."
         )
-    return return_types.aminmax(amin(input, dim, keepdim), amax(input, dim, keepdim))
+    both = amin(input, dim, keepdim), amax(input, dim, keepdim)
+    return return_types.aminmax(*[called(extremum, "AminmaxBackward0") for extremum in both])
 
 
 @public(out=True, methods="median")

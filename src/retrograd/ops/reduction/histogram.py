@@ -55,9 +55,9 @@ def searchsorted(
         sequence = np.take_along_axis(sequence, sorter._array, -1)
     if sequence.ndim != 1 and sequence.shape[:-1] != values.shape[:-1]:
         raise RuntimeError(
-            "searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions "
-            "of boundaries tensor and input value tensor must match, but we got boundaries tensor "
-            f"{list(sequence.shape)} and input value tensor {list(values.shape)}"
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 "
+            "dimensions of boundaries tensor and input value tensor must match, but we got "
+            f"boundaries tensor {list(sequence.shape)} and input value tensor {list(values.shape)}"
         )
     where: Any = "right" if right or side == "right" else "left"
     dtype = np.int32 if out_int32 else np.int64
@@ -151,7 +151,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if minlength < 0:
         raise RuntimeError(f"bincount(): minlength should be >= 0, got {minlength}")
     counts = np.bincount(array, minlength=minlength)
-    if weights is None:
+    if weights is None or not array.size:
         return new_tensor(counts)
     if weights._array.shape != array.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")

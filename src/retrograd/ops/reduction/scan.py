@@ -19,7 +19,7 @@ from ... import dtypes
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
-from ...kernels.allocation import full, table, zeros
+from ...kernels.allocation import full, surely, table, zeros
 from ...kernels.memory import in_rows
 from ...kernels.sums import in_single
 from ..core import batching, return_types
@@ -156,6 +156,8 @@ cumprod_before = declare(
 def _cumsum(input: Any, *, dim: int | None, reverse: bool) -> Any:
     x = dim_first(input, dim, reverse)
     out = np.add.accumulate(x, 0, accumulator(x)).astype(result_dtype(x), copy=False)
+    if out.dtype.kind in "fcV" and out.size and surely(np.any(out[0] == 0)):
+        out = out + 0.0  # the sum begins with 0, so that of -0 is 0
     out = dim_back(out, dim, input.shape, reverse)
     return out if reverse else in_rows(out)
 

@@ -15,12 +15,12 @@ import numpy as np
 from ...engine.registry import OPS, declare, example
 from ...engine.tensor import Tensor
 from ...engine.views import STEPS
-from ...kernels.allocation import table, zeros
+from ...kernels.allocation import is_valueless, table, zeros
 from ...kernels.memory import strided, windows
 from ...kernels.sums import in_single
 from ..core import batching, batching_index
 from ..core.arguments import public
-from ..core.dims import normalize_dim
+from ..core.dims import integer, normalize_dim
 
 __all__ = ["diagonal", "narrow", "select"]
 
@@ -208,7 +208,7 @@ def _strided(input: Any, *, size: tuple[int, ...], stride: tuple[int, ...], offs
             f"{list(input.shape)}"
         )
     width = input.dtype.itemsize
-    elements = np.ascontiguousarray(input)
+    elements = input if is_valueless(input) else np.ascontiguousarray(input)
     return strided(elements, size, [step * width for step in stride], offset * width)
 
 
@@ -303,7 +303,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     shape = input._array.shape
     if not shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
-    place, first = normalize_dim(dim, len(shape)), operator.index(start)
+    place, first = normalize_dim(dim, len(shape)), integer(start, "start")
     size = shape[place]
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")

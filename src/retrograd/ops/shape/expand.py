@@ -78,18 +78,26 @@ def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) 
             [2, 2, 2]])
     """
     wanted = integers(sizes if size is None else (size,), "expand", "size")
-    return _expand(self, shape=expanded(self._array.shape, wanted))
+    shape = self._array.shape
+    if len(wanted) < len(shape):
+        raise too_short(shape, wanted, self.type())
+    return _expand(self, shape=expanded(shape, wanted))
+
+
+def too_short(shape: tuple[int, ...], sizes: tuple[int, ...], kind: str = "Tensor") -> RuntimeError:
+    """The error for fewer sizes than dimensions."""
+    return RuntimeError(
+        f"expand({kind}{{{list(shape)}}}, size={list(sizes)}): the number of sizes provided "
+        f"({len(sizes)}) must be greater or equal to the number of dimensions in the tensor "
+        f"({len(shape)})"
+    )
 
 
 def expanded(shape: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
     """`sizes` with each -1 replaced by the size it stands for; PyTorch's errors."""
     lead = len(sizes) - len(shape)
     if lead < 0:
-        raise RuntimeError(
-            f"expand(Tensor{{{list(shape)}}}, size={list(sizes)}): the number of sizes provided "
-            f"({len(sizes)}) must be greater or equal to the number of dimensions in the tensor "
-            f"({len(shape)})"
-        )
+        raise too_short(shape, sizes)
     found = []
     for place, size in enumerate(sizes):
         if place < lead:
@@ -187,7 +195,8 @@ def ones_among(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
 def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
     """Drop dimensions of size 1 from the tensor itself. Source: PyTorch's `Tensor.squeeze_`."""
     dims = {"dims": ones_among(self._array.shape, dim)}
-    return turn(self, "squeeze_", ("squeeze", dims), ("unsqueeze", dims))
+    overload = 3 if dim is None else 5 if isinstance(dim, (tuple, list)) else 4
+    return turn(self, "squeeze_", ("squeeze", dims), ("unsqueeze", dims), overload)
 
 
 @public(methods="unsqueeze")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from ...engine.registry import OPS
+from ...engine.registry import OPS, called
 from ...engine.tensor import Tensor
 from ..core.arguments import public
 from ..core.dims import normalize_dim
@@ -44,7 +44,10 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
             [1., 1.]])
     """
     place, entry = check_entry(input, dim, index)
-    return _replaced(input, src, "select", index=(*[slice(None)] * place, entry))
+    return called(
+        _replaced(input, src, "select", index=(*[slice(None)] * place, entry)),
+        "SelectScatterBackward0",
+    )
 
 
 @public(out=True, methods="slice_scatter")
@@ -68,7 +71,7 @@ def slice_scatter(
     if operator.index(step) <= 0:
         raise RuntimeError(f"slice step must be positive, but got {step}")
     index = (*[slice(None)] * place, slice(start, end, step))
-    return _replaced(input, src, "slice", index=index)
+    return called(_replaced(input, src, "slice", index=index), "SliceScatterBackward0")
 
 
 @public(methods="diagonal_scatter")
@@ -85,7 +88,10 @@ def diagonal_scatter(
             [0., 1.]])
     """
     first, second = diagonal_dims(dim1, dim2, input._array.ndim)
-    return _replaced(input, src, "diagonal", offset=offset, dim1=first, dim2=second)
+    return called(
+        _replaced(input, src, "diagonal", offset=offset, dim1=first, dim2=second),
+        "DiagonalScatterBackward0",
+    )
 
 
 @public(methods="as_strided_scatter")
@@ -103,4 +109,4 @@ def as_strided_scatter(
             [0., 1.]])
     """
     params = own_strided(input, size, stride, storage_offset, "as_strided_scatter")
-    return _replaced(input, src, "as_strided", **params)
+    return called(_replaced(input, src, "as_strided", **params), "AsStridedScatterBackward0")

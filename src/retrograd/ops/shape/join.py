@@ -11,7 +11,7 @@ import numpy as np
 from ... import dtypes, version
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, new_tensor, placed
-from ...kernels.allocation import surely, table
+from ...kernels.allocation import is_valueless, surely, table, zeros
 from ...kernels.layout import as_in
 from ...kernels.memory import in_rows
 from ..core import batching
@@ -38,7 +38,7 @@ def _cat(*tensors: Any, dim: int) -> Any:
         return as_in(tensors[0], in_rows(np.concatenate(tensors, dim)))
     dtype = dtypes.common(*tensors)
     arrays = [x.astype(dtype, copy=False) for x in tensors if not is_legacy_empty(x.shape)]
-    return in_rows(np.concatenate(arrays, dim)) if arrays else np.zeros(0, dtype)
+    return in_rows(np.concatenate(arrays, dim)) if arrays else zeros(tensors[0], (0,), dtype)
 
 
 def _cat_shares(xp: Any, g: Any, dim: int, tensors_shape: Any) -> list[Any]:
@@ -103,9 +103,9 @@ def _sequence(tensors: Any, name: str) -> list[Tensor]:
                 f"{type(value).__name__}"
             )
     if not found:
-        if name == "stack":
-            raise RuntimeError("stack expects a non-empty TensorList")
-        raise ValueError(f"{name}(): expected a non-empty list of Tensors")
+        if name != "cat":
+            raise RuntimeError(f"{name} expects a non-empty TensorList")
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     return found
 
 
@@ -348,7 +348,10 @@ def repeat_interleave(
             f"{counts.size} and input.size({place}) = {size}"
         )
     _check_repeats(counts)
-    found = np.repeat(table(counts, np.arange(size)), counts)
+    if is_valueless(counts) and output_size is not None:
+        found = table(counts, np.zeros(output_size, np.int64))
+    else:
+        found = np.repeat(table(counts, np.arange(size)), counts)
     return index_select(input, place, placed(found, input))
 
 
@@ -430,7 +433,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         return placed(np.empty(0, input._array.dtype), input)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     found = np.array(list(choose(range(input._array.size), r)), np.int64).reshape(-1, r)
-    return input[placed(found, input)]
+    return called(input[placed(found, input)], "StackBackward0")
 
 
 def block_diag(*tensors: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...engine.registry import declare, example
+from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor
 from ...kernels.allocation import full
 from ...kernels.layout import as_in
@@ -117,7 +117,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     for dim, (low, high) in enumerate(read_widths(ndim, flat)):
         if low or high:
             padded = bordered(padded, dim, low, high, mode)
-    return apart(padded, input)
+    return called(apart(padded, input), WHOLE[mode].format(len(flat) // 2))
 
 
 def bordered(x: Tensor, dim: int, low: int, high: int, mode: str) -> Tensor:
@@ -125,8 +125,9 @@ def bordered(x: Tensor, dim: int, low: int, high: int, mode: str) -> Tensor:
     size = x._array.shape[dim]
     if mode == "reflect" and max(low, high) >= max(size, 1):
         raise RuntimeError(
-            "Padding size should be less than the corresponding input dimension, but got: padding "
-            f"({low}, {high}) at dimension {dim} of input {list(x.shape)}"
+            f"Argument #{2 + 2 * (x._array.ndim - dim)}: Padding size should be less than the "
+            f"corresponding input dimension, but got: padding ({low}, {high}) at dimension {dim} "
+            f"of input {list(x.shape)}"
         )
     if mode == "circular" and max(low, high) > size:
         raise RuntimeError(
@@ -166,3 +167,8 @@ def _circular(x: Tensor, dim: int, width: int, size: int, before: bool) -> Tenso
 
 
 BORDERS = {"reflect": _reflect, "replicate": _replicate, "circular": _circular}
+WHOLE = {
+    "reflect": "ReflectionPad{}DBackward0",
+    "replicate": "ReplicationPad{}DBackward0",
+    "circular": "torch::autograd::CopySlices",
+}

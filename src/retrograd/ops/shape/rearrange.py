@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.dispatch import own
-from ...engine.registry import declare, example, renamed
+from ...engine.registry import called, declare, example, renamed
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import copied
 from ...kernels.memory import in_rows
@@ -140,11 +140,15 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """
     steps = integers((shifts,), "roll", "shifts")
     given = () if dims is None else integers((dims,), "roll", "dims")
+    for step in steps:
+        integer(step, "shifts")  # of 64 bits
     if not steps:
         raise RuntimeError("`shifts` required: give one for each of `dims`")
     if not given and len(steps) == 1:
         shape = input._array.shape
-        return own(_roll(input.reshape(-1), shifts=steps, dims=(0,)).reshape(shape))
+        return called(
+            own(_roll(input.reshape(-1), shifts=steps, dims=(0,)).reshape(shape)), "RollBackward0"
+        )
     if len(given) != len(steps):
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(given)}"
@@ -174,12 +178,12 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
         )
     turns = operator.index(k) % 4
     if turns == 1:
-        return own(flip(input, second).transpose(first, second))
+        return called(own(flip(input, second).transpose(first, second)), "Rot90Backward0")
     if turns == 2:
-        return flip(input, (first, second))
+        return called(flip(input, (first, second)), "Rot90Backward0")
     if turns == 3:
-        return own(flip(input, first).transpose(first, second))
-    return input.clone()
+        return called(own(flip(input, first).transpose(first, second)), "Rot90Backward0")
+    return called(input.clone(), "Rot90Backward0")
 
 
 def _check_matrix(input: Tensor, name: str) -> None:
@@ -290,7 +294,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     if ndim == 1:
         return diag_embed(input, diagonal)
     if ndim == 2:
-        return _diagonal_of(input, diagonal).clone()
+        return called(_diagonal_of(input, diagonal).clone(), "DiagonalBackward0_copy")
     raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
 
 

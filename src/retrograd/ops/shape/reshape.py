@@ -40,8 +40,11 @@ _reshape = declare(
         example("1", shape=()),
         example("0x3", shape=(3, 0, 2)),
     ],
-    node_name="ViewBackward0",
-    doc="""The same elements, in row-major order, in another shape; a view where possible.""",
+    node_name=lambda node: "UnsafeViewBackward0" if node._cell is None else "ViewBackward0",
+    doc="""The same elements, in row-major order, in another shape; a view where possible.
+
+    A view has a cell from the start, which its node knows: so the name says whether it is one.
+    """,
 )
 
 
@@ -113,9 +116,9 @@ def view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tens
     resolved = resolve_shape(wanted, array.size)
     if not array.flags.c_contiguous and not np.may_share_memory(array.reshape(resolved), array):
         raise RuntimeError(
-            f"view size is not compatible with input tensor's size {list(array.shape)} and stride "
-            "(at least one dimension spans across two contiguous subspaces). Use .reshape(...) "
-            "instead."
+            "view size is not compatible with input tensor's size and stride (at least one "
+            "dimension spans across two contiguous subspaces). Use .reshape(...) instead. The size "
+            f"is {list(array.shape)}"
         )
     return _reshape(self, shape=resolved)
 
@@ -124,20 +127,18 @@ def view_dtype(self: Tensor, dtype: np.dtype[Any]) -> Tensor:
     """`x.view(dtype)`, with PyTorch's errors for sizes that do not divide."""
     array = self._array
     old, new = array.dtype.itemsize, dtype.itemsize
+    kinds = " as ".join(map(dtypes.legacy_name, (array.dtype, dtype)))
     if old != new and array.ndim == 0:
-        raise RuntimeError(
-            f"self.dim() cannot be 0 to view {self.dtype} as {dtypes.of_numpy(dtype)} (different "
-            "element sizes)"
-        )
+        raise RuntimeError(f"self.dim() cannot be 0 to view {kinds} (different element sizes)")
     if old < new and array.shape[-1] * old % new:
         raise RuntimeError(
-            f"self.size(-1) must be divisible by {new // old} to view {self.dtype} as "
-            f"{dtypes.of_numpy(dtype)} (different element sizes), but got {array.shape[-1]}"
+            f"self.size(-1) must be divisible by {new // old} to view {kinds} (different element "
+            f"sizes), but got {array.shape[-1]}"
         )
     if old != new and array.size and array.shape[-1] != 1 and array.strides[-1] != old:
         raise RuntimeError(
-            f"self.stride(-1) must be 1 to view {self.dtype} as {dtypes.of_numpy(dtype)} "
-            f"(different element sizes), but got {array.strides[-1] // old}"
+            f"self.stride(-1) must be 1 to view {kinds} (different element sizes), but got "
+            f"{array.strides[-1] // old}"
         )
     return _view_dtype(self, dtype=dtype)
 

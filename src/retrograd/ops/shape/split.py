@@ -35,14 +35,14 @@ def _split(input: Any, *, sizes: tuple[int, ...], dim: int) -> Any:
 
 
 def _unbound(input: Any, *, dim: int) -> Any:
-    rows = np.moveaxis(input, dim, 0)
-    return tuple([rows[i, ...] for i in range(rows.shape[0])])
+    before = (slice(None),) * dim
+    return tuple([input[(*before, i, ...)] for i in range(input.shape[dim])])
 
 
 _split_op: Any = declare(
     "split(input, *, sizes, dim) -> *parts",
     _split,
-    input=lambda xp, g, dim: xp.cat(*g, dim=dim),
+    input=lambda xp, g, dim, sizes: xp.cat(*g, dim=dim),  # sizes: for who reads the node
     linear="input",
     view=True,
     examples=[

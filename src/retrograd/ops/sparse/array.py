@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
-from ...engine.callers import arrays_of
+from ...engine.callers import computed
 from ...engine.record import finish
 from ...engine.tensor import Interpreted, Tensor
 from ...kernels import sums
@@ -178,7 +178,7 @@ class Sparse(Interpreted):
     def interpret(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """What the op's rule gives."""
         if op.name in AS_THEY_ARE and all(isinstance(t, Tensor) for t in inputs):
-            return finish(op, inputs, op.forward(*arrays_of(op, inputs), **params), params)
+            return finish(op, inputs, computed(op, inputs, params), params)
         found = RULES.get(op.name)
         return found(*inputs, **params) if found is not None else RULES["*"](op, inputs, params)
 

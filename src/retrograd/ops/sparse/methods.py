@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...engine.registry import called
 from ...engine.tensor import Tensor, method, new_tensor
 from .array import is_sparse, refused
 from .pattern import Pattern
@@ -199,7 +200,8 @@ def to_sparse(
     there = self._array != 0
     there = there.any(tuple(range(dims, self.ndim))) if dims < self.ndim else there
     pattern = Pattern(np.stack(np.nonzero(there)), self.shape, True, name)
-    return made(picked(self, pattern=pattern), pattern)
+    whole = made(picked(self, pattern=pattern), pattern)
+    return called(whole, f"ToSparseBackward{int(sparse_dim is None)}")
 
 
 def to_sparse_coo(self: Tensor) -> Tensor:

@@ -101,6 +101,18 @@ def add(input: Tensor, other: Any) -> Tensor:
     raise RuntimeError(NO_SUM)
 
 
+@rule("add_scaled")
+def add_scaled(input: Any, other: Any, *, alpha: Any) -> Tensor:
+    """The sum with a multiple."""
+    return input + other * alpha  # type: ignore[no-any-return]
+
+
+@rule("sub_scaled")
+def sub_scaled(input: Any, other: Any, *, alpha: Any) -> Tensor:
+    """The difference by a multiple."""
+    return input - other * alpha  # type: ignore[no-any-return]
+
+
 @rule("sub")
 def sub(input: Any, other: Any) -> Tensor:
     """The sum with the negative."""

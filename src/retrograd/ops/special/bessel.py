@@ -90,21 +90,20 @@ def _named(
     family: Callable[..., Tensor],
     order: int,
     about: str,
-    shown: tuple[str, str],
+    shown: str,
+    at: str = "[1.0, 2.0]",
     module: str = "special.",
 ) -> Callable[..., Tensor]:
-    """The public function that is one order of a family."""
+    """The public function that is one order of a family; its values `at` some points are shown."""
 
     def call(input: Tensor) -> Tensor:
         return family(input, order=order)
 
-    doc = with_doc(
-        f"special.{name}", about, f"{module}{name}(rg.tensor({shown[0]}))", f"tensor({shown[1]})"
-    )
+    question = f"{module}{name}(rg.tensor({at}))"
+    doc = with_doc(f"special.{name}", about.format(order), question, f"tensor({shown})")
     return public(out=True)(titled(call, name, doc))
 
 
-AT_ONE_AND_TWO = "[1.0, 2.0]"
 FIRST = "The Bessel function of the first kind of order {}: smooth, real or complex."
 SECOND = "The Bessel function of the second kind of order {}: -inf at 0, NaN for negative numbers."
 GROWING = "The modified Bessel function of the first kind of order {}, real or complex."
@@ -112,61 +111,38 @@ SCALED = "exp(-|x|) times the modified Bessel function of the first kind of orde
 DECAYING = "The modified Bessel function of the second kind of order {}: inf at 0, NaN below."
 SCALED_DECAYING = "exp(x) times the modified Bessel function of the second kind of order {}."
 
-bessel_j0 = _named("bessel_j0", _j, 0, FIRST.format(0), (AT_ONE_AND_TWO, "[0.7652, 0.2239]"))
-bessel_j1 = _named("bessel_j1", _j, 1, FIRST.format(1), (AT_ONE_AND_TWO, "[0.4401, 0.5767]"))
-bessel_y0 = _named("bessel_y0", _y, 0, SECOND.format(0), (AT_ONE_AND_TWO, "[0.0883, 0.5104]"))
-bessel_y1 = _named("bessel_y1", _y, 1, SECOND.format(1), (AT_ONE_AND_TWO, "[-0.7812, -0.1070]"))
-modified_bessel_i0 = _named(
-    "modified_bessel_i0", _i, 0, GROWING.format(0), (AT_ONE_AND_TWO, "[1.2661, 2.2796]")
-)
-modified_bessel_i1 = _named(
-    "modified_bessel_i1", _i, 1, GROWING.format(1), (AT_ONE_AND_TWO, "[0.5652, 1.5906]")
-)
-modified_bessel_k0 = _named(
-    "modified_bessel_k0", _k, 0, DECAYING.format(0), (AT_ONE_AND_TWO, "[0.4210, 0.1139]")
-)
-modified_bessel_k1 = _named(
-    "modified_bessel_k1", _k, 1, DECAYING.format(1), (AT_ONE_AND_TWO, "[0.6019, 0.1399]")
-)
+bessel_j0 = _named("bessel_j0", _j, 0, FIRST, "[0.7652, 0.2239]")
+bessel_j1 = _named("bessel_j1", _j, 1, FIRST, "[0.4401, 0.5767]")
+bessel_y0 = _named("bessel_y0", _y, 0, SECOND, "[0.0883, 0.5104]")
+bessel_y1 = _named("bessel_y1", _y, 1, SECOND, "[-0.7812, -0.1070]")
+modified_bessel_i0 = _named("modified_bessel_i0", _i, 0, GROWING, "[1.2661, 2.2796]")
+modified_bessel_i1 = _named("modified_bessel_i1", _i, 1, GROWING, "[0.5652, 1.5906]")
+modified_bessel_k0 = _named("modified_bessel_k0", _k, 0, DECAYING, "[0.4210, 0.1139]")
+modified_bessel_k1 = _named("modified_bessel_k1", _k, 1, DECAYING, "[0.6019, 0.1399]")
 scaled_modified_bessel_k0 = _named(
-    "scaled_modified_bessel_k0", _ke, 0, SCALED_DECAYING.format(0),
-    (AT_ONE_AND_TWO, "[1.1445, 0.8416]"),
-)  # fmt: skip
+    "scaled_modified_bessel_k0", _ke, 0, SCALED_DECAYING, "[1.1445, 0.8416]"
+)
 scaled_modified_bessel_k1 = _named(
-    "scaled_modified_bessel_k1", _ke, 1, SCALED_DECAYING.format(1),
-    (AT_ONE_AND_TWO, "[1.6362, 1.0335]"),
-)  # fmt: skip
-i0 = _named(
-    "i0", renamed(_i, "I0Backward0"), 0, GROWING.format(0), (AT_ONE_AND_TWO, "[1.2661, 2.2796]"), ""
+    "scaled_modified_bessel_k1", _ke, 1, SCALED_DECAYING, "[1.6362, 1.0335]"
 )
-i1 = _named(
-    "i1",
-    renamed(_i, "SpecialI1Backward0"),
-    1,
-    GROWING.format(1),
-    (AT_ONE_AND_TWO, "[0.5652, 1.5906]"),
-)
-i0e = _named(
-    "i0e",
-    renamed(_ie, "SpecialI0EBackward0"),
-    0,
-    SCALED.format(0),
-    (AT_ONE_AND_TWO, "[0.4658, 0.3085]"),
-)
-i1e = _named(
-    "i1e",
-    renamed(_ie, "SpecialI1EBackward0"),
-    1,
-    SCALED.format(1),
-    (AT_ONE_AND_TWO, "[0.2079, 0.2153]"),
-)
+i0 = _named("i0", renamed(_i, "I0Backward0"), 0, GROWING, "[1.2661, 2.2796]", module="")
+i1 = _named("i1", renamed(_i, "SpecialI1Backward0"), 1, GROWING, "[0.5652, 1.5906]")
+i0e = _named("i0e", renamed(_ie, "SpecialI0EBackward0"), 0, SCALED, "[0.4658, 0.3085]")
+i1e = _named("i1e", renamed(_ie, "SpecialI1EBackward0"), 1, SCALED, "[0.2079, 0.2153]")
 spherical_bessel_j0 = _named(
-    "spherical_bessel_j0", _spherical, 0, "sin(x) / x, 1 at 0, smooth, real or complex.",
-    (AT_ONE_AND_TWO, "[0.8415, 0.4546]"),
-)  # fmt: skip
+    "spherical_bessel_j0",
+    _spherical,
+    0,
+    "sin(x) / x, 1 at 0, smooth, real or complex.",
+    "[0.8415, 0.4546]",
+)
 airy_ai = _named(
-    "airy_ai", _airy, 0, "Airy's function Ai, which solves y'' = x y and decays; real or complex.",
-    ("[0.0, 1.0]", "[0.3550, 0.1353]"),
-)  # fmt: skip
+    "airy_ai",
+    _airy,
+    0,
+    "Airy's function Ai, which solves y'' = x y and decays; real or complex.",
+    "[0.3550, 0.1353]",
+    "[0.0, 1.0]",
+)
 
 attach(i0, "i0")

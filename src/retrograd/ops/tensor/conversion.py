@@ -7,7 +7,7 @@ from typing import Any
 
 from ... import dtypes, version
 from ...engine.placement import present
-from ...engine.tensor import Interpreted, Tensor, method, new_tensor
+from ...engine.tensor import Tensor, Wrapper, method, new_tensor
 from ...engine.tensor import device as Device
 from ..core.arguments import public, titled
 from ..core.structure import cast, clone
@@ -30,8 +30,8 @@ def convert(t: Tensor, target: Any, copy: bool = False) -> Tensor:
     """
     if t.dtype.numpy == target:
         return clone(t) if copy else t
-    wrapped = isinstance(t._array, Interpreted) and t._array.on_tensors
-    if not dtypes.is_differentiable(target) and (t._node is not None or not wrapped):
+    seen = isinstance(t._array, Wrapper) and t._node is None  # by its class, which needs no detach
+    if not (dtypes.is_differentiable(target) or seen):
         t = t.detach()
     return cast(t, dtype=target)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import dtypes, modes, version
 from ...engine.placement import present
-from ...engine.tensor import Interpreted, Size, Tensor, has_tangent, method
+from ...engine.tensor import Interpreted, Size, Tensor, Wrapper, has_tangent, method
 from ...engine.tensor import device as Device
 from ...errors import wrong_type
 from ...kernels.allocation import is_valueless
@@ -30,6 +30,10 @@ __all__ = [
     "strided",
 ]  # fmt: skip
 
+LOSES_HISTORY = (
+    "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior: the "
+    "number has no history. Detach the tensor first: float(x.detach())"
+)
 NO_NUMPY = (
     "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. What "
     "NumPy computes is not recorded, so the gradient would be lost."
@@ -139,7 +143,7 @@ def steps(array: Any) -> tuple[int, ...]:
 def storage_offset(self: Tensor) -> int:
     """The elements between the start of the memory and the tensor's first element."""
     array = self._array
-    if is_valueless(array):
+    if is_valueless(array) or isinstance(array, Wrapper):
         return int(array.offset // array.itemsize)
     return (address(array) - address(memory(array))) // int(array.itemsize)
 
@@ -326,7 +330,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     >>> x = rg.zeros(2); x.numpy()[0] = 5.0; x
     tensor([5., 0.])
     """
-    if self._node is not None and not force and modes.state.grad and not modes.state.inference:
+    if self._node is not None and not force and modes.state.records:
         raise RuntimeError(NO_NUMPY)
     if has_tangent(self) and not force:
         raise RuntimeError(NO_NUMPY_FORWARD)
@@ -367,7 +371,13 @@ def _real(self: Tensor, kind: str) -> Any:
     return value
 
 
+def _warn_of_history(self: Tensor) -> None:
+    if self.requires_grad:
+        modes.warn_once(LOSES_HISTORY)
+
+
 def _float(self: Tensor) -> float:
+    _warn_of_history(self)
     return float(_real(self, "double"))
 
 
@@ -376,6 +386,7 @@ def _int(self: Tensor) -> int:
 
 
 def _complex(self: Tensor) -> complex:
+    _warn_of_history(self)
     return complex(_single(self))
 
 

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from ... import modes
+from ...engine.dispatch import expanded
 from ...engine.overriding import NO_SUBCLASSES
 from ...engine.subclasses import retyped
 from ...engine.tensor import (
-    Interpreted,
     Tensor,
+    Wrapper,
     array_of,
     cell_of,
     has_tangent,
@@ -26,6 +27,7 @@ from ...engine.tensor import (
     set_requires_grad,
 )
 from ...kernels.memory import memory, moved, root
+from ...kernels.memory import strided as view_of
 from ..core.arguments import public
 from .inspection import strided
 
@@ -91,6 +93,12 @@ def rebuild(cls: Any, array: Any, requires_grad: bool, stored: dict[str, Any]) -
     return made
 
 
+def rebuild_expanded(cls: Any, array: Any, shape: Any, *rest: Any) -> Tensor:
+    """`rebuild` of an expanded tensor, around an array that has each of its elements once."""
+    steps = np.broadcast_to(array, shape).strides
+    return rebuild(cls, view_of(array, shape, steps), *rest)
+
+
 def check_whole(tensor: Tensor, done: str) -> None:
     """Raise if a copy of the tensor lost its tangent; warn if it loses hooks."""
     if has_tangent(tensor):
@@ -102,7 +110,11 @@ def check_whole(tensor: Tensor, done: str) -> None:
 
 def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
     check_whole(self, "pickled")
-    return rebuild, (type(self), self._array, self.requires_grad, attributes(self))
+    held, rest = self._array, (self.requires_grad, attributes(self))
+    if isinstance(held, np.ndarray) and expanded(held):
+        once = held[tuple([slice(None if step else 1) for step in held.strides])]
+        return rebuild_expanded, (type(self), once, held.shape, *rest)
+    return rebuild, (type(self), held, *rest)
 
 
 def _copy(self: Tensor) -> Tensor:
@@ -110,8 +122,8 @@ def _copy(self: Tensor) -> Tensor:
     if modes.state.nested and not self.is_leaf:
         raise NotImplementedError(NO_COPY)
     held = self._array
-    if isinstance(held, Interpreted) and held.on_tensors:
-        array = held.again()  # type: ignore[attr-defined]
+    if isinstance(held, Wrapper):
+        array = held.again()
     else:
         array = held.view() if self.layout is strided else held
     made = rebuild(type(self), array, self.requires_grad, attributes(self))
@@ -158,8 +170,8 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if has_tangent(self):
         raise RuntimeError(NO_DUAL.format(done="copied by deepcopy"))
     held: Any = self._array
-    if isinstance(held, Interpreted) and held.on_tensors:
-        array = held.again()  # type: ignore[attr-defined]
+    if isinstance(held, Wrapper):
+        array = held.again()
         if array.data is not None:
             array.data = _copied(array.data, memo)
     else:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ... import dtypes, modes
 from ...engine.backward.search import reachable
-from ...engine.tensor import Interpreted, Tensor, alias, method
+from ...engine.tensor import Tensor, Wrapper, alias, method
 from ...engine.transforms.batch import is_batch
 from .inspection import PARTS, sparse_coo, strided
 
@@ -263,7 +263,7 @@ def to_text(tensor: Tensor, name: str | None = None, shown: str | None = None) -
     if transforms or is_batch(tensor):
         return within(tensor, transforms)
     indent, array = len(name) + 1, tensor._array
-    if isinstance(array, Interpreted) and array.on_tensors and shown is None:
+    if isinstance(array, Wrapper) and shown is None:
         whole = array.tensor()
         if type(tensor) is not type(whole):  # which knows how it looks
             return repr(whole)

@@ -116,7 +116,16 @@ class MultiplicativeLR(LambdaLR):
 
 
 class StepLR(LRScheduler):
-    """The rate times `gamma` every `step_size` epochs."""
+    """The rate times `gamma` every `step_size` epochs.
+
+    >>> optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
+    >>> schedule = rg.optim.lr_scheduler.StepLR(optimizer, 2, gamma=0.5)
+    >>> rates = schedule.get_last_lr()
+    >>> for _ in range(3):
+    ...     optimizer.step(); schedule.step(); rates += schedule.get_last_lr()
+    >>> rates
+    [1.0, 1.0, 0.5, 0.5]
+    """
 
     def __init__(
         self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
@@ -135,7 +144,16 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """The rate times `gamma` at each epoch in `milestones`."""
+    """The rate times `gamma` at each epoch in `milestones`.
+
+    >>> optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
+    >>> schedule = rg.optim.lr_scheduler.MultiStepLR(optimizer, [1, 3], gamma=0.5)
+    >>> rates = schedule.get_last_lr()
+    >>> for _ in range(3):
+    ...     optimizer.step(); schedule.step(); rates += schedule.get_last_lr()
+    >>> rates
+    [1.0, 0.5, 0.5, 0.25]
+    """
 
     def __init__(
         self,
@@ -162,6 +180,14 @@ class ConstantLR(LRScheduler):
     """The rate times `factor` during the first `total_iters` epochs, then the initial one.
 
     Raises ValueError for a `factor` outside [0, 1].
+
+    >>> optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
+    >>> schedule = rg.optim.lr_scheduler.ConstantLR(optimizer, 0.5, total_iters=2)
+    >>> rates = schedule.get_last_lr()
+    >>> for _ in range(3):
+    ...     optimizer.step(); schedule.step(); rates += schedule.get_last_lr()
+    >>> rates
+    [0.5, 0.5, 1.0, 1.0]
     """
 
     def __init__(
@@ -240,7 +266,16 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """The rate times `gamma` every epoch."""
+    """The rate times `gamma` every epoch.
+
+    >>> optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
+    >>> schedule = rg.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> rates = schedule.get_last_lr()
+    >>> for _ in range(3):
+    ...     optimizer.step(); schedule.step(); rates += schedule.get_last_lr()
+    >>> rates
+    [1.0, 0.5, 0.25, 0.125]
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -256,7 +291,16 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """The initial rate times `(1 - epoch / total_iters) ** power`, 0 from `total_iters` on."""
+    """The initial rate times `(1 - epoch / total_iters) ** power`, 0 from `total_iters` on.
+
+    >>> optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
+    >>> schedule = rg.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=2)
+    >>> rates = schedule.get_last_lr()
+    >>> for _ in range(3):
+    ...     optimizer.step(); schedule.step(); rates += schedule.get_last_lr()
+    >>> rates
+    [1.0, 0.5, 0.0, 0.0]
+    """
 
     def __init__(
         self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
@@ -311,3 +355,7 @@ class CosineAnnealingLR(LRScheduler):
 
     def _get_closed_form_lr(self) -> list[Any]:
         return self._along_cosine(math.pi * self.last_epoch / self.T_max, self.eta_min)
+
+
+for kind in (CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR, ReduceLROnPlateau):
+    kind.__module__ = __name__  # what is printed of them

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
 from .plateau import ReduceLROnPlateau
-from .schedule import LRScheduler
+from .schedule import LRScheduler, set_rate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,7 +117,7 @@ class SequentialLR(Combined):
         self._milestones = milestones
         self.last_epoch = last_epoch + 1
         for group in optimizer.param_groups:  # every part has set the rates when it was made
-            group["lr"] = group["initial_lr"]
+            set_rate(group, group["initial_lr"])
         take_back(self._schedulers)
         first = self._schedulers[bisect_right(milestones, 0)]
         first._initial_step()

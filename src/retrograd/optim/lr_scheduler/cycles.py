@@ -6,7 +6,7 @@ import math
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from .schedule import LRScheduler, check_optimizer, check_strategy, per_group, within_step
+from .schedule import LRScheduler, check_optimizer, check_strategy, per_group, set_rate, within_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -158,7 +158,7 @@ class CyclicLR(LRScheduler):
         low = per_group("base_lr", optimizer, base_lr)
         if last_epoch == -1:
             for lr, group in zip(low, optimizer.param_groups, strict=True):
-                group["lr"] = lr
+                set_rate(group, lr)
         self.max_lrs = per_group("max_lr", optimizer, max_lr)
         down = step_size_up if step_size_down is None else step_size_down
         self.total_size = float(step_size_up + down)
@@ -257,8 +257,8 @@ class OneCycleLR(LRScheduler):
         if not isinstance(pct_start, float) or not 0 <= pct_start <= 1:
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         check_strategy(anneal_strategy)
-        self._anneal_func_type = anneal_strategy
         self._schedule_phases = phases(self.total_steps, pct_start, three_phase)
+        self._anneal_func_type = anneal_strategy
         if last_epoch == -1:
             highs = per_group("max_lr", optimizer, max_lr)
             for high, group in zip(highs, optimizer.param_groups, strict=True):

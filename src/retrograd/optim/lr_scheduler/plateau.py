@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from ..optimizer import Optimizer
-from .schedule import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, per_group
+from .schedule import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, per_group, set_rate
 
 __all__ = ["ReduceLROnPlateau"]
 
@@ -44,14 +44,15 @@ class ReduceLROnPlateau(LRScheduler):
         if threshold_mode not in ("rel", "abs"):
             raise ValueError(f"threshold mode {threshold_mode} is unknown!")
         check_optimizer(optimizer)
-        self.optimizer, self.mode, self.factor = optimizer, mode, factor
-        self.patience, self.cooldown = patience, cooldown
-        self.threshold, self.threshold_mode, self.eps = threshold, threshold_mode, eps
+        self.optimizer, self.factor = optimizer, factor  # in the order in which states show them
         self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
         self.min_lrs = per_group("min_lr", optimizer, min_lr)
-        self.best = self.mode_worse = math.inf if mode == "min" else -math.inf
-        self.num_bad_epochs = self.cooldown_counter = self.last_epoch = 0
-        self._last_lr = self._rates()
+        self.patience, self.cooldown, self.eps = patience, cooldown, eps
+        self.last_epoch, self._last_lr = 0, self._rates()
+        self.mode_worse = math.inf if mode == "min" else -math.inf
+        self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
+        self.best = self.mode_worse
+        self.cooldown_counter = self.num_bad_epochs = 0
 
     def is_better(self, metric: float) -> bool:
         """Whether `metric` improves on the best so far by the threshold."""
@@ -88,6 +89,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     def _reduce(self) -> None:
         for group, low in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
-            new = max(group["lr"] * self.factor, low)
-            if group["lr"] - new > self.eps:
-                group["lr"] = new
+            lr = float(group["lr"])
+            new = max(lr * self.factor, low)
+            if lr - new > self.eps:
+                set_rate(group, new)

@@ -7,12 +7,20 @@ import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from ...engine.tensor import Tensor
 from ..optimizer import Optimizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["LRScheduler", "check_optimizer", "check_strategy", "per_group", "within_step"]
+__all__ = [
+    "LRScheduler",
+    "check_optimizer",
+    "check_strategy",
+    "per_group",
+    "set_rate",
+    "within_step",
+]
 
 TOO_EARLY = (
     "Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should call them in the "
@@ -35,17 +43,30 @@ NOT_THE_LAST = (
 )
 
 
+def apart(value: Any) -> Any:
+    """A number, or a copy of the tensor that holds one: no two places share a tensor."""
+    return value.detach().clone() if isinstance(value, Tensor) else value
+
+
+def set_rate(group: dict[str, Any], rate: Any) -> None:
+    """Set the rate of a group, in place where a tensor holds it."""
+    if isinstance(group["lr"], Tensor):
+        group["lr"].fill_(float(rate))
+    else:
+        group["lr"] = apart(rate)
+
+
 def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
     """A setting for each group, from one for all or a sequence; ValueError for a wrong number."""
     groups = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
-        return [value] * groups
+        value = [value] * groups
     if len(value) != groups:
         raise ValueError(
             f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} "
             f"values, param_groups has {groups}."
         )
-    return list(value)
+    return [apart(each) for each in value]
 
 
 def check_optimizer(optimizer: Any) -> None:
@@ -95,13 +116,13 @@ class LRScheduler:
         self.optimizer = optimizer
         for number, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", group["lr"])
+                group.setdefault("initial_lr", apart(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
                     "param 'initial_lr' is not specified in "
                     f"param_groups[{number}] when resuming scheduler with last_epoch >= 0."
                 )
-        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self.base_lrs = [apart(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._initial_step()
 
@@ -146,11 +167,11 @@ class LRScheduler:
         finally:
             self._get_lr_called_within_step = False
         for group, lr in zip(self.optimizer.param_groups, rates, strict=True):
-            group["lr"] = lr
+            set_rate(group, lr)
         self._last_lr = self._rates()
 
     def _rates(self) -> list[Any]:
-        return [group["lr"] for group in self.optimizer.param_groups]
+        return [apart(group["lr"]) for group in self.optimizer.param_groups]
 
     def _times(self, factor: float) -> list[Any]:
         """The present rates multiplied by `factor`."""

@@ -22,7 +22,14 @@ TRIES = 1000
 
 
 class ParameterAlias:
-    """A choice of a `FuzzedParameter`: the value of the parameter of another name."""
+    """A choice of a `FuzzedParameter`: the value of the parameter of another name.
+
+    >>> from retrograd.utils.benchmark import FuzzedParameter, Fuzzer, ParameterAlias
+    >>> parameters = [FuzzedParameter("n", 1, 9, "uniform"),
+    ...               FuzzedParameter("m", distribution={ParameterAlias("n"): 1.0})]
+    >>> [params for _, _, params in Fuzzer(parameters, [], seed=0).take(1)]
+    [{'n': 6, 'm': 6}]
+    """
 
     def __init__(self, alias_to: str) -> None:
         self.alias_to = alias_to
@@ -38,6 +45,10 @@ class FuzzedParameter:
     integers whose logarithms are uniform; a dict of choices and their probabilities, whose sum is
     1. strict: drawn once for a set, not again where the set meets no constraint. Raises
     AssertionError for a distribution that is none.
+
+    >>> from retrograd.utils.benchmark import FuzzedParameter
+    >>> FuzzedParameter("n", 1, 9, "uniform").sample(np.random.RandomState(0))
+    6
     """
 
     def __init__(
@@ -82,6 +93,10 @@ class FuzzedTensor:
     leaves elements out. Its memory is in another order with 1 - probability_contiguous. A set of
     parameters is drawn again where it has fewer than `min_elements`, more than `max_elements`, or
     takes more than `max_allocation_bytes`. tensor_constructor(size=, dtype=, **params): makes it.
+
+    >>> from retrograd.utils.benchmark import FuzzedTensor
+    >>> FuzzedTensor("x", ("n", 2), max_elements=8).satisfies_constraints({"n": 5})
+    False
     """
 
     def __init__(

@@ -113,7 +113,11 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """The given indices in a new random order each time."""
+    """The given indices in a new random order each time.
+
+    >>> sorted(rg.utils.data.SubsetRandomSampler([2, 5, 7]))
+    [2, 5, 7]
+    """
 
     def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
         self.indices, self.generator = indices, generator

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ....dtypes import int64
 from ....ops.stubs import load
 from ... import init
 from ...utils.rnn import PackedSequence
 from ..module import Module
 from ..utils import empty_parameter
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 __all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+EXPECTED = "Expected hidden size {}, got {}"
 FUNCTIONS = {mode: load(mode.lower()) for mode in GATES}  # as users see them, modes may answer
 
 
@@ -147,93 +150,108 @@ class RNNBase(Module):
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         """(output, last state): see the class."""
         packed = isinstance(input, PackedSequence)
-        data, sizes, single = self._steps(input)
-        batch = sizes[0] if sizes else data.shape[1]
-        states = self._initial(hx, data, batch, single)
-        order = input.sorted_indices if packed else None
-        if order is not None and hx is not None:
-            states = [s.index_select(1, order) for s in states]
-        out, last = self._layers(data, sizes, states)
-        if order is not None:
-            last = [s.index_select(1, input.unsorted_indices) for s in last]
-        if packed:
-            return PackedSequence(out, *input[1:]), self._as_given(last)
+        data, sizes = (input.data, input.batch_sizes) if packed else (input, None)
+        single = not packed and self._is_single(data)
         if single:
-            return out.squeeze(1), self._as_given([s.squeeze(1) for s in last])
-        return (out.transpose(0, 1) if self.batch_first else out), self._as_given(last)
+            data = data.unsqueeze(0 if self.batch_first else 1)
+        if hx is None:
+            hidden = self._as_given([data.new_zeros(s) for s in self._state_sizes(data, sizes)])
+        else:
+            hidden = self._batched(hx, single)
+            hidden = self.permute_hidden(hidden, input.sorted_indices if packed else None)
+        self.check_forward_args(data, hidden, sizes)
+        turned = self.batch_first and not packed
+        out, last = self._layers(data.transpose(0, 1) if turned else data, sizes, hidden)
+        if packed:
+            return PackedSequence(out, *input[1:]), self.permute_hidden(
+                last, input.unsorted_indices
+            )
+        if single:
+            return out.squeeze(1), self._each(last, lambda state: state.squeeze(1))
+        return (out.transpose(0, 1) if turned else out), last
 
     def _as_given(self, states: list[Any]) -> Any:
         return tuple(states) if self.mode == "LSTM" else states[0]
 
-    def _steps(self, input: Any) -> tuple[Any, list[int], bool]:
-        """The data with time first, how many rows each step has, and whether it is one sequence.
+    def _each(self, hidden: Any, change: Callable[[Any], Any]) -> Any:
+        """A state, or both of an LSTM's, changed."""
+        return tuple(map(change, hidden)) if self.mode == "LSTM" else change(hidden)
 
-        Packed data are (rows, features), all steps one after another; others (T, N, features).
-        """
-        if isinstance(input, PackedSequence):
-            data, expected = input.data, 2
-        else:
-            data, expected = input, 3
-            if data._array.ndim not in (2, 3):
-                name = self.mode.split("_")[0]
-                tail = "tensor instead" if name == "RNN" else "instead"
-                raise ValueError(
-                    f"{name}: Expected input to be 2D or 3D, got {data._array.ndim}D {tail}"
-                )
-        weight = self.all_weights[0][0]
-        if data.dtype is not weight.dtype:
+    def _is_single(self, data: Any) -> bool:
+        """Whether it is one sequence, not a batch."""
+        if data._array.ndim not in (2, 3):
+            name = self.mode.split("_")[0]
+            tail = "tensor instead" if name == "RNN" else "instead"
             raise ValueError(
-                f"RNN input dtype ({data.dtype}) does not match weight dtype ({weight.dtype}). "
-                f"Convert input: input.to({weight.dtype}), or convert model: model.to({data.dtype})"
+                f"{name}: Expected input to be 2D or 3D, got {data._array.ndim}D {tail}"
             )
-        if expected == 2 and data._array.ndim != 2:
-            raise RuntimeError(f"input must have 2 dimensions, got {data._array.ndim}")
-        if data.shape[-1] != self.input_size:
-            raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got "
-                f"{data.shape[-1]}"
-            )
-        if expected == 2:
-            return data, input.batch_sizes.tolist(), False
-        if data._array.ndim == 2:
-            return data.unsqueeze(1), [], True
-        return (data.transpose(0, 1) if self.batch_first else data), [], False
+        return bool(data._array.ndim == 2)
 
-    def _initial(self, hx: Any, data: Any, batch: int, single: bool) -> list[Any]:
-        """The states (layers * directions, N, width) before the first step, checked."""
-        count = self.num_layers * (1 + self.bidirectional)
-        shapes = [(count, batch, self.proj_size or self.hidden_size)]
-        if self.mode == "LSTM":
-            shapes.append((count, batch, self.hidden_size))
-        if hx is None:
-            return [data.new_zeros(shape) for shape in shapes]
-        states = list(hx) if self.mode == "LSTM" else [hx]
-        wanted_ndim = 2 if single else 3
-        for state in states:
-            if state._array.ndim != wanted_ndim:
+    def _batched(self, hx: Any, single: bool) -> Any:
+        """The state that was given, as that of a batch."""
+        wanted = 2 if single else 3
+        for state in hx if self.mode == "LSTM" else (hx,):
+            if state._array.ndim != wanted:
                 kind = "unbatched 2-D" if single else "batched 3-D"
                 names = "hx and cx" if self.mode == "LSTM" else "hx"
                 raise RuntimeError(
-                    f"For {kind} input, {names} should also be {wanted_ndim}-D but got "
+                    f"For {kind} input, {names} should also be {wanted}-D but got "
                     f"{state._array.ndim}-D tensor"
                 )
-        if single:
-            states = [state.unsqueeze(1) for state in states]
-        for state, shape, name in zip(states, shapes, ("hidden[0]", "hidden[1]"), strict=False):
-            if tuple(state.shape) != shape:
-                which = name if self.mode == "LSTM" else "hidden"
-                raise RuntimeError(f"Expected {which} size {shape}, got {list(state.shape)}")
-        return states
+        return self._each(hx, lambda state: state.unsqueeze(1)) if single else hx
 
-    def _layers(self, data: Any, sizes: list[int], states: list[Any]) -> tuple[Any, list[Any]]:
+    def check_input(self, input: Any, batch_sizes: Any) -> None:
+        """Raise for an input, packed if it has `batch_sizes`, of another dtype or size."""
+        weight, wanted = self.all_weights[0][0], 3 if batch_sizes is None else 2
+        if input.dtype is not weight.dtype:
+            raise ValueError(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). "
+                f"Convert input: input.to({weight.dtype}), or convert model: "
+                f"model.to({input.dtype})"
+            )
+        if input._array.ndim != wanted:
+            raise RuntimeError(f"input must have {wanted} dimensions, got {input._array.ndim}")
+        if input.shape[-1] != self.input_size:
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got "
+                f"{input.shape[-1]}"
+            )
+
+    def get_expected_hidden_size(self, input: Any, batch_sizes: Any) -> tuple[int, int, int]:
+        """(layers * directions, N, width) of a state, from a batch of sequences or a packed one."""
+        batch = input.shape[not self.batch_first] if batch_sizes is None else int(batch_sizes[0])
+        count = self.num_layers * (1 + self.bidirectional)
+        return count, batch, self.proj_size or self.hidden_size
+
+    def _state_sizes(self, input: Any, batch_sizes: Any) -> list[tuple[int, int, int]]:
+        return [self.get_expected_hidden_size(input, batch_sizes)]
+
+    def check_hidden_size(
+        self, hx: Any, expected_hidden_size: tuple[int, int, int], msg: str = EXPECTED
+    ) -> None:
+        """Raise RuntimeError with `msg` for a state of another size."""
+        if tuple(hx.shape) != expected_hidden_size:
+            raise RuntimeError(msg.format(expected_hidden_size, list(hx.shape)))
+
+    def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
+        """Raise for an input or a state that does not fit: programs' subclasses replace it."""
+        self.check_input(input, batch_sizes)
+        self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
+
+    def permute_hidden(self, hx: Any, permutation: Any) -> Any:
+        """The state with its batch in another order, as it is without one."""
+        if permutation is None:
+            return hx
+        return self._each(hx, lambda state: state.index_select(1, permutation))
+
+    def _layers(self, data: Any, sizes: Any, hidden: Any) -> tuple[Any, Any]:
         """All layers one after another: the last one's output, and every layer's last state."""
-        packed = [data.new_tensor(sizes, dtype=int64)] if sizes else []
         out, *last = FUNCTIONS[self.mode](
-            data, *packed, states if self.mode == "LSTM" else states[0], self._flat_weights,
+            data, *([] if sizes is None else [sizes]), hidden, self._flat_weights,
             self.bias, self.num_layers, self.dropout, self.training, self.bidirectional,
-            *([] if sizes else [False]),
+            *([False] if sizes is None else []),
         )  # fmt: skip
-        return out, last
+        return out, self._as_given(last)
 
     def extra_repr(self) -> str:
         """The settings that are not the default ones."""
@@ -327,6 +345,21 @@ class LSTM(RNNBase):
             "LSTM", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
             proj_size, device, dtype,
         )  # fmt: skip
+
+    def get_expected_cell_size(self, input: Any, batch_sizes: Any) -> tuple[int, int, int]:
+        """(layers * directions, N, hidden_size), the shape of the second state."""
+        return (*self.get_expected_hidden_size(input, batch_sizes)[:2], self.hidden_size)
+
+    def _state_sizes(self, input: Any, batch_sizes: Any) -> list[tuple[int, int, int]]:
+        hidden = self.get_expected_hidden_size(input, batch_sizes)
+        return [hidden, self.get_expected_cell_size(input, batch_sizes)]
+
+    def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
+        """Raise for an input or one of both states that does not fit."""
+        self.check_input(input, batch_sizes)
+        sizes = self._state_sizes(input, batch_sizes)
+        for place, (state, size) in enumerate(zip(hidden, sizes, strict=False)):
+            self.check_hidden_size(state, size, EXPECTED.replace("hidden", f"hidden[{place}]"))
 
 
 class GRU(RNNBase):
