@@ -375,3 +375,33 @@ def test_overrides_are_told_the_names_that_python_knows():
     assert told == [
         *("__getitem__", "__setitem__", "__len__", "__eq__", "__and__", "__invert__", "ne", "div")
     ]
+
+
+class Held(rg.nn.Parameter):
+    """A parameter that stands for another one, as those of hypll do."""
+
+    def __new__(cls, data):
+        return super().__new__(cls)
+
+    def __init__(self, data):
+        self.held = rg.nn.Parameter(data)
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func(*[arg.held if isinstance(arg, cls) else arg for arg in args], **(kwargs or {}))
+
+
+def test_making_a_parameter_asks_no_class():
+    assert Held(rg.ones(2)).held.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("to_none", [True, False])
+@pytest.mark.parametrize("by", ["module", "optimizer"])
+def test_the_gradient_of_a_parameter_is_dropped_where_its_class_keeps_it(by, to_none):
+    module = rg.nn.Module()
+    module.w = Held(rg.ones(2))
+    (module.w * 3).sum().backward()
+    assert module.w.grad.tolist() == [3.0, 3.0]
+    owner = module if by == "module" else rg.optim.SGD(module.parameters(), 0.1)
+    owner.zero_grad(set_to_none=to_none)
+    assert module.w.held.grad is None if to_none else module.w.held.grad.tolist() == [0.0, 0.0]

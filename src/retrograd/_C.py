@@ -24,7 +24,7 @@ from .engine.backward.search import last_contributors, reachable
 from .engine.graph import LEAF, OUTPUT, AccumulateGrad, shown, target
 from .engine.overriding import NO_SUBCLASSES, OFF, overloaded, overrides_nothing
 from .engine.saved import SavedTensor
-from .engine.tensor import Tensor, cell_of, node_of, wrote
+from .engine.tensor import Tensor, cell_of, device, node_of, wrote
 from .errors import LinAlgError as _LinAlgError  # noqa: F401 (PyTorch's name)
 from .library.custom import below as _below
 from .ops.creation.factories import get_default_device
@@ -140,6 +140,21 @@ class _AutoDispatchBelowAutograd:
 
     def __exit__(self, *exc: object) -> None:
         _below.depth -= 1
+
+
+def _is_alias_of(a: Tensor, b: Tensor) -> bool:
+    """Whether two tensors show the same storage.
+
+    >>> x = rg.zeros(2, 3)
+    >>> rg._C._is_alias_of(x[0], x.T), rg._C._is_alias_of(x, x.clone())
+    (True, False)
+    """
+    return bool(a.untyped_storage()._cdata == b.untyped_storage()._cdata)
+
+
+def _get_accelerator(check: bool | None = None) -> device:
+    """The device of an accelerator; the CPU, as there is none."""
+    return device("cpu")
 
 
 def _get_default_device() -> str:

@@ -117,13 +117,17 @@ _ELSEWHERE = {  # modules that PyTorch has under other names
     "_tensor_str": "alias.tensor_str",
     "_utils": "alias.utils",
     "_vmap_internals": "_functorch.vmap",
-    "functional": "ops",
+    "functional": "alias.functional",
     "storage": "ops.tensor.storage",
 }
 FROM = {
     **dict.fromkeys(("DisableTorchFunction", "DisableTorchFunctionSubclass"), "_C"),
+    "StorageBase": "_C",
     **dict.fromkeys(("SymBool", "SymFloat", "SymInt"), "types"),
-    **dict.fromkeys(("chalf", "complex32"), "dtypes.unheld"),
+    **dict.fromkeys(
+        ("chalf", "complex32", "qint8", "qint32", "quint2x4", "quint4x2", "quint8"),
+        "dtypes.unheld",
+    ),
     **dict.fromkeys(("DeviceObjType", "TensorType"), "jit"),
     "Future": "futures",
     "ForwardAccumulator": "tape",
@@ -164,6 +168,7 @@ FROM = {
     "_amp_foreach_non_finite_check_and_unscale_": "amp.grad_scaler",
     "_amp_update_scale_": "amp.grad_scaler",
     "_assert_async": "ops.compat.checks",
+    "_has_compatible_shallow_copy_type": "ops.compat.checks",
     "_check_not_implemented": "ops.compat.checks",
     "_check_tensor_all": "ops.compat.checks",
     "_check_tensor_all_with": "ops.compat.checks",

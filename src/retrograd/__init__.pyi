@@ -94,11 +94,17 @@ from .modes import is_warn_always_enabled as is_warn_always_enabled
 from .modes import set_warn_always as set_warn_always
 from ._C import DisableTorchFunction as DisableTorchFunction
 from ._C import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
+from ._C import StorageBase as StorageBase
 from .types import SymBool as SymBool
 from .types import SymFloat as SymFloat
 from .types import SymInt as SymInt
 from .dtypes.unheld import chalf as chalf
 from .dtypes.unheld import complex32 as complex32
+from .dtypes.unheld import qint8 as qint8
+from .dtypes.unheld import qint32 as qint32
+from .dtypes.unheld import quint2x4 as quint2x4
+from .dtypes.unheld import quint4x2 as quint4x2
+from .dtypes.unheld import quint8 as quint8
 from .jit import DeviceObjType as DeviceObjType
 from .jit import TensorType as TensorType
 from .futures import Future as Future
@@ -140,6 +146,7 @@ from .fx._symbolic_trace import _assert as _assert
 from .amp.grad_scaler import _amp_foreach_non_finite_check_and_unscale_ as _amp_foreach_non_finite_check_and_unscale_
 from .amp.grad_scaler import _amp_update_scale_ as _amp_update_scale_
 from .ops.compat.checks import _assert_async as _assert_async
+from .ops.compat.checks import _has_compatible_shallow_copy_type as _has_compatible_shallow_copy_type
 from .ops.compat.checks import _check_not_implemented as _check_not_implemented
 from .ops.compat.checks import _check_tensor_all as _check_tensor_all
 from .ops.compat.checks import _check_tensor_all_with as _check_tensor_all_with

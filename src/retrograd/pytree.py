@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["alike", "broadcast", "flatten", "is_container", "map_leaves", "register", "unflatten"]
+    Test = Callable[[Any], bool]
+
+__all__ = [
+    "alike",
+    "broadcast",
+    "flatten",
+    "is_container",
+    "is_leaf",
+    "map_leaves",
+    "register",
+    "unflatten",
+]
 
 
 CONTAINERS = (list, tuple, dict)
@@ -35,6 +46,11 @@ def is_container(tree: Any) -> bool:
     return isinstance(tree, CONTAINERS) or type(tree) in REGISTERED
 
 
+def is_leaf(tree: Any) -> bool:
+    """Whether `tree` is no container."""
+    return not is_container(tree)
+
+
 def parts_of(tree: Any) -> Any:
     """What a container holds, in order."""
     if type(tree) in REGISTERED:
@@ -42,44 +58,46 @@ def parts_of(tree: Any) -> Any:
     return tree.values() if isinstance(tree, dict) else tree
 
 
-def flatten(tree: Any) -> list[Any]:
+def flatten(tree: Any, leaf: Test = is_leaf) -> list[Any]:
     """The leaves of a nested container, in order; dictionaries in the order of their keys.
+
+    `leaf` says what counts as one, here and below.
 
     >>> flatten([1, (2, {"a": 3})])
     [1, 2, 3]
     """
-    if not is_container(tree):
+    if leaf(tree):
         return [tree]
     leaves: list[Any] = []
     for part in parts_of(tree):
-        if is_container(part):
-            leaves += flatten(part)
-        else:
+        if leaf(part):
             leaves.append(part)
+        else:
+            leaves += flatten(part, leaf)
     return leaves
 
 
-def unflatten(like: Any, leaves: Any) -> Any:
+def unflatten(like: Any, leaves: Any, leaf: Test = is_leaf) -> Any:
     """A container built like `like`, with other leaves.
 
     >>> unflatten([1, (2, 3)], [10, 20, 30])
     [10, (20, 30)]
     """
-    return _build(like, iter(leaves))
+    return _build(like, iter(leaves), leaf)
 
 
-def _build(like: Any, leaves: Iterator[Any]) -> Any:
-    if not is_container(like):
+def _build(like: Any, leaves: Iterator[Any], leaf: Test) -> Any:
+    if leaf(like):
         return next(leaves)
     if type(like) in REGISTERED:
         apart, together = REGISTERED[type(like)]
         found, context = apart(like)
-        return together([_build(part, leaves) for part in found], context)
+        return together([_build(part, leaves, leaf) for part in found], context)
     if isinstance(like, dict):
         built = copy.copy(like)  # of its class, whatever that is made from
-        built.update((key, _build(part, leaves)) for key, part in like.items())
+        built.update((key, _build(part, leaves, leaf)) for key, part in like.items())
         return built
-    parts = [_build(part, leaves) for part in like]
+    parts = [_build(part, leaves, leaf) for part in like]
     return type(like)(*parts) if hasattr(like, "_fields") else type(like)(parts)
 
 
@@ -114,7 +132,7 @@ def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
     return unflatten(tree, [function(leaf) for leaf in flatten(tree)])
 
 
-def broadcast(prefix: Any, tree: Any) -> list[Any]:
+def broadcast(prefix: Any, tree: Any, leaf: Test = is_leaf) -> list[Any]:
     """A leaf for each leaf of `tree`: those of `prefix`, one of which may stand for a whole part.
 
     Raises ValueError where `prefix` is not built like the beginning of `tree`.
@@ -123,15 +141,15 @@ def broadcast(prefix: Any, tree: Any) -> list[Any]:
     [0, 0, None]
     """
     if not is_container(prefix):
-        return [prefix] * len(flatten(tree))
+        return [prefix] * len(flatten(tree, leaf))
     alike = isinstance(tree, type(prefix)) and len(parts_of(prefix)) == len(parts_of(tree))
     if not alike or (isinstance(prefix, dict) and prefix.keys() != tree.keys()):
         raise ValueError(
-            f"{prefix!r} is not built like {type(tree).__name__} of {len(flatten(tree))}"
+            f"{prefix!r} is not built like {type(tree).__name__} of {len(flatten(tree, leaf))}"
         )
     pairs = (
         [(prefix[key], tree[key]) for key in tree]
         if isinstance(prefix, dict)
         else zip(parts_of(prefix), parts_of(tree), strict=True)
     )
-    return [leaf for part, subtree in pairs for leaf in broadcast(part, subtree)]
+    return [each for part, subtree in pairs for each in broadcast(part, subtree, leaf)]

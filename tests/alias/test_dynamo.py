@@ -53,3 +53,39 @@ def test_no_tensor_is_of_a_type_of_cuda():
 def test_classes_of_things_on_a_gpu_have_no_objects(name):
     with pytest.raises(RuntimeError, match=f"Tried to instantiate dummy base class {name}"):
         getattr(rg.cuda, name)()
+
+
+def test_errors_of_the_compiler_may_be_caught():
+    exc = importlib.import_module(home_of("torch._dynamo.exc"))
+    assert issubclass(exc.Unsupported, exc.TorchDynamoException)
+    assert issubclass(exc.TorchDynamoException, RuntimeError)
+    with importlib.import_module(home_of("torch._dynamo.utils")).disable_cache_limit():
+        pass
+
+
+def test_functional_has_the_functions_of_layers_by_a_short_name():
+    functional = importlib.import_module(home_of("torch.functional"))
+    assert functional.F is rg.nn.functional
+    assert functional.einsum is rg.einsum
+    assert rg.functional is functional
+
+
+def test_no_mode_makes_tensors_of_shapes_alone():
+    guards = importlib.import_module(home_of("torch._guards"))
+    assert guards.active_fake_mode() is None
+    assert guards.detect_fake_mode([rg.ones(1)]) is None
+
+
+def test_no_module_watches_or_rounds_for_a_quantized_dtype():
+    kinds = importlib.import_module(home_of("torch.ao.quantization"))
+    assert issubclass(kinds.FakeQuantizeBase, kinds.ObserverBase)
+    assert not isinstance(rg.nn.Linear(1, 1), kinds.ObserverBase)
+    with pytest.raises(NotImplementedError, match="NumPy has no quantized dtypes"):
+        kinds.ObserverBase()
+
+
+def test_bases_of_storages_parameters_and_dropout_are_named():
+    assert isinstance(rg.ones(1).untyped_storage(), rg.StorageBase)
+    assert isinstance(rg.nn.Parameter, rg.nn.parameter._ParameterMeta)
+    assert isinstance(rg.nn.Dropout(), rg.nn.modules.dropout._DropoutNd)
+    assert rg.serialization.pickle.__name__ == "pickle"

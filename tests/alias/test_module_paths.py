@@ -18,8 +18,10 @@ NAMES = json.loads((Path(__file__).parents[1] / "data" / "names.json").read_text
 # Of these, what is not here is only looked up, and absent.
 OWN = (
     *(
+        "torch._C._functorch",
         "torch._custom_ops",
         "torch._dynamo",
+        "torch._guards",
         "torch._higher_order_ops",
         "torch._inductor",
         "torch._subclasses",

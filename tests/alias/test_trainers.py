@@ -103,3 +103,64 @@ def test_a_record_of_another_size_or_name_raises(reader):
         reader.get_record("x")
     with pytest.raises(RuntimeError, match="failed reading zip archive"):
         rg.PyTorchFileReader(io.BytesIO(b"abc"))
+
+
+def test_a_tensor_of_a_module_is_exchanged_for_another():
+    accessor = importlib.import_module("retrograd.nn.utils._named_member_accessor")
+    line = rg.nn.Linear(1, 1, bias=False)
+    weight = line.weight
+    assert accessor.swap_tensor(line, "weight", rg.tensor([[2.0]])) is weight
+    assert line(rg.ones(1)).item() == 2.0
+    assert accessor.swap_tensor(line, "extra", rg.ones(1), allow_missing=True) is accessor._MISSING
+    accessor.swap_tensor(line, "extra", accessor._MISSING, allow_missing=True)
+    assert not hasattr(line, "extra")
+    for name, value, kind in [
+        ("weight", 3, TypeError),
+        ("in_features", rg.ones(1), TypeError),
+        ("nothing", rg.ones(1), AttributeError),
+        ("a.weight", rg.ones(1), KeyError),
+    ]:
+        with pytest.raises(kind):
+            accessor.swap_tensor(line, name, value)
+
+
+def test_a_context_manager_of_a_program_decorates_as_the_modes_do():
+    entered = []
+
+    class Counted(rg.utils._contextlib._DecoratorContextManager):
+        def __init__(self, name):
+            self.name = name
+
+        def clone(self):
+            return type(self)(self.name)
+
+        def __enter__(self):
+            entered.append(self.name)
+
+        def __exit__(self, *exc):
+            entered.append("end")
+
+    @Counted("a")
+    def double(x):
+        return 2 * x
+
+    assert (double(3), entered) == (6, ["a", "end"])
+    assert isinstance(rg.no_grad(), rg.utils._contextlib._NoParamDecoratorContextManager)
+    assert not isinstance(
+        rg.set_grad_enabled(True), rg.utils._contextlib._NoParamDecoratorContextManager
+    )
+
+
+def test_hooks_of_all_registrations_are_found_where_pytorch_keeps_them():
+    module = rg.nn.modules.module
+    seen = []
+    with module.register_module_parameter_registration_hook(lambda *given: seen.append(given[1])):
+        for hook in module._global_parameter_registration_hooks.values():
+            hook(None, "weight", None)
+    assert (seen, len(module._global_parameter_registration_hooks)) == (["weight"], 0)
+
+
+def test_there_is_no_kind_of_accelerator():
+    assert rg._utils._get_available_device_type() is None
+    assert rg._utils._get_device_module("cpu") is rg.cpu
+    assert rg._C._get_accelerator() == rg.device("cpu")

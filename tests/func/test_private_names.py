@@ -6,6 +6,7 @@ import pytest
 
 import retrograd as rg
 from retrograd import _functorch, nn
+from retrograd._functorch import levels
 from retrograd._functorch.autograd_function import CtxWithSavedTensors, reductify_leaf
 from retrograd._functorch.make_functional import functional_init, functional_init_with_buffers
 
@@ -128,3 +129,68 @@ def test_the_gradients_of_examples_are_summed_to_the_shape_of_the_input():
     assert reductify_leaf(X, None, 0, 3, (1, 4)).tolist() == (
         X.sum((0, 1)).expand(3, 1, 4).tolist()
     )
+
+
+def test_a_program_may_batch_by_its_own_steps():
+    level = levels._vmap_increment_nesting(3, "error")
+    x = levels._add_batch_dim(X, 1, level)
+    assert (x.shape, levels.is_batchedtensor(x), levels.maybe_get_level(x)) == ((2, 4), True, level)
+    assert levels.get_unwrapped(x).shape == X.shape
+    y = _functorch.vmap._maybe_remove_batch_dim("f", x.sum(0), level, 3, 1)
+    with pytest.raises(ValueError, match="`f` can not return a BatchedTensor when out_dim is None"):
+        _functorch.vmap._maybe_remove_batch_dim("f", x, level, 3, None)
+    assert _functorch.vmap._maybe_remove_batch_dim("f", 5, level, 3, None) == 5
+    alike = levels._remove_batch_dim(rg.ones(2), level, 3, 0)
+    assert levels._vmap_decrement_nesting() == level == 1
+    assert y.tolist() == X.sum(0).T.tolist()
+    assert alike.tolist() == [[1.0, 1.0]] * 3
+    assert levels.maybe_get_level(X) == -1
+    with pytest.raises(ValueError, match="`f` must only return Tensors"):
+        _functorch.vmap._maybe_remove_batch_dim("f", 5, level, 3, 0)
+
+
+def test_functions_of_modules_tell_by_their_class_whether_they_take_buffers():
+    make = _functorch.make_functional
+    assert type(make.make_functional(nn.Linear(1, 1))[0]) is make.FunctionalModule
+    norm = make.make_functional_with_buffers(nn.BatchNorm1d(1))[0]
+    assert type(norm) is make.FunctionalModuleWithBuffers
+
+
+class Table:
+    """Columns of tensors with common dimensions, which put batch dimensions in by themselves."""
+
+    def __init__(self, columns, shape):
+        self.columns, self.shape = columns, rg.Size(shape)
+
+    def _add_batch_dim(self, *, in_dim, vmap_level):
+        add = levels._add_batch_dim
+        columns = {name: add(t, in_dim, vmap_level) for name, t in self.columns.items()}
+        return Table(columns, self.shape[:in_dim] + self.shape[in_dim + 1 :])
+
+    def _maybe_remove_batch_dim(self, name, vmap_level, batch_size, out_dim):
+        remove = levels._remove_batch_dim
+        columns = {n: remove(t, vmap_level, batch_size, out_dim) for n, t in self.columns.items()}
+        return Table(columns, (*self.shape[:out_dim], batch_size, *self.shape[out_dim:]))
+
+    def permute(self, *dims):
+        rest = {n: range(len(dims), t.ndim) for n, t in self.columns.items()}
+        columns = {n: t.permute(*dims, *rest[n]) for n, t in self.columns.items()}
+        return Table(columns, [self.shape[d] for d in dims])
+
+
+def test_a_container_that_batches_itself_is_an_argument_and_a_result():
+    table = Table({"a": rg.arange(6.0).reshape(2, 3), "b": rg.ones(2, 3, 4)}, (2, 3))
+    seen = []
+
+    def f(row, factor):
+        seen.append((row.shape, row.columns["b"].shape))
+        return Table({"a": row.columns["a"] * factor}, row.shape), row.columns["b"].sum()
+
+    for dim, shape in ((0, (3,)), (1, (2,))):
+        made, sums = rg.vmap(f, (dim, None))(table, 2.0)
+        assert seen.pop() == (rg.Size(shape), rg.Size((*shape, 4)))
+        assert made.shape == table.columns["a"].movedim(dim, 0).shape
+        assert made.columns["a"].tolist() == (2 * table.columns["a"]).movedim(dim, 0).tolist()
+        assert sums.tolist() == [4.0 * shape[0]] * table.shape[dim]
+    back, _ = rg.vmap(f, (1, None), (1, 0))(table, 1.0)
+    assert back.columns["a"].tolist() == table.columns["a"].tolist()

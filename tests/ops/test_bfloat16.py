@@ -107,6 +107,17 @@ def test_half_precision_complex_numbers_can_be_named():
     assert pickle.loads(pickle.dumps(rg.complex32)) is rg.complex32
 
 
+@pytest.mark.parametrize("name", ["qint8", "quint8", "qint32", "quint4x2", "quint2x4"])
+def test_quantized_dtypes_can_be_named(name):
+    kind = getattr(rg, name)
+    assert repr(kind) == f"retrograd.{name}"
+    assert rg.ones(1, dtype=rg.int8).dtype != kind
+    assert not kind.is_floating_point
+    assert not kind.is_complex
+    with pytest.raises(TypeError, match=f"{name} is not supported: NumPy has no quantized"):
+        rg.ones(1).to(kind)
+
+
 def test_factories_and_losses_know_it():
     rg.manual_seed(0)
     assert rg.arange(0, 1, 0.25, dtype=rg.bfloat16).tolist() == [0, 0.25, 0.5, 0.75]

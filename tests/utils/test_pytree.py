@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
-from collections import OrderedDict, defaultdict, namedtuple
+from collections import OrderedDict, defaultdict, deque, namedtuple
 
 import pytest
 
@@ -59,11 +60,11 @@ class Box:
 
 @pytest.fixture
 def _boxes():
-    pytree.register(
+    trees.register_pytree_node(
         Box, lambda box: ([box.inside], box.label), lambda parts, label: Box(*parts, label)
     )
     yield
-    del pytree.REGISTERED[Box]
+    del pytree.REGISTERED[Box], trees.SUPPORTED_NODES[Box]
 
 
 @pytest.mark.usefixtures("_boxes")
@@ -104,6 +105,13 @@ def test_keys_of_dictionaries_are_told():
     pairs, context = trees._dict_flatten_with_keys({"a": 1})
     assert [(str(key), key.get({"a": 5}), value) for key, value in pairs] == [("['a']", 5, 1)]
     assert trees._dict_unflatten([2], context) == {"a": 2}
+
+
+def test_containers_of_each_kind_have_their_functions_by_name():
+    assert trees._list_flatten([1, 2]) == ([1, 2], None)
+    assert trees._tuple_unflatten([1, 2], None) == (1, 2)
+    assert trees._ordereddict_unflatten([1], ["a"]) == OrderedDict(a=1)
+    assert trees._deque_flatten(deque([1], 3)) == ([1], 3)
 
 
 def test_a_structure_is_built_of_its_parts_as_programs_do():
@@ -150,6 +158,102 @@ def test_a_class_of_named_tuples_may_be_registered_by_the_private_functions():
     Own = namedtuple("Own", "a b")
     trees.register_pytree_node(Own, trees._namedtuple_flatten, trees._namedtuple_unflatten)
     assert trees.tree_map(lambda n: 2 * n, [Own(1, (2,))]) == [Own(2, (4,))]
+
+
+def test_a_spec_is_told_as_pytorch_tells_it():
+    spec = trees.tree_structure(TREE)
+    assert str(spec).splitlines() == [
+        "TreeSpec(dict, ['x', 'y', 'z'], [*,",
+        "  TreeSpec(tuple, None, [*,",
+        "    TreeSpec(list, None, [*,",
+        "      *])]),",
+        f"  TreeSpec(namedtuple, {Pair!r}, [*,",
+        "    TreeSpec(tuple, None, [])])])",
+    ]
+    assert (spec.num_nodes, spec.num_children, spec.num_leaves) == (10, 3, 5)
+    assert (spec.type, spec.context, spec.child(0).is_leaf()) == (dict, ["x", "y", "z"], True)
+
+
+def test_a_class_that_refuses_other_parts_than_its_own_has_a_spec():
+    class Positive:
+        def __init__(self, held):
+            self.held = 1 / held
+
+    trees.register_pytree_node(
+        Positive, lambda p: ([p.held], None), lambda parts, _: Positive(1 / parts[0])
+    )
+    leaves, spec = trees.tree_flatten([Positive(2.0)])
+    assert leaves == [0.5]
+    assert spec.unflatten([0.25])[0].held == 0.25
+
+
+def test_what_is_a_leaf_can_be_said():
+    def pair(tree):
+        return isinstance(tree, tuple)
+
+    tree = {"a": (1, 2), "b": [(3, 4)]}
+    assert trees.tree_leaves(tree, pair) == [(1, 2), (3, 4)]
+    assert trees.tree_map(sum, tree, is_leaf=pair) == {"a": 3, "b": [7]}
+    assert trees.tree_map_only(pair, len, tree, is_leaf=pair) == {"a": 2, "b": [2]}
+    assert trees.tree_all_only(tuple, all, tree, is_leaf=pair)
+    assert not trees.tree_any_only(list, any, tree, is_leaf=pair)
+
+
+def test_a_map_takes_containers_of_later_trees_where_the_first_has_leaves():
+    assert trees.tree_map(lambda a, b: (a, b), (1, 2), ([3, 4], 5)) == ((1, [3, 4]), (2, 5))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "text"),
+    [
+        ([1], (1,), "Node type mismatch; expected <class 'list'>, but got <class 'tuple'>."),
+        ((1, 2), (1, 2, 3), "Node arity mismatch; expected 2, but got 3."),
+        ({"a": 1}, {"b": 1}, "missing key(s): {'a'}; extra key(s): {'b'}."),
+    ],
+)
+def test_how_trees_differ_is_told(first, second, text):
+    with pytest.raises(ValueError, match=re.escape(text)):
+        trees.tree_map(max, first, second)
+
+
+def test_dictionaries_of_several_kinds_and_deques_of_several_sizes_meet():
+    found = trees.tree_map(max, defaultdict(int, a=1), {"a": 2})
+    assert (type(found), found) == (defaultdict, {"a": 2})
+    found = trees.tree_map(max, deque([1], 2), deque([5], 3))
+    assert (list(found), found.maxlen) == ([5], 2)
+
+
+def test_an_object_derived_from_a_container_is_a_leaf():
+    class Table(dict):
+        pass
+
+    assert trees.tree_leaves([Table(a=1)]) == [{"a": 1}]
+
+
+def test_leaves_are_found_by_the_keys_that_lead_to_them():
+    tree = {"x": 1, "z": Pair(4, [5])}
+    pairs, spec = trees.tree_flatten_with_path(tree)
+    assert [trees.keystr(path) for path, _ in pairs] == ["['x']", "['z'].a", "['z'].b[0]"]
+    assert [trees.key_get(tree, path) for path, _ in pairs] == [1, 4, 5]
+    assert spec == trees.tree_structure(tree)
+    assert trees.tree_map_with_path(lambda path, a, b: len(path) * a * b, tree, tree) == {
+        "x": 1,
+        "z": Pair(32, [75]),
+    }
+
+
+@pytest.mark.usefixtures("_boxes")
+def test_paths_need_the_keys_of_a_registered_class():
+    with pytest.raises(ValueError, match="Did not find a flatten_with_keys_fn"):
+        trees.tree_leaves_with_path(Box(1, "x"))
+
+
+def test_results_of_several_parts_are_containers():
+    values, indices = trees.tree_leaves(rg.tensor([3.0, 1.0]).sort())
+    assert (values.tolist(), indices.tolist()) == ([1.0, 3.0], [1, 0])
+    assert trees.is_structseq_instance(rg.ones(2).max(0))
+    assert not trees.is_namedtuple_instance(rg.ones(2).max(0))
+    assert trees.is_namedtuple_instance(Pair(1, 2))
 
 
 def test_the_module_is_there_without_an_import_of_its_own():

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..func import combine_state_for_ensemble, make_functional, make_functional_with_buffers
+from ..func.models import FunctionalModule, FunctionalModuleWithBuffers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = [
+    "FunctionalModule",
+    "FunctionalModuleWithBuffers",
     "combine_state_for_ensemble",
     "functional_init",
     "functional_init_with_buffers",

@@ -5,12 +5,39 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import pytree
+from ..engine.tensor import Tensor
 from ..func import vmap
+from ..func.batching import DIFFERS, checked
+from ..func.batching import name_of as _get_name  # noqa: F401 (PyTorch's name)
+from ..utils._pytree import (
+    _broadcast_to_and_flatten,  # noqa: F401 (PyTorch's name)
+    tree_flatten,
+    tree_unflatten,
+)
+from .levels import (
+    _add_batch_dim,  # noqa: F401 (PyTorch's name)
+    _remove_batch_dim,
+    is_batchedtensor,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["vmap"]
+__all__ = ["Tensor", "tree_flatten", "tree_unflatten", "vmap"]
+
+
+def _maybe_remove_batch_dim(
+    name: str, batched_output: Any, vmap_level: int, batch_size: int, out_dim: int | None
+) -> Any:
+    """An output of a function called `name` with all examples along `out_dim`.
+
+    Raises ValueError for one that is no tensor, and for one of a single example without `out_dim`.
+    """
+    if out_dim is not None:
+        return _remove_batch_dim(checked(batched_output, name), vmap_level, batch_size, out_dim)
+    if is_batchedtensor(batched_output):
+        raise ValueError(DIFFERS.format(name=name))
+    return batched_output
 
 
 def _vmap(

@@ -37,6 +37,7 @@ __all__ = ["HOMES", "home_of", "install"]
 
 # PyTorch's modules whose contents are under another name here.
 HOMES = {
+    "torch._C._functorch": "retrograd._functorch.levels",
     "torch._C._nn": "retrograd.alias.c_nn",
     "torch._VF": "retrograd.ops.compat.variable_functions",
     "torch.__future__": "retrograd.alias.future",
@@ -46,7 +47,9 @@ HOMES = {
         "retrograd.alias.dynamo._trace_wrapped_higher_order_op"
     ),
     "torch._dynamo.config": "retrograd.alias.dynamo.config",
+    "torch._dynamo.exc": "retrograd.alias.dynamo.exc",
     "torch._dynamo.utils": "retrograd.alias.dynamo.utils",
+    "torch._guards": "retrograd.alias.guards",
     "torch._inductor": "retrograd.alias.inductor",
     "torch._inductor.config": "retrograd.alias.inductor.config",
     "torch._subclasses": "retrograd.alias.subclasses",
@@ -72,7 +75,7 @@ HOMES = {
     "torch.distributed.distributed_c10d": "retrograd.distributed",
     "torch.distributed.tensor.device_mesh": "retrograd.distributed.device_mesh",
     "torch.distributed.tensor.placement_types": "retrograd.distributed.tensor.placements",
-    "torch.functional": "retrograd.ops",
+    "torch.functional": "retrograd.alias.functional",
     "torch.jit.annotations": "retrograd.alias.annotations",
     "torch.nn.common_types": "retrograd.alias.layers.common_types",
     "torch.nn.modules.activation": "retrograd.alias.layers.activation",

@@ -16,8 +16,11 @@ from ..func import (
     vjp,
     vmap,
 )
+from ..func.models import FunctionalModule, FunctionalModuleWithBuffers
 
 __all__ = [
+    "FunctionalModule",
+    "FunctionalModuleWithBuffers",
     "combine_state_for_ensemble",
     "grad",
     "grad_and_value",

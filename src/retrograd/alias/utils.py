@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..accelerator.modules import get_device_module
 from ..engine.tensor import Tensor, device
 from ..nn.parameter import Parameter
 from ..ops.creation.factories import empty
@@ -37,6 +38,19 @@ def _get_device_index(device_: Any, optional: bool = False, allow_cpu: bool = Fa
     if found is None and not (optional or allow_cpu):
         raise ValueError(f"Expected a device with a number, but got: {device_}")
     return -1 if found is None else found
+
+
+def _get_available_device_type() -> None:
+    """The kind of accelerator that is there: none."""
+
+
+def _get_device_module(device_type: str) -> Any:
+    """The module of a kind of device.
+
+    >>> rg._utils._get_device_module("cpu") is rg.cpu
+    True
+    """
+    return get_device_module(device_type)
 
 
 def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:

@@ -36,7 +36,26 @@ CLASS_DECORATED = (
 )
 
 
-class Mode:
+class Decorator:
+    """A context manager that also decorates; each call enters one of its own, by `clone`."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} has no __enter__")
+
+    def __exit__(self, *exc: object) -> None:
+        raise NotImplementedError(f"{type(self).__name__} has no __exit__")
+
+    def clone(self) -> Any:
+        """Another manager of the same kind."""
+        return type(self)()
+
+    def __call__(self, function: F) -> F:
+        return decorate(function, self.clone)  # type: ignore[no-any-return]
+
+
+class Mode(Decorator):
     """A change of the calling thread's modes; may be entered again, also while it is entered."""
 
     __slots__ = ("before",)
@@ -46,23 +65,12 @@ class Mode:
     def __init__(self) -> None:
         self.before: list[dict[str, Any]] = []
 
-    def fresh(self) -> Mode:
-        """Another manager of the same change."""
-        return type(self)()
-
-    def clone(self) -> Mode:
-        """Another manager of the same change, under PyTorch's name."""
-        return self.fresh()
-
     def __enter__(self) -> Any:
         self.before.append(modes.change(**self.fields))
         return None
 
     def __exit__(self, *exc: object) -> None:
         modes.restore(self.before.pop())
-
-    def __call__(self, function: F) -> F:
-        return decorate(function, self.fresh)  # type: ignore[no-any-return]
 
 
 def decorate(function: Any, manager: Callable[[], Any]) -> Any:
@@ -144,8 +152,8 @@ def _async_generator(function: Any, manager: Callable[[], Any]) -> Any:
     return call
 
 
-class _Bare(Mode):
-    """A mode that decorates with and without parentheses: `@no_grad` and `@no_grad()`."""
+class BareDecorator(Decorator):
+    """One that decorates with and without parentheses: `@no_grad` and `@no_grad()`."""
 
     __slots__ = ()
 
@@ -162,7 +170,7 @@ class _Bare(Mode):
         return decorate(orig_func, cls)
 
 
-class no_grad(_Bare):  # noqa: N801 (PyTorch's name)
+class no_grad(BareDecorator, Mode):  # noqa: N801 (PyTorch's name)
     """Nothing is recorded: results do not require grad. Context manager and decorator.
 
     Factories still make leaves that require grad if asked to. Source: PyTorch's `no_grad`.
@@ -178,7 +186,7 @@ class no_grad(_Bare):  # noqa: N801 (PyTorch's name)
     fields = {"grad": False}  # noqa: RUF012
 
 
-class enable_grad(_Bare):  # noqa: N801 (PyTorch's name)
+class enable_grad(BareDecorator, Mode):  # noqa: N801 (PyTorch's name)
     """Operations are recorded, also inside `no_grad`. Context manager and decorator.
 
     Inside `inference_mode` it changes nothing. Source: PyTorch's `enable_grad`.
@@ -215,7 +223,7 @@ class set_grad_enabled(Mode):  # noqa: N801 (PyTorch's name)
         self.fields = {"grad": mode}
         self.initial: dict[str, Any] | None = modes.change(grad=mode)
 
-    def fresh(self) -> Mode:
+    def clone(self) -> Mode:
         """A manager that leaves the mode alone until it is entered."""
         made = object.__new__(set_grad_enabled)
         made.mode, made.fields, made.before, made.initial = self.mode, self.fields, [], None
@@ -273,7 +281,7 @@ class inference_mode(Mode):  # noqa: N801 (PyTorch's name)
         self.mode = mode
         self.fields = {"grad": not mode, "inference": mode}
 
-    def fresh(self) -> Mode:
+    def clone(self) -> Mode:
         """Another manager of the same mode."""
         return inference_mode(self.mode)
 
@@ -324,7 +332,7 @@ class set_multithreading_enabled(Mode):  # noqa: N801 (PyTorch's name)
         super().__exit__(*exc)
         modes.restore(self.outer)
 
-    def fresh(self) -> Mode:
+    def clone(self) -> Mode:
         """Another manager of the same mode."""
         return set_multithreading_enabled(self.mode)
 
@@ -370,7 +378,7 @@ class _force_original_view_tracking(Mode):  # noqa: N801 (PyTorch's name)
         _check_bool(mode, "_force_original_view_tracking", "mode")
         self.mode, self.fields = mode, {}
 
-    def fresh(self) -> Mode:
+    def clone(self) -> Mode:
         """Another manager of the same mode."""
         return _force_original_view_tracking(self.mode)
 

@@ -391,7 +391,7 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
     """Make a leaf require grad, or no longer; PyTorch's errors for non-leaves and integers."""
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"argument 'requires_grad' must be bool, not {type(value).__name__}")
-    if not tensor.is_leaf:
+    if tensor._node is not None and tensor._node.op is not LEAF:  # asks no class of a user's
         if not value:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables. If you want to use a "

@@ -1,4 +1,4 @@
-"""What an update of many tensors at once asks of each of them; it is timed, and in C where that is.
+"""What an update of many tensors at once asks of each of them; most is timed, and in C as well.
 
 This module knows no rule of an optimizer.
 """
@@ -11,6 +11,7 @@ import numpy as np
 
 from . import native
 from .dispatch import check_write
+from .overriding import is_asked
 from .tensor import Interpreted, Tensor, wrote
 
 if TYPE_CHECKING:
@@ -20,11 +21,16 @@ if TYPE_CHECKING:
 
 
 def drop_gradients(tensors: Iterable[Tensor], set_to_none: bool) -> None:
-    """Forget the gradients of tensors, or fill them with zeros and take their history away."""
+    """Forget the gradients of tensors, or fill them with zeros and take their history away.
+
+    A class that takes calls over may keep the gradient elsewhere: it is asked for `grad`.
+    """
     for t in tensors:
-        grad = t._gradient
+        name = "grad" if is_asked(type(t)) else "_gradient"
+        grad = getattr(t, name)
         if set_to_none or grad is None:
-            t._gradient = None
+            if grad is not None:
+                setattr(t, name, None)
             continue
         if grad._node is not None:
             grad.detach_()

@@ -16,6 +16,7 @@ from ..engine.tensor import Interpreted, Tensor, concrete, wrote
 from ..engine.transforms.batch import Batch, BatchLevel, argument, split
 from ..engine.views import base_of
 from ..errors import UnbatchableError
+from ..ops.shape.join import cat, stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +26,10 @@ __all__ = ["debug_unwrap", "vmap"]
 LOOPED = (
     "vmap: {name} asks for the value of a single example ({error}), so it runs once per example. "
     "Write it without control flow on values and without .item() to run it at once."
+)
+DIFFERS = (
+    "vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None: this output "
+    "differs between examples. Give it a dimension"
 )
 
 
@@ -66,10 +71,10 @@ def vmap(
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         dims = dims_of(in_dims, args, func)
-        leaves = pytree.flatten(args)
+        leaves = pytree.flatten(args, is_leaf)
         size = size_of(leaves, dims)
         examples = [
-            leaf if dim is None else to_front(leaf, dim)
+            leaf if dim is None else in_front(leaf, dim)
             for leaf, dim in zip(leaves, dims, strict=True)
         ]
         step = size if chunk_size is None else chunk_size
@@ -87,7 +92,7 @@ def vmap(
                 piece, shared, like = call(given, part.stop - start)
                 pieces.append(piece)
                 differ |= {place for place, same in enumerate(shared) if not same}
-            results = [recorded.cat(*column, dim=0) for column in zip(*pieces, strict=True)]
+            results = [cat(column) for column in zip(*pieces, strict=True)]
             shared = [place not in differ for place in range(len(results))]
         return _placed(results, shared, like, out_dims, func)
 
@@ -116,15 +121,15 @@ def check_out_dims(out_dims: Any, func: Any) -> None:
     """Raise unless `out_dims` holds nothing but integers and None."""
     if not all(dim is None or isinstance(dim, int) for dim in pytree.flatten(out_dims)):
         raise ValueError(
-            f"vmap({_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a "
-            "python collection of ints representing where in the outputs the vmapped dimension "
+            f"vmap({name_of(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or "
+            "a python collection of ints representing where in the outputs the vmapped dimension "
             "should appear."
         )
 
 
 def dims_of(in_dims: Any, args: tuple[Any, ...], func: Any) -> list[int | None]:
     """The batch dimension of each leaf of the arguments."""
-    name = _name(func)
+    name = name_of(func)
     start = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
@@ -136,13 +141,14 @@ def dims_of(in_dims: Any, args: tuple[Any, ...], func: Any) -> list[int | None]:
                          "or you are trying to vmap over a function with no inputs. The latter is "
                          "unsupported.")  # fmt: skip
     try:
-        dims = pytree.broadcast(in_dims, args)
+        dims = pytree.broadcast(in_dims, args, is_leaf)
     except ValueError as error:
         raise ValueError(
             f"{start}in_dims is not compatible with the structure of `inputs`: {error}. `in_dims` "
             f"has one entry for each of {len(args)} arguments, or is a single number."
         ) from None
-    return [_dim_of(leaf, dim, start) for leaf, dim in zip(pytree.flatten(args), dims, strict=True)]
+    leaves = pytree.flatten(args, is_leaf)
+    return [_dim_of(leaf, dim, start) for leaf, dim in zip(leaves, dims, strict=True)]
 
 
 def _dim_of(leaf: Any, dim: Any, start: str) -> int | None:
@@ -153,12 +159,12 @@ def _dim_of(leaf: Any, dim: Any, start: str) -> int | None:
             f"{start}Got in_dim={dim} for an input but in_dim must be either an integer dimension "
             "or None."
         )
-    if not isinstance(leaf, Tensor):
+    if not (isinstance(leaf, Tensor) or is_own(leaf)):
         raise ValueError(
             f"{start}Got in_dim={dim} for an input but the input is of type {type(leaf)}. We "
             "cannot vmap over non-Tensor arguments, please use None as the respective in_dim"
         )
-    ndim: int = leaf._array.ndim
+    ndim: int = len(shape_of(leaf))
     if not -ndim <= dim < ndim:
         raise ValueError(
             f"{start}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality "
@@ -170,7 +176,7 @@ def _dim_of(leaf: Any, dim: Any, start: str) -> int | None:
 def size_of(leaves: list[Any], dims: list[int | None]) -> int:
     """The number of examples, which all batched arguments share."""
     sizes: list[int] = [
-        leaf._array.shape[dim] for leaf, dim in zip(leaves, dims, strict=True) if dim is not None
+        shape_of(leaf)[dim] for leaf, dim in zip(leaves, dims, strict=True) if dim is not None
     ]
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over: an argument whose "
@@ -201,25 +207,28 @@ def _at_once(
     try:
         with level, modes.Changed(before_write=attempt.before_write):
             given = [
-                leaf if dim is None else argument(leaf, level, dim)
+                leaf if dim is None else example_of(leaf, level, dim)
                 for leaf, dim in zip(examples, dims, strict=True)
             ]
             arrays = [leaf._array if isinstance(leaf, Tensor) else None for leaf in given]
-            like = func(*pytree.unflatten(args, given), **kwargs)
-            leaves = [checked(leaf, func) for leaf in pytree.flatten(like)]
-            results = [split(leaf, level) for leaf in leaves]
+            like = func(*pytree.unflatten(args, given, is_leaf), **kwargs)
+            leaves = [checked(leaf, func) for leaf in pytree.flatten(like, is_leaf)]
+            results = [all_of(leaf, level, func) for leaf in leaves]
         for leaf, stacked, before in zip(given, examples, arrays, strict=True):
             if level.holds(leaf) and leaf._array is not before:
                 written = split(leaf, level)
                 if base_of(written) is not base_of(stacked):  # else only `t_` or its like turned it
                     stacked.copy_(written)
-        return results, [not level.holds(leaf) or leaf._array.shared for leaf in leaves], like
+        shared = [
+            not is_own(leaf) and (not level.holds(leaf) or leaf._array.shared) for leaf in leaves
+        ]
+        return results, shared, like
     except UnbatchableError as error:
         if error.level not in (None, level):
             raise  # it is for an outer batched call to run once per example
         attempt.undo()
         if randomness != "different":
-            text = LOOPED.format(name=_name(func), error=error)
+            text = LOOPED.format(name=name_of(func), error=error)
             warnings.warn(text, UserWarning, stacklevel=4)
     return _singly(func, args, kwargs, dims, randomness, examples, size)
 
@@ -263,8 +272,8 @@ def _singly(
     """The same, by a call for each example."""
     if not size:
         raise RuntimeError(
-            f"vmap({_name(func)}, ...): `{_name(func)}` runs for each example by itself, and of no "
-            "examples there is none that says what it returns. Leave empty batches out"
+            f"vmap({name_of(func)}, ...): `{name_of(func)}` runs for each example by itself, and "
+            "of no examples there is none that says what it returns. Leave empty batches out"
         )
     level = BatchLevel(size, randomness)
     level.singly = True
@@ -272,30 +281,30 @@ def _singly(
     for k in range(size):
         level.rewind()
         given = [
-            leaf if dim is None else recorded.select(leaf, index=(k,))
+            leaf if dim is None else leaf[k] if is_own(leaf) else recorded.select(leaf, index=(k,))
             for leaf, dim in zip(examples, dims, strict=True)
         ]
         with level:
-            like = func(*pytree.unflatten(args, given), **kwargs)
-        rows.append([checked(leaf, func) for leaf in pytree.flatten(like)])
+            like = func(*pytree.unflatten(args, given, is_leaf), **kwargs)
+        rows.append([checked(leaf, func) for leaf in pytree.flatten(like, is_leaf)])
     columns = list(zip(*rows, strict=True))
     shared = [all(_alike(row, column[0]) for row in column) for column in columns]
-    return [recorded.stack(*column, dim=0) for column in columns], shared, like
+    return [stack(column) for column in columns], shared, like
 
 
 def _alike(x: Tensor, y: Tensor) -> bool:
     """Whether two outputs are the same tensor, or constants of equal value."""
-    if x is y or x._node is not None or y._node is not None:
+    if x is y or is_own(x) or x._node is not None or y._node is not None:
         return x is y
     a, b = concrete(x._array), concrete(y._array)
     return a.shape == b.shape and bool(np.array_equal(a, b))
 
 
-def checked(leaf: Any, func: Any) -> Tensor:
-    """An output, which must be a tensor."""
-    if not isinstance(leaf, Tensor):
+def checked(leaf: Any, func: Any) -> Any:
+    """An output, which must be a tensor, or a container of tensors that batches itself."""
+    if not (isinstance(leaf, Tensor) or is_own(leaf)):
         raise ValueError(
-            f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type "
+            f"vmap({name_of(func)}, ...): `{name_of(func)}` must only return Tensors, got type "
             f"{type(leaf)}. Return a tensor of it, or leave it away: grad(..., has_aux=True) and "
             "its like pass other things on"
         )
@@ -305,27 +314,24 @@ def checked(leaf: Any, func: Any) -> Tensor:
 def _placed(results: list[Any], shared: list[bool], like: Any, out_dims: Any, func: Any) -> Any:
     """The outputs with the batch dimension where `out_dims` wants it."""
     try:
-        places = pytree.broadcast(out_dims, like)
+        places = pytree.broadcast(out_dims, like, is_leaf)
     except ValueError as error:
         raise ValueError(
-            f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible "
-            f"with the structure of `outputs`: {error}."
+            f"vmap({name_of(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not "
+            f"compatible with the structure of `outputs`: {error}."
         ) from None
     for place, same in zip(places, shared, strict=True):
         if place is None and not same:
-            raise ValueError(
-                f"vmap({_name(func)}, ...): `{_name(func)}` can not return a BatchedTensor when "
-                "out_dim is None: this output differs between examples. Give it a dimension"
-            )
+            raise ValueError(DIFFERS.format(name=name_of(func)))
     return pytree.unflatten(
-        like, [_moved(t, place) for t, place in zip(results, places, strict=True)]
+        like, [moved(t, place) for t, place in zip(results, places, strict=True)], is_leaf
     )
 
 
-def _moved(t: Tensor, place: int | None) -> Tensor:
+def moved(t: Tensor, place: int | None) -> Tensor:
     if place is None:
         return recorded.select(t, index=(0,))
-    ndim = t._array.ndim
+    ndim = len(shape_of(t))
     if not -ndim <= place < ndim:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, "
                          f"{ndim - 1}], but got {place})")  # fmt: skip
@@ -333,8 +339,51 @@ def _moved(t: Tensor, place: int | None) -> Tensor:
         return t
     dims = list(range(1, ndim))
     dims.insert(place % ndim, 0)
-    return recorded.permute(t, dims=tuple(dims))
+    return t.permute(*dims)
 
 
-def _name(func: Any) -> str:
-    return getattr(func, "__name__", None) or repr(func)
+# -- containers that batch themselves -----------------------------------------------------------
+
+
+def is_own(value: Any) -> bool:
+    """Whether a container puts batch dimensions into its tensors by itself, as tensordict's do."""
+    return hasattr(type(value), "_add_batch_dim")
+
+
+def is_leaf(tree: Any) -> bool:
+    """Whether a tree is handled as a whole."""
+    return pytree.is_leaf(tree) or is_own(tree)
+
+
+def shape_of(leaf: Any) -> Any:
+    """The shape of a tensor, or the dimensions that the tensors of a container share."""
+    return leaf._array.shape if isinstance(leaf, Tensor) else leaf.shape
+
+
+def in_front(leaf: Any, dim: int) -> Any:
+    """A leaf with dimension `dim` first."""
+    if not is_own(leaf):
+        return to_front(leaf, dim)
+    order = [dim, *(each for each in range(len(leaf.shape)) if each != dim)]
+    return leaf.permute(*order) if dim else leaf
+
+
+def example_of(leaf: Any, level: BatchLevel, dim: int) -> Any:
+    """What stands for each example along the first dimension of a leaf, which was `dim`."""
+    if is_own(leaf):
+        return leaf._add_batch_dim(in_dim=0, vmap_level=level.depth + 1)
+    return argument(leaf, level, dim)
+
+
+def all_of(leaf: Any, level: BatchLevel, func: Any) -> Any:
+    """All examples that an output stands for, along its first dimension."""
+    if not is_own(leaf):
+        return split(leaf, level)
+    return leaf._maybe_remove_batch_dim(
+        name_of(func), vmap_level=level.depth + 1, batch_size=level.size, out_dim=0
+    )
+
+
+def name_of(func: Any) -> str:
+    """What messages call a function: its name, which may be given itself."""
+    return func if isinstance(func, str) else getattr(func, "__name__", None) or repr(func)

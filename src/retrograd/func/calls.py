@@ -15,7 +15,7 @@ from ..engine.tensor import Tensor
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-__all__ = ["functional_call", "functionalize", "stack_module_state"]
+__all__ = ["exchange", "functional_call", "functionalize", "stack_module_state"]
 
 ABSENT = object()  # stands for an attribute that a module lacks
 
@@ -69,11 +69,11 @@ def replaced(
     before: dict[str, Any] = {}
     try:
         for name, value in given.items():
-            before[name] = _exchange(module, name, value)
+            before[name] = exchange(module, name, value)
         yield
     finally:
         for name, value in before.items():
-            _exchange(module, name, value)
+            exchange(module, name, value)
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
@@ -137,7 +137,7 @@ def _tied(own: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     return {**tied, **given}
 
 
-def _exchange(module: Any, name: str, value: Any) -> Any:
+def exchange(module: Any, name: str, value: Any) -> Any:
     """Give a module another parameter, buffer or attribute, or none; return what was there."""
     path, _, last = name.rpartition(".")
     owner = module.get_submodule(path)

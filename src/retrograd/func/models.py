@@ -15,28 +15,22 @@ if TYPE_CHECKING:
 
     from ..engine.tensor import Tensor
 
-__all__ = ["combine_state_for_ensemble", "make_functional", "make_functional_with_buffers"]
+__all__ = [
+    "FunctionalModule",
+    "FunctionalModuleWithBuffers",
+    "combine_state_for_ensemble",
+    "make_functional",
+    "make_functional_with_buffers",
+]
 
 
-class FunctionalModule:
-    """A module as a function `(params, *args, **kwargs)`, or `(params, buffers, ...)`.
+class Functional:
+    """A copy of a module, `stateless_model`, to be called with other values for its state."""
 
-    It calls `stateless_model`, a copy of the module, with the values given for `param_names` and
-    `buffer_names`. What the module writes into a buffer is written into the one given.
-    """
-
-    def __init__(self, model: Any, with_buffers: bool) -> None:
+    def __init__(self, model: Any) -> None:
         self.stateless_model = copy.deepcopy(model)
         self.param_names = tuple(dict(model.named_parameters()))
         self.buffer_names = tuple(dict(model.named_buffers()))
-        self.with_buffers = with_buffers
-
-    def __call__(self, params: Sequence[Tensor], *args: Any, **kwargs: Any) -> Any:
-        values = self._under(self.param_names, params, "params")
-        if self.with_buffers:
-            buffers, *args = args  # type: ignore[assignment]
-            values |= self._under(self.buffer_names, buffers, "buffers")
-        return functional_call(self.stateless_model, values, tuple(args), kwargs)
 
     def _under(self, names: Sequence[str], given: Any, what: str) -> dict[str, Tensor]:
         if len(given) != len(names):
@@ -45,6 +39,30 @@ class FunctionalModule:
                 f"expected {len(names)}, for {list(names)}"
             )
         return dict(zip(names, given, strict=True))
+
+
+class FunctionalModule(Functional):
+    """A module without buffers as a function `(params, *args, **kwargs)`."""
+
+    def __call__(self, params: Sequence[Tensor], *args: Any, **kwargs: Any) -> Any:
+        """Call the module with these parameters."""
+        values = self._under(self.param_names, params, "params")
+        return functional_call(self.stateless_model, values, args, kwargs)
+
+
+class FunctionalModuleWithBuffers(Functional):
+    """A module as a function `(params, buffers, *args, **kwargs)`.
+
+    What the module writes into a buffer is written into the one given.
+    """
+
+    def __call__(
+        self, params: Sequence[Tensor], buffers: Sequence[Tensor], *args: Any, **kwargs: Any
+    ) -> Any:
+        """Call the module with these parameters and buffers."""
+        values = self._under(self.param_names, params, "params")
+        values |= self._under(self.buffer_names, buffers, "buffers")
+        return functional_call(self.stateless_model, values, args, kwargs)
 
 
 def make_functional(
@@ -66,13 +84,13 @@ def make_functional(
             "make_functional(model): `model` has buffers. Please use "
             "make_functional_with_buffers(model) instead."
         )
-    function, params, _ = _apart(model, False, disable_autograd_tracking)
-    return function, params
+    params, _ = _apart(model, disable_autograd_tracking)
+    return FunctionalModule(model), params
 
 
 def make_functional_with_buffers(
     model: Any, disable_autograd_tracking: bool = False
-) -> tuple[FunctionalModule, tuple[Tensor, ...], tuple[Tensor, ...]]:
+) -> tuple[FunctionalModuleWithBuffers, tuple[Tensor, ...], tuple[Tensor, ...]]:
     """A function `(params, buffers, *args)` that computes what `model` does; both of its states.
 
     As `make_functional`; buffers that the model writes, as running means, are those given. Source:
@@ -83,22 +101,20 @@ def make_functional_with_buffers(
     >>> buffers[0]
     tensor([0.2000, 0.0000])
     """
-    return _apart(model, True, disable_autograd_tracking)
+    return FunctionalModuleWithBuffers(model), *_apart(model, disable_autograd_tracking)
 
 
-def _apart(
-    model: Any, with_buffers: bool, untracked: bool
-) -> tuple[FunctionalModule, tuple[Tensor, ...], tuple[Tensor, ...]]:
+def _apart(model: Any, untracked: bool) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
     own = copy.deepcopy(model)
     params = tuple(own.parameters())
     for param in params if untracked else ():
         param.requires_grad_(False)
-    return FunctionalModule(model, with_buffers), params, tuple(own.buffers())
+    return params, tuple(own.buffers())
 
 
 def combine_state_for_ensemble(
     models: Sequence[Any],
-) -> tuple[FunctionalModule, tuple[Tensor, ...], tuple[Tensor, ...]]:
+) -> tuple[FunctionalModuleWithBuffers, tuple[Tensor, ...], tuple[Tensor, ...]]:
     """A function of one model's state, and the states of all `models`, stacked in front.
 
     `vmap(function)(params, buffers, x)` runs the ensemble. The stacked parameters require no grad.
@@ -110,5 +126,5 @@ def combine_state_for_ensemble(
     retrograd.Size([3, 1])
     """
     params, buffers = stack_module_state(models)
-    function = FunctionalModule(models[0], with_buffers=True)
+    function = FunctionalModuleWithBuffers(models[0])
     return function, tuple(p.detach() for p in params.values()), tuple(buffers.values())

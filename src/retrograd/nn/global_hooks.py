@@ -23,6 +23,10 @@ __all__ = [
     "register_module_parameter_registration_hook",
 ]
 
+_global_buffer_registration_hooks = ON_ENTRY["_buffers"]
+_global_module_registration_hooks = ON_ENTRY["_modules"]
+_global_parameter_registration_hooks = ON_ENTRY["_parameters"]
+
 
 def _hooks_of_all() -> ModuleHooks:
     of_all_modules.holder._hooks = of_all_modules
@@ -109,7 +113,7 @@ def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> Rem
     weight
     bias
     """
-    return ON_ENTRY["_parameters"].add(hook)
+    return _global_parameter_registration_hooks.add(hook)
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -118,7 +122,7 @@ def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> Remova
     >>> from retrograd.nn.modules.module import register_module_buffer_registration_hook
     >>> register_module_buffer_registration_hook(lambda module, name, buffer: None).remove()
     """
-    return ON_ENTRY["_buffers"].add(hook)
+    return _global_buffer_registration_hooks.add(hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -127,4 +131,4 @@ def register_module_module_registration_hook(hook: Callable[..., Any]) -> Remova
     >>> from retrograd.nn.modules.module import register_module_module_registration_hook
     >>> register_module_module_registration_hook(lambda module, name, child: None).remove()
     """
-    return ON_ENTRY["_modules"].add(hook)
+    return _global_module_registration_hooks.add(hook)

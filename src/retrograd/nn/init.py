@@ -240,7 +240,7 @@ def fans(tensor: Tensor) -> tuple[int, int]:
 
     The weight is (out, in, *kernel). Raises ValueError for fewer than two dimensions.
     """
-    shape = tensor._array.shape
+    shape = tensor.shape
     if len(shape) < 2:
         raise ValueError(
             "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"

@@ -106,6 +106,9 @@ class Parameter(Tensor):
         return f"Parameter containing:\n{_as_plain(self)!r}"
 
 
+_ParameterMeta = type(Parameter)
+
+
 class Buffer(Tensor):
     """A tensor that is module state without being a parameter, such as a running mean.
 
@@ -160,7 +163,7 @@ DEFINED = frozenset(
 )
 
 
-class Uninitialized(Tensor, sees_properties=False):
+class UninitializedTensorMixin(Tensor, sees_properties=False):
     """A tensor whose shape is not known yet; `becomes` is its class once it is."""
 
     __slots__ = ()
@@ -201,7 +204,7 @@ class Uninitialized(Tensor, sees_properties=False):
         return f"<{type(self).__name__}>"
 
 
-class UninitializedParameter(Uninitialized, Parameter, sees_properties=False):  # type: ignore[misc]
+class UninitializedParameter(UninitializedTensorMixin, Parameter, sees_properties=False):  # type: ignore[misc]
     """A parameter without a shape, until `materialize(shape)` gives it one.
 
     >>> p = rg.nn.UninitializedParameter()
@@ -225,7 +228,7 @@ class UninitializedParameter(Uninitialized, Parameter, sees_properties=False):  
         return found
 
 
-class UninitializedBuffer(Uninitialized, Buffer, sees_properties=False):  # type: ignore[misc]
+class UninitializedBuffer(UninitializedTensorMixin, Buffer, sees_properties=False):  # type: ignore[misc]
     """A buffer without a shape, until `materialize(shape)` gives it one.
 
     >>> rg.nn.UninitializedBuffer()
@@ -249,7 +252,7 @@ class UninitializedBuffer(Uninitialized, Buffer, sees_properties=False):  # type
 
 def is_lazy(value: Any) -> bool:
     """Whether `value` is a parameter or buffer without a shape."""
-    return isinstance(value, Uninitialized)
+    return isinstance(value, UninitializedTensorMixin)
 
 
 def check_shaped(value: Any, by: str) -> None:

@@ -9,6 +9,7 @@ name.
 from __future__ import annotations
 
 import io
+import pickle
 import sys
 from collections.abc import Callable
 from typing import Any

@@ -1,144 +1,84 @@
 """Nested containers under PyTorch's names, as its programs import them: `utils._pytree`.
 
-Lists, tuples, named tuples, dictionaries and objects of registered classes are containers;
-everything else is a leaf.
+`SUPPORTED_NODES` says what a container is, in `_nodes`. Everything else is a leaf, and so is what
+the argument `is_leaf` of a function names one.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict, namedtuple
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections import OrderedDict, defaultdict, deque, namedtuple
+from typing import TYPE_CHECKING, Any
 
-from .. import pytree
+from ._nodes import (
+    SUPPORTED_NODES,
+    Context,
+    GetAttrKey,
+    MappingKey,
+    NodeDef,
+    SequenceKey,
+    _get_node_type,
+    is_namedtuple_instance,
+    is_structseq_instance,
+    register_pytree_node,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
+
+    Test = Callable[[Any], bool] | None
 
 __all__ = [
     "SUPPORTED_NODES",
     "Context",
+    "GetAttrKey",
     "LeafSpec",
     "MappingKey",
     "NodeDef",
     "PyTree",
+    "SequenceKey",
     "TreeSpec",
+    "is_namedtuple_instance",
+    "is_structseq_instance",
+    "key_get",
+    "keystr",
     "register_pytree_node",
     "tree_all",
+    "tree_all_only",
     "tree_any",
+    "tree_any_only",
     "tree_flatten",
+    "tree_flatten_with_path",
+    "tree_is_leaf",
+    "tree_iter",
     "tree_leaves",
+    "tree_leaves_with_path",
     "tree_map",
+    "tree_map_",
     "tree_map_only",
+    "tree_map_only_",
+    "tree_map_with_path",
     "tree_structure",
     "tree_unflatten",
 ]
 
-Context = Any  # what a registered class keeps beside its parts
 PyTree = Any  # a container or a leaf
+DICTIONARIES = (dict, OrderedDict, defaultdict)
+
+for _kind in (tuple, list, deque, namedtuple, *DICTIONARIES):  # PyTorch's private names
+    for _part in ("flatten", "unflatten", "flatten_with_keys"):
+        _function = getattr(SUPPORTED_NODES[_kind], f"{_part}_fn")
+        globals()[f"_{_kind.__name__.lower()}_{_part}"] = _function
 
 
-class MappingKey(NamedTuple):
-    """The place of a part in a dictionary.
+def tree_is_leaf(tree: Any, is_leaf: Test = None) -> bool:
+    """Whether `tree` is no container, or `is_leaf` says so of it.
 
-    >>> str(MappingKey("weight"))
-    "['weight']"
+    >>> tree_is_leaf(1), tree_is_leaf([1]), tree_is_leaf([1], lambda each: len(each) == 1)
+    (True, False, True)
     """
-
-    key: Any
-
-    def __str__(self) -> str:
-        return f"[{self.key!r}]"
-
-    def get(self, mapping: Any) -> Any:
-        """The part of a dictionary in this place."""
-        return mapping[self.key]
-
-
-def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], Context]:
-    return list(d.values()), list(d)
-
-
-def _dict_unflatten(values: Iterable[Any], context: Context) -> dict[Any, Any]:
-    return dict(zip(context, values, strict=True))
-
-
-def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[Any], Context]:
-    return [(MappingKey(key), part) for key, part in d.items()], list(d)
-
-
-def _namedtuple_flatten(d: Any) -> tuple[list[Any], Context]:
-    return list(d), type(d)
-
-
-def _namedtuple_unflatten(values: Iterable[Any], context: Context) -> Any:
-    return context(*values)
-
-
-class NodeDef(NamedTuple):
-    """How containers of a class are taken apart, and built."""
-
-    type: Any
-    flatten_fn: Callable[[Any], tuple[list[Any], Context]]
-    unflatten_fn: Callable[[Iterable[Any], Context], Any]
-
-
-def _default_dict_unflatten(values: Iterable[Any], context: Context) -> Any:
-    factory, keys = context
-    return defaultdict(factory, _dict_unflatten(values, keys))
-
-
-# The containers by `_get_node_type`, for programs that walk through them by themselves.
-SUPPORTED_NODES: dict[Any, NodeDef] = {
-    kind: NodeDef(kind, apart, together)
-    for kind, apart, together in (
-        (tuple, lambda t: (list(t), None), lambda parts, _: tuple(parts)),
-        (list, lambda t: (t, None), lambda parts, _: list(parts)),
-        (dict, _dict_flatten, _dict_unflatten),
-        (namedtuple, _namedtuple_flatten, _namedtuple_unflatten),
-        (OrderedDict, _dict_flatten, lambda *of: OrderedDict(_dict_unflatten(*of))),
-        (
-            defaultdict,
-            lambda t: (list(t.values()), [t.default_factory, list(t)]),
-            _default_dict_unflatten,
-        ),
-    )
-}
-
-
-def _get_node_type(tree: Any) -> Any:
-    """The key of a container in `SUPPORTED_NODES`, if it is one: its class, or `namedtuple`.
-
-    >>> _get_node_type([1]), _get_node_type(MappingKey("weight")).__name__
-    (<class 'list'>, 'namedtuple')
-    """
-    return namedtuple if isinstance(tree, tuple) and hasattr(tree, "_fields") else type(tree)
-
-
-def register_pytree_node(
-    cls: type,
-    flatten_fn: Callable[[Any], tuple[list[Any], Context]],
-    unflatten_fn: Callable[[Iterable[Any], Context], Any],
-    *,
-    serialized_type_name: str | None = None,
-    to_dumpable_context: Callable[[Context], Any] | None = None,
-    from_dumpable_context: Callable[[Any], Context] | None = None,
-    flatten_with_keys_fn: Callable[[Any], Any] | None = None,
-) -> None:
-    """Let objects of the class `cls`, not of those derived from it, be containers.
-
-    `flatten_fn(object)` gives the parts and a context, `unflatten_fn(parts, context)` such an
-    object. What else PyTorch takes describes how its exported programs are written to files: here
-    nothing is exported. Raises ValueError for a class that is a container already.
-
-    >>> class Pair:
-    ...     def __init__(self, a, b):
-    ...         self.a, self.b = a, b
-    >>> register_pytree_node(Pair, lambda p: ([p.a, p.b], None), lambda parts, _: Pair(*parts))
-    >>> tree_leaves([Pair(1, 2), 3]), tree_map(lambda n: 10 * n, Pair(1, 2)).b
-    ([1, 2, 3], 20)
-    """
-    pytree.register(cls, flatten_fn, unflatten_fn)
-    SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn)
+    if is_leaf is not None and is_leaf(tree):
+        return True
+    return _get_node_type(tree) not in SUPPORTED_NODES
 
 
 class TreeSpec:
@@ -154,16 +94,12 @@ class TreeSpec:
     True
     """
 
-    _like: Any
-
     def __init__(self, type: Any, context: Context, children_specs: Iterable[TreeSpec]) -> None:
-        parts = [child._like for child in children_specs]
-        self._like = SUPPORTED_NODES[type].unflatten_fn(parts, context)
-
-    @property
-    def num_leaves(self) -> int:
-        """How many leaves it has."""
-        return len(pytree.flatten(self._like))
+        self.type, self.context, self.children_specs = type, context, list(children_specs)
+        self.num_children = len(self.children_specs)
+        self.num_nodes: int = 1 + sum(child.num_nodes for child in self.children_specs)
+        leaves = sum(child.num_leaves for child in self.children_specs)
+        self.num_leaves: int = 1 if self.is_leaf() else leaves
 
     def is_leaf(self) -> bool:
         """Whether what it describes is no container.
@@ -171,7 +107,15 @@ class TreeSpec:
         >>> tree_structure(1).is_leaf(), tree_structure([1]).is_leaf()
         (True, False)
         """
-        return not pytree.is_container(self._like)
+        return self.type is None
+
+    def children(self) -> list[TreeSpec]:
+        """How the parts are built."""
+        return list(self.children_specs)
+
+    def child(self, index: int) -> TreeSpec:
+        """How one part is built."""
+        return self.children_specs[index]
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
         """A container built so, with these leaves. Raises ValueError for another number of them.
@@ -185,56 +129,122 @@ class TreeSpec:
                 f"treespec.unflatten(leaves): `leaves` has length {len(given)} but the spec refers "
                 f"to a pytree that holds {self.num_leaves} items ({self})."
             )
-        return pytree.unflatten(self._like, given)
+        return self._built(iter(given))
+
+    def _built(self, leaves: Iterator[Any]) -> Any:
+        if self.is_leaf():
+            return next(leaves)
+        parts = [child._built(leaves) for child in self.children_specs]
+        return SUPPORTED_NODES[self.type].unflatten_fn(parts, self.context)
+
+    def flatten_up_to(self, tree: Any) -> list[Any]:
+        """What `tree` has where this has leaves. Raises ValueError where it is built otherwise.
+
+        >>> tree_structure((0, [0])).flatten_up_to(("a", [["b", "c"]]))
+        ['a', ['b', 'c']]
+        """
+        if self.is_leaf():
+            return [tree]
+        pairs = zip(self.children_specs, self._parts_of(tree), strict=True)
+        return [leaf for child, part in pairs for leaf in child.flatten_up_to(part)]
+
+    def _parts_of(self, tree: Any) -> list[Any]:
+        """The parts of `tree`, those of a dictionary in the order of the keys here."""
+        kind = _get_node_type(tree)
+        if kind is not self.type and not (kind in DICTIONARIES and self.type in DICTIONARIES):
+            raise ValueError(f"Node type mismatch; expected {self.type!r}, but got {kind!r}.")
+        if kind in DICTIONARIES:
+            keys = self.context[1] if self.type is defaultdict else self.context
+            if tree.keys() != set(keys):
+                raise ValueError(
+                    f"Node keys mismatch; missing key(s): {set(keys) - tree.keys()}; "
+                    f"extra key(s): {tree.keys() - set(keys)}."
+                )
+            return [tree[key] for key in keys]
+        parts, context = SUPPORTED_NODES[kind].flatten_fn(tree)
+        if len(parts) != self.num_children:
+            raise ValueError(
+                f"Node arity mismatch; expected {self.num_children}, but got {len(parts)}."
+            )
+        if kind is not deque and context != self.context:
+            raise ValueError(
+                f"Node context mismatch for node type {kind!r}; expected {self.context!r}, "
+                f"but got {context!r}."
+            )
+        return parts
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TreeSpec):
             return NotImplemented
-        return pytree.alike(self._like, other._like)
+        return (
+            self.type is other.type
+            and bool(self.context == other.context)
+            and self.children_specs == other.children_specs
+        )
 
     def __hash__(self) -> int:
-        return hash((self.num_leaves, type(self._like)))
+        return hash((self.type, self.num_leaves, self.num_nodes))
 
-    def __repr__(self) -> str:
-        return f"TreeSpec({self._like!r})".replace("'*'", "*")
+    def __repr__(self, indent: int = 0) -> str:
+        if self.is_leaf():
+            return "*"
+        shown = [child.__repr__(indent + 2) for child in self.children_specs]
+        parts = f",\n{' ' * (indent + 2)}".join(shown)
+        return f"TreeSpec({self.type.__name__}, {self.context!r}, [{parts}])"
 
 
 class LeafSpec(TreeSpec):
     """What stands for a leaf."""
 
     def __init__(self) -> None:
-        self._like = "*"
+        super().__init__(None, None, [])
 
 
-def tree_structure(tree: Any) -> TreeSpec:
+def _walk(tree: Any, is_leaf: Test, leaves: list[Any]) -> TreeSpec:
+    """How `tree` is built; its leaves go into a list."""
+    if tree_is_leaf(tree, is_leaf):
+        leaves.append(tree)
+        return LeafSpec()
+    kind = _get_node_type(tree)
+    parts, context = SUPPORTED_NODES[kind].flatten_fn(tree)
+    return TreeSpec(kind, context, [_walk(part, is_leaf, leaves) for part in parts])
+
+
+def tree_flatten(tree: Any, is_leaf: Test = None) -> tuple[list[Any], TreeSpec]:
+    """The leaves of `tree`, and how it is built.
+
+    >>> tree_flatten((1, [2]), is_leaf=lambda each: isinstance(each, list))
+    ([1, [2]], TreeSpec(tuple, None, [*,
+      *]))
+    """
+    leaves: list[Any] = []
+    spec = _walk(tree, is_leaf, leaves)
+    return leaves, spec
+
+
+def tree_structure(tree: Any, is_leaf: Test = None) -> TreeSpec:
     """How `tree` is built.
 
     >>> tree_structure({"a": 1, "b": (2, 3)})
-    TreeSpec({'a': *, 'b': (*, *)})
+    TreeSpec(dict, ['a', 'b'], [*,
+      TreeSpec(tuple, None, [*,
+        *])])
     """
-    if not pytree.is_container(tree):
-        return LeafSpec()
-    spec = TreeSpec.__new__(TreeSpec)
-    spec._like = pytree.map_leaves(lambda _: "*", tree)
-    return spec
+    return tree_flatten(tree, is_leaf)[1]
 
 
-def tree_leaves(tree: Any) -> list[Any]:
+def tree_leaves(tree: Any, is_leaf: Test = None) -> list[Any]:
     """The leaves of `tree`, in order.
 
     >>> tree_leaves((1, [2, {"a": 3}]))
     [1, 2, 3]
     """
-    return pytree.flatten(tree)
+    return tree_flatten(tree, is_leaf)[0]
 
 
-def tree_flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
-    """The leaves of `tree`, and how it is built.
-
-    >>> tree_flatten((1, [2]))
-    ([1, 2], TreeSpec((*, [*])))
-    """
-    return pytree.flatten(tree), tree_structure(tree)
+def tree_iter(tree: Any, is_leaf: Test = None) -> Iterator[Any]:
+    """The leaves of `tree`, one after the other."""
+    return iter(tree_leaves(tree, is_leaf))
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
@@ -247,57 +257,155 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
     return treespec.unflatten(leaves)
 
 
-def tree_map(func: Callable[..., Any], tree: Any, *rests: Any) -> Any:
-    """`tree` with `func` of its leaves, and of those in the same places, or by keys, of `rests`.
+def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Test = None) -> Any:
+    """`tree` with `func` of its leaves, and of what is in the same places, or by keys, of `rests`.
 
     Raises ValueError for containers built in another way.
 
     >>> tree_map(lambda a, b: a + b, (1, [2]), (10, [20]))
     (11, [22])
     """
-    others = [_in_order(rest, tree) for rest in rests]
-    for rest in others:
-        if not pytree.alike(rest, tree):
-            raise ValueError(
-                f"tree_map: Node type mismatch; expected {tree_structure(tree)}, but got "
-                f"{tree_structure(rest)}"
-            )
-    columns = zip(pytree.flatten(tree), *map(pytree.flatten, others), strict=True)
-    return pytree.unflatten(tree, [func(*leaves) for leaves in columns])
+    leaves, spec = tree_flatten(tree, is_leaf)
+    others = [spec.flatten_up_to(rest) for rest in rests]
+    return spec.unflatten([func(*each) for each in zip(leaves, *others, strict=True)])
 
 
-def _in_order(tree: Any, like: Any) -> Any:
-    """`tree` with the keys of its dictionaries in the order of those of `like`, which has them."""
-    if isinstance(like, dict) and isinstance(tree, dict) and tree.keys() == like.keys():
-        return {key: _in_order(tree[key], like[key]) for key in like}
-    if isinstance(like, (list, tuple)) and type(tree) is type(like) and len(tree) == len(like):
-        parts = [_in_order(a, b) for a, b in zip(tree, like, strict=True)]
-        return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)
+def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Test = None) -> Any:
+    """`tree` itself, after `func` has been called as by `tree_map`."""
+    tree_map(func, tree, *rests, is_leaf=is_leaf)
     return tree
 
 
-def tree_map_only(kind: Any, func: Callable[[Any], Any], tree: Any) -> Any:
-    """`tree` with `func` of its leaves of type `kind` (a type, or a tuple of types).
+def _chosen(kind: Any) -> Callable[[Any], Any]:
+    """Whether a leaf is of a type, or of one in a tuple; or what a function says of it."""
+    if isinstance(kind, type) or not callable(kind):
+        return lambda leaf: isinstance(leaf, kind)
+    return lambda leaf: kind(leaf)
+
+
+def tree_map_only(kind: Any, func: Callable[[Any], Any], tree: Any, is_leaf: Test = None) -> Any:
+    """`tree` with `func` of its leaves of a type, of a tuple of types, or that a function chooses.
 
     >>> tree_map_only(int, lambda n: -n, (1, "a", [2]))
     (-1, 'a', [-2])
     """
-    return pytree.map_leaves(lambda leaf: func(leaf) if isinstance(leaf, kind) else leaf, tree)
+    chosen = _chosen(kind)
+    return tree_map(lambda leaf: func(leaf) if chosen(leaf) else leaf, tree, is_leaf=is_leaf)
 
 
-def tree_all(pred: Callable[[Any], Any], tree: Any) -> bool:
+def tree_map_only_(kind: Any, func: Callable[[Any], Any], tree: Any, is_leaf: Test = None) -> Any:
+    """`tree` itself, after `func` has been called as by `tree_map_only`."""
+    tree_map_only(kind, func, tree, is_leaf)
+    return tree
+
+
+def tree_all(pred: Callable[[Any], Any], tree: Any, is_leaf: Test = None) -> bool:
     """Whether `pred` holds for all leaves.
 
     >>> tree_all(bool, (1, [0]))
     False
     """
-    return all(map(pred, pytree.flatten(tree)))
+    return all(map(pred, tree_leaves(tree, is_leaf)))
 
 
-def tree_any(pred: Callable[[Any], Any], tree: Any) -> bool:
+def tree_any(pred: Callable[[Any], Any], tree: Any, is_leaf: Test = None) -> bool:
     """Whether `pred` holds for one leaf or more.
 
     >>> tree_any(bool, (1, [0]))
     True
     """
-    return any(map(pred, pytree.flatten(tree)))
+    return any(map(pred, tree_leaves(tree, is_leaf)))
+
+
+def tree_all_only(kind: Any, pred: Callable[[Any], Any], tree: Any, is_leaf: Test = None) -> bool:
+    """Whether `pred` holds for all leaves of a type: see `tree_map_only`."""
+    return all(map(pred, filter(_chosen(kind), tree_leaves(tree, is_leaf))))
+
+
+def tree_any_only(kind: Any, pred: Callable[[Any], Any], tree: Any, is_leaf: Test = None) -> bool:
+    """Whether `pred` holds for one leaf of a type or more: see `tree_map_only`."""
+    return any(map(pred, filter(_chosen(kind), tree_leaves(tree, is_leaf))))
+
+
+def _with_paths(tree: Any, is_leaf: Test, path: tuple[Any, ...] = ()) -> Iterator[Any]:
+    if tree_is_leaf(tree, is_leaf):
+        yield path, tree
+        return
+    node = SUPPORTED_NODES[_get_node_type(tree)]
+    if node.flatten_with_keys_fn is None:
+        raise ValueError(
+            f"Did not find a flatten_with_keys_fn for type: {node.type}. Please pass a "
+            "flatten_with_keys_fn argument to register_pytree_node."
+        )
+    for key, part in node.flatten_with_keys_fn(tree)[0]:
+        yield from _with_paths(part, is_leaf, (*path, key))
+
+
+def tree_leaves_with_path(tree: Any, is_leaf: Test = None) -> list[tuple[Any, Any]]:
+    """Pairs of the keys that lead to a leaf, and the leaf.
+
+    >>> [(keystr(path), leaf) for path, leaf in tree_leaves_with_path({"a": (1, 2)})]
+    [("['a'][0]", 1), ("['a'][1]", 2)]
+    """
+    return list(_with_paths(tree, is_leaf))
+
+
+def tree_flatten_with_path(
+    tree: Any, is_leaf: Test = None
+) -> tuple[list[tuple[Any, Any]], TreeSpec]:
+    """Pairs of the keys that lead to a leaf, and the leaf; and how `tree` is built."""
+    return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
+
+
+def tree_map_with_path(
+    func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Test = None
+) -> Any:
+    """`tree_map` of a function that takes the keys which lead to a leaf first.
+
+    >>> tree_map_with_path(lambda path, n: f"{keystr(path)} is {n}", {"a": [1]})
+    {'a': ["['a'][0] is 1"]}
+    """
+    pairs, spec = tree_flatten_with_path(tree, is_leaf)
+    others = [spec.flatten_up_to(rest) for rest in rests]
+    columns = zip(pairs, *others, strict=True)
+    return spec.unflatten([func(*pair, *each) for pair, *each in columns])
+
+
+def keystr(kp: Iterable[Any]) -> str:
+    """The keys that lead to a leaf, as a program writes them.
+
+    >>> keystr((MappingKey("a"), SequenceKey(0), GetAttrKey("x")))
+    "['a'][0].x"
+    """
+    return "".join(map(str, kp))
+
+
+def key_get(obj: Any, kp: Iterable[Any]) -> Any:
+    """What keys lead to.
+
+    >>> key_get({"a": [1, 2]}, (MappingKey("a"), SequenceKey(1)))
+    2
+    """
+    for key in kp:
+        obj = key.get(obj)
+    return obj
+
+
+def _broadcast_to_and_flatten(tree: Any, treespec: TreeSpec, is_leaf: Test = None) -> Any:
+    """A leaf of `tree` for each leaf of a spec, one for a whole part where `tree` ends before.
+
+    None where `tree` is not built like the beginning of it.
+
+    >>> _broadcast_to_and_flatten((0, None), tree_structure(([1, 2], 3)))
+    [0, 0, None]
+    """
+    if tree_is_leaf(tree, is_leaf):
+        return [tree] * treespec.num_leaves
+    if treespec.type is not _get_node_type(tree):
+        return None
+    parts, context = SUPPORTED_NODES[treespec.type].flatten_fn(tree)
+    if len(parts) != treespec.num_children or context != treespec.context:
+        return None
+    pairs = zip(parts, treespec.children_specs, strict=True)
+    found = [_broadcast_to_and_flatten(part, child, is_leaf) for part, child in pairs]
+    return None if None in found else [leaf for part in found for leaf in part]

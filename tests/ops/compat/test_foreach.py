@@ -104,3 +104,13 @@ def test_every_function_is_a_name_of_the_package():
     assert all(callable(getattr(rg, f"_foreach_{kind}")) for kind, *_ in ROWS)
     with pytest.raises(AttributeError):
         rg._foreach_nothing
+
+
+def test_a_factor_of_the_second_operand_is_any_number():
+    x, y = rg.ones(2), rg.tensor([2.0, 4.0])
+    rg._foreach_add_([x], [y], alpha=0.5)
+    assert x.tolist() == [2.0, 3.0]
+    assert rg._foreach_sub([x], [y], alpha=0.5)[0].tolist() == [1.0, 1.0]
+    assert rg._foreach_norm([y], 2.5)[0].item() == y.norm(2.5).item()
+    with pytest.raises(RuntimeError, match="alpha must not be a floating point number"):
+        rg._foreach_add_([rg.ones(2, dtype=rg.int64)], [rg.ones(2, dtype=rg.int64)], alpha=0.5)

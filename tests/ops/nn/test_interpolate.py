@@ -179,3 +179,14 @@ def test_others_follow_the_scale_all_the_same():
     assert line.flatten().tolist() == [0.0, 0.0, 1.0, 2.0]
     cubic = F.interpolate(x, scale_factor=(1.26, 1), mode="bicubic")
     assert cubic.flatten().tolist() == pytest.approx([-0.0622373, 0.6001540, 1.5787733], rel=1e-5)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "area"])
+def test_sizes_may_be_whole_numbers_of_any_kind(mode):
+    x = rg.arange(16.0).reshape(1, 1, 4, 4)
+    expected = rg.nn.functional.interpolate(x, size=[3, 2], mode=mode).tolist()
+    for size in ([rg.tensor([3]), rg.tensor(2, dtype=rg.int32)], [np.int64(3), 2]):
+        assert rg.nn.functional.interpolate(x, size=size, mode=mode).tolist() == expected
+    for size in (2.5, [2.5, 3], [True, 2], rg.tensor(3.0)):
+        with pytest.raises(TypeError, match="argument 'size' must be tuple of ints"):
+            rg.nn.functional.interpolate(x, size=size, mode=mode)

@@ -10,7 +10,7 @@ from ...ops.compat.missing import reason
 if TYPE_CHECKING:
     from ...engine.tensor import Tensor
 
-__all__ = ["DeQuantStub", "QuantStub"]
+__all__ = ["DeQuantStub", "FakeQuantizeBase", "ObserverBase", "QuantStub"]
 
 
 class Stub(Module):
@@ -37,6 +37,22 @@ class QuantStub(Stub):
 
 class DeQuantStub(Stub):
     """Where a model's values would become floating again: the identity."""
+
+
+class ObserverBase(Module):
+    """What would watch a model's values before they become quantized: no module is one.
+
+    >>> from retrograd.alias.ao.quantization import ObserverBase
+    >>> isinstance(rg.nn.Linear(1, 1), ObserverBase)
+    False
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError(f"{type(self).__name__}() is not here{reason('quantize')}")
+
+
+class FakeQuantizeBase(ObserverBase):
+    """What would round a model's values as if they were quantized: no module is one."""
 
 
 def __getattr__(name: str) -> Any:

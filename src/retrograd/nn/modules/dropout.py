@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 
-class _Dropout(Module):
+class _DropoutNd(Module):
     """`function(input, p, training, inplace)`."""
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
@@ -41,7 +41,7 @@ class _Dropout(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_Dropout):
+class Dropout(_DropoutNd):
     """Each element zero with probability `p`, the others scaled by 1/(1-p).
 
     From any shape (*) to the same; floating or complex. Raises ValueError unless 0 <= p <= 1.
@@ -55,7 +55,7 @@ class Dropout(_Dropout):
     function = staticmethod(F.dropout)
 
 
-class Dropout1d(_Dropout):
+class Dropout1d(_DropoutNd):
     """Whole channels zero with probability `p`, the others scaled by 1/(1-p).
 
     (N, C, L) to the same shape, N optional; floating or complex. Raises ValueError unless 0 <= p <=
@@ -69,7 +69,7 @@ class Dropout1d(_Dropout):
     function = staticmethod(F.dropout1d)
 
 
-class Dropout2d(_Dropout):
+class Dropout2d(_DropoutNd):
     """Whole channels zero with probability `p`, the others scaled by 1/(1-p).
 
     (N, C, H, W) to the same shape; three dimensions are (N, C, L), not (C, H, W). Floating or
@@ -83,7 +83,7 @@ class Dropout2d(_Dropout):
     function = staticmethod(F.dropout2d)
 
 
-class Dropout3d(_Dropout):
+class Dropout3d(_DropoutNd):
     """Whole channels zero with probability `p`, the others scaled by 1/(1-p).
 
     (N, C, D, H, W) to the same shape, N optional; floating or complex. Raises ValueError unless 0
@@ -97,7 +97,7 @@ class Dropout3d(_Dropout):
     function = staticmethod(F.dropout3d)
 
 
-class AlphaDropout(_Dropout):
+class AlphaDropout(_DropoutNd):
     """Dropout that keeps mean 0 and variance 1 of a SELU's output.
 
     From any shape (*) to the same; floating or complex. Raises ValueError unless 0 <= p <= 1.
@@ -111,7 +111,7 @@ class AlphaDropout(_Dropout):
     function = staticmethod(F.alpha_dropout)
 
 
-class FeatureAlphaDropout(_Dropout):
+class FeatureAlphaDropout(_DropoutNd):
     """`AlphaDropout` of whole channels. Source: PyTorch's `nn.FeatureAlphaDropout`.
 
     (N, C, *) to the same shape; floating or complex. Raises ValueError unless 0 <= p <= 1.

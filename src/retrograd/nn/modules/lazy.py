@@ -15,7 +15,7 @@ import numpy as np
 from ... import dtypes, modes
 from ...engine.overriding import NO_SUBCLASSES
 from ...engine.tensor import Tensor, new_tensor
-from ..parameter import Uninitialized, UninitializedBuffer, UninitializedParameter
+from ..parameter import UninitializedBuffer, UninitializedParameter, UninitializedTensorMixin
 from . import conv, normalization
 from .linear import Linear
 
@@ -95,7 +95,7 @@ class LazyModuleMixin:
         """Whether any parameter or buffer has no shape yet."""
         own: Any = self
         held = [*own._parameters.values(), *own._buffers.values()]
-        return any(isinstance(value, Uninitialized) for value in held)
+        return any(isinstance(value, UninitializedTensorMixin) for value in held)
 
     def reset_parameters(self) -> None:
         """Draw the parameters anew, once they have shapes; while they are made, they are empty."""
@@ -108,7 +108,7 @@ class LazyModuleMixin:
         """Convert what is held; a buffer without a shape stays one, in the dtype asked for."""
         own: Any = self
         buffers = own._buffers
-        unknown = [n for n, value in buffers.items() if isinstance(value, Uninitialized)]
+        unknown = [n for n, value in buffers.items() if isinstance(value, UninitializedTensorMixin)]
         super()._apply(fn, recurse)  # type: ignore[misc]
         for name in unknown:
             buffers[name] = UninitializedBuffer(False, None, buffers[name].dtype)
@@ -119,7 +119,7 @@ class LazyModuleMixin:
         with modes.Changed(overriding=NO_SUBCLASSES):
             super()._save_to_state_dict(destination, prefix, keep_vars)  # type: ignore[misc]
         for name, value in {**own._parameters, **own._buffers}.items():
-            if isinstance(value, Uninitialized):
+            if isinstance(value, UninitializedTensorMixin):
                 destination[prefix + name] = value
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
@@ -128,9 +128,9 @@ class LazyModuleMixin:
         known = dict(state_dict)
         for name, value in {**own._parameters, **own._buffers}.items():
             given = known.get(prefix + name)
-            if not isinstance(value, Uninitialized) or given is None:
+            if not isinstance(value, UninitializedTensorMixin) or given is None:
                 continue
-            if isinstance(given, Uninitialized):
+            if isinstance(given, UninitializedTensorMixin):
                 known[prefix + name] = new_tensor(np.empty(0, value._array.dtype))
             else:
                 value.materialize(given.shape)
@@ -367,7 +367,7 @@ class _LazyNorm(LazyModuleMixin):
         own._check_input_dim(input)
         size = input.shape[1]
         for value in (own.weight, own.bias, own.running_mean, own.running_var):
-            if isinstance(value, Uninitialized):
+            if isinstance(value, UninitializedTensorMixin):
                 value.materialize((size,))
 
 

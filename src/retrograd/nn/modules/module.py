@@ -18,6 +18,7 @@ from .. import casts, state
 from ..casts import cast, emptied, is_real, laid, on_device, parse_to
 from ..display import as_html
 from ..global_hooks import (
+    _global_parameter_registration_hooks,  # noqa: F401 (PyTorch's name)
     register_module_backward_hook,
     register_module_buffer_registration_hook,
     register_module_forward_hook,

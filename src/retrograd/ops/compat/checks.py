@@ -81,3 +81,15 @@ def _assert_async(input: Tensor, assert_msg: str = "") -> None:
     """
     if not input.is_nonzero():
         raise RuntimeError(assert_msg or "Expected Tensor with single nonzero value, but got zero")
+
+
+def _has_compatible_shallow_copy_type(input: Tensor, from_: Tensor) -> bool:
+    """Whether `input.data = from_` may be written: both are of one layout and kind of device.
+
+    >>> x = rg.ones(2)
+    >>> rg._has_compatible_shallow_copy_type(x, x.double())
+    True
+    >>> rg._has_compatible_shallow_copy_type(x, x.to_sparse())
+    False
+    """
+    return bool(input.layout == from_.layout and input.device.type == from_.device.type)

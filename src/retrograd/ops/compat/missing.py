@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from ...dtypes.unheld import QUANTIZED
+
 ACCELERATORS = (
     "there are no accelerators: arrays are in the memory of the CPU. Call the function of "
     "nn.functional, and leave devices out"
@@ -18,10 +20,6 @@ CPP = (
 PYTHON = (
     "Python itself is the program, recorded as it runs. Write if, while, int() and max(); call "
     "the function without compiling it"
-)
-QUANTIZED = (
-    "NumPy has no quantized dtypes. Compute in float32, or in an integer dtype with a scale; "
-    "fake_quantize_per_tensor_affine rounds as they would"
 )
 RPC = (
     "objects would be pickled, and who unpickles runs the sender's code. Send tensors by "
@@ -133,7 +131,7 @@ PLACES = [
         "send and recv",
     ),
     (
-        r"nn\.(modules\.container\.Container|parameter\.UninitializedTensorMixin)"
+        r"nn\.modules\.container\.Container"
         r"|nn\.utils\.spectral_norm",
         "it is for PyTorch's own use. Derive from nn.Module; spectral_norm reads its own states",
     ),
@@ -173,7 +171,7 @@ REASONS = [
         "NumPy's are. Keep the data dense; sums over groups are scatter_add and segment_reduce",
     ),
     (
-        r"q(u?int|scheme|_)\w*|quint\w*|quanti[sz]\w*|dequantize|fbgemm\w*|per_channel\w*"
+        r"q(scheme|_)\w*|quanti[sz]\w*|dequantize|fbgemm\w*|per_channel\w*"
         r"|per_tensor\w*|int_repr|choose_qparams\w*|fused_moving\w*|empty_quantized|ao",
         QUANTIZED,
     ),
@@ -208,7 +206,7 @@ REASONS = [
         "there is one group, of all processes. Use all_gather, isend and irecv",
     ),
     (
-        r"Q\w+Storage|StorageBase|set_storage",
+        r"Q\w+Storage|set_storage",
         "storages are UntypedStorage, TypedStorage and its types by dtype, such as FloatStorage",
     ),
     (

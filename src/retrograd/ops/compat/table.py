@@ -21,7 +21,7 @@ TYPES = {  # of arguments by name, where the default does not tell
     **dict.fromkeys(("dim", "dimension", "step", "split_size", "num_groups", "threads"), "int"),
     **dict.fromkeys(("p", "eps", "momentum"), "float"),
     **dict.fromkeys(("mode", "train", "training", "use_input_stats", "log_input", "full"), "bool"),
-    **dict.fromkeys(("reduction", "start", "end", "size"), "Any"),
+    **dict.fromkeys(("alpha", "ord", "reduction", "start", "end", "size"), "Any"),
 }
 
 

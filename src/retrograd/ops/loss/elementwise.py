@@ -30,6 +30,7 @@ OTHER_SIZE = (
     "Using a target size ({target}) that is different to the input size ({input}). This will "
     "likely lead to incorrect results due to broadcasting. Please ensure they have the same size."
 )
+OLDER = "size_average and reduce args will be deprecated, please use reduction='{}' instead."
 
 
 # -- reductions and checks ----------------------------------------------------------------------
@@ -43,18 +44,18 @@ def reduction_of(
     Raises ValueError for another name than "none", "mean" and "sum".
     """
     if size_average is not None or reduce is not None:
-        average = size_average is None or size_average
-        reduction = "mean" if average else "sum"
-        if reduce is not None and not reduce:
-            reduction = "none"
-        warnings.warn(
-            "size_average and reduce args will be deprecated, please use "
-            f"reduction='{reduction}' instead.",
-            stacklevel=3,
-        )
+        reduction = older_reduction(size_average, reduce)
+        warnings.warn(OLDER.format(reduction), stacklevel=3)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return reduction
+
+
+def older_reduction(size_average: bool | None, reduce: bool | None) -> str:
+    """The name of the reduction that the two older arguments say."""
+    if reduce is not None and not reduce:
+        return "none"
+    return "mean" if size_average is None or size_average else "sum"
 
 
 def reduced(loss: Tensor, reduction: str, node_name: str = "") -> Tensor:

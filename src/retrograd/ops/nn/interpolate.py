@@ -19,6 +19,7 @@ from ...kernels.layout import channels_inside
 from ..core.pointwise import unsupported
 from ..shape.reshape import apart
 from .adaptive_pool import adaptive_avg_pool
+from .sizes import sizes_in
 
 MODES = {"nearest": None, "nearest-exact": None, "area": None, "linear": 1, "bilinear": 2,
          "bicubic": 2, "lanczos": 2, "trilinear": 3}  # fmt: skip
@@ -261,7 +262,7 @@ def _sizes(shape: tuple[int, ...], size: Any, scale_factor: Any) -> tuple[Any, A
             "tensor in (N, C, d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format."
         )
     if size is not None:
-        return values, (None,) * ndim
+        return sizes_in(values, "size", "interpolate"), (None,) * ndim
     return tuple([math.floor(n * f) for n, f in zip(shape, values, strict=True)]), values
 
 

@@ -35,7 +35,7 @@ from ....kernels.native.threads import set_threads
 from ....locks import load
 from ....ops.random.generator import manual_seed
 from .transport import Channel, folder_for_batches, packed
-from .worker import Failure, work
+from .worker import Failure, _generate_state, work
 
 if TYPE_CHECKING:
     from .worker import Job
@@ -184,9 +184,7 @@ def _run(job: Job, number: int, connection: Any, folder: str | None) -> None:
     set_threads(1)
     random.seed(job.seed + number)
     manual_seed(job.seed + number)
-    # As PyTorch's workers: its mixing of the two numbers is NumPy's.
-    entropy = [number, job.seed & 0xFFFFFFFF, job.seed >> 32, 0]
-    np.random.seed(np.random.SeedSequence(entropy).generate_state(4))
+    np.random.seed(_generate_state(job.seed, number))
     job.tell(number, True)
     channel = Channel(connection, folder)
     tasks: queue.SimpleQueue[bytes] = queue.SimpleQueue()

@@ -7,6 +7,8 @@ import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .fetch import DatasetKind, fetcher
 
 if TYPE_CHECKING:
@@ -66,6 +68,17 @@ class Job:
     def fetcher(self) -> Callable[[Any], Any]:
         """What makes one pass over the data set."""
         return fetcher(self.dataset, self.kind, self.batched, self.collate, self.drop_last)
+
+
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
+    """The four numbers that seed NumPy in a worker, as in PyTorch's: its mixing of two is NumPy's.
+
+    >>> from retrograd.utils.data._utils.worker import _generate_state
+    >>> _generate_state(12345, 0)
+    [1617105738, 966875728, 3978802469, 1788008128]
+    """
+    entropy = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+    return list(map(int, np.random.SeedSequence(entropy).generate_state(4)))
 
 
 class Failure:

@@ -1,0 +1,24 @@
+"""`torch._dynamo.exc` under the alias: errors that programs catch, and nothing raises here."""
+
+__all__ = [
+    "BackendCompilerFailed",
+    "InternalTorchDynamoError",
+    "TorchDynamoException",
+    "Unsupported",
+]
+
+
+class TorchDynamoException(RuntimeError):  # noqa: N818 (PyTorch's names)
+    """A function could not be captured."""
+
+
+class InternalTorchDynamoError(TorchDynamoException):
+    """The capture failed by itself."""
+
+
+class Unsupported(TorchDynamoException):
+    """The function does what cannot be captured."""
+
+
+class BackendCompilerFailed(TorchDynamoException):
+    """What was captured could not be compiled."""
