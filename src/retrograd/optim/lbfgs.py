@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.tensor import new_tensor, wrote
+from ..engine.tensor import Tensor, new_tensor, wrote
 from ..quiet import Quiet
 from .line_search import CURVATURE, DECREASE, NARROW, Point, interpolated, strong_wolfe
 from .optimizer import Optimizer
@@ -92,7 +92,7 @@ class LBFGS(Optimizer):
         own.setdefault("func_evals", 0)
         own.setdefault("n_iter", 0)
         first = look()
-        loss, g, evaluations = float(first), self._gradient(), 1
+        loss, g, evaluations = number(first), self._gradient(), 1
         own["func_evals"] += 1
         if self._sizes(g).max(initial=0.0) <= group["tolerance_grad"]:
             return first
@@ -112,7 +112,7 @@ class LBFGS(Optimizer):
                 self._move(t, d)
                 count = 0
                 if iteration != most:  # after the last step nobody asks for the gradient
-                    loss, g, count = float(look()), self._gradient(), 1
+                    loss, g, count = number(look()), self._gradient(), 1
             own["t"] = t
             own["func_evals"] += count
             evaluations += count
@@ -134,7 +134,7 @@ class LBFGS(Optimizer):
 
         def at(step: float) -> tuple[float, Any]:
             self._move(step, d)
-            found = float(look()), self._gradient()
+            found = number(look()), self._gradient()
             for p, values in zip(params, origin, strict=True):
                 p._array[...] = values
                 wrote(p, "LBFGS.step")
@@ -175,6 +175,11 @@ class LBFGS(Optimizer):
             x += part.view(x.dtype).reshape(x.shape)
             wrote(p, "LBFGS.step")
             start = stop
+
+
+def number(loss: Any) -> float:
+    """The number that a closure gives, of whose history nothing is asked."""
+    return float(loss.detach() if isinstance(loss, Tensor) else loss)
 
 
 def _direction(own: dict[str, Any], g: Any, size: int) -> Any:

@@ -12,7 +12,7 @@ from ... import dtypes
 from ...engine.tensor import Tensor, concrete, placed
 from ...kernels.allocation import surely
 from ..creation.from_data import filler
-from ..elementwise.clamp_where import clamp
+from ..elementwise.clamp_where import where
 from .elementwise import check_tensors, reduced, reduction_of, squared_distance
 
 BY_ELEMENT = (
@@ -129,6 +129,6 @@ def gaussian_nll_loss(
         raise ValueError("var has negative entry/entries")
     # Adding a constant bounds the value and leaves the derivative 1, as PyTorch's clamp of a clone.
     given = var.detach()
-    bounded = var + (clamp(given, min=eps) - given)
+    bounded = var + where(given.real < eps, eps - given, 0)
     loss = 0.5 * (bounded.log() + squared_distance(input, target, reduction="none") / bounded)
     return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
