@@ -136,7 +136,8 @@ def in_single(function: Callable[..., Any]) -> Callable[..., Any]:
     def rounded(x: Any, *args: Any, **kwargs: Any) -> Any:
         kind = x.dtype
         if half(kind):
-            return function(x.astype(np.float32), *args, **kwargs).astype(kind)
+            order: Any = "C" if 0 in x.strides else "K"  # no layout of an expanded array
+            return function(x.astype(np.float32, order), *args, **kwargs).astype(kind)
         return function(x, *args, **kwargs)
 
     return rounded

@@ -183,3 +183,20 @@ def test_truth_can_be_written_as_booleans_and_bytes_alone(name):
 def test_counts_of_nothing_are_integers_whatever_the_weights():
     found = rg.bincount(rg.empty(0, dtype=rg.int64), rg.empty(0), minlength=2)
     assert (found.dtype, found.tolist()) == (rg.int64, [0, 0])
+
+
+@pytest.mark.parametrize("dtype", [rg.float16, rg.int64, rg.complex64], ids=str)
+def test_results_of_expanded_tensors_lie_in_rows(dtype):
+    x = rg.arange(12).reshape(4, 3).to(dtype)
+    for expanded in (x.expand(2, 4, 3), x[:, None].expand(4, 2, 3)):
+        reduced = [expanded.count_nonzero(dim) for dim in range(3)]
+        if dtype is not rg.complex64:
+            reduced += [expanded.logsumexp(dim) for dim in range(3)]
+            assert expanded.sigmoid().is_contiguous()
+        if dtype is rg.float16:
+            reduced += [
+                f(dim) for f in (expanded.mean, expanded.var, expanded.std) for dim in range(3)
+            ]
+            reduced += [expanded.norm(dim=dim) for dim in range(3)]
+            assert expanded.round().is_contiguous()
+        assert all(each.is_contiguous() for each in reduced)

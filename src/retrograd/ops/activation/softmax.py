@@ -48,7 +48,7 @@ def floating(x: Any, name: str) -> Any:
 @in_single
 def _logsumexp(x: Any, *, dim: Any, keepdim: bool) -> Any:
     if x.dtype.kind in "biu":
-        x = x.astype(dtypes.default_numpy())
+        x = dtypes.converted(x, dtypes.default_numpy())
     m = top(x, dim)
     m = np.where(np.isfinite(m), m, x.real.dtype.type(0))
     total = np.log(add_up(np.exp(x - m), dim, True)) + m

@@ -66,10 +66,11 @@ def floating(function: Callable[..., Any]) -> Callable[..., Any]:
                 return through_float32(function, inputs, params)
             return function(*inputs, **params)
         target = dtypes.default_numpy()
-        return function(*[x.astype(target) for x in inputs], **params)
+        return function(*[dtypes.converted(x, target) for x in inputs], **params)
 
     def on_float(x: Any) -> Any:
-        return function(x if x.dtype.kind in "fcV" else x.astype(dtypes.default_numpy()))
+        wide = x.dtype.kind in "fcV"
+        return function(x if wide else dtypes.converted(x, dtypes.default_numpy()))
 
     if not isinstance(function, np.ufunc) or function.nin != 1:
         return on_floats
@@ -79,7 +80,7 @@ def floating(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def through_float32(function: Callable[..., Any], inputs: Any, params: Any) -> Any:
     """A forward of half floats, in float32 and rounded once."""
-    widened = [x.astype(np.float32) if half(x.dtype) else x for x in inputs]
+    widened = [dtypes.converted(x, dtypes.float32.numpy) if half(x.dtype) else x for x in inputs]
     result = function(*widened, **params)
     return result.astype(inputs[0].dtype) if result.dtype == np.float32 else result
 
@@ -112,7 +113,7 @@ def only(
 def promoted(*arrays: Any) -> list[Any]:
     """Arrays cast to their common dtype, by PyTorch's rules."""
     target = dtypes.common(*arrays)
-    return [array if array.dtype is target else array.astype(target) for array in arrays]
+    return [dtypes.converted(array, target) for array in arrays]
 
 
 def with_doc(name: str, about: str, call: str, shown: str) -> str:

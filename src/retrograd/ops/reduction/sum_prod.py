@@ -134,7 +134,7 @@ def average(x: Any, dim: Any, keepdim: bool = False) -> Any:
                 f"or complex dtype. Got: {dtypes.legacy_name(x.dtype)}. Convert first: "
                 "x.float().mean()"
             )
-        return average(x.astype(np.float32), dim, keepdim).astype(x.dtype)
+        return average(dtypes.converted(x, dtypes.float32.numpy), dim, keepdim).astype(x.dtype)
     n = x.size if dim is None else count(x.shape, dim)
     return np.true_divide(sums.total(x, dim, keepdim), n)
 
@@ -326,7 +326,9 @@ _all = declare("all(input, *, dim, keepdim)", truth(np.logical_and.reduce), exam
 
 
 def _count_nonzeros(input: Any, *, dim: Any) -> Any:
-    return np.count_nonzero(input, dim) if input.ndim else (input != 0).astype(np.int64)
+    if not input.ndim:
+        return (input != 0).astype(np.int64)
+    return np.count_nonzero(dtypes.converted(input, dtypes.boolean.numpy), dim)
 
 
 _count_nonzero = declare(

@@ -56,7 +56,8 @@ def _var(x: Any, *, dim: Any, correction: float, keepdim: bool) -> Any:
             f"{dtypes.legacy_name(x.dtype)}. Convert first: x.float().var()"
         )
     if x.dtype.char not in "fdFD":
-        result = _var(x.astype(np.float32), dim=dim, correction=correction, keepdim=keepdim)
+        single = dtypes.converted(x, dtypes.float32.numpy)
+        result = _var(single, dim=dim, correction=correction, keepdim=keepdim)
         return result.astype(x.dtype)
     n = count(x.shape, dim)
     centre = np.true_divide(add_up(x, dim, True), n)
@@ -98,7 +99,7 @@ def shift(xp: Any, g: Any, dim: Any, keepdim: bool, input_shape: Any) -> Any:
 def _std(input: Any, *, dim: Any, correction: float, keepdim: bool) -> Any:
     kind = input.dtype
     if half(kind):  # whose variance may be beyond the dtype
-        input = input.astype(np.float32)
+        input = dtypes.converted(input, dtypes.float32.numpy)
     found = np.sqrt(_var(input, dim=dim, correction=correction, keepdim=keepdim))
     return found if input.dtype == kind else found.astype(kind)
 

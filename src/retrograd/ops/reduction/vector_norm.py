@@ -55,7 +55,8 @@ def norm_of(x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any:
             f"{dtypes.legacy_name(x.dtype)}. Convert first: x.float()"
         )
     if x.dtype.char not in "fdFD":
-        result = norm_of(x.astype(np.float32), ord=ord, dim=dim, keepdim=keepdim)
+        single = dtypes.converted(x, dtypes.float32.numpy)
+        result = norm_of(single, ord=ord, dim=dim, keepdim=keepdim)
         return result.astype(x.dtype)
     if ord == 2:
         return np.sqrt(add_up(squares(x), dim, keepdim))
