@@ -349,12 +349,14 @@ import importlib, json, torch, types, warnings
 from torch import nn
 
 warnings.simplefilter("ignore")
-for name in json.load(open({str(NAMES)!r})):
+names = json.load(open({str(NAMES)!r}))
+for name in names:
     try:
         module = importlib.import_module(f"torch.{{name}}".rstrip("."))
     except ImportError:  # absent with a reason, or a class: tests/test_names.py
         continue
-    for own, found in vars(module).items():
+    for own in names[name]:
+        found = vars(module).get(own)
         named = getattr(found, "__qualname__", None) == own and not own.startswith("_")
         if named and str(getattr(found, "__module__", "")).startswith("retrograd"):
             print(name, own, found.__module__)
@@ -375,6 +377,23 @@ for found in (nn.BatchNorm2d, nn.CTCLoss, torch.optim.SGD, torch.utils.data.Data
         "torch.optim.sgd",
         "torch.utils.data.dataloader",
     ]
+
+
+@pytest.mark.parametrize(
+    "first", ["fx", "nn.utils.prune", "distributions", "optim", "serialization"]
+)
+def test_what_a_module_uses_is_not_renamed_by_it(first):
+    code = f"""
+import torch, torch.{first}
+from torch.fx import symbolic_trace as trace
+for found in (torch.finfo, torch.layout, torch.memory_format, torch.UntypedStorage, torch.topk):
+    print(found.__module__)
+print([node.op for node in trace(lambda x: torch.topk(x, 1)).graph.nodes])
+print([node.op for node in trace(lambda x: torch.zeros_like(x)).graph.nodes])
+print([node.op for node in trace(lambda x: torch.grid_sampler_2d(x, x, 0, 0, 0)).graph.nodes])
+"""
+    traced = "['placeholder', 'call_function', 'output']"
+    assert printed(code).splitlines() == ["torch"] * 5 + [traced] * 3
 
 
 def test_classes_and_functions_pickle_by_torch_s_names():
