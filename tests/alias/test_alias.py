@@ -379,23 +379,6 @@ for found in (nn.BatchNorm2d, nn.CTCLoss, torch.optim.SGD, torch.utils.data.Data
     ]
 
 
-@pytest.mark.parametrize(
-    "first", ["fx", "nn.utils.prune", "distributions", "optim", "serialization"]
-)
-def test_what_a_module_uses_is_not_renamed_by_it(first):
-    code = f"""
-import torch, torch.{first}
-from torch.fx import symbolic_trace as trace
-for found in (torch.finfo, torch.layout, torch.memory_format, torch.UntypedStorage, torch.topk):
-    print(found.__module__)
-print([node.op for node in trace(lambda x: torch.topk(x, 1)).graph.nodes])
-print([node.op for node in trace(lambda x: torch.zeros_like(x)).graph.nodes])
-print([node.op for node in trace(lambda x: torch.grid_sampler_2d(x, x, 0, 0, 0)).graph.nodes])
-"""
-    traced = "['placeholder', 'call_function', 'output']"
-    assert printed(code).splitlines() == ["torch"] * 5 + [traced] * 3
-
-
 def test_classes_and_functions_pickle_by_torch_s_names():
     code = """
 import pickle, torch

@@ -260,9 +260,21 @@ def settle_one(name: str, found: Any, exactly: bool = False) -> None:
         outer = inner[: 3 if part in NESTED else 2]  # PyTorch's modules are not deeper
         around = sys.modules.get(".".join(["retrograd", *outer]))
         same = getattr(around, found.__qualname__, None) is found
+        if part == "distributions":
+            outer = distribution(found, outer)
         name = ".".join(["torch", *(outer if same else inner)])
         name = name.replace("torch.vision.", f"{VISION}.", 1)
     public_form(found).__module__ = name  # what is behind it is published by its own home
+
+
+def distribution(found: Any, path: list[str]) -> list[str]:
+    """PyTorch's module of a distribution, if it is called like the class; else `path`."""
+    for name, module in vars(sys.modules["retrograd.distributions"]).items():
+        if isinstance(module, ModuleType) and name.lower().replace("_", "") == (
+            found.__qualname__.lower()
+        ):
+            return ["distributions", name]
+    return path
 
 
 def family(found: Any) -> str | None:
