@@ -51,3 +51,9 @@ for found in (d.Normal, d.StudentT, d.MultivariateNormal, d.LKJCholesky, d.Categ
 """
     modules = ("normal", "studentT", "multivariate_normal", "lkj_cholesky", "categorical")
     assert printed(code).split() == [f"torch.distributions.{name}" for name in modules]
+
+
+@pytest.mark.parametrize("layer", ["Linear", "Conv2d", "BatchNorm1d", "Flatten", "L1Loss"])
+def test_the_source_of_a_layer_is_found(layer):
+    code = f"import inspect, torch; print(inspect.getsource(torch.nn.{layer}))"
+    assert printed(code).startswith(f"class {layer}(")

@@ -232,6 +232,10 @@ def settle(name: str, module: ModuleType) -> None:
     What a module only uses, and does not list, is not its own.
     """
     listed = getattr(module, "__all__", ())
+    if module.__name__.startswith(LAYERS):
+        homes = [own.__module__ for own in vars(module).values() if family(own) == "nn"]
+        if homes:  # `inspect` reads the classes in one file: that of most of them
+            module.__file__ = sys.modules[max(homes, key=homes.count)].__file__
     for own, found in list(vars(module).items()):
         if getattr(found, "__qualname__", None) == own and not own.startswith("_"):
             exactly = module.__name__.startswith(LAYERS)
