@@ -349,12 +349,14 @@ import importlib, json, torch, types, warnings
 from torch import nn
 
 warnings.simplefilter("ignore")
-for name in json.load(open({str(NAMES)!r})):
+names = json.load(open({str(NAMES)!r}))
+for name in names:
     try:
         module = importlib.import_module(f"torch.{{name}}".rstrip("."))
     except ImportError:  # absent with a reason, or a class: tests/test_names.py
         continue
-    for own, found in vars(module).items():
+    for own in names[name]:
+        found = vars(module).get(own)
         named = getattr(found, "__qualname__", None) == own and not own.startswith("_")
         if named and str(getattr(found, "__module__", "")).startswith("retrograd"):
             print(name, own, found.__module__)

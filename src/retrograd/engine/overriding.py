@@ -262,7 +262,9 @@ def publish(namespace: dict[str, Any], prefix: str) -> None:
     `prefix` is what errors call the module.
     """
     ops = __package__.rpartition(".")[0] + ".ops"
-    for name, value in list(namespace.items()):
+    for name, given in list(namespace.items()):
+        known = given.__class__ is FunctionType and forms.get(given)
+        namespace[name] = value = known or given  # known: whatever its module is called by now
         module = getattr(value, "__module__", None) or ""
         if name.startswith("_") or isinstance(value, type) or not module.startswith(ops):
             continue

@@ -87,7 +87,8 @@ class GraphModule(Module):
     def __new__(cls, *args: Any, **kwargs: Any) -> GraphModule:
         """An object of a class of its own, whose `forward` is the generated one."""
         base = next(kind for kind in cls.__mro__ if "_made_for_one" not in vars(kind))
-        made = type("GraphModuleImpl", (base,), {"_made_for_one": True, "__module__": __name__})
+        own = {"_made_for_one": True, "__module__": GraphModule.__module__}
+        made = type("GraphModuleImpl", (base,), own)
         return object.__new__(made)
 
     def __init__(self, root: Any, graph: Graph, class_name: str = "GraphModule") -> None:

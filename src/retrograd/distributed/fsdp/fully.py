@@ -129,7 +129,9 @@ def fully_shard(
         )
     sharded = shared_out(module, ranks, shard_placement_fn, ignored_params)
     kind = type(module)
-    module.__class__ = type(f"FSDP{kind.__name__}", (FSDPModule, kind), {})
+    module.__class__ = type(
+        f"FSDP{kind.__name__}", (FSDPModule, kind), {"__module__": FSDPModule.__module__}
+    )
     module._unit = Unit(sharded, mp_policy, reshard_after_forward is not False)
     module.reshard()
     module.register_forward_pre_hook(_before, with_kwargs=True)

@@ -186,7 +186,8 @@ class ParametrizationList(ModuleList):
 def _with_class(module: Module) -> None:
     """Give `module` a class of its own, to hold properties."""
     kind = type(module)
-    own: dict[str, Any] = {"__module__": kind.__module__, "parametrized_from": kind}
+    home = ParametrizationList.__module__
+    own: dict[str, Any] = {"__module__": home, "parametrized_from": kind}
     own["__getstate__"] = _no_state
     if not hasattr(kind, "__deepcopy__"):
         own["__deepcopy__"] = _deepcopy

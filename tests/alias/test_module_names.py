@@ -1,0 +1,59 @@
+"""Functions and classes are of PyTorch's modules under the alias, in whatever order these come."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+
+def printed(code: str) -> str:
+    whole = ("-c", f"import retrograd.as_torch\n{code}")
+    done = subprocess.run([sys.executable, *whole], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "first", ["fx", "nn.utils.prune", "distributions", "optim", "serialization"]
+)
+def test_what_a_module_uses_is_not_renamed_by_it(first):
+    code = f"""
+import torch, torch.{first}
+from torch.fx import symbolic_trace as trace
+for found in (torch.finfo, torch.layout, torch.memory_format, torch.UntypedStorage, torch.topk):
+    print(found.__module__)
+print([node.op for node in trace(lambda x: torch.topk(x, 1)).graph.nodes])
+print([node.op for node in trace(lambda x: torch.zeros_like(x)).graph.nodes])
+print([node.op for node in trace(lambda x: torch.grid_sampler_2d(x, x, 0, 0, 0)).graph.nodes])
+"""
+    traced = "['placeholder', 'call_function', 'output']"
+    assert printed(code).splitlines() == ["torch"] * 5 + [traced] * 3
+
+
+def test_classes_that_are_made_for_one_object_are_of_torch_s_modules():
+    code = """
+import torch
+from torch import nn
+from torch.nn.utils import parametrizations
+
+for made in (parametrizations.weight_norm(nn.Linear(1, 1)), torch.fx.symbolic_trace(nn.ReLU())):
+    print(type(made).__module__)
+"""
+    assert printed(code).split() == ["torch.nn.utils.parametrize", "torch.fx.graph_module"]
+
+
+def test_distributions_are_of_modules_by_their_names():
+    code = """
+import torch.distributions as d
+for found in (d.Normal, d.StudentT, d.MultivariateNormal, d.LKJCholesky, d.Categorical):
+    print(found.__module__)
+"""
+    modules = ("normal", "studentT", "multivariate_normal", "lkj_cholesky", "categorical")
+    assert printed(code).split() == [f"torch.distributions.{name}" for name in modules]
+
+
+@pytest.mark.parametrize("layer", ["Linear", "Conv2d", "BatchNorm1d", "Flatten", "L1Loss"])
+def test_the_source_of_a_layer_is_found(layer):
+    code = f"import inspect, torch; print(inspect.getsource(torch.nn.{layer}))"
+    assert printed(code).startswith(f"class {layer}(")
