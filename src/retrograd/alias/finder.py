@@ -8,7 +8,7 @@ NOTE [The alias]
    ImportError` tell a program the truth.
 3. Tensors, parameters, generators and dtypes are of the module "torch", by which programs choose
    their backend; dtypes, sizes and types of tensors print that name (`version.called`). So are the
-   public functions and classes, each once its module is asked for by PyTorch's name: `settle`.
+   public functions and classes, each once its module is asked for by PyTorch's name: `settling`.
 4. What an uncaught error lacks is told by a note: `explain`, which an error loads.
 5. `functorch`, which comes with PyTorch, is `alias.functorch`; `torchvision` is `retrograd.vision`
    where no torchvision is installed.
@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Any
 import retrograd
 
 from .. import version
-from ..engine import overriding
 from ..locks import load
+from .settling import LAYERS, settle, settle_one
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -109,11 +109,6 @@ HOMES = {
 
 # Packages beside PyTorch's own, and what they are here.
 PACKAGES = {"functorch": "retrograd.alias.functorch", "torchvision": "retrograd.vision"}
-
-OWN = {"alias", "dtypes", "engine", "errors", "locks", "modes", "ops"}  # PyTorch has none of these
-NESTED = {"distributed", "nn", "utils", "vision"}  # whose packages have modules
-
-LAYERS = "retrograd.alias.layers."
 
 PACKAGE = os.path.dirname(retrograd.__file__)
 VISION = "torchvision"
@@ -224,72 +219,6 @@ def home_of(name: str) -> str | None:
     except ModuleNotFoundError:
         return None
     return home if found or home in sys.modules else None
-
-
-def settle(name: str, module: ModuleType) -> None:
-    """Let the public functions and classes of a module be of PyTorch's module `name`.
-
-    What a module only uses, and does not list, is not its own.
-    """
-    listed = getattr(module, "__all__", ())
-    if module.__name__.startswith(LAYERS):
-        homes = [own.__module__ for own in vars(module).values() if family(own) == "nn"]
-        if homes:  # `inspect` reads the classes in one file: that of most of them
-            module.__file__ = sys.modules[max(homes, key=homes.count)].__file__
-    for own, found in list(vars(module).items()):
-        if getattr(found, "__qualname__", None) == own and not own.startswith("_"):
-            exactly = module.__name__.startswith(LAYERS)
-            known = public_form(found) in overriding.names
-            if own in listed or exactly or known or family(found) not in OWN:
-                settle_one(name, found, exactly)
-
-
-def settle_one(name: str, found: Any, exactly: bool = False) -> None:
-    """Let a function or class be of PyTorch's module `name`.
-
-    What has a home of the same name in PyTorch is of that one instead, unless `exactly`.
-    """
-    part = family(found)
-    if part is None:
-        return
-    if part == "nn" and "torch.nn" not in sys.modules:
-        importlib.import_module("torch.nn")  # which knows the exact ones
-        return
-    if part in OWN and getattr(retrograd, found.__qualname__, None) in (found, public_form(found)):
-        name = "torch"  # whichever module is asked for first
-    if called := overriding.names.get(public_form(found)):
-        name = "torch" + called.removeprefix("retrograd").rpartition(".")[0]
-    elif part not in OWN and not exactly:
-        inner = found.__module__.split(".")[1:]
-        outer = inner[: 3 if part in NESTED else 2]  # PyTorch's modules are not deeper
-        around = sys.modules.get(".".join(["retrograd", *outer]))
-        same = getattr(around, found.__qualname__, None) is found
-        if part == "distributions":
-            outer = distribution(found, outer)
-        name = ".".join(["torch", *(outer if same else inner)])
-        name = name.replace("torch.vision.", f"{VISION}.", 1)
-    public_form(found).__module__ = name  # what is behind it is published by its own home
-
-
-def distribution(found: Any, path: list[str]) -> list[str]:
-    """PyTorch's module of a distribution, if it is called like the class; else `path`."""
-    for name, module in vars(sys.modules["retrograd.distributions"]).items():
-        if isinstance(module, ModuleType) and name.lower().replace("_", "") == (
-            found.__qualname__.lower()
-        ):
-            return ["distributions", name]
-    return path
-
-
-def family(found: Any) -> str | None:
-    """The part of this package that a function or class is of; None for what is of none."""
-    home = getattr(found, "__module__", None) or ""
-    return home.split(".")[1] if home.startswith("retrograd.") else None
-
-
-def public_form(found: Any) -> Any:
-    """The form of a function that users call; anything else as it is."""
-    return overriding.forms.get(found, found)
 
 
 def packages() -> list[str]:
