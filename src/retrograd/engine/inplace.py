@@ -323,8 +323,9 @@ def lead_on(target: Tensor) -> None:
     node, array = target._node, target._array
     if node is None or node.op is STALE or node.shape == array.shape:
         return
-    if node.op is OPS["clone"] and node.shape != node.edges[0].shape and node.hooks is None:
-        node = node.edges[0]  # what led on to an earlier shape
+    former = node.edges[0] if node.op is OPS["clone"] and node.hooks is None else None
+    if former is not None and former.shape != node.shape:  # it led on to an earlier shape
+        node = former
     if node.shape != array.shape:
         node = new_node(OPS["clone"], (node,))
         node.shape, node.dtype = array.shape, array.dtype
