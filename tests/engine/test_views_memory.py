@@ -299,3 +299,37 @@ def test_an_out_of_another_shape_under_no_grad_keeps_its_history():
     assert (y.is_leaf, y.requires_grad) == (False, True)
     y.sum().backward()
     assert x.grad.tolist() == [8.0] * 4
+
+
+THERE_AND_BACK = {
+    "unsqueeze_": (lambda y: y.unsqueeze_(0), lambda y: y.squeeze_(0)),
+    "t_": (lambda y: y.t_(), lambda y: y.t_()),
+    "reshaped data": (
+        lambda y: setattr(y, "data", y.data.reshape(6)),
+        lambda y: setattr(y, "data", y.data.reshape(2, 3)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", THERE_AND_BACK)
+def test_a_tensor_that_gets_its_shape_back_under_no_grad_has_its_history_again(name):
+    x = rg.arange(6.0).reshape(2, 3).requires_grad_()
+    y = x * 3
+    node = y.grad_fn
+    with rg.no_grad():
+        for turn in THERE_AND_BACK[name]:
+            turn(y)
+    assert y.grad_fn is node
+    (y * y).sum().backward()
+    assert x.grad.tolist() == (18 * x).tolist()
+
+
+def test_a_tensor_that_changes_shape_twice_under_no_grad_has_one_node_more():
+    x = rg.arange(3.0).requires_grad_()
+    y = x * 3
+    node = y.grad_fn
+    with rg.no_grad():
+        y.unsqueeze_(0).unsqueeze_(0)
+    assert y.grad_fn.next_functions == ((node, 0),)
+    y.sum().backward()
+    assert x.grad.tolist() == [3.0] * 3

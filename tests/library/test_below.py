@@ -95,6 +95,24 @@ def test_what_cannot_be_assigned_raises_in_a_mode_as_without(value):
         x[COLUMNS] = value
 
 
+@pytest.mark.parametrize(
+    ("bounds", "overload"),
+    [
+        ({"max": rg.ones(2)}, "Tensor"),
+        ({"min": rg.ones(2)}, "Tensor"),
+        ({"min": rg.ones(2), "max": rg.ones(2)}, "Tensor"),
+        ({"max": 1}, "default"),
+    ],
+    ids=["upper", "lower", "both", "number"],
+)
+def test_a_mode_sees_the_overload_of_clamp_for_its_bounds(bounds, overload):
+    x = rg.ones(2)
+    with Seen() as mode:
+        x.clamp(**bounds)
+        x.clamp_(**bounds)
+    assert mode.names == [f"aten.clamp.{overload}", f"aten.clamp_.{overload}"]
+
+
 def test_comparison_with_none_is_python_s_in_a_mode():
     with Seen():
         assert (rg.ones(2) == None) is False  # noqa: E711

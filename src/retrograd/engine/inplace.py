@@ -323,10 +323,14 @@ def lead_on(target: Tensor) -> None:
     node, array = target._node, target._array
     if node is None or node.op is STALE or node.shape == array.shape:
         return
-    hidden = new_node(OPS["clone"], (node,))
-    hidden.shape, hidden.dtype = array.shape, array.dtype
-    _move_retained(target, hidden)
-    target._node = hidden
+    former = node.edges[0] if node.op is OPS["clone"] and node.hooks is None else None
+    if former is not None and former.shape != node.shape:  # it led on to an earlier shape
+        node = former
+    if node.shape != array.shape:
+        node = new_node(OPS["clone"], (node,))
+        node.shape, node.dtype = array.shape, array.dtype
+    _move_retained(target, node)
+    target._node = node
 
 
 def check_writable(target: Tensor, name: str, tracked: bool, uniform: bool = False) -> None:

@@ -436,12 +436,12 @@ def is_default(value: Any, parameter: inspect.Parameter) -> bool:
 # -- overloads -------------------------------------------------------------------------------------
 
 ARITHMETIC = {"add", "sub", "mul", "div", "split"}  # with numbers they are those of tensors
-PLACES = {"masked_fill": 2, "lerp": 2}  # where what decides is not the second argument
+PLACES = {"masked_fill": (2,), "lerp": (2,), "clamp": (1, 2)}  # of what decides, if not the second
 
 
-def is_tensor(args: Any, place: int) -> bool:
-    """Whether there is a tensor at a place."""
-    return len(args) > place and isinstance(args[place], Tensor)
+def is_tensor(args: Any, *places: int) -> bool:
+    """Whether there is a tensor at one of some places."""
+    return any(len(args) > place and isinstance(args[place], Tensor) for place in places)
 
 
 def is_number(args: Any, place: int) -> bool:
@@ -463,11 +463,11 @@ FITS: dict[str, Callable[[str, Any, Any], bool]] = {
     "int_Scalar": lambda name, args, named: is_number(args, 3),
     "int_Tensor": lambda name, args, named: is_tensor(args, 3),
     "Tensor": lambda name, args, named: (
-        (name != "copy_" and is_tensor(args, PLACES.get(name.rstrip("_"), 1)))
+        (name != "copy_" and is_tensor(args, *PLACES.get(name.rstrip("_"), (1,))))
         or (is_number(args, 1) and name.rstrip("_") in ARITHMETIC)
     ),
     "Scalar": lambda name, args, named: (
-        is_number(args, 0) or is_number(args, PLACES.get(name.rstrip("_"), 1))
+        is_number(args, 0) or is_number(args, PLACES.get(name.rstrip("_"), (1,))[0])
     ),
     "bin_ct": lambda name, args, named: is_number(args, 1),
     "m": lambda name, args, named: len(args) > 1,

@@ -122,6 +122,46 @@ def test_view_of_another_dtype_reads_the_same_bytes_without_history():
     assert rg.zeros(2, 4).view(rg.uint8).shape == (2, 16)
 
 
+@pytest.mark.parametrize("dtype", [rg.float64, rg.int64, rg.float32])
+def test_a_write_to_a_view_of_a_dtype_reaches_the_memory_but_no_history(dtype):
+    x = rg.tensor([1.0, 2.0, 3.0], dtype=rg.float64, requires_grad=True)
+    y = x * 3
+    view = y.view(dtype)
+    view[:] = view.clone()
+    (y * 2).sum().backward()
+    assert x.grad.tolist() == [6.0, 6.0, 6.0]
+    assert y.grad_fn.name() == "MulBackward0"
+    assert view._base is None
+
+
+def test_a_write_to_a_view_of_a_dtype_counts_as_a_write_to_what_was_saved():
+    x = rg.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 3
+    z = y * y
+    y.view(rg.int32).add_(1)
+    assert y._version == 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.sum().backward()
+
+
+def test_a_view_of_a_dtype_gets_the_history_of_what_is_written_to_it():
+    x = rg.tensor([1.0, 2.0], requires_grad=True)
+    y = rg.ones(2)
+    view = y.view(rg.float32)
+    view.mul_(x)
+    assert y.tolist() == [1.0, 2.0]
+    assert not y.requires_grad
+    (view * 2).sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_a_view_of_the_dtype_of_a_leaf_may_be_written():
+    x = rg.tensor([1.0, 2.0], requires_grad=True)
+    x.view(rg.float32).mul_(2)
+    assert x.tolist() == [2.0, 4.0]
+    assert x.is_leaf
+
+
 def test_cat_promotes_and_casts_gradients_back():
     a = rg.tensor([1.0], requires_grad=True)
     b = rg.tensor([2.0 + 1j], dtype=rg.complex128, requires_grad=True)

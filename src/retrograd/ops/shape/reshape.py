@@ -101,8 +101,8 @@ def view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tens
     """A view with another shape, as `reshape` but never copying, or of another dtype.
 
     `x.view(dtype)` reads the same bytes as `dtype`, whose size may differ if the last dimension
-    can be divided accordingly; it has no derivative. Raises RuntimeError where only a copy could
-    have that shape. Source: PyTorch's `Tensor.view`.
+    can be divided accordingly; it has no history, as `detach()`. Raises RuntimeError where only a
+    copy could have that shape. Source: PyTorch's `Tensor.view`.
 
     >>> rg.tensor([1, 2, 3, 4]).view(2, 2).shape, rg.tensor([1.0]).view(rg.int32)
     (retrograd.Size([2, 2]), tensor([1065353216], dtype=retrograd.int32))
@@ -140,7 +140,7 @@ def view_dtype(self: Tensor, dtype: np.dtype[Any]) -> Tensor:
             f"self.stride(-1) must be 1 to view {kinds} (different element sizes), but got "
             f"{array.strides[-1] // old}"
         )
-    return _view_dtype(self, dtype=dtype)
+    return detach(_view_dtype(self, dtype=dtype))
 
 
 @public(methods="view_as")
