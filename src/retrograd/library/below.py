@@ -76,6 +76,8 @@ def called(function: Any, args: Any, kwargs: Any) -> Any:
         return PASSED
     if function in NUMBERS and (args[0].numel() != 1 or args[0].is_complex()):
         return PASSED  # which raises, or looks at the parts
+    if operator.__name__ in VIEWS:  # records tie them to their base
+        return PASSED
     if operator.__name__ not in UNRECORDED and has_history(pytree.flatten((args, kwargs))):
         return PASSED
     first = args[0] if args else None
@@ -108,6 +110,10 @@ def check(name: str, found: Any, single: bool) -> None:
 
 
 PLAIN = {"bool", "int", "float"}
+VIEWS = {
+    *("alias", "as_strided", "diagonal", "expand", "permute", "select", "split", "squeeze", "t"),
+    *("split_with_sizes", "transpose", "unbind", "unfold", "unsqueeze", "view"),
+}
 NUMBERS = {vars(Tensor)[f"__{kind.__name__}__"]: kind for kind in (bool, float, int)}
 KEYED = {
     vars(Tensor)["__getitem__"]: "index.Tensor",

@@ -255,9 +255,7 @@ RECORDS: dict[str, Callable[..., Any]] = {
     ),
     "fill": filled,
     "index": lambda call, x, index, *, dims: call("index.Tensor", x, places(call, index, dims)),
-    "index_add": lambda call, x, source, index, *, dim: call(
-        "index_add.default", x, dim, index, source
-    ),
+    "index_add": lambda call, x, y, index, *, dim: call("index_add.default", x, dim, index, y),
     "index_put": put,
     "kthvalue": lambda call, x, *, k, dim, keepdim: call(
         "kthvalue.default", x, k, only(dim), keepdim
@@ -284,22 +282,22 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "pow_base": lambda call, x, *, base: call("pow.Scalar", base, x),
     "prod_dim": along_one("prod.dim_int"),
     "repeat": lambda call, x, *, repeats: call("repeat.default", x, list(repeats)),
-    "reshape": lambda call, x, *, shape: (
-        call("view.default", x, list(shape))
-        if viewed(x, shape)
-        else call("reshape.default", x, list(shape))
+    "reshape": lambda call, x, *, shape: call(
+        "view.default" if viewed(x, shape) else "reshape.default", x, list(shape)
     ),
     "scatter": lambda call, x, src, index, *, dim: (
         call("scatter.src", x, dim, index, src) if src.ndim == index.ndim else NotImplemented
     ),
-    "scatter_add": lambda call, x, src, index, *, dim: call(
-        "scatter_add.default", x, dim, index, src
-    ),
+    "scatter_add": lambda call, x, y, index, *, dim: call("scatter_add.default", x, dim, index, y),
     "select": sliced,
     "slice": sliced,
     "softmax": lambda call, x, *, dim: call("_softmax.default", x, only(dim), False),
     "sort": lambda call, x, *, dim, descending: call("sort.default", x, dim, descending),
-    "split": lambda call, x, *, sizes, dim: call("split_with_sizes.default", x, list(sizes), dim),
+    "split": lambda call, x, *, sizes, dim: (
+        call("split.Tensor", x, sizes[0], dim)
+        if len({max(sizes), *sizes[:-1]}) == 1
+        else call("split_with_sizes.default", x, list(sizes), dim)
+    ),
     "squeeze": each_of("squeeze.dim"),
     "stack": lambda call, *tensors, dim=0: call("stack.default", list(tensors), dim),
     "std": spread_out("std"),
@@ -307,9 +305,11 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "sum_dim": whole("sum", "dim_IntList"),
     "take_along": lambda call, x, index, *, dim: call("gather.default", x, dim, index),
     "trunc_div": lambda call, x, y: call("div.Tensor_mode", x, y, rounding_mode="trunc"),
+    "unfold": lambda call, x, *, dim, size, step: call("unfold.default", x, dim, size, step),
     "unsqueeze": each_of("unsqueeze.default"),
     "var": spread_out("var"),
     "var_mean": spread_out("var_mean"),
+    "view_dtype": lambda call, x, *, dtype: call("view.dtype", x, dtypes.of_numpy(dtype)),
     "vector_norm": lambda call, x, *, ord, dim, keepdim: call(
         "linalg_vector_norm.default", x, ord, list(dim), keepdim
     ),
