@@ -47,7 +47,7 @@ from retrograd.alias.command import main
 status = main(["run", {str(script)!r}])
 print(status, *sorted(set(sys.modules) - before))
 """
-    own = ["retrograd.alias", "retrograd.alias.command", "retrograd.alias.finder"]
+    own = [f"retrograd.alias{part}" for part in ("", ".command", ".finder", ".settling")]
     pythons = {"pkgutil", "runpy", "importlib.machinery", "importlib.util", "zipimport"}
     status, *loaded = run(code).split()
     assert status == "0"

@@ -111,7 +111,7 @@ def check(name: str, found: Any, single: bool) -> None:
 
 PLAIN = {"bool", "int", "float"}
 VIEWS = {
-    *("alias", "as_strided", "diagonal", "expand", "permute", "select", "split", "squeeze", "t"),
+    *("as_strided", "diagonal", "expand", "permute", "select", "split", "squeeze", "t"),
     *("split_with_sizes", "transpose", "unbind", "unfold", "unsqueeze", "view"),
 }
 NUMBERS = {vars(Tensor)[f"__{kind.__name__}__"]: kind for kind in (bool, float, int)}
