@@ -222,6 +222,40 @@ def test_a_pack_hook_may_not_write_to_its_argument():
         x.exp().grad_fn._raw_saved_result.register_hooks(lambda t: t.add_(1), lambda t: t)
 
 
+MAKERS = {
+    "a saved input": lambda x: ((y := x * 1), y.sin),
+    "a saved result": lambda x: ((y := x * 1), y.exp),
+    "one of several results": lambda x: (None, (x * 1).reshape(2, 2).qr),
+}
+
+
+@pytest.mark.parametrize("way", [lambda t: t, lambda t: t[:]], ids=["itself", "a view"])
+@pytest.mark.parametrize("maker", MAKERS)
+def test_what_hooks_write_to_what_they_were_given_counts(maker, way):
+    """A node that saved the same memory without hooks notices."""
+    given = []
+    y, call = MAKERS[maker](leaf(1, 2, 3, 4))
+    with saved_tensors_hooks(lambda t: (given.append(way(t)), t)[1], lambda t: t):
+        made = call()
+    made = made[0] if isinstance(made, tuple) else made
+    seen = made if y is None or maker == "a saved result" else y
+    z = (seen * seen).sum()
+    for each in given:
+        each.mul_(2)
+    assert seen._version == 1
+    with pytest.raises(VersionError, match="it was written by mul_"):
+        z.backward()
+
+
+def test_a_write_to_a_saved_result_counts_for_those_who_saved_the_tensor():
+    y = leaf(1, 2).exp()
+    z = (y * y).sum()
+    y.grad_fn._saved_result.mul_(2)
+    assert y._version == 1
+    with pytest.raises(VersionError, match="it was written by mul_"):
+        autograd.grad(z, y)
+
+
 def test_an_unpack_hook_must_return_a_tensor():
     x = leaf(1, 2)
     y = x.exp()

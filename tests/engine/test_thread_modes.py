@@ -187,9 +187,9 @@ def test_no_lock_is_held_while_a_function_or_a_pack_hook_runs():
     x = leaf(1, 2)
     calls = []
 
-    def use(what):
+    def use(what, *, of=x):
         calls.append(what)
-        other_thread_uses(x)
+        other_thread_uses(of)
 
     class Twice(autograd.Function):
         @staticmethod
@@ -205,7 +205,7 @@ def test_no_lock_is_held_while_a_function_or_a_pack_hook_runs():
             return 2 * g
 
     def pack(t):
-        use("pack")
+        use("pack", of=leaf(1, 2))  # what is packed may not be written meanwhile
         return t
 
     def unpack(t):

@@ -146,7 +146,8 @@ take(Turn *turn, PyObject *node, PyObject *value)
     }
     else if (PyObject_TypeCheck(value, Tensor)) {
         array = Py_XNewRef(SLOT(value, of_tensor.array));
-        cell = Py_XNewRef(known_cell(value));
+        cell = known_cell(value);
+        cell = Py_XNewRef(cell == Py_None ? told_cell(value) : cell);
     }
     bool known = array != NULL && cell != NULL &&
                  (cell == Py_None || is_integer(SLOT(cell, of_cell.last), &last));

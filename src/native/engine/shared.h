@@ -92,6 +92,14 @@ known_cell(PyObject *tensor)
     return optional(SLOT(tensor, of_tensor.cell), Cell);
 }
 
+/* The version cell that a tensor's node told to others, or None. */
+static inline PyObject *
+told_cell(PyObject *tensor)
+{
+    PyObject *node = node_of(tensor);
+    return node == NULL || node == Py_None ? Py_None : optional(SLOT(node, of_node.cell), Cell);
+}
+
 static inline PyObject *
 tuple_at(PyObject *object, Py_ssize_t offset)
 {

@@ -36,13 +36,12 @@ shares(PyObject *x, PyObject *y)
 static PyObject *
 cell_of(PyObject *tensor)
 {
-    PyObject *cell = known_cell(tensor), *node = node_of(tensor);
+    PyObject *cell = known_cell(tensor), *node;
     if (cell != Py_None) {
         return Py_XNewRef(cell);
     }
-    PyObject *told =
-        node == NULL || node == Py_None ? Py_None : optional(SLOT(node, of_node.cell), Cell);
-    if (told != NULL && told != Py_None) { /* its node may have told it to others */
+    PyObject *told = told_cell(tensor);
+    if (told != NULL && told != Py_None) {
         SLOT(tensor, of_tensor.cell) = Py_NewRef(told);
         Py_DECREF(Py_None);
         return Py_NewRef(told);

@@ -164,7 +164,7 @@ plan_taps(Attention *a, int type)
 static int64_t
 worth_a_thread(const Attention *a)
 {
-    int64_t rows = (a->rows + a->ranges - 1) / (a->ranges < 1 ? 1 : a->ranges);
+    int64_t rows = a->ranges > 0 ? (a->rows + a->ranges - 1) / a->ranges : 0;
     return ENOUGH / (rows * a->columns * a->width + 1) + 1;
 }
 

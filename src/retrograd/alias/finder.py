@@ -167,12 +167,12 @@ class Loader:
             if home != own and getattr(module, own, found) is not found:
                 sys.modules.setdefault(f"{self.name}.{own}", found)
                 settle(f"{self.name}.{own}", found)
-        for name, home in sorted(HOMES.items(), key=lambda pair: LAYERS not in pair[1]):
-            if name.startswith(f"{self.name}."):
-                outer, _, own = name.rpartition(".")
-                sys.modules[name] = found = importlib.import_module(home)
-                setattr(importlib.import_module(home_of(outer) or ""), own, found)
-                settle(name, found)
+        elsewhere = [name for name in HOMES if name.startswith(f"{self.name}.")]
+        for name in sorted(elsewhere, key=lambda name: LAYERS not in HOMES[name]):
+            outer, _, own = name.rpartition(".")
+            sys.modules[name] = found = importlib.import_module(HOMES[name])
+            setattr(importlib.import_module(home_of(outer) or ""), own, found)
+            settle(name, found)
         settle(self.name, module)
         for own, found in list(vars(module).items()):
             if getattr(found, "__name__", None) == inner + own and self.name not in HOMES:

@@ -24,13 +24,13 @@ def settle(name: str, module: ModuleType) -> None:
     What a module only uses, and does not list, is not its own.
     """
     listed = getattr(module, "__all__", ())
-    if module.__name__.startswith(LAYERS):
+    exactly = module.__name__.startswith(LAYERS)
+    if exactly:
         homes = [own.__module__ for own in vars(module).values() if family(own) == "nn"]
         if homes:  # `inspect` reads the classes in one file: that of most of them
             module.__file__ = sys.modules[max(homes, key=homes.count)].__file__
     for own, found in list(vars(module).items()):
         if getattr(found, "__qualname__", None) == own and not own.startswith("_"):
-            exactly = module.__name__.startswith(LAYERS)
             known = public_form(found) in overriding.names
             if own in listed or exactly or known or family(found) not in OWN:
                 settle_one(name, found, exactly)
@@ -47,11 +47,13 @@ def settle_one(name: str, found: Any, exactly: bool = False) -> None:
     if part == "nn" and "torch.nn" not in sys.modules:
         importlib.import_module("torch.nn")  # which knows the exact ones
         return
-    if part in OWN and getattr(retrograd, found.__qualname__, None) in (found, public_form(found)):
-        name = "torch"  # whichever module is asked for first
-    if called := overriding.names.get(public_form(found)):
+    shown = public_form(found)
+    if called := overriding.names.get(shown):
         name = "torch" + called.removeprefix("retrograd").rpartition(".")[0]
-    elif part not in OWN and not exactly:
+    elif part in OWN:
+        if getattr(retrograd, found.__qualname__, None) in (found, shown):
+            name = "torch"  # whichever module is asked for first
+    elif not exactly:
         inner = found.__module__.split(".")[1:]
         outer = inner[: 3 if part in NESTED else 2]  # PyTorch's modules are not deeper
         around = sys.modules.get(".".join(["retrograd", *outer]))
@@ -60,7 +62,7 @@ def settle_one(name: str, found: Any, exactly: bool = False) -> None:
             outer = distribution(found, outer)
         name = ".".join(["torch", *(outer if same else inner)])
         name = name.replace("torch.vision.", "torchvision.", 1)
-    public_form(found).__module__ = name  # what is behind it is published by its own home
+    shown.__module__ = name  # what is behind it is published by its own home
 
 
 def distribution(found: Any, path: list[str]) -> list[str]:

@@ -273,6 +273,7 @@ def _apart(operand: Any, target: Tensor, held: list[Tensor]) -> Any:
     if isinstance(operand, Tensor) and operand._cell is not None and operand._cell is target._cell:
         copy = new_tensor(operand._array.copy())
         copy._node, copy._tangents = node_of(operand), operand._tangents
+        copy._cell = Cell()  # its memory is not that of the node's output
         return copy
     return operand
 

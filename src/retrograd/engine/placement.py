@@ -179,8 +179,7 @@ def present(spec: Any) -> device:
     if found.type not in ("cpu", "meta"):
         raise AssertionError(
             f"{version.called.title()} not compiled with {found.type.upper()} enabled: tensors "
-            "live on the "
-            "cpu. Leave the device argument out, or write device='cpu'."
+            "live on the cpu. Leave the device argument out, or write device='cpu'."
         )
     return found
 

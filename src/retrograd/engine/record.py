@@ -64,7 +64,10 @@ def finish(
             set_outputs(node, outputs)
             if not single:
                 own = [(k, ~i) for k, i in enumerate(op.table.saved) if i < 0]
-                node.cells = {k: cell_of(outputs[i]) for k, i in own}
+                made_so_far = node.cells or {}  # by pack hooks
+                for place, i in own:
+                    outputs[i]._cell = made_so_far.get(place)
+                node.cells = {place: cell_of(outputs[i]) for place, i in own}
     plain = made and not isinstance(outputs[0]._array, Wrapper)  # whose views are the record's
     if op.view and not (plain and not _shares(inputs[0]._array, outputs[0]._array)):
         link_views(op, inputs[0], outputs, params)
@@ -116,11 +119,14 @@ def attach(node: Node) -> None:
         if state.current_node is not None:
             node.metadata["parent_"] = state.current_node
     if state.saved_hooks and any(value is not None for value in node.saved):
-        pack, unpack = state.saved_hooks[-1]
+        hooks, saved = state.saved_hooks[-1], node.saved
         outer, state.packing = state.packing, node
         try:
             node.saved = PackedValues(
-                [v if v is None or is_number(v) else Packed(v, pack, unpack) for v in node.saved]
+                [
+                    value if value is None or is_number(value) else Packed(node, place, *hooks)
+                    for place, value in enumerate(saved)
+                ]
             )
         finally:
             state.packing = outer

@@ -24,7 +24,7 @@ from .. import dtypes, modes, version
 from ..errors import SecondBackwardError, VersionError
 from ..locks import structure
 from .graph import FREED, LEAF, Cell, Node, target
-from .tensor import Tensor, array_of, cell_of, shown, twin
+from .tensor import Tensor, array_of, cell_of, known_cell, shown, twin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,24 +85,25 @@ PYTORCH_NAMES: dict[str, dict[str, Any]] = {}
 class Packed:
     """What a pack hook made of a saved value, in that value's place in `node.saved`.
 
-    Hooks are for values: the tangents of the saved tensor, `tangents`, are kept beside.
+    What the hook is given shares the value's memory and its version cell. Hooks are for values:
+    the tangents of the saved tensor, `tangents`, are kept beside.
     """
 
     __slots__ = ("content", "tangents", "unpack_hook")
 
-    def __init__(self, bare: Any, pack_hook: Any, unpack_hook: Any) -> None:
-        if isinstance(bare, Tensor) and bare._node is None:
-            given, watched = bare, cell_of(bare)
-        else:
+    def __init__(self, node: Node, place: int, pack_hook: Any, unpack_hook: Any) -> None:
+        given = bare = node.saved[place]
+        cell = cell_at(node, place, bare)
+        if not isinstance(bare, Tensor) or bare._node is not None:
             given = shown(array_of(bare) if isinstance(bare, Tensor) else bare)
-            given._cell = watched = Cell()
-        version = watched.version
+            given._cell = cell
+        version = cell.version
         before = modes.change(grad=False, saved_hooks=())
         try:
             self.content = pack_hook(given)
         finally:
             modes.restore(before)
-        if watched.version != version:
+        if cell.version != version:
             raise RuntimeError(PACK_WROTE)
         self.tangents = bare._tangents if isinstance(bare, Tensor) else None
         self.unpack_hook = unpack_hook
@@ -207,7 +208,7 @@ class SavedTensor:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor with value None is forbidden"
             )
-        packed = Packed(bare, *hooks)
+        packed = Packed(self.node, self.place, *hooks)
         self.node.saved = PackedValues((*saved[: self.place], packed, *saved[self.place + 1 :]))
 
 
@@ -270,6 +271,8 @@ def raw(node: Any) -> Any:
         kind = value.__class__
         if kind is Tensor:
             cell = value._cell
+            if cell is None and value._node is not None:
+                cell = value._node._cell  # as `known_cell`
             append(value._array)
         elif value is None:
             append(None)
@@ -278,7 +281,7 @@ def raw(node: Any) -> Any:
             append(value.unpack()._array)
             continue
         elif kind is not ndarray and isinstance(value, Tensor):  # of a subclass
-            cell = value._cell
+            cell = known_cell(value)
             append(value._array)
         else:
             cell = node._cell if node.cells is None else node.cells[len(values)]
@@ -312,20 +315,27 @@ def tensor_at(node: Node, place: int, held: Any) -> Tensor | None:
             return found
         made = shown(array_of(found))
     elif isinstance(value, Tensor):
-        check(node, place, value._cell, value._array)
+        check(node, place, known_cell(value), value._array)
         outside = node.level is not None and not node.level.holds(value)
         return value if value._node is history or outside else twin(value, history)
     else:
-        if node.cells is None:
-            with structure:  # the output itself gets the same one: `cell_of`
-                cell = node._cell = node._cell or Cell()
-        else:
-            cell = node.cells[place]
-        check(node, place, cell, value)
         made = shown(value)
-        made._cell = cell
+        made._cell = cell_at(node, place, value)
+        check(node, place, made._cell, value)
     made._node, made._tangents = history, tangents
     return made
+
+
+def cell_at(node: Node, place: int, value: Any) -> Cell:
+    """The version cell of a value that a node saved, made now if there is none."""
+    if isinstance(value, Tensor):
+        return cell_of(value)
+    with structure:  # an output gets the same one, when it is made or in `cell_of`
+        if node.cells is None and node.op.outputs == 1:
+            node._cell = node._cell or Cell()
+            return node._cell
+        node.cells = {} if node.cells is None else node.cells
+        return node.cells.setdefault(place, Cell())
 
 
 def check(node: Node, place: int, cell: Cell | None, array: Any) -> None:

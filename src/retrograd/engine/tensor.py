@@ -193,7 +193,8 @@ class Tensor(Attached):
     def _version(self) -> int:
         if self._inference:
             raise RuntimeError("Inference tensors do not track version counter.")
-        return 0 if self._cell is None else self._cell.version
+        cell = known_cell(self)
+        return 0 if cell is None else cell.version
 
     @property
     def _base(self) -> Tensor | None:
@@ -326,6 +327,12 @@ def twin(source: Tensor, node: Node | None) -> Tensor:
     if source._tangents is not None:
         tensor._tangents = source._tangents
     return tensor
+
+
+def known_cell(tensor: Tensor) -> Cell | None:
+    """The tensor's version cell, if there is one: its own, or the one its node told to others."""
+    cell, node = tensor._cell, tensor._node
+    return node._cell if cell is None and node is not None else cell
 
 
 def cell_of(tensor: Tensor) -> Cell:

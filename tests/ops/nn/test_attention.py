@@ -275,6 +275,20 @@ def test_a_float32_mask_leaves_the_dtype_of_the_query(dtype):
     rg.testing.assert_close(out, plain, rtol=1e-2, atol=1e-2)
 
 
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize(("columns", "width"), [(1, 1), (3, 2), (1, 2)])
+def test_no_queries_have_no_result_and_keys_a_gradient_of_0(columns, width, masked):
+    q = rg.zeros(2, 0, width, requires_grad=True)
+    k = rg.ones(2, columns, width, requires_grad=True)
+    v = rg.ones(2, columns, width, requires_grad=True)
+    mask = rg.zeros(2, 0, columns, requires_grad=True) if masked else None
+    out = F.scaled_dot_product_attention(q, k, v, mask)
+    assert out.shape == q.shape
+    out.sum().backward()
+    assert q.grad.shape == q.shape
+    assert k.grad.tolist() == v.grad.tolist() == rg.zeros(2, columns, width).tolist()
+
+
 def test_attention_without_features_is_the_mean_and_heads_must_divide():
     v = rg.tensor([[[1.0], [3.0]]])
     out = rg.nn.functional.scaled_dot_product_attention(rg.ones(1, 1, 0), rg.ones(1, 2, 0), v)
