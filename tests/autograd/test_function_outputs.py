@@ -408,3 +408,19 @@ def test_outputs_without_derivative_can_have_no_cotangent():
     Pair.apply(leaf(1))[0].backward()
     assert seen[1] is None
     assert seen[2].tolist() == [0]
+
+
+def test_what_forward_wrote_counts_where_the_mark_is_refused():
+    class Doubled(rg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.detach().numpy()[:] *= 2  # which nobody sees
+            ctx.mark_dirty(x)
+
+    x = rg.ones(2, requires_grad=True) * 1
+    y = x.pow(2).sum()
+    with pytest.raises(RuntimeError, match="not returned"):
+        Doubled.apply(x)
+    assert x._version == 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
