@@ -25,7 +25,7 @@ def pytest_collection_finish():
 def sealed():
     """Seed the generators; fail a test that leaves a mode, a default or NumPy's state changed.
 
-    Once there was inference mode, writes and a few callers are more careful, and skip short cuts: so
+    Once there was inference mode, writes and a few callers are more careful, and skip short cuts:
     no test sees that of an earlier one.
     """
     modes.inference_seen.clear()
