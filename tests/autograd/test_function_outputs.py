@@ -355,6 +355,23 @@ def test_a_transposition_under_no_grad_raises_in_the_backward_pass():
         y.cos().sum().backward()
 
 
+@pytest.mark.parametrize("turns", ["t_", "squeeze_ t_", "t_ unsqueeze_ unsqueeze_"])
+def test_a_view_that_is_turned_under_no_grad_has_the_history_of_its_base(turns):
+    x = rg.arange(6.0).requires_grad_()
+    base = x * 1
+    y = base.view(2, 3)
+    with rg.no_grad():
+        for turn in turns.split():
+            getattr(y, turn)(*[0] * (turn == "unsqueeze_"))
+    weights = rg.arange(6.0).view(2, 3)
+    (y * weights.t()).sum().backward(retain_graph=True)
+    assert x.grad.tolist() == weights.flatten().tolist()
+    y.mul_(3)
+    assert base.tolist() == [0, 3, 6, 9, 12, 15]
+    (y * weights.t()).sum().backward()
+    assert x.grad.tolist() == (4 * weights).flatten().tolist()
+
+
 def test_a_view_that_forward_returns_without_recording_is_refused_as_a_functions():
     class Same(Function):
         @staticmethod

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from .. import modes
-from ..kernels.memory import overlaps
+from ..kernels.memory import memory_order, overlaps
 from ..quiet import copyto
 from . import native
 from .backward.hooks import hooks_of
@@ -300,15 +300,17 @@ def turn(
     wrote(target, name)
     target._array = turned._array
     target._tangents = turned._tangents
+    if target._view_of is not None:
+        target._view_of.path += ((op, params, None),)
     if tracked:
         _move_retained(target, turned._node)
         target._node = turned._node
         if turned._node is not None:
             turned._node._cell = target._cell
+    elif follows_base(target):
+        target._node = derived(target)
     else:
         follow(target)
-    if target._view_of is not None:
-        target._view_of.path += ((op, params, None),)
     for view in live_views(target):
         how: Any = view._view_of
         how.path = ((OPS[undo[0]], undo[1], None), *how.path)
@@ -317,6 +319,14 @@ def turn(
     if base._views and node is not None and (tracked or node.op is LEAF):
         outdate(base, True)
     return target
+
+
+def follows_base(target: Tensor) -> bool:
+    """Whether a tensor is a view whose history is that of its base, with no hooks on the way."""
+    view, node = target._view_of, target._node
+    if view is None or node is None or view.origin != "plain" or view.base._node is None:
+        return False
+    return node.op is not LEAF and node.hooks is None and may_wait(target)
 
 
 def lead_on(target: Tensor) -> None:
@@ -421,23 +431,15 @@ def rebase(target: Tensor, node: Any) -> None:
             return
         region = new_tensor(target._array)
         region._node = node
-        edges = (base._node, node)
-        params = {"path": view.path, "layout": memory_order(base._array)}
-        spliced = make_node(OPS["splice"], (base, region), edges, (), params)
+        order = None if isinstance(base._array, Interpreted) else memory_order(base._array)
+        params = {"path": view.path, "layout": order}
+        spliced = make_node(OPS["splice"], (base, region), (base._node, node), (), params)
         spliced.shape, spliced.dtype = base._array.shape, base._array.dtype
         spliced._cell = base._cell
         _move_retained(base, spliced)
         base._node = spliced
     if base._views and base._node is not None:
         outdate(base, True)
-
-
-def memory_order(array: Any) -> tuple[int, ...] | None:
-    """The axes as they lie in memory, outermost first; None for row-major order."""
-    if isinstance(array, Interpreted) or array.flags.c_contiguous:
-        return None
-    strides = array.strides
-    return tuple(sorted(range(array.ndim), key=lambda axis: -abs(strides[axis])))
 
 
 def _move_retained(target: Tensor, node: Any) -> None:
