@@ -102,7 +102,7 @@ class device:  # noqa: N801 (PyTorch's name)
     type: str
     index: int | None
 
-    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
+    def __init__(self, type: Any, index: int | None = None) -> None:
         if isinstance(type, int) and not isinstance(type, bool):
             raise RuntimeError(NO_ACCELERATOR)
         kind: Any = str(type) if isinstance(type, device) else type
@@ -121,6 +121,10 @@ class device:  # noqa: N801 (PyTorch's name)
                 "type (string) must not include an index because index was passed explicitly: "
                 f"{kind}:{number}"
             )
+        if index is not None and (not isinstance(index, int) or isinstance(index, bool)):
+            raise TypeError(f"the index of a device must be an int, not {index.__class__.__name__}")
+        if index is not None and index < 0:
+            raise RuntimeError(f"Device index must not be negative, got {index}")
         self.type = kind
         self.index = int(number) if number else index
 
