@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Attributes"]
 
 
-class Attributes(MutableMapping[str, Any], dict[str, Any]):
+class Attributes(MutableMapping[str, Any], dict[str, Any]):  # type: ignore[misc,metaclass]
     """A tensor's dictionary without the names in `hidden`; a dict to those who ask for its type.
 
     >>> x = rg.ones(2, requires_grad=True)
@@ -69,7 +69,8 @@ class Attributes(MutableMapping[str, Any], dict[str, Any]):
         return other | self.copy()
 
     def __ior__(self, other: Any) -> Any:
-        self.update(other)
+        for name, value in dict(other).items():
+            self[name] = value
         return self
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:  # what copies and pickles hold

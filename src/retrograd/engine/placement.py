@@ -288,7 +288,7 @@ class Stored(Held):
     _kept: frozenset[str] = frozenset()
 
     @property
-    def __dict__(self) -> Any:  # type: ignore[override]
+    def __dict__(self) -> Any:
         shown = load(f"{__package__}.attributes").Attributes
         return shown(everything.__get__(self), self._kept)
 
