@@ -279,6 +279,29 @@ def greatest(gaps: Tensor, close: Any) -> str:
     return f"{gaps._array[index].item()} at index {tuple(int(i) for i in index)}"
 
 
+def _limits(dtype: dtypes.dtype, low: Any, high: Any) -> tuple[Any, Any]:
+    """The range from which `make_tensor` draws, within what the dtype holds."""
+    kind = dtype.numpy.kind
+    least, most = {"b": (0, 2), "u": (0, 10), "i": (-9, 10)}.get(kind, (-9, 9))
+    low, high = least if low is None else low, most if high is None else high
+    whole = kind in "bui"
+    if low != low or high != high:
+        raise ValueError(f"`low` and `high` cannot be NaN, but got low={low} and high={high}")
+    if not (low < high or (low == high and not whole)):
+        raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
+    if not whole:
+        ends = dtypes.finfo(dtype)
+        return min(max(low, ends.min), ends.max), min(max(high, ends.min), ends.max)
+    first, last = (0, 1) if kind == "b" else (dtypes.iinfo(dtype).min, dtypes.iinfo(dtype).max)
+    if low > last or high < first:
+        raise ValueError(
+            f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} "
+            f"only supports [{first}, {last + 1})"
+        )
+    above = last + (dtype.numpy.itemsize < 8)  # as far as the draws of 64 bits go
+    return math.ceil(max(low, first)), math.ceil(min(high, above))
+
+
 def make_tensor(
     *shape: Any,
     dtype: dtypes.dtype,
@@ -294,30 +317,28 @@ def make_tensor(
 
     The range is [-9, 9) without limits, [0, 10) for uint8 and [0, 2) for booleans. With
     `exclude_zero`, 0 is replaced by the smallest positive number (1 for integers); `noncontiguous`
-    leaves gaps in memory. Raises ValueError where `high` is not above `low`. Source: PyTorch's
-    `testing.make_tensor`.
+    leaves gaps in memory. Limits beyond what the dtype holds are as far as it goes. Raises
+    ValueError where `high` is not above `low`, for NaN, and for a range of which the dtype holds
+    nothing. Source: PyTorch's `testing.make_tensor`.
 
     >>> x = rg.testing.make_tensor(2, 3, dtype=rg.float64, low=1, high=2)
     >>> x.shape, bool((x >= 1).all() and (x < 2).all())
     (retrograd.Size([2, 3]), True)
     """
     sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
-    kind = dtype.numpy.kind
-    least, most = {"b": (0, 2), "u": (0, 10), "i": (-9, 10)}.get(kind, (-9, 9))
-    low = least if low is None else low
-    high = most if high is None else high
-    whole = kind in "bui"
-    if not (low < high or (low == high and not whole)):
-        raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
-    if whole:
-        low, high = math.ceil(low), math.ceil(high)
+    whole = dtype.numpy.kind in "bui"
+    low, high = _limits(dtype, low, high)
     gaps = noncontiguous and math.prod(sizes) > 1
     room = (*sizes[:-1], 2 * sizes[-1]) if gaps else tuple(sizes)
     if whole:
         values = randint(low, high, room, dtype=dtype)._array
     else:  # PyTorch's draws: those of a complex number follow each other
         values = np.empty(room, dtype.numpy)
-        uniform_(new_tensor(values.reshape(-1).view(values.real.dtype)), low, high)
+        parts = new_tensor(values.reshape(-1).view(values.real.dtype))
+        if high - low < dtypes.finfo(dtype).max:
+            uniform_(parts, low, high)
+        else:
+            uniform_(parts, low / 2, high / 2).mul_(2)
     if gaps:
         values = values[..., 1::2]
     if exclude_zero:
