@@ -161,6 +161,22 @@ def test_limits_beyond_the_dtype_are_as_far_as_it_goes(dtype, low, high, least, 
     assert made.isfinite().all()
 
 
+def test_random_tensors_lie_in_memory_as_asked():
+    made = make_tensor((2, 3, 4, 5), dtype=rg.int8, memory_format=rg.channels_last)
+    assert made.stride() == (60, 1, 15, 3)
+    with pytest.raises(ValueError, match="`noncontiguous` and `memory_format` are mutually exclus"):
+        make_tensor(2, 3, dtype=rg.int8, noncontiguous=True, memory_format=rg.contiguous_format)
+
+
+def test_tensors_without_values_are_compared_by_shape_and_dtype():
+    empty = rg.ones(2, device="meta")
+    assert_close(empty, empty.clone())
+    with pytest.raises(AssertionError, match="attribute 'dtype' do not match"):
+        assert_close(empty, empty.double())
+    with pytest.raises(AssertionError, match="attribute 'device' do not match: meta != cpu"):
+        assert_close(empty, rg.ones(2))
+
+
 def test_a_range_of_which_the_dtype_holds_nothing_is_refused():
     with pytest.raises(ValueError, match=r"\[300, 900\), but .*uint8 only supports \[0, 256\)"):
         make_tensor(3, dtype=rg.uint8, low=300, high=900)

@@ -171,12 +171,12 @@ def test_streams_are_chained_not_concatenated():
 
 
 def test_data_sets_are_stacked_by_position_or_by_name():
-    with pytest.raises(ValueError, match="Supported either by position, .* or by name"):
+    with pytest.raises(ValueError, match=r"Supported either by position, .* or by name"):
         StackDataset(range(3), x=range(3))
 
 
 def test_a_loader_warns_of_more_workers_than_can_run():
-    with pytest.warns(UserWarning, match="create 4000 workers.* running slow or even freeze"):
+    with pytest.warns(UserWarning, match=r"create 4000 workers.* running slow or even freeze"):
         DataLoader(pairs(), num_workers=4000)
 
 

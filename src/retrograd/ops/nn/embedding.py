@@ -20,8 +20,8 @@ from ..core import batching_index
 from ..core.dims import integer
 
 TURNED = (
-    "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, "
-    "...)` is deprecated: write embedding_bag(input, weight, ...)"
+    "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, "
+    "input, ...)` is deprecated: write embedding_bag(input, weight, ...)"
 )
 LOOKUP = f"{__package__.rpartition('.')[0]}.sparse.lookup"  # loads with the first sparse gradient
 

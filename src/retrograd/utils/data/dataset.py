@@ -181,8 +181,8 @@ class Subset(Dataset[T_co]):
 class ConcatDataset(Dataset[T_co]):
     """Data sets one after the other.
 
-    Raises AssertionError without any, and for an IterableDataset; an index raises IndexError or, below minus the length,
-    ValueError.
+    Raises AssertionError without any, and for an IterableDataset; an index raises IndexError or,
+    below minus the length, ValueError.
     """
 
     def __init__(self, datasets: Iterable[Dataset[T_co]]) -> None:
