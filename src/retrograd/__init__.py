@@ -78,6 +78,7 @@ if TYPE_CHECKING:
         masked,
         mps,
         multiprocessing,
+        nested,
         nn,
         optim,
         overrides,
@@ -108,7 +109,7 @@ LATER = (
     *("_C", "__config__", "_functorch", "_higher_order_ops", "accelerator", "amp", "backends"),
     *("compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func", "futures", "fx"),
     *("hub", "jit"),
-    *("library", "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "overrides"),
+    *("library", "linalg", "masked", "mps", "multiprocessing", "nested", "nn", "onnx", "optim", "overrides"),
     *("profiler", "quasirandom", "random", "return_types", "serialization", "signal", "sparse"),
     *("special", "tape", "testing", "types", "utils", "vision", "viz", "wirtinger"),
 )

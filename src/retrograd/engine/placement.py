@@ -22,6 +22,34 @@ NO_ACCELERATOR = (
 )
 
 
+class Symbol:
+    """Base of types of numbers that are kept as symbols."""
+
+    __slots__ = ()
+
+    def __new__(cls, *args: Any, **named: Any) -> Any:
+        """Raise TypeError: no program makes one itself."""
+        if cls.__base__ is not Symbol:
+            return object.__new__(cls)
+        raise TypeError(
+            f"{cls.__name__}: no number is kept as a symbol, since Python itself is the program. "
+            "Write int, float or bool"
+        )
+
+
+class SymInt(Symbol):
+    """The type of sizes that are symbols: those in which components of a nested tensor differ.
+
+    >>> isinstance(rg.ones(2).shape[0], rg.SymInt)
+    False
+    >>> nt = rg.nested.nested_tensor([[1, 2], [3]], layout=rg.jagged)
+    >>> isinstance(nt.shape[1], rg.SymInt)
+    True
+    """
+
+    __slots__ = ()
+
+
 class Size(tuple[int, ...]):
     """The shape of a tensor: a tuple of integers; TypeError for what is none.
 
@@ -33,10 +61,10 @@ class Size(tuple[int, ...]):
 
     def __new__(cls, sizes: Iterable[Any] = ()) -> Size:
         """The sizes as Python's integers."""
-        found = []
+        found: list[Any] = []
         for place, size in enumerate(sizes):
             try:
-                found.append(operator.index(size))
+                found.append(size if isinstance(size, SymInt) else operator.index(size))
             except TypeError:
                 raise TypeError(
                     f"retrograd.Size() takes an iterable of 'int' (item {place} is "

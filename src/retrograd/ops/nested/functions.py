@@ -1,0 +1,330 @@
+"""Public functions of nested tensors that ask for sizes: NOTE [Nested tensors] in `array`, 3."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from ...engine.registry import called
+from ...engine.tensor import Tensor
+from ..core.arguments import public
+from ..creation.like import empty_like, full_like, ones_like, zeros_like
+from ..elementwise.comparison import equal as all_equal
+from ..indexing.index import masked_select
+from ..linalg.matmul import matmul
+from ..nn.attention import scaled_dot_product_attention
+from ..nn.dropout import alpha_dropout, dropout
+from ..nn.normalization import layer_norm, rms_norm
+from ..random.factories import rand_like, randint_like, randn_like
+from ..shape.join import stack
+from ..shape.pad import pad
+from .array import apart, function, gathered, held, is_nested, made, parts_of
+from .pattern import Jagged, Ragged
+from .rules import along, inner
+
+__all__ = ["to_padded_tensor"]
+
+OWN_NODE = "BackwardAutogradNestedTensor0"
+TRUNCATED = (
+    "Value in output_size is less than NestedTensor padded size. Truncation is not supported. "
+    "The components need {}, got {}"
+)
+
+
+# -- components and sizes --------------------------------------------------------------------------
+
+
+@function("unbind")
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """The components."""
+    if dim % input.ndim:
+        raise RuntimeError("unbind(): only supported for NestedTensor on dim=0")
+    return tuple([apart(part, f"Unbind{OWN_NODE}") for part in parts_of(input)])
+
+
+@function("numel", "nelement")
+def numel(input: Tensor) -> int:
+    """The number of elements of all components."""
+    return input._array.size  # type: ignore[no-any-return]
+
+
+@function("equal")
+def equal(input: Tensor, other: Any) -> bool:
+    """Whether two nested tensors have equal components."""
+    pairs = zip(input.unbind(), other.unbind(), strict=False)
+    return len(input) == len(other) and all(all_equal(a, b) for a, b in pairs)
+
+
+@function("is_contiguous")
+def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
+    """Whether values lie in row-major order, without gaps between components."""
+    pattern = self._array.pattern
+    return getattr(pattern, "lengths", None) is None and held(self).is_contiguous()
+
+
+@function("contiguous")
+def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The components one after the other in memory; itself where they are."""
+    if is_contiguous(self):
+        return self
+    pattern = self._array.pattern
+    if pattern.lengths is None:
+        return made(held(self).contiguous(), pattern)
+    return gathered(parts_of(self), pattern)
+
+
+def padded_size(parts: list[Tensor]) -> list[int]:
+    """The sizes that hold each of the components, their number before."""
+    return [len(parts), *[max(n) for n in zip(*[part.shape for part in parts], strict=True)]]
+
+
+@public(out=True, methods="to_padded_tensor")
+def to_padded_tensor(input: Tensor, padding: float, output_size: Any = None) -> Tensor:
+    """The components of a nested tensor in a plain one, each at the front of its part.
+
+    What is left has the value `padding`. output_size: the sizes of the result, by default the least
+    that hold all components. Raises RuntimeError for less, NotImplementedError for a plain tensor.
+    Source: PyTorch's `nested.to_padded_tensor`.
+
+    >>> nt = rg.nested.nested_tensor([[1, 2], [3]], layout=rg.jagged)
+    >>> nt.to_padded_tensor(0)
+    tensor([[1, 2],
+            [3, 0]])
+    """
+    if not is_nested(input):
+        raise NotImplementedError(
+            f"to_padded_tensor(): the tensor of shape {list(input.shape)} is not nested, so there "
+            "is nothing to fill"
+        )
+    parts = parts_of(input)
+    least = padded_size(parts)
+    sizes = [n if m is None else m for n, m in zip(least, output_size or least, strict=True)]
+    if any(n < m for n, m in zip(sizes, least, strict=True)):
+        raise RuntimeError(TRUNCATED.format(least, sizes))
+    rows = []
+    for part in parts:
+        room = [n - m for n, m in zip(sizes[1:], part.shape, strict=True)]
+        pads = list(itertools.chain.from_iterable([(0, n) for n in reversed(room)]))
+        rows.append(pad(part, pads, value=padding))
+    return called(stack(rows), "ToPaddedTensorBackward0")
+
+
+@function("__getitem__")
+def getitem(self: Tensor, key: Any) -> Any:
+    """A component, what an index takes of one, or of dimensions in which they do not differ."""
+    keys = list(key) if isinstance(key, tuple) else [key]
+    if is_nested(key):
+        return selected(self, key)
+    if Ellipsis in keys:
+        at = keys.index(Ellipsis)
+        keys[at : at + 1] = [slice(None)] * (self.ndim - len(keys) + 1)
+    first, *rest = keys
+    if isinstance(first, (int, np.integer)) or (isinstance(first, Tensor) and not first.ndim):
+        part = apart(parts_of(self)[int(first)], f"Select{OWN_NODE}")
+        return part[tuple(rest)] if rest else part
+    if first != slice(None):
+        raise RuntimeError("slice(): not supported for NestedTensor on dim=0")
+    if any(not isinstance(each, (int, slice)) for each in rest):
+        raise RuntimeError("index(): nested tensors take integers and slices beside components")
+    pattern = self._array.pattern
+    places = [d for d, each in enumerate(rest) if each != slice(None)]
+    if isinstance(pattern, Jagged) and pattern.ragged - 1 in places:
+        inner(self, pattern.ragged, "slice")
+    ragged = None
+    if isinstance(pattern, Jagged):
+        ragged = pattern.ragged - sum(isinstance(each, int) for each in rest[: pattern.ragged - 1])
+    return along(self, places, lambda x: x[tuple(rest)], ragged)
+
+
+@function("select")
+def select(input: Tensor, dim: int, index: int) -> Any:
+    """A component, or what an index takes of a dimension in which they do not differ."""
+    return getitem(input, (*[slice(None)] * (dim % input.ndim), index))
+
+
+@function("masked_select")
+def selected(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements at which a nested mask is true, of each component as a vector."""
+    pattern = input._array.pattern
+    chosen = [masked_select(x, m) for x, m in zip(parts_of(input), parts_of(mask), strict=True)]
+    return gathered(chosen, pattern.at(1) if isinstance(pattern, Jagged) else pattern)
+
+
+# -- sizes that functions are given ----------------------------------------------------------------
+
+
+def sizes_of(given: Any) -> list[Any]:
+    return list(given[0]) if len(given) == 1 and isinstance(given[0], (list, tuple)) else [*given]
+
+
+@function("view", "reshape")
+def view(self: Tensor, *shape: Any) -> Tensor:
+    """Each component in another shape; -1 or its symbol stands for the size that differs."""
+    sizes, pattern = sizes_of(shape), self._array.pattern
+    if not sizes or sizes[0] not in (len(self), -1):
+        raise_view(self, sizes)
+    if not isinstance(pattern, Jagged):
+        return gathered([x.reshape(kept(sizes[1:], x.shape)) for x in parts_of(self)], pattern)
+    symbols = [d for d, n in enumerate(sizes) if isinstance(n, Ragged)]
+    ragged = next(iter(symbols or [d for d, n in enumerate(sizes) if d and n == -1]), 0)
+    values = held(self)
+    before = values.shape[: pattern.ragged - 1]
+    if not ragged or int(np.prod(before)) != int(np.prod(sizes[1:ragged])):
+        raise_view(self, sizes)
+    sizes[ragged] = values.shape[pattern.ragged - 1]
+    return made(values.reshape(sizes[1:]), pattern.at(ragged))
+
+
+def kept(sizes: list[Any], shape: Any) -> list[int]:
+    """Sizes with those of a component where -1 stands for its own."""
+    return [shape[d] if n == -1 and d < len(shape) else n for d, n in enumerate(sizes)]
+
+
+def raise_view(nt: Tensor, sizes: Any) -> None:
+    raise RuntimeError(f"view(): cannot view shape {tuple(nt._array.shape)} as {sizes}")
+
+
+@function("unflatten")
+def unflatten(input: Tensor, dim: int, sizes: Any) -> Any:
+    """One dimension as several."""
+    place, pattern = inner(input, dim, "unflatten"), input._array.pattern
+    ragged = None
+    if isinstance(pattern, Jagged):
+        ragged = pattern.ragged + (place < pattern.ragged - 1) * (len(sizes) - 1)
+    return along(input, (place,), lambda x: x.unflatten(place, sizes), ragged)
+
+
+@function("flatten")
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Any:
+    """Several dimensions as one."""
+    start, end = (inner(input, d, "flatten") for d in (start_dim, end_dim))
+    pattern, places = input._array.pattern, range(start, end + 1)
+    ragged = None
+    if isinstance(pattern, Jagged):
+        if pattern.ragged - 1 in places:
+            inner(input, pattern.ragged, "flatten")
+        ragged = pattern.ragged - (end - start) * (end < pattern.ragged - 1)
+    return along(input, places, lambda x: x.flatten(start, end), ragged)
+
+
+@function("expand")
+def expand(self: Tensor, *sizes: Any) -> Any:
+    """Dimensions of size 1 repeated."""
+    wanted = [-1 if isinstance(n, Ragged) else n for n in sizes_of(sizes)]
+    if len(wanted) != self.ndim or wanted[0] not in (-1, len(self)):
+        raise RuntimeError(f"expand(): cannot expand {tuple(self._array.shape)} to {wanted}")
+    return along(self, (), lambda x: x.expand(wanted[1:]))
+
+
+@function("chunk")
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Parts of nearly equal size: of dimensions in which components do not differ, or of these."""
+    if dim % input.ndim:
+        place = inner(input, dim, "chunk")
+        return along(input, (place,), lambda x: x.chunk(chunks, place))  # type: ignore[no-any-return]
+    parts, each = parts_of(input), -(-len(input) // chunks)
+    pattern = input._array.pattern
+    return tuple([gathered(parts[i : i + each], pattern) for i in range(0, len(parts), each)])
+
+
+@function("narrow")
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Any:
+    """A piece of a dimension in which components do not differ, or some of the components."""
+    if not dim % input.ndim:
+        return gathered(parts_of(input)[start : start + length], input._array.pattern)
+    place = inner(input, dim, "narrow")
+    return along(input, (place,), lambda x: x.narrow(place, start, length))
+
+
+# -- layers ----------------------------------------------------------------------------------------
+
+
+def of_values(run: Any) -> Any:
+    """A function of a tensor, which looks at no other dimension than the last ones, of values."""
+
+    def call(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return made(run(held(input), *args, **kwargs), input._array.pattern)
+
+    return call
+
+
+for run in (
+    *(empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like),
+    *(alpha_dropout, dropout),
+):
+    function(run.__name__)(of_values(run))
+
+
+@function("layer_norm")
+def normalized(input: Tensor, normalized_shape: Any, *args: Any, **kwargs: Any) -> Any:
+    """Layer normalization over last dimensions, in which components do not differ."""
+    last = [inner(input, -1 - d, "layer_norm") for d in range(len(normalized_shape))]
+    return along(input, last, lambda x: layer_norm(x, normalized_shape, *args, **kwargs))
+
+
+@function("rms_norm")
+def rms_normalized(input: Tensor, normalized_shape: Any, *args: Any, **kwargs: Any) -> Any:
+    """The same by the root of the mean square."""
+    last = [inner(input, -1 - d, "rms_norm") for d in range(len(normalized_shape))]
+    return along(input, last, lambda x: rms_norm(x, normalized_shape, *args, **kwargs))
+
+
+# -- products --------------------------------------------------------------------------------------
+
+
+def each_of(t: Any, like: Tensor) -> list[Any]:
+    """What of an operand meets each component."""
+    if is_nested(t):
+        return parts_of(t)
+    count = len(like)
+    if not isinstance(t, Tensor) or t.ndim < like.ndim:
+        return [t] * count
+    return list(t.expand(count, *t.shape[1:]))
+
+
+@function("matmul", "bmm", "__matmul__")
+def product(input: Tensor, other: Tensor) -> Any:
+    """Products of matrices, component by component."""
+    nt = input if is_nested(input) else other
+    if not is_nested(other) and other.ndim <= 2 and isinstance(nt._array.pattern, Jagged):
+        last = inner(input, -1, "matmul")
+        return along(input, (last,), lambda x: matmul(x, other))
+    found = [matmul(a, b) for a, b in zip(each_of(input, nt), each_of(other, nt), strict=True)]
+    patterns = [t._array.pattern if is_nested(t) else None for t in (input, other)]
+    if not isinstance(nt._array.pattern, Jagged):
+        return gathered(found, nt._array.pattern)
+    rows = patterns[0] is not None and patterns[0].ragged != input.ndim - 1
+    columns = patterns[1] is not None and patterns[1].ragged != other.ndim - 2
+    if rows and columns and patterns[0].ragged == input.ndim - 2:
+        raise RuntimeError(
+            f"matmul(): not supported between inputs of shapes {tuple(input._array.shape)} and "
+            f"{tuple(other._array.shape)}"
+        )
+    if not rows and not columns:
+        return called(stack(found), "MatmulBackward0")
+    return gathered(found, patterns[0] if rows else patterns[1])
+
+
+@function("__rmatmul__")
+def product_from_right(self: Tensor, other: Any) -> Any:
+    return product(other, self)
+
+
+@function("scaled_dot_product_attention")
+def attention(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Any = None, *args: Any, **kwargs: Any
+) -> Tensor:
+    """Attention within each component; queries and keys may differ in number."""
+    if attn_mask is not None:
+        raise RuntimeError(
+            "scaled_dot_product_attention(): attn_mask must be None for nested tensors, whose "
+            "components differ. Write is_causal=True, or pad them: nt.to_padded_tensor(0.)"
+        )
+    nt = query if is_nested(query) else key
+    triples = zip(*[each_of(t, nt) for t in (query, key, value)], strict=True)
+    found = [scaled_dot_product_attention(*each, None, *args, **kwargs) for each in triples]
+    if is_nested(query):
+        return gathered(found, query._array.pattern)
+    return stack(found)
