@@ -6,7 +6,7 @@ from os import PathLike
 from typing import IO, Any, TypeAlias
 
 from .dtypes import dtype
-from .engine.placement import Symbol, SymInt
+from .engine.placement import Symbol
 from .engine.tensor import Size, Tensor, device
 
 __all__ = ["Device", "FileLike", "Number", "Size", "Tensor"]

@@ -285,6 +285,42 @@ class Wrapper(Interpreted):
         raise NotImplementedError
 
 
+class Replaced(Interpreted):
+    """What is replaced where it is written, has no history beneath it, and is no view of others.
+
+    Elements have no places in it: NumPy's functions, and attributes of arrays, raise `refused`.
+    """
+
+    __slots__ = ()
+
+    def refused(self, name: str) -> Exception:
+        """The error for what it cannot do."""
+        raise NotImplementedError
+
+    def itself(self, *args: Any) -> Any:
+        """The array itself."""
+        return self
+
+    detached = copy = with_history = itself  # type: ignore[assignment]
+
+    def shares_memory(self, other: Any) -> bool:
+        """False: nothing is a view of it."""
+        return False
+
+    def _has_no_elements(self, *args: Any, **kwargs: Any) -> Any:
+        raise self.refused("__array__")
+
+    __array__ = __getitem__ = __iter__ = __len__ = _has_no_elements
+    __int__ = __float__ = __index__ = __bool__ = _has_no_elements
+    __eq__ = __ne__ = _has_no_elements
+    __hash__ = object.__hash__
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and not name.startswith("__array"):
+            raise AttributeError(name)
+        raise self.refused(name)
+
+
 def concrete(array: Any) -> Any:
     """The NumPy array behind a batch, for checks that every element has to pass."""
     while isinstance(array, Interpreted):

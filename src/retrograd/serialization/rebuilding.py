@@ -149,7 +149,8 @@ class Rebuilding(Lookup):
         self.shown: dict[int, tuple[Any, Block]] = {}  # by the id of what the pickle is given
         self.data = Data(allowance)
         self.allowed = safe.allowed()
-        self.classes = {id(kind) for kind in self.allowed.values() if isinstance(kind, type)} | {id(Bounds)}
+        own = [kind for kind in self.allowed.values() if isinstance(kind, type)]
+        self.classes = {id(kind) for kind in (Bounds, *own)}
         self.functions = self.data.functions() | {
             "torch._utils._rebuild_tensor": self.tensor,
             "torch._utils._rebuild_tensor_v2": self.tensor,
@@ -203,7 +204,9 @@ class Rebuilding(Lookup):
             return dtypes.of_numpy(numpy_dtype(name))
         if full in (f"{NN}Parameter", f"{NN}Buffer"):
             return getattr(parameters(), name)
-        return {"torch.Tensor": Tensor, f"{JAGGED}NestedTensor": Tensor, "numpy.ndarray": np.ndarray}.get(full)
+        if full in ("torch.Tensor", f"{JAGGED}NestedTensor"):
+            return Tensor
+        return np.ndarray if full == "numpy.ndarray" else None
 
     def calls(self, function: Any) -> bool:
         """Whether a file may call what `find` gave it."""

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from ...engine.graph import LEAF
 from ...engine.callers import computed, is_plain
+from ...engine.graph import LEAF
 from ...engine.overriding import PASSED, stands_below
 from ...engine.record import finish
 from ...engine.registry import called, declare
 from ...engine.subclasses import retyped
-from ...engine.tensor import Tensor, Wrapper, cell_of, new_tensor
+from ...engine.tensor import Replaced, Tensor, Wrapper, cell_of, new_tensor
 from .pattern import Jagged, Packed, Ragged
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def refused(name: str) -> NotImplementedError:
     return NotImplementedError(NO_RULE.format(name))
 
 
-class Nested(Wrapper):
+class Nested(Replaced, Wrapper):
     """An array of components: `data` holds their values as `pattern` says."""
 
     __slots__ = ("data", "pattern", "shape")
@@ -134,25 +134,9 @@ class Nested(Wrapper):
         """One like it, for another tensor."""
         return Nested(self.data, self.pattern)
 
-    def copy(self) -> Nested:
-        """One with memory of its own."""
-        return Nested(self.data.copy(), self.pattern)
-
     def ones(self) -> Tensor:
         """Ones in its place."""
         return Nested(self.data * 0 + 1, self.pattern).tensor()
-
-    def detached(self) -> Nested:
-        """The array itself: it has no history."""
-        return self
-
-    def with_history(self, before: Any) -> Nested:
-        """The array itself: it has no history."""
-        return self
-
-    def shares_memory(self, other: Any) -> bool:
-        """False: nothing is a view of it."""
-        return False
 
     def check_room(self, target: Tensor) -> None:
         """Raise unless `target` is nested, too: writes replace its array."""
@@ -171,24 +155,24 @@ class Nested(Wrapper):
     def __add__(self, other: Any) -> Nested:  # of cotangents
         return Nested(self.data + other.data, self.pattern)
 
+    def __array_ufunc__(self, ufunc: Any, *args: Any, **options: Any) -> Any:
+        """Raise: sums of cotangents are made by `+`."""
+        raise ValueError(NO_RULE.format(ufunc.__name__))
+
     def __reduce__(self) -> Any:
         return Nested, (self.data, self.pattern)
 
-    def _has_no_elements(self, *args: Any, **kwargs: Any) -> Any:
-        raise refused("__array__")
-
-    __array__ = __getitem__ = __iter__ = __len__ = _has_no_elements
-    __int__ = __float__ = __index__ = __bool__ = _has_no_elements
-    __eq__ = __ne__ = _has_no_elements  # type: ignore[assignment]
-    __hash__ = object.__hash__
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise refused(name)
+    def refused(self, name: str) -> Exception:
+        """The error for what is not there for nested tensors."""
+        return refused(name)
 
 
-nested_of = declare(
+def as_nested(found: Any) -> Any:
+    """A tensor that nobody else has as a nested one; an array as it is."""
+    return retyped(found, NestedTensor) if isinstance(found, Tensor) else found
+
+
+nested_of: Any = declare(
     "nested_of(values, *, pattern)",
     lambda values, *, pattern: Nested(values, pattern),
     values=lambda xp, g, pattern: xp.values_of(g, pattern=pattern),
@@ -198,10 +182,10 @@ nested_of = declare(
     doc="""A nested tensor of the values of its components.""",
 )
 
-values_of = declare(
+values_of: Any = declare(
     "values_of(input, *, pattern)",
     lambda input, *, pattern: input.data,
-    input=lambda xp, g, pattern: xp.nested_of(g, pattern=pattern),
+    input=lambda xp, g, pattern: as_nested(xp.nested_of(g, pattern=pattern)),
     linear="input",
     batch=None,
     node_name="NestedGetValuesBackward0",
@@ -209,7 +193,7 @@ values_of = declare(
 )
 
 
-class NestedTensor(Tensor, sees_properties=False):  # type: ignore[call-arg]
+class NestedTensor(Tensor, sees_properties=False):
     """A tensor of components of different sizes: NOTE [Nested tensors].
 
     Made by the functions of `nested`. In the jagged layout components differ in one dimension,
@@ -229,11 +213,11 @@ class NestedTensor(Tensor, sees_properties=False):  # type: ignore[call-arg]
     __torch_function__ = staticmethod(stands_below)  # its array is asked: `Nested.called`
 
     @property
-    def shape(self) -> Any:  # type: ignore[override]
+    def shape(self) -> Any:
         """The sizes. Raises RuntimeError in the strided layout, which has `size(dim)`."""
         return self.size()
 
-    def size(self, dim: int | None = None) -> Any:  # type: ignore[override]
+    def size(self, dim: int | None = None) -> Any:
         """The sizes, or that of one dimension.
 
         Raises RuntimeError where it is not the same for all components, IndexError for a dimension
@@ -252,7 +236,7 @@ class NestedTensor(Tensor, sees_properties=False):  # type: ignore[call-arg]
             )
         return shape[place]
 
-    def stride(self, dim: int | None = None) -> Any:  # type: ignore[override]
+    def stride(self, dim: int | None = None) -> Any:
         """The strides of the jagged layout; that of the batch is a multiple of the ragged size."""
         array = self._array
         if array.layout == "strided":
@@ -315,26 +299,6 @@ class NestedTensor(Tensor, sees_properties=False):  # type: ignore[call-arg]
         text = ",\n".join([f"  {part!r}".replace("\n", "\n  ") for part in parts])
         return f"nested_tensor([\n{text}\n]{history})"
 
-    def __format__(self, spec: str) -> str:
-        return object.__format__(self, spec)
-
-    def tolist(self) -> NoReturn:
-        """Raise RuntimeError: take the components'."""
-        raise RuntimeError(
-            ".tolist() is not supported for tensor subclasses, got NestedTensor. Write "
-            "[t.tolist() for t in nt.unbind()]"
-        )
-
-    def numpy(self, *, force: bool = False) -> NoReturn:
-        """Raise RuntimeError: take the components'."""
-        raise RuntimeError(
-            ".numpy() is not supported for tensor subclasses. Write [t.numpy() for t in "
-            "nt.unbind()], or nt.values().numpy()"
-        )
-
-    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        self.numpy()
-
 
 def is_nested(value: Any) -> bool:
     """Whether a tensor is nested."""
@@ -364,7 +328,7 @@ def wrapped(dim: int, ndim: int) -> int:
 
 def made(values: Tensor, pattern: Jagged | Packed) -> Tensor:
     """The nested tensor of these values, on their memory."""
-    found = retyped(nested_of(values, pattern=pattern), NestedTensor)
+    found: Tensor = as_nested(nested_of(values, pattern=pattern))
     if not found._inference:
         found._cell = cell_of(values)
     return found

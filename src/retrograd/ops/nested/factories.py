@@ -9,7 +9,6 @@ import numpy as np
 from ... import modes
 from ...engine.registry import called
 from ...engine.tensor import Tensor, new_tensor
-from ..core.arguments import public
 from ..creation.from_data import as_tensor
 from ..indexing.index import masked_select as elements
 from ..tensor.inspection import jagged, layout, strided

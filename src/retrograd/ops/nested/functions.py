@@ -11,8 +11,6 @@ from ...engine.registry import called
 from ...engine.tensor import Tensor
 from ..core.arguments import public
 from ..creation.like import empty_like, full_like, ones_like, zeros_like
-from ..elementwise.comparison import equal as all_equal
-from ..indexing.index import masked_select
 from ..linalg.matmul import matmul
 from ..nn.attention import scaled_dot_product_attention
 from ..nn.dropout import alpha_dropout, dropout
@@ -20,7 +18,17 @@ from ..nn.normalization import layer_norm, rms_norm
 from ..random.factories import rand_like, randint_like, randn_like
 from ..shape.join import stack
 from ..shape.pad import pad
-from .array import apart, function, gathered, held, is_nested, made, parts_of
+from .array import (
+    apart,
+    function,
+    gathered,
+    held,
+    is_nested,
+    made,
+    parts_of,
+    refused,
+    rule,
+)
 from .pattern import Jagged, Ragged
 from .rules import along, inner
 
@@ -50,26 +58,19 @@ def numel(input: Tensor) -> int:
     return input._array.size  # type: ignore[no-any-return]
 
 
-@function("equal")
-def equal(input: Tensor, other: Any) -> bool:
-    """Whether two nested tensors have equal components."""
-    pairs = zip(input.unbind(), other.unbind(), strict=False)
-    return len(input) == len(other) and all(all_equal(a, b) for a, b in pairs)
-
-
 @function("is_contiguous")
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     """Whether values lie in row-major order, without gaps between components."""
-    pattern = self._array.pattern
-    return getattr(pattern, "lengths", None) is None and held(self).is_contiguous()
+    gapless = getattr(self._array.pattern, "lengths", None) is None
+    return gapless and held(self).is_contiguous()
 
 
 @function("contiguous")
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """The components one after the other in memory; itself where they are."""
+    pattern = self._array.pattern
     if is_contiguous(self):
         return self
-    pattern = self._array.pattern
     if pattern.lengths is None:
         return made(held(self).contiguous(), pattern)
     return gathered(parts_of(self), pattern)
@@ -111,12 +112,15 @@ def to_padded_tensor(input: Tensor, padding: float, output_size: Any = None) -> 
     return called(stack(rows), "ToPaddedTensorBackward0")
 
 
+@rule("select", "slice")
+def part(op: Any, input: Tensor, *, index: Any) -> Any:
+    return getitem(input, index)
+
+
 @function("__getitem__")
 def getitem(self: Tensor, key: Any) -> Any:
     """A component, what an index takes of one, or of dimensions in which they do not differ."""
     keys = list(key) if isinstance(key, tuple) else [key]
-    if is_nested(key):
-        return selected(self, key)
     if Ellipsis in keys:
         at = keys.index(Ellipsis)
         keys[at : at + 1] = [slice(None)] * (self.ndim - len(keys) + 1)
@@ -124,10 +128,12 @@ def getitem(self: Tensor, key: Any) -> Any:
     if isinstance(first, (int, np.integer)) or (isinstance(first, Tensor) and not first.ndim):
         part = apart(parts_of(self)[int(first)], f"Select{OWN_NODE}")
         return part[tuple(rest)] if rest else part
+    if not isinstance(first, slice):
+        raise refused("index")
     if first != slice(None):
-        raise RuntimeError("slice(): not supported for NestedTensor on dim=0")
+        return gathered(parts_of(self)[first], self._array.pattern)[(slice(None), *rest)]
     if any(not isinstance(each, (int, slice)) for each in rest):
-        raise RuntimeError("index(): nested tensors take integers and slices beside components")
+        raise refused("index")
     pattern = self._array.pattern
     places = [d for d, each in enumerate(rest) if each != slice(None)]
     if isinstance(pattern, Jagged) and pattern.ragged - 1 in places:
@@ -138,20 +144,6 @@ def getitem(self: Tensor, key: Any) -> Any:
     return along(self, places, lambda x: x[tuple(rest)], ragged)
 
 
-@function("select")
-def select(input: Tensor, dim: int, index: int) -> Any:
-    """A component, or what an index takes of a dimension in which they do not differ."""
-    return getitem(input, (*[slice(None)] * (dim % input.ndim), index))
-
-
-@function("masked_select")
-def selected(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements at which a nested mask is true, of each component as a vector."""
-    pattern = input._array.pattern
-    chosen = [masked_select(x, m) for x, m in zip(parts_of(input), parts_of(mask), strict=True)]
-    return gathered(chosen, pattern.at(1) if isinstance(pattern, Jagged) else pattern)
-
-
 # -- sizes that functions are given ----------------------------------------------------------------
 
 
@@ -160,14 +152,16 @@ def sizes_of(given: Any) -> list[Any]:
 
 
 @function("view", "reshape")
-def view(self: Tensor, *shape: Any) -> Tensor:
+def view(self: Tensor, *given: Any, shape: Any = ()) -> Tensor:
     """Each component in another shape; -1 or its symbol stands for the size that differs."""
-    sizes, pattern = sizes_of(shape), self._array.pattern
+    sizes, pattern = sizes_of(given or shape), self._array.pattern
     if not sizes or sizes[0] not in (len(self), -1):
         raise_view(self, sizes)
     if not isinstance(pattern, Jagged):
         return gathered([x.reshape(kept(sizes[1:], x.shape)) for x in parts_of(self)], pattern)
     symbols = [d for d, n in enumerate(sizes) if isinstance(n, Ragged)]
+    if any(sizes[d] != pattern.size for d in symbols):
+        raise_view(self, sizes)
     ragged = next(iter(symbols or [d for d, n in enumerate(sizes) if d and n == -1]), 0)
     values = held(self)
     before = values.shape[: pattern.ragged - 1]
@@ -179,40 +173,18 @@ def view(self: Tensor, *shape: Any) -> Tensor:
 
 def kept(sizes: list[Any], shape: Any) -> list[int]:
     """Sizes with those of a component where -1 stands for its own."""
-    return [shape[d] if n == -1 and d < len(shape) else n for d, n in enumerate(sizes)]
+    own = [isinstance(n, Ragged) or (n == -1 and d < len(shape)) for d, n in enumerate(sizes)]
+    return [shape[d] if own[d] else n for d, n in enumerate(sizes)]
 
 
 def raise_view(nt: Tensor, sizes: Any) -> None:
     raise RuntimeError(f"view(): cannot view shape {tuple(nt._array.shape)} as {sizes}")
 
 
-@function("unflatten")
-def unflatten(input: Tensor, dim: int, sizes: Any) -> Any:
-    """One dimension as several."""
-    place, pattern = inner(input, dim, "unflatten"), input._array.pattern
-    ragged = None
-    if isinstance(pattern, Jagged):
-        ragged = pattern.ragged + (place < pattern.ragged - 1) * (len(sizes) - 1)
-    return along(input, (place,), lambda x: x.unflatten(place, sizes), ragged)
-
-
-@function("flatten")
-def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Any:
-    """Several dimensions as one."""
-    start, end = (inner(input, d, "flatten") for d in (start_dim, end_dim))
-    pattern, places = input._array.pattern, range(start, end + 1)
-    ragged = None
-    if isinstance(pattern, Jagged):
-        if pattern.ragged - 1 in places:
-            inner(input, pattern.ragged, "flatten")
-        ragged = pattern.ragged - (end - start) * (end < pattern.ragged - 1)
-    return along(input, places, lambda x: x.flatten(start, end), ragged)
-
-
 @function("expand")
-def expand(self: Tensor, *sizes: Any) -> Any:
+def expand(self: Tensor, *sizes: Any, size: Any = ()) -> Any:
     """Dimensions of size 1 repeated."""
-    wanted = [-1 if isinstance(n, Ragged) else n for n in sizes_of(sizes)]
+    wanted = [-1 if isinstance(n, Ragged) else n for n in sizes_of(sizes or size)]
     if len(wanted) != self.ndim or wanted[0] not in (-1, len(self)):
         raise RuntimeError(f"expand(): cannot expand {tuple(self._array.shape)} to {wanted}")
     return along(self, (), lambda x: x.expand(wanted[1:]))
@@ -227,15 +199,6 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     parts, each = parts_of(input), -(-len(input) // chunks)
     pattern = input._array.pattern
     return tuple([gathered(parts[i : i + each], pattern) for i in range(0, len(parts), each)])
-
-
-@function("narrow")
-def narrow(input: Tensor, dim: int, start: Any, length: int) -> Any:
-    """A piece of a dimension in which components do not differ, or some of the components."""
-    if not dim % input.ndim:
-        return gathered(parts_of(input)[start : start + length], input._array.pattern)
-    place = inner(input, dim, "narrow")
-    return along(input, (place,), lambda x: x.narrow(place, start, length))
 
 
 # -- layers ----------------------------------------------------------------------------------------
@@ -257,18 +220,18 @@ for run in (
     function(run.__name__)(of_values(run))
 
 
-@function("layer_norm")
-def normalized(input: Tensor, normalized_shape: Any, *args: Any, **kwargs: Any) -> Any:
-    """Layer normalization over last dimensions, in which components do not differ."""
-    last = [inner(input, -1 - d, "layer_norm") for d in range(len(normalized_shape))]
-    return along(input, last, lambda x: layer_norm(x, normalized_shape, *args, **kwargs))
+def normalization(run: Any) -> Any:
+    """Normalization over last dimensions, in which components do not differ."""
+
+    def call(input: Tensor, normalized_shape: Any, *args: Any, **kwargs: Any) -> Any:
+        last = [inner(input, -1 - d, run.__name__) for d in range(len(normalized_shape))]
+        return along(input, last, lambda x: run(x, normalized_shape, *args, **kwargs))
+
+    return call
 
 
-@function("rms_norm")
-def rms_normalized(input: Tensor, normalized_shape: Any, *args: Any, **kwargs: Any) -> Any:
-    """The same by the root of the mean square."""
-    last = [inner(input, -1 - d, "rms_norm") for d in range(len(normalized_shape))]
-    return along(input, last, lambda x: rms_norm(x, normalized_shape, *args, **kwargs))
+for run in (layer_norm, rms_norm):
+    function(run.__name__)(normalization(run))
 
 
 # -- products --------------------------------------------------------------------------------------
@@ -292,7 +255,7 @@ def product(input: Tensor, other: Tensor) -> Any:
         last = inner(input, -1, "matmul")
         return along(input, (last,), lambda x: matmul(x, other))
     found = [matmul(a, b) for a, b in zip(each_of(input, nt), each_of(other, nt), strict=True)]
-    patterns = [t._array.pattern if is_nested(t) else None for t in (input, other)]
+    patterns: list[Any] = [t._array.pattern if is_nested(t) else None for t in (input, other)]
     if not isinstance(nt._array.pattern, Jagged):
         return gathered(found, nt._array.pattern)
     rows = patterns[0] is not None and patterns[0].ragged != input.ndim - 1
@@ -323,8 +286,9 @@ def attention(
             "components differ. Write is_causal=True, or pad them: nt.to_padded_tensor(0.)"
         )
     nt = query if is_nested(query) else key
+    attend: Any = scaled_dot_product_attention
     triples = zip(*[each_of(t, nt) for t in (query, key, value)], strict=True)
-    found = [scaled_dot_product_attention(*each, None, *args, **kwargs) for each in triples]
+    found = [attend(*each, None, *args, **kwargs) for each in triples]
     if is_nested(query):
         return gathered(found, query._array.pattern)
     return stack(found)

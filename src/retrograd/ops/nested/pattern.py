@@ -36,9 +36,6 @@ class Ragged(SymInt):
     def __init__(self, source: Any, number: int, coefficient: int = 1) -> None:
         self.source, self.number, self.coefficient = source, number, coefficient
 
-    def __new__(cls, *args: Any) -> Ragged:
-        return object.__new__(cls)
-
     def __mul__(self, other: int) -> Ragged:
         return Ragged(self.source, self.number, self.coefficient * other)
 
@@ -48,23 +45,14 @@ class Ragged(SymInt):
         same = isinstance(other, Ragged) and self.source is other.source
         return same and self.coefficient == other.coefficient  # type: ignore[attr-defined]
 
-    def __ge__(self, other: Any) -> bool:
-        if isinstance(other, Ragged) and other.source is self.source:
-            return self.coefficient >= other.coefficient
-        if isinstance(other, int) and other <= 2:
-            return True
-        raise ValueError("ge: relation is indeterminate")
+    def _is_beyond(self, other: Any) -> bool:  # 0 and 1 are no sizes that differ, as in PyTorch
+        return True if isinstance(other, int) and other < 2 else self._is_no_number()
 
-    def __le__(self, other: Any) -> bool:
-        if isinstance(other, int) and other < 2:
-            return False
-        return self == other or not self >= other
+    def _is_within(self, other: Any) -> bool:
+        return not self._is_beyond(other)
 
-    def __lt__(self, other: Any) -> bool:
-        return not self >= other
-
-    def __gt__(self, other: Any) -> bool:
-        return not self <= other
+    __ge__ = __gt__ = _is_beyond
+    __le__ = __lt__ = _is_within
 
     def __hash__(self) -> int:
         return hash((id(self.source), self.coefficient))
@@ -130,7 +118,8 @@ class Jagged:
         if self.lengths is None:
             return int(values.size)
         places = values.shape[self.ragged - 1]
-        return sum(n for _, n in self.bounds) * int(values.size) // max(places, 1)
+        found: int = sum(n for _, n in self.bounds) * int(values.size) // max(places, 1)
+        return found
 
     def at(self, ragged: int) -> Jagged:
         """The same for values in whose shape the dimension stands elsewhere."""
@@ -150,8 +139,10 @@ class Jagged:
         dim = self.ragged - 1
         lengths = [part.shape[dim] for part in parts]
         same = self.lengths is None and lengths == [length for _, length in self.bounds]
-        values = cat([part.movedim(dim, 0) for part in parts] if dim else parts)
-        return values.movedim(0, dim) if dim else values, self if same else Jagged(offsets_of(lengths), None, self.ragged)
+        found = self if same else Jagged(offsets_of(lengths), None, self.ragged)
+        if not dim:
+            return cat(parts), found
+        return cat([part.movedim(dim, 0) for part in parts]).movedim(0, dim), found
 
     def owners(self, room: int) -> Tensor:
         """Which component each of `room` places along the ragged dimension belongs to."""

@@ -6,7 +6,11 @@ nested tensor is d - 1 of its values and of its components.
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ...engine.registry import called
 from ...engine.tensor import Tensor
@@ -121,28 +125,13 @@ def on_values(op: Op, *inputs: Any, **params: Any) -> Any:
     return rewrapped(op.call(*fitted, **params), pattern)
 
 
-@rule("mse_loss", "dot_to")
-def loss(op: Op, *inputs: Any, **params: Any) -> Any:
-    """The op of the values, which reduces them."""
-    if params.get("reduction") == "none":
-        return on_values(op, *inputs, **params)
-    pattern, fitted = matched(op.name, inputs)
-    if getattr(pattern, "lengths", None) is not None:
-        raise refused(f"{op.name} of components with gaps between them")
-    return op.call(*fitted, **params)
-
-
-@rule("embedding")
-def embedding(op: Op, weight: Tensor, indices: Tensor, **params: Any) -> Tensor:
-    """Rows of a table, by nested indices."""
-    return along(indices, (), lambda x: op.call(weight, x, **params))  # type: ignore[no-any-return]
-
-
-@rule("linear")
-def linear(op: Op, input: Tensor, weight: Tensor, bias: Any) -> Any:
-    """The last dimension mapped to another one."""
-    last = inner(input, -1, "linear")
-    return along(input, (last,), lambda x: op.call(x, weight, bias))
+@rule("embedding", "linear")
+def of_rows(op: Op, first: Tensor, second: Tensor, *more: Any, **params: Any) -> Any:
+    """Rows of a table by nested indices, or the last dimension mapped to another one."""
+    if op.name == "embedding":
+        return along(second, (), lambda x: op.call(first, x, **params))
+    last = inner(first, -1, "linear")
+    return along(first, (last,), lambda x: op.call(x, second, *more))
 
 
 @rule("*")
@@ -215,72 +204,37 @@ def reduced(op: Op, nt: Tensor, *, dim: Any, keepdim: bool, **params: Any) -> An
     return named(op, stack(found))
 
 
-# -- the order and number of dimensions ------------------------------------------------------------
+# -- dimensions ------------------------------------------------------------------------------------
 
 
-@rule("permute")
-def permute(op: Op, input: Tensor, *, dims: Any) -> Any:
-    """The dimensions in another order; that of the components stays in front."""
-    if dims[0] != 0:
-        raise ValueError("Permute is not supported on the batch dimension for jagged NT")
-    pattern = input._array.pattern
-    ragged = dims.index(pattern.ragged) if isinstance(pattern, Jagged) else None
-    places = tuple([d - 1 for d in dims[1:]])
-    return along(input, (), lambda x: op.call(x, dims=places), ragged)
-
-
-@rule("transpose")
-def transpose(op: Op, input: Tensor, *, dim0: int, dim1: int) -> Any:
-    """Two dimensions exchanged."""
-    if not dim0 or not dim1:
-        if input._array.layout == "strided":
-            raise RuntimeError("Nested tensor dimension 0 cannot be transposed")
-        raise ValueError("Transpose is not supported on the batch dimension for jagged NT")
-    ragged = getattr(input._array.pattern, "ragged", None)
-    ragged = {dim0: dim1, dim1: dim0}.get(ragged, ragged)
-    return along(input, (), lambda x: op.call(x, dim0=dim0 - 1, dim1=dim1 - 1), ragged)
-
-
-@rule("unsqueeze")
-def unsqueeze(op: Op, input: Tensor, *, dims: Any) -> Any:
-    """Dimensions of size 1, which have these places in the result."""
-    if 0 in dims:
-        raise RuntimeError("unsqueeze(): not supported for NestedTensor on dim=0")
-    pattern = input._array.pattern
-    left = [d for d in range(input.ndim + len(dims)) if d not in dims]
-    ragged = left[pattern.ragged] if isinstance(pattern, Jagged) else None
-    return along(input, (), lambda x: op.call(x, dims=tuple([d - 1 for d in dims])), ragged)
-
-
-@rule("squeeze")
-def squeeze(op: Op, input: Tensor, *, dims: Any) -> Any:
-    """Without these dimensions of size 1."""
-    places = tuple([inner(input, d, "squeeze") for d in dims])
-    pattern = input._array.pattern
-    ragged = None
+@rule("permute", "squeeze", "transpose", "unsqueeze")
+def rearranged(op: Op, input: Tensor, **params: Any) -> Any:
+    """Dimensions in another order, or without some, or with more; that of components is first."""
+    given = [value if isinstance(value, tuple) else (value,) for value in params.values()]
+    named = list(itertools.chain(*given))
+    if op.name == "permute" and named[0] == 0:
+        named = named[1:]
+    if 0 in named:
+        kind = ValueError if op.name in ("permute", "transpose") else RuntimeError
+        raise kind(f"{op.name.title()} is not supported on the batch dimension for jagged NT")
+    lower = {
+        name: tuple([d - 1 for d in value if d]) if isinstance(value, tuple) else value - 1
+        for name, value in params.items()
+    }
+    pattern, ragged = input._array.pattern, None
     if isinstance(pattern, Jagged):
-        ragged = pattern.ragged - sum(d < pattern.ragged for d in dims)
-    return along(input, (), lambda x: op.call(x, dims=places), ragged)
+        sizes = [max(n, 1) for n in held(input).shape]
+        sizes[pattern.ragged - 1] = unlike = math.prod(sizes) + 1  # which no other one becomes
+        shown = op.forward(np.broadcast_to(np.False_, sizes), **lower).shape
+        ragged = shown.index(unlike) + 1
+    return along(input, (), lambda x: op.call(x, **lower), ragged)
 
 
-@rule("split")
-def split(op: Op, input: Tensor, *, sizes: Any, dim: int) -> Any:
+@rule("index_select", "split")
+def sliced(op: Op, input: Tensor, *more: Any, dim: int, **params: Any) -> Any:
     """Parts along a dimension in which components do not differ."""
-    place = inner(input, dim, "split")
-    return along(input, (place,), lambda x: op.call(x, sizes=sizes, dim=place))
-
-
-@rule("index_select")
-def index_select(op: Op, input: Tensor, index: Tensor, *, dim: int) -> Any:
-    """Slices along a dimension in which components do not differ."""
-    place = inner(input, dim, "index_select")
-    return along(input, (place,), lambda x: op.call(x, index, dim=place))
-
-
-@rule("select", "slice")
-def part(op: Op, input: Tensor, *, index: Any) -> Any:
-    """A part of every component, or what it has of a component."""
-    raise refused("slice")
+    place = inner(input, dim, op.name)
+    return along(input, (place,), lambda x: op.call(x, *more, dim=place, **params))
 
 
 @rule("cat", "stack")

@@ -50,7 +50,7 @@ NO_NUMPY_FORWARD = (
 
 
 class layout:  # noqa: N801 (PyTorch's name)
-    """How a tensor lies in memory: `strided`, or `sparse_coo`, `sparse_csr`, `sparse_csc` or `jagged`.
+    """How a tensor lies in memory: `strided`, `jagged` or one of the sparse ones, `sparse_coo`.
 
     >>> rg.ones(2).layout
     retrograd.strided
@@ -334,7 +334,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
         raise RuntimeError(NO_NUMPY)
     if has_tangent(self) and not force:
         raise RuntimeError(NO_NUMPY_FORWARD)
-    if self.layout is not strided:
+    if self.layout is not strided and not self.is_nested:
         raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
     if is_valueless(self._array):
         raise TypeError(NO_NUMPY_META)
