@@ -102,7 +102,7 @@ def as_nested_tensor(
 
     >>> a, b = rg.ones(2, requires_grad=True), rg.ones(3, requires_grad=True)
     >>> rg.nested.as_nested_tensor([a, b], layout=rg.jagged).sum(1)
-    tensor([2., 3.], grad_fn=<StackBackward0>)
+    tensor([2., 3.], grad_fn=<SumBackwardAutogradNestedTensor1>)
     """
     if isinstance(ts, Tensor):
         if ts.ndim < 2:
