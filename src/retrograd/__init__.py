@@ -106,8 +106,18 @@ newaxis = None
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
     *("_C", "__config__", "_functorch", "_higher_order_ops", "accelerator", "amp", "backends"),
-    *("compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func", "futures", "fx"),
-    *("hub", "jit"),
+    *(
+        "compiler",
+        "cpu",
+        "cuda",
+        "distributed",
+        "distributions",
+        "export",
+        "fft",
+        "func",
+        "futures",
+    ),
+    *("fx", "hub", "jit"),
     *("library", "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "overrides"),
     *("profiler", "quasirandom", "random", "return_types", "serialization", "signal", "sparse"),
     *("special", "tape", "testing", "types", "utils", "vision", "viz", "wirtinger"),

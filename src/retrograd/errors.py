@@ -15,6 +15,7 @@ __all__ = [
     "SecondBackwardError",
     "UnbatchableError",
     "UnorderedError",
+    "UserError",
     "VersionError",
     "wrong_type",
 ]
@@ -83,3 +84,7 @@ def wrong_type(
     if type(value).__module__ == "numpy":  # whose bool is not Python's
         kind = f"numpy.{kind}"
     return TypeError(f"{function}(): argument '{argument}'{place} must be {expected}, not {kind}")
+
+
+class UserError(RuntimeError):
+    """A module cannot be exported as it is written, or as it was asked for."""

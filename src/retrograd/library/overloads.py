@@ -6,6 +6,8 @@ __all__ = ["OVERLOADS"]
 
 NAMES = {
     "default": (
+        "binary_cross_entropy copy cross_entropy_loss l1_loss lift_fresh lift_fresh_copy "
+        "smooth_l1_loss "
         "_foreach_abs _foreach_abs_ _foreach_acos _foreach_acos_ _foreach_asin _foreach_asin_ "
         "_foreach_atan _foreach_atan_ _foreach_ceil _foreach_ceil_ _foreach_clone _foreach_copy_ "
         "_foreach_cos _foreach_cos_ _foreach_cosh _foreach_cosh_ _foreach_erf _foreach_erf_ "
@@ -123,8 +125,8 @@ NAMES = {
         "_foreach_sub_"
     ),
     "int": (
-        "log_softmax select select_copy softmax transpose transpose_copy unbind unbind_copy "
-        "unflatten"
+        "log_softmax select select_copy softmax sym_size transpose transpose_copy unbind "
+        "unbind_copy unflatten"
     ),
     "Tensor": "frexp index ldexp rsub slice slice_copy split_copy unsafe_split",
     "Scalar List ScalarList Tensor": (
@@ -224,6 +226,10 @@ NAMES = {
     "src value reduce value_reduce": "scatter_",
     "step default": "range",
     "using_ints": "flatten",
+    "vec": (
+        "upsample_bicubic2d upsample_bilinear2d upsample_linear1d upsample_nearest1d "
+        "upsample_nearest2d upsample_nearest3d upsample_trilinear3d"
+    ),
     "value src reduce value_reduce": "scatter",
 }
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,8 @@ OWN = "retrograd"
 PREFIXES = {"linalg": "linalg_", "special": "special_", "fft": "fft_"}
 OTHERS = {  # records that are parts of the operators of their names
     *("binary_cross_entropy_with_logits", "cholesky_ex", "eigvals", "eigvalsh", "mse_loss"),
-    *("cdist", "prelu", "scatter", "unique_consecutive"),
+    *("cdist", "prelu", "scatter", "unique_consecutive", "binary_cross_entropy", "l1_loss"),
+    *("smooth_l1_loss", "copy", "einsum"),
 }
 NUMBERS = {"arange", "new_full", "randint", "randint_like", "random_"}  # not of sizes alone
 LEAVES = {  # of functions by other names
@@ -53,6 +55,11 @@ MAKERS = (  # operators of functions that run no record: they are seen in any ca
     "zeros_like _local_scalar_dense"
 )
 UNRECORDED = frozenset(MAKERS.split())
+ASKED = {  # composed operators that give no tensors, the tensor itself, or take other arguments
+    *("gru", "lstm", "rnn_relu", "rnn_tanh"),
+    *("dim", "element_size", "get_device", "item", "numel", "pin_memory", "requires_grad_"),
+    *("result_type", "retain_grad", "size", "storage_offset", "stride"),
+}
 WRITTEN_ANEW = OWN_FUNCTIONS.keys() - LEAVES.values()  # whose functions take other arguments
 
 Call = Callable[..., Any]  # of an operator by name, with its arguments
@@ -106,8 +113,9 @@ def sliced(call: Call, x: Any, *, index: Any) -> Any:
             dim += skipped
         elif isinstance(each, slice):
             if each != slice(None):
-                start, stop, step = each.indices(found.shape[dim])
-                found = call("slice.Tensor", found, dim, start, stop, step)
+                stop = sys.maxsize if each.stop is None else each.stop
+                step = [] if each.step in (None, 1) else [each.step]
+                found = call("slice.Tensor", found, dim, each.start or 0, stop, *step)
             dim += 1
         else:
             found = call("select.int", found, dim, int(each))
@@ -379,11 +387,16 @@ def overload(name: str) -> Overload:
 
 
 @functools.cache
-def operator_of(function: Any) -> Operator | None:
-    """The operator that a function is, None for one that is composed of others: rule 1."""
+def operator_of(function: Any, whole: bool = False) -> Operator | None:
+    """The operator that a function is, None for one that is composed of others: rule 1.
+
+    `whole`: also one of those, if it gives tensors.
+    """
     place, _, own = names.get(function, "").rpartition(".")
     name = LEAVES.get(own, PREFIXES.get(place.rpartition(".")[2], "") + own)
-    if name in COMPOSED or name not in OVERLOADS or name in WRITTEN_ANEW:
+    if name not in OVERLOADS or name in WRITTEN_ANEW:
+        return None
+    if name in COMPOSED and (not whole or name in ASKED or name.startswith("is_")):
         return None
     operator: Operator = getattr(aten, name)
     takes = [list(signature(each).parameters) for each in (function, operator.function)]
