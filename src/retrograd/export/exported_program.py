@@ -242,18 +242,22 @@ class ExportedProgram:
     def run_decompositions(self, decomp_table: Any = None) -> ExportedProgram:
         """The program by PyTorch's core operators, without writes: new values are outputs.
 
-        decomp_table: functions to run in place of operators, by default `default_decompositions()`.
+        decomp_table: functions to run in place of operators, by default `default_decompositions()`;
+        an operator whose parts would fix a size that may differ stays.
 
         >>> ep = rg.export.export(rg.nn.Linear(3, 2), (rg.ones(4, 3),)).run_decompositions()
         >>> [str(node.target) for node in ep.graph.nodes][3:-1]
         ['aten.permute.default', 'aten.addmm.default']
         """
         table = default_decompositions() if decomp_table is None else decomp_table
-        first = Decomposed(self, table, False)
         if self.symbols:
-            second = Decomposed(self, table, True)
-            if why := difference(first.module, second.module):
-                raise UserError(VIOLATED.format(names=self.symbols, why=why))
+            used = {node.target for node in self.graph.nodes if node.target in table}
+            fixed = [each for each in used if self.decomposed({each: table[each]})[2]]
+            table = {key: value for key, value in table.items() if key not in fixed}
+        first, second, why = self.decomposed(table)
+        if why:
+            raise UserError(VIOLATED.format(names=self.symbols, why=why))
+        if self.symbols:
             settle(first.module, second.module, self.symbols)
         signature = ExportGraphSignature(first.tracer.inputs, first.outputs)
         return ExportedProgram(
@@ -261,15 +265,23 @@ class ExportedProgram:
             *(self.call_spec, self.symbols, self.example_inputs),
         )
 
+    def decomposed(self, table: Any) -> tuple[Decomposed, Decomposed, str]:
+        """The graph by other operators, at two sizes, and in what these differ."""
+        first = Decomposed(self, table, False)
+        second = Decomposed(self, table, True) if self.symbols else first
+        return first, second, difference(first.module, second.module)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """RuntimeError: `module()` is what can be called."""
         raise RuntimeError(CALLED)
 
     def __str__(self) -> str:
-        code = textwrap.indent(self.graph_module.print_readable(False), "    ", lambda line: True)
-        signature = textwrap.indent(str(self.graph_signature), "    ", lambda line: True)
+        def shifted(text: str) -> str:
+            return textwrap.indent(text, "    ", lambda line: True)
+
         return (
-            f"ExportedProgram:\n{code}\nGraph signature: {signature}\n"
+            f"ExportedProgram:\n{shifted(self.graph_module.print_readable(False))}"
+            f"Graph signature: \n{shifted(str(self.graph_signature)[1:] + chr(10))}"
             f"Range constraints: {self.range_constraints}\n"
         )
 

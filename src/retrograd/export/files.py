@@ -192,7 +192,7 @@ def read(held: dict[str, Any]) -> GraphModule:
     for name, op, target, (args, kwargs), values, symbolic in held["nodes"]:
         function = function_of(target) if op == "call_function" else target
         node = graph.create_node(op, function, again(args), again(kwargs), name)
-        known[name] = node
+        node.name, known[name] = name, node
         if values is not None:
             node.meta["val"] = revived(values, mode)
         if symbolic is not None:

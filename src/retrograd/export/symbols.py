@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from ..fx.node import map_arg
 from ..ops import empty
 from ..utils._pytree import tree_flatten
 from .dynamic_shapes import UNBOUNDED, Dim, specs_of
-from .tracing import Traced
+from .tracing import Traced, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["Range", "Symbol", "traced"]
 
 VIOLATED = (
-    "Constraints violated ({names})! The module was traced at two sizes, and {why}. Give sizes that "
-    "must be equal one Dim; write Dim.STATIC for a size that cannot differ, or Dim.AUTO to find out"
+    "Constraints violated ({names})! The module was traced at two sizes, and {why}. Give sizes "
+    "that must be equal one Dim; write Dim.STATIC for a size that cannot differ, or Dim.AUTO to "
+    "find out"
 )
 SMALL = (
     "Constraints violated ({name})! A size of {size} is a constant, for it broadcasts. Export with "
@@ -227,8 +229,17 @@ def settle(first: GraphModule, second: GraphModule, symbols: list[Symbol]) -> No
                 x.symbolic = tuple([named(*pair, symbols) for pair in pairs])
             elif isinstance(x, int) and x != y:
                 a.meta["symbolic"] = named(x, y, symbols)
+    for node in list(first.graph.nodes):
+        if node.target is check and not depends(node.args[0]):
+            first.graph.erase_node(node)
     first.graph.eliminate_dead_code()
     first.recompile()
+
+
+def depends(found: Any) -> bool:
+    """Whether a comparison, or the opposite of one, is of a size that may differ."""
+    inputs = found.all_input_nodes
+    return depends(inputs[0]) if found.target is operator.not_ else bool(inputs)
 
 
 def named(size: int, other: int, symbols: list[Symbol]) -> str:

@@ -24,6 +24,7 @@ from .._higher_order_ops.cond import cond
 from .._subclasses.fake_tensor import (
     DataDependentOutputException,
     DynamicOutputShapeException,
+    FakeTensor,
     FakeTensorMode,
 )
 from ..engine.overriding import entered
@@ -54,6 +55,10 @@ __all__ = ["DynamicSize", "ExportTracer", "argument_names", "check"]
 VALUE = (
     "Could not guard on data-dependent expression: {func} asks for a value while the module is "
     "exported, when tensors have none. Write torch.where, or torch.cond for a branch"
+)
+LEAKED = (
+    "a tensor of a branch of cond, or of another graph, is used outside of it. Return it from the "
+    "branch"
 )
 BRANCHES = "cond: both branches must give tensors of the same shapes and dtypes, built alike"
 SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
@@ -141,7 +146,10 @@ class ExportTracer(OperatorTracer):
 
     def lift(self, kind: InputKind, name: str, target: str | None, value: Any) -> Any:
         """A placeholder for a value."""
+        taken = {node.name for node in self.graph.nodes}
         node = self.graph.placeholder(name)
+        if name not in taken:  # but Python's, such as `input`
+            node.name = name
         alone = isinstance(value, Tensor)
         arg = TensorArgument(node.name) if alone else ConstantArgument(node.name, value)
         self.inputs.append(InputSpec(kind, arg, target))
@@ -155,6 +163,8 @@ class ExportTracer(OperatorTracer):
         if self.outer is not None:
             self.taken.append(value)
             return self.graph.placeholder(self.outer.node_of(value).name)
+        if isinstance(value, FakeTensor):
+            raise UserError(LEAKED)
         taken = sum(name.startswith("lifted_tensor_") for name in self.constants)
         target = self.attributes.get(id(value), f"lifted_tensor_{taken}")
         place = sum(spec.kind is not InputKind.USER_INPUT for spec in self.inputs)
@@ -274,7 +284,7 @@ class ExportTracer(OperatorTracer):
         """What a function gives while it is written down; errors say what a graph cannot have."""
         entered(1)
         try:
-            with self.block():
+            with modes.Changed(below=True), self.block():
                 return function(*args, **kwargs)
         except DataDependentOutputException as error:
             text = SHAPE if isinstance(error, DynamicOutputShapeException) else VALUE
@@ -294,7 +304,7 @@ class ExportTracer(OperatorTracer):
 
 def leaf_of(value: Any) -> Any:
     """What both branches of `cond` have to give alike."""
-    return (value.shape, value.dtype) if isinstance(value, Tensor) else value
+    return (value._array.shape, value.dtype) if isinstance(value, Tensor) else value
 
 
 def argument(node: Any) -> TensorArgument | ConstantArgument:

@@ -101,7 +101,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         state = modes.state
         seen = state.dispatchers and not (state.batches or state.levels)
-        mode = state.dispatchers[-1].mode if seen else None
+        mode: Any = state.dispatchers[-1].mode if seen else None
         if hasattr(mode, "functionalized"):  # it writes a graph down
             return mode.functionalized(func, args, kwargs, remove == "mutations_and_views")
         return func(*args, **kwargs)

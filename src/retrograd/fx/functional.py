@@ -33,7 +33,8 @@ NO_PLACE = (
 
 def alike(call: Any, base: Node, new: Node, *args: Any) -> Node:
     """All of a base, in its shape."""
-    return call("view_as.default", new, base)
+    made: Node = call("view_as.default", new, base)
+    return made
 
 
 def scattered(name: str) -> Callable[..., Node]:
@@ -149,20 +150,19 @@ class Functional:
 
     def put(self, maker: Node, items: tuple[Any, ...], base: Node, new: Node) -> Node:
         """A base with another value for a view of it."""
-        name, (_, *rest) = operator_name(maker), maker.args
-        rest = list(map_arg(tuple(rest), self.value))
+        name, (_, *rest) = operator_name(maker), map_arg(maker.args, self.value)
         if name == "unbind":
-            return self.call("select_scatter.default", base, new, *(rest or [0]), *items)
-        if name in ("split", "split_with_sizes"):
+            made = self.call("select_scatter.default", base, new, *(rest or [0]), *items)
+        elif name in ("split", "split_with_sizes"):
             sizes, dim = rest[0], rest[1] if len(rest) > 1 else maker.kwargs.get("dim", 0)
             start = sizes * items[0] if name == "split" else sum(sizes[: items[0]])
             size = sizes if name == "split" else sizes[items[0]]
-            return self.call("slice_scatter.default", base, new, dim, start, start + size)
-        if name not in PUT:
+            made = self.call("slice_scatter.default", base, new, dim, start, start + size)
+        elif name in PUT:
+            made = PUT[name](self.call, base, new, *rest, **maker.kwargs)
+        else:
             raise RuntimeError(NO_PLACE.format(target=maker.target))
-        made = PUT[name](self.call, base, new, *rest, **maker.kwargs)
-        if "val" in base.meta:
-            made.meta["val"] = base.meta["val"]
+        made.meta.update(base.meta)
         return made
 
     def run(self, graph: Graph) -> dict[str, Node]:

@@ -43,10 +43,10 @@ from ..ops.core import return_types
 from ..ops.tensor import pickling
 from . import translation
 from .answers import answer, has_history
+from .overloads import chosen
 from .translation import (
     UNRECORDED,
     arranged,
-    chosen,
     operator_of,
     overload,
     signature,

@@ -118,7 +118,9 @@ class OperatorTracer:
         """The graph of a call."""
         for name, value in zip(names_of(function, len(args)), args, strict=True):
             alone = isinstance(value, Tensor)
-            self.know(value, self.graph.placeholder(f"{name}_1" if alone else name))
+            node = self.graph.placeholder(f"{name}_1" if alone else name)
+            node.meta |= {"val": value} if isinstance(value, FakeTensor) else {}
+            self.know(value, node)
         entered(1)
         try:
             with self.block():
@@ -139,6 +141,7 @@ class OperatorTracer:
             node = inner.graph.placeholder(f"arg{i}")
             given[node.name] = value
             fakes.append(mode.like(value) if isinstance(value, Tensor) else value)
+            node.meta["val"] = fakes[-1]
             inner.know(fakes[-1], node)
         placed, named = pytree.unflatten((args, kwargs), fakes)
         with modes.Changed(dispatchers=()), mode, inner.block():
