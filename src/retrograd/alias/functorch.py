@@ -1,10 +1,8 @@
-"""What PyTorch's package `functorch` is: older names of transforms of functions.
-
-`functionalize` and `make_fx` are not here: they show kernels that there are none of.
-"""
+"""What PyTorch's package `functorch` is: older names of transforms of functions."""
 
 from ..func import (
     combine_state_for_ensemble,
+    functionalize,
     grad,
     grad_and_value,
     hessian,
@@ -17,11 +15,13 @@ from ..func import (
     vmap,
 )
 from ..func.models import FunctionalModule, FunctionalModuleWithBuffers
+from ..fx.experimental.proxy_tensor import make_fx
 
 __all__ = [
     "FunctionalModule",
     "FunctionalModuleWithBuffers",
     "combine_state_for_ensemble",
+    "functionalize",
     "grad",
     "grad_and_value",
     "hessian",
@@ -30,6 +30,7 @@ __all__ = [
     "jvp",
     "make_functional",
     "make_functional_with_buffers",
+    "make_fx",
     "vjp",
     "vmap",
 ]
