@@ -391,6 +391,8 @@ def spacing_dtype(start: Any, end: Any, target: Any, name: str) -> Any:
     if is_complex:
         default = dtypes.complex_of(default)
     target = default if target is None else target
+    if target.kind == "b":
+        raise NotImplementedError(f"{name}() is not implemented for 'Bool'. Make numbers, and cast")
     if is_complex and target.kind != "c":
         raise RuntimeError(
             f"{version.called}.{name}(): inferred dtype {dtypes.of_numpy(default).name} can't be "

@@ -233,3 +233,11 @@ def check_bounds(shape: tuple[int, ...], found: Tensor, dims: tuple[int, ...]) -
             )
         if outside.size:
             raise out_of_bounds(outside.flat[0], dim, shape[dim])
+
+
+def covers(index: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
+    """Whether a basic index takes every element in its place."""
+    return len(index) <= len(shape) and all(
+        item.__class__ is slice and item.indices(n) == (0, n, 1)
+        for item, n in zip(index, shape, strict=False)
+    )
