@@ -35,7 +35,7 @@ LAYERS = [
     ],
     [
         *("fx", "hub", "jit", "library", "onnx", "utils", "nn", "optim", "amp", "distributions"),
-        *("_C", "_functorch", "_higher_order_ops", "overrides"),
+        *("_C", "_functorch", "_higher_order_ops", "_subclasses", "export", "overrides"),
     ],
     ["cpu", "cuda", "distributed", "multiprocessing", "profiler"],
     ["interop", "vision", "viz"],

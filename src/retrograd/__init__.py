@@ -107,22 +107,11 @@ newaxis = None
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
     *("_C", "__config__", "_functorch", "_higher_order_ops", "accelerator", "amp", "backends"),
-    *("compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func", "futures", "fx"),
-    *("hub", "jit"),
-    *(
-        "library",
-        "linalg",
-        "masked",
-        "mps",
-        "multiprocessing",
-        "nested",
-        "nn",
-        "onnx",
-        "optim",
-        "overrides",
-    ),
-    *("overrides", "profiler", "quasirandom", "random", "return_types", "serialization", "signal"),
-    *("sparse", "special", "tape", "testing", "types", "utils", "vision", "viz", "wirtinger"),
+    *("compiler", "cpu", "cuda", "distributed", "distributions", "export", "fft", "func"),
+    *("futures", "fx", "hub", "jit", "library", "linalg", "masked", "mps", "multiprocessing"),
+    *("nested", "nn", "onnx", "optim", "overrides", "profiler", "quasirandom", "random"),
+    *("return_types", "serialization", "signal", "sparse", "special", "tape", "testing", "types"),
+    *("utils", "vision", "viz", "wirtinger"),
 )
 _ELSEWHERE = {  # modules that PyTorch has under other names
     "_VF": "ops.compat.variable_functions",

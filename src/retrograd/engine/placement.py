@@ -1,4 +1,7 @@
-"""How large a tensor is and where it lies: `Size` and `device`; what stands for an array there."""
+"""How large a tensor is and where it lies, and what else it may be given.
+
+`Size` and `device`; what stands for an array; what programs store on a tensor.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import threading
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from .. import version
+from ..locks import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -67,7 +71,7 @@ class Size(tuple[int, ...]):
                 found.append(size if isinstance(size, SymInt) else operator.index(size))
             except TypeError:
                 raise TypeError(
-                    f"retrograd.Size() takes an iterable of 'int' (item {place} is "
+                    f"{version.called}.Size() takes an iterable of 'int' (item {place} is "
                     f"'{type(size).__name__}')"
                 ) from None
         return tuple.__new__(cls, found)
@@ -126,7 +130,7 @@ class device:  # noqa: N801 (PyTorch's name)
     type: str
     index: int | None
 
-    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
+    def __init__(self, type: Any, index: int | None = None) -> None:
         if isinstance(type, int) and not isinstance(type, bool):
             raise RuntimeError(NO_ACCELERATOR)
         kind: Any = str(type) if isinstance(type, device) else type
@@ -145,6 +149,10 @@ class device:  # noqa: N801 (PyTorch's name)
                 "type (string) must not include an index because index was passed explicitly: "
                 f"{kind}:{number}"
             )
+        if index is not None and (not isinstance(index, int) or isinstance(index, bool)):
+            raise TypeError(f"the index of a device must be an int, not {index.__class__.__name__}")
+        if index is not None and index < 0:
+            raise RuntimeError(f"Device index must not be negative, got {index}")
         self.type = kind
         self.index = int(number) if number else index
 
@@ -326,3 +334,30 @@ def concrete(array: Any) -> Any:
     while isinstance(array, Interpreted):
         array = array.value._array
     return array
+
+
+class Held:
+    """What has a dictionary: `everything.__get__(x)` is that of x itself."""
+
+    __slots__ = ("__dict__", "__weakref__")
+
+
+everything: Any = vars(Held)["__dict__"]
+
+
+class Stored(Held):
+    """A base of `Tensor`: `vars(x)` is what programs store on `x`, without the names in `_kept`."""
+
+    __slots__ = ()
+    _kept: frozenset[str] = frozenset()
+
+    @property
+    def __dict__(self) -> Any:
+        shown = load(f"{__package__}.attributes").Attributes
+        return shown(everything.__get__(self), self._kept)
+
+    @__dict__.setter
+    def __dict__(self, value: Any) -> None:
+        held = everything.__get__(self)
+        kept = {name: held[name] for name in held if name in self._kept}
+        everything.__set__(self, {**value, **kept})

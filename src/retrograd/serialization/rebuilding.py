@@ -22,6 +22,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..engine.overriding import OFF
+from ..engine.placement import everything
 from ..engine.tensor import Interpreted, Size, Tensor, device, new_tensor, set_requires_grad
 from ..kernels.memory import address, strided
 from ..locks import load
@@ -432,7 +433,7 @@ class Rebuilding(Lookup):
                 if slots and isinstance(slots[0], types.MemberDescriptorType):
                     slots[0].__set__(made, value)
                 else:
-                    made.__dict__[name] = value
+                    everything.__get__(made)[name] = value
 
     # -- the rest ------------------------------------------------------------------------------
 
