@@ -20,7 +20,7 @@ LAYERS = [
     ["compiler"],
     ["engine"],
     ["ops"],
-    ["autograd", "fft", "linalg", "masked", "quasirandom", "random", "sparse"],
+    ["autograd", "fft", "linalg", "masked", "nested", "quasirandom", "random", "sparse"],
     ["return_types", "signal", "special", "types"],
     [
         "__config__",

@@ -309,8 +309,7 @@ class Wrapped(Wrapper):
         """Give a tensor of the class the attributes that were kept."""
         if self.maker is not None:
             self.remember(self.maker)
-        own = {name: v for name, v in self.attributes.items() if name not in pickling.INTERNAL}
-        pickling.restore(tensor, own)
+        pickling.restore(tensor, self.attributes)
 
     # -- what the engine asks of what stands for an array ----------------------------------------
 

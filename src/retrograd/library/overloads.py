@@ -243,7 +243,7 @@ OVERLOADS = {
     name: overloads.split() for overloads, names in NAMES.items() for name in names.split()
 }
 
-ARITHMETIC = {"add", "sub", "mul", "div", "split"}  # with numbers they are those of tensors
+ARITHMETIC = {"add", "sub", "mul", "div", "floor_divide", "split"}  # of tensors, with numbers, too
 PLACES = {"masked_fill": (2,), "lerp": (2,), "clamp": (1, 2)}  # of what decides, if not the second
 
 
@@ -268,6 +268,7 @@ FITS: dict[str, Callable[[str, Any, Any], bool]] = {
     "Tensor_Tensor": lambda name, args, named: is_tensor(args, 0) and is_tensor(args, 1),
     "Tensor_Scalar": lambda name, args, named: is_tensor(args, 0) and is_number(args, 1),
     "Scalar_Tensor": lambda name, args, named: is_number(args, 0) and is_tensor(args, 1),
+    "Scalar_Self": lambda name, args, named: is_number(args, 0),
     "int_Scalar": lambda name, args, named: is_number(args, 3),
     "int_Tensor": lambda name, args, named: is_tensor(args, 3),
     "Tensor": lambda name, args, named: (
@@ -277,7 +278,7 @@ FITS: dict[str, Callable[[str, Any, Any], bool]] = {
     "Scalar": lambda name, args, named: (
         is_number(args, 0) or is_number(args, PLACES.get(name.rstrip("_"), (1,))[0])
     ),
-    "bin_ct": lambda name, args, named: is_number(args, 1),
+    **dict.fromkeys(["Scalar_Other", "bin_ct"], lambda name, args, named: is_number(args, 1)),
     "m": lambda name, args, named: len(args) > 1,
     "float_float": lambda name, args, named: is_number(args, 0) and is_number(args, 1),
     "float_Tensor": lambda name, args, named: is_number(args, 0),
@@ -286,11 +287,9 @@ FITS: dict[str, Callable[[str, Any, Any], bool]] = {
     "dims": lambda name, args, named: len(args) > 1 and isinstance(args[1], list),
     "dim": lambda name, args, named: len(args) > 1 or "dim" in named,
     "dim_int": lambda name, args, named: len(args) > 1 or "dim" in named,
-    "from": lambda name, args, named: len(args) > 2,
+    **dict.fromkeys(["from", "low", "start_step"], lambda name, args, named: len(args) > 2),
     "to": lambda name, args, named: len(args) > 1,
-    "start_step": lambda name, args, named: len(args) > 2,
     "start": lambda name, args, named: len(args) > 1,
-    "low": lambda name, args, named: len(args) > 2,
     "src": lambda name, args, named: is_tensor(args, 3),
     "value": lambda name, args, named: is_number(args, 3),
     "self": lambda name, args, named: True,
@@ -298,7 +297,7 @@ FITS: dict[str, Callable[[str, Any, Any], bool]] = {
 
 
 def chosen(name: str, args: Any, named: Any) -> str:
-    """The overload of an operator that takes these arguments: NOTE [Operators that are seen], 3."""
+    """The overload of an operator that takes these arguments: rule 3."""
     options = OVERLOADS[name]
     for option, fits in FITS.items():
         if len(options) > 1 and option in options and fits(name, args, named):

@@ -41,12 +41,14 @@ OTHERS = {  # records that are parts of the operators of their names
 }
 NUMBERS = {"arange", "new_full", "randint", "randint_like", "random_"}  # not of sizes alone
 LEAVES = {  # of functions by other names
+    **{f"arc{name}_": f"a{name}_" for name in ("cos", "cosh", "sin", "sinh", "tan", "tanh")},
+    **{"arctan2_": "atan2_", "absolute_": "abs_", "clip_": "clamp_", "fix_": "trunc_"},
+    **{"greater_": "gt_", "greater_equal_": "ge_", "less_": "lt_", "less_equal_": "le_"},
+    **{"__itruediv__": "div_", "__ifloordiv__": "floor_divide_", "__imod__": "remainder_"},
+    **{"relu_": "relu_", "not_equal_": "ne_"},
     **dict.fromkeys(["item", "__bool__", "__float__", "__int__"], "_local_scalar_dense"),
     **{f"__i{name}__": f"{name}_" for name in ("add", "sub", "mul", "pow")},
     **{f"__i{name}__": f"bitwise_{name}_" for name in ("and", "or", "xor")},
-    "__itruediv__": "div_",
-    "__ifloordiv__": "floor_divide_",
-    "__imod__": "remainder_",
 }
 MAKERS = (  # operators of functions that run no record: they are seen in any case
     "allclose arange bucketize detach empty empty_like equal eye full full_like histc "

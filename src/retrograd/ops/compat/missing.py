@@ -170,11 +170,6 @@ REASONS = [
         "them. Use sparse_coo_tensor, sparse_csr_tensor and sparse.mm",
     ),
     (
-        r"nested|jagged|to_padded_tensor",
-        "there are no jagged tensors: an array is one strided block of memory, as "
-        "NumPy's are. Keep the data dense; sums over groups are scatter_add and segment_reduce",
-    ),
-    (
         r"q(scheme|_)\w*|quanti[sz]\w*|dequantize|fbgemm\w*|per_channel\w*"
         r"|per_tensor\w*|int_repr|choose_qparams\w*|fused_moving\w*|empty_quantized|ao",
         QUANTIZED,

@@ -1,6 +1,6 @@
 """What PyTorch's package `functorch` is: older names of transforms of functions."""
 
-from ..func import (
+from ...func import (
     combine_state_for_ensemble,
     functionalize,
     grad,
@@ -14,8 +14,8 @@ from ..func import (
     vjp,
     vmap,
 )
-from ..func.models import FunctionalModule, FunctionalModuleWithBuffers
-from ..fx.experimental.proxy_tensor import make_fx
+from ...func.models import FunctionalModule, FunctionalModuleWithBuffers
+from ...fx.experimental.proxy_tensor import make_fx
 
 __all__ = [
     "FunctionalModule",
