@@ -141,7 +141,7 @@ def write(
     args = tuple(_apart(a, target, held) for a in args)
     kwargs = {key: _apart(a, target, held) for key, a in kwargs.items()}
     if modes.special and modes.state.saved_hooks:  # they may keep the memory that is overwritten
-        held[0]._array = held[0]._array.copy()
+        held[0]._array, held[0]._cell = held[0]._array.copy(), Cell()
     before = tick()
     result = function(held[0], *args, **kwargs)
     del args, kwargs, others

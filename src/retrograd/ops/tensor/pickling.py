@@ -52,10 +52,7 @@ HOOK_LOST = (
     "the function with @retrograd.utils.hooks.unserializable_hook to suppress this warning"
 )
 
-INTERNAL = (
-    *("_view_of", "_views", "_outdated", "_room", "_alias_of", "_aliases"),
-    *("_inference", "_gradient", "_grad_dtype", "_parked", "_lent", "_storage"),
-)
+INTERNAL = frozenset(vars(Tensor)["__annotations__"])  # what a tensor is, not what is stored on it
 
 
 def attributes(tensor: Tensor) -> dict[str, Any]:
