@@ -280,6 +280,18 @@ def test_a_write_to_a_saved_result_counts_for_those_who_saved_the_tensor():
         autograd.grad(z, y)
 
 
+def test_writes_to_what_an_unpack_hook_gave_are_none_to_what_was_saved():
+    x, other = leaf(1, 2), rg.tensor([5.0, 6.0])
+    with saved_tensors_hooks(lambda t: other, lambda t: t):
+        y = x * x
+    z = (x * x).sum()
+    with rg.no_grad():
+        y.grad_fn._saved_self.add_(1)
+    assert (x._version, other._version, other.tolist()) == (0, 1, [6, 7])
+    (dx,) = autograd.grad(z, x)
+    assert dx.tolist() == [2, 4]
+
+
 def test_an_unpack_hook_must_return_a_tensor():
     x = leaf(1, 2)
     y = x.exp()

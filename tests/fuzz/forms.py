@@ -96,7 +96,7 @@ COPIES = forms("""
     {v}.clone() : s
     {v}.take(L.tensor([0, -1])) : 2,
     {v}.cumsum(0) : s
-    {v}.cumprod(0) : s
+    {v}[:2].cumprod(0) : min(2, s[0]), *s[1:]
     {v}.diff(dim=0) : s[0] - 1, *s[1:]
     {v}.scatter(0, L.zeros({v}.shape, dtype=L.int64), 1.5) : s
     {v}.index_add(0, L.tensor([0, 0]), {w}[:2]) : s

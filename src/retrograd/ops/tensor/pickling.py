@@ -52,12 +52,10 @@ HOOK_LOST = (
     "the function with @retrograd.utils.hooks.unserializable_hook to suppress this warning"
 )
 
-INTERNAL = frozenset(vars(Tensor)["__annotations__"])  # what a tensor is, not what is stored on it
-
 
 def attributes(tensor: Tensor) -> dict[str, Any]:
     """What the user, or a subclass, has stored on the tensor."""
-    found = {key: value for key, value in tensor.__dict__.items() if key not in INTERNAL}
+    found = dict(tensor.__dict__)
     for name in slots_of(type(tensor)):
         if hasattr(tensor, name):
             found[name] = getattr(tensor, name)
