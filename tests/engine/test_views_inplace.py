@@ -639,3 +639,14 @@ def test_hooks_of_a_base_see_a_write_to_a_view_of_a_view():
     base[:3][1:].mul_(3)
     base.sum().backward()
     assert x.grad.tolist() == [200, 600, 600, 200]
+
+
+@pytest.mark.parametrize("view", [False, True])
+def test_hooks_on_a_view_that_is_written_with_itself_see_the_operand(view):
+    x = rg.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 1
+    y = y[:] if view else y
+    y.register_hook(lambda g: g * 10)
+    y.add_(y)
+    y.sum().backward()
+    assert x.grad.tolist() == ([11, 11] if view else [20, 20])

@@ -87,8 +87,9 @@ METHODS = sorted(
 )
 
 
-# The writers behind operators, where the error gives another name.
-OPERATORS = {"__ifloordiv__": "floor_divide_", "__imod__": "remainder_", "__itruediv__": "div_"}
+# The writers behind operators and others, where the error gives another name.
+BEHIND = {"__ifloordiv__": "floor_divide_", "__imod__": "remainder_", "__itruediv__": "div_"}
+BEHIND |= {"resize_as_": "resize_", "square_": "pow_"}
 
 
 def attempt(name):
@@ -115,9 +116,8 @@ def test_every_in_place_method_counts(name):
             assert relation != "the tensor itself"  # as resize_ of a view
             continue
         writer = getattr(rg.Tensor, name).__name__
-        writer = {"resize_as_": "resize_", "square_": "pow_"}.get(writer, writer)
-        if writer.startswith("__"):
-            writer = OPERATORS.get(writer, writer.strip("_").removeprefix("i"))
+        operator = writer.strip("_").removeprefix("i") if writer.startswith("__") else writer
+        writer = BEHIND.get(writer, operator)
         with pytest.raises(VersionError, match=f"written by .*{re.escape(writer)}"):
             graph.backward()
 

@@ -267,8 +267,11 @@ def overwritten(target: Tensor, name: str) -> Tensor:
 
 
 def _apart(operand: Any, target: Tensor, held: list[Tensor]) -> Any:
-    """An operand of an in-place write: its stand-in for the target, a copy if it shares memory."""
-    if operand is target:
+    """An operand of an in-place write: its stand-in for the target, a copy if it shares memory.
+
+    Hooks on a view that is an operand, too, see what flows to it as that: `history_of`.
+    """
+    if operand is target and held[0]._node is node_of(target):
         return held[0]
     if isinstance(operand, Tensor) and operand._cell is not None and operand._cell is target._cell:
         copy = new_tensor(operand._array.copy())
