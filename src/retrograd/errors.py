@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .version import named
+
 __all__ = [
     "CastError",
     "LinAlgError",
@@ -82,4 +84,5 @@ def wrong_type(
     kind = type(value).__name__
     if type(value).__module__ == "numpy":  # whose bool is not Python's
         kind = f"numpy.{kind}"
-    return TypeError(f"{function}(): argument '{argument}'{place} must be {expected}, not {kind}")
+    text = f"{function}(): argument '{argument}'{place} must be {expected}, not {kind}"
+    return TypeError(named(text))

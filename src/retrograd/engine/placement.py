@@ -43,7 +43,7 @@ class Size(tuple[int, ...]):
                 found.append(operator.index(size))
             except TypeError:
                 raise TypeError(
-                    f"retrograd.Size() takes an iterable of 'int' (item {place} is "
+                    f"{version.called}.Size() takes an iterable of 'int' (item {place} is "
                     f"'{type(size).__name__}')"
                 ) from None
         return tuple.__new__(cls, found)

@@ -314,6 +314,7 @@ def tensor_at(node: Node, place: int, held: Any) -> Tensor | None:
         if history is found._node is tangents is None:
             return found
         made = shown(array_of(found))
+        made._cell = cell_of(found)  # its memory is not that of the edge's tensor
     elif isinstance(value, Tensor):
         check(node, place, known_cell(value), value._array)
         outside = node.level is not None and not node.level.holds(value)

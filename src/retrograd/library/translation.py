@@ -39,12 +39,14 @@ OTHERS = {  # records that are parts of the operators of their names
 }
 NUMBERS = {"arange", "new_full", "randint", "randint_like", "random_"}  # not of sizes alone
 LEAVES = {  # of functions by other names
+    **{f"arc{name}_": f"a{name}_" for name in ("cos", "cosh", "sin", "sinh", "tan", "tanh")},
+    **{"arctan2_": "atan2_", "absolute_": "abs_", "clip_": "clamp_", "fix_": "trunc_"},
+    **{"greater_": "gt_", "greater_equal_": "ge_", "less_": "lt_", "less_equal_": "le_"},
+    **{"__itruediv__": "div_", "__ifloordiv__": "floor_divide_", "__imod__": "remainder_"},
+    **{"relu_": "relu_", "not_equal_": "ne_"},
     **dict.fromkeys(["item", "__bool__", "__float__", "__int__"], "_local_scalar_dense"),
     **{f"__i{name}__": f"{name}_" for name in ("add", "sub", "mul", "pow")},
     **{f"__i{name}__": f"bitwise_{name}_" for name in ("and", "or", "xor")},
-    "__itruediv__": "div_",
-    "__ifloordiv__": "floor_divide_",
-    "__imod__": "remainder_",
 }
 MAKERS = (  # operators of functions that run no record: they are seen in any case
     "allclose arange bucketize detach empty empty_like equal eye full full_like histc "
@@ -435,7 +437,7 @@ def is_default(value: Any, parameter: inspect.Parameter) -> bool:
 
 # -- overloads -------------------------------------------------------------------------------------
 
-ARITHMETIC = {"add", "sub", "mul", "div", "split"}  # with numbers they are those of tensors
+ARITHMETIC = {"add", "sub", "mul", "div", "floor_divide", "split"}  # of tensors, with numbers, too
 PLACES = {"masked_fill": (2,), "lerp": (2,), "clamp": (1, 2)}  # of what decides, if not the second
 
 
@@ -460,6 +462,7 @@ FITS: dict[str, Callable[[str, Any, Any], bool]] = {
     "Tensor_Tensor": lambda name, args, named: is_tensor(args, 0) and is_tensor(args, 1),
     "Tensor_Scalar": lambda name, args, named: is_tensor(args, 0) and is_number(args, 1),
     "Scalar_Tensor": lambda name, args, named: is_number(args, 0) and is_tensor(args, 1),
+    "Scalar_Self": lambda name, args, named: is_number(args, 0),
     "int_Scalar": lambda name, args, named: is_number(args, 3),
     "int_Tensor": lambda name, args, named: is_tensor(args, 3),
     "Tensor": lambda name, args, named: (
@@ -469,7 +472,7 @@ FITS: dict[str, Callable[[str, Any, Any], bool]] = {
     "Scalar": lambda name, args, named: (
         is_number(args, 0) or is_number(args, PLACES.get(name.rstrip("_"), (1,))[0])
     ),
-    "bin_ct": lambda name, args, named: is_number(args, 1),
+    **dict.fromkeys(["Scalar_Other", "bin_ct"], lambda name, args, named: is_number(args, 1)),
     "m": lambda name, args, named: len(args) > 1,
     "float_float": lambda name, args, named: is_number(args, 0) and is_number(args, 1),
     "float_Tensor": lambda name, args, named: is_number(args, 0),
@@ -478,11 +481,9 @@ FITS: dict[str, Callable[[str, Any, Any], bool]] = {
     "dims": lambda name, args, named: len(args) > 1 and isinstance(args[1], list),
     "dim": lambda name, args, named: len(args) > 1 or "dim" in named,
     "dim_int": lambda name, args, named: len(args) > 1 or "dim" in named,
-    "from": lambda name, args, named: len(args) > 2,
+    **dict.fromkeys(["from", "low", "start_step"], lambda name, args, named: len(args) > 2),
     "to": lambda name, args, named: len(args) > 1,
-    "start_step": lambda name, args, named: len(args) > 2,
     "start": lambda name, args, named: len(args) > 1,
-    "low": lambda name, args, named: len(args) > 2,
     "src": lambda name, args, named: is_tensor(args, 3),
     "value": lambda name, args, named: is_number(args, 3),
     "self": lambda name, args, named: True,

@@ -159,7 +159,8 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     """
     place = check_along(input, index, dim, "gather")
     if index._array.size == 0:  # of any number of dimensions
-        return basic(input.reshape(-1), index=(slice(0),)).reshape(index._array.shape)
+        nothing = basic(input.reshape(-1), index=(slice(0),))
+        return nothing.reshape(index._array.shape).clone()
     return take_along(input, index, dim=place)
 
 
