@@ -40,6 +40,7 @@ from . import cpu as cpu
 from . import cuda as cuda
 from . import distributed as distributed
 from . import distributions as distributions
+from . import export as export
 from . import fft as fft
 from . import func as func
 from . import futures as futures
@@ -51,6 +52,7 @@ from . import linalg as linalg
 from . import masked as masked
 from . import mps as mps
 from . import multiprocessing as multiprocessing
+from . import nested as nested
 from . import nn as nn
 from . import onnx as onnx
 from . import optim as optim
@@ -97,7 +99,7 @@ from ._C import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from ._C import StorageBase as StorageBase
 from .types import SymBool as SymBool
 from .types import SymFloat as SymFloat
-from .types import SymInt as SymInt
+from .engine.placement import SymInt as SymInt
 from .dtypes.unheld import chalf as chalf
 from .dtypes.unheld import complex32 as complex32
 from .dtypes.unheld import qint8 as qint8
@@ -533,6 +535,7 @@ def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def isreal(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def istft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> Tensor: ...
+jagged: _layout
 def kaiser_window(window_length: _int, periodic: _bool = True, beta: _float = ..., *, layout: _layout | None = None, pin_memory: _bool = False, out: Tensor | None = None, dtype: _dtype | None = None, device: _device | _str | _int | None = None, requires_grad: _bool = False) -> Tensor: ...
 def kl_div(input: Tensor, target: Tensor, reduction: _str | _int = 1, *, log_target: _bool = False) -> Tensor: ...
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...

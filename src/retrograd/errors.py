@@ -17,6 +17,7 @@ __all__ = [
     "SecondBackwardError",
     "UnbatchableError",
     "UnorderedError",
+    "UserError",
     "VersionError",
     "wrong_type",
 ]
@@ -86,3 +87,7 @@ def wrong_type(
         kind = f"numpy.{kind}"
     text = f"{function}(): argument '{argument}'{place} must be {expected}, not {kind}"
     return TypeError(named(text))
+
+
+class UserError(RuntimeError):
+    """A module cannot be exported as it is written, or as it was asked for."""

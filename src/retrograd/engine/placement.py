@@ -26,6 +26,34 @@ NO_ACCELERATOR = (
 )
 
 
+class Symbol:
+    """Base of types of numbers that are kept as symbols."""
+
+    __slots__ = ()
+
+    def __new__(cls, *args: Any, **named: Any) -> Any:
+        """Raise TypeError: no program makes one itself."""
+        if cls.__base__ is not Symbol:
+            return object.__new__(cls)
+        raise TypeError(
+            f"{cls.__name__}: no number is kept as a symbol, since Python itself is the program. "
+            "Write int, float or bool"
+        )
+
+
+class SymInt(Symbol):
+    """The type of sizes that are symbols: those in which components of a nested tensor differ.
+
+    >>> isinstance(rg.ones(2).shape[0], rg.SymInt)
+    False
+    >>> nt = rg.nested.nested_tensor([[1, 2], [3]], layout=rg.jagged)
+    >>> isinstance(nt.shape[1], rg.SymInt)
+    True
+    """
+
+    __slots__ = ()
+
+
 class Size(tuple[int, ...]):
     """The shape of a tensor: a tuple of integers; TypeError for what is none.
 
@@ -37,10 +65,10 @@ class Size(tuple[int, ...]):
 
     def __new__(cls, sizes: Iterable[Any] = ()) -> Size:
         """The sizes as Python's integers."""
-        found = []
+        found: list[Any] = []
         for place, size in enumerate(sizes):
             try:
-                found.append(operator.index(size))
+                found.append(size if isinstance(size, SymInt) else operator.index(size))
             except TypeError:
                 raise TypeError(
                     f"{version.called}.Size() takes an iterable of 'int' (item {place} is "
@@ -263,6 +291,42 @@ class Wrapper(Interpreted):
     def ones(self) -> Any:
         """A tensor of its class that holds ones."""
         raise NotImplementedError
+
+
+class Replaced(Interpreted):
+    """What is replaced where it is written, has no history beneath it, and is no view of others.
+
+    Elements have no places in it: NumPy's functions, and attributes of arrays, raise `refused`.
+    """
+
+    __slots__ = ()
+
+    def refused(self, name: str) -> Exception:
+        """The error for what it cannot do."""
+        raise NotImplementedError
+
+    def itself(self, *args: Any) -> Any:
+        """The array itself."""
+        return self
+
+    detached = copy = with_history = itself  # type: ignore[assignment]
+
+    def shares_memory(self, other: Any) -> bool:
+        """False: nothing is a view of it."""
+        return False
+
+    def _has_no_elements(self, *args: Any, **kwargs: Any) -> Any:
+        raise self.refused("__array__")
+
+    __array__ = __getitem__ = __iter__ = __len__ = _has_no_elements
+    __int__ = __float__ = __index__ = __bool__ = _has_no_elements
+    __eq__ = __ne__ = _has_no_elements
+    __hash__ = object.__hash__
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and not name.startswith("__array"):
+            raise AttributeError(name)
+        raise self.refused(name)
 
 
 def concrete(array: Any) -> Any:

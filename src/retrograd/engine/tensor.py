@@ -25,7 +25,17 @@ from ..locks import load, structure
 from . import native
 from .graph import LEAF, Cell, Leaf, Moved, Node, leaf_node, renewed, target
 from .overriding import IGNORED, TENSOR, names, never, public
-from .placement import CPU, META, Interpreted, Size, Stored, Wrapper, concrete, device
+from .placement import (
+    CPU,
+    META,
+    Interpreted,
+    Replaced,
+    Size,
+    Stored,
+    Wrapper,
+    concrete,
+    device,
+)
 from .views import disinherit, inherit, room_of, same_elements, sever
 
 if TYPE_CHECKING:
@@ -39,9 +49,9 @@ else:
     Attached = object
 
 __all__ = [
-    "Interpreted", "Size", "Tensor", "Wrapper", "alias", "cell_of", "concrete", "device",
-    "has_history", "has_tangent", "is_array", "method", "moved", "new_tensor", "node_of", "placed",
-    "shown", "twin", "wrap", "wrote",
+    "Interpreted", "Replaced", "Size", "Tensor", "Wrapper", "alias", "cell_of", "concrete",
+    "device", "has_history", "has_tangent", "is_array", "method", "moved", "new_tensor", "node_of",
+    "placed", "shown", "twin", "wrap", "wrote",
 ]  # fmt: skip
 
 _size: Any = tuple.__new__  # `Size`, of sizes that are known to be integers

@@ -32,7 +32,7 @@ from ..engine.graph import LEAF, new_node
 from ..engine.inplace import rebase
 from ..engine.namespaces import recorded
 from ..engine.registry import OPS
-from ..engine.tensor import Tensor, alias, node_of, placed, wrap
+from ..engine.tensor import Tensor, alias, as_array, node_of, placed, shown
 from ..engine.transforms.batch import give_back, variable
 from ..engine.views import View, base_of, live_views
 
@@ -180,7 +180,7 @@ def is_wanted(nodes: Sequence[Any], cotangents: Sequence[Any]) -> bool:
 def _tensor(g: Any, like: Tensor) -> Tensor:
     if g is None:
         return recorded.zeros_like(like)
-    return g if isinstance(g, Tensor) else wrap(g)
+    return g if isinstance(g, Tensor) else shown(as_array(g))
 
 
 def value_of(out: Tensor, keep: bool) -> Tensor:
@@ -243,8 +243,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
             found = pull_back(outs, given, fresh, retain_graph)
         return pytree.unflatten(primals, found)
 
-    shown = pytree.unflatten(output, [value_of(out, keep) for out in outs])
-    return (shown, pull, aux) if has_aux else (shown, pull)
+    values = pytree.unflatten(output, [value_of(out, keep) for out in outs])
+    return (values, pull, aux) if has_aux else (values, pull)
 
 
 def outputs(output: Any, caller: str) -> list[Tensor]:
