@@ -13,7 +13,7 @@ import inspect
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from . import modes
+from . import modes, version
 from .engine.overriding import (
     CONVERTERS,
     ENABLED,
@@ -200,7 +200,8 @@ def resolve_name(f: Any) -> str | None:
     >>> rg.overrides.resolve_name(rg.Tensor.shape.__get__)
     'retrograd.Tensor.shape.__get__'
     """
-    return _named().get(f)
+    found = _named().get(f)
+    return found and found.replace(__package__, version.called, 1)
 
 
 def is_tensor_method_or_property(func: Any) -> bool:

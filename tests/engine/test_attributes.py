@@ -88,3 +88,10 @@ def test_the_names_of_the_engine_are_refused_in_the_dictionary():
         del vars(x)["_gradient"]
     with pytest.raises(AttributeError, match="another"):
         vars(x)["_gradient"] = None
+
+
+def test_what_a_program_stored_is_listed():
+    x = noted()
+    assert "note" in dir(x)
+    assert "_gradient" not in {*vars(x)}
+    assert list(dict.keys(vars(x))) == ["note"]

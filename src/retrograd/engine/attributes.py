@@ -28,6 +28,7 @@ class Attributes(MutableMapping[str, Any], dict[str, Any]):  # type: ignore[misc
 
     def __init__(self, held: dict[str, Any], hidden: frozenset[str]) -> None:
         self.held, self.hidden = held, hidden
+        dict.update(self, self.copy())  # for `dir`, which asks no method
 
     def __getitem__(self, name: str) -> Any:
         if name in self.hidden:
