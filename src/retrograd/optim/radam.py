@@ -46,7 +46,7 @@ class RAdam(Rule):
         differentiable: bool = False,
         complex: str = "split",
     ) -> None:
-        defaults = settings(locals())
+        defaults = settings(locals(), "lr betas eps weight_decay maximize foreach capturable")
         check_complex(complex, differentiable)
         check_settings(lr=lr, eps=eps)
         check_betas(betas)

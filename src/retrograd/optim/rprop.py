@@ -40,10 +40,10 @@ class Rprop(Rule):
         etas: tuple[float, float] = (0.5, 1.2),
         step_sizes: tuple[float, float] = (1e-6, 50),
         *,
-        capturable: bool = False,
         foreach: bool | None = None,
         maximize: bool = False,
         differentiable: bool = False,
+        capturable: bool = False,
         complex: str = "split",
     ) -> None:
         defaults = settings(locals())

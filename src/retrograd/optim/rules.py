@@ -444,9 +444,14 @@ def scalar(value: Any) -> Tensor:
     return new_tensor(np.full((), value, default_numpy()))
 
 
-def settings(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The defaults of the groups: the arguments of an `__init__`, its `locals()` when it begins."""
-    return {n: value for n, value in arguments.items() if n not in ("self", "params", "__class__")}
+def settings(arguments: dict[str, Any], first: str = "") -> dict[str, Any]:
+    """The defaults of the groups: the arguments of an `__init__`, its `locals()` when it begins.
+
+    They are in the order of the signature, but those named in `first` come before the others, as
+    in the groups that PyTorch prints and saves.
+    """
+    given = {n: arguments[n] for n in first.split()} | arguments
+    return {n: value for n, value in given.items() if n not in ("self", "params", "__class__")}
 
 
 def check_settings(**values: Any) -> None:
