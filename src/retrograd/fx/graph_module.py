@@ -100,7 +100,7 @@ class GraphModule(Module):
             for target in targets:
                 copy_attribute(root, self, target)
         else:
-            for target in sorted(set(targets), key=lambda path: path.count(".")):
+            for target in sorted(dict.fromkeys(targets), key=lambda path: path.count(".")):
                 if target not in root:
                     raise RuntimeError(
                         f"Node referenced target {target} but that target was not provided in root"
