@@ -85,3 +85,29 @@ for made in (x.max(1), x.register_hook(print), Same.apply(x).grad_fn):
 """
     modules = ["torch.return_types", "torch.utils.hooks", "torch.autograd.function"]
     assert printed(code).split() == modules
+
+
+def test_errors_and_warnings_name_what_programs_know():
+    code = """
+import warnings, torch
+from torch import nn
+def told(call):
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            call()
+    except (Exception, UserWarning) as error:
+        print(str(error).split(chr(10))[-1][:80])
+told(lambda: torch.finfo(torch.int32))
+told(lambda: torch.linspace(1j, 2, 3, dtype=torch.float32))
+told(lambda: torch.frexp(torch.ones(2, dtype=torch.uint8)))
+told(lambda: torch.Size(["a"]))
+told(lambda: torch.ones(2).clone(memory_format=3))
+told(lambda: torch.ones(2)[torch.ones(2, dtype=torch.uint8)])
+told(lambda: torch.range(0, 1))
+told(lambda: nn.Linear(1, 1).load_state_dict({"weight": 3, "bias": torch.ones(1)}))
+print(repr(torch.set_grad_enabled(True)))
+"""
+    shown = printed(code)
+    assert shown.count("torch.") >= 9
+    assert "retrograd" not in shown

@@ -31,6 +31,7 @@ class NAdam(Rule):
     """
 
     arrays = ("exp_avg", "exp_avg_sq")
+    one_dtype = True
     lists = (
         ("exp_avg", "exp_avgs"),
         ("exp_avg_sq", "exp_avg_sqs"),
@@ -48,13 +49,15 @@ class NAdam(Rule):
         momentum_decay: float = 4e-3,
         decoupled_weight_decay: bool = False,
         *,
-        maximize: bool = False,
         foreach: bool | None = None,
+        maximize: bool = False,
         capturable: bool = False,
         differentiable: bool = False,
         complex: str = "split",
     ) -> None:
-        defaults = settings(locals())
+        defaults = settings(
+            locals(), "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize"
+        )
         check_complex(complex, differentiable)
         check_settings(lr=lr, eps=eps)
         check_betas(betas)

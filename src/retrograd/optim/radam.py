@@ -29,6 +29,7 @@ class RAdam(Rule):
     """
 
     arrays = ("exp_avg", "exp_avg_sq")
+    one_dtype = True
     lists = (("exp_avg", "exp_avgs"), ("exp_avg_sq", "exp_avg_sqs"), ("step", "state_steps"))
 
     def __init__(

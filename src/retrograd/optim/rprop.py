@@ -40,13 +40,13 @@ class Rprop(Rule):
         etas: tuple[float, float] = (0.5, 1.2),
         step_sizes: tuple[float, float] = (1e-6, 50),
         *,
+        capturable: bool = False,
         foreach: bool | None = None,
         maximize: bool = False,
         differentiable: bool = False,
-        capturable: bool = False,
         complex: str = "split",
     ) -> None:
-        defaults = settings(locals())
+        defaults = settings(locals(), "lr etas step_sizes foreach maximize differentiable")
         check_complex(complex, differentiable)
         check_settings(lr=lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
