@@ -25,17 +25,7 @@ from ..locks import load, structure
 from . import native
 from .graph import LEAF, Cell, Leaf, Moved, Node, leaf_node, renewed, target
 from .overriding import IGNORED, TENSOR, names, never, public
-from .placement import (
-    CPU,
-    META,
-    Interpreted,
-    Replaced,
-    Size,
-    Stored,
-    Wrapper,
-    concrete,
-    device,
-)
+from .placement import CPU, META, Interpreted, Replaced, Size, Stored, Wrapper, concrete, device
 from .views import disinherit, inherit, room_of, same_elements, sever
 
 if TYPE_CHECKING:
