@@ -184,8 +184,8 @@ print(torch.autograd.gradcheck(torch.exp, x), torch.autograd.grad(x.exp() - x.ex
         ("torch.ones(1).summ()", "torch.Tensor.summ is not in Retrograd. The nearest name is"),
         ("torch.hspmm", "torch.hspmm is not in Retrograd: sparse tensors are of coordinates, of"),
         (
-            "import torch.export",
-            "torch.export is not in Retrograd: Python itself is the p",
+            "import torch.nativert",
+            "torch.nativert is not in Retrograd: Python itself is the p",
         ),
     ],
 )
@@ -226,7 +226,7 @@ def test_check_lists_what_is_missing_without_running(tmp_path):
     text = """
 import torch as t, torch.nn.functional as F
 from torch import nn, nothing
-import torch.export as ex
+import torch.nativert as ex
 
 print(t.ones(1), nn.Linear, F.relu, t.Tensor.sum, F.rellu, nn.Liner, ex.export)
 t.autograd.graph.sav, nn.Liner
@@ -238,7 +238,7 @@ t.autograd.graph.sav, nn.Liner
     ]
     assert found == [
         "3: torch.nothing",
-        "4: torch.export",
+        "4: torch.nativert",
         "6: torch.nn.Liner",
         "6: torch.nn.functional.rellu",
         "7: torch.autograd.graph.sav",

@@ -55,6 +55,11 @@ def test_cuda_takes_devices_of_that_kind():
     [
         (("gpu",), "Expected one of cpu, cuda"),
         (("cuda:x",), "Invalid device string: 'cuda:x'"),
+        (("cuda:",), "Invalid device string: 'cuda:'"),
+        (("cpu:01",), "Invalid device string: 'cpu:01'"),
+        (("no such device",), "Invalid device string: 'no such device'"),
+        (("",), "Device string must not be empty"),
+        (("cuda", -1), "Device index must not be negative"),
         (("cuda:1", 2), "must not include an index because index was passed explicitly: cuda:1"),
         ((0,), "Cannot access accelerator device when none is available"),
     ],

@@ -86,6 +86,27 @@ def test_a_way_that_depends_on_a_size_is_checked():
         export(Branch(), (rg.ones(3),), dynamic_shapes={"x": {0: Dim("n")}})
 
 
+def test_one_tensor_may_be_several_arguments():
+    x, n = rg.ones(4), Dim("n")
+    program = export(Add(), (x, x), dynamic_shapes=({0: n}, {0: n}))
+    assert program.module()(rg.ones(6), rg.ones(6)).shape == (6,)
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: x * float(x.shape[0]),
+    lambda x: x + sum(range(x.shape[0])),
+    lambda x: rg.stack([row * 2 for row in x]),
+    lambda x: x[:, : x.shape[0]],
+])  # fmt: skip
+def test_what_the_graph_cannot_compute_of_a_size_is_refused(f):
+    class Called(nn.Module):
+        def forward(self, x):
+            return f(x)
+
+    with pytest.raises(UserError, match="Constraints violated"):
+        export(Called(), (rg.ones(2, 5),), dynamic_shapes={"x": {0: Dim("n")}})
+
+
 def test_a_size_of_one_is_a_constant():
     with pytest.raises(UserError, match="A size of 1 is a constant"):
         export(nn.ReLU(), (rg.ones(1),), dynamic_shapes={"input": {0: Dim("n")}})

@@ -83,6 +83,8 @@ def test_operators_are_those_that_the_program_calls():
     (Attention(), values(2, 3, 4)),
     (Counting(), values(3)),
     (nn.Sequential(nn.Embedding(5, 3), nn.Softmax(-1)), rg.tensor([[0, 4], [2, 1]])),
+    (nn.AdaptiveMaxPool1d(3), values(2, 3, 7)),
+    (nn.LSTM(3, 4, batch_first=True), values(2, 5, 3)),
     (nn.Sequential(nn.Upsample(scale_factor=2), nn.AvgPool2d(2), nn.GELU()), values(1, 2, 4, 4)),
 ])  # fmt: skip
 def test_a_program_computes_and_writes_what_the_module_does(module, x):
@@ -199,6 +201,17 @@ def test_both_branches_of_cond_are_in_the_graph():
 def test_what_depends_on_values_raises(f):
     with pytest.raises(UserError, match=r"data-dependent|depends on values"):
         called(f, values(3))
+
+
+def test_batched_calls_are_operators_of_the_whole_batch():
+    program = called(rg.func.vmap(lambda x: x.sin().sum()), values(2, 3))
+    rg.testing.assert_close(program.module()(values(2, 3) * 2), (values(2, 3) * 2).sin().sum(1))
+
+
+def test_an_operator_whose_parts_ask_for_values_stays_whole():
+    program = called(lambda x, t: F.cross_entropy(x, t, label_smoothing=0.1), values(2, 3),
+                     rg.tensor([0, 2]))  # fmt: skip
+    assert targets(program.run_decompositions()) == ["aten.cross_entropy_loss.default"]
 
 
 def test_random_numbers_are_no_constants():

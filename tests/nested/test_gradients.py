@@ -136,6 +136,32 @@ def test_plain_writes_in_place():
     assert x.zero_().values().tolist() == [0, 0, 0]
 
 
+def test_writes_in_place_reach_all_who_share_the_memory():
+    given = rg.arange(3.0)
+    x = rg.nested.nested_tensor_from_jagged(given, rg.tensor([0, 2, 3]))
+    values, alias = x.values(), x.detach()
+    x.add_(1)
+    alias.mul_(2)
+    for t in (given, values, x.values(), alias.values(), rg.cat(x.unbind())):
+        assert t.tolist() == [2, 4, 6]
+    assert x._version == values._version == 2
+
+
+@pytest.mark.parametrize("function", [rg.exp, rg.tanh, rg.sqrt])
+def test_a_write_to_a_saved_result_raises(function):
+    y = function(leaf())
+    y.detach().mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_results_written_in_place_have_the_right_gradient():
+    x = leaf()
+    y = (x * 1).sqrt_().mul_(3)
+    y.sum().backward()
+    rg.testing.assert_close(x.grad.values(), 1.5 / x.detach().values().sqrt())
+
+
 def test_optimizers_step_along_nested_gradients():
     x = leaf()
     for kind in (rg.optim.SGD, rg.optim.Adam):

@@ -224,3 +224,11 @@ def test_files_bring_them_back(tmp_path):
         assert repr(after)[:7] == repr(before)[:7]
         for x, y in zip(before.unbind(), after.unbind(), strict=True):
             same(y.detach(), x.detach())
+
+
+def test_a_file_whose_offsets_lead_beyond_the_values_is_refused(tmp_path):
+    nt = jagged(A, B)
+    nt.offsets()[-1] = 99
+    rg.save(nt, tmp_path / "nested.pt")
+    with pytest.raises(Exception, match="Let offsets run from 0 to 5"):
+        rg.load(tmp_path / "nested.pt")

@@ -242,6 +242,11 @@ def test_dropout_keeps_the_pattern():
     found = F.dropout(nt, 0.5)
     assert found.shape == nt.shape
     assert sorted(set(found.values().tolist())) == [0.0, 2.0]
+    x = rg.ones_like(nt).requires_grad_()
+    y = x * 1
+    F.dropout(y, 0.5, inplace=True)
+    y.sum().backward()
+    assert x.grad.values().tolist() == y.detach().values().tolist()
 
 
 def test_tensors_like_it_have_its_pattern():

@@ -244,7 +244,7 @@ class autocast:  # noqa: N801 (PyTorch's name)
         cache_enabled: bool | None = None,
     ) -> None:
         if not isinstance(device_type, str):
-            found = type(device_type).__name__
+            found = type(device_type)
             raise ValueError(f"Expected `device_type` of type `str`, got: `{found}`")
         if not is_autocast_available(device_type) and device_type != "cuda":
             raise RuntimeError(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import re
 import threading
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
@@ -111,6 +112,9 @@ class Size(tuple[int, ...]):
     __rmul__ = __mul__
 
 
+NAMED = re.compile("([a-zA-Z_]+)(?::(0|[1-9][0-9]*))?")
+
+
 class device:  # noqa: N801 (PyTorch's name)
     """Where a tensor's memory lies: "cpu", or "meta" for tensors that have a shape and no data.
 
@@ -136,14 +140,18 @@ class device:  # noqa: N801 (PyTorch's name)
         kind: Any = str(type) if isinstance(type, device) else type
         if not isinstance(kind, str):
             raise TypeError(f"device must be a string or a device, not {kind.__class__.__name__}")
-        kind, _, number = kind.partition(":")
+        parts = NAMED.fullmatch(kind)
+        if parts is None:
+            said = f"Invalid device string: '{kind}'" if kind else "Device string must not be empty"
+            raise RuntimeError(said)
+        kind, number = parts.groups()
         if kind not in ("cpu", "cuda", "mps", "xpu", "meta"):
             raise RuntimeError(
                 f"Expected one of cpu, cuda, mps, xpu, meta device type at start of device "
                 f"string: {kind}"
             )
-        if number and not number.isdecimal():
-            raise RuntimeError(f"Invalid device string: '{kind}:{number}'")
+        if index is not None and index < 0:
+            raise RuntimeError(f"Device index must not be negative, but got {index}")
         if number and index is not None:
             raise RuntimeError(
                 "type (string) must not include an index because index was passed explicitly: "

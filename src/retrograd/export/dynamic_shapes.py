@@ -163,6 +163,8 @@ def matched(spec: Any, value: Any, place: str) -> Iterator[Any]:
         yield value, dimensions(spec, value, place)
     elif is_container(value):
         keys = value if isinstance(value, dict) else range(len(value))
+        if not is_container(spec) or len(spec) != len(value):
+            raise UserError(f"{place} is {spec}, but there are {len(value)} arguments there")
         for key in keys:
             yield from matched(spec[key], value[key], f"{place}[{key!r}]")
     elif not isinstance(spec, DimHint):

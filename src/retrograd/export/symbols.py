@@ -104,9 +104,13 @@ class Resolver:
     def symbols(self, dynamic_shapes: Any) -> list[Symbol]:
         """One for each Dim, and for each hint."""
         found: dict[Any, Symbol] = {}
+        taken: set[int] = set()  # a tensor may be several arguments
         args, kwargs = self.structure.unflatten(self.leaves)
         for tensor, spec in specs_of(dynamic_shapes, self.module, args, kwargs):
-            leaf = next(i for i, each in enumerate(self.leaves) if each is tensor)
+            leaf = next(
+                i for i, each in enumerate(self.leaves) if each is tensor and i not in taken
+            )
+            taken.add(leaf)
             for dim, said in spec.items():
                 size = int(tensor.shape[dim])
                 if isinstance(said, int):

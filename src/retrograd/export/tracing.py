@@ -24,11 +24,10 @@ from .._higher_order_ops.cond import cond
 from .._subclasses.fake_tensor import (
     DataDependentOutputException,
     DynamicOutputShapeException,
-    FakeTensor,
     FakeTensorMode,
 )
 from ..engine.overriding import entered
-from ..engine.tensor import Tensor
+from ..engine.tensor import Interpreted, Tensor
 from ..errors import UserError
 from ..func.calls import replaced
 from ..fx.experimental.proxy_tensor import OperatorTracer
@@ -163,7 +162,7 @@ class ExportTracer(OperatorTracer):
         if self.outer is not None:
             self.taken.append(value)
             return self.graph.placeholder(self.outer.node_of(value).name)
-        if isinstance(value, FakeTensor):
+        if isinstance(value._array, Interpreted):
             raise UserError(LEAKED)
         taken = sum(name.startswith("lifted_tensor_") for name in self.constants)
         target = self.attributes.get(id(value), f"lifted_tensor_{taken}")
@@ -241,6 +240,12 @@ class ExportTracer(OperatorTracer):
             self.graph.call_function(_set_grad_enabled, (self.grad,))
         if func is ops.aten.sym_size.int:
             return self.size(args[0], args[1], args[0]._array.shape[args[1]])
+        try:
+            return super().__torch_dispatch__(func, types, args, kwargs)
+        except NotImplementedError:
+            if func not in self.decompositions or func in self.within:
+                raise
+        self.within.append(func)  # its parts ask for values: it stays whole
         return super().__torch_dispatch__(func, types, args, kwargs)
 
     def branch(self, pred: Any, functions: Any, operands: Any) -> Any:

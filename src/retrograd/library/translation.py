@@ -58,7 +58,7 @@ MAKERS = (  # operators of functions that run no record: they are seen in any ca
 )
 UNRECORDED = frozenset(MAKERS.split())
 ASKED = {  # composed operators that give no tensors, the tensor itself, or take other arguments
-    *("gru", "lstm", "rnn_relu", "rnn_tanh"),
+    *("adaptive_max_pool1d", "gru", "lstm", "rnn_relu", "rnn_tanh"),
     *("dim", "element_size", "get_device", "item", "numel", "pin_memory", "requires_grad_"),
     *("result_type", "retain_grad", "size", "storage_offset", "stride"),
 }

@@ -352,13 +352,15 @@ class Rebuilding(Lookup):
     def jagged(self, parts: Any) -> Tensor:
         """A nested tensor of values, offsets and lengths, which are checked."""
         make = load(NESTED).nested_tensor_from_jagged
-        given = [parts[name] for name in ("values", "offsets", "lengths", "_ragged_idx")]
+        given = [parts.get(name) for name in ("values", "offsets", "lengths", "_ragged_idx")]
         found: Tensor = make(*given)
-        return found.requires_grad_(bool(parts["requires_grad"]))
+        return found.requires_grad_(parts.get("requires_grad") is True)
 
     def nested(self, values: Any, sizes: Any, strides: Any, begins: Any) -> Tensor:
         """A nested tensor of components of any sizes, which lie in a vector."""
         starts = begins.tolist()
+        numbers = sum(math.prod(size) for size in sizes.tolist())
+        self.allowance.take(numbers * values._array.itemsize)
         parts = [
             values.as_strided(size, stride, start)
             for size, stride, start in zip(sizes.tolist(), strides.tolist(), starts, strict=True)

@@ -2,15 +2,15 @@
 
 NOTE [Nested tensors]
 1. A nested tensor is a `NestedTensor`, whose array is `Nested`: the values of all components in one
-   array, and a pattern that says how they lie there. It is not written: in-place forms give the
-   tensor another one.
+   array, and a pattern that says how they lie there.
 2. Two linear records lead in and out: `nested_of` makes a nested array of values, `values_of` takes
    them. Each is the adjoint of the other. All else is computed on values or on components, which
    are plain tensors, so derivatives of every order follow.
 3. `RULES` says what an op gives, by the name of its record; an elementwise op is that of the
    values. A function that asks for sizes before it calls ops is in `FUNCTIONS`, by its name. What
    neither knows raises.
-4. A nested tensor, its values and its components share memory where no history is recorded.
+4. A nested tensor, its values and its components share memory, and count writes together; where a
+   history is recorded users get copies of these, since what they write there could not be followed.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from ...engine.record import finish
 from ...engine.registry import called, declare
 from ...engine.subclasses import retyped
 from ...engine.tensor import Replaced, Tensor, Wrapper, cell_of, new_tensor
+from ...quiet import copyto
 from .pattern import Jagged, Packed, Ragged
 
 if TYPE_CHECKING:
@@ -134,16 +135,26 @@ class Nested(Replaced, Wrapper):
         """One like it, for another tensor."""
         return Nested(self.data, self.pattern)
 
+    def copy(self) -> Nested:
+        """One with memory of its own."""
+        return Nested(self.data.copy(), self.pattern)
+
     def ones(self) -> Tensor:
         """Ones in its place."""
         return Nested(self.data * 0 + 1, self.pattern).tensor()
 
     def check_room(self, target: Tensor) -> None:
         """Raise unless `target` is nested, too: writes replace its array."""
-        if not is_nested(target):
+        if not is_nested(target) or target._array.pattern != self.pattern:
             raise RuntimeError(
-                "a nested result cannot be written into a plain tensor. Write out of place"
+                "a nested result is written into a nested tensor of its offsets alone. Write out "
+                "of place"
             )
+
+    def stored(self, target: Any) -> Nested:
+        """The array of `target`, which gets these values: aliases see them, too."""
+        copyto(target._array.data, self.data, casting="unsafe")
+        return target._array  # type: ignore[no-any-return]
 
     def alike(self, made: Tensor) -> NoReturn:
         """Raise: what would be written is a plain tensor."""

@@ -213,11 +213,22 @@ def of_values(run: Any) -> Any:
     return call
 
 
-for run in (
-    *(empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like),
-    *(alpha_dropout, dropout),
-):
+for run in (empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like):
     function(run.__name__)(of_values(run))
+
+
+def dropping(run: Any) -> Any:
+    """Dropout of values."""
+
+    def call(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+        found = of_values(run)(input, p, training)
+        return input.copy_(found) if inplace else found
+
+    return call
+
+
+for run in (alpha_dropout, dropout):
+    function(run.__name__)(dropping(run))
 
 
 def normalization(run: Any) -> Any:
