@@ -59,6 +59,34 @@ def test_the_source_of_a_layer_is_found(layer):
     assert printed(code).startswith(f"class {layer}(")
 
 
+def test_a_function_that_a_method_has_loaded_is_traced_as_a_function(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import torch, torch.fx\n"
+        "torch.Tensor.topk, torch.Tensor.clamp\n"
+        "for call in (lambda x: torch.topk(x, 1), lambda x: torch.clamp(x, 0)):\n"
+        "    print([node.op for node in torch.fx.symbolic_trace(call).graph.nodes])\n"
+    )
+    whole = (sys.executable, "-m", "retrograd", "run", script)
+    done = subprocess.run(whole, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["['placeholder', 'call_function', 'output']"] * 2
+
+
+def test_what_functions_return_is_of_torch_s_modules():
+    code = """
+import torch
+x = torch.ones(1, 1, requires_grad=True)
+class Same(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+for made in (x.max(1), x.register_hook(print), Same.apply(x).grad_fn):
+    print(type(made).__module__)
+"""
+    modules = ["torch.return_types", "torch.utils.hooks", "torch.autograd.function"]
+    assert printed(code).split() == modules
+
+
 def test_errors_and_warnings_name_what_programs_know():
     code = """
 import warnings, torch

@@ -240,3 +240,9 @@ def test_what_a_called_node_computes_is_recorded():
         assert not node(rg.ones(2)).requires_grad
     with pytest.raises(TypeError, match="expected Variable or None"):
         node("text")
+
+
+def test_the_node_of_a_leaf_alone_has_a_variable():
+    x = leaf(1)
+    assert not hasattr((x * 2).grad_fn, "variable")
+    assert hasattr((x * 2).grad_fn.next_functions[0][0], "variable")

@@ -195,6 +195,7 @@ def test_states_of_one_process_are_by_names():
     state = get_optimizer_state_dict(net, optimizer)
     assert net.weight.tolist() == before
     assert state["param_groups"][0]["lr"] == 0.5
+    assert list(state["param_groups"][0])[-1] == "params"
     assert list(state["state"]) == ["weight"]
     chosen = get_model_state_dict(net, options=StateDictOptions(ignore_frozen_params=True))
     assert list(chosen) == ["weight"]

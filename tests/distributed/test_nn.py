@@ -117,6 +117,7 @@ dist.all_reduce(rows, group=mesh.get_group("tp")); dist.all_reduce(columns, grou
 show(rows, columns, rg.tensor(mesh.get_coordinate()), mesh["dp"].mesh,
      rg.tensor([mesh.get_local_rank("tp"), mesh["dp"].get_local_rank(), mesh.size(), mesh.ndim]))
 assert mesh["dp", "tp"] == mesh and mesh._flatten().size() == 4
+assert repr(mesh) == "DeviceMesh((dp=2, tp=2), 'cpu', stride=(2, 1))"
 """
     assert values(code, 4) == [
         [1, 2, [0, 0], [0, 2], [0, 0, 4, 2]],
@@ -133,7 +134,7 @@ if rank: error(mesh.get_local_rank)
 """
     first, second = together(code)
     assert first == "(0,)"
-    assert second.startswith("None\nRuntimeError rank 1 is not in the mesh DeviceMesh((dim_0=1), ")
+    assert second.startswith("None\nRuntimeError rank 1 is not in the mesh DeviceMesh((1,), ")
 
 
 @pytest.mark.usefixtures("alone")
@@ -149,3 +150,9 @@ def test_meshes_that_cannot_be_say_why():
         mesh["c"]
     with pytest.raises(RuntimeError, match="`mesh_dim` needs to be specified"):
         mesh.get_group()
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_mesh_prints_its_sizes_and_strides():
+    mesh = dist.DeviceMesh("cpu", [[0]], mesh_dim_names=("a", "b"))
+    assert repr(mesh) == "DeviceMesh((a=1, b=1), 'cpu', stride=((), ()))"

@@ -120,3 +120,10 @@ def test_a_mixture_samples_what_all_components_can():
     with pytest.raises(ValueError, match="to be within the support"):
         mixture.log_prob(rg.tensor(0.5))
     assert rg.allclose(mixture.log_prob(rg.tensor(1.5)).exp(), rg.tensor(0.5 / 3 + 0.5))
+
+
+def test_constraints_and_their_transforms_print_as_pytorch_s():
+    D = rg.distributions
+    assert repr(D.Multinomial(4, rg.ones(3)).support) == "Multinomial()"
+    text = "ComposeTransform(\n    ExpTransform(),\n    AffineTransform()\n)"
+    assert repr(D.transform_to(D.constraints.positive)) == text

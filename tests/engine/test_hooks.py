@@ -297,3 +297,10 @@ def test_a_hook_writes_the_gradients_of_several_outputs_apart():
     first.grad_fn.register_prehook(lambda grads: doubled(grads[0]))
     (first + second).backward()
     assert x.grad.tolist() == [2, 1]
+
+
+def test_a_table_of_hooks_prints_as_a_dictionary():
+    module = rg.nn.Linear(1, 1)
+    assert repr(module._forward_hooks) == "OrderedDict()"
+    handle = module.register_forward_hook(print)
+    assert repr(module._forward_hooks) == f"OrderedDict([({handle.id}, {print!r})])"

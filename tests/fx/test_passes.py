@@ -7,6 +7,7 @@ import pytest
 import retrograd as rg
 from retrograd import fx, nn
 from retrograd.fx.passes.shape_prop import ShapeProp
+from retrograd.fx.passes.split_module import split_module
 from retrograd.fx.subgraph_rewriter import replace_pattern_with_filters
 
 
@@ -175,3 +176,55 @@ def test_shapes_are_noted_in_nodes():
     linear = module.graph.find_nodes(op="call_module")[0]
     assert linear.meta["tensor_meta"] == ((4, 2), rg.float32, True, (2, 1))
     assert "# linear: TensorMetadata(" in module.print_readable(print_output=False)
+
+
+class Branches(nn.Module):
+    """Two layers, an attribute, and values that several parts use."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.scale = nn.Sequential(nn.Linear(2, 2)), nn.Parameter(rg.full((2,), 3.0))
+        self.second = nn.Linear(2, 2)
+
+    def forward(self, x, y=3):
+        p = self.first(x) + y
+        q = p * self.scale
+        r = rg.relu(q) - p
+        return self.second(r) + q, {"r": r}
+
+
+PARTS = {"first_0": 0, "add": 0, "mul": 0, "relu": 1, "sub": 1, "second": 2, "add_1": 2}
+
+
+def test_parts_of_a_graph_become_modules_that_compute_the_same():
+    module, names = Branches(), {}
+    split = split_module(fx.symbolic_trace(module), module, lambda n: PARTS[n.name], names)
+    assert split.code.strip().split("\n")[1:] == [
+        "    scale = self.scale",
+        "    submod_0 = self.submod_0(x, y, scale);  x = y = scale = None",
+        "    getitem = submod_0[0]",
+        "    getitem_1 = submod_0[1];  submod_0 = None",
+        "    submod_1 = self.submod_1(getitem, getitem_1);  getitem_1 = None",
+        "    submod_2 = self.submod_2(submod_1, getitem);  getitem = None",
+        "    return (submod_2, {'r': submod_1})",
+    ]
+    assert names == {"submod_0.first_0": "first.0", "submod_2.second": "second"}
+    x = rg.ones(1, 2)
+    assert split(x)[0].equal(module(x)[0])
+    assert split(x)[1]["r"].equal(module(x)[1]["r"])
+    assert split.submod_0.first_0.weight is module.first[0].weight
+    own = [name for name, _ in split.named_children()]
+    assert own == ["submod_0", "submod_1", "submod_2"]
+
+
+def test_parts_have_the_name_that_is_asked_for_and_may_return_tuples():
+    whole = fx.symbolic_trace(lambda x: x.relu() + 1)
+    split = split_module(whole, None, lambda n: "a", partition_affix="p", tuple_return=True)
+    assert split.submod_p_a(rg.ones(1)) == (2.0,)
+    assert split(rg.ones(1)).tolist() == [2.0]
+
+
+def test_parts_that_need_each_other_are_refused():
+    whole = fx.symbolic_trace(lambda x: x.relu().neg().exp())
+    with pytest.raises(RuntimeError, match="cycle exists between partitions"):
+        split_module(whole, None, lambda n: n.name == "neg")

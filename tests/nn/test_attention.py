@@ -195,3 +195,28 @@ def test_what_no_query_sees_may_be_anything():
     v = rg.tensor([1.0, 2.0, math.nan, math.inf])[None, None, :, None]
     first = create_block_mask(lambda b, h, q, k: k < 2, None, None, 4, 4, BLOCK_SIZE=2)
     assert flex_attention(x, x, v, block_mask=first).flatten().tolist() == [1.5] * 4
+
+
+def test_a_mask_of_blocks_has_numbers_and_indices_of_blocks_seen_in_part_and_whole():
+    mask = create_block_mask(lambda b, h, q, k: q >= k, None, None, 6, 6, BLOCK_SIZE=2)
+    assert mask.kv_num_blocks.tolist() == [[[1, 1, 1]]]
+    assert mask.kv_indices.tolist() == [[[[0, 1, 2], [1, 0, 2], [2, 0, 1]]]]
+    assert mask.full_kv_num_blocks.tolist() == [[[0, 1, 2]]]
+    assert mask.full_q_num_blocks.tolist() == [[[2, 1, 0]]]
+    assert mask.full_q_indices.tolist() == [[[[1, 2, 0], [2, 0, 1], [0, 1, 2]]]]
+    assert mask.q_num_blocks.dtype is mask.q_indices.dtype is rg.int32
+    with pytest.raises(AttributeError, match="nothing"):
+        mask.nothing
+
+
+def test_a_mask_of_blocks_is_drawn():
+    mask = create_block_mask(lambda b, h, q, k: (q >= k) & (h > 0), 1, 2, 6, 6, BLOCK_SIZE=2)
+    empty, corner = " " * 6, "██    \n████  \n██████\n"
+    text = f"(0, 0)\n{empty}\n{empty}\n{empty}\n\n(0, 1)\n{corner}"
+    assert str(mask) == f"BlockMask(shape=(1, 2, 6, 6), sparsity=66.67%, \n{text})"
+    assert (
+        mask.to_string(2, limit=1)
+        == "(0, 0)\n    \n    \n\n...\nto_string(limit=...) draws more of them\n"
+    )
+    assert create_block_mask(noop_mask, 1, 1, 3, 3, BLOCK_SIZE=1).to_string(1) == "(0, 0)\n██\n"
+    assert "\n    BLOCK_SIZE=(2, 2),\n" in repr(mask)

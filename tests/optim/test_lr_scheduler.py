@@ -235,3 +235,9 @@ def test_schedules_say_the_module_by_which_they_are_known():
     assert list(schedule.state_dict())[-4:] == [
         "threshold_mode", "best", "cooldown_counter", "num_bad_epochs",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [lr_scheduler.LambdaLR, lr_scheduler.MultiplicativeLR])
+def test_the_functions_come_last_in_a_saved_state(kind):
+    schedule = kind(SGD([rg.ones(1, requires_grad=True)], lr=1.0), lambda epoch: 0.5)
+    assert list(schedule.state_dict())[-1] == "lr_lambdas"

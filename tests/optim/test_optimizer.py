@@ -494,3 +494,34 @@ def test_a_state_has_the_keys_of_pytorchs():
     }
     whole = rg.optim.Adam([w], complex="modulus")
     assert whole.state_dict()["param_groups"][0]["complex"] == "modulus"
+
+
+SETTINGS = {  # as PyTorch orders them
+    "Adadelta": "lr rho eps weight_decay maximize capturable foreach differentiable",
+    "Adafactor": "lr beta2_decay eps d weight_decay foreach maximize",
+    "Adagrad": "lr lr_decay eps weight_decay initial_accumulator_value foreach maximize "
+    "differentiable fused",
+    "Adam": "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable fused "
+    "decoupled_weight_decay",
+    "AdamW": "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable fused "
+    "decoupled_weight_decay",
+    "Adamax": "lr betas eps weight_decay foreach maximize differentiable capturable",
+    "ASGD": "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable",
+    "LBFGS": "lr max_iter max_eval tolerance_grad tolerance_change history_size line_search_fn",
+    "Muon": "lr weight_decay momentum nesterov ns_coefficients eps ns_steps adjust_lr_fn",
+    "NAdam": "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize foreach "
+    "capturable differentiable",
+    "RAdam": "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay "
+    "differentiable",
+    "RMSprop": "lr momentum alpha eps centered weight_decay capturable foreach maximize "
+    "differentiable",
+    "Rprop": "lr etas step_sizes foreach maximize differentiable capturable",
+    "SGD": "lr momentum dampening weight_decay nesterov maximize foreach differentiable fused",
+    "SparseAdam": "lr betas eps maximize",
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_group_lists_its_settings_in_the_order_of_pytorch_s(name):
+    optimizer = getattr(rg.optim, name)([Parameter(rg.ones(2, 2))])
+    assert list(optimizer.param_groups[0]) == ["params", *SETTINGS[name].split()]

@@ -296,12 +296,3 @@ def test_adams_family_refuses_a_parameter_that_was_cast_since_its_last_step(name
     optimizer.load_state_dict(optimizer.state_dict())
     optimizer.step()
     assert optimizer.state[p]["exp_avg"].dtype == rg.float64
-
-
-def test_settings_of_groups_are_in_pytorchs_order():
-    p = rg.nn.Parameter(rg.ones(2))
-    names = list(rg.optim.Adam([p]).param_groups[0])
-    assert names[:8] == [
-        *("params", "lr", "betas", "eps", "weight_decay", "amsgrad", "maximize", "foreach"),
-    ]
-    assert list(rg.optim.RMSprop([p]).defaults)[1:4] == ["momentum", "alpha", "eps"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
+import pickle
 
 import pytest
 
@@ -78,3 +80,11 @@ def test_rows_are_statements_and_columns_descriptions():
 def test_other_languages_are_refused():
     with pytest.raises(ValueError, match="only statements of Python"):
         Timer("x", language="c++")
+
+
+def test_a_measurement_tells_what_was_timed():
+    made = Measurement(1, [1.0], TaskSpec("f(x)", label="l", sub_label="s", num_threads=3))
+    assert (made.stmt, made.label, made.sub_label, made.num_threads) == ("f(x)", "l", "s", 3)
+    assert pickle.loads(pickle.dumps(made)) == copy.deepcopy(made) == made
+    with pytest.raises(AttributeError, match="nothing"):
+        made.nothing

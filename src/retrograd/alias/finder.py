@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import retrograd
 
 from .. import version
+from ..engine.backward.hooks import RemovableHandle
 from ..locks import load
 from .settling import LAYERS, settle, settle_one
 
@@ -157,6 +158,7 @@ class Loader:
         """Give the module its own spec back, and what PyTorch has below it: nothing is run."""
         if isinstance(module, Torch):
             settle("torch", retrograd)
+            settle_one("torch.utils.hooks", RemovableHandle)
             return
         module.__spec__ = self.spec
         inner = f"{self.home}."

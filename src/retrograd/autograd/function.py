@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from .. import modes
+from .. import modes, version
 from ..engine.graph import Kind, Node, new_node
 from ..engine.tensor import Tensor, alias, node_of
 from .context import BackwardCFunction, FunctionCtx
@@ -87,7 +87,8 @@ class Function(FunctionCtx):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        name, module = cls.__name__ + "Backward", {"__module__": cls.__module__}
+        module = {"__module__": f"{version.called}.autograd.function"}
+        name = cls.__name__ + "Backward"
         cls._node_type = type(name, (FunctionNode,), {"__slots__": (), **module})
         cls._backward_cls = type(
             name, (BackwardCFunction,), {"__slots__": (), "_forward_cls": cls, **module}

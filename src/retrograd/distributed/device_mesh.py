@@ -168,9 +168,13 @@ class DeviceMesh:
         )
 
     def __repr__(self) -> str:
-        names = self.mesh_dim_names or tuple(f"dim_{n}" for n in range(self.ndim))
-        sizes = ", ".join(f"{name}={n}" for name, n in zip(names, self.shape, strict=True))
-        return f"DeviceMesh(({sizes}), '{self.device_type}', ranks={self._ranks.tolist()})"
+        sizes = str(self.shape)
+        if self.mesh_dim_names:
+            named = zip(self.mesh_dim_names, self.shape, strict=True)
+            sizes = f"({', '.join(f'{name}={n}' for name, n in named)})"
+        steps = zip(self.shape, self._ranks.strides, strict=True)
+        strides = tuple(() if n == 1 else step // self._ranks.itemsize for n, step in steps)
+        return f"DeviceMesh({sizes}, '{self.device_type}', stride={strides})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DeviceMesh) and self._key() == other._key()
@@ -196,7 +200,7 @@ def init_device_mesh(
 
     >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> rg.distributed.init_device_mesh("cpu", (1, 1), mesh_dim_names=("dp", "tp"))
-    DeviceMesh((dp=1, tp=1), 'cpu', ranks=[[0]])
+    DeviceMesh((dp=1, tp=1), 'cpu', stride=((), ()))
     >>> rg.distributed.destroy_process_group()
     """
     if mesh_dim_names is not None and not len({*mesh_dim_names}) == len(mesh_shape) == len(

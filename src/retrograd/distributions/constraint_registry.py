@@ -79,11 +79,8 @@ def _identity(constraint: Any) -> Transform:
 
 @_both(constraints.positive, constraints.nonnegative)
 def _above(constraint: Any) -> Transform:
-    exp = transforms.ExpTransform()
-    if not hasattr(constraint.lower_bound, "shape") and constraint.lower_bound == 0:
-        return exp
     move = transforms.AffineTransform(constraint.lower_bound, 1)
-    return transforms.ComposeTransform([exp, move])
+    return transforms.ComposeTransform([transforms.ExpTransform(), move])
 
 
 @_both(constraints.less_than)

@@ -228,6 +228,9 @@ class _Multinomial(Constraint):
     def check(self, value: Tensor) -> Tensor:
         return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
 
+    def __repr__(self) -> str:
+        return "Multinomial()"
+
 
 # -- matrices --------------------------------------------------------------------------------------
 

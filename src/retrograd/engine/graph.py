@@ -226,7 +226,7 @@ class Node:
     layout: Any = None  # (shape, dtype) of each output, where there are several
     trace: str | None = None  # where the forward ran, in anomaly mode
     level: Any = None  # the batched call that recorded the node: `transforms.batch`
-    variable: Any = None  # of a variable of a reverse-mode transform: which, `func.reverse`
+    transform: Any = None  # of a variable of a reverse-mode transform: which, `func.reverse`
     tapes: tuple[Any, ...] = ()  # that were open in the thread that recorded it
     lent: int = 0  # of a leaf: the tapes that lend it to a tensor which requires no grad: `tape`
     _tangents: dict[int, Any] | None = None  # of saved outputs, by place: `transforms.forward`

@@ -109,7 +109,7 @@ def fresh_variable(x: Tensor) -> Tensor:
     before = node_of(x) if fresh._array is x._array else None  # else the history goes on outside
     fresh._node = node = new_node(OPS["clone"], (before,))
     node.shape, node.dtype = x._array.shape, x._array.dtype
-    node.variable = modes.state.nested[-1]
+    node.transform = modes.state.nested[-1]
     base = base_of(x)
     if base._node is not None and base._node.op is LEAF:
         fresh._view_of = View(base, (), "plain")  # so it refuses to be written

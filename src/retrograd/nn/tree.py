@@ -119,7 +119,7 @@ class Tree:
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
                 f"cannot assign '{_typename(tensor)}' object to buffer '{name}' "
-                f"({version.called}.Tensor or None required)"
+                f"(torch Tensor or None required)"
             )
         self._expect(name, "_buffers")
         self._enter("_buffers", name, tensor)

@@ -122,7 +122,8 @@ def get_optimizer_state_dict(
         _begun(optimizer)
         for group in optimizer.param_groups:
             own = [names[id(p)] for p in group["params"]]
-            groups.append({**group, "params": own})
+            settings = {name: value for name, value in group.items() if name != "params"}
+            groups.append({**settings, "params": own})
             held = [shown(optimizer.state.get(p)) for p in group["params"]]
             state |= {n: {**kept} for n, kept in zip(own, held, strict=True) if kept}
     seen: dict[str, Any] = _shown({"state": state, "param_groups": groups}, options)

@@ -76,6 +76,9 @@ class HookTable(OrderedDict[int, Any]):
 
     used = False  # whether one was ever entered
 
+    def __repr__(self) -> str:
+        return repr(OrderedDict(self))  # as users know it
+
     def add(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Enter `hook`; return the handle that removes it."""
         if not callable(hook):

@@ -11,7 +11,7 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...dtypes import boolean
+from ...dtypes import boolean, int32
 from ...engine.tensor import Tensor
 from ...func import vmap
 from ...ops.creation.factories import arange, ones
@@ -36,6 +36,13 @@ __all__ = [
 ]
 
 _DEFAULT_SPARSE_BLOCK_SIZE = 128
+
+BLOCKS = [
+    f"{kind}{side}_{what}"
+    for side in ("kv", "q")
+    for kind in ("", "full_")
+    for what in ("num_blocks", "indices")
+]
 
 
 class AuxRequest(NamedTuple):
@@ -68,25 +75,25 @@ def and_masks(*mask_mods: Callable[..., Tensor]) -> Callable[..., Tensor]:
             [0, 1, 1]], dtype=retrograd.int32)
     """
 
-    def all_of(b: Tensor, h: Tensor, q: Tensor, k: Tensor) -> Tensor:
+    def and_mask(b: Tensor, h: Tensor, q: Tensor, k: Tensor) -> Tensor:
         result = b.new_ones((), dtype=boolean)
         for mask in mask_mods:
             result = result & mask(b, h, q, k)
         return result
 
-    return all_of
+    return and_mask
 
 
 def or_masks(*mask_mods: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The mask of what one mask or more shows."""
 
-    def one_of(b: Tensor, h: Tensor, q: Tensor, k: Tensor) -> Tensor:
+    def or_mask(b: Tensor, h: Tensor, q: Tensor, k: Tensor) -> Tensor:
         result = b.new_zeros((), dtype=boolean)
         for mask in mask_mods:
             result = result | mask(b, h, q, k)
         return result
 
-    return one_of
+    return or_mask
 
 
 def over_positions(function: Callable[..., Tensor], scores: bool) -> Callable[..., Tensor]:
@@ -118,10 +125,19 @@ def create_mask(
     return over_positions(mod_fn, False)(*places).expand(sizes)
 
 
+def shade(cell: Tensor) -> str:
+    """How a part of a mask is drawn, by the share of it that is seen."""
+    share = cell.mean().item()
+    return " " if share == 0 else "█" if share == 1 else "░"
+
+
 class BlockMask:
     """A mask by the function `mask_mod(batch, head, query, key)`, made by `create_block_mask`.
 
-    `shape` is (batches, heads, queries, keys). PyTorch's indices of blocks are its kernel's own.
+    `shape` is (batches, heads, queries, keys). Of the blocks of which a row of blocks sees
+    something but not all, `kv_num_blocks` is the number, and `kv_indices` has them first, then the
+    others; those that it sees whole are the `full_` ones. `q_` in place of `kv_` is the same of a
+    column. Drawn by `print`: a block of which something is seen.
     """
 
     def __init__(
@@ -139,13 +155,33 @@ class BlockMask:
             self._seen = create_mask(self.mask_mod, B, H, queries, keys, self.device)
         return self._seen
 
-    def to_dense(self) -> Tensor:
-        """1 for each block of which something is seen: (batches, heads, rows, columns), int32."""
+    def blocks(self) -> Tensor:
+        """The mask by blocks, where nothing beyond its ends is seen, as int32.
+
+        It is (batches, heads, rows of blocks, queries, columns of blocks, keys).
+        """
         rows, columns = self.BLOCK_SIZE
         queries, keys = self.seq_lengths
         whole = pad(self.seen().int(), (0, -keys % columns, 0, -queries % rows))
-        blocks = whole.unflatten(-1, (-1, columns)).unflatten(-3, (-1, rows))
-        return blocks.amax((-1, -3))
+        return whole.unflatten(-1, (-1, columns)).unflatten(-3, (-1, rows))
+
+    def to_dense(self) -> Tensor:
+        """1 for each block of which something is seen: (batches, heads, rows, columns), int32."""
+        return self.blocks().amax((-1, -3))
+
+    def __getattr__(self, name: str) -> Tensor:
+        """Numbers and indices of blocks."""
+        if name not in BLOCKS:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        blocks = self.blocks()
+        chosen = blocks.amin((-1, -3))
+        if not name.startswith("full_"):
+            chosen = blocks.amax((-1, -3)) - chosen
+        if "q_" in name:
+            chosen = chosen.transpose(-2, -1)
+        if name.endswith("num_blocks"):
+            return chosen.sum(-1, dtype=int32)
+        return chosen.argsort(descending=True, stable=True).to(int32)
 
     def pieces(self, queries: int, keys: int) -> list[list[list[Any]]]:
         """What is to be computed, by batch, head and rows: indices of each, and of keys.
@@ -192,7 +228,31 @@ class BlockMask:
         return BlockMask(self.mask_mod, self.shape, device, self.BLOCK_SIZE)
 
     def __repr__(self) -> str:
-        return f"BlockMask(shape={self.shape}, sparsity={self.sparsity():.2f}%)"
+        lines = [f"{name}={getattr(self, name).shape}" for name in BLOCKS]
+        lines += [f"BLOCK_SIZE={self.BLOCK_SIZE}", f"shape={self.shape}"]
+        lines += [f"sparsity={self.sparsity():.2f}%"]
+        lines += [f"mask_mod={getattr(self.mask_mod, '__name__', self.mask_mod)}"]
+        return "BlockMask(\n    " + ",\n    ".join(lines) + "\n)"
+
+    def __str__(self) -> str:
+        told = f"shape={self.shape}, sparsity={self.sparsity():.2f}%"
+        return f"BlockMask({told}, \n{self.to_string()})"
+
+    def to_string(self, grid_size: int | tuple[int, int] = (20, 20), limit: int = 4) -> str:
+        """A picture of the first `limit` masks, of at most `grid_size` rows and columns.
+
+        A cell of which only a part of the blocks is seen is shaded.
+        """
+        dense = self.to_dense().float()
+        most = (grid_size, grid_size) if isinstance(grid_size, int) else grid_size
+        rows, columns = [max(1, -(-n // m)) for n, m in zip(dense.shape[2:], most, strict=True)]
+        pictures = []
+        for batch, head in itertools.product(*map(range, self.shape[:2])):
+            cells = [part.split(columns, 1) for part in dense[batch, head].split(rows, 0)]
+            lines = ["".join(2 * shade(cell) for cell in line) for line in cells]
+            pictures.append("\n".join([str((batch, head)), *lines, ""]))
+        more = "...\nto_string(limit=...) draws more of them\n"
+        return "\n".join(pictures[:limit] + [more] * (len(pictures) > limit))
 
 
 def create_block_mask(

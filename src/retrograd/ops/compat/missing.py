@@ -61,8 +61,8 @@ PLACES = [
     ),
     (
         r"fx\.passes",
-        "of the passes over graphs, ShapeProp is here. Write others by Graph's methods, by "
-        "fx.Interpreter or fx.Transformer",
+        "of the passes over graphs, ShapeProp and split_module are here. Write others by Graph's "
+        "methods, by fx.Interpreter or fx.Transformer",
     ),
     (
         r"return_types",

@@ -33,7 +33,7 @@ class Named(tuple[Any, ...]):
 def result_type(name: str, *fields: str) -> Any:
     """A named tuple called `name`."""
     members: dict[str, Any] = {f: property(itemgetter(place)) for place, f in enumerate(fields)}
-    members |= {"__slots__": (), "_fields": fields, "__module__": "retrograd.return_types"}
+    members |= {"__slots__": (), "_fields": fields, "__module__": f"{version.called}.return_types"}
     return type(name, (Named,), members)
 
 

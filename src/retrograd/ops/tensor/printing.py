@@ -231,7 +231,7 @@ def transforms_of(tensor: Tensor) -> list[int]:
     nested = modes.state.nested
     if not nested or tensor._node is None:
         return []
-    found = {node.variable for node in reachable([tensor._node])}
+    found = {node.transform for node in reachable([tensor._node])}
     return [transform.number for transform in nested if transform in found]
 
 

@@ -81,8 +81,9 @@ class LambdaLR(LRScheduler):
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer and plain functions, which cannot be saved."""
         state = super().state_dict()
-        state["lr_lambdas"] = [
-            None if isinstance(f, FunctionType) else dict(f.__dict__) for f in self.lr_lambdas
+        state["lr_lambdas"] = [  # the last entry
+            None if isinstance(f, FunctionType) else dict(f.__dict__)
+            for f in state.pop("lr_lambdas")
         ]
         return state
 

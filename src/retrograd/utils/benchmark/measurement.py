@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -74,10 +74,11 @@ class Measurement:
         low, _, high = statistics.quantiles(self.times, n=4, method="inclusive")
         return high - low
 
-    @property
-    def title(self) -> str:
-        """What was timed."""
-        return self.task_spec.title
+    def __getattr__(self, name: str) -> Any:
+        """What its `task_spec` says of the statement: `stmt`, `setup`, `label`, ..."""
+        if name.startswith("_") or name == "task_spec":  # not there yet while it is unpickled
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.task_spec, name)
 
     @staticmethod
     def merge(measurements: Iterable[Measurement]) -> list[Measurement]:
