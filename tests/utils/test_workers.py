@@ -96,6 +96,7 @@ def transports(request, monkeypatch):
         pytest.skip("there is no memory without a name")
 
 
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("settings", [{}, {"prefetch_factor": 1}, {"num_workers": 5}])
 def test_batches_come_in_the_order_of_one_process(kind, settings):

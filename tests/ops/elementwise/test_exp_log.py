@@ -342,9 +342,7 @@ def test_out_none_is_none():
     assert rg.neg(rg.ones(1), out=None).tolist() == [-1.0]
 
 
-@pytest.mark.parametrize(
-    "name", ["exp", "sqrt", "rsqrt", "tanh", "sigmoid", "reciprocal", "erfinv"]
-)
+@pytest.mark.parametrize("name", ["exp", "sqrt", "rsqrt", "tanh", "sigmoid", "reciprocal"])
 def test_of_real_numbers_only_the_output_is_saved_where_the_derivative_needs_no_more(name):
     saved = []
     with rg.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t) or t, lambda t: t):

@@ -135,13 +135,23 @@ def test_a_number_fills_a_tensor_exactly(filler, dtype, value, expected):
         (rg.uint8, np.int64(300)),
         (rg.int8, 200),
         (rg.float32, 1e39),
-        (rg.float16, 1e5),
         (rg.float32, 1j),
     ],
 )
 def test_a_number_that_does_not_fit_fills_nothing(filler, dtype, value):
     with pytest.raises((RuntimeError, ValueError, OverflowError), match=r"(?i)overflow|too big"):
         filler(dtype, value)
+
+
+@pytest.mark.parametrize(
+    "filler", [each for each in FILLERS if each.__name__ != "assign"], ids=lambda f: f.__name__
+)
+def test_a_number_beyond_half_floats_is_assigned_as_infinity_and_fills_nothing(filler):
+    x = rg.zeros(2, dtype=rg.float16)
+    x[0] = 1e5
+    assert x.tolist() == [float("inf"), 0.0]
+    with pytest.raises((RuntimeError, ValueError, OverflowError), match=r"(?i)overflow|too big"):
+        filler(rg.float16, 1e5)
 
 
 def test_large_unsigned_integers_come_out_as_they_are():
