@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from retrograd.kernels.native import loops
+from retrograd.ops.activation import softmax
 from retrograd.ops.core.structure import _spread, _sum_to
 from retrograd.ops.linalg import bilinear
 from retrograd.ops.loss import cross_entropy as losses
+from retrograd.ops.nn import normalization_records as records
+from retrograd.ops.random import streams
 from retrograd.ops.reduction import sum_prod
 
 pytestmark = pytest.mark.skipif(loops is None, reason="no loops in C")
@@ -184,3 +187,58 @@ def test_few_loops_may_be_left_out():
 def test_an_unknown_loop_is_refused():
     with pytest.raises(ValueError, match="no loop for few numbers called 'nothing'"):
         loops.Small(len, "nothing")
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize(
+    ("shape", "dim"), [((4, 5), 1), ((4, 5), 0), ((2, 33, 3), 1), ((7,), 0), ((3, 200), 1)]
+)
+def test_softmax_is_that_of_numpy_to_the_bit(dtype, shape, dim):
+    for function in (softmax._softmax, softmax._log_softmax):
+        for x in (some(dtype, *shape), 0 * some(dtype, *shape)):
+            found, expected = both(function, x, dim=(dim,))
+            assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_softmax_of_nan_and_infinities(value):
+    x = some("f", 3, 5)
+    x[1, 2] = value
+    x[2] = -np.inf
+    with np.errstate(all="ignore"):
+        for function in (softmax._softmax, softmax._log_softmax):
+            np.testing.assert_array_equal(*both(function, x, dim=(1,)))
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "dim"), [((4, 5), (1,)), ((2, 3, 40), (2,)), ((2, 3, 4), (1, 2)), ((300,), (0,))]
+)
+def test_layer_normalisation_is_that_of_numpy_to_the_bit(dtype, affine, shape, dim):
+    inside = [shape[d] for d in dim]
+    parameters = [some(dtype, *inside), some(dtype, *inside)[::-1].copy()] if affine else [None] * 2
+    same_bits(records._layer_forward, some(dtype, *shape), *parameters, dim=dim, eps=1e-5)
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("shape", [(4, 5), (7, 3, 1), (2, 3, 40), (3, 2, 4, 4), (1, 2, 5, 5)])
+def test_batch_normalisation_is_that_of_numpy_to_the_bit(dtype, affine, shape):
+    inside = (1, shape[1], *(1 for _ in shape[2:]))
+    parameters = [some(dtype, *inside), some(dtype, *inside) ** 2] if affine else [None] * 2
+    dim = (0, *range(2, len(shape)))
+    same_bits(records._batch_forward, some(dtype, *shape), *parameters, dim=dim, eps=1e-5)
+
+
+@pytest.mark.parametrize("count", [2, 14, 600])
+def test_normal_numbers_are_those_of_numpy_to_the_bit(count):
+    found, expected = both(streams.box_muller, np.random.default_rng(1).random(count))
+    assert found.tobytes() == expected.tobytes()
+
+
+def same_bits(function, *args, **params):
+    """A function gives the same bits by its loop and without."""
+    found, expected = function(*args, **params), function.function(*args, **params)
+    for one, other in zip(found, expected, strict=True):
+        assert (one.shape, one.dtype, one.tobytes()) == (other.shape, other.dtype, other.tobytes())

@@ -1,5 +1,8 @@
 /* Sums of few numbers, and their adjoints: NOTE [Small] in `small.c`. */
 
+#ifndef RETROGRAD_FEW_SUMS
+#define RETROGRAD_FEW_SUMS
+
 #include "few.h"
 
 #define ADD_ROWS(REAL)                                                                             \
@@ -17,24 +20,28 @@ ADD_ROWS(double)
 
 /* Add `n` rows of `width` numbers, `times` over. */
 static void
-add_few(PyArrayObject *x, npy_intp times, npy_intp n, npy_intp width, PyArrayObject *out)
+add_rows_of(bool wide, char *from, npy_intp times, npy_intp n, npy_intp width, char *to)
 {
-    npy_intp item = PyArray_ITEMSIZE(x), steps[] = {0, item, 0};
-    char *from = PyArray_BYTES(x), *to = PyArray_BYTES(out);
-    Inner *add = &add_inner[is_wide(x)];
+    npy_intp item = wide ? sizeof(double) : sizeof(float), steps[] = {0, item, 0};
     memset(to, 0, (size_t)(times * width * item));
     for (npy_intp i = 0; i < times; i++, from += n * width * item, to += width * item) {
         char *data[] = {to, from, to};
         if (width == 1) {
-            add->function(data, &n, steps, add->data);
+            add_inner[wide].function(data, &n, steps, add_inner[wide].data);
         }
-        else if (is_wide(x)) {
+        else if (wide) {
             fold_rows_double((double *)from, n, width, (double *)to);
         }
         else {
             fold_rows_float((float *)from, n, width, (float *)to);
         }
     }
+}
+
+static void
+add_few(PyArrayObject *x, npy_intp times, npy_intp n, npy_intp width, PyArrayObject *out)
+{
+    add_rows_of(is_wide(x), PyArray_BYTES(x), times, n, width, PyArray_BYTES(out));
 }
 
 /* The sizes before, of, and behind axes that follow on each other, and the first; or false. */
@@ -187,3 +194,5 @@ small_unreduce(const Given *all)
     }
     return repeated(x, sizes[0], sizes[1], sizes[2], dims, shape);
 }
+
+#endif

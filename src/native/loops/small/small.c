@@ -6,11 +6,13 @@
    2. Both agree to rounding. Sums are added in NumPy's order, to the same bits. Products are those
       of BLAS, NOTE [One pool], in one thread. Exponentials are NumPy's own loops.
    3. The interpreter's lock is kept: so little work is done before it could be handed over.
-   The files: `few.h` is what loops share, `few_sums.c` and `few_losses.c` are some of them.
+   The files: `few.h` is what loops share, `few_sums.c`, `few_rows.c` and `few_losses.c` are some of
+   them.
 */
 
 #include "../gemm.c"
 #include "few_losses.c"
+#include "few_rows.c"
 #include "few_sums.c"
 
 #include <stddef.h>
@@ -178,6 +180,11 @@ static const Few fews[] = {
     {"sum_to", small_sum_to, 2},
     {"spread", small_spread, 2},
     {"unreduce", small_unreduce, 4},
+    {"softmax", small_softmax, 2},
+    {"log_softmax", small_log_softmax, 2},
+    {"layer_norm", small_layer_norm, 5},
+    {"batch_norm", small_batch_norm, 5},
+    {"box_muller", small_box_muller, 1},
     {"highest", small_highest, 1},
     {"cross_entropy", small_cross_entropy, 5},
     {"cross_entropy_derivative", small_cross_entropy_derivative, 6},
@@ -318,17 +325,32 @@ find_inner(PyObject *numpy, const char *name, Inner *found)
 static int
 prepare_small(void)
 {
+    static const struct {
+        const char *name;
+        Inner *inner;
+    } needed[] = {
+        {"add", add_inner},     {"exp", exp_inner}, {"log", log_inner},
+        {"log1p", log1p_inner}, {"cos", cos_inner}, {"sin", sin_inner},
+    };
     PyObject *numpy = PyImport_ImportModule("numpy");
-    int failed = numpy == NULL || find_inner(numpy, "add", add_inner) < 0 ||
-                 find_inner(numpy, "exp", exp_inner) < 0 || PyType_Ready(&SmallType) < 0;
+    int failed = numpy == NULL || PyType_Ready(&SmallType) < 0;
+    for (size_t i = 0; !failed && i < Py_ARRAY_LENGTH(needed); i++) {
+        failed = find_inner(numpy, needed[i].name, needed[i].inner) < 0;
+    }
     Py_XDECREF(numpy);
+    for (int wide = 0; !failed && wide < 2; wide++) {
+        PyArray_Descr *kind = PyArray_DescrFromType(wide ? NPY_DOUBLE : NPY_FLOAT);
+        dot_inner[wide] = PyDataType_GetArrFuncs(kind)->dotfunc;
+        Py_DECREF(kind);
+    }
     if (failed && !PyErr_Occurred()) {
-        PyErr_SetString(PyExc_ImportError, "NumPy's add or exp has other loops than expected");
+        PyErr_SetString(PyExc_ImportError, "NumPy's functions have other loops than expected");
     }
     text_shape = PyUnicode_InternFromString("shape");
     text_dim = PyUnicode_InternFromString("dim");
     text_keepdim = PyUnicode_InternFromString("keepdim");
     text_scale = PyUnicode_InternFromString("scale");
-    failed = failed || !text_shape || !text_dim || !text_keepdim || !text_scale;
+    text_eps = PyUnicode_InternFromString("eps");
+    failed = failed || !text_shape || !text_dim || !text_keepdim || !text_scale || !text_eps;
     return failed ? -1 : 0;
 }

@@ -21,6 +21,7 @@ import numpy as np
 from ...engine.registry import declare, example
 from ...kernels import sums
 from ...kernels.memory import in_rows
+from ...kernels.native.small import quick
 from ..core import batching
 from ..core.structure import _sum_to as sum_to_arrays
 
@@ -121,6 +122,7 @@ def _scaled(centred: Any, factors: Sequence[Any], bias: Any) -> Any:
     return centred
 
 
+@quick("batch_norm")
 def _batch_forward(
     input: Any, weight: Any, bias: Any, *, dim: tuple[int, ...], eps: float
 ) -> tuple[Any, Any, Any]:
@@ -129,6 +131,7 @@ def _batch_forward(
     return _scaled(centred, factors, bias), mean, var
 
 
+@quick("layer_norm")
 def _layer_forward(
     input: Any, weight: Any, bias: Any, *, dim: tuple[int, ...], eps: float
 ) -> tuple[Any, Any, Any]:
