@@ -9,6 +9,7 @@ they are built, by `windowed` and `places`. Nothing here knows tensors.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +37,7 @@ Sizes = tuple[int, ...]
 MANY_TAPS = 16  # from here on, one reduction over blocks is cheaper than a loop over taps
 
 
+@lru_cache(maxsize=256)
 def pooled_size(
     size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool
 ) -> Sizes:

@@ -7,12 +7,14 @@ import pytest
 
 from retrograd.kernels.native import loops
 from retrograd.ops.activation import softmax
-from retrograd.ops.core.structure import _spread, _sum_to
+from retrograd.ops.core.structure import _expand, _spread, _sum_to
+from retrograd.ops.indexing import take_along
 from retrograd.ops.linalg import bilinear
 from retrograd.ops.loss import cross_entropy as losses
 from retrograd.ops.nn import normalization_records as records
 from retrograd.ops.random import streams
-from retrograd.ops.reduction import sum_prod
+from retrograd.ops.reduction import scan, sum_prod
+from retrograd.ops.sorting import sort
 
 pytestmark = pytest.mark.skipif(loops is None, reason="no loops in C")
 
@@ -229,6 +231,73 @@ def test_batch_normalisation_is_that_of_numpy_to_the_bit(dtype, affine, shape):
     parameters = [some(dtype, *inside), some(dtype, *inside) ** 2] if affine else [None] * 2
     dim = (0, *range(2, len(shape)))
     same_bits(records._batch_forward, some(dtype, *shape), *parameters, dim=dim, eps=1e-5)
+
+
+def ties(dtype, *shape):
+    """Few different numbers, with NaN, infinities and both zeros among them."""
+    values = np.array([0.0, -0.0, 1.0, -2.0, np.nan, np.inf, -np.inf, 3.0], dtype)
+    return values[np.random.default_rng(2).integers(0, len(values), shape)]
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("shape", [(1,), (7,), (3, 5), (2, 3, 64)])
+@pytest.mark.parametrize("descending", [False, True])
+def test_sorting_is_that_of_numpy_ties_included(dtype, shape, descending):
+    for x in (some(dtype, *shape), ties(dtype, *shape)):
+        same_bits(sort._sort, x, dim=len(shape) - 1, descending=descending)
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("k", [1, 3, 5])
+@pytest.mark.parametrize("largest", [False, True])
+def test_the_first_in_order_are_those_of_a_sort(dtype, k, largest):
+    how = {"k": k, "dim": 1, "largest": largest, "sorted": True}
+    same_bits(sort._topk, some(dtype, 6, 5), **how)
+    x = ties(dtype, 6, 5)
+    expected = sort._sort(x, dim=1, descending=largest)
+    for found, full in zip(sort._topk(x, **how), expected, strict=True):
+        np.testing.assert_array_equal(found, full[:, :k])
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize(("shape", "dim"), [((5,), 0), ((3, 4), 0), ((3, 4), 1), ((2, 9, 3), 1)])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_cumulative_sums_are_those_of_numpy_to_the_bit(dtype, shape, dim, reverse):
+    for x in (some(dtype, *shape), -0.0 * np.ones(shape, dtype)):
+        found, expected = both(scan._cumsum, x, dim=dim, reverse=reverse)
+        assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["f", "d", "D", "?", "b", "q"])
+def test_entries_at_indices_are_gathered(dtype):
+    x = (10 * some("d", 3, 4, 5)).astype(dtype)
+    for dim, shape in [(0, (2, 4, 5)), (1, (3, 7, 2)), (2, (3, 4, 5)), (2, (1, 1, 1))]:
+        index = np.random.default_rng(1).integers(0, x.shape[dim], shape)
+        for of in (x, x[::-1], np.asfortranarray(x)):
+            np.testing.assert_array_equal(*both(take_along.taken_along, of, index, dim=dim))
+
+
+def test_indices_out_of_bounds_go_to_the_function():
+    with pytest.raises(IndexError):
+        take_along.taken_along(np.ones((2, 3)), np.array([[3], [0]]), dim=1)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4), (3, 4), (5, 2, 3, 4)])
+def test_expanded_views_are_those_of_numpy(shape):
+    for x in (some("f", 3, 1), some("f", 3, 4)[:, ::-2][:, :1], np.array(2.0), some("f", 3, 4)):
+        found, expected = _expand(x, shape=shape), _expand.function(x, shape=shape)
+        assert (found.shape, found.strides) == (expected.shape, expected.strides)
+        assert found.flags.writeable == expected.flags.writeable
+        assert found.ctypes.data == expected.ctypes.data
+        assert np.shares_memory(found, x)
+
+
+def test_expanded_views_of_what_nobody_may_write_are_read_only():
+    x = some("f", 1)
+    x.flags.writeable = False
+    assert not _expand(x, shape=(3,)).flags.writeable
+    with pytest.raises(ValueError, match="broadcast"):
+        _expand(some("f", 2), shape=(3,))
 
 
 @pytest.mark.parametrize("count", [2, 14, 600])

@@ -6,12 +6,14 @@
    2. Both agree to rounding. Sums are added in NumPy's order, to the same bits. Products are those
       of BLAS, NOTE [One pool], in one thread. Exponentials are NumPy's own loops.
    3. The interpreter's lock is kept: so little work is done before it could be handed over.
-   The files: `few.h` is what loops share, `few_sums.c`, `few_rows.c` and `few_losses.c` are some of
+   The files: `few.h` is what loops share, `few_sums.c`, `few_rows.c`, `few_places.c` and
+   `few_losses.c` are some of
    them.
 */
 
 #include "../gemm.c"
 #include "few_losses.c"
+#include "few_places.c"
 #include "few_rows.c"
 #include "few_sums.c"
 
@@ -185,6 +187,11 @@ static const Few fews[] = {
     {"layer_norm", small_layer_norm, 5},
     {"batch_norm", small_batch_norm, 5},
     {"box_muller", small_box_muller, 1},
+    {"sort", small_sort, 3},
+    {"topk", small_topk, 5},
+    {"cumsum", small_cumsum, 3},
+    {"gather", small_gather, 3},
+    {"expand", small_expand, 2},
     {"highest", small_highest, 1},
     {"cross_entropy", small_cross_entropy, 5},
     {"cross_entropy_derivative", small_cross_entropy_derivative, 6},
@@ -346,11 +353,18 @@ prepare_small(void)
     if (failed && !PyErr_Occurred()) {
         PyErr_SetString(PyExc_ImportError, "NumPy's functions have other loops than expected");
     }
-    text_shape = PyUnicode_InternFromString("shape");
-    text_dim = PyUnicode_InternFromString("dim");
-    text_keepdim = PyUnicode_InternFromString("keepdim");
-    text_scale = PyUnicode_InternFromString("scale");
-    text_eps = PyUnicode_InternFromString("eps");
-    failed = failed || !text_shape || !text_dim || !text_keepdim || !text_scale || !text_eps;
+    static const struct {
+        PyObject **text;
+        const char *content;
+    } texts[] = {
+        {&text_shape, "shape"},           {&text_dim, "dim"},       {&text_keepdim, "keepdim"},
+        {&text_scale, "scale"},           {&text_eps, "eps"},       {&text_largest, "largest"},
+        {&text_descending, "descending"}, {&text_sorted, "sorted"}, {&text_k, "k"},
+        {&text_reverse, "reverse"},
+    };
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(texts); i++) {
+        *texts[i].text = PyUnicode_InternFromString(texts[i].content);
+        failed = failed || *texts[i].text == NULL;
+    }
     return failed ? -1 : 0;
 }

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...engine import native
 from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor, placed
 from ...engine.trace import users_level
@@ -74,22 +75,27 @@ def parse(shape: tuple[int, ...], key: Any) -> tuple[tuple[Any, ...], list[tuple
     return tuple(basics), tensors
 
 
+@native.in_c
 def usual_key(shape: tuple[int, ...], key: Any) -> tuple[Any, ...] | None:
-    """A key of integers within bounds and slices of integers, at once; None for any other."""
+    """A key of integers within bounds, slices of integers and None, at once; None for any other."""
     items = key if key.__class__ is tuple else (key,)
-    if len(items) > len(shape):
-        return None
-    used = 0  # but for whole dimensions at the end
-    for place, item in enumerate(items):
+    dim = used = 0  # but for whole dimensions at the end
+    for place, item in enumerate(items, 1):
+        if item is None:
+            used = place
+            continue
+        if dim == len(shape):
+            return None
+        dim += 1
         if item.__class__ is slice:
             start, stop, step = item.start, item.stop, item.step
             if start is None and stop is None and step is None:
                 continue
             if not (start.__class__ in BOUNDS and stop.__class__ in BOUNDS and step in (None, 1)):
                 return None
-        elif item.__class__ is not int or not -shape[place] <= item < shape[place]:
+        elif item.__class__ is not int or not -shape[dim - 1] <= item < shape[dim - 1]:
             return None
-        used = place + 1
+        used = place
     return items[:used]
 
 

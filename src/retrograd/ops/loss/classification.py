@@ -20,10 +20,11 @@ from ...engine.namespaces import recorded
 from ...engine.registry import called
 from ...engine.tensor import Interpreted, Tensor, new_tensor
 from ...kernels.allocation import numpys, surely, table, zeros
+from ...kernels.search import highest
 from ..activation.piecewise import logsigmoid
 from ..core.pointwise import check_constant, check_floating
 from ..core.structure import piecewise
-from .cross_entropy import Rows, fused_cross_entropy, highest
+from .cross_entropy import Rows, fused_cross_entropy
 from .elementwise import check_real, check_tensors, reduced, reduction_of
 
 # -- targets ------------------------------------------------------------------------------------

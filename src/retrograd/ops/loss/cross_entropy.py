@@ -69,13 +69,6 @@ extents = opened(_extents, "cross_entropy, rows", True)
 exponentials = opened(_exponentials, "cross_entropy, exponentials")
 
 
-@quick("highest")
-def highest(indices: Any) -> Any:
-    """The largest index; a negative one counts as a very large one."""
-    unsigned = indices.view(np.uint64)
-    return unsigned[unsigned.argmax()]  # eight times as fast as max()
-
-
 @quick("cross_entropy")
 def _cross_entropy_forward(
     input: Any, target: Any, share: Any, *, scale: float, rows: Rows | None
