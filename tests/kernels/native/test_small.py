@@ -155,6 +155,13 @@ def test_losses_and_their_derivatives(dtype, labels, share):
     close(*both(losses._cross_entropy_derivative, g, logits, labels, share, **args))
 
 
+@pytest.mark.parametrize("dtype", "fd")
+def test_the_likelihood_of_classes_is_that_of_numpy_to_the_bit(dtype):
+    classes = np.random.default_rng(1).integers(0, 7, 300)
+    found, expected = both(losses._nll_forward, some(dtype, 300, 7), classes, total=300.0)
+    assert found.tobytes() == expected.tobytes()
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_losses_of_nan_and_infinities(value):
     logits = some("f", 3, 5)

@@ -1,5 +1,8 @@
 /* Few numbers in order, at places, and one after another: NOTE [Small] in `small.c`. */
 
+#ifndef RETROGRAD_FEW_PLACES
+#define RETROGRAD_FEW_PLACES
+
 #include "few_sums.c"
 
 enum { SHORT = 64 }; /* elements of a row that is sorted by insertion */
@@ -254,3 +257,5 @@ small_expand(const Given *all)
     }
     return out;
 }
+
+#endif

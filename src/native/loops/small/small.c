@@ -192,6 +192,7 @@ static const Few fews[] = {
     {"cumsum", small_cumsum, 3},
     {"gather", small_gather, 3},
     {"expand", small_expand, 2},
+    {"nll", small_nll, 3},
     {"highest", small_highest, 1},
     {"cross_entropy", small_cross_entropy, 5},
     {"cross_entropy_derivative", small_cross_entropy_derivative, 6},
@@ -360,7 +361,7 @@ prepare_small(void)
         {&text_shape, "shape"},           {&text_dim, "dim"},       {&text_keepdim, "keepdim"},
         {&text_scale, "scale"},           {&text_eps, "eps"},       {&text_largest, "largest"},
         {&text_descending, "descending"}, {&text_sorted, "sorted"}, {&text_k, "k"},
-        {&text_reverse, "reverse"},
+        {&text_reverse, "reverse"},       {&text_total, "total"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(texts); i++) {
         *texts[i].text = PyUnicode_InternFromString(texts[i].content);
