@@ -5,15 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from retrograd.engine.registry import OPS
 from retrograd.kernels.native import loops
-from retrograd.ops.activation import softmax
+from retrograd.ops.activation import smooth, softmax
 from retrograd.ops.core.structure import _expand, _spread, _sum_to
 from retrograd.ops.indexing import take_along
 from retrograd.ops.linalg import bilinear
 from retrograd.ops.loss import cross_entropy as losses
+from retrograd.ops.loss import elementwise
 from retrograd.ops.nn import normalization_records as records
 from retrograd.ops.random import streams
-from retrograd.ops.reduction import scan, sum_prod
+from retrograd.ops.reduction import scan, sum_prod, variance
 from retrograd.ops.sorting import sort
 
 pytestmark = pytest.mark.skipif(loops is None, reason="no loops in C")
@@ -238,6 +240,42 @@ def test_batch_normalisation_is_that_of_numpy_to_the_bit(dtype, affine, shape):
     parameters = [some(dtype, *inside), some(dtype, *inside) ** 2] if affine else [None] * 2
     dim = (0, *range(2, len(shape)))
     same_bits(records._batch_forward, some(dtype, *shape), *parameters, dim=dim, eps=1e-5)
+
+
+AXES = [((8, 8), (0,)), ((3, 40), (1,)), ((3, 4, 5), (1,)), ((3, 4, 5), (1, 2)), ((4096,), (0,))]
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("keepdim", [False, True])
+@pytest.mark.parametrize(("shape", "dim"), AXES)
+def test_means_and_variances_are_those_of_numpy_to_the_bit(dtype, keepdim, shape, dim):
+    x = some(dtype, *shape)
+    pairs = [both(sum_prod.average, x, dim, keepdim), both(sum_prod.average, x, None)]
+    for correction in (0, 1, 0.5):
+        args = {"dim": dim, "correction": correction, "keepdim": keepdim}
+        pairs.append(both(variance._var, x, **args))
+    for found, expected in pairs:
+        assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("keepdim", [False, True])
+@pytest.mark.parametrize(("shape", "dim"), [(s, d) for s, d in AXES if len(d) == 1])
+def test_extremes_along_a_dimension_are_those_of_numpy(dtype, keepdim, shape, dim):
+    for x in (some(dtype, *shape), ties(dtype, *shape)):
+        for forward in (OPS["max_dim"].forward, OPS["min_dim"].forward):
+            same_bits(forward, x, dim=dim, keepdim=keepdim)
+
+
+@pytest.mark.parametrize("dtype", "fd")
+def test_elementwise_functions_are_those_of_numpy_to_the_bit(dtype):
+    for x in (10 * some(dtype, 7, 5), ties(dtype, 7, 5)):
+        with np.errstate(all="ignore"):
+            found = [both(smooth._sigmoid, x)]
+            found.append(both(elementwise._bce_logits_forward, x, some(dtype, 7, 5)))
+        for one, other in found:
+            np.testing.assert_array_equal(one, other)
+    assert found[0][0].tobytes() == found[0][1].tobytes()
 
 
 def ties(dtype, *shape):

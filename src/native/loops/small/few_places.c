@@ -66,6 +66,23 @@ read_last_rows(PyArrayObject *x, npy_intp dim, npy_intp *rows, npy_intp *n)
         }                                                                                           \
     }                                                                                               \
                                                                                                     \
+    /* The first largest number along an axis, or smallest, or NaN, and its place. */               \
+    static void best_##REAL(const REAL *x, npy_intp times, npy_intp n, npy_intp width,              \
+                            bool largest, REAL *values, int64_t *places)                            \
+    {                                                                                               \
+        for (npy_intp i = 0; i < times * width; i++) {                                              \
+            const REAL *from = x + i / width * n * width + i % width;                               \
+            int64_t at = 0;                                                                         \
+            for (npy_intp j = 1; j < n; j++) {                                                      \
+                REAL best = from[at * width], each = from[j * width];                               \
+                bool better = largest ? each > best : each < best;                                  \
+                at = better || (each != each && best == best) ? j : at;                             \
+            }                                                                                       \
+            values[i] = from[at * width];                                                           \
+            places[i] = at;                                                                         \
+        }                                                                                           \
+    }                                                                                               \
+                                                                                                    \
     static void add_on_##REAL(const REAL *x, npy_intp times, npy_intp n, npy_intp width,            \
                               bool reverse, REAL *out)                                              \
     {                                                                                               \
@@ -141,6 +158,49 @@ small_topk(const Given *all)
         return NULL;
     }
     return first_few(x, rows, n, k, largest == Py_True);
+}
+
+/* What is best along one axis, and its place: `max(x, dim, keepdim)` and `min`. */
+static PyObject *
+best_few(const Given *all, bool largest)
+{
+    PyArrayObject *x = few(all->args[0]), *values, *places = NULL;
+    PyObject *axes = given(all, 1, text_dim), *keep = given(all, 2, text_keepdim), *both = NULL;
+    npy_intp sizes[3];
+    int first;
+    if (x == NULL || !read_axes(axes, PyArray_NDIM(x), PyArray_DIMS(x), sizes, &first) ||
+        PyTuple_GET_SIZE(axes) != 1) {
+        return NULL;
+    }
+    values = new_without(x, axes, first, keep == Py_True);
+    if (values != NULL) {
+        places = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(values), PyArray_DIMS(values),
+                                                    NPY_INT64);
+    }
+    if (places != NULL && is_wide(x)) {
+        best_double(PyArray_DATA(x), sizes[0], sizes[1], sizes[2], largest, PyArray_DATA(values),
+                    PyArray_DATA(places));
+    }
+    else if (places != NULL) {
+        best_float(PyArray_DATA(x), sizes[0], sizes[1], sizes[2], largest, PyArray_DATA(values),
+                   PyArray_DATA(places));
+    }
+    both = places == NULL ? NULL : PyTuple_Pack(2, values, places);
+    Py_XDECREF(values);
+    Py_XDECREF(places);
+    return both;
+}
+
+static PyObject *
+small_max(const Given *all)
+{
+    return best_few(all, true);
+}
+
+static PyObject *
+small_min(const Given *all)
+{
+    return best_few(all, false);
 }
 
 /* `cumsum(x, dim, reverse)`. */

@@ -6,12 +6,13 @@
    2. Both agree to rounding. Sums are added in NumPy's order, to the same bits. Products are those
       of BLAS, NOTE [One pool], in one thread. Exponentials are NumPy's own loops.
    3. The interpreter's lock is kept: so little work is done before it could be handed over.
-   The files: `few.h` is what loops share, `few_sums.c`, `few_rows.c`, `few_places.c` and
+   The files: `few.h` is what loops share, `few_elements.c`, `few_sums.c`, `few_rows.c`, `few_places.c` and
    `few_losses.c` are some of
    them.
 */
 
 #include "../gemm.c"
+#include "few_elements.c"
 #include "few_losses.c"
 #include "few_places.c"
 #include "few_rows.c"
@@ -193,6 +194,12 @@ static const Few fews[] = {
     {"gather", small_gather, 3},
     {"expand", small_expand, 2},
     {"nll", small_nll, 3},
+    {"average", small_average, 3},
+    {"var", small_var, 4},
+    {"max", small_max, 3},
+    {"min", small_min, 3},
+    {"sigmoid", small_sigmoid, 1},
+    {"bce_with_logits", small_bce_with_logits, 2},
     {"highest", small_highest, 1},
     {"cross_entropy", small_cross_entropy, 5},
     {"cross_entropy_derivative", small_cross_entropy_derivative, 6},
@@ -358,10 +365,18 @@ prepare_small(void)
         PyObject **text;
         const char *content;
     } texts[] = {
-        {&text_shape, "shape"},           {&text_dim, "dim"},       {&text_keepdim, "keepdim"},
-        {&text_scale, "scale"},           {&text_eps, "eps"},       {&text_largest, "largest"},
-        {&text_descending, "descending"}, {&text_sorted, "sorted"}, {&text_k, "k"},
-        {&text_reverse, "reverse"},       {&text_total, "total"},
+        {&text_shape, "shape"},
+        {&text_dim, "dim"},
+        {&text_keepdim, "keepdim"},
+        {&text_scale, "scale"},
+        {&text_eps, "eps"},
+        {&text_largest, "largest"},
+        {&text_descending, "descending"},
+        {&text_sorted, "sorted"},
+        {&text_k, "k"},
+        {&text_reverse, "reverse"},
+        {&text_total, "total"},
+        {&text_correction, "correction"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(texts); i++) {
         *texts[i].text = PyUnicode_InternFromString(texts[i].content);

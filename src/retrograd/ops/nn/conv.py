@@ -224,8 +224,8 @@ def check_channels(input: Tensor, weight: Tensor, groups: int, transposed: bool)
     if channels != wanted:
         given = "transposed=1" if transposed else f"groups={groups}"
         raise RuntimeError(
-            f"Given {given}, weight of size {list(shape)}, expected input{list(input.shape)} to have "
-            f"{wanted} channels, but got {channels} channels instead"
+            f"Given {given}, weight of size {list(shape)}, expected input{list(input.shape)} to "
+            f"have {wanted} channels, but got {channels} channels instead"
         )
 
 
