@@ -1,6 +1,8 @@
 """`__torch_function__`: who sees which calls, and in which order; `retrograd.overrides`."""
 
+import contextlib
 import inspect
+import operator
 import threading
 from typing import ClassVar
 
@@ -233,6 +235,51 @@ def test_an_error_in_an_override_of_an_operator_is_raised():
 
     with pytest.raises(TypeError, match="mine"):
         rg.ones(1).as_subclass(Wrong) + 1
+
+
+OPERATORS = {
+    "pow": lambda x: x**2,
+    "pow_": lambda x: operator.ipow(x, 2),
+    "floor_divide_": lambda x: operator.ifloordiv(x, 2),
+    "remainder_": lambda x: operator.imod(x, 2),
+    "__rdiv__": lambda x: 2 / x,
+    "__rfloordiv__": lambda x: 2 // x,
+    "bitwise_and": lambda x: 2 & x,
+    "bitwise_or": lambda x: 2 | x,
+    "bitwise_xor": lambda x: 2 ^ x,
+    "__and__": lambda x: x & 2,
+    "__eq__": lambda x: x == 2,
+    "ne": lambda x: x != 2,
+}
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_overrides_of_operators_are_told_the_functions_that_pytorch_tells(name):
+    names = []
+
+    class Told(rg.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            names.append(func.__name__)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    OPERATORS[name](rg.tensor([3, 4]).as_subclass(Told))
+    assert names == [name]
+
+
+@pytest.mark.parametrize("mode", [contextlib.nullcontext, Sees])
+@pytest.mark.parametrize("kind", [rg.Tensor, Logged])
+@pytest.mark.parametrize("other", [None, "a", ..., (1, 2), range(2), {}], ids=repr)
+def test_what_is_no_operand_is_unequal_whoever_is_asked(kind, mode, other):
+    x = rg.ones(2).as_subclass(kind)
+    with mode():
+        assert (x != other) is True
+        assert (other == x) is False
+        for way in (operator.add, operator.lt, operator.matmul):
+            with pytest.raises(TypeError):
+                way(x, other)
+            with pytest.raises(TypeError):
+                way(other, x)
 
 
 def test_disabling_subclasses_gives_plain_results_and_asks_nobody(logged):

@@ -49,6 +49,23 @@ print(nn.__name__, nn.__spec__.name, DataLoader is retrograd.utils.data.DataLoad
     assert printed(code) == "True True True\nretrograd.nn retrograd.nn True"
 
 
+def test_whatever_dir_names_can_be_read():
+    code = """
+import torch, types
+left, seen = [torch], {torch}
+while left:
+    module = left.pop()
+    for name in dir(module):
+        found = getattr(module, name)
+        known = isinstance(found, types.ModuleType)
+        if known and found.__name__.startswith(("retrograd", "torch")):
+            left += {found} - seen
+            seen.add(found)
+print(len(seen) > 70)
+"""
+    assert printed(code) == "True"
+
+
 def test_the_version_under_the_alias_is_that_of_the_pytorch_that_is_followed():
     code = """
 import importlib.metadata, retrograd, torch

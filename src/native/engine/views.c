@@ -31,6 +31,22 @@ shares(PyObject *x, PyObject *y)
     return PyArray_CheckExact(x) && (PyArray_SIZE((PyArrayObject *)x) == 0 || owner(x) == owner(y));
 }
 
+/* A version cell that counted no write. */
+static PyObject *
+new_cell(void)
+{
+    PyObject *made = Cell->tp_alloc(Cell, 0), *none = PyTuple_New(0);
+    if (made == NULL || none == NULL) {
+        Py_XDECREF(made);
+        Py_XDECREF(none);
+        return NULL;
+    }
+    SLOT(made, of_cell.version) = Py_NewRef(zero);
+    SLOT(made, of_cell.last) = Py_NewRef(zero);
+    SLOT(made, of_cell.writes) = none;
+    return made;
+}
+
 /* The version cell of a tensor, made now if there is none; NULL, without an error where Python is to
    see to it. */
 static PyObject *
@@ -46,15 +62,10 @@ cell_of(PyObject *tensor)
         Py_DECREF(Py_None);
         return Py_NewRef(told);
     }
-    PyObject *made = Cell->tp_alloc(Cell, 0), *none = PyTuple_New(0);
-    if (made == NULL || none == NULL) {
-        Py_XDECREF(made);
-        Py_XDECREF(none);
+    PyObject *made = new_cell();
+    if (made == NULL) {
         return NULL;
     }
-    SLOT(made, of_cell.version) = Py_NewRef(zero);
-    SLOT(made, of_cell.last) = Py_NewRef(zero);
-    SLOT(made, of_cell.writes) = none;
     cell = known_cell(tensor); /* the allocation may have run code that made one */
     if (cell != Py_None) {
         Py_XINCREF(cell);

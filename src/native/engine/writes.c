@@ -389,15 +389,18 @@ let_go(PyObject *held)
                         ? Py_NewRef(PyList_GET_ITEM(held, 0))
                         : NULL;
     PyArrayObject *array = (PyArrayObject *)Py_XNewRef(old == NULL ? NULL : own_array(old));
-    PyObject *views = array == NULL ? NULL : PyObject_GetAttr(old, text_views), *copy;
+    PyObject *views = array == NULL ? NULL : PyObject_GetAttr(old, text_views), *copy, *cell;
     bool plain = views == Py_None;
     if (plain && Py_REFCNT(old) > 2) { /* more than the list's and ours */
         copy = PyArray_NewCopy(array, NPY_CORDER);
-        plain = copy != NULL;
+        cell = new_cell(); /* that of the node's output counts other memory */
+        plain = copy != NULL && cell != NULL;
         if (plain) {
-            Py_XSETREF(SLOT(old, of_tensor.array), copy);
-            Py_XSETREF(SLOT(old, of_tensor.cell), Py_NewRef(Py_None));
+            Py_XSETREF(SLOT(old, of_tensor.array), Py_NewRef(copy));
+            Py_XSETREF(SLOT(old, of_tensor.cell), Py_NewRef(cell));
         }
+        Py_XDECREF(copy);
+        Py_XDECREF(cell);
     }
     if (plain) {
         plain = PyList_SetSlice(held, 0, 1, NULL) == 0;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 from types import ModuleType
@@ -10,6 +11,7 @@ from typing import Any
 import retrograd
 
 from ..engine import overriding
+from ..ops import stubs
 
 __all__ = ["LAYERS", "settle", "settle_one"]
 
@@ -47,22 +49,23 @@ def settle_one(name: str, found: Any, exactly: bool = False) -> None:
     if part == "nn" and "torch.nn" not in sys.modules:
         importlib.import_module("torch.nn")  # which knows the exact ones
         return
-    shown = public_form(found)
+    shown, own = public_form(found), found.__qualname__
+    known = own in vars(retrograd) or stubs.family_of(own)  # an absent name is slow to ask for
+    if part in OWN and known and getattr(retrograd, own) in (found, shown):  # which enters it
+        name = "torch"  # whichever module is asked for first
     if called := overriding.names.get(shown):
         name = "torch" + called.removeprefix("retrograd").rpartition(".")[0]
-    elif part in OWN:
-        if getattr(retrograd, found.__qualname__, None) in (found, shown):
-            name = "torch"  # whichever module is asked for first
-    elif not exactly:
+    elif part not in OWN and not exactly:
         inner = found.__module__.split(".")[1:]
         outer = inner[: 3 if part in NESTED else 2]  # PyTorch's modules are not deeper
         around = sys.modules.get(".".join(["retrograd", *outer]))
-        same = getattr(around, found.__qualname__, None) is found
+        same = getattr(around, own, None) is found
         if part == "distributions":
             outer = distribution(found, outer)
         name = ".".join(["torch", *(outer if same else inner)])
         name = name.replace("torch.vision.", "torchvision.", 1)
-    shown.__module__ = name  # what is behind it is published by its own home
+    with contextlib.suppress(TypeError):  # types that are made in C do not change
+        shown.__module__ = name  # what is behind it is published by its own home
 
 
 def distribution(found: Any, path: list[str]) -> list[str]:

@@ -378,7 +378,7 @@ def _make_scalar(value: Any, like: np.dtype[Any]) -> Any:
     kind, low = np.asarray(value).dtype.kind, category(like)
     if isinstance(value, int) and kind == "O":  # NumPy has no integer so wide
         kind = "i"
-    if kind not in _ORDER:
+    if kind not in _ORDER or not isinstance(value, (int, float, complex, np.generic)):
         raise TypeError(f"expected a tensor or a number, got {type(value).__name__}")
     high = _ORDER[kind]
     if high <= low:

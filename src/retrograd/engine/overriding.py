@@ -142,7 +142,8 @@ def intercept(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     try:
         answer = ask(shown, asked, args, kwargs)
     except TypeError:  # of the function itself, which an operator is to hide
-        if function not in operators or type(args[1]) in NEVER or is_asked(type(args[1])):
+        kind = type(args[1]) if function in operators else int
+        if kind in NUMBERS or hasattr(kind, "_array") or is_asked(kind):
             raise
         return NotImplemented
     if answer is NotImplemented and function not in operators:

@@ -29,7 +29,10 @@ class Later:
 
 def family_of(name: str) -> str | None:
     """The family in which a public name is, or None."""
-    return next((family for family, names in NAMES.items() if name in names.split()), None)
+    for family, names in NAMES.items():
+        if name in names and name in names.split():  # the first says no quickly
+            return family
+    return None
 
 
 def load(name: str) -> Any:

@@ -370,7 +370,7 @@ divide = true_divide = div
 
 method(positive, "positive", "__pos__")
 attach_operator(rsub, "__rsub__")
-attach_operator(_divided, "__rtruediv__", "__rdiv__")
+attach_operator(_divided, "__rdiv__", "__rtruediv__")
 method(in_place(mul), "mul_", "multiply_")
 method(in_place(neg), "neg_", "negative_")
 for function, name in ((add, "add"), (sub, "sub"), (mul, "mul"), (div, "truediv")):

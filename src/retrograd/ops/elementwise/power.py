@@ -270,8 +270,8 @@ def _raised(self: Tensor, other: Any) -> Tensor:
     return pow(other, self)
 
 
-attach_operator(pow, "__pow__")
+attach_operator(pow, "__pow__", called="pow")
 attach_operator(_raised, "__rpow__")
 method(in_place(titled(_kept_power, "float_power", "See `float_power`.")))
-attach_in_place(pow, "__ipow__", "pow_")
+attach_in_place(pow, "__ipow__", "pow_", called="pow_")
 show_operators()

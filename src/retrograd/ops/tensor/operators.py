@@ -19,13 +19,13 @@ from ...engine.tensor import Tensor, method, new_tensor
 OPERANDS = (Tensor, *NUMBERS)  # an array's operator, which Python asks next, makes a tensor of it
 
 
-def attach_operator(function: Callable[..., Any], *names: str) -> None:
-    """`self OP other`, which is function(self, other)."""
+def attach_operator(function: Callable[..., Any], *names: str, called: str = "") -> None:
+    """`self OP other`, which is function(self, other); overrides may know it as `called`."""
 
     def call(self: Tensor, other: Any) -> Any:
         return function(self, other) if isinstance(other, OPERANDS) else NotImplemented
 
-    _attach(call, *names)
+    _attach(call, *names, called=called)
 
 
 def attach_reflected(function: Callable[..., Any], name: str) -> None:
@@ -39,7 +39,9 @@ def attach_reflected(function: Callable[..., Any], name: str) -> None:
     _attach(call, name)
 
 
-def attach_in_place(function: Callable[..., Any], name: str, written: str) -> None:
+def attach_in_place(
+    function: Callable[..., Any], name: str, written: str, called: str = ""
+) -> None:
     """`self OP= other`, which writes function(self, other) into self as `written` does."""
 
     def call(self: Tensor, other: Any) -> Any:
@@ -49,7 +51,7 @@ def attach_in_place(function: Callable[..., Any], name: str, written: str) -> No
             other = new_tensor(other)
         return write(self, written, function, (other,), {})
 
-    _attach(call, name)
+    _attach(call, name, called=called)
 
 
 BINARY = (
@@ -60,6 +62,8 @@ COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
 SHOWN = {  # what overrides of operators are told, where it is not the operator
     "__add__": "add",
     "__iadd__": "add_",
+    "__ifloordiv__": "floor_divide_",
+    "__imod__": "remainder_",
     "__imul__": "mul_",
     "__isub__": "sub_",
     "__itruediv__": "div_",
@@ -67,7 +71,10 @@ SHOWN = {  # what overrides of operators are told, where it is not the operator
     "__mod__": "remainder",
     "__mul__": "mul",
     "__radd__": "add",
+    "__rand__": "bitwise_and",
     "__rmul__": "mul",
+    "__ror__": "bitwise_or",
+    "__rxor__": "bitwise_xor",
     "__sub__": "sub",
     "__truediv__": "div",
     **{f"__{name}__": name for name in COMPARISONS if name != "eq"},
@@ -89,6 +96,6 @@ def show_operators() -> None:
             shown_as[owned[name]] = owned[shown]
 
 
-def _attach(call: Callable[..., Any], *names: str) -> None:
-    call.__name__ = call.__qualname__ = names[0]
+def _attach(call: Callable[..., Any], *names: str, called: str = "") -> None:
+    call.__name__ = call.__qualname__ = called or names[0]
     method(call, *names)
