@@ -345,6 +345,36 @@ def test_expanded_views_of_what_nobody_may_write_are_read_only():
         _expand(some("f", 2), shape=(3,))
 
 
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("affine", [False, True])
+def test_group_normalisation_is_that_of_numpy_to_the_bit(dtype, affine):
+    x = some(dtype, 2, 3, 4, 5)
+    parameters = [some(dtype, 1, 3, 4, 1), some(dtype, 1, 3, 4, 1) ** 2] if affine else [None] * 2
+    same_bits(records._layer_forward, x, *parameters, dim=(2, 3), eps=1e-5)
+    same_bits(records._batch_forward, x, None, None, dim=(2, 3), eps=1e-5)
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize(
+    ("shape", "to"),
+    [((6, 5), (6, 1)), ((6, 5), (1, 5)), ((3, 4, 2, 5), (1, 4, 1, 1)), ((2, 3, 4), (1, 1, 1)),
+     ((2, 3, 4), (2, 3, 1)), ((2, 3, 4, 5), (2, 3, 1, 1)), ((1, 7), (1, 7)), ((6, 1), (6, 1))],
+)  # fmt: skip
+def test_sums_of_products_are_those_of_numpy_to_the_bit(dtype, shape, to):
+    x, y = some(dtype, *shape), some(dtype, *shape)[::-1].copy()
+    found, expected = both(records._dot_to, x, y, shape=to)
+    assert found.tobytes() == expected.tobytes()
+    close(*both(records._real_dot_to, x, y, shape=to[1:]))
+
+
+@pytest.mark.parametrize("dtype", "fd")
+def test_blends_are_those_of_numpy_to_the_bit(dtype):
+    for shape, shapes in [((4, 5), [(1, 5), (4, 1), (4, 5)]), ((2, 3, 4), [(1, 3, 1), (4,), ()])]:
+        given = [np.asarray(some(dtype, *each)) for each in (shape, shape, *shapes)]
+        found, expected = both(records._blend, *given)
+        assert found.tobytes() == expected.tobytes()
+
+
 @pytest.mark.parametrize("count", [2, 14, 600])
 def test_normal_numbers_are_those_of_numpy_to_the_bit(count):
     found, expected = both(streams.box_muller, np.random.default_rng(1).random(count))

@@ -92,4 +92,35 @@ small_bce_with_logits(const Given *all)
     return out;
 }
 
+/* `box_muller(uniform)`: normal numbers in pairs, cosines before sines, of pairs of uniform ones. */
+static PyObject *
+small_box_muller(const Given *all)
+{
+    PyArrayObject *uniform = few(all->args[0]);
+    if (uniform == NULL || !is_wide(uniform) || PyArray_SIZE(uniform) % 2 != 0) {
+        return NULL;
+    }
+    npy_intp size = PyArray_SIZE(uniform), count = size / 2, item = sizeof(double);
+    PyObject *out = PyArray_SimpleNew(1, &size, NPY_DOUBLE);
+    double radius[FEW / 2], angle[FEW / 2], cosine[FEW / 2], sine[FEW / 2];
+    double *from = PyArray_DATA(uniform);
+    double *to = out == NULL ? NULL : PyArray_DATA((PyArrayObject *)out);
+    if (out == NULL) {
+        return NULL;
+    }
+    for (npy_intp i = 0; i < count; i++) {
+        angle[i] = 2 * NPY_PI * from[2 * i];
+        radius[i] = -from[2 * i + 1];
+    }
+    run_inner(&log1p_inner[1], (char *)radius, (char *)radius, count, item);
+    run_inner(&cos_inner[1], (char *)angle, (char *)cosine, count, item);
+    run_inner(&sin_inner[1], (char *)angle, (char *)sine, count, item);
+    for (npy_intp i = 0; i < count; i++) {
+        double r = sqrt(-2 * radius[i]);
+        to[2 * i] = r * cosine[i];
+        to[2 * i + 1] = r * sine[i];
+    }
+    return out;
+}
+
 #endif

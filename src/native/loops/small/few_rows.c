@@ -9,86 +9,93 @@ typedef struct {
     npy_intp times, n, width;
 } Along;
 
-#define ROWS(REAL, SQRT)                                                                           \
-    /* Put x less its maximum along an axis into `out`. */                                         \
-    static void below_top_##REAL(const REAL *x, Along a, REAL *out)                                \
-    {                                                                                              \
-        for (npy_intp i = 0; i < a.times * a.width; i++) {                                         \
-            npy_intp at = i / a.width * a.n * a.width + i % a.width;                               \
-            REAL top = x[at];                                                                      \
-            for (npy_intp j = 1; j < a.n; j++) {                                                   \
-                REAL each = x[at + j * a.width];                                                   \
-                top = each > top || each != each ? each : top;                                     \
-            }                                                                                      \
-            for (npy_intp j = 0; j < a.n; j++) {                                                   \
-                out[at + j * a.width] = x[at + j * a.width] - top;                                 \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-                                                                                                   \
-    /* Divide by, or subtract, one number for each row along an axis. */                           \
-    static void settle_##REAL(REAL *x, Along a, const REAL *by, bool subtract)                     \
-    {                                                                                              \
-        for (npy_intp i = 0; i < a.times; i++, by += a.width) {                                    \
-            for (npy_intp j = 0; j < a.n; j++, x += a.width) {                                     \
-                for (npy_intp k = 0; k < a.width; k++) {                                           \
-                    x[k] = subtract ? x[k] - by[k] : x[k] / by[k];                                 \
-                }                                                                                  \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-                                                                                                   \
-    /* (x - mean) * scale, times the weight, plus the bias, which vary along the axis. */          \
-    static void standardize_##REAL(const REAL *x, Along a, const REAL *weight, const REAL *bias,   \
-                                   double eps, REAL *out, REAL *mean, REAL *var)                   \
-    {                                                                                              \
-        REAL count = (REAL)a.n;                                                                    \
-        for (npy_intp i = 0; i < a.times; i++, x += a.n, out += a.n) {                             \
-            mean[i] /= count;                                                                      \
-            for (npy_intp j = 0; j < a.n; j++) {                                                   \
-                out[j] = x[j] - mean[i];                                                           \
-            }                                                                                      \
-            dot_inner[sizeof(REAL) == 8](out, sizeof(REAL), out, sizeof(REAL), &var[i], a.n,       \
-                                         NULL);                                                    \
-            var[i] /= count;                                                                       \
-            REAL scale = 1 / SQRT(var[i] + (REAL)eps);                                             \
-            for (npy_intp j = 0; j < a.n; j++) {                                                   \
-                REAL each = out[j] * scale;                                                        \
-                each = weight == NULL ? each : each * weight[j];                                   \
-                out[j] = bias == NULL ? each : each + bias[j];                                     \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-                                                                                                   \
-    /* The same over `times` and `width` of images, for each of `n` channels. */                   \
-    static void standardize_channels_##REAL(const REAL *x, Along a, const REAL *weight,            \
-                                            const REAL *bias, double eps, REAL *out, REAL *mean,   \
-                                            REAL *var)                                             \
-    {                                                                                              \
-        REAL count = (REAL)(a.times * a.width), dot;                                               \
-        for (npy_intp c = 0; c < a.n; c++) {                                                       \
-            mean[c] /= count;                                                                      \
-            var[c] = 0;                                                                            \
-            for (npy_intp i = 0; i < a.times; i++) {                                               \
-                npy_intp at = (i * a.n + c) * a.width;                                             \
-                for (npy_intp k = 0; k < a.width; k++) {                                           \
-                    out[at + k] = x[at + k] - mean[c];                                             \
-                }                                                                                  \
-                dot_inner[sizeof(REAL) == 8](out + at, sizeof(REAL), out + at, sizeof(REAL), &dot, \
-                                             a.width, NULL);                                       \
-                var[c] += dot;                                                                     \
-            }                                                                                      \
-            var[c] /= count;                                                                       \
-            REAL scale = 1 / SQRT(var[c] + (REAL)eps);                                             \
-            scale = weight == NULL ? scale : scale * weight[c];                                    \
-            for (npy_intp i = 0; i < a.times; i++) {                                               \
-                npy_intp at = (i * a.n + c) * a.width;                                             \
-                for (npy_intp k = 0; k < a.width; k++) {                                           \
-                    REAL each = out[at + k] * scale;                                               \
-                    out[at + k] = bias == NULL ? each : each + bias[c];                            \
-                }                                                                                  \
-            }                                                                                      \
-        }                                                                                          \
+/* So many rows, one after the other, have parameters of their own, each for so many numbers. */
+typedef struct {
+    npy_intp groups, each;
+} Shared;
+
+#define ROWS(REAL, SQRT)                                                                               \
+    /* Put x less its maximum along an axis into `out`. */                                             \
+    static void below_top_##REAL(const REAL *x, Along a, REAL *out)                                    \
+    {                                                                                                  \
+        for (npy_intp i = 0; i < a.times * a.width; i++) {                                             \
+            npy_intp at = i / a.width * a.n * a.width + i % a.width;                                   \
+            REAL top = x[at];                                                                          \
+            for (npy_intp j = 1; j < a.n; j++) {                                                       \
+                REAL each = x[at + j * a.width];                                                       \
+                top = each > top || each != each ? each : top;                                         \
+            }                                                                                          \
+            for (npy_intp j = 0; j < a.n; j++) {                                                       \
+                out[at + j * a.width] = x[at + j * a.width] - top;                                     \
+            }                                                                                          \
+        }                                                                                              \
+    }                                                                                                  \
+                                                                                                       \
+    /* Divide by, or subtract, one number for each row along an axis. */                               \
+    static void settle_##REAL(REAL *x, Along a, const REAL *by, bool subtract)                         \
+    {                                                                                                  \
+        for (npy_intp i = 0; i < a.times; i++, by += a.width) {                                        \
+            for (npy_intp j = 0; j < a.n; j++, x += a.width) {                                         \
+                for (npy_intp k = 0; k < a.width; k++) {                                               \
+                    x[k] = subtract ? x[k] - by[k] : x[k] / by[k];                                     \
+                }                                                                                      \
+            }                                                                                          \
+        }                                                                                              \
+    }                                                                                                  \
+                                                                                                       \
+    /* (x - mean) * scale, times the weight, plus the bias, of which `each` numbers share one, and   \
+       every so-manieth row all. */ \
+    static void standardize_##REAL(const REAL *x, Along a, const REAL *weight, const REAL *bias,       \
+                                   Shared by, double eps, REAL *out, REAL *mean, REAL *var)            \
+    {                                                                                                  \
+        REAL count = (REAL)a.n;                                                                        \
+        for (npy_intp i = 0; i < a.times; i++, x += a.n, out += a.n) {                                 \
+            mean[i] /= count;                                                                          \
+            for (npy_intp j = 0; j < a.n; j++) {                                                       \
+                out[j] = x[j] - mean[i];                                                               \
+            }                                                                                          \
+            dot_inner[sizeof(REAL) == 8](out, sizeof(REAL), out, sizeof(REAL), &var[i], a.n,           \
+                                         NULL);                                                        \
+            var[i] /= count;                                                                           \
+            REAL scale = 1 / SQRT(var[i] + (REAL)eps);                                                 \
+            for (npy_intp j = 0; j < a.n; j++) {                                                       \
+                REAL each = out[j] * scale;                                                            \
+                npy_intp at = (i % by.groups * a.n + j) / by.each;                                     \
+                each = weight == NULL ? each : each * weight[at];                                      \
+                out[j] = bias == NULL ? each : each + bias[at];                                        \
+            }                                                                                          \
+        }                                                                                              \
+    }                                                                                                  \
+                                                                                                       \
+    /* The same over `times` and `width` of images, for each of `n` channels. */                       \
+    static void standardize_channels_##REAL(const REAL *x, Along a, const REAL *weight,                \
+                                            const REAL *bias, double eps, REAL *out, REAL *mean,       \
+                                            REAL *var)                                                 \
+    {                                                                                                  \
+        REAL count = (REAL)(a.times * a.width), dot;                                                   \
+        for (npy_intp c = 0; c < a.n; c++) {                                                           \
+            mean[c] /= count;                                                                          \
+            var[c] = 0;                                                                                \
+            for (npy_intp i = 0; i < a.times; i++) {                                                   \
+                npy_intp at = (i * a.n + c) * a.width;                                                 \
+                for (npy_intp k = 0; k < a.width; k++) {                                               \
+                    out[at + k] = x[at + k] - mean[c];                                                 \
+                }                                                                                      \
+                dot_inner[sizeof(REAL) == 8](out + at, sizeof(REAL), out + at, sizeof(REAL), &dot,     \
+                                             a.width, NULL);                                           \
+                var[c] += dot;                                                                         \
+            }                                                                                          \
+            var[c] /= count;                                                                           \
+            REAL scale = 1 / SQRT(var[c] + (REAL)eps);                                                 \
+            scale = weight == NULL ? scale : scale * weight[c];                                        \
+            for (npy_intp i = 0; i < a.times; i++) {                                                   \
+                npy_intp at = (i * a.n + c) * a.width;                                                 \
+                for (npy_intp k = 0; k < a.width; k++) {                                               \
+                    REAL each = out[at + k] * scale;                                                   \
+                    out[at + k] = bias == NULL ? each : each + bias[c];                                \
+                }                                                                                      \
+            }                                                                                          \
+        }                                                                                              \
     }
 
 ROWS(float, sqrtf)
@@ -151,7 +158,7 @@ small_log_softmax(const Given *all)
 
 /* The numbers of a weight or a bias, `n` of the type of `x`, in `to`, NULL for None; or false. */
 static bool
-read_parameter(PyObject *given, PyArrayObject *x, npy_intp n, void **to)
+read_parameter(PyObject *given, const PyArrayObject *x, npy_intp n, void **to)
 {
     *to = NULL;
     if (given == Py_None) {
@@ -196,34 +203,72 @@ new_normed(Normed *to, PyObject *axes)
     return all;
 }
 
+/* Standardise rows of `n` numbers. */
+static void
+run_rows_normed(const Normed *to, npy_intp n, Shared by, double eps)
+{
+    Along a = {PyArray_SIZE(to->x) / n, n, 1};
+    void *x = PyArray_DATA(to->x), *out = PyArray_DATA(to->out), *mean = PyArray_DATA(to->mean);
+    void *var = PyArray_DATA(to->var);
+    add_rows_of(is_wide(to->x), x, a.times, n, 1, mean);
+    if (is_wide(to->x)) {
+        standardize_double(x, a, to->weight, to->bias, by, eps, out, mean, var);
+    }
+    else {
+        standardize_float(x, a, to->weight, to->bias, by, eps, out, mean, var);
+    }
+}
+
+/* Whether a parameter is (1, groups, channels, 1) beside (images, groups, channels, places). */
+static bool
+is_by_group(PyObject *given, const PyArrayObject *x)
+{
+    PyArrayObject *array = (PyArrayObject *)given;
+    return given == Py_None ||
+           (PyArray_CheckExact(given) && PyArray_NDIM(x) == 4 && PyArray_NDIM(array) == 4 &&
+            PyArray_DIM(array, 0) == 1 && PyArray_DIM(array, 1) == PyArray_DIM(x, 1) &&
+            PyArray_DIM(array, 2) == PyArray_DIM(x, 2) && PyArray_DIM(array, 3) == 1);
+}
+
+/* Whether a parameter has the last `axes` of the sizes of `x`. */
+static bool
+is_by_number(PyObject *given, const PyArrayObject *x, Py_ssize_t axes)
+{
+    return given == Py_None || (PyArray_CheckExact(given) && PyArray_NDIM(x) >= axes &&
+                                PyArray_NDIM((PyArrayObject *)given) == axes);
+}
+
 /* `layer_norm(x, weight, bias, dim, eps)` over the last axes. */
 static PyObject *
 small_layer_norm(const Given *all)
 {
     Normed to = {.x = few(all->args[0])};
-    PyObject *axes = given(all, 3, text_dim), *eps = given(all, 4, text_eps);
+    PyObject *axes = given(all, 3, text_dim), *eps = given(all, 4, text_eps), *made;
     npy_intp sizes[3];
     int first;
     if (all->count != 3 || to.x == NULL || !PyFloat_CheckExact(eps) ||
         !read_axes(axes, PyArray_NDIM(to.x), PyArray_DIMS(to.x), sizes, &first) ||
-        first + PyTuple_GET_SIZE(axes) != PyArray_NDIM(to.x) ||
-        !read_parameter(all->args[1], to.x, sizes[1], &to.weight) ||
-        !read_parameter(all->args[2], to.x, sizes[1], &to.bias)) {
+        first + PyTuple_GET_SIZE(axes) != PyArray_NDIM(to.x)) {
         return NULL;
     }
-    PyObject *made = new_normed(&to, axes);
-    if (made == NULL) {
+    PyObject *weight = all->args[1], *bias = all->args[2];
+    npy_intp count = sizes[1];
+    Shared by = {1, 1};
+    if (!is_by_number(weight, to.x, PyTuple_GET_SIZE(axes)) ||
+        !is_by_number(bias, to.x, PyTuple_GET_SIZE(axes))) {
+        if (first != 2 || !is_by_group(weight, to.x) || !is_by_group(bias, to.x)) {
+            return NULL;
+        }
+        by = (Shared){PyArray_DIM(to.x, 1), PyArray_DIM(to.x, 3)};
+        count = by.groups * PyArray_DIM(to.x, 2);
+    }
+    if (!read_parameter(weight, to.x, count, &to.weight) ||
+        !read_parameter(bias, to.x, count, &to.bias)) {
         return NULL;
     }
-    Along a = {sizes[0], sizes[1], 1};
-    void *x = PyArray_DATA(to.x), *out = PyArray_DATA(to.out), *mean = PyArray_DATA(to.mean);
-    void *var = PyArray_DATA(to.var);
-    add_rows_of(is_wide(to.x), x, a.times, a.n, 1, mean);
-    if (is_wide(to.x)) {
-        standardize_double(x, a, to.weight, to.bias, PyFloat_AS_DOUBLE(eps), out, mean, var);
-    }
-    else {
-        standardize_float(x, a, to.weight, to.bias, PyFloat_AS_DOUBLE(eps), out, mean, var);
+    made = new_normed(&to, axes);
+    if (made != NULL) {
+        run_rows_normed(&to, sizes[1], by, PyFloat_AS_DOUBLE(eps));
     }
     return made;
 }
@@ -246,7 +291,12 @@ small_batch_norm(const Given *all)
 {
     Normed to = {.x = few(all->args[0])};
     PyObject *axes = given(all, 3, text_dim), *eps = given(all, 4, text_eps);
-    int dims = to.x == NULL ? 0 : PyArray_NDIM(to.x);
+    int dims = to.x == NULL ? 0 : PyArray_NDIM(to.x), first;
+    npy_intp sizes[3];
+    if (all->count == 3 && dims > 0 && all->args[1] == Py_None && all->args[2] == Py_None &&
+        read_axes(axes, dims, PyArray_DIMS(to.x), sizes, &first) && sizes[2] == 1 && first > 0) {
+        return small_layer_norm(all); /* which is the same without parameters */
+    }
     if (all->count != 3 || dims < 2 || PyArray_DIM(to.x, 1) == 1 || !PyFloat_CheckExact(eps) ||
         !leaves_channels(axes, dims) ||
         !read_parameter(all->args[1], to.x, PyArray_DIM(to.x, 1), &to.weight) ||
@@ -279,33 +329,130 @@ small_batch_norm(const Given *all)
     return made;
 }
 
-/* `box_muller(uniform)`: normal numbers in pairs, cosines before sines, of pairs of uniform ones. */
+#define BLEND(REAL)                                                                                \
+    static void products_##REAL(const REAL *x, const REAL *y, npy_intp n, REAL *out)               \
+    {                                                                                              \
+        for (npy_intp i = 0; i < n; i++) {                                                         \
+            out[i] = x[i] * y[i];                                                                  \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    /* The sums of products of rows of `n`, added up `lead` by `lead`. */                          \
+    static void few_dots_##REAL(const REAL *x, const REAL *y, npy_intp rows, npy_intp n,           \
+                                npy_intp kept, REAL *out)                                          \
+    {                                                                                              \
+        for (npy_intp i = 0; i < rows; i++) {                                                      \
+            REAL dot;                                                                              \
+            dot_inner[sizeof(REAL) == 8]((char *)(x + i * n), sizeof(REAL), (char *)(y + i * n),   \
+                                         sizeof(REAL), (char *)&dot, n, NULL);                     \
+            out[i % kept] = i < kept ? (rows == kept ? dot : 0 + dot) : out[i % kept] + dot;       \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    /* x * a + y * b + c, rounded at each operation. */                                            \
+    static void blend_##REAL(const REAL *x, const REAL *y, npy_intp count,                         \
+                             const npy_intp(*places)[3], const REAL *a, const REAL *b,             \
+                             const REAL *c, REAL *out)                                             \
+    {                                                                                              \
+        for (npy_intp i = 0; i < count; i++) {                                                     \
+            REAL left = x[i] * a[places[i][0]], right = y[i] * b[places[i][1]];                    \
+            out[i] = left + right + c[places[i][2]];                                               \
+        }                                                                                          \
+    }
+
+BLEND(float)
+BLEND(double)
+
+/* `dot_to(x, y, shape)` of arrays of one shape, of which `shape` keeps axes that follow on each other. */
 static PyObject *
-small_box_muller(const Given *all)
+small_dot_to(const Given *all)
 {
-    PyArrayObject *uniform = few(all->args[0]);
-    if (uniform == NULL || !is_wide(uniform) || PyArray_SIZE(uniform) % 2 != 0) {
+    PyArrayObject *x = few(all->args[0]);
+    PyArrayObject *y = all->count == 2 ? few(all->args[1]) : NULL;
+    npy_intp shape[NPY_MAXDIMS], n = 1, kept = 1;
+    int dims = read_shape(given(all, 2, text_shape), shape), end, start = 0;
+    if (x == NULL || y == NULL || dims < 0 || PyArray_TYPE(x) != PyArray_TYPE(y) ||
+        !PyArray_SAMESHAPE(x, y) || dims > PyArray_NDIM(x)) {
         return NULL;
     }
-    npy_intp size = PyArray_SIZE(uniform), count = size / 2, item = sizeof(double);
-    PyObject *out = PyArray_SimpleNew(1, &size, NPY_DOUBLE);
-    double radius[FEW / 2], angle[FEW / 2], cosine[FEW / 2], sine[FEW / 2];
-    double *from = PyArray_DATA(uniform);
-    double *to = out == NULL ? NULL : PyArray_DATA((PyArrayObject *)out);
-    if (out == NULL) {
-        return NULL;
+    int lead = PyArray_NDIM(x) - dims;
+    for (end = dims; end > 0 && shape[end - 1] == 1 && lead == 0; end--) {
+        n *= PyArray_DIM(x, end - 1);
     }
-    for (npy_intp i = 0; i < count; i++) {
-        angle[i] = 2 * NPY_PI * from[2 * i];
-        radius[i] = -from[2 * i + 1];
+    while (start < end && shape[start] == 1 && PyArray_DIM(x, lead + start) != 1) {
+        start++;
     }
-    run_inner(&log1p_inner[1], (char *)radius, (char *)radius, count, item);
-    run_inner(&cos_inner[1], (char *)angle, (char *)cosine, count, item);
-    run_inner(&sin_inner[1], (char *)angle, (char *)sine, count, item);
-    for (npy_intp i = 0; i < count; i++) {
-        double r = sqrt(-2 * radius[i]);
-        to[2 * i] = r * cosine[i];
-        to[2 * i + 1] = r * sine[i];
+    for (int d = start; d < end; d++) {
+        if (shape[d] != PyArray_DIM(x, lead + d)) {
+            return NULL;
+        }
+        kept *= shape[d];
+    }
+    PyArrayObject *out = (PyArrayObject *)PyArray_SimpleNew(dims, shape, PyArray_TYPE(x));
+    npy_intp count = PyArray_SIZE(x);
+    double products[FEW];
+    if (out != NULL && end < dims && is_wide(x)) {
+        few_dots_double(PyArray_DATA(x), PyArray_DATA(y), count / n, n, kept, PyArray_DATA(out));
+    }
+    else if (out != NULL && end < dims) {
+        few_dots_float(PyArray_DATA(x), PyArray_DATA(y), count / n, n, kept, PyArray_DATA(out));
+    }
+    else if (out != NULL) {
+        if (is_wide(x)) {
+            products_double(PyArray_DATA(x), PyArray_DATA(y), count, products);
+        }
+        else {
+            products_float(PyArray_DATA(x), PyArray_DATA(y), count, (float *)products);
+        }
+        add_rows_of(is_wide(x), (char *)products, 1, count / kept, kept, PyArray_BYTES(out));
+    }
+    return (PyObject *)out;
+}
+
+/* `blend(x, y, a, b, c)`, where the last three broadcast to the others. */
+static PyObject *
+small_blend(const Given *all)
+{
+    PyArrayObject *given_arrays[5], *x;
+    npy_intp places[FEW][3];
+    for (int i = 0; i < 5; i++) {
+        given_arrays[i] = i < all->count ? few(all->args[i]) : NULL;
+        x = given_arrays[0];
+        if (given_arrays[i] == NULL || PyArray_TYPE(given_arrays[i]) != PyArray_TYPE(x) ||
+            (i == 1 && !PyArray_SAMESHAPE(given_arrays[i], x)) ||
+            PyArray_NDIM(given_arrays[i]) > PyArray_NDIM(x)) {
+            return NULL;
+        }
+    }
+    npy_intp count = PyArray_SIZE(x);
+    for (int k = 0; k < 3; k++) {
+        PyArrayObject *by = given_arrays[2 + k];
+        npy_intp step = 1, below = 1;
+        for (npy_intp i = 0; i < count; i++) {
+            places[i][k] = 0;
+        }
+        for (int d = PyArray_NDIM(x) - 1, e = PyArray_NDIM(by) - 1; d >= 0; d--, e--) {
+            npy_intp size = PyArray_DIM(x, d), own = e < 0 ? 1 : PyArray_DIM(by, e);
+            if (own != 1 && own != size) {
+                return NULL;
+            }
+            for (npy_intp i = 0; own != 1 && i < count; i++) {
+                places[i][k] += i / below % size * step;
+            }
+            below *= size;
+            step *= own;
+        }
+    }
+    PyObject *out = PyArray_SimpleNew(PyArray_NDIM(x), PyArray_DIMS(x), PyArray_TYPE(x));
+    void *to = out == NULL ? NULL : PyArray_DATA((PyArrayObject *)out), *data[5];
+    for (int i = 0; i < 5; i++) {
+        data[i] = PyArray_DATA(given_arrays[i]);
+    }
+    if (to != NULL && is_wide(x)) {
+        blend_double(data[0], data[1], count, places, data[2], data[3], data[4], to);
+    }
+    else if (to != NULL) {
+        blend_float(data[0], data[1], count, places, data[2], data[3], data[4], to);
     }
     return out;
 }

@@ -187,6 +187,8 @@ static const Few fews[] = {
     {"log_softmax", small_log_softmax, 2},
     {"layer_norm", small_layer_norm, 5},
     {"batch_norm", small_batch_norm, 5},
+    {"dot_to", small_dot_to, 3},
+    {"blend", small_blend, 5},
     {"box_muller", small_box_muller, 1},
     {"sort", small_sort, 3},
     {"topk", small_topk, 5},

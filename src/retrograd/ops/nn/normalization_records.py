@@ -26,6 +26,7 @@ from ..core import batching
 from ..core.structure import _sum_to as sum_to_arrays
 
 
+@quick("dot_to")
 def _dot_to(x: Any, y: Any, *, shape: tuple[int, ...]) -> Any:
     """Without the temporary product where `shape` keeps a leading block of contiguous arrays."""
     ndim, trailing = x.ndim, 0
@@ -59,9 +60,15 @@ declare(
     doc="""The sum of `x * conj(y)` over the axes along which `shape` would be broadcast to `x`.""",
 )
 
+
+@quick("dot_to")
+def _real_dot_to(x: Any, y: Any, *, shape: tuple[int, ...]) -> Any:
+    return _dot_to(x, y, shape=shape).real
+
+
 declare(
     "real_dot_to(x, y, *, shape)",
-    lambda x, y, *, shape: _dot_to(x, y, shape=shape).real,
+    _real_dot_to,
     x=lambda xp, g, y, x_shape: xp.spread(g, shape=x_shape) * y,
     y=lambda xp, g, x: g * x,
     batch=batching.dot_to("real_dot_to"),
@@ -74,6 +81,7 @@ declare(
 )
 
 
+@quick("blend")
 def _blend(x: Any, y: Any, a: Any, b: Any, c: Any) -> Any:
     out = np.multiply(x, a, dtype=np.result_type(x, y, a, b, c))
     out += y * b
