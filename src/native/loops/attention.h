@@ -1,11 +1,13 @@
 /* Attention for one type: included once for each, with REAL and OF(name). */
 
-/* rows[i * pitch + e] = from[i * width + e] */
+/* rows[i * pitch + e] = from[i * width + e], zeros beyond: products take whole vectors, and are slow
+   where chance has left denormal numbers. */
 static void
 OF(pack_rows)(const Attention *a, REAL *rows, const REAL *from, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
         memcpy(rows + i * a->pitch, from + i * a->width, (size_t)a->width * sizeof(REAL));
+        memset(rows + i * a->pitch + a->width, 0, (size_t)(a->pitch - a->width) * sizeof(REAL));
     }
 }
 
