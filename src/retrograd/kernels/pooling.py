@@ -235,10 +235,14 @@ def gather(x: Any, indices: Any, dims: int) -> Any:
 # -- means -------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=16)
 def divisors(
     size: Sizes, out: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, count_pad: bool
 ) -> Any:
-    """By how much to divide the sum of each window: one number if it is the same for all."""
+    """By how much to divide the sum of each window: one number if it is the same for all.
+
+    Nobody writes to it.
+    """
     counts: Any = np.ones((), np.int64)
     for n, m, k, s, p in zip(size, out, kernel, stride, padding, strict=True):
         start = np.arange(m) * s - p

@@ -16,6 +16,7 @@ from retrograd.ops.loss import elementwise
 from retrograd.ops.nn import normalization_records as records
 from retrograd.ops.random import streams
 from retrograd.ops.reduction import scan, sum_prod, variance
+from retrograd.ops.shape import join, pad
 from retrograd.ops.sorting import sort
 
 pytestmark = pytest.mark.skipif(loops is None, reason="no loops in C")
@@ -373,6 +374,33 @@ def test_blends_are_those_of_numpy_to_the_bit(dtype):
         given = [np.asarray(some(dtype, *each)) for each in (shape, shape, *shapes)]
         found, expected = both(records._blend, *given)
         assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["f", "D", "?", "b", "q"])
+def test_few_arrays_are_joined(dtype):
+    x, y = (10 * some("d", 2, 3, 4)).astype(dtype), (5 * some("d", 2, 1, 4)).astype(dtype)
+    np.testing.assert_array_equal(*both(join._cat, x, y, x, dim=1))
+    np.testing.assert_array_equal(*both(join._cat, x, x[:1].copy(), dim=0))
+    for dim in range(4):
+        np.testing.assert_array_equal(*both(join._stack, x, x, dim=dim))
+    np.testing.assert_array_equal(
+        *both(join._stack, np.array(x[0, 0, 0]), x[1, 1, 1:2].reshape(()), dim=0)
+    )
+    np.testing.assert_array_equal(*both(join._cat, x, y.astype("D"), dim=1))
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("value", [0, 0.1, -7, float("inf")])
+def test_few_numbers_are_padded(dtype, value):
+    for shape, widths in [
+        ((5,), ((1, 2),)),
+        ((2, 3), ((0, 0), (2, 0))),
+        ((2, 3, 4), ((1, 0), (0, 2), (1, 1))),
+        ((2, 3), ((0, -1), (1, 1))),
+    ]:
+        np.testing.assert_array_equal(
+            *both(pad._pad, some(dtype, *shape), widths=widths, value=value)
+        )
 
 
 @pytest.mark.parametrize("count", [2, 14, 600])

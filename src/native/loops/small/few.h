@@ -16,7 +16,8 @@ typedef struct {
 static Inner add_inner[2], exp_inner[2], log_inner[2], log1p_inner[2], cos_inner[2], sin_inner[2];
 static PyArray_DotFunc *dot_inner[2];
 static PyObject *text_shape, *text_dim, *text_keepdim, *text_scale, *text_eps, *text_descending,
-    *text_largest, *text_sorted, *text_k, *text_reverse, *text_total, *text_correction;
+    *text_largest, *text_sorted, *text_k, *text_reverse, *text_total, *text_correction, *text_value,
+    *text_widths;
 
 /* Run a loop of NumPy's over numbers that follow on each other. */
 static void

@@ -6,12 +6,14 @@
    2. Both agree to rounding. Sums are added in NumPy's order, to the same bits. Products are those
       of BLAS, NOTE [One pool], in one thread. Exponentials are NumPy's own loops.
    3. The interpreter's lock is kept: so little work is done before it could be handed over.
-   The files: `few.h` is what loops share, `few_elements.c`, `few_sums.c`, `few_rows.c`, `few_places.c` and
+   The files: `few.h` is what loops share, `few_copies.c`,
+   `few_elements.c`, `few_sums.c`, `few_rows.c`, `few_places.c` and
    `few_losses.c` are some of
    them.
 */
 
 #include "../gemm.c"
+#include "few_copies.c"
 #include "few_elements.c"
 #include "few_losses.c"
 #include "few_places.c"
@@ -21,7 +23,7 @@
 #include <stddef.h>
 #include <structmember.h>
 
-enum { LITTLE = 1 << 17 }; /* multiplications, at most */
+enum { LITTLE = 1 << 17, MANY = 256 }; /* multiplications, and arrays that are joined, at most */
 
 static PyObject *blas_finder; /* `products.has_blas`, until it was asked */
 static int left_out;          /* whether all is left to the functions */
@@ -187,6 +189,9 @@ static const Few fews[] = {
     {"log_softmax", small_log_softmax, 2},
     {"layer_norm", small_layer_norm, 5},
     {"batch_norm", small_batch_norm, 5},
+    {"cat", small_cat, MANY},
+    {"stack", small_stack, MANY},
+    {"pad", small_pad, 3},
     {"dot_to", small_dot_to, 3},
     {"blend", small_blend, 5},
     {"box_muller", small_box_muller, 1},
@@ -378,6 +383,8 @@ prepare_small(void)
         {&text_k, "k"},
         {&text_reverse, "reverse"},
         {&text_total, "total"},
+        {&text_value, "value"},
+        {&text_widths, "widths"},
         {&text_correction, "correction"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(texts); i++) {

@@ -14,6 +14,7 @@ from ...engine.tensor import Tensor, new_tensor, placed
 from ...kernels.allocation import is_valueless, surely, table, zeros
 from ...kernels.layout import as_in
 from ...kernels.memory import in_rows
+from ...kernels.native.small import quick
 from ..core import batching
 from ..core.arguments import public
 from ..core.dims import integers, normalize_dim
@@ -31,6 +32,7 @@ EMPTY = (0,)  # `cat` skips a tensor of this shape, whatever the others' number 
 DTYPE, SHAPE = operator.attrgetter("dtype"), operator.attrgetter("shape")
 
 
+@quick("cat")
 def _cat(*tensors: Any, dim: int) -> Any:
     dtype = tensors[0].dtype
     if {dtype}.issuperset(map(DTYPE, tensors)) and EMPTY not in map(SHAPE, tensors):
@@ -66,6 +68,7 @@ _cat_op = declare(
 )
 
 
+@quick("stack")
 def _stack(*tensors: Any, dim: int) -> Any:
     dtype = tensors[0].dtype
     if any(x.dtype is not dtype for x in tensors):
