@@ -174,7 +174,7 @@ OPS = {
     "linalg.qr": "geqrf qr",
     "linalg.solve": "inv_ex solve_ex solve_triangular",
     "linalg.svd": "svd svdvals",
-    "loss.elementwise": "binary_cross_entropy binary_cross_entropy_with_logits mse_loss",
+    "loss.elementwise": "binary_cross_entropy binary_cross_entropy_with_logits huber mse_loss",
     "nn.adaptive_pool": "adaptive_avg_pool adaptive_avg_pool_input adaptive_max_pool",
     "nn.conv": "channel_fill channel_sum conv conv_input conv_weight",
     "nn.dropout": "masked_scale",

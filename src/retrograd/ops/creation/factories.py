@@ -191,6 +191,13 @@ def zeros(*given: Any, size: Any = None, target: Any) -> Any:
     return allocate(np.zeros, sized(given, size, "zeros"), target)
 
 
+def unit(shape: tuple[int, ...], target: Any) -> Any:
+    """An array of ones, in less time than NumPy's."""
+    array = np.empty(shape, target)
+    array[...] = 1
+    return array
+
+
 @factory(dtypes.default_numpy)
 def ones(*given: Any, size: Any = None, target: Any) -> Any:
     """A tensor of ones; arguments as for `zeros`.
@@ -198,7 +205,7 @@ def ones(*given: Any, size: Any = None, target: Any) -> Any:
     >>> rg.ones(2, dtype=rg.int64)
     tensor([1, 1])
     """
-    return filled(sized(given, size, "ones"), 1, target)
+    return allocate(unit, sized(given, size, "ones"), target)
 
 
 @factory(dtypes.default_numpy)
@@ -226,9 +233,9 @@ def constant(value: Any, target: Any, name: str) -> Any:
 
 
 @quietly
-def filled(shape: Any, value: Any, target: Any) -> Any:
-    """An array of `shape`, all of whose elements are `value`, a number or a 0-d array."""
-    array = allocate(np.empty, shape, target)
+def filled(shape: Any, value: Any) -> Any:
+    """An array of `shape`, all of whose elements are the 0-d array `value`."""
+    array = allocate(np.empty, shape, value.dtype)
     array.fill(value)
     return array
 
@@ -247,7 +254,7 @@ def full(size: Any, fill_value: Any, *, target: Any) -> Any:
     if not isinstance(size, (tuple, list)):
         raise wrong_type("full", "size", "tuple of ints", size, 1)
     value = constant(fill_value, target, "full")
-    return filled(shape_of((size,), "full"), value, value.dtype)
+    return filled(shape_of((size,), "full"), value)
 
 
 @factory(dtypes.default_numpy)

@@ -112,7 +112,6 @@ nll = declare(
     ),
     linear="input",
     piecewise=True,
-    complex=False,
     batch=batching.nll,
     examples=[example("3x4, 3:int<4", total=3.0), example("1x2, 1:int<2", total=2.0)],
     node_name="NllLossBackward0",
