@@ -180,8 +180,7 @@ def from_numbers(data: Any, target: np.dtype[Any] | None, found: set[Any] | None
 
 def kind_of(number: Any) -> type:
     """Which of `NUMBERS` a number is; subclasses of them are numbers, too."""
-    known = number.__class__
-    return known if known in NUMBERS else next(kind for kind in NUMBERS if isinstance(number, kind))
+    return next(kind for kind in NUMBERS if isinstance(number, kind))
 
 
 def on_the_way(natural: np.dtype[Any], target: np.dtype[Any]) -> np.dtype[Any]:
@@ -445,7 +444,7 @@ def fill_value(value: Any, target: np.dtype[Any] | None) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if target is None:
-        target = natural_dtype(value)
+        target = dtypes.default_numpy() if value.__class__ is float else natural_dtype(value)
     if value.__class__ in (int, float) and target.char in "fd" and abs(value) <= dtypes.MOST_HALF:
         return np.array(value, target)  # the usual numbers, at once
     if target.kind in "iu" and isinstance(value, int) and not -(2**63) <= value < 2**64:
@@ -465,8 +464,6 @@ def fill_value(value: Any, target: np.dtype[Any] | None) -> Any:
 
 def natural_dtype(number: Any) -> np.dtype[Any]:
     """The dtype of a tensor of one Python number: NOTE [Inference], 1."""
-    if number.__class__ is float:
-        return dtypes.default_numpy()
     natural, default = NATURAL[NUMBERS.index(kind_of(number))], dtypes.default_numpy()
     return {"f": default, "c": dtypes.complex_of(default)}.get(natural.kind, natural)
 

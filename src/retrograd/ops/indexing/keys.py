@@ -15,7 +15,7 @@ from ...engine import native
 from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor, placed
 from ...engine.trace import users_level
-from ...kernels.search import highest
+from ...kernels.native.places import highest
 from ..creation.from_data import kinds_in
 from ..shape.basic_views import out_of_bounds
 

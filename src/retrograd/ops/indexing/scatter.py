@@ -13,7 +13,7 @@ from ...engine.registry import called, declare, example, renamed
 from ...engine.tensor import Interpreted, Tensor, concrete, has_history, new_tensor, placed
 from ...errors import wrong_type
 from ...kernels.allocation import copied, is_valueless, numpys, surely, table
-from ...kernels.search import highest
+from ...kernels.native.places import highest
 from ..core import batching_index
 from ..core.arguments import public
 from ..core.dims import broadcast_shapes, normalize_dim

@@ -20,7 +20,7 @@ from ...engine.namespaces import recorded
 from ...engine.registry import called
 from ...engine.tensor import Interpreted, Tensor, new_tensor
 from ...kernels.allocation import numpys, surely, table, zeros
-from ...kernels.search import highest
+from ...kernels.native.places import highest
 from ..activation.piecewise import logsigmoid
 from ..core.pointwise import check_constant, check_floating
 from ..core.structure import piecewise

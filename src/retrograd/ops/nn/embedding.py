@@ -12,8 +12,8 @@ from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, concrete, new_tensor, placed, wrote
 from ...kernels import sums
 from ...kernels.allocation import full, half, is_valueless, numpys, surely, table, zeros
-from ...kernels.native.places import taken_rows
-from ...kernels.search import first_largest, highest
+from ...kernels.native.places import highest, taken_rows
+from ...kernels.search import first_largest
 from ...locks import load
 from ..core import batching_index
 from ..core.dims import integer
