@@ -57,4 +57,4 @@ def test_an_absent_name_raises_with_its_reason():
         rg.nothing
     with pytest.raises(AttributeError, match=r"'classes': it belongs to PyTorch's C\+\+ side"):
         rg.classes
-    assert not hasattr(rg, "export")
+    assert not hasattr(rg, "nativert")

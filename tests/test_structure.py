@@ -20,7 +20,7 @@ LAYERS = [
     ["compiler"],
     ["engine"],
     ["ops"],
-    ["autograd", "fft", "linalg", "masked", "quasirandom", "random", "sparse"],
+    ["autograd", "fft", "linalg", "masked", "nested", "quasirandom", "random", "sparse"],
     ["return_types", "signal", "special", "types"],
     [
         "__config__",
@@ -35,7 +35,7 @@ LAYERS = [
     ],
     [
         *("fx", "hub", "jit", "library", "onnx", "utils", "nn", "optim", "amp", "distributions"),
-        *("_C", "_functorch", "_higher_order_ops", "overrides"),
+        *("_C", "_functorch", "_higher_order_ops", "_subclasses", "export", "overrides"),
     ],
     ["cpu", "cuda", "distributed", "multiprocessing", "profiler"],
     ["interop", "vision", "viz"],

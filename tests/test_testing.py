@@ -142,6 +142,48 @@ def test_random_tensors_keep_to_limits():
     assert make_tensor(2, dtype=rg.float32, low=3, high=3).tolist() == [3.0, 3.0]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "low", "high", "least", "most"),
+    [
+        (rg.uint8, -9, 9, 0, 8),
+        (rg.int8, -900, 900, -128, 127),
+        (rg.bool, -3, 8, 0, 1),
+        (rg.int64, -(2**70), 2**70, -(2**63), 2**63 - 1),
+        (rg.int32, -float("inf"), 0, -(2**31), -1),
+        (rg.float16, -1e9, 1e9, -65504, 65504),
+        (rg.float32, -float("inf"), float("inf"), -3.5e38, 3.5e38),
+    ],
+    ids=str,
+)
+def test_limits_beyond_the_dtype_are_as_far_as_it_goes(dtype, low, high, least, most):
+    made = make_tensor(500, dtype=dtype, low=low, high=high)
+    assert least <= made.min().item() < made.max().item() <= most
+    assert made.isfinite().all()
+
+
+def test_random_tensors_lie_in_memory_as_asked():
+    made = make_tensor((2, 3, 4, 5), dtype=rg.int8, memory_format=rg.channels_last)
+    assert made.stride() == (60, 1, 15, 3)
+    with pytest.raises(ValueError, match="`noncontiguous` and `memory_format` are mutually exclus"):
+        make_tensor(2, 3, dtype=rg.int8, noncontiguous=True, memory_format=rg.contiguous_format)
+
+
+def test_tensors_without_values_are_compared_by_shape_and_dtype():
+    empty = rg.ones(2, device="meta")
+    assert_close(empty, empty.clone())
+    with pytest.raises(AssertionError, match="attribute 'dtype' do not match"):
+        assert_close(empty, empty.double())
+    with pytest.raises(AssertionError, match="attribute 'device' do not match: meta != cpu"):
+        assert_close(empty, rg.ones(2))
+
+
+def test_a_range_of_which_the_dtype_holds_nothing_is_refused():
+    with pytest.raises(ValueError, match=r"\[300, 900\), but .*uint8 only supports \[0, 256\)"):
+        make_tensor(3, dtype=rg.uint8, low=300, high=900)
+    with pytest.raises(ValueError, match="cannot be NaN, but got low=nan and high=1"):
+        make_tensor(3, dtype=rg.float32, low=NAN, high=1)
+
+
 def test_there_is_no_gpu():
     assert not rg.cuda.is_available()
     assert rg.cuda.device_count() == 0

@@ -78,6 +78,7 @@ if TYPE_CHECKING:
         masked,
         mps,
         multiprocessing,
+        nested,
         nn,
         optim,
         overrides,
@@ -106,11 +107,11 @@ newaxis = None
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
     *("_C", "__config__", "_functorch", "_higher_order_ops", "accelerator", "amp", "backends"),
-    *("compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func", "futures", "fx"),
-    *("hub", "jit"),
-    *("library", "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "overrides"),
-    *("profiler", "quasirandom", "random", "return_types", "serialization", "signal", "sparse"),
-    *("special", "tape", "testing", "types", "utils", "vision", "viz", "wirtinger"),
+    *("compiler", "cpu", "cuda", "distributed", "distributions", "export", "fft", "func"),
+    *("futures", "fx", "hub", "jit", "library", "linalg", "masked", "mps", "multiprocessing"),
+    *("nested", "nn", "onnx", "optim", "overrides", "profiler", "quasirandom", "random"),
+    *("return_types", "serialization", "signal", "sparse", "special", "tape", "testing", "types"),
+    *("utils", "vision", "viz", "wirtinger"),
 )
 _ELSEWHERE = {  # modules that PyTorch has under other names
     "_VF": "ops.compat.variable_functions",
@@ -123,7 +124,8 @@ _ELSEWHERE = {  # modules that PyTorch has under other names
 FROM = {
     **dict.fromkeys(("DisableTorchFunction", "DisableTorchFunctionSubclass"), "_C"),
     "StorageBase": "_C",
-    **dict.fromkeys(("SymBool", "SymFloat", "SymInt"), "types"),
+    **dict.fromkeys(("SymBool", "SymFloat"), "types"),
+    "SymInt": "engine.placement",
     **dict.fromkeys(
         ("chalf", "complex32", "qint8", "qint32", "quint2x4", "quint4x2", "quint8"),
         "dtypes.unheld",

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .version import named
+
 __all__ = [
     "CastError",
     "LinAlgError",
@@ -15,6 +17,7 @@ __all__ = [
     "SecondBackwardError",
     "UnbatchableError",
     "UnorderedError",
+    "UserError",
     "VersionError",
     "wrong_type",
 ]
@@ -82,4 +85,9 @@ def wrong_type(
     kind = type(value).__name__
     if type(value).__module__ == "numpy":  # whose bool is not Python's
         kind = f"numpy.{kind}"
-    return TypeError(f"{function}(): argument '{argument}'{place} must be {expected}, not {kind}")
+    text = f"{function}(): argument '{argument}'{place} must be {expected}, not {kind}"
+    return TypeError(named(text))
+
+
+class UserError(RuntimeError):
+    """A module cannot be exported as it is written, or as it was asked for."""

@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
-from .engine.tensor import Tensor, new_tensor, set_requires_grad
+from .engine.tensor import Tensor, device, new_tensor, set_requires_grad
+from .kernels.allocation import is_valueless
 from .ops.creation.from_data import tensor
+from .ops.creation.memory_format import arranged
 from .ops.elementwise.comparison import isclose
 from .ops.random.factories import randint
 from .ops.random.inplace import uniform_
@@ -175,6 +177,9 @@ def unlike(
     one, other = [v.layout if isinstance(v, Tensor) else strided for v in (actual, expected)]
     if how["check_layout"] and one is not other:
         return f"The values for attribute 'layout' do not match: {one} != {other}."
+    one, other = [v.device if isinstance(v, Tensor) else device("cpu") for v in (actual, expected)]
+    if one != other:  # whose values cannot be compared
+        return f"The values for attribute 'device' do not match: {one} != {other}."
     return arrays(raw(actual), raw(expected), rtol, atol, how)
 
 
@@ -245,6 +250,8 @@ def arrays(
     if how["check_stride"] and actual.strides != expected.strides:
         steps = [tuple(s // a.itemsize for s in a.strides) for a in (actual, expected)]
         return f"The values for attribute 'stride()' do not match: {steps[0]} != {steps[1]}."
+    if is_valueless(actual):
+        return None
     if rtol is None or atol is None:
         rtol, atol = tolerances(actual.dtype, expected.dtype)
     a, e = same_dtype(actual, expected)
@@ -279,6 +286,29 @@ def greatest(gaps: Tensor, close: Any) -> str:
     return f"{gaps._array[index].item()} at index {tuple(int(i) for i in index)}"
 
 
+def _limits(dtype: dtypes.dtype, low: Any, high: Any) -> tuple[Any, Any]:
+    """The range from which `make_tensor` draws, within what the dtype holds."""
+    kind = dtype.numpy.kind
+    least, most = {"b": (0, 2), "u": (0, 10), "i": (-9, 10)}.get(kind, (-9, 9))
+    low, high = least if low is None else low, most if high is None else high
+    whole = kind in "bui"
+    if math.isnan(low) or math.isnan(high):
+        raise ValueError(f"`low` and `high` cannot be NaN, but got low={low} and high={high}")
+    if not (low < high or (low == high and not whole)):
+        raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
+    if not whole:
+        ends = dtypes.finfo(dtype)
+        return min(max(low, ends.min), ends.max), min(max(high, ends.min), ends.max)
+    first, last = (0, 1) if kind == "b" else (dtypes.iinfo(dtype).min, dtypes.iinfo(dtype).max)
+    if low > last or high < first:
+        raise ValueError(
+            f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} "
+            f"only supports [{first}, {last + 1})"
+        )
+    above = last + (dtype.numpy.itemsize < 8)  # as far as the draws of 64 bits go
+    return math.ceil(max(low, first)), math.ceil(min(high, above))
+
+
 def make_tensor(
     *shape: Any,
     dtype: dtypes.dtype,
@@ -294,35 +324,40 @@ def make_tensor(
 
     The range is [-9, 9) without limits, [0, 10) for uint8 and [0, 2) for booleans. With
     `exclude_zero`, 0 is replaced by the smallest positive number (1 for integers); `noncontiguous`
-    leaves gaps in memory. Raises ValueError where `high` is not above `low`. Source: PyTorch's
-    `testing.make_tensor`.
+    leaves gaps in memory. Limits beyond what the dtype holds are as far as it goes. Raises
+    ValueError where `high` is not above `low`, for NaN, for a range of which the dtype holds
+    nothing, and for gaps in a `memory_format`. Source: PyTorch's `testing.make_tensor`.
 
     >>> x = rg.testing.make_tensor(2, 3, dtype=rg.float64, low=1, high=2)
     >>> x.shape, bool((x >= 1).all() and (x < 2).all())
     (retrograd.Size([2, 3]), True)
     """
+    if noncontiguous and memory_format is not None:
+        raise ValueError(
+            "The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got "
+            f"noncontiguous=True and memory_format={memory_format}"
+        )
     sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
-    kind = dtype.numpy.kind
-    least, most = {"b": (0, 2), "u": (0, 10), "i": (-9, 10)}.get(kind, (-9, 9))
-    low = least if low is None else low
-    high = most if high is None else high
-    whole = kind in "bui"
-    if not (low < high or (low == high and not whole)):
-        raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
-    if whole:
-        low, high = math.ceil(low), math.ceil(high)
+    whole = dtype.numpy.kind in "bui"
+    low, high = _limits(dtype, low, high)
     gaps = noncontiguous and math.prod(sizes) > 1
     room = (*sizes[:-1], 2 * sizes[-1]) if gaps else tuple(sizes)
     if whole:
         values = randint(low, high, room, dtype=dtype)._array
     else:  # PyTorch's draws: those of a complex number follow each other
         values = np.empty(room, dtype.numpy)
-        uniform_(new_tensor(values.reshape(-1).view(values.real.dtype)), low, high)
+        parts = new_tensor(values.reshape(-1).view(values.real.dtype))
+        if high - low < dtypes.finfo(dtype).max:
+            uniform_(parts, low, high)
+        else:
+            uniform_(parts, low / 2, high / 2).mul_(2)
     if gaps:
         values = values[..., 1::2]
     if exclude_zero:
         tiny = 1 if whole else float(dtypes.finfo(dtype).tiny)
         values = np.where(values == 0, np.asarray(tiny, values.dtype), values)
+    if memory_format is not None:
+        values = arranged(values, memory_format)
     made = new_tensor(values)
     if requires_grad:
         set_requires_grad(made, True)

@@ -5,3 +5,13 @@ __all__ = ["__version__"]
 __version__ = "0.1.0"
 
 called = "retrograd"  # "torch" under the alias: what dtypes, sizes and types of tensors print
+
+
+def named(text: str) -> str:
+    """A text for programs, in which this package has the name that they know it by.
+
+    >>> from retrograd.version import named
+    >>> named("expected retrograd.Tensor")
+    'expected retrograd.Tensor'
+    """
+    return text.replace("retrograd.", f"{called}.")

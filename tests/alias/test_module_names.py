@@ -57,3 +57,29 @@ for found in (d.Normal, d.StudentT, d.MultivariateNormal, d.LKJCholesky, d.Categ
 def test_the_source_of_a_layer_is_found(layer):
     code = f"import inspect, torch; print(inspect.getsource(torch.nn.{layer}))"
     assert printed(code).startswith(f"class {layer}(")
+
+
+def test_errors_and_warnings_name_what_programs_know():
+    code = """
+import warnings, torch
+from torch import nn
+def told(call):
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            call()
+    except (Exception, UserWarning) as error:
+        print(str(error).split(chr(10))[-1][:80])
+told(lambda: torch.finfo(torch.int32))
+told(lambda: torch.linspace(1j, 2, 3, dtype=torch.float32))
+told(lambda: torch.frexp(torch.ones(2, dtype=torch.uint8)))
+told(lambda: torch.Size(["a"]))
+told(lambda: torch.ones(2).clone(memory_format=3))
+told(lambda: torch.ones(2)[torch.ones(2, dtype=torch.uint8)])
+told(lambda: torch.range(0, 1))
+told(lambda: nn.Linear(1, 1).load_state_dict({"weight": 3, "bias": torch.ones(1)}))
+print(repr(torch.set_grad_enabled(True)))
+"""
+    shown = printed(code)
+    assert shown.count("torch.") >= 9
+    assert "retrograd" not in shown

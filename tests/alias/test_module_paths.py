@@ -91,3 +91,18 @@ def test_a_schedule_may_derive_from_the_older_name():
     schedule.step()
     assert schedule.get_last_lr() == [0.5]
     assert isinstance(schedule, rg.optim.lr_scheduler.LRScheduler)
+
+
+def test_functorch_has_its_older_names_and_those_that_were_tried_there():
+    code = """
+import retrograd.as_torch
+import torch, functorch, functorch.experimental, functorch.experimental.control_flow
+from functorch.experimental import replace_all_batch_norm_modules_
+assert functorch.functionalize is functorch.experimental.functionalize is torch.func.functionalize
+assert replace_all_batch_norm_modules_ is torch.func.replace_all_batch_norm_modules_
+assert functorch.experimental.control_flow.cond is torch.cond
+graph = functorch.make_fx(functorch.vmap(lambda x: x.sin()))(torch.ones(3)).graph
+print([node.op for node in graph.nodes])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["['placeholder',", "'call_function',", "'output']"]

@@ -355,6 +355,41 @@ def test_a_transposition_under_no_grad_raises_in_the_backward_pass():
         y.cos().sum().backward()
 
 
+@pytest.mark.parametrize("name", ["t_", "unsqueeze_", "swapaxes_"])
+def test_hooks_on_a_view_stay_in_its_history_when_it_is_turned(name):
+    x = rg.arange(6.0).requires_grad_()
+    y = (x * 1).view(2, 3)
+    other = y[0]
+    other.register_hook(lambda g: g * 10)  # derived anew, without the hook
+    y.register_hook(lambda g: g * 2)
+    getattr(y, name)(*{"unsqueeze_": (0,), "swapaxes_": (0, 1)}.get(name, ()))
+    (y.sum() + other.sum()).backward(retain_graph=True)
+    assert x.grad.tolist() == [3, 3, 3, 2, 2, 2]
+    y.zero_()
+    other.sum().backward()
+    assert x.grad.tolist() == [3, 3, 3, 2, 2, 2]
+
+
+@pytest.mark.parametrize("turns", ["t_", "squeeze_ t_", "t_ unsqueeze_ unsqueeze_"])
+def test_a_view_that_is_turned_under_no_grad_has_the_history_of_its_base(turns):
+    x = rg.arange(6.0).requires_grad_()
+    base = x * 1
+    y = base.view(2, 3)
+    y.retain_grad()
+    y.register_hook(lambda g: g + 0)
+    with rg.no_grad():
+        for turn in turns.split():
+            getattr(y, turn)(*[0] * (turn == "unsqueeze_"))
+    weights = rg.arange(6.0).view(2, 3)
+    (y * weights.t()).sum().backward(retain_graph=True)
+    assert x.grad.tolist() == weights.flatten().tolist()
+    assert y.grad.equal(weights.t().expand_as(y))
+    y.mul_(3)
+    assert base.tolist() == [0, 3, 6, 9, 12, 15]
+    (y * weights.t()).sum().backward()
+    assert x.grad.tolist() == (4 * weights).flatten().tolist()
+
+
 def test_a_view_that_forward_returns_without_recording_is_refused_as_a_functions():
     class Same(Function):
         @staticmethod
@@ -408,3 +443,19 @@ def test_outputs_without_derivative_can_have_no_cotangent():
     Pair.apply(leaf(1))[0].backward()
     assert seen[1] is None
     assert seen[2].tolist() == [0]
+
+
+def test_what_forward_wrote_counts_where_the_mark_is_refused():
+    class Doubled(rg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.detach().numpy()[:] *= 2  # which nobody sees
+            ctx.mark_dirty(x)
+
+    x = rg.ones(2, requires_grad=True) * 1
+    y = x.pow(2).sum()
+    with pytest.raises(RuntimeError, match="not returned"):
+        Doubled.apply(x)
+    assert x._version == 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()

@@ -486,3 +486,17 @@ def test_the_gradient_of_a_tensor_written_with_a_wider_one_has_its_own_dtype(vie
     assert target.grad.dtype is rg.float32
     assert x.grad.dtype is rg.float64
     assert x.grad.tolist() == [1.0 if view else 2.0]
+
+
+@pytest.mark.parametrize("view", [False, True])
+@pytest.mark.parametrize("write", ["pow_", "add_", "mul_"])
+def test_what_a_write_overwrites_is_kept_when_another_follows(view, write):
+    x = leaf(2, 3)
+    y = x * 2
+    target = y[:] if view else y
+    target.pow_(3)
+    getattr(target, write)(2)
+    target.sin_().sum().backward()
+    u = (2 * x.detach()).requires_grad_()
+    getattr(rg, write[:-1])(u**3, 2).sin().sum().backward()
+    assert rg.allclose(x.grad, 2 * u.grad, rtol=1e-12)

@@ -240,11 +240,35 @@ def test_what_hooks_write_to_what_they_were_given_counts(maker, way):
     made = made[0] if isinstance(made, tuple) else made
     seen = made if y is None or maker == "a saved result" else y
     z = (seen * seen).sum()
-    for each in given:
-        each.mul_(2)
+    with rg.no_grad():
+        for each in given:
+            each.mul_(2)
     assert seen._version == 1
     with pytest.raises(VersionError, match="it was written by mul_"):
         z.backward()
+
+
+def test_pack_hooks_see_inputs_as_they_are_and_results_without_history():
+    x, constant = leaf(1, 2), rg.ones(2, dtype=rg.float64)
+    y = x * 1
+    seen = []
+    with saved_tensors_hooks(lambda t: (seen.append(t), t)[1], lambda t: t):
+        x.sin(), y.sin(), x * constant
+        made = x.exp()
+    assert seen[0] is x
+    assert seen[1] is y
+    assert seen[2] is constant
+    assert seen[3] is not made
+    assert seen[3].grad_fn is None
+    assert seen[3].tolist() == made.tolist()
+
+
+def test_a_write_to_what_an_unpack_hook_gave_is_one_to_that():
+    y = leaf(1, 2) * 1
+    with saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
+        y.cos_()
+    y.grad_fn._saved_self.mul_(2)
+    assert y._version == 1
 
 
 def test_a_write_to_a_saved_result_counts_for_those_who_saved_the_tensor():
@@ -254,6 +278,18 @@ def test_a_write_to_a_saved_result_counts_for_those_who_saved_the_tensor():
     assert y._version == 1
     with pytest.raises(VersionError, match="it was written by mul_"):
         autograd.grad(z, y)
+
+
+def test_writes_to_what_an_unpack_hook_gave_are_none_to_what_was_saved():
+    x, other = leaf(1, 2), rg.tensor([5.0, 6.0])
+    with saved_tensors_hooks(lambda t: other, lambda t: t):
+        y = x * x
+    z = (x * x).sum()
+    with rg.no_grad():
+        y.grad_fn._saved_self.add_(1)
+    assert (x._version, other._version, other.tolist()) == (0, 1, [6, 7])
+    (dx,) = autograd.grad(z, x)
+    assert dx.tolist() == [2, 4]
 
 
 def test_an_unpack_hook_must_return_a_tensor():

@@ -11,7 +11,18 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.func import grad, grad_and_value, hessian, jacrev, jvp, linearize, vjp, vmap
+from retrograd import autograd
+from retrograd.func import (
+    grad,
+    grad_and_value,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    vjp,
+    vmap,
+)
 
 X = rg.tensor([0.5, -1.0, 2.0], dtype=rg.float64)
 
@@ -119,14 +130,36 @@ def test_unused_argument_gets_zeros():
     close(found[1], [0, 0, 0])
 
 
-def test_extra_output_is_passed_on_without_history():
+def test_extra_output_has_a_history_where_somebody_can_use_it():
     w = rg.tensor(1.0, requires_grad=True)
     g, (value, extra) = grad_and_value(
         lambda x: ((x * w).sum(), {"y": x * w, "n": 3}), has_aux=True
     )(X)
     assert (extra["n"], value.item()) == (3, 1.5)
-    assert not extra["y"].requires_grad
+    close(autograd.grad(extra["y"].sum(), w)[0], X.sum().item())
     close(g, [1, 1, 1])
+    (_, (_, extra)) = grad_and_value(lambda x: ((x * w).sum(), x * 2), has_aux=True)(X)
+    assert not extra.requires_grad
+
+
+EXTRAS = {
+    "vjp": lambda f, x: vjp(f, x, has_aux=True)[2],
+    "jvp": lambda f, x: jvp(f, (x,), (x,), has_aux=True)[2],
+    "jacrev": lambda f, x: jacrev(f, has_aux=True)(x)[1],
+    "jacfwd": lambda f, x: jacfwd(f, has_aux=True)(x)[1],
+    "grad": lambda f, x: grad(lambda x: (f(x)[0].sum(), f(x)[1]), has_aux=True)(x)[1],
+}
+
+
+@pytest.mark.parametrize("transform", EXTRAS)
+def test_extra_output_of_an_inner_transform_is_differentiated(transform):
+    def of_extra(x):
+        return EXTRAS[transform](lambda y: (y * 2, y.sin()), x).sum()
+
+    close(grad(of_extra)(X), np.cos(X.numpy()))
+    close(jvp(of_extra, (X,), (X,))[1], (np.cos(X.numpy()) * X.numpy()).sum())
+    x = X.clone().requires_grad_()
+    close(autograd.grad(of_extra(x), x)[0], np.cos(X.numpy()))
 
 
 def test_vjp_may_be_pulled_several_times():

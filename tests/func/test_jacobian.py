@@ -84,6 +84,17 @@ def test_containers_and_extras(jacobian):
     close(extra, X.numpy())
 
 
+@pytest.mark.parametrize("outer", [jacrev, jacfwd])
+@pytest.mark.parametrize("inner", [jacrev, jacfwd])
+def test_extras_of_nested_jacobians_of_a_batch(outer, inner):
+    rows = rg.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], dtype=rg.float64)
+    twice = outer(inner(lambda x: (x**2, x.sin()), has_aux=True), has_aux=True)
+    second, extra = vmap(twice)(rows)
+    assert second.shape == (3, 2, 2, 2)
+    assert second[1, 0, 0].tolist() == [2, 0]
+    np.testing.assert_allclose(extra, np.sin(rows.numpy()), rtol=1e-15)
+
+
 def test_randomness_of_jacfwd():
     f = lambda x: rg.nn.functional.dropout(x, 0.5)
     with pytest.raises(RuntimeError, match="randomness error mode"):

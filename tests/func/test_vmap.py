@@ -42,6 +42,10 @@ def test_in_dims_of_containers_and_of_shared_arguments():
     close(found, np.moveaxis(X.numpy(), 1, 0).sum(-1) + 2)
 
 
+def test_out_dims_of_one_tensor_may_be_a_tuple_of_one():
+    assert vmap(lambda x: x * 2, out_dims=(1,))(X).tolist() == (X * 2).movedim(0, 1).tolist()
+
+
 def test_out_dims_of_containers():
     found = vmap(lambda x: (x, {"s": x.sum(), "n": x.t()}), out_dims=(1, {"s": 0, "n": -1}))(X)
     assert [found[0].shape, found[1]["s"].shape, found[1]["n"].shape] == [

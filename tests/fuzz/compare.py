@@ -15,7 +15,11 @@ TOLERANCES = {"float16": 2e-2, "float32": 1e-4, "complex64": 1e-4}  # of the oth
 FINE = 1e-6
 DIGITS = 1e-3  # of sizes, which have four digits, relative to one
 
-SAVES_LESS = ("prod", "take", "gather", "index_copy_", "index_add_")
+SAVES_LESS = (
+    *("prod", "cumprod", "take", "gather"),
+    *("index_add", "index_add_", "index_copy", "index_copy_"),
+    *("leaky_relu", "_foreach_add", "_foreach_add_", "_foreach_mul_"),
+)
 
 
 class Difference(NamedTuple):
@@ -155,7 +159,7 @@ def jacobian_copies(program, d):
 def nothing_arrives(program, d):
     """A node to which only None arrives: PyTorch reads what it saved all the same."""
     found = (d.ours, d.theirs) == (None, "RuntimeError overwritten")
-    return found and "Both.apply(" in " ".join(program)
+    return found and any(name in " ".join(program) for name in ("Both.apply(", "Part.apply("))
 
 
 def detached(program, d):
@@ -169,7 +173,9 @@ def view_counts_as_leaf(program, d):
     """PyTorch takes a view for a leaf until somebody asks for its new history."""
     if (d.ours, d.theirs) != (None, "RuntimeError leaf written"):
         return False
-    name = re.search(r"v\d+", program[d.statement])[0]
+    name = re.search(r"v\d+|$", program[d.statement])[0]
+    if not name:
+        return False
     made = re.search(rf"\b{name} = .*", "\n".join(program))[0]
     return "requires_grad" not in made and not re.search(rf"{name}\.requires_grad", str(program))
 
@@ -289,8 +295,36 @@ def resized_layout(program, d):
 def no_graph_of_zeros(program, d):
     """A derivative that is constant has no graph, in PyTorch one of zeros."""
     text = " ".join(program)
-    found = flags(d) and "grad" in d.theirs[-3].split() and "create_graph=True" in text
-    return bool(found) and "leaky_relu(" in text
+    found = flags(d) and "grad" in d.theirs[-3].split()
+    refused = d.ours == "RuntimeError" and d.theirs in (None, "RuntimeError freed")
+    refused |= d.ours == "TypeError" and "hook(" in program[d.statement]
+    transforms = "L.func." in text or "tangent(" in text
+    kinked = "create_graph=True" in text and "leaky_relu(" in text
+    return bool(found or refused) and (transforms or kinked)
+
+
+def saved_names(program, d):
+    """Nodes save other values than PyTorch's, or have no attribute of that name."""
+    return d.what == "error" and "._saved_" in program[d.statement]
+
+
+def hooks_of_the_root(program, d):
+    """PyTorch forgets hooks for gradients of several tensors, of which one is the root."""
+    fewer = d.what == "notes" and d.ours > d.theirs
+    refused = d.what == "error" and d.ours is None
+    return "register_multi_grad_hook(" in " ".join(program) and (fewer or refused)
+
+
+def tangents_in_inference_mode(program, d):
+    """Forward derivatives by inference tensors are what they are by others."""
+    text = " ".join(program)
+    return d.sort == "numbers" and "tangent(" in text and "inference_mode()" in text
+
+
+def written_by_foreach(program, d):
+    """`allow_mutation_on_saved_tensors` sees each write, in PyTorch none of `_foreach_add_`."""
+    text = " ".join(program)
+    return d.sort == "facts" and "allow_mutation_on" in text and "_foreach_" in text
 
 
 # What explains a difference, and its row in docs/differences.md.
@@ -331,6 +365,10 @@ RULES = {
     overlapping_write: "unrecorded writes to views that overlap themselves",
     resized_layout: "the memory layout of results",
     no_graph_of_zeros: "second derivatives of some piecewise linear layers",
+    saved_names: "attributes of nodes",
+    hooks_of_the_root: "multi-grad hooks of the root",
+    tangents_in_inference_mode: "forward mode in inference mode",
+    written_by_foreach: "writes by `_foreach_add_` and the like",
 }
 
 

@@ -33,6 +33,8 @@ L.autograd.graph.allow_mutation_on_saved_tensors()
 saved_hooks(lambda t: t.clone(), lambda t: t)
 saved_hooks(lambda t: (t.detach().clone(), 1), lambda t: t[0])
 saved_hooks(lambda t: [t], lambda t: t[0])
+saved_hooks(kept, lambda t: t)
+saved_hooks(lambda t: kept(t[...]), lambda t: t)
 """.strip().splitlines()
 
 VIEWS = forms("""
@@ -48,6 +50,10 @@ VIEWS = forms("""
     {v}.expand(2, *{v}.shape) : 2, *s
     {v}.squeeze() : [k for k in s if k != 1]
     {v}.contiguous() : s
+    {v}.positive() : s
+    {v}.to({v}.dtype) : s
+    {v}.expand_as(L.zeros(2, *{v}.shape)) : 2, *s
+    L.atleast_1d({v}) : s or (1,)
 """)
 VIEWS_ALONG = forms("""
     {v}.transpose(0, -1) : [s[-1], *s[1:-1], s[0]][:len(s)]
@@ -63,11 +69,16 @@ VIEWS_ALONG = forms("""
     {v}.unbind(0)[0] : s[1:]
     {v}.split(1)[-1] : 1, *s[1:]
     {v}.chunk(2)[0] : (s[0] + 1) // 2, *s[1:]
+    {v}.movedim(0, -1) : *s[1:], s[0]
+    {v}.unflatten(0, (1, -1)) : 1, *s
+    {v}.tensor_split(2)[0] : (s[0] + 1) // 2, *s[1:]
+    {v}.squeeze(0) : s[1:] if s[0] == 1 else s
     {v}.unfold(0, 2, 1) : max(s[0] - 1, 0), *s[1:], 2
 """)
 VIEWS_OF_MATRICES = forms("""
     {v}.t() : s[::-1]
     {v}.T : s[::-1]
+    {v}.mT : s[::-1]
     {v}.diagonal() : min(s),
 """)
 VIEWS_OF_COMPLEX = forms("""
@@ -85,6 +96,16 @@ COPIES = forms("""
     {v}.clone() : s
     {v}.take(L.tensor([0, -1])) : 2,
     {v}.cumsum(0) : s
+    {v}[:2].cumprod(0) : min(2, s[0]), *s[1:]
+    {v}.diff(dim=0) : s[0] - 1, *s[1:]
+    {v}.scatter(0, L.zeros({v}.shape, dtype=L.int64), 1.5) : s
+    {v}.index_add(0, L.tensor([0, 0]), {w}[:2]) : s
+    {v}.index_copy(0, L.tensor([1]), {w}[:1]) : s
+    {v}.index_fill(0, L.tensor([1]), 2) : s
+    L.einsum("i...,i...->i...", {v}, {w}) : s
+    L.nn.functional.pad({v}, (1, 1)) : *s[:-1], s[-1] + 2
+    L.nn.functional.dropout({v}, 0.0) : s
+    L._foreach_add([{v}], [{w}])[0] : s
     {v}.masked_fill({v} == {v}.detach()[0], 1) : s
     {v}.gather(0, L.zeros({v}.shape, dtype=L.int64)) : s
     {v}.repeat(2, *[1] * ({v}.ndim - 1)) : 2 * s[0], *s[1:]
@@ -107,6 +128,8 @@ REDUCTIONS = forms("""
     {v}.prod({d}) : *s[:d], *s[d + 1:]
 """)
 REAL_REDUCTIONS = forms("""
+    {v}.select_scatter({w}[0], 0, 1) : s
+    {v}.slice_scatter({w}[1:], 0, 1) : s
     {v}.amax({d}) : *s[:d], *s[d + 1:]
     {v}.max({d})[0] : *s[:d], *s[d + 1:]
     {v}.min({d}, keepdim=True)[0] : *s[:d], 1, *s[d + 1:]
@@ -121,6 +144,8 @@ REAL_REDUCTIONS = forms("""
     L.nn.functional.silu({v}) : s
     L.nn.functional.leaky_relu({v}, 0.5) : s
     L.nn.functional.softplus({v}) : s
+    L.nn.functional.elu({v}) : s
+    L.nn.functional.layer_norm({v}, {v}.shape[-1:]) : s
 """)
 
 FILLS = forms("""
@@ -132,8 +157,20 @@ FILLS = forms("""
     {v}.add_({v}.detach().clone())
     L.nn.init.constant_({v}, {n})
     {v}.resize_({v}.shape)
+    {v} *= {n}
+    L._foreach_mul_([{v}], {n})
     {v}.squeeze_()
     {v}.unsqueeze_(0)
+""")
+REAL_FILLS = forms("""
+    {v}.clamp_(-1, 1)
+    {v}.clamp_(min={n})
+    L.nn.functional.relu({v}, inplace=True)
+    L.nn.functional.elu({v}, inplace=True)
+    L.nn.functional.leaky_relu({v}, 0.5, inplace=True)
+    L.nn.functional.silu({v}, inplace=True)
+    L.nn.functional.hardtanh({v}, inplace=True)
+    L.nn.functional.dropout({v}, 0.0, inplace=True)
 """)
 FILLS_ALONG = forms("""
     {v}[0] = {n}
@@ -151,6 +188,11 @@ COPIES_OVER = forms("""
     {v}.addcmul_({w}, {w})
     {v}.masked_scatter_({v} == {v}, {w}.expand_as({v}).to({v}.dtype))
     {v}.sub_({w}, alpha=2)
+    {v} += {w}
+    {v} *= {w}
+    {v}.lerp_({w}, 0.5)
+    L._foreach_add_([{v}], [{w}])
+    L._foreach_mul_([{v}], [{w}])
 """)
 COPIES_INTO = forms("""
     {v}[0] = {w}
@@ -169,6 +211,15 @@ SWAPS = forms("""
     {v}.data.mul_(2)
     {v}.data.zero_()
     {v}.detach().mul_(2)
+    {v}.detach()[...] = {n}
+    KEPT[-1].mul_(2)
+    KEPT[-1].mul_(2)
+    {v}.grad_fn._saved_self.mul_(2)
+    {v}.grad_fn._saved_result.mul_(2)
+    {v}.grad_fn._saved_other.mul_(2)
+    {v}.grad.mul_(2)
+    {v}.grad.detach_()
+    {v}.grad.requires_grad_()
     {v}.detach_()
     {v}.requires_grad_()
     {v}.requires_grad_(False)
@@ -192,6 +243,14 @@ FUNCTIONS = forms("""
     Both.apply({v}, {w})[0] : s
     Both.apply({v}, {w})[1] : s
     Order.apply({v})[0] : s
+    Into.apply({v}, {w})[0] : s
+    Into.apply({v}, {w})[1] : s
+    Inner.apply({v}) : s
+    Once.apply({v}) : s
+    Part.apply({v}, {w}) : s
+    again_inside(lambda x: {f}, {v}) : s
+    saved({v}) : s
+    pickled({v}) : s
     again(lambda x: {f}, {v}) : s
 """)
 TRANSFORMS = forms("""
@@ -203,6 +262,8 @@ TRANSFORMS = forms("""
     L.func.hessian(lambda x: ({f}).sum())({v}).sum() : ()
     L.func.vmap(lambda x: {g})({v}) : s
     L.func.vmap(L.func.grad(lambda x: ({g}).sum()))({v}) : s
+    tangent(lambda x: {f}, {v}.detach()) : s
+    tangent(lambda x: {f}, {v}) : s
     L.autograd.functional.jacobian(lambda x: {f}, {v}).sum() : ()
     L.autograd.functional.hvp(lambda x: ({f}).sum(), {v}, L.ones_like({v}))[1] : s
 """)
@@ -221,6 +282,9 @@ HOOKS = forms("""
     {v}.grad_fn.register_hook(lambda i, o: note("{v}", *o))
     {v}.grad_fn.register_prehook(lambda o: note("{v}", *o))
     {v}.grad_fn.register_prehook(lambda o: tuple(g * 2 for g in o))
+    L.autograd.graph.register_multi_grad_hook([{v}, {w}], lambda gs: note_all("{v}", gs))
+    L.autograd.graph.register_multi_grad_hook([{v}, {w}], lambda g: note("{v}", g), mode="any")
+    {v}.register_hook(lambda g: {w}.detach().sum() * g)
     {v}.grad_fn.register_hook(lambda i, o: tuple(None if g is None else g * 2 for g in i))
 """)
 OPTIMIZERS = """

@@ -110,8 +110,13 @@ class Maker:
         return self.pick(fitting[-4:] if self.chance(0.5) else fitting)
 
     def say(self, text):
-        """Append a statement, sometimes in a mode."""
-        self.lines.append(f"with {self.pick(forms.MODES)}: {text}" if self.chance(0.08) else text)
+        """Append a statement, sometimes in a mode.
+
+        What hooks keep of an in-place call is a copy here.
+        """
+        mode = self.pick(forms.MODES) if self.chance(0.08) else ""
+        plain = not mode or ("kept" in mode and re.search(r"\w_\(|[]*+] = |[+*]= ", text))
+        self.lines.append(text if plain else f"with {mode}: {text}")
 
     def new(self, text, shape, dtype, memory=None, plain=False, **what):
         """Append `vN = text`; in no mode if it is to be plain."""
@@ -146,7 +151,7 @@ class Maker:
             ]
         if v.leaf and v.history and self.chance(0.8):
             return self.lines.append(f"with L.no_grad(): {text}")
-        assigns = re.search(r"\] = |\) = ", text)
+        assigns = re.search(r"\] = |\) = |[+*]= ", text)
         if self.chance(0.15) and not assigns and text.startswith(v.name):
             return self.new(text, v.shape, v.dtype, v.memory, history=v.history)
         return self.say(text)
@@ -313,7 +318,8 @@ class Maker:
             w = self.pick(rows if into else same)
             text, _ = self.filled(self.pick(forms.COPIES_INTO if into else forms.COPIES_OVER), v, w)
             return self.write(v, text, w)
-        some = forms.FILLS + forms.FILLS_ALONG * bool(v.shape and v.shape[0])
+        some = forms.FILLS + forms.REAL_FILLS * (v.inexact and not v.complex)
+        some += forms.FILLS_ALONG * bool(v.shape and v.shape[0])
         return self.write(v, self.filled(self.pick(some), v)[0])
 
     def convert(self):
@@ -354,8 +360,10 @@ class Maker:
         inside = self.formula(v, depth - 1, shape)
         name = self.pick(forms.HOLOMORPHIC if v.complex else forms.SMOOTH)
         some = [f"{inside}.{name}()", f"({inside} * {self.pick(forms.SCALARS)})", f"({inside} + x)"]
-        some += [f"({inside} * x.cos())"]
+        some += [f"({inside} * x.cos())", f"({inside} * 1).mul_(x)", f"{inside}.clone().{name}_()"]
+        some += [f"L.zeros_like(x).copy_({inside})", f"({inside} * x.detach())"]
         if shape:
+            some += [f"written({inside}, x)", f"{inside}.unbind(0)[0] * x"]
             some += [f"{inside}.cumsum(0)", f"{inside}.flip(0)", f"({inside} - {inside}.sum(0))"]
         others = [w for w in self.vars if w.shape in (shape, ()) and w.dtype == v.dtype]
         if others:
@@ -368,9 +376,10 @@ class Maker:
         v = self.var(lambda v: v.inexact and not (v.complex and "Order" in form[0]))
         w = self.var(lambda w: w.shape == v.shape and w.dtype == v.dtype)
         text, shape = self.filled(form, v, w, f=self.formula(v, 2, v.shape))
-        if text.startswith("Double_") and not v.dense:  # it would write elements that are one
+        writes = text.startswith(("Double_", "Into"))
+        if writes and not v.dense:  # it would write elements that are one
             raise SkipError
-        memory = v.memory if text.startswith(("Double_", "Alias", "Same")) else None
+        memory = v.memory if text.startswith(("Double_", "Alias", "Same", "Into")) else None
         history = v.history or w.history
         return self.new(text, shape, v.dtype, memory, plain=True, history=history)
 
@@ -425,7 +434,8 @@ class Maker:
         """
         taken = [v.memory for v in self.vars]
         v = self.var(lambda v: v.history and (v.leaf or taken.count(v.memory) == 1))
-        text, _ = self.filled(self.pick(forms.HOOKS), v)
+        w = self.var(lambda w: w.history and (w.leaf or taken.count(w.memory) == 1))
+        text, _ = self.filled(self.pick(forms.HOOKS), v, w)
         if ".data.sub_(" in text and not v.dense:  # it would write elements that are one
             raise SkipError
         self.say(text)

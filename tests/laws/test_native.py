@@ -127,15 +127,6 @@ def compare_tensors(op, first, second, number=None):
         same(found, expected)
 
 
-@pytest.fixture(autouse=True)
-def no_inference_mode_so_far():
-    """Once there was one, a few callers in Python are more careful, and skip short cuts."""
-    before = modes.inference_seen[:]
-    modes.inference_seen.clear()
-    yield
-    modes.inference_seen[:] = before or modes.inference_seen
-
-
 @pytest.mark.parametrize("sample", CALLS, ids=repr)
 def test_both_callers_record_the_same(sample):
     places = sample.differentiable

@@ -125,3 +125,43 @@ def test_a_wrapper_has_an_offset():
             return NotImplemented
 
     assert rg.Tensor._make_wrapper_subclass(Wrapper, (2,)).storage_offset() == 0
+
+
+WRITERS = {
+    "absolute_": "abs_.default",
+    "arcsin_": "asin_.default",
+    "arctan2_": "atan2_.default",
+    "clip_": "clamp_.Tensor",
+    "fix_": "trunc_.default",
+    "floor_divide_": "floor_divide_.Tensor",
+    "greater_": "gt_.Tensor",
+    "not_equal_": "ne_.Tensor",
+    "relu_": "relu_.default",
+    "square_": "pow_.Scalar",
+    "xlogy_": "xlogy_.Tensor",
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_writes_by_other_names_are_seen_as_writes(name):
+    x, other = rg.tensor([0.5, -0.25]), rg.tensor([0.25, 2.0])
+    takes = WRITERS[name].endswith("Tensor") or name == "arctan2_"
+    expected = getattr(x.clone(), name)(*[other] * takes)
+    with Seen() as mode:
+        found = getattr(x, name)(*[other] * takes)
+    assert found is x
+    assert x.equal(expected)
+    assert mode.names == [f"aten.{WRITERS[name]}"]
+
+
+def test_numbers_choose_the_overload_of_xlogy():
+    x = rg.ones(2)
+    with Seen() as mode:
+        x.xlogy_(2.0)
+        rg.xlogy(x, 2.0)
+        rg.xlogy(2.0, x)
+    assert mode.names == [
+        "aten.xlogy_.Scalar_Other",
+        "aten.xlogy.Scalar_Other",
+        "aten.xlogy.Scalar_Self",
+    ]

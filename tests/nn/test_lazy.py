@@ -148,6 +148,14 @@ class Scale(LazyModuleMixin, nn.Module):
         return input * self.weight
 
 
+def test_statistics_without_weights_begin_where_those_beside_weights_do():
+    lazy = nn.LazyBatchNorm1d(affine=False)
+    lazy(rg.ones(4, 3))
+    assert lazy.running_var.tolist() == pytest.approx([0.9] * 3, rel=1e-6)
+    assert lazy.running_mean.tolist() == pytest.approx([0.1] * 3, rel=1e-6)
+    assert lazy.num_batches_tracked == 1
+
+
 def test_a_lazy_layer_of_ones_own_learns_its_shape_once():
     layer = Scale()
     for _ in range(2):

@@ -280,6 +280,19 @@ def test_a_parameter_shares_memory_and_shows_itself():
     assert not nn.Parameter(rg.arange(3), requires_grad=False).requires_grad
 
 
+def test_a_conversion_that_writes_in_place_counts_for_gradients_too():
+    layer = nn.Linear(2, 2)
+    layer.weight.grad = rg.ones(2, 2, requires_grad=True)
+    g = layer.weight.grad
+    product = (g * g).sum()
+    with rg.no_grad():
+        layer._apply(lambda t: t.add_(1))
+    assert g is layer.weight.grad
+    assert (g.tolist(), g._version) == ([[2, 2], [2, 2]], 1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.backward()
+
+
 def test_conversion_keeps_the_gradient_objects():
     layer = nn.Linear(2, 2)
     layer(rg.ones(1, 2)).sum().backward()

@@ -103,7 +103,7 @@ S = rg.tensor(2.0)
         (lambda: X.diagonal(0.0), TypeError, "'offset' .*must be int, not float"),
         (lambda: V.unfold(0, 1.0, 1), TypeError, "'size' .*must be int, not float"),
         (lambda: rg.tensordot(X, X, 2.0), RuntimeError, "expects dims to be int or tuple"),
-        (lambda: V.index_fill(0, V, 1.0), IndexError, "Expected dtype int32 or int64 for index"),
+        (lambda: V.index_fill(0, V, 1.0), IndexError, "Expected dtype int64 for index, got"),
         (lambda: V.var(unbiased=False, correction=1), TypeError, "both unbiased and correction"),
         (lambda: F.scaled_dot_product_attention(V, X, X), RuntimeError, "at least 2 dimensional"),
         (
@@ -367,3 +367,51 @@ def test_a_start_or_shift_that_is_no_integer_of_64_bits_is_refused():
 def test_a_tolerance_is_a_number_or_a_tensor():
     with pytest.raises(TypeError, match="must be Tensor or float, not list"):
         rg.linalg.pinv(rg.eye(2), [])
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "index", "dtype", "count", "kind"),
+    [
+        ("index_add", (4,), [0, 9], rg.int64, 2, IndexError),
+        ("index_add", (3, 4), [0, 9], rg.int64, 2, RuntimeError),
+        ("index_add", (4,), [0, 9], rg.int64, 3, RuntimeError),
+        ("index_reduce", (4,), [0, -1], rg.int64, 2, IndexError),
+        ("index_reduce", (4,), [0, 9], rg.int64, 3, RuntimeError),
+        ("index_copy", (3, 4), [0, 9], rg.int64, 2, IndexError),
+        ("index_copy", (3, 4), [0, 1], rg.int64, 3, IndexError),
+        ("index_copy", (4,), [0, 1], rg.int32, 2, RuntimeError),
+        ("index_fill", (4,), [0, 9], rg.int64, 2, IndexError),
+        ("index_fill", (4,), [0, 1], rg.int32, 2, IndexError),
+    ],
+)
+def test_an_index_that_does_not_fit_raises_pytorchs_type_and_changes_nothing(
+    name, shape, index, dtype, count, kind
+):
+    x = rg.ones(shape)
+    source = 5.0 if name == "index_fill" else rg.full((count, *shape[1:]), 5.0)
+    more = ("prod",) if name == "index_reduce" else ()
+    index = rg.tensor(index, dtype=dtype)
+    with pytest.raises(kind):
+        getattr(x, name + "_")(0, index, source, *more)
+    assert x.sum() == x.numel()
+    assert x._version == 0
+
+
+def test_an_evenly_spaced_truth_value_is_refused():
+    for function in (rg.linspace, rg.logspace):
+        with pytest.raises(NotImplementedError, match="Bool"):
+            function(0, 1, 3, dtype=rg.bool)
+
+
+@pytest.mark.parametrize(
+    ("args", "kind"),
+    [
+        ((), TypeError),
+        (("cpu", -1), RuntimeError),
+        (("cpu", True), TypeError),
+        (("cpu", 1.0), TypeError),
+    ],
+)
+def test_what_is_no_device_is_refused(args, kind):
+    with pytest.raises(kind):
+        rg.device(*args)

@@ -278,3 +278,30 @@ def test_a_state_of_another_shape_than_its_parameter_raises(name, closure):
     p.data, p.grad = rg.ones(2), rg.ones(2)
     with pytest.raises(RuntimeError, match=r"shape \[2\] .* shape \[3\] of its state"):
         optimizer.step(*[lambda: p.sum()] * closure)
+
+
+@pytest.mark.parametrize("name", ["Adam", "AdamW", "Adamax", "NAdam", "RAdam"])
+@pytest.mark.parametrize("differentiable", [False, True])
+def test_adams_family_refuses_a_parameter_that_was_cast_since_its_last_step(name, differentiable):
+    p = rg.ones(2)
+    optimizer = getattr(rg.optim, name)([p], differentiable=differentiable)
+    p.grad = rg.ones(2)
+    optimizer.step()
+    p.data = p.data.double()
+    before = p.tolist()
+    p.grad = rg.ones(2, dtype=rg.float64)
+    with pytest.raises(RuntimeError, match="expected dtype float32 but got dtype float64"):
+        optimizer.step()
+    assert p.tolist() == before
+    optimizer.load_state_dict(optimizer.state_dict())
+    optimizer.step()
+    assert optimizer.state[p]["exp_avg"].dtype == rg.float64
+
+
+def test_settings_of_groups_are_in_pytorchs_order():
+    p = rg.nn.Parameter(rg.ones(2))
+    names = list(rg.optim.Adam([p]).param_groups[0])
+    assert names[:8] == [
+        *("params", "lr", "betas", "eps", "weight_decay", "amsgrad", "maximize", "foreach"),
+    ]
+    assert list(rg.optim.RMSprop([p]).defaults)[1:4] == ["momentum", "alpha", "eps"]

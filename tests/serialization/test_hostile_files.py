@@ -569,6 +569,12 @@ def test_files_of_another_kind_are_refused(content, match):
     assert isinstance(found, REFUSED)
 
 
+def test_bytes_that_are_no_pickle_raise_the_unpicklers_error():
+    for weights_only in (True, False):
+        with pytest.raises(pickle.UnpicklingError, match="Invalid magic number"):
+            rg.load(io.BytesIO(b"<html>not found</html>"), weights_only=weights_only)
+
+
 def test_a_later_version_of_the_format_before_is_refused():
     content = bytearray((FILES / "before.rg").read_bytes())
     content[14] = 99

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import copy
 import dataclasses
 import enum
 import gc
@@ -325,6 +326,16 @@ def test_hooks_are_left_behind_with_a_warning():
     x.register_hook(lambda g: g)
     with pytest.warns(UserWarning, match="will not be serialized"):
         assert round_trip(x)._backward_hooks is None
+
+
+@pytest.mark.parametrize("call", ["squeeze_", "unsqueeze_", "t_", "detach_"])
+def test_a_tensor_that_got_another_shape_in_place_is_saved_as_any_other(call):
+    x = rg.tensor([[1.0, 2.0]])
+    getattr(x, call)(*[0] * (call == "unsqueeze_"))
+    found = round_trip(x)
+    assert found.shape == x.shape
+    assert found.tolist() == x.tolist()
+    assert copy.deepcopy(x).__dict__ == found.__dict__ == {}
 
 
 def test_a_tensor_with_a_tangent_is_not_saved():

@@ -375,3 +375,28 @@ def test_a_sparse_parameter_is_refused_by_steps():
 def test_sparse_adam_takes_dense_parameters_alone():
     with pytest.raises(ValueError, match=r"Sparse params at indices \[\[0, 0\]\]"):
         rg.optim.SparseAdam([rg.eye(2).to_sparse().requires_grad_()])
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])
+def test_gradcheck_varies_the_values_of_sparse_inputs(layout, fast_mode):
+    sparse = rg.tensor([[0.0, 2.0], [3.0, 0.0], [0.0, 1.5]], dtype=rg.float64)
+    sparse = sparse.to_sparse(layout=getattr(rg, layout)).requires_grad_()
+    dense = rg.rand(2, 4, dtype=rg.float64, requires_grad=True)
+    how = {"masked": True, "fast_mode": fast_mode}
+    assert rg.autograd.gradcheck(lambda a, b: rg.sparse.mm(a, b).sin(), (sparse, dense), **how)
+    assert rg.autograd.gradcheck(lambda a: a * 2, (sparse,), **how)
+    assert rg.autograd.gradgradcheck(lambda a, b: rg.sparse.mm(a, b) ** 2, (sparse, dense), **how)
+    assert not rg.autograd.gradcheck(Doubled.apply, (sparse,), raise_exception=False, **how)
+
+
+class Doubled(rg.autograd.Function):
+    """A wrong derivative of what makes a tensor dense."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.to_dense()
+
+    @staticmethod
+    def backward(ctx, g):
+        return (g * 2).to_sparse()

@@ -94,6 +94,20 @@ def test_the_size_is_that_of_the_largest_indices():
     assert (x.sparse_dim(), x.dense_dim()) == (2, 1)
 
 
+def test_a_number_is_the_value_of_one_place():
+    dense = [[0, 0, 2.5], [0, 0, 0]]
+    assert rg.sparse_coo_tensor([[0], [2]], 2.5, (2, 3)).to_dense().tolist() == dense
+    with pytest.raises(RuntimeError, match="nnz from indices: 2, nnz from values: 1"):
+        rg.sparse_coo_tensor([[0, 1], [2, 2]], 2.5, (2, 3))
+
+
+@pytest.mark.parametrize("dtype", [rg.int8, rg.uint8, rg.bool, rg.float16], ids=str)
+def test_one_element_has_the_dtype_of_the_whole(dtype):
+    x = rg.sparse_coo_tensor([[0, 1], [1, 2]], rg.ones(2, dtype=dtype), (2, 3))
+    for found, value in ((x[0, 1], 1), (x[1, 0], 0)):
+        assert (found.dtype, found.item()) == (dtype, value)
+
+
 def test_a_size_alone_gives_a_tensor_without_entries():
     x = rg.sparse_coo_tensor((2, 3), dtype=rg.float64)
     assert x._nnz() == 0

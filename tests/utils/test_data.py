@@ -165,6 +165,21 @@ def test_concatenated_data_sets_index_through():
     assert len(Squares() + Squares()) == 10
 
 
+def test_streams_are_chained_not_concatenated():
+    with pytest.raises(AssertionError, match="ConcatDataset does not support IterableDataset"):
+        ConcatDataset([range(3), Longer()])
+
+
+def test_data_sets_are_stacked_by_position_or_by_name():
+    with pytest.raises(ValueError, match=r"Supported either by position, .* or by name"):
+        StackDataset(range(3), x=range(3))
+
+
+def test_a_loader_warns_of_more_workers_than_can_run():
+    with pytest.warns(UserWarning, match=r"create 4000 workers.* running slow or even freeze"):
+        DataLoader(pairs(), num_workers=4000)
+
+
 def test_options_that_exclude_each_other_raise():
     with pytest.raises(ValueError, match="mutually exclusive with shuffle"):
         DataLoader(pairs(), sampler=[0], shuffle=True)
@@ -368,6 +383,10 @@ def test_a_loader_warns_of_more_items_than_its_length_said(recwarn):
     assert not recwarn
     assert len(loader) == 2
     with pytest.warns(UserWarning, match="reported to be 2 .* but 4 samples have been fetched"):
+        assert list(loader) == [0, 1, 2, 3]
+    loader = DataLoader(Longer(), batch_size=None, num_workers=1)
+    assert len(loader) == 2
+    with pytest.warns(UserWarning, match="For multiprocessing data-loading, this comes of workers"):
         assert list(loader) == [0, 1, 2, 3]
 
 

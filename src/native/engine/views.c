@@ -31,7 +31,7 @@ shares(PyObject *x, PyObject *y)
     return PyArray_CheckExact(x) && (PyArray_SIZE((PyArrayObject *)x) == 0 || owner(x) == owner(y));
 }
 
-/* A version cell that counted no write. */
+/* A version cell of memory that nobody wrote. */
 static PyObject *
 new_cell(void)
 {

@@ -392,14 +392,13 @@ let_go(PyObject *held)
     PyObject *views = array == NULL ? NULL : PyObject_GetAttr(old, text_views), *copy, *cell;
     bool plain = views == Py_None;
     if (plain && Py_REFCNT(old) > 2) { /* more than the list's and ours */
-        copy = PyArray_NewCopy(array, NPY_CORDER);
-        cell = new_cell(); /* that of the node's output counts other memory */
-        plain = copy != NULL && cell != NULL;
+        cell = new_cell();             /* its memory is not that of its node's output any more */
+        copy = cell == NULL ? NULL : PyArray_NewCopy(array, NPY_CORDER);
+        plain = copy != NULL;
         if (plain) {
-            Py_XSETREF(SLOT(old, of_tensor.array), Py_NewRef(copy));
+            Py_XSETREF(SLOT(old, of_tensor.array), copy);
             Py_XSETREF(SLOT(old, of_tensor.cell), Py_NewRef(cell));
         }
-        Py_XDECREF(copy);
         Py_XDECREF(cell);
     }
     if (plain) {

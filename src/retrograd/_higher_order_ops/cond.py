@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .. import modes
 from ..engine.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -28,4 +29,8 @@ def cond(
         raise RuntimeError(f"Expected pred to be bool or tensor, but got {pred}.")
     if isinstance(pred, Tensor) and pred.numel() != 1:
         raise RuntimeError(f"Expected pred to be bool or single-element tensor, but got {pred}.")
+    if isinstance(pred, Tensor) and modes.state.dispatchers:
+        mode = modes.state.dispatchers[-1].mode
+        if hasattr(mode, "branch"):  # it writes both down
+            return mode.branch(pred, (true_fn, false_fn), operands)
     return (true_fn if pred else false_fn)(*operands)

@@ -52,8 +52,6 @@ HOMES = {
     "torch._guards": "retrograd.alias.guards",
     "torch._inductor": "retrograd.alias.inductor",
     "torch._inductor.config": "retrograd.alias.inductor.config",
-    "torch._subclasses": "retrograd.alias.subclasses",
-    "torch._subclasses.fake_tensor": "retrograd.alias.subclasses.fake_tensor",
     "torch._tensor_str": "retrograd.alias.tensor_str",
     "torch._utils": "retrograd.alias.utils",
     "torch._vmap_internals": "retrograd._functorch.vmap",

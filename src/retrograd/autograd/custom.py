@@ -212,14 +212,14 @@ def record(
     """Give the outputs of `forward` their history and save what it asked for."""
     recording = edges.count(None) < len(edges)
     saved = ctx.to_save
+    for tensor in ctx.dirty_tensors:  # `forward` wrote them, whatever is wrong with the marks
+        wrote(tensor, cls._name)
     if ctx.dirty_tensors:
         check_dirty(cls, ctx, args, outputs, recording)
     if recording and with_setup:
         for tensor in outputs:
             if among(tensor, args) and among(tensor, saved) and not _is_dirty(tensor, ctx):
                 raise RuntimeError(AS_IS_SAVED)
-    for tensor in ctx.dirty_tensors:
-        wrote(tensor, cls._name)
     made: list[Any] = list(outputs)
     differentiable = [recording and _wants_history(tensor, ctx) for tensor in outputs]
     node: Any = None

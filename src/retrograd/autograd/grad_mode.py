@@ -14,7 +14,7 @@ import inspect
 import warnings
 from typing import TYPE_CHECKING, Any, overload
 
-from .. import modes
+from .. import modes, version
 from ..engine.tensor import Tensor, cell_of
 from ..errors import wrong_type
 
@@ -245,7 +245,7 @@ class set_grad_enabled(Mode):  # noqa: N801 (PyTorch's name)
         return super().__call__(function)
 
     def __repr__(self) -> str:
-        return f"retrograd.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
+        return f"{version.called}.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
 
 
 class inference_mode(Mode):  # noqa: N801 (PyTorch's name)

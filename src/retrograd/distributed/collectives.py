@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from .. import version
 from ..autograd.grad_mode import inference_mode
 from ..engine.tensor import Tensor, new_tensor
 from ..quiet import quietly
@@ -307,9 +308,10 @@ def scatter(
 def array_of(tensor: Any) -> Any:
     """A tensor's array; TypeError for what is none."""
     if not isinstance(tensor, Tensor):
-        raise TypeError(
+        text = (
             f"Expected parameter `tensor` of type retrograd.Tensor but got {type(tensor)} instead."
         )
+        raise TypeError(version.named(text))
     return tensor._array
 
 

@@ -446,7 +446,8 @@ class finfo:  # noqa: N801 (PyTorch's name)
         d = of_numpy(_default if type is None else to_numpy(type))
         if d.category < 2:
             raise TypeError(
-                "retrograd.finfo() requires a floating point input type. Use retrograd.iinfo"
+                f"{version.called}.finfo() requires a floating point input type. Use "
+                f"{version.called}.iinfo"
             )
         real = real_of(d.numpy)
         limits = (sys.modules["ml_dtypes"] if d.name in NARROW else np).finfo(real)
@@ -474,7 +475,10 @@ class iinfo:  # noqa: N801 (PyTorch's name)
     def __init__(self, type: Any) -> None:
         d = of_numpy(to_numpy(type))
         if d.category != 1:
-            raise TypeError("retrograd.iinfo() requires an integer input type. Use retrograd.finfo")
+            raise TypeError(
+                f"{version.called}.iinfo() requires an integer input type. Use "
+                f"{version.called}.finfo"
+            )
         limits = np.iinfo(d.numpy)
         self.dtype, self.bits = d.name, limits.bits
         self.max, self.min = int(limits.max), int(limits.min)

@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..errors import CastError, UnorderedError, wrong_type
+from ..kernels.memory import overlaps
 from ..locks import load
 from ..quiet import copyto
 from .naming import ABSENT, CHOICES, by_name
@@ -24,6 +25,8 @@ from .tensor import Interpreted, Tensor, Wrapper, follow, new_tensor, wrote
 from .views import base_of, resized, sever
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .op import Op
 
 INFERENCE = (
@@ -303,6 +306,18 @@ def check_memory(array: Any, name: str, uniform: bool = False) -> None:
         raise RuntimeError(OVERLAP)
     if not array.flags.writeable:
         raise RuntimeError(READ_ONLY.format(name=name, shape=list(array.shape)))
+
+
+def check_apart(target: Tensor, others: Sequence[Tensor], uniform: bool) -> None:
+    """Raise for a recorded write to elements of which several are one: whose derivative counts?
+
+    A constant may be written to all of them (`uniform`).
+    """
+    array = target._array
+    if isinstance(array, Interpreted) or array.flags.c_contiguous:
+        return
+    if not (uniform and all(t._node is None for t in others)) and overlaps(array):
+        raise RuntimeError(OVERLAP)
 
 
 def expanded(array: Any) -> bool:

@@ -18,24 +18,24 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from .. import modes
-from ..kernels.memory import overlaps
+from ..kernels.memory import memory_order
 from ..quiet import copyto
 from . import native
 from .backward.hooks import hooks_of
-from .dispatch import OVERLAP, about_to_write, check_cast, check_memory
+from .dispatch import about_to_write, check_apart, check_cast, check_memory
 from .graph import LEAF, Cell, new_node, tick
 from .graph import target as shown_target
 from .record import STALE, STALE_VIEW, derived, make_node, walk
 from .registry import OPS, called
 from .saved import forward_name
 from .tensor import Interpreted, Tensor, Wrapper, follow, new_tensor, node_of, twin, wrote
-from .views import base_of, live_views, put_down
+from .views import base_of, delist, enlist, live_views, put_down
 
 LEAF_WRITTEN = (
     "a leaf Variable that requires grad is being used in an in-place operation. {name}() would "
@@ -141,7 +141,7 @@ def write(
     args = tuple(_apart(a, target, held) for a in args)
     kwargs = {key: _apart(a, target, held) for key, a in kwargs.items()}
     if modes.special and modes.state.saved_hooks:  # they may keep the memory that is overwritten
-        held[0]._array = held[0]._array.copy()
+        held[0]._array, held[0]._cell = held[0]._array.copy(), Cell()
     before = tick()
     result = function(held[0], *args, **kwargs)
     del args, kwargs, others
@@ -300,23 +300,40 @@ def turn(
     wrote(target, name)
     target._array = turned._array
     target._tangents = turned._tangents
+    if target._view_of is not None:
+        target._view_of.path += ((op, params, None),)
     if tracked:
         _move_retained(target, turned._node)
         target._node = turned._node
         if turned._node is not None:
             turned._node._cell = target._cell
+    elif follows_base(target):
+        with modes.Changed(grad=True, inference=False, below=False, levels=(), watchers=()):
+            node = op.call(before, **params)._node
+        _move_retained(target, node)
+        target._node = node
     else:
         follow(target)
-    if target._view_of is not None:
-        target._view_of.path += ((op, params, None),)
     for view in live_views(target):
         how: Any = view._view_of
         how.path = ((OPS[undo[0]], undo[1], None), *how.path)
-    base = target if target._view_of is None else target._view_of.base
-    node = base._node
-    if base._views and node is not None and (tracked or node.op is LEAF):
+    base = base_of(target)
+    own = tracked and base is not target
+    if own:  # its history leads on from the one before; that of other views is derived anew
+        delist(base, target)
+    if base._views and base._node is not None and (tracked or base._node.op is LEAF):
         outdate(base, True)
+    if own:
+        enlist(base, target)
     return target
+
+
+def follows_base(target: Tensor) -> bool:
+    """Whether a tensor is a view whose history is that of its base."""
+    view, node = target._view_of, target._node
+    if view is None or node is None or view.origin != "plain" or view.base._node is None:
+        return False
+    return node.op is not LEAF and may_wait(target)
 
 
 def lead_on(target: Tensor) -> None:
@@ -382,18 +399,6 @@ def refusal(target: Tensor, what: str, plain: str = "mul") -> str:
     return f"{start} {reason}{TRACE.format(view.trace) if view.trace else ''}"
 
 
-def check_apart(target: Tensor, others: Sequence[Tensor], uniform: bool) -> None:
-    """Raise for a recorded write to elements of which several are one: whose derivative counts?
-
-    A constant may be written to all of them (`uniform`).
-    """
-    array = target._array
-    if isinstance(array, Interpreted) or array.flags.c_contiguous:
-        return
-    if not (uniform and all(t._node is None for t in others)) and overlaps(array):
-        raise RuntimeError(OVERLAP)
-
-
 def check_store(target: Tensor, result: Tensor) -> None:
     """Raise unless the result fits into the target's memory."""
     if result._array.shape != target._array.shape:
@@ -421,23 +426,15 @@ def rebase(target: Tensor, node: Any) -> None:
             return
         region = new_tensor(target._array)
         region._node = node
-        edges = (base._node, node)
-        params = {"path": view.path, "layout": memory_order(base._array)}
-        spliced = make_node(OPS["splice"], (base, region), edges, (), params)
+        order = None if isinstance(base._array, Interpreted) else memory_order(base._array)
+        params = {"path": view.path, "layout": order}
+        spliced = make_node(OPS["splice"], (base, region), (base._node, node), (), params)
         spliced.shape, spliced.dtype = base._array.shape, base._array.dtype
         spliced._cell = base._cell
         _move_retained(base, spliced)
         base._node = spliced
     if base._views and base._node is not None:
         outdate(base, True)
-
-
-def memory_order(array: Any) -> tuple[int, ...] | None:
-    """The axes as they lie in memory, outermost first; None for row-major order."""
-    if isinstance(array, Interpreted) or array.flags.c_contiguous:
-        return None
-    strides = array.strides
-    return tuple(sorted(range(array.ndim), key=lambda axis: -abs(strides[axis])))
 
 
 def _move_retained(target: Tensor, node: Any) -> None:

@@ -1,4 +1,7 @@
-"""How large a tensor is and where it lies: `Size` and `device`; what stands for an array there."""
+"""How large a tensor is and where it lies, and what else it may be given.
+
+`Size` and `device`; what stands for an array; what programs store on a tensor.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import threading
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from .. import version
+from ..locks import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -22,6 +26,34 @@ NO_ACCELERATOR = (
 )
 
 
+class Symbol:
+    """Base of types of numbers that are kept as symbols."""
+
+    __slots__ = ()
+
+    def __new__(cls, *args: Any, **named: Any) -> Any:
+        """Raise TypeError: no program makes one itself."""
+        if cls.__base__ is not Symbol:
+            return object.__new__(cls)
+        raise TypeError(
+            f"{cls.__name__}: no number is kept as a symbol, since Python itself is the program. "
+            "Write int, float or bool"
+        )
+
+
+class SymInt(Symbol):
+    """The type of sizes that are symbols: those in which components of a nested tensor differ.
+
+    >>> isinstance(rg.ones(2).shape[0], rg.SymInt)
+    False
+    >>> nt = rg.nested.nested_tensor([[1, 2], [3]], layout=rg.jagged)
+    >>> isinstance(nt.shape[1], rg.SymInt)
+    True
+    """
+
+    __slots__ = ()
+
+
 class Size(tuple[int, ...]):
     """The shape of a tensor: a tuple of integers; TypeError for what is none.
 
@@ -33,13 +65,13 @@ class Size(tuple[int, ...]):
 
     def __new__(cls, sizes: Iterable[Any] = ()) -> Size:
         """The sizes as Python's integers."""
-        found = []
+        found: list[Any] = []
         for place, size in enumerate(sizes):
             try:
-                found.append(operator.index(size))
+                found.append(size if isinstance(size, SymInt) else operator.index(size))
             except TypeError:
                 raise TypeError(
-                    f"retrograd.Size() takes an iterable of 'int' (item {place} is "
+                    f"{version.called}.Size() takes an iterable of 'int' (item {place} is "
                     f"'{type(size).__name__}')"
                 ) from None
         return tuple.__new__(cls, found)
@@ -98,7 +130,7 @@ class device:  # noqa: N801 (PyTorch's name)
     type: str
     index: int | None
 
-    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
+    def __init__(self, type: Any, index: int | None = None) -> None:
         if isinstance(type, int) and not isinstance(type, bool):
             raise RuntimeError(NO_ACCELERATOR)
         kind: Any = str(type) if isinstance(type, device) else type
@@ -117,6 +149,10 @@ class device:  # noqa: N801 (PyTorch's name)
                 "type (string) must not include an index because index was passed explicitly: "
                 f"{kind}:{number}"
             )
+        if index is not None and (not isinstance(index, int) or isinstance(index, bool)):
+            raise TypeError(f"the index of a device must be an int, not {index.__class__.__name__}")
+        if index is not None and index < 0:
+            raise RuntimeError(f"Device index must not be negative, got {index}")
         self.type = kind
         self.index = int(number) if number else index
 
@@ -257,8 +293,71 @@ class Wrapper(Interpreted):
         raise NotImplementedError
 
 
+class Replaced(Interpreted):
+    """What is replaced where it is written, has no history beneath it, and is no view of others.
+
+    Elements have no places in it: NumPy's functions, and attributes of arrays, raise `refused`.
+    """
+
+    __slots__ = ()
+
+    def refused(self, name: str) -> Exception:
+        """The error for what it cannot do."""
+        raise NotImplementedError
+
+    def itself(self, *args: Any) -> Any:
+        """The array itself."""
+        return self
+
+    detached = copy = with_history = itself  # type: ignore[assignment]
+
+    def shares_memory(self, other: Any) -> bool:
+        """False: nothing is a view of it."""
+        return False
+
+    def _has_no_elements(self, *args: Any, **kwargs: Any) -> Any:
+        raise self.refused("__array__")
+
+    __array__ = __getitem__ = __iter__ = __len__ = _has_no_elements
+    __int__ = __float__ = __index__ = __bool__ = _has_no_elements
+    __eq__ = __ne__ = _has_no_elements
+    __hash__ = object.__hash__
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and not name.startswith("__array"):
+            raise AttributeError(name)
+        raise self.refused(name)
+
+
 def concrete(array: Any) -> Any:
     """The NumPy array behind a batch, for checks that every element has to pass."""
     while isinstance(array, Interpreted):
         array = array.value._array
     return array
+
+
+class Held:
+    """What has a dictionary: `everything.__get__(x)` is that of x itself."""
+
+    __slots__ = ("__dict__", "__weakref__")
+
+
+everything: Any = vars(Held)["__dict__"]
+
+
+class Stored(Held):
+    """A base of `Tensor`: `vars(x)` is what programs store on `x`, without the names in `_kept`."""
+
+    __slots__ = ()
+    _kept: frozenset[str] = frozenset()
+
+    @property
+    def __dict__(self) -> Any:
+        shown = load(f"{__package__}.attributes").Attributes
+        return shown(everything.__get__(self), self._kept)
+
+    @__dict__.setter
+    def __dict__(self, value: Any) -> None:
+        held = everything.__get__(self)
+        kept = {name: held[name] for name in held if name in self._kept}
+        everything.__set__(self, {**value, **kept})

@@ -8,8 +8,8 @@ NOTE [Reading a saved value]
    (NOTE [One clock] in `graph`). A packed one is never checked: it is the hook's business.
 2. `raw` gives arrays, for an ordinary backward pass; `tensors` gives tensors that carry history,
    for `create_graph=True`: an input with the edge it had when saved, an output with the node.
-3. The pack hook is called once, with the saved tensor if that has no history, else a detached
-   alias; the unpack hook at every reading.
+3. The pack hook is called once: with the saved input itself or, for a result, with a detached
+   alias, so that one who keeps it closes no cycle. The unpack hook is called at every reading.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Packed:
     def __init__(self, node: Node, place: int, pack_hook: Any, unpack_hook: Any) -> None:
         given = bare = node.saved[place]
         cell = cell_at(node, place, bare)
-        if not isinstance(bare, Tensor) or bare._node is not None:
+        if not isinstance(bare, Tensor) or bare._tangents:
             given = shown(array_of(bare) if isinstance(bare, Tensor) else bare)
             given._cell = cell
         version = cell.version
@@ -314,6 +314,7 @@ def tensor_at(node: Node, place: int, held: Any) -> Tensor | None:
         if history is found._node is tangents is None:
             return found
         made = shown(array_of(found))
+        made._cell = cell_of(found)
     elif isinstance(value, Tensor):
         check(node, place, known_cell(value), value._array)
         outside = node.level is not None and not node.level.holds(value)

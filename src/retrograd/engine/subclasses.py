@@ -15,6 +15,7 @@ from ..locks import load, structure
 from . import overriding, views
 from .graph import LEAF
 from .overriding import IGNORED, NO_SUBCLASSES, form, is_asked, public, shown_as
+from .placement import everything
 from .tensor import Tensor, method, new_tensor, set_requires_grad
 
 
@@ -74,7 +75,7 @@ def retyped(tensor: Tensor, cls: type[Tensor]) -> Tensor:
         return tensor
     except TypeError:  # the class has slots of its own, so its members have another layout
         made = new_tensor(tensor._array, cls)
-    made.__dict__.update(tensor.__dict__)
+    everything.__get__(made).update(everything.__get__(tensor))
     made._cell = tensor._cell
     node = tensor._node
     if node is not None and node.op is LEAF:

@@ -25,7 +25,17 @@ from ..locks import load, structure
 from . import native
 from .graph import LEAF, Cell, Leaf, Moved, Node, leaf_node, renewed, target
 from .overriding import IGNORED, TENSOR, names, never, public
-from .placement import CPU, META, Interpreted, Size, Wrapper, concrete, device
+from .placement import (
+    CPU,
+    META,
+    Interpreted,
+    Replaced,
+    Size,
+    Stored,
+    Wrapper,
+    concrete,
+    device,
+)
 from .views import disinherit, inherit, room_of, same_elements, sever
 
 if TYPE_CHECKING:
@@ -39,9 +49,9 @@ else:
     Attached = object
 
 __all__ = [
-    "Interpreted", "Size", "Tensor", "Wrapper", "alias", "cell_of", "concrete", "device",
-    "has_history", "has_tangent", "is_array", "method", "moved", "new_tensor", "node_of", "placed",
-    "shown", "twin", "wrap", "wrote",
+    "Interpreted", "Replaced", "Size", "Tensor", "Wrapper", "alias", "cell_of", "concrete",
+    "device", "has_history", "has_tangent", "is_array", "method", "moved", "new_tensor", "node_of",
+    "placed", "shown", "twin", "wrap", "wrote",
 ]  # fmt: skip
 
 _size: Any = tuple.__new__  # `Size`, of sizes that are known to be integers
@@ -57,7 +67,7 @@ NO_LEAF = (
 ANY = object()  # stands for the dtype of a `.grad` that may have each
 
 
-class Tensor(Attached):
+class Tensor(Stored, Attached):
     """An n-dimensional array that can remember how it was computed.
 
     Made by factories such as `retrograd.tensor` and `retrograd.zeros`; the class itself, as in
@@ -69,7 +79,7 @@ class Tensor(Attached):
     tensor([2., 4.])
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_array", "_cell", "_node")
+    __slots__ = ("_array", "_cell", "_node")
 
     _array: Any
     _node: Node | None
@@ -88,6 +98,8 @@ class Tensor(Attached):
     _parked: Node | None = None  # a leaf's node, with its hooks, while requires_grad is off
     _lent: Node | None = None  # the leaf that it is while tapes watch it: `tape`
     _storage: Any = None  # the object that its memory is for those who ask: `ops.tensor.storage`
+
+    _kept = frozenset(__annotations__)  # all of these, which are not the program's
 
     def __new__(cls, *data: Any) -> Self:
         """A tensor of the default dtype from data, or uninitialised from sizes."""

@@ -313,6 +313,8 @@ def checked(leaf: Any, func: Any) -> Any:
 
 def _placed(results: list[Any], shared: list[bool], like: Any, out_dims: Any, func: Any) -> Any:
     """The outputs with the batch dimension where `out_dims` wants it."""
+    if isinstance(out_dims, tuple) and len(out_dims) == 1 and is_leaf(like):
+        (out_dims,) = out_dims
     try:
         places = pytree.broadcast(out_dims, like, is_leaf)
     except ValueError as error:

@@ -9,6 +9,7 @@ import functools
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from .. import modes
 from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor
 
@@ -77,15 +78,18 @@ def replaced(
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """A function that does what `func` does.
+    """A function that does what `func` does, of which a graph shows no writes.
 
-    PyTorch's takes writes in place (remove="mutations") and views, too ("mutations_and_views"), out
-    of the operations that a compiler gets to see, and changes no result. Nothing is traced here, so
-    there is nothing to take out: this is for programs that call it. Raises RuntimeError for another
-    `remove`. Source: PyTorch's `func.functionalize`.
+    Under `make_fx`, operators that write are replaced by those that do not, and arguments that
+    `func` writes are written once, at the end; with remove="mutations_and_views", views are copies,
+    too. Values are the same. `func` runs on tensors without data first, so a way that depends on
+    values raises. Elsewhere `func` itself is called. Raises RuntimeError for another `remove`.
+    Source: PyTorch's `func.functionalize`.
 
-    >>> rg.func.functionalize(lambda x: x.clone().add_(1))(rg.tensor([1.0]))
-    tensor([2.])
+    >>> from retrograd.fx.experimental.proxy_tensor import make_fx
+    >>> traced = make_fx(rg.func.functionalize(lambda x: x.clone().add_(1)))(rg.ones(2))
+    >>> [str(node.target) for node in traced.graph.nodes][1:-1]
+    ['aten.clone.default', 'aten.add.Tensor']
     """
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(
@@ -95,6 +99,11 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
+        state = modes.state
+        seen = state.dispatchers and not (state.batches or state.levels)
+        mode: Any = state.dispatchers[-1].mode if seen else None
+        if hasattr(mode, "functionalized"):  # it writes a graph down
+            return mode.functionalized(func, args, kwargs, remove == "mutations_and_views")
         return func(*args, **kwargs)
 
     return wrapped

@@ -76,7 +76,10 @@ def jvp(
     with Level() as level:
         duals = [dual(x, t, level) for x, t in zip(xs, ts, strict=True)]
         result = func(*pytree.unflatten(primals, duals))
-        output, aux = unpacked(result, has_aux, "jvp(f, primals, tangents)")
+        output, extra = unpacked(result, has_aux, "jvp(f, primals, tangents)")
+        aux = pytree.map_leaves(
+            lambda leaf: parts(leaf, level)[0] if isinstance(leaf, Tensor) else leaf, extra
+        )
         pairs = [parts(out, level) for out in outputs(output, "jvp(f, primals, tangents)")]
     values = pytree.unflatten(output, [value for value, _ in pairs])
     moved = pytree.unflatten(output, [_filled(*pair, strict) for pair in pairs])

@@ -158,6 +158,7 @@ def jacfwd(
 
         blocks_by_x, aux = [], list[Any]()
         outs: list[Tensor] = []
+        beside: list[Tensor] = []
         for place, x in enumerate(xs):
             found = []
             for direction in (1.0, 1j) if x._array.dtype.kind == "c" else (1.0,):
@@ -169,9 +170,10 @@ def jacfwd(
                         of_chosen, chosen, pytree.unflatten(chosen, given), has_aux=has_aux
                     )
                     aux[:] = rest
-                    return tuple(pytree.flatten(moved))
+                    kept = [leaf for leaf in pytree.flatten(rest) if isinstance(leaf, Tensor)]
+                    return pytree.flatten(moved), kept
 
-                columns = vmap(one_column, randomness=randomness, chunk_size=chunk_size)(
+                columns, beside = vmap(one_column, randomness=randomness, chunk_size=chunk_size)(
                     unit_vectors(x, direction)
                 )
                 outs = list(columns)
@@ -184,9 +186,20 @@ def jacfwd(
             ]
             for row in range(len(outs))
         ]
-        return _built(blocks, outputs[0], chosen, argnums, aux)
+        return _built(blocks, outputs[0], chosen, argnums, _first(aux, beside))
 
     return wrapped
+
+
+def _first(aux: list[Any], columns: list[Tensor]) -> list[Any]:
+    """What a function gave beside its output, of the first column: the same in all."""
+    found = iter(columns)
+
+    def chosen(leaf: Any) -> Any:
+        column = next(found) if isinstance(leaf, Tensor) else None
+        return column[0] if column is not None and len(column) else leaf
+
+    return pytree.map_leaves(chosen, aux)  # type: ignore[no-any-return]
 
 
 def _last(columns: Tensor, x: Tensor) -> Tensor:

@@ -32,7 +32,7 @@ from ..engine.graph import LEAF, new_node
 from ..engine.inplace import rebase
 from ..engine.namespaces import recorded
 from ..engine.registry import OPS
-from ..engine.tensor import Tensor, alias, node_of, placed, wrap
+from ..engine.tensor import Tensor, alias, as_array, node_of, placed, shown
 from ..engine.transforms.batch import give_back, variable
 from ..engine.views import View, base_of, live_views
 
@@ -180,7 +180,7 @@ def is_wanted(nodes: Sequence[Any], cotangents: Sequence[Any]) -> bool:
 def _tensor(g: Any, like: Tensor) -> Tensor:
     if g is None:
         return recorded.zeros_like(like)
-    return g if isinstance(g, Tensor) else wrap(g)
+    return g if isinstance(g, Tensor) else shown(as_array(g))
 
 
 def value_of(out: Tensor, keep: bool) -> Tensor:
@@ -215,7 +215,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
         args, fresh = fresh_variables(primals, "vjp")
         result = call.returned(func(*args))
     settle(primals, args, fresh)
-    output, aux = unpacked(result, has_aux, "vjp(f, *primals)")
+    output, extra = unpacked(result, has_aux, "vjp(f, *primals)")
+    aux = values_of(extra)
     outs = outputs(output, "vjp(f, *primals)")
     for out in outs:
         if out._array.dtype.kind not in "fc":
@@ -242,8 +243,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
             found = pull_back(outs, given, fresh, retain_graph)
         return pytree.unflatten(primals, found)
 
-    shown = pytree.unflatten(output, [value_of(out, keep) for out in outs])
-    return (shown, pull, aux) if has_aux else (shown, pull)
+    values = pytree.unflatten(output, [value_of(out, keep) for out in outs])
+    return (values, pull, aux) if has_aux else (values, pull)
 
 
 def outputs(output: Any, caller: str) -> list[Tensor]:
@@ -271,10 +272,21 @@ def unpacked(result: Any, has_aux: bool, caller: str) -> tuple[Any, Any]:
         raise RuntimeError(
             f"{caller}: output of function f should be a tuple: (output, aux) if has_aux is True"
         )
-    output, aux = result
-    return output, pytree.map_leaves(
-        lambda leaf: value_of(leaf, False) if isinstance(leaf, Tensor) else leaf, aux
-    )
+    output, extra = result
+    return output, extra
+
+
+def values_of(extra: Any) -> Any:
+    """What a function gave beside its output, as `value_of` gives that."""
+    leaves = [leaf for leaf in pytree.flatten(extra) if isinstance(leaf, Tensor)]
+    some = is_wanted([leaf._node for leaf in leaves if leaf._node is not None], ())
+
+    def value(leaf: Any) -> Any:
+        if not isinstance(leaf, Tensor):
+            return leaf
+        return value_of(leaf, some and leaf._node is not None and is_wanted([leaf._node], ()))
+
+    return pytree.map_leaves(value, extra)
 
 
 def grad_and_value(
@@ -293,11 +305,13 @@ def grad_and_value(
             given, fresh = fresh_variables(chosen, "grad")
             result = call.returned(func(*replaced(args, argnums, given), **kwargs))
         settle(chosen, given, fresh)
-        output, aux = unpacked(result, has_aux, "grad_and_value(f)(*args)")
+        output, extra = unpacked(result, has_aux, "grad_and_value(f)(*args)")
         check_scalar(output)
+        aux = values_of(extra)
         one = placed(np.ones((), output._array.dtype), output)
         keep = is_wanted([] if output._node is None else [node_of(output)], ())
-        found = pytree.unflatten(chosen, pull_back([output], [one], fresh, retain=keep))
+        beside = any(isinstance(t, Tensor) and t._node is not None for t in pytree.flatten(aux))
+        found = pytree.unflatten(chosen, pull_back([output], [one], fresh, retain=keep or beside))
         value = value_of(output, keep)
         grads = found if isinstance(argnums, tuple) else found[0]
         return (grads, (value, aux)) if has_aux else (grads, value)

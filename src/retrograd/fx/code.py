@@ -15,7 +15,7 @@ from math import inf, nan
 from typing import Any
 
 from .. import version
-from ..engine.tensor import device
+from ..engine.tensor import Tensor, device
 from ..locks import load
 from .node import Node, map_arg, qualified_name, type_name
 
@@ -32,6 +32,7 @@ IN_PLACE = {
     for name, sign in INFIX.items()
     if name not in ("eq", "ne", "lt", "gt", "le", "ge")
 }
+Describe = Callable[[Node], str] | None
 WRAP = ".fx._symbolic_trace.wrap"
 
 
@@ -98,8 +99,8 @@ def is_taken(name: str, obj: Any) -> bool:
 class Writer:
     """The code of one function: its globals, and how values read in it."""
 
-    def __init__(self, nodes: Iterable[Node], root: str) -> None:
-        self.nodes = list(nodes)
+    def __init__(self, nodes: Iterable[Node], root: str, describe: Describe = None) -> None:
+        self.nodes, self.describe = list(nodes), describe
         self.root = root
         self.globals = standing()
         self.names = Namespace()
@@ -190,10 +191,16 @@ class Writer:
             self.wrapped[head] = None
         return f"{head}({self.arguments(node.args, node.kwargs)})"
 
+    def annotation(self, node: Node) -> str:
+        """What stands behind a node's name."""
+        if node.type is not None:
+            return f" : {self.kind(node.type)}"
+        return "" if self.describe is None else self.describe(node)
+
     def statement(self, node: Node) -> str:
         """A node's line."""
         name = getattr(node.target, "__name__", "")
-        kind = "" if node.type is None else f" : {self.kind(node.type)}"
+        kind = self.annotation(node)
         if node.op == "output":
             return f"return {self.value(node.args[0])}"
         if getattr(node.target, "__module__", None) == "_operator" and name in IN_PLACE:
@@ -209,7 +216,7 @@ class Writer:
         for node in self.nodes:
             lines += show(node).splitlines()
             if node.op == "placeholder":
-                kind = "" if node.type is None else f" : {self.kind(node.type)}"
+                kind = self.annotation(node)
                 default = f" = {self.value(node.args[0])}" if node.args else ""
                 params.append(f"{node.target}{kind}{default}")
                 raw = str(node.target).replace("*", "")
@@ -273,8 +280,27 @@ def is_name(text: str) -> bool:
     return text.isidentifier() and not keyword.iskeyword(text)
 
 
+SHORT = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c", "bool": "b8"}
+
+
+def described(node: Node) -> str:
+    """The dtype and shape of a node's value, where FakeTensors have told it: `: "f32[2, 3]"`."""
+    value = node.meta.get("val")
+    if isinstance(value, Tensor):
+        word, bits = re.fullmatch(r"([a-z]+)(.*)", str(value.dtype).rpartition(".")[2]).groups()  # type: ignore[union-attr]
+        sizes = getattr(value, "symbolic", None) or value._array.shape
+        return f': "{SHORT.get(word, word)}{bits}[{", ".join(map(str, sizes))}]"'
+    return f': "Sym({node.meta["symbolic"]})"' if "symbolic" in node.meta else ""
+
+
 def generate(
-    nodes: Iterable[Node], root: str, show: Callable[[Node], str] = lambda node: ""
+    nodes: Iterable[Node],
+    root: str,
+    show: Callable[[Node], str] = lambda node: "",
+    describe: Describe = None,
 ) -> PythonCode:
-    """The code of a graph's nodes, as a function `forward` of a module called `root`."""
-    return Writer(nodes, root).write(show)
+    """The code of a graph's nodes, as a function `forward` of a module called `root`.
+
+    `show` says what goes above a node's line, `describe` what behind its name.
+    """
+    return Writer(nodes, root, describe).write(show)

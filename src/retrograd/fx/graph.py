@@ -150,7 +150,9 @@ class Graph:
     def node_copy(self, node: Node, arg_transform: Callable[[Node], Any] = lambda n: n) -> Node:
         """A copy of another graph's node; `arg_transform` says what its arguments are here."""
         args, kwargs = map_arg((node.args, node.kwargs), arg_transform)
-        name = self._graph_namespace.create_name(node.name, None)
+        names, name = self._graph_namespace, node.name
+        if node.op != "placeholder" or name in names._used:  # that of an input may be any
+            name = names.create_name(name, None)
         copied = Node(self, name, node.op, node.target, args, kwargs, node.type)
         copied.meta = dict(node.meta)
         self._graph_namespace._used[name] = copied

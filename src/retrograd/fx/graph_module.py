@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import linecache
+import textwrap
 import weakref
 from collections.abc import Callable
 from itertools import count
@@ -13,7 +14,7 @@ from .. import version
 from ..engine.tensor import Tensor
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
-from .code import generate
+from .code import described, generate
 from .graph import Graph
 from .node import Node
 
@@ -100,7 +101,7 @@ class GraphModule(Module):
             for target in targets:
                 copy_attribute(root, self, target)
         else:
-            for target in sorted(set(targets), key=lambda path: path.count(".")):
+            for target in sorted(dict.fromkeys(targets), key=lambda path: path.count(".")):
                 if target not in root:
                     raise RuntimeError(
                         f"Node referenced target {target} but that target was not provided in root"
@@ -188,9 +189,15 @@ class GraphModule(Module):
             meta = node.meta.get("tensor_meta")
             return "" if meta is None else f"# {node}: {meta}"
 
-        source = generate(self.graph.nodes, "self", above).src.strip("\n")
+        source = generate(self.graph.nodes, "self", above, described).src.strip("\n")
         body = "\n".join(f"    {line}".rstrip() for line in source.splitlines())
         text = f"class {type(self).__name__}({version.called}.nn.Module):\n{body}\n"
+        for name, part in self.named_children():
+            if isinstance(part, GraphModule):
+                inner = part.print_readable(False).replace(
+                    f"class {type(part).__name__}(", f"class {name}("
+                )
+                text += "\n" + textwrap.indent(inner, "    ")
         if print_output:
             print(text)  # noqa: T201
         return text

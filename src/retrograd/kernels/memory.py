@@ -25,6 +25,7 @@ __all__ = [
     "address",
     "in_rows",
     "memory",
+    "memory_order",
     "moved",
     "overlaps",
     "root",
@@ -168,3 +169,11 @@ def moved(array: Any, room: Any) -> Any:
     """The view that `array` is of its memory, made of `room`, which has as many bytes."""
     offset = address(array) - address(memory(array)) if array.size else 0
     return strided(room, array.shape, array.strides, offset, array.dtype)
+
+
+def memory_order(array: Any) -> tuple[int, ...] | None:
+    """The axes as they lie in memory, outermost first; None for row-major order."""
+    if array.flags.c_contiguous:
+        return None
+    strides = array.strides
+    return tuple(sorted(range(array.ndim), key=lambda axis: -abs(strides[axis])))

@@ -44,20 +44,73 @@ def _index(input: Tensor, indices: Any) -> Tensor:
     return input[tuple([slice(None) if index is None else index for index in indices])]
 
 
+def _loss(name: str, *settings: str) -> Callable[..., Tensor]:
+    """A loss, of which operators say the reduction as a number."""
+
+    def compute(input: Tensor, target: Tensor, *given: Any) -> Tensor:
+        *rest, reduction = given if len(given) > len(settings) else (*given, 1)
+        named = dict(zip(settings, rest, strict=False))
+        function = getattr(retrograd.nn.functional, name)
+        return function(input, target, reduction=REDUCTIONS[reduction], **named)  # type: ignore[no-any-return]
+
+    return compute
+
+
+def _cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: int = 1,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """The cross entropy."""
+    return retrograd.nn.functional.cross_entropy(
+        input, target, weight, None, ignore_index, None, REDUCTIONS[reduction], label_smoothing
+    )
+
+
+def _upsample(mode: str) -> Callable[..., Tensor]:
+    """Another resolution in one mode."""
+
+    def compute(input: Tensor, output_size: Any, *given: Any) -> Tensor:
+        *corners, scale = given
+        named = {"align_corners": corners[0]} if corners else {}
+        return retrograd.nn.functional.interpolate(  # type: ignore[no-any-return]
+            input, output_size, scale, mode, **named
+        )
+
+    return compute
+
+
+REDUCTIONS = ("none", "mean", "sum")
+KINDS = {
+    **{f"nearest{n}d": "nearest" for n in (1, 2, 3)},
+    **{"linear1d": "linear", "bilinear2d": "bilinear", "trilinear3d": "trilinear"},
+    "bicubic2d": "bicubic",
+}
 OWN: dict[str, Callable[..., Any]] = {
     "_to_copy": lambda input, **settings: input.to(**settings, copy=True),
     "_pin_memory": Tensor.pin_memory,  # raises: there is no such memory
     "_sparse_addmm": retrograd.sparse.addmm,
     "alias": lambda input: input.view_as(input),
     "block_diag": lambda tensors: retrograd.block_diag(*tensors),
+    "binary_cross_entropy": _loss("binary_cross_entropy", "weight"),
+    "copy": lambda input, src: input.clone().copy_(src),
+    "cross_entropy_loss": _cross_entropy,
+    "einsum": lambda equation, tensors: retrograd.einsum(equation, *tensors),
     "index": _index,
-    "mse_loss": lambda input, target, reduction=1: retrograd.nn.functional.mse_loss(
-        input, target, reduction=("none", "mean", "sum")[reduction]
-    ),
+    "l1_loss": _loss("l1_loss"),
+    "lift_fresh": lambda input: input,
+    "lift_fresh_copy": lambda input: input.clone(),
+    "mse_loss": _loss("mse_loss"),
+    "smooth_l1_loss": _loss("smooth_l1_loss"),
     "slice": _slice,
+    "sym_size": lambda input, dim: input.shape[dim],
     "_local_scalar_dense": Tensor.item,
     "_log_softmax": lambda input, dim, half_to_float: retrograd.log_softmax(input, dim),
     "_softmax": lambda input, dim, half_to_float: retrograd.softmax(input, dim),
+    **{f"upsample_{kind}": _upsample(mode) for kind, mode in KINDS.items()},
 }
 
 UNSAID = ("out", "by")  # arguments that no schema of PyTorch's has

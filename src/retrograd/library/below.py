@@ -23,7 +23,8 @@ from ..engine.callers import is_plain
 from ..engine.dispatch import NUMBERS as ASSIGNED
 from ..engine.dispatch import as_tensor
 from ..engine.naming import CHOICES
-from ..engine.overriding import PASSED
+from ..engine.overriding import CONVERTERS, PASSED, names
+from ..engine.placement import device as make_device
 from ..engine.record import finish
 from ..engine.registry import OPS
 from ..engine.saved import OnTensors
@@ -42,7 +43,16 @@ from ..ops.core import return_types
 from ..ops.tensor import pickling
 from . import translation
 from .answers import answer, has_history
-from .translation import UNRECORDED, arranged, chosen, operator_of, overload, viewed
+from .overloads import chosen
+from .translation import (
+    UNRECORDED,
+    arranged,
+    operator_of,
+    overload,
+    signature,
+    viewed,
+)
+from .whole import WHOLE, spread
 
 if TYPE_CHECKING:
     from ..engine.graph import Node
@@ -60,10 +70,15 @@ NO_TENSOR = (
 )
 
 
-def called(function: Any, args: Any, kwargs: Any) -> Any:
-    """What is made of the call of a public function; PASSED where its parts are to be seen."""
+def called(function: Any, args: Any, kwargs: Any, whole: bool = False) -> Any:
+    """What is made of the call of a public function; PASSED where its parts are to be seen.
+
+    `whole`: operators that are composed of others are seen themselves, as is what is recorded.
+    """
+    if whole and (found := as_whole(function, args, kwargs)) is not PASSED:
+        return found
     op = getattr(function, "op", None)
-    if op is not None:
+    if op is not None and not (whole and operator_of(function, True)):
         found = [t._array for t in args if isinstance(t, Tensor)]
         ours = [isinstance(array, Wrapped) for array in found if isinstance(array, Interpreted)]
         if not ours or not all(ours):  # a batch is asked before
@@ -71,15 +86,18 @@ def called(function: Any, args: Any, kwargs: Any) -> Any:
         return run(op, args, kwargs) if is_plain(op, args, kwargs) else PASSED
     if function in KEYED:
         return keyed(function, *args)
-    operator = operator_of(function)
+    if getattr(function, "__name__", "") in CONVERTERS:
+        return lifted(function, args, kwargs)
+    operator = operator_of(function, whole)
     if operator is None or kwargs.get("out") is not None:
         return PASSED
     if function in NUMBERS and (args[0].numel() != 1 or args[0].is_complex()):
         return PASSED  # which raises, or looks at the parts
-    if operator.__name__ in VIEWS:  # records tie them to their base
-        return PASSED
-    if operator.__name__ not in UNRECORDED and has_history(pytree.flatten((args, kwargs))):
-        return PASSED
+    if not whole:
+        if operator.__name__ in VIEWS:  # records tie them to their base
+            return PASSED
+        if operator.__name__ not in UNRECORDED and has_history(pytree.flatten((args, kwargs))):
+            return PASSED
     first = args[0] if args else None
     args, kwargs = pytree.map_leaves(shell, tuple(args)), pytree.map_leaves(shell, dict(kwargs))
     try:
@@ -87,7 +105,8 @@ def called(function: Any, args: Any, kwargs: Any) -> Any:
     except TypeError:  # the function itself will say what is wrong
         return PASSED
     name = operator.__name__
-    found = answer(getattr(operator, chosen(name, placed, named)), placed, named)
+    func = getattr(operator, chosen(name, placed, named))
+    found = answer(func, spread(name, placed) if whole else placed, named)
     if name[-1] == "_" and (found is None or isinstance(found, Tensor)):  # it has been written
         return first
     if name == "_local_scalar_dense" or function.__annotations__.get("return") in PLAIN:
@@ -99,6 +118,34 @@ def called(function: Any, args: Any, kwargs: Any) -> Any:
         return tuple(found)
     several = type(found) is tuple and getattr(return_types, name, None)
     return several(*found) if several else found
+
+
+def as_whole(function: Any, args: Any, kwargs: Any) -> Any:
+    """What is made of a function whose operator takes other arguments: NOTE [Whole operators]."""
+    name = getattr(function, "__name__", "")
+    if name not in WHOLE or names.get(function, "").startswith("retrograd.Tensor."):
+        return PASSED
+    try:
+        bound = signature(function).bind(*args, **kwargs)
+    except TypeError:  # the function itself will say what is wrong
+        return PASSED
+    bound.apply_defaults()
+    given = {k: v for k, v in bound.arguments.items() if k not in ("_stacklevel", "out")}
+    found = WHOLE[name](**given)
+    return PASSED if found is None else answer(overload(found[0]), list(found[1:]), {})
+
+
+def lifted(function: Any, args: Any, kwargs: Any) -> Any:
+    """A tensor made of data that are no tensor, as those who stand below take it in."""
+    if isinstance(args[0] if args else None, Tensor):
+        return PASSED
+    requires_grad, place = kwargs.pop("requires_grad", False), kwargs.pop("device", None)
+    with modes.Changed(dispatchers=()):
+        made = function(*args, **kwargs)
+    made = answer(overload("lift_fresh.default"), [made], {})
+    if place is not None and make_device(place) != made.device:
+        made = made.to(place)
+    return made.requires_grad_() if requires_grad else made
 
 
 def check(name: str, found: Any, single: bool) -> None:
@@ -206,12 +253,16 @@ def shell(value: Any) -> Any:
 
 
 class Dispatcher:
-    """A mode that is entered."""
+    """A mode that is entered; `whole`: see `called`."""
 
-    def __init__(self, mode: Any) -> None:
-        self.mode = mode
+    def __init__(self, mode: Any, whole: bool = False) -> None:
+        self.mode, self.whole = mode, whole
 
-    run, called = staticmethod(run), staticmethod(called)
+    run = staticmethod(run)
+
+    def called(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """What the mode makes of the call of a public function."""
+        return called(function, args, kwargs, self.whole)
 
 
 class Wrapped(Wrapper):
@@ -257,8 +308,7 @@ class Wrapped(Wrapper):
         """Give a tensor of the class the attributes that were kept."""
         if self.maker is not None:
             self.remember(self.maker)
-        own = {name: v for name, v in self.attributes.items() if name not in pickling.INTERNAL}
-        pickling.restore(tensor, own)
+        pickling.restore(tensor, self.attributes)
 
     # -- what the engine asks of what stands for an array ----------------------------------------
 

@@ -1,11 +1,19 @@
-"""The names of PyTorch's operators that are here, by their overloads: `library/aten.py`."""
+"""The names of PyTorch's operators that are here, by their overloads, and which takes a call."""
 
 from __future__ import annotations
 
-__all__ = ["OVERLOADS"]
+from collections.abc import Callable
+from typing import Any
+
+from .. import dtypes
+from ..engine.tensor import Tensor
+
+__all__ = ["OVERLOADS", "chosen"]
 
 NAMES = {
     "default": (
+        "binary_cross_entropy copy cross_entropy_loss l1_loss lift_fresh lift_fresh_copy "
+        "smooth_l1_loss "
         "_foreach_abs _foreach_abs_ _foreach_acos _foreach_acos_ _foreach_asin _foreach_asin_ "
         "_foreach_atan _foreach_atan_ _foreach_ceil _foreach_ceil_ _foreach_clone _foreach_copy_ "
         "_foreach_cos _foreach_cos_ _foreach_cosh _foreach_cosh_ _foreach_erf _foreach_erf_ "
@@ -123,8 +131,8 @@ NAMES = {
         "_foreach_sub_"
     ),
     "int": (
-        "log_softmax select select_copy softmax transpose transpose_copy unbind unbind_copy "
-        "unflatten"
+        "log_softmax select select_copy softmax sym_size transpose transpose_copy unbind "
+        "unbind_copy unflatten"
     ),
     "Tensor": "frexp index ldexp rsub slice slice_copy split_copy unsafe_split",
     "Scalar List ScalarList Tensor": (
@@ -224,9 +232,74 @@ NAMES = {
     "src value reduce value_reduce": "scatter_",
     "step default": "range",
     "using_ints": "flatten",
+    "vec": (
+        "upsample_bicubic2d upsample_bilinear2d upsample_linear1d upsample_nearest1d "
+        "upsample_nearest2d upsample_nearest3d upsample_trilinear3d"
+    ),
     "value src reduce value_reduce": "scatter",
 }
 
 OVERLOADS = {
     name: overloads.split() for overloads, names in NAMES.items() for name in names.split()
 }
+
+ARITHMETIC = {"add", "sub", "mul", "div", "floor_divide", "split"}  # of tensors, with numbers, too
+PLACES = {"masked_fill": (2,), "lerp": (2,), "clamp": (1, 2)}  # of what decides, if not the second
+
+
+def is_tensor(args: Any, *places: int) -> bool:
+    """Whether there is a tensor at one of some places."""
+    return any(len(args) > place and isinstance(args[place], Tensor) for place in places)
+
+
+def is_number(args: Any, place: int) -> bool:
+    """Whether there is a number at a place."""
+    return len(args) > place and isinstance(args[place], (int, float, complex))
+
+
+# By overload, in the order in which they are tried: whether it takes the arguments (by name of the
+# operator, arguments, keywords).
+FITS: dict[str, Callable[[str, Any, Any], bool]] = {
+    "Tensor_mode": lambda name, args, named: "rounding_mode" in named,
+    "stable": lambda name, args, named: "stable" in named,
+    "dtype": lambda name, args, named: len(args) > 1 and isinstance(args[1], dtypes.dtype),
+    "correction": lambda name, args, named: True,
+    "decimals": lambda name, args, named: "decimals" in named or len(args) > 1,
+    "Tensor_Tensor": lambda name, args, named: is_tensor(args, 0) and is_tensor(args, 1),
+    "Tensor_Scalar": lambda name, args, named: is_tensor(args, 0) and is_number(args, 1),
+    "Scalar_Tensor": lambda name, args, named: is_number(args, 0) and is_tensor(args, 1),
+    "Scalar_Self": lambda name, args, named: is_number(args, 0),
+    "int_Scalar": lambda name, args, named: is_number(args, 3),
+    "int_Tensor": lambda name, args, named: is_tensor(args, 3),
+    "Tensor": lambda name, args, named: (
+        (name != "copy_" and is_tensor(args, *PLACES.get(name.rstrip("_"), (1,))))
+        or (is_number(args, 1) and name.rstrip("_") in ARITHMETIC)
+    ),
+    "Scalar": lambda name, args, named: (
+        is_number(args, 0) or is_number(args, PLACES.get(name.rstrip("_"), (1,))[0])
+    ),
+    **dict.fromkeys(["Scalar_Other", "bin_ct"], lambda name, args, named: is_number(args, 1)),
+    "m": lambda name, args, named: len(args) > 1,
+    "float_float": lambda name, args, named: is_number(args, 0) and is_number(args, 1),
+    "float_Tensor": lambda name, args, named: is_number(args, 0),
+    "other": lambda name, args, named: is_tensor(args, 1),
+    "dim_IntList": lambda name, args, named: len(args) > 1 or "dim" in named,
+    "dims": lambda name, args, named: len(args) > 1 and isinstance(args[1], list),
+    "dim": lambda name, args, named: len(args) > 1 or "dim" in named,
+    "dim_int": lambda name, args, named: len(args) > 1 or "dim" in named,
+    **dict.fromkeys(["from", "low", "start_step"], lambda name, args, named: len(args) > 2),
+    "to": lambda name, args, named: len(args) > 1,
+    "start": lambda name, args, named: len(args) > 1,
+    "src": lambda name, args, named: is_tensor(args, 3),
+    "value": lambda name, args, named: is_number(args, 3),
+    "self": lambda name, args, named: True,
+}
+
+
+def chosen(name: str, args: Any, named: Any) -> str:
+    """The overload of an operator that takes these arguments: rule 3."""
+    options = OVERLOADS[name]
+    for option, fits in FITS.items():
+        if len(options) > 1 and option in options and fits(name, args, named):
+            return option
+    return "default" if "default" in options else options[0]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -24,27 +25,30 @@ from ..kernels.allocation import numpys
 from .aten import OWN as OWN_FUNCTIONS
 from .aten import Operator, Overload, aten
 from .composed import COMPOSED
-from .overloads import OVERLOADS
+from .overloads import OVERLOADS, chosen
 
 if TYPE_CHECKING:
     from ..engine.op import Op
 
-__all__ = ["arranged", "chosen", "operator_of", "shown", "viewed"]
+__all__ = ["arranged", "operator_of", "shown", "viewed"]
 
 OWN = "retrograd"
 PREFIXES = {"linalg": "linalg_", "special": "special_", "fft": "fft_"}
 OTHERS = {  # records that are parts of the operators of their names
     *("binary_cross_entropy_with_logits", "cholesky_ex", "eigvals", "eigvalsh", "mse_loss"),
-    *("cdist", "prelu", "scatter", "unique_consecutive"),
+    *("cdist", "prelu", "scatter", "unique_consecutive", "binary_cross_entropy", "l1_loss"),
+    *("smooth_l1_loss", "copy", "einsum"),
 }
 NUMBERS = {"arange", "new_full", "randint", "randint_like", "random_"}  # not of sizes alone
 LEAVES = {  # of functions by other names
+    **{f"arc{name}_": f"a{name}_" for name in ("cos", "cosh", "sin", "sinh", "tan", "tanh")},
+    **{"arctan2_": "atan2_", "absolute_": "abs_", "clip_": "clamp_", "fix_": "trunc_"},
+    **{"greater_": "gt_", "greater_equal_": "ge_", "less_": "lt_", "less_equal_": "le_"},
+    **{"__itruediv__": "div_", "__ifloordiv__": "floor_divide_", "__imod__": "remainder_"},
+    **{"relu_": "relu_", "not_equal_": "ne_"},
     **dict.fromkeys(["item", "__bool__", "__float__", "__int__"], "_local_scalar_dense"),
     **{f"__i{name}__": f"{name}_" for name in ("add", "sub", "mul", "pow")},
     **{f"__i{name}__": f"bitwise_{name}_" for name in ("and", "or", "xor")},
-    "__itruediv__": "div_",
-    "__ifloordiv__": "floor_divide_",
-    "__imod__": "remainder_",
 }
 MAKERS = (  # operators of functions that run no record: they are seen in any case
     "allclose arange bucketize detach empty empty_like equal eye full full_like histc "
@@ -53,6 +57,11 @@ MAKERS = (  # operators of functions that run no record: they are seen in any ca
     "zeros_like _local_scalar_dense"
 )
 UNRECORDED = frozenset(MAKERS.split())
+ASKED = {  # composed operators that give no tensors, the tensor itself, or take other arguments
+    *("gru", "lstm", "rnn_relu", "rnn_tanh"),
+    *("dim", "element_size", "get_device", "item", "numel", "pin_memory", "requires_grad_"),
+    *("result_type", "retain_grad", "size", "storage_offset", "stride"),
+}
 WRITTEN_ANEW = OWN_FUNCTIONS.keys() - LEAVES.values()  # whose functions take other arguments
 
 Call = Callable[..., Any]  # of an operator by name, with its arguments
@@ -106,8 +115,9 @@ def sliced(call: Call, x: Any, *, index: Any) -> Any:
             dim += skipped
         elif isinstance(each, slice):
             if each != slice(None):
-                start, stop, step = each.indices(found.shape[dim])
-                found = call("slice.Tensor", found, dim, start, stop, step)
+                stop = sys.maxsize if each.stop is None else each.stop
+                step = [] if each.step in (None, 1) else [each.step]
+                found = call("slice.Tensor", found, dim, each.start or 0, stop, *step)
             dim += 1
         else:
             found = call("select.int", found, dim, int(each))
@@ -379,11 +389,16 @@ def overload(name: str) -> Overload:
 
 
 @functools.cache
-def operator_of(function: Any) -> Operator | None:
-    """The operator that a function is, None for one that is composed of others: rule 1."""
+def operator_of(function: Any, whole: bool = False) -> Operator | None:
+    """The operator that a function is, None for one that is composed of others: rule 1.
+
+    `whole`: also one of those, if it gives tensors.
+    """
     place, _, own = names.get(function, "").rpartition(".")
     name = LEAVES.get(own, PREFIXES.get(place.rpartition(".")[2], "") + own)
-    if name in COMPOSED or name not in OVERLOADS or name in WRITTEN_ANEW:
+    if name not in OVERLOADS or name in WRITTEN_ANEW:
+        return None
+    if name in COMPOSED and (not whole or name in ASKED or name.startswith("is_")):
         return None
     operator: Operator = getattr(aten, name)
     takes = [list(signature(each).parameters) for each in (function, operator.function)]
@@ -431,68 +446,3 @@ def is_default(value: Any, parameter: inspect.Parameter) -> bool:
     default = parameter.default
     plain = type(value) is type(default) and isinstance(value, (int, float, str))
     return value is default or (plain and value == default)
-
-
-# -- overloads -------------------------------------------------------------------------------------
-
-ARITHMETIC = {"add", "sub", "mul", "div", "split"}  # with numbers they are those of tensors
-PLACES = {"masked_fill": (2,), "lerp": (2,), "clamp": (1, 2)}  # of what decides, if not the second
-
-
-def is_tensor(args: Any, *places: int) -> bool:
-    """Whether there is a tensor at one of some places."""
-    return any(len(args) > place and isinstance(args[place], Tensor) for place in places)
-
-
-def is_number(args: Any, place: int) -> bool:
-    """Whether there is a number at a place."""
-    return len(args) > place and isinstance(args[place], (int, float, complex))
-
-
-# By overload, in the order in which they are tried: whether it takes the arguments (by name of the
-# operator, arguments, keywords).
-FITS: dict[str, Callable[[str, Any, Any], bool]] = {
-    "Tensor_mode": lambda name, args, named: "rounding_mode" in named,
-    "stable": lambda name, args, named: "stable" in named,
-    "dtype": lambda name, args, named: len(args) > 1 and isinstance(args[1], dtypes.dtype),
-    "correction": lambda name, args, named: True,
-    "decimals": lambda name, args, named: "decimals" in named or len(args) > 1,
-    "Tensor_Tensor": lambda name, args, named: is_tensor(args, 0) and is_tensor(args, 1),
-    "Tensor_Scalar": lambda name, args, named: is_tensor(args, 0) and is_number(args, 1),
-    "Scalar_Tensor": lambda name, args, named: is_number(args, 0) and is_tensor(args, 1),
-    "int_Scalar": lambda name, args, named: is_number(args, 3),
-    "int_Tensor": lambda name, args, named: is_tensor(args, 3),
-    "Tensor": lambda name, args, named: (
-        (name != "copy_" and is_tensor(args, *PLACES.get(name.rstrip("_"), (1,))))
-        or (is_number(args, 1) and name.rstrip("_") in ARITHMETIC)
-    ),
-    "Scalar": lambda name, args, named: (
-        is_number(args, 0) or is_number(args, PLACES.get(name.rstrip("_"), (1,))[0])
-    ),
-    "bin_ct": lambda name, args, named: is_number(args, 1),
-    "m": lambda name, args, named: len(args) > 1,
-    "float_float": lambda name, args, named: is_number(args, 0) and is_number(args, 1),
-    "float_Tensor": lambda name, args, named: is_number(args, 0),
-    "other": lambda name, args, named: is_tensor(args, 1),
-    "dim_IntList": lambda name, args, named: len(args) > 1 or "dim" in named,
-    "dims": lambda name, args, named: len(args) > 1 and isinstance(args[1], list),
-    "dim": lambda name, args, named: len(args) > 1 or "dim" in named,
-    "dim_int": lambda name, args, named: len(args) > 1 or "dim" in named,
-    "from": lambda name, args, named: len(args) > 2,
-    "to": lambda name, args, named: len(args) > 1,
-    "start_step": lambda name, args, named: len(args) > 2,
-    "start": lambda name, args, named: len(args) > 1,
-    "low": lambda name, args, named: len(args) > 2,
-    "src": lambda name, args, named: is_tensor(args, 3),
-    "value": lambda name, args, named: is_number(args, 3),
-    "self": lambda name, args, named: True,
-}
-
-
-def chosen(name: str, args: Any, named: Any) -> str:
-    """The overload of an operator that takes these arguments: rule 3."""
-    options = OVERLOADS[name]
-    for option, fits in FITS.items():
-        if len(options) > 1 and option in options and fits(name, args, named):
-            return option
-    return "default" if "default" in options else options[0]

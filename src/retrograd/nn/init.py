@@ -19,7 +19,7 @@ import numpy as np
 
 from ..engine.dispatch import check_write
 from ..engine.overriding import public
-from ..engine.tensor import Tensor, new_tensor, wrote
+from ..engine.tensor import Tensor, Wrapper, new_tensor, wrote
 from ..ops.creation.from_data import fill_value
 from ..ops.creation.like import empty_like
 from ..ops.random.factories import randperm
@@ -189,7 +189,10 @@ def _from_uniform(
 @initialiser
 def constant_(tensor: Tensor, val: Any) -> Tensor:
     """The value `val` everywhere."""
-    tensor._array[...] = fill_value(val, tensor._array.dtype)
+    if isinstance(tensor._array, Wrapper):  # whose class writes
+        new_tensor(tensor._array).fill_(val)
+    else:
+        tensor._array[...] = fill_value(val, tensor._array.dtype)
     return tensor
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import dtypes, version
+from .. import dtypes, modes, version
 from ..engine.overriding import names, never, overrides_nothing
 from ..engine.placement import default, present
 from ..engine.tensor import (
@@ -43,6 +43,8 @@ def _same_memory(data: Any, cls: Any) -> Any:
             f"{cls.__name__}(retrograd.tensor(data))"
         )
     made: Any = new_tensor(array_of(data), cls)
+    if isinstance(made._array, Wrapper) and issubclass(cls, type(data)):
+        made._array.settled(made)
     if made._inference is not data._inference:
         made._inference = data._inference
     if not data._inference:
@@ -59,6 +61,8 @@ def _as_plain(tensor: Any) -> Tensor:
 
 def empty(shape: tuple[int, ...], place: Any, dtype: Any) -> Tensor:
     """An uninitialized tensor on the device `place`."""
+    if modes.state.dispatchers:  # which make it
+        return load("retrograd.ops").empty(shape, device=place, dtype=dtype)  # type: ignore[no-any-return]
     target = dtypes.default_numpy() if dtype is None else dtypes.to_numpy(dtype)
     shape = integers((shape,), "empty", "size")
     if any(n < 0 for n in shape):

@@ -14,7 +14,7 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 from typing import Any
 
-from .. import modes
+from .. import modes, version
 from ..engine.dispatch import check_write
 from ..engine.tensor import Interpreted, Tensor, wrote
 from ..quiet import copyto
@@ -216,7 +216,7 @@ def load_one(module: Any, name: str, found: Any, key: str, assign: bool) -> str:
     """Load one value; return what is wrong with it, or nothing."""
     value = getattr(module, name)
     if not isinstance(found, Tensor):
-        return (
+        return version.named(
             f'While copying the parameter named "{key}", expected retrograd.Tensor or Tensor-like '
             f"object from checkpoint but received {type(found)}"
         )

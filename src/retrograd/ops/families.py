@@ -78,6 +78,7 @@ METHODS = {
     ),
     "linalg.qr": "geqrf orgqr ormqr",
     "linalg.solve": "inverse",
+    "nested.functions": "to_padded_tensor",
     "random.factories": "bernoulli multinomial",
     "random.inplace": (
         "bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_"
@@ -175,7 +176,11 @@ OPS = {
     "linalg.solve": "inv_ex solve_ex solve_triangular",
     "linalg.svd": "svd svdvals",
     "loss.elementwise": "binary_cross_entropy binary_cross_entropy_with_logits huber mse_loss",
+    "nested.array": "nested_of values_of",
     "nn.adaptive_pool": "adaptive_avg_pool adaptive_avg_pool_input adaptive_max_pool",
+    "nn.attention_records": (
+        "attention attention_bias_derivative attention_derivative attention_kept"
+    ),
     "nn.conv": "channel_fill channel_sum conv conv_input conv_weight",
     "nn.dropout": "masked_scale",
     "nn.embedding": "add_rows embedding weighted_rows",

@@ -51,6 +51,7 @@ from .linalg.matrix_products import *
 from .linalg.qr import *
 from .linalg.solve import *
 from .linalg.svd import *
+from .nested import functions
 from .nn.adaptive_pool import *
 from .nn.conv import *
 from .nn.conv_transpose import *

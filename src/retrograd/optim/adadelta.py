@@ -44,7 +44,7 @@ class Adadelta(Rule):
         differentiable: bool = False,
         complex: str = "split",
     ) -> None:
-        defaults = settings(locals())
+        defaults = settings(locals(), "lr rho eps weight_decay maximize capturable")
         check_complex(complex, differentiable)
         check_settings(lr=lr, rho=rho)
         if rho > 1.0:

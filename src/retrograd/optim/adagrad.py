@@ -46,7 +46,7 @@ class Adagrad(Rule):
         fused: bool | None = None,
         complex: str = "split",
     ) -> None:
-        defaults = settings(locals())
+        defaults = settings(locals(), "lr lr_decay eps")
         check_complex(complex, differentiable)
         check_settings(
             lr=lr,

@@ -33,6 +33,7 @@ class Adam(Rule):
     """
 
     arrays = ("exp_avg", "exp_avg_sq")
+    one_dtype = True
     lists = (
         ("exp_avg", "exp_avgs"),
         ("exp_avg_sq", "exp_avg_sqs"),
@@ -57,7 +58,7 @@ class Adam(Rule):
         decoupled_weight_decay: bool = False,
         complex: str = "split",
     ) -> None:
-        defaults = settings(locals())
+        defaults = settings(locals(), "lr betas eps weight_decay amsgrad maximize")
         check_settings(lr=lr, eps=eps)
         check_betas(betas)
         check_settings(weight_decay=weight_decay)

@@ -28,6 +28,7 @@ class Adamax(Rule):
     """
 
     arrays = ("exp_avg", "exp_inf")
+    one_dtype = True
     lists = (("exp_avg", "exp_avgs"), ("exp_inf", "exp_infs"), ("step", "state_steps"))
 
     def __init__(

@@ -31,6 +31,7 @@ class NAdam(Rule):
     """
 
     arrays = ("exp_avg", "exp_avg_sq")
+    one_dtype = True
     lists = (
         ("exp_avg", "exp_avgs"),
         ("exp_avg_sq", "exp_avg_sqs"),
@@ -54,7 +55,9 @@ class NAdam(Rule):
         differentiable: bool = False,
         complex: str = "split",
     ) -> None:
-        defaults = settings(locals())
+        defaults = settings(
+            locals(), "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize"
+        )
         check_complex(complex, differentiable)
         check_settings(lr=lr, eps=eps)
         check_betas(betas)

@@ -29,6 +29,7 @@ class RAdam(Rule):
     """
 
     arrays = ("exp_avg", "exp_avg_sq")
+    one_dtype = True
     lists = (("exp_avg", "exp_avgs"), ("exp_avg_sq", "exp_avg_sqs"), ("step", "state_steps"))
 
     def __init__(
@@ -46,7 +47,7 @@ class RAdam(Rule):
         differentiable: bool = False,
         complex: str = "split",
     ) -> None:
-        defaults = settings(locals())
+        defaults = settings(locals(), "lr betas eps weight_decay maximize foreach capturable")
         check_complex(complex, differentiable)
         check_settings(lr=lr, eps=eps)
         check_betas(betas)

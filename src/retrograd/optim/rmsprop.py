@@ -53,7 +53,7 @@ class RMSprop(Rule):
         *,
         complex: str = "split",
     ) -> None:
-        defaults = settings(locals())
+        defaults = settings(locals(), "lr momentum alpha eps centered")
         check_complex(complex, differentiable)
         check_settings(lr=lr, eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
         super().__init__(params, defaults)

@@ -46,7 +46,7 @@ class Rprop(Rule):
         differentiable: bool = False,
         complex: str = "split",
     ) -> None:
-        defaults = settings(locals())
+        defaults = settings(locals(), "lr etas step_sizes foreach maximize differentiable")
         check_complex(complex, differentiable)
         check_settings(lr=lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:

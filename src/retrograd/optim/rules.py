@@ -78,6 +78,7 @@ class Rule(Optimizer):
     lists: tuple[tuple[str, str], ...] = ()  # names in the state, and in PyTorch's functions
     elementwise = True
     counted = True  # whether the state counts the steps
+    one_dtype = False  # whether the state has to have the dtype of its parameter
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         if defaults.get("fused") and defaults.get("foreach"):
@@ -212,6 +213,7 @@ class Rule(Optimizer):
                     run_each(run, small, numbers, group)
                     small = []
                 dtype, last = x.dtype, step
+                check_dtype(self, x, state)
                 numbers = (*more, *self.numbers(group, step))
                 most, few = math.inf, -1
                 if self.elementwise:
@@ -274,6 +276,7 @@ class Rule(Optimizer):
                 if first and names:
                     own.update(self.begin(p._array, group))
                 step = self.advance(own, group) if self.counted else first
+                check_dtype(self, p._array, [own[name]._array for name in names])
                 numbers = as_tensors(p._array.dtype, (*more, *self.numbers(group, step)))
                 made = []
                 for part in parts(p):
@@ -309,6 +312,16 @@ def check_complete(optimizer: Rule, every: list[Any], names: tuple[str, ...]) ->
         raise KeyError(
             f"{type(optimizer).__name__}.step: the state has {[*optimizer.state[known[0]]]}, not "
             f"all of {[*names]}. A setting was changed after the first step: make a new optimizer"
+        )
+
+
+def check_dtype(optimizer: Rule, x: Any, state: Any) -> None:
+    """Raise RuntimeError for the state of a parameter that has got another dtype since."""
+    if optimizer.one_dtype and state[0].dtype != x.dtype:
+        raise RuntimeError(
+            f"{type(optimizer).__name__}.step: expected dtype {state[0].dtype} but got dtype "
+            f"{x.dtype}. The parameter was cast after a step: optimizer.load_state_dict("
+            "optimizer.state_dict()) casts its state, too"
         )
 
 
@@ -444,9 +457,13 @@ def scalar(value: Any) -> Tensor:
     return new_tensor(np.full((), value, default_numpy()))
 
 
-def settings(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The defaults of the groups: the arguments of an `__init__`, its `locals()` when it begins."""
-    return {n: value for n, value in arguments.items() if n not in ("self", "params", "__class__")}
+def settings(arguments: dict[str, Any], first: str = "") -> dict[str, Any]:
+    """The defaults of the groups: the arguments of an `__init__`, its `locals()` when it begins.
+
+    Those named in `first` come first, where PyTorch's groups have another order than its arguments.
+    """
+    found = {n: value for n, value in arguments.items() if n not in ("self", "params", "__class__")}
+    return {**{name: found[name] for name in first.split()}, **found}
 
 
 def check_settings(**values: Any) -> None:

@@ -122,8 +122,9 @@ def load(
     the only one that there is. Of a TorchScript archive the weights come back, as a `state_dict`,
     of a safetensors file its tensors by name.
 
-    Raises RuntimeError for a file that is no such file or is cut, EOFError for an empty one,
-    TypeError for another `f`. Source: PyTorch's `torch.load`.
+    Raises RuntimeError for a file that is cut or of another kind, pickle.UnpicklingError for bytes
+    of no kind, EOFError for an empty file, TypeError for another `f`.
+    Source: PyTorch's `torch.load`.
 
     >>> import os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

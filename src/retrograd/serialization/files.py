@@ -56,6 +56,10 @@ def write(f: Any, parts: Iterable[Any]) -> None:
 def replacing(path: Path) -> Iterator[Any]:
     """A file that takes the place of `path` once it is whole."""
     target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise RuntimeError(f"Parent directory {target.parent} does not exist. Make it first")
+    if target.is_dir():
+        raise RuntimeError(f"{target} is a directory. Add the name of a file in it")
     if target.exists() and not target.is_file():
         with target.open("wb") as file:
             yield file

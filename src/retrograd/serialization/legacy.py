@@ -83,7 +83,7 @@ class Legacy(Rebuilding):
         try:
             magic = data(file)
         except (pickle.UnpicklingError, RuntimeError):
-            magic = None
+            raise pickle.UnpicklingError(NOT_OURS.format(begins=bytes(begins))) from None
         if magic != MAGIC:
             raise RuntimeError(NOT_OURS.format(begins=bytes(begins)))
         version, _ = data(file), data(file)

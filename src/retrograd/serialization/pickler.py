@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import dtypes
-from ..engine.tensor import Size, Tensor, Wrapper, device
+from ..engine.tensor import Size, Tensor, Wrapper, device, new_tensor
 from ..kernels.allocation import numpys
 from ..kernels.memory import address, memory, root
 from ..ops.tensor.inspection import PARTS, layout, strided
@@ -54,8 +54,10 @@ NAMES = {
         "": (*STORAGES, *dtypes._MESSAGE_NAMES, "Size", "Tensor", "device"),
         "_utils": ("_rebuild_tensor_v2", "_rebuild_tensor_v3", "_rebuild_parameter",
                    "_rebuild_parameter_with_state", "_rebuild_sparse_tensor",
-                   "_rebuild_meta_tensor_no_storage", "_rebuild_wrapper_subclass"),
+                   "_rebuild_meta_tensor_no_storage", "_rebuild_wrapper_subclass",
+                   "_rebuild_nested_tensor"),
         "_tensor": ("_rebuild_from_type_v2",),
+        "nested._internal.nested_tensor": ("_rebuild_njt",),
         "nn.parameter": ("Parameter", "UninitializedParameter", "UninitializedBuffer"),
         "serialization": ("_get_layout",),
         "storage": ("UntypedStorage",),
@@ -153,6 +155,8 @@ class Pickler(PythonPickler):  # type: ignore[misc]
         if called in UNINITIALIZED:
             return NAMES[UNINITIALIZED[called]], (obj.requires_grad, None, obj.dtype)
         check_whole(obj, "saved")
+        if obj.is_nested:
+            return nested(obj)
         custom = getattr(kind, "__getstate__", None)
         same = custom is getattr(Tensor, "__getstate__", None)
         state = attributes(obj) if same else obj.__getstate__()
@@ -245,3 +249,20 @@ def pickler_of(module: Any) -> type[Pickler]:
     if not issubclass(module.Pickler, PythonPickler):
         raise TypeError(NO_NAMES.format(module=module.__name__))
     return type("Pickler", (Pickler, module.Pickler), {})
+
+
+def nested(obj: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The function that makes a nested tensor, and its arguments."""
+    values, sizes = obj.detach().values(), [part.shape for part in obj.detach().unbind()]
+    if obj.layout is not strided:
+        return NAMES["_rebuild_njt"], (
+            {
+                "values": values, "offsets": obj.offsets(), "lengths": obj.lengths(),
+                "_ragged_idx": obj._array.pattern.ragged, "_metadata_cache": {},
+                "requires_grad": obj.requires_grad,
+            },
+        )  # fmt: skip
+    like = [new_tensor(np.empty(size, np.bool_)) for size in sizes]
+    begins = np.cumsum([0, *[part.numel() for part in like]])[:-1]
+    tables = [np.array(n, np.int64) for n in (sizes, [part.stride() for part in like], begins)]
+    return NAMES["_rebuild_nested_tensor"], (values, *map(new_tensor, tables))

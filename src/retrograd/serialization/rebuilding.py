@@ -22,6 +22,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..engine.overriding import OFF
+from ..engine.placement import everything
 from ..engine.tensor import Interpreted, Size, Tensor, device, new_tensor, set_requires_grad
 from ..kernels.memory import address, strided
 from ..locks import load
@@ -47,7 +48,6 @@ UNSUPPORTED = (
 )
 LACKING = {
     "torch._utils._rebuild_qtensor": "a quantized tensor. Save x.dequantize()",
-    "torch._utils._rebuild_nested_tensor": "a nested tensor. Save x.unbind()",
 }
 # Dtypes by the names of their storages; others are saved as bytes.
 STORAGES = {
@@ -67,6 +67,8 @@ STORAGES = {
 DTYPES = {*STORAGES.values(), *dtypes.NARROW, "uint16", "uint32", "uint64"}
 UNTYPED = ("torch.storage.UntypedStorage", "torch.UntypedStorage")
 NN = "torch.nn.parameter."
+JAGGED = "torch.nested._internal.nested_tensor."
+NESTED = "retrograd.ops.nested.factories"
 SPARSE = "retrograd.ops.sparse.factories"  # loads with the first sparse tensor in a file
 META = "retrograd.kernels.meta"  # with the first tensor without data
 ALIGNMENT = 16  # of the largest element
@@ -75,6 +77,13 @@ ALIGNMENT = 16  # of the largest element
 def unsupported(name: str) -> Exception:
     """The error for a name that is not allowed."""
     return failed(UNSUPPORTED.format(name=name, short=name.rpartition(".")[2]))
+
+
+class Bounds:
+    """What PyTorch's compiler knows of sizes of nested tensors, which is read and dropped."""
+
+    def __setstate__(self, state: Any) -> None:
+        """Keep nothing."""
 
 
 class Kind(NamedTuple):
@@ -141,14 +150,18 @@ class Rebuilding(Lookup):
         self.shown: dict[int, tuple[Any, Block]] = {}  # by the id of what the pickle is given
         self.data = Data(allowance)
         self.allowed = safe.allowed()
-        self.classes = {id(kind) for kind in self.allowed.values() if isinstance(kind, type)}
+        own = [kind for kind in self.allowed.values() if isinstance(kind, type)]
+        self.classes = {id(kind) for kind in (Bounds, *own)}
         self.functions = self.data.functions() | {
             "torch._utils._rebuild_tensor": self.tensor,
             "torch._utils._rebuild_tensor_v2": self.tensor,
             "torch._utils._rebuild_tensor_v3": self.tensor_of_bytes,
             "torch._utils._rebuild_parameter": self.parameter,
             "torch._utils._rebuild_parameter_with_state": self.parameter,
+            "torch._utils._rebuild_nested_tensor": self.nested,
             "torch._utils._rebuild_sparse_tensor": self.sparse,
+            f"{JAGGED}_rebuild_njt": self.jagged,
+            "torch._dynamo.decorators._DimRange": Bounds,
             "torch._utils._rebuild_meta_tensor_no_storage": self.without_data,
             "torch._utils._rebuild_wrapper_subclass": self.wrapper,
             "torch._tensor._rebuild_from_type_v2": self.of_class,
@@ -192,7 +205,9 @@ class Rebuilding(Lookup):
             return dtypes.of_numpy(numpy_dtype(name))
         if full in (f"{NN}Parameter", f"{NN}Buffer"):
             return getattr(parameters(), name)
-        return {"torch.Tensor": Tensor, "numpy.ndarray": np.ndarray}.get(full)
+        if full in ("torch.Tensor", f"{JAGGED}NestedTensor"):
+            return Tensor
+        return np.ndarray if full == "numpy.ndarray" else None
 
     def calls(self, function: Any) -> bool:
         """Whether a file may call what `find` gave it."""
@@ -334,6 +349,23 @@ class Rebuilding(Lookup):
         found: Tensor = make(*tensors, self.size(size[0]))
         return found.coalesce() if name == "sparse_coo" and parts[3:] == (True,) else found
 
+    def jagged(self, parts: Any) -> Tensor:
+        """A nested tensor of values, offsets and lengths, which are checked."""
+        make = load(NESTED).nested_tensor_from_jagged
+        given = [parts[name] for name in ("values", "offsets", "lengths", "_ragged_idx")]
+        found: Tensor = make(*given)
+        return found.requires_grad_(bool(parts["requires_grad"]))
+
+    def nested(self, values: Any, sizes: Any, strides: Any, begins: Any) -> Tensor:
+        """A nested tensor of components of any sizes, which lie in a vector."""
+        starts = begins.tolist()
+        parts = [
+            values.as_strided(size, stride, start)
+            for size, stride, start in zip(sizes.tolist(), strides.tolist(), starts, strict=True)
+        ]
+        found: Tensor = load(NESTED).nested_tensor(parts, dtype=values.dtype)
+        return found
+
     def leaf(self, array: Any, requires_grad: Any, metadata: Any = None) -> Tensor:
         """A leaf around an array, which PyTorch may have kept conjugated or negated."""
         for name, function in (("conj", np.conjugate), ("neg", np.negative)):
@@ -364,6 +396,8 @@ class Rebuilding(Lookup):
         made: Tensor = function(*args)
         if not isinstance(made, Tensor):
             raise failed(f"it makes a tensor by {told(function)}, which makes none")
+        if made.is_nested:  # its state is what it was made of
+            return made
         if isinstance(made._array, Interpreted) and type(made) is kind:
             self.restore(made, state)
             return made
@@ -397,7 +431,7 @@ class Rebuilding(Lookup):
                 if slots and isinstance(slots[0], types.MemberDescriptorType):
                     slots[0].__set__(made, value)
                 else:
-                    made.__dict__[name] = value
+                    everything.__get__(made)[name] = value
 
     # -- the rest ------------------------------------------------------------------------------
 

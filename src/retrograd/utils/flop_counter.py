@@ -47,12 +47,12 @@ class FlopCounterMode(Watcher):
     def __init__(self, mods: Any = None, depth: int = 2, display: bool = True) -> None:
         self.depth, self.display = depth, display
         self.modules = ModuleStack()
-        self.counts: dict[str, Counter[str]] = defaultdict(Counter)
+        self.flop_counts: dict[str, Counter[str]] = defaultdict(Counter)
         self.latest = 0
         self.inside = False  # whether a formula runs, whose products are counted as its node's
 
     def __enter__(self) -> FlopCounterMode:
-        self.counts.clear()
+        self.flop_counts.clear()
         self.modules.__enter__()
         super().__enter__()
         return self
@@ -94,22 +94,22 @@ class FlopCounterMode(Watcher):
         """Count for a record, in all modules that run."""
         if flops:
             for path in {WHOLE, *paths}:
-                self.counts[path][name] += flops
+                self.flop_counts[path][name] += flops
 
     def get_total_flops(self) -> int:
         """How many all were."""
-        return self.counts[WHOLE].total() if WHOLE in self.counts else 0
+        return self.flop_counts[WHOLE].total() if WHOLE in self.flop_counts else 0
 
     def get_flop_counts(self) -> dict[str, dict[str, int]]:
         """How many there were in each module, of which record: a module's have those inside it."""
-        return {path: dict(found) for path, found in self.counts.items()}
+        return {path: dict(found) for path, found in self.flop_counts.items()}
 
     def get_table(self, depth: int | None = None) -> str:
         """The counts as text, of modules down to `depth`."""
         deepest = self.depth if depth is None else depth
         total = self.get_total_flops()
         lines = [f"{'module':40}{'FLOP':>12}{'% total':>10}"]
-        for path, found in sorted(self.counts.items(), key=lambda each: each[0] != WHOLE):
+        for path, found in sorted(self.flop_counts.items(), key=lambda each: each[0] != WHOLE):
             if path.count(".") <= deepest:
                 lines.append(f"{path:40}{tidy(found.total()):>12}{found.total() / total:>10.2%}")
         return "\n".join(lines)

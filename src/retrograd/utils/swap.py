@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..engine.graph import LEAF, Leaf
+from ..engine.placement import everything
 from ..engine.tensor import Tensor, moved
 from ..engine.views import live_views
 from ..ops.tensor.pickling import slots_of
@@ -41,7 +42,8 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
             elif hasattr(each, name):
                 delattr(each, name)
     t1.__class__, t2.__class__ = t2.__class__, t1.__class__
-    t1.__dict__, t2.__dict__ = t2.__dict__, t1.__dict__
+    for each, held in [(t1, everything.__get__(t2)), (t2, everything.__get__(t1))]:
+        everything.__set__(each, held)
     for each in (t1, t2):
         storage, each._storage = each._storage, None
         if storage is not None:

@@ -114,3 +114,15 @@ def test_a_factor_of_the_second_operand_is_any_number():
     assert rg._foreach_norm([y], 2.5)[0].item() == y.norm(2.5).item()
     with pytest.raises(RuntimeError, match="alpha must not be a floating point number"):
         rg._foreach_add_([rg.ones(2, dtype=rg.int64)], [rg.ones(2, dtype=rg.int64)], alpha=0.5)
+
+
+def test_nothing_is_written_if_one_tensor_must_not_be():
+    x, w = rg.ones(2), rg.ones(2, requires_grad=True)
+    first, second = rg.zeros(2, 2, requires_grad=True).clone().unbind()
+    for refused in (w, first, w.detach().expand(3, 2)):
+        with pytest.raises(RuntimeError):
+            rg._foreach_add_([x, refused], [1.0, 2.0])
+        with pytest.raises(RuntimeError):
+            rg._foreach_zero_([x, refused])
+    assert x.tolist() == [1, 1]
+    assert x._version == second._version == 0

@@ -1,5 +1,7 @@
 """What may be assigned to an index, and what memory `resize_` finds, as in PyTorch."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -84,3 +86,16 @@ def test_copies_of_complex_numbers_keep_the_real_part(dtype):
 
 def test_copies_to_booleans_see_both_parts():
     assert rg.zeros(2, dtype=rg.bool).copy_(rg.tensor([2j, 0j])).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("key", [0, slice(0, 1), [0], rg.tensor([True, False])])
+def test_a_number_beyond_16_bit_floats_is_assigned_as_infinity(key):
+    for dtype, value in ((rg.half, -1e9), (rg.half, 2**40), (rg.bfloat16, -1e300)):
+        x = rg.zeros(2, dtype=dtype)
+        x[key] = value
+        assert x.tolist() == [math.copysign(math.inf, value), 0]
+    x = rg.zeros(2, dtype=rg.half)
+    x[key] = 65510.0
+    assert x.tolist() == [65504, 0]
+    with pytest.raises(RuntimeError, match="overflow"):
+        rg.zeros(2)[key] = 1e300

@@ -149,6 +149,12 @@ def test_infinities_outside_the_mask_do_not_reach_gradients():
     assert x.grad.tolist() == [2.0, 0.0]
 
 
+def test_gathering_nothing_gives_memory_of_its_own():
+    x = rg.ones(0, 3)
+    x.gather(0, rg.zeros(0, 3, dtype=rg.int64)).add_(1)
+    assert x._version == 0
+
+
 def test_second_derivatives_of_gather_and_scatter():
     x = rg.tensor([1.0, 2.0, 3.0], dtype=rg.float64, requires_grad=True)
     index = rg.tensor([2, 2, 0])

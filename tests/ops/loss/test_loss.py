@@ -212,6 +212,22 @@ def ones(*shape):
         (lambda: F.triplet_margin_loss(X, X, X, margin=0), ValueError, "must be greater than 0"),
         (lambda: F.triplet_margin_loss(X, X, X[0]), RuntimeError, "same number of dimensions"),
         (lambda: F.multi_margin_loss(X, rg.tensor([0, 1, 7])), RuntimeError, "out of range"),
+        (
+            lambda: F.multi_margin_loss(X, rg.tensor([0])),
+            RuntimeError,
+            r"target tensor should be 1-D .* Expected target of shape \[3\], but got \[1\]",
+        ),
+        (lambda: F.multi_margin_loss(ones(2), rg.tensor([[0]])), RuntimeError, "should be 1-D"),
+        (
+            lambda: F.multi_margin_loss(ones(3, 0), rg.tensor([0, 0, 0])),
+            RuntimeError,
+            r"Expected non-empty vector or matrix with optional 0-dim batch size, .* \[3, 0\]",
+        ),
+        (
+            lambda: F.multilabel_margin_loss(ones(1, 1, 2), rg.tensor([[[0, 1]]])),
+            RuntimeError,
+            r"Expected non-empty vector or matrix .* \[1, 1, 2\]",
+        ),
         (lambda: F.margin_ranking_loss(X, X, ones(3)), RuntimeError, "should have same dimension"),
         (lambda: F.cosine_embedding_loss(X, X, ones(3, 1)), RuntimeError, "multi-target not supp"),
     ],

@@ -40,6 +40,13 @@ def test_rows_of_too_large_a_norm_are_scaled_down_in_place():
     assert (w[2].tolist(), w._version) == ([30.0, 40.0], 1)
 
 
+def test_bags_take_their_table_first_with_a_warning():
+    w, x = table(), rg.tensor([1, 2, 3])
+    with pytest.warns(UserWarning, match="Argument order of nn.functional.embedding_bag was chan"):
+        turned = F.embedding_bag(w, x, rg.tensor([0, 2]))
+    assert turned.tolist() == F.embedding_bag(x, w, rg.tensor([0, 2])).tolist()
+
+
 def test_empty_bags_give_zeros():
     for mode in ("sum", "mean", "max"):
         out = F.embedding_bag(rg.tensor([1, 2]), table(), rg.tensor([0, 0]), mode=mode)

@@ -413,3 +413,9 @@ def test_lobpcg_draws_the_start_that_it_is_not_given(given, expected):
     rg.manual_seed(0)
     rg.lobpcg(rg.eye(12) + 1, **given)
     assert rg.rand(3).tolist() == pytest.approx(expected, abs=5e-5)  # PyTorch's
+
+
+@pytest.mark.parametrize("dtype", [rg.float16, rg.float32, rg.float64])
+def test_exponential_numbers_of_an_infinite_rate_are_zero(dtype):
+    assert rg.empty(3, dtype=dtype).exponential_(float("inf")).tolist() == [0, 0, 0]
+    assert (rg.empty(3, dtype=dtype).exponential_(1e4) > 0).all()

@@ -136,6 +136,11 @@ def test_complex_numbers_have_no_order(function):
         function(rg.tensor([1j, 2.0]))
 
 
+def test_histograms_have_finite_ranges():
+    with pytest.raises(RuntimeError, match=r"torch.histc: range of \[1, inf\] is not finite"):
+        rg.histc(rg.ones(2), min=1, max=float("inf"))
+
+
 def test_a_pair_is_written_to_out():
     x = rg.tensor([[1.0, 5.0], [3.0, 2.0]])
     out = (rg.zeros(2), rg.zeros(2, dtype=rg.int64))

@@ -230,6 +230,12 @@ def test_as_strided_of_a_view_has_derivatives_of_both_modes_and_orders(make, how
 def test_as_strided_beyond_the_storage_is_refused():
     with pytest.raises(RuntimeError, match="storage offset 5 are out of bounds for storage of siz"):
         rg.zeros(6)[3:].as_strided((2,), (1,), 5)
+    with pytest.raises(RuntimeError, match=r"Negative strides are not supported .*: \[1, -1\]"):
+        rg.zeros(6).as_strided((1, 1), (1, -1))
+    with pytest.raises(RuntimeError, match=r"calculation overflowed with sizes=\[-2\] and strides"):
+        rg.zeros(6).as_strided((-2,), (1,))
+    with pytest.raises(RuntimeError, match="invalid storage offset -1"):
+        rg.zeros(6).as_strided((2,), (1,), -1)
 
 
 def test_a_view_of_other_elements_than_its_bases_is_written_without_history_only():
@@ -361,6 +367,20 @@ def test_bytes_of_a_tensor_without_elements_are_read_as_another_dtype(shape):
     assert x.view(rg.float64).shape == (*shape[:-1], shape[-1] // 2)
     with pytest.raises(RuntimeError, match="must be divisible by 2 to view"):
         rg.zeros(0, 3).view(rg.float64)
+
+
+def test_wider_elements_begin_where_they_could_in_the_whole_memory():
+    x = rg.arange(32, dtype=rg.int8)
+    assert x[4:12].view(rg.int32).tolist() == [117835012, 185207048]
+    with pytest.raises(RuntimeError, match=r"storage_offset\(\) must be divisible by 4 to view"):
+        x[1:5].view(rg.int32)
+    with pytest.raises(
+        RuntimeError, match=r"stride\(0\) must be divisible by 2 to view Char as Sh"
+    ):
+        x.as_strided((2, 2), (1, 1)).view(rg.int16)
+    assert x.as_strided((1, 2), (1, 1)).view(rg.int16).shape == (1, 1)  # a step that is not taken
+    seen = rg.func.vmap(lambda row: row.view(rg.int16))(x.view(4, 8))
+    assert seen.shape == (4, 4)
 
 
 @pytest.mark.parametrize("dim", [0, 1, -2, 3])

@@ -377,3 +377,13 @@ def test_airys_function_is_0_far_to_the_right():
     y = rg.special.airy_ai(x)
     assert y.tolist() == [0.0, 0.0, 0.0]
     assert rg.autograd.grad(y.sum(), x)[0].tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("name", ["erfinv", "logit"])
+def test_the_result_of_an_inverse_may_be_overwritten(name):
+    x = rg.tensor([0.25, 0.5], dtype=rg.float64, requires_grad=True)
+    y = getattr(x, name)()
+    (expected,) = rg.autograd.grad(y.sum(), x, retain_graph=True)
+    y.mul_(3)
+    y.sum().backward()
+    assert x.grad.equal(3 * expected)

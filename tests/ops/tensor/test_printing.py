@@ -164,3 +164,15 @@ def test_a_node_type_and_a_named_tuple_say_where_pytorch_has_them():
     x = rg.tensor([0.25, 0.5], requires_grad=True)
     assert repr(type(x.exp().grad_fn)) == "<class 'ExpBackward0'>"
     assert repr(type(x.max(0))) == "<class 'retrograd.return_types.max'>"
+
+
+def test_only_a_plain_tensor_of_one_number_is_formatted_as_that_number():
+    class Own(rg.Tensor):
+        pass
+
+    x = rg.tensor(2.5)
+    assert f"{x:.2f}" == "2.50"
+    for other in (rg.nn.Parameter(x), x.as_subclass(Own), x.to("meta")):
+        assert f"{other}" == str(other)
+        with pytest.raises(TypeError):
+            format(other, ".2f")

@@ -1,10 +1,13 @@
-"""`torch._dynamo.exc` under the alias: errors that programs catch, and nothing raises here."""
+"""`torch._dynamo.exc` under the alias: errors that programs catch. Only UserError is raised."""
+
+from ...errors import UserError
 
 __all__ = [
     "BackendCompilerFailed",
     "InternalTorchDynamoError",
     "TorchDynamoException",
     "Unsupported",
+    "UserError",
 ]
 
 

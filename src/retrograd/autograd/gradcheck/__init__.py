@@ -10,6 +10,7 @@ from typing import Any
 
 from ...engine.tensor import Tensor
 from ...locks import load
+from ...ops.tensor.inspection import strided
 from ..grad import grad
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
@@ -47,7 +48,7 @@ def gradcheck(
     `nondet_tol`; missing cotangents are handled (`check_undefined_grad`); gradients have the dtype
     of their inputs (`check_grad_dtypes`); several cotangents at once give what one by one gives
     (`check_batched_grad`). `fast_mode` compares one random projection instead of every entry.
-    `masked` is accepted for programs with sparse tensors.
+    Of a sparse input the values are checked, at their places, whatever `masked` says.
 
     Returns True, or raises GradcheckError with both Jacobians (returns False if not
     `raise_exception`). Raises ValueError where no input requires grad, AssertionError for a check
@@ -71,6 +72,8 @@ def gradcheck(
     )
     settings = differences.Settings(eps, atol, rtol, nondet_tol)
     arguments = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    if any(isinstance(x, Tensor) and x.layout is not strided for x in arguments):
+        func, arguments = load(".sparse", __name__).over_values(func, arguments)
     try:
         wanted = backwards.differentiable_inputs(arguments)
         outputs = differences.differentiable_outputs(func(*arguments))

@@ -16,12 +16,14 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from ... import modes, pytree
+from ..._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from ...engine.overriding import entered
 from ...engine.tensor import Tensor
 from ...library import ops
 from ...library.below import Dispatcher
 from ...nn.modules.module import Module
 from ...nn.parameter import Parameter
+from ..functional import functional
 from ..graph import Graph
 from ..graph_module import GraphModule, put
 
@@ -44,11 +46,17 @@ SYMBOLIC = (
 
 
 class OperatorTracer:
-    """A mode that writes down the operators of its block: NOTE [Graphs of operators]."""
+    """A mode that writes down the operators of its block: NOTE [Graphs of operators].
+
+    `whole`: operators that are composed of others are written down themselves.
+    """
+
+    whole = False
 
     def __init__(self, decompositions: dict[Any, Callable[..., Any]]) -> None:
         self.graph, self.root, self.decompositions = Graph(), Module(), decompositions
         self.nodes: dict[int, tuple[Any, Node]] = {}  # by the array, which is kept
+        self.within: list[Any] = []  # operators that are taken apart
 
     def know(self, value: Any, node: Node) -> None:
         """Let a node stand for a tensor, and items of it for those in a container."""
@@ -58,6 +66,7 @@ class OperatorTracer:
             for key in value if isinstance(value, dict) else range(len(value)):
                 if any(isinstance(leaf, Tensor) for leaf in pytree.flatten(value[key])):
                     item = self.graph.call_function(operator.getitem, (node, key))
+                    item.meta |= {"val": value[key]} if "val" in node.meta else {}
                     self.know(value[key], item)
 
     def node_of(self, value: Any) -> Any:
@@ -65,37 +74,53 @@ class OperatorTracer:
         if not isinstance(value, Tensor):
             return value
         if id(value._array) not in self.nodes:
-            kind = "_param_constant" if isinstance(value, Parameter) else "_tensor_constant"
-            taken = sum(node.op == "get_attr" and kind in node.name for node in self.graph.nodes)
-            put(self.root, f"{kind}{taken}", value)
-            self.know(value, self.graph.get_attr(f"{kind}{taken}"))
+            self.know(value, self.constant(value))
         return self.nodes[id(value._array)][1]
+
+    def constant(self, value: Tensor) -> Node:
+        """The node of a tensor that was made elsewhere: NOTE [Graphs of operators], 2."""
+        kind = "_param_constant" if isinstance(value, Parameter) else "_tensor_constant"
+        taken = sum(node.op == "get_attr" and kind in node.name for node in self.graph.nodes)
+        put(self.root, f"{kind}{taken}", value)
+        return self.graph.get_attr(f"{kind}{taken}")
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         kwargs = kwargs or {}
-        if func in self.decompositions:
-            with self.block():
-                return self.decompositions[func](*args, **kwargs)
+        if func in self.decompositions and func not in self.within:
+            self.within.append(func)  # of which it may consist itself
+            try:
+                with self.block():
+                    return self.decompositions[func](*args, **kwargs)
+            finally:
+                self.within.pop()
+        if func is ops.aten.lift_fresh.default:  # what it gives may be written
+            func = ops.aten.lift_fresh_copy.default
         if func is ops.aten._local_scalar_dense.default and id(args[0]._array) in self.nodes:
-            raise RuntimeError(VALUE.format(func=func))
+            if not isinstance(args[0], FakeTensor):  # which raise themselves, but for constants
+                raise RuntimeError(VALUE.format(func=func))
+            return func(*args, **kwargs)
         placed, named = (pytree.map_leaves(self.node_of, each) for each in (tuple(args), kwargs))
         name = func.overloadpacket.__name__
         node = self.graph.create_node("call_function", func, placed, named, name)
         found = func(*args, **kwargs)
+        if any(isinstance(each, FakeTensor) for each in pytree.flatten(found)):
+            node.meta["val"] = found
         self.know(found, node)
         return found
 
     def block(self) -> Any:
         """The block whose operators are written down."""
-        return modes.Changed(dispatchers=(*modes.state.dispatchers, Dispatcher(self)))
+        return modes.Changed(dispatchers=(*modes.state.dispatchers, Dispatcher(self, self.whole)))
 
     def trace(self, function: Callable[..., Any], args: tuple[Any, ...]) -> GraphModule:
         """The graph of a call."""
         for name, value in zip(names_of(function, len(args)), args, strict=True):
             alone = isinstance(value, Tensor)
-            self.know(value, self.graph.placeholder(f"{name}_1" if alone else name))
+            node = self.graph.placeholder(f"{name}_1" if alone else name)
+            node.meta |= {"val": value} if isinstance(value, FakeTensor) else {}
+            self.know(value, node)
         entered(1)
         try:
             with self.block():
@@ -105,6 +130,32 @@ class OperatorTracer:
         self.graph.output(pytree.map_leaves(self.node_of, found))
         self.graph.eliminate_dead_code()
         return GraphModule(self.root, self.graph, getattr(function, "__name__", "GraphModule"))
+
+    def functionalized(self, function: Any, args: Any, kwargs: Any, views: bool) -> Any:
+        """What a function gives, written down without its writes: `func.functionalize`."""
+        leaves = pytree.flatten((args, kwargs))
+        modes_of = [x.fake_mode for x in leaves if isinstance(x, FakeTensor)]
+        mode = modes_of[0] if modes_of else FakeTensorMode()
+        inner, fakes, given = OperatorTracer(self.decompositions), [], {}
+        for i, value in enumerate(leaves):
+            node = inner.graph.placeholder(f"arg{i}")
+            given[node.name] = value
+            fakes.append(mode.like(value) if isinstance(value, Tensor) else value)
+            node.meta["val"] = fakes[-1]
+            inner.know(fakes[-1], node)
+        placed, named = pytree.unflatten((args, kwargs), fakes)
+        with modes.Changed(dispatchers=()), mode, inner.block():
+            found = function(*placed, **named)
+        outputs = pytree.flatten(found)
+        inner.graph.output(tuple([inner.node_of(each) for each in outputs]))
+        graph, written = functional(inner.graph, views)
+        last = graph.output_node()
+        last.args = ((*last.args[0], *written.values()),)
+        results = GraphModule(inner.root, graph)(*leaves)
+        for name, value in zip(written, results[len(outputs) :], strict=True):
+            target = given[name] if name in given else getattr(inner.root, name)
+            target.copy_(value)
+        return pytree.unflatten(found, results[: len(outputs)])
 
 
 def names_of(function: Callable[..., Any], count: int) -> list[str]:
@@ -140,7 +191,13 @@ def make_fx(
         raise NotImplementedError(SYMBOLIC.format(mode=tracing_mode))
 
     def traced(*args: Any) -> GraphModule:
-        return OperatorTracer(decomposition_table or {}).trace(f, args)
+        tracer = OperatorTracer(decomposition_table or {})
+        if tracing_mode == "real":
+            return tracer.trace(f, args)
+        mode = FakeTensorMode()
+        fakes = [mode.from_tensor(x) if isinstance(x, Tensor) else x for x in pytree.flatten(args)]
+        with mode:
+            return tracer.trace(f, pytree.unflatten(args, fakes))
 
     return traced
 

@@ -98,10 +98,11 @@ class LazyModuleMixin:
         return any(isinstance(value, UninitializedTensorMixin) for value in held)
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew, once they have shapes; while they are made, they are empty."""
+        """Draw all that is held anew, once it has shapes; while it is made, it is empty."""
         own: Any = self
-        made = [p for p in own._parameters.values() if p is not None]
-        if made and not self.has_uninitialized_params() and all(p._array.size for p in made):
+        held = [*own._parameters.values(), *own._buffers.values()]
+        made = [value for value in held if value is not None]
+        if made and not self.has_uninitialized_params() and all(v._array.size for v in made):
             super().reset_parameters()  # type: ignore[misc]
 
     def _apply(self, fn: Any, recurse: bool = True) -> Any:

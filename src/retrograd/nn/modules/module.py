@@ -166,7 +166,7 @@ class Module(Tree):
             param.grad = None
             param.data = fn(alias(param, None))
             if grad is not None:
-                grad.data = fn(grad.data)
+                grad.data = fn(alias(grad, None))
                 param._gradient = grad  # of any dtype where `grad_dtype` says which
         for name, buffer in self._buffers.items():
             if buffer is not None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import version
 from ...engine.tensor import Tensor
 
 
@@ -56,7 +57,8 @@ def _check_tensor_all_with(error_type: type[Exception], cond: Any, message: Any 
     if not isinstance(cond, Tensor):
         raise TypeError(f"cond must be a tensor, but got {type(cond)}")
     if cond._array.dtype != np.bool_:
-        raise TypeError(f"cond tensor must have dtype retrograd.bool, but got {cond.dtype}")
+        text = f"cond tensor must have dtype retrograd.bool, but got {cond.dtype}"
+        raise TypeError(version.named(text))
     _check_with(error_type, bool(cond.all()), message)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
+from ... import dtypes, version
 from ...engine.tensor import Tensor, method
 from ..core.arguments import public, titled
 from ..creation.factories import factory, number, progression
@@ -41,7 +41,7 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, *, target: Any) -> Any
     ...     rg.range(1, 3)
     tensor([1., 2., 3.])
     """
-    warnings.warn(RANGE, UserWarning, stacklevel=2)
+    warnings.warn(version.named(RANGE), UserWarning, stacklevel=2)
     if end is None:
         raise TypeError("range() missing 1 required positional argument: 'end'")
     first, last, by = (number(value, "range", "start") for value in (start, end, step))

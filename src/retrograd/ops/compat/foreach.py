@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ...engine.inplace import check_writable, is_tracked
 from ...engine.tensor import Tensor
 from .table import older
 
@@ -32,8 +33,13 @@ def each(name: str, method: str, tensors: Any, *operands: Any, **options: Any) -
         columns.append(value if isinstance(value, (list, tuple)) else (value,) * count)
         if len(columns[-1]) != count:
             raise RuntimeError(LENGTHS.format(name, count, len(columns[-1])))
+    rows = list(zip(tensors, *columns, strict=True))
+    if name.endswith("_"):  # nothing is written if one must not be
+        for tensor, *values in rows:
+            others = [value for value in values if isinstance(value, Tensor)]
+            check_writable(tensor, name, is_tracked(tensor, others))
     found = []
-    for tensor, *values in zip(tensors, *columns, strict=True):
+    for tensor, *values in rows:
         given = dict(zip(options, values[len(operands) :], strict=True))
         found.append(getattr(tensor, method)(*values[: len(operands)], **given))
     return tensors if name.endswith("_") else tuple(found)

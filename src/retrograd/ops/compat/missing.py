@@ -46,7 +46,7 @@ PLACES = [
         "the module again, and load that by load_state_dict",
     ),
     (
-        r"_dynamo|_export|_higher_order_ops|export|nativert|_inductor|compiler|monitor|package|jit|nn\.cpp|cpp"
+        r"_dynamo|_export|_higher_order_ops|nativert|_inductor|compiler|monitor|package|jit|nn\.cpp|cpp"
         r"|utils\.(jit|mobile_optimizer|model_dump|bundled_inputs|cpp_backtrace|debug_log"
         r"|throughput_benchmark|show_pickle|set_module)"
         r"|utils\.benchmark\.utils\.(compile|cpp_jit|valgrind_wrapper|timer\.Language)"
@@ -54,6 +54,10 @@ PLACES = [
         r"|fx\.experimental|fx\.passes\.(backends|fake_tensor_prop|regional\w*|reinplace|runtime_\w+)"
         r"|overrides\.redispatch_function|library\.(get_kernel|fallthrough_kernel)",
         PYTHON,
+    ),
+    (
+        r"export",
+        "a program is saved, loaded, taken apart and run, and no more: see ExportedProgram",
     ),
     (
         r"fx\.passes",
@@ -166,11 +170,6 @@ REASONS = [
         "them. Use sparse_coo_tensor, sparse_csr_tensor and sparse.mm",
     ),
     (
-        r"nested|jagged|to_padded_tensor",
-        "there are no jagged tensors: an array is one strided block of memory, as "
-        "NumPy's are. Keep the data dense; sums over groups are scatter_add and segment_reduce",
-    ),
-    (
         r"q(scheme|_)\w*|quanti[sz]\w*|dequantize|fbgemm\w*|per_channel\w*"
         r"|per_tensor\w*|int_repr|choose_qparams\w*|fused_moving\w*|empty_quantized|ao",
         QUANTIZED,
@@ -185,7 +184,7 @@ REASONS = [
         ACCELERATORS,
     ),
     (
-        r"export|fork|wait|parse_\w*|import_ir\w*|sym_\w*"
+        r"fork|wait|parse_\w*|import_ir\w*|sym_\w*"
         r"|Script(?!Function$|Module$)\w*|(?!DeviceObj|Tensor)\w+Type|Graph|dynamo|package",
         PYTHON,
     ),

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
+from ... import dtypes, version
 from ...engine import native
 from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, write_out
 from ...engine.naming import NEUTRAL, check_neutral
@@ -400,10 +400,12 @@ def spacing_dtype(start: Any, end: Any, target: Any, name: str) -> Any:
     if is_complex:
         default = dtypes.complex_of(default)
     target = default if target is None else target
+    if target.kind == "b":
+        raise NotImplementedError(f"{name}() is not implemented for 'Bool'. Make numbers, and cast")
     if is_complex and target.kind != "c":
         raise RuntimeError(
-            f"retrograd.{name}(): inferred dtype {dtypes.of_numpy(default).name} can't be safely "
-            f"cast to passed dtype {dtypes.of_numpy(target).name}"
+            f"{version.called}.{name}(): inferred dtype {dtypes.of_numpy(default).name} can't be "
+            f"safely cast to passed dtype {dtypes.of_numpy(target).name}"
         )
     return target
 

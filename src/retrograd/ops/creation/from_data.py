@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
+from ... import dtypes, version
 from ...engine.dispatch import MOST_DIMS
 from ...engine.dispatch import as_tensor as beside
 from ...engine.placement import default, device, present
@@ -72,7 +72,7 @@ def check_dtype(spec: Any, name: str) -> np.dtype[Any]:
     if spec.__class__ is dtypes.dtype:
         return spec.numpy  # type: ignore[no-any-return]
     if isinstance(spec, str):
-        raise TypeError(f"{name}(): argument 'dtype' must be retrograd.dtype, not str")
+        raise TypeError(f"{name}(): argument 'dtype' must be {version.called}.dtype, not str")
     return dtypes.to_numpy(spec)
 
 
@@ -91,7 +91,8 @@ def tensor(
     """
     target = None if dtype is None else check_dtype(dtype, "tensor")
     if isinstance(data, Tensor):
-        warnings.warn(COPY_CONSTRUCT.format(name="retrograd.tensor"), UserWarning, stacklevel=2)
+        text = COPY_CONSTRUCT.format(name=f"{version.called}.tensor")
+        warnings.warn(text, UserWarning, stacklevel=2)
         device = data.device if device is None else device
     if device is None:
         return finish(copy_of(data, target), requires_grad)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
+from ... import dtypes, version
 from ...engine.namespaces import recorded
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor
@@ -97,7 +97,8 @@ def frexp(input: Tensor) -> Any:
     """
     if input._array.dtype.kind not in "fV":
         raise RuntimeError(
-            f"retrograd.frexp() only supports floating-point dtypes, but this one is {input.dtype}"
+            f"{version.called}.frexp() only supports floating-point dtypes, but this one is "
+            f"{input.dtype}"
         )
     return return_types.frexp(*_frexp(input))
 

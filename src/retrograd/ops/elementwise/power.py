@@ -224,7 +224,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
     )
 
 
-@public(out=True, methods="square square_")
+@public(out=True, methods="square")
 def square(input: Tensor) -> Tensor:
     """`input ** 2`, elementwise. Source: PyTorch's `square`.
 
@@ -232,6 +232,16 @@ def square(input: Tensor) -> Tensor:
     tensor([1., 9.])
     """
     return pow(input, 2)
+
+
+@public(methods="square_")
+def square_(input: Tensor) -> Tensor:
+    """In-place form of `square`: writes the result into `input` and returns it.
+
+    >>> rg.tensor([1.0, -3.0]).square_()
+    tensor([1., 9.])
+    """
+    return input.pow_(2)
 
 
 @public(out=True, methods="float_power")

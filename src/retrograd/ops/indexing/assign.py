@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import modes
+from ... import dtypes, modes
 from ...engine.dispatch import about_to_write, check_broadcast
 from ...engine.graph import Kind, Node, new_node
 from ...engine.inplace import (
@@ -50,7 +50,7 @@ from ..creation.memory_format import channels_last, channels_last_3d, check_form
 from ..shape.expand import expanded
 from ..tensor.storage import TypedStorage, UntypedStorage, is_storage
 from .index import basic_view, index_put_op, places, read_indices
-from .keys import check_bounds, combine, only_masks, parse
+from .keys import check_bounds, combine, covers, only_masks, parse
 
 __all__ = ["fill", "index_put"]
 
@@ -228,14 +228,6 @@ def _delitem(self: Tensor, key: Any) -> None:
     raise TypeError("Tensor does not support deleting items. Take those to keep: x = x[mask]")
 
 
-def covers(index: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
-    """Whether a basic index takes every element in its place."""
-    return len(index) <= len(shape) and all(
-        item.__class__ is slice and item.indices(n) == (0, n, 1)
-        for item, n in zip(index, shape, strict=False)
-    )
-
-
 def _value(self: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         return value
@@ -244,6 +236,11 @@ def _value(self: Tensor, value: Any) -> Tensor:
             f"can't assign a {type(value).__name__} to a tensor of {self.dtype}. Make it a tensor: "
             "x[key] = retrograd.tensor(value)"
         )
+    target = self._array.dtype
+    if target.itemsize == 2 and dtypes.category(target) == 2:  # rounds, if need be to infinity
+        wide = np.float64(dtypes.real_scalar(value, np.dtype(np.float64)))
+        with np.errstate(over="ignore"):
+            value = float(wide.astype(target))
     return _scalar(self, value, "setitem")
 
 

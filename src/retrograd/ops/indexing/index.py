@@ -243,24 +243,26 @@ def read_indices(x: Tensor, indices: Any, name: str) -> Any:
 
 def check_vector(found: Any, name: str) -> None:
     """Raise unless `found` is a vector of integer indices."""
-    if found._array.dtype.kind != "i" or found._array.dtype.itemsize < 4:
+    least = 8 if name in ("index_copy", "index_fill") else 4
+    if found._array.dtype.kind != "i" or found._array.dtype.itemsize < least:
         kind = IndexError if name == "index_fill" else RuntimeError
+        expected = "int64" if least == 8 else "int32 or int64"
         raise kind(
-            f"{name}(): Expected dtype int32 or int64 for index, got {found.dtype}. Convert "
+            f"{name}(): Expected dtype {expected} for index, got {found.dtype}. Convert "
             "first: index.long()"
         )
     if found._array.ndim > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector, got {list(found.shape)}")
 
 
-def check_range(found: Any, dim: int, size: int, name: str) -> None:
+def check_range(found: Any, dim: int, shape: Any, name: str) -> None:
     """Raise unless all indices lie in [0, size): these functions do not count from the end."""
-    array = concrete(found._array)
+    array, size = concrete(found._array), shape[dim] if shape else 1
     if numpys(array) and array.size and (array.min() < 0 or array.max() >= size):
         bad = array[(array < 0) | (array >= size)].flat[0]
         if name == "index_select":
             raise IndexError(f"index out of range in self: index {bad}, dimension size {size}")
-        kind = RuntimeError if name == "index_add" else IndexError
+        kind = RuntimeError if name == "index_add" and len(shape) > 1 else IndexError
         raise kind(f"{name}(): index {bad} is out of bounds for dimension {dim} with size {size}")
 
 
@@ -282,7 +284,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
             "index_select(): Index to scalar can have only 1 value, got "
             f"{index._array.size} value(s)"
         )
-    check_range(index, place, shape[place] if shape else 1, "index_select")
+    check_range(index, place, shape, "index_select")
     if not shape:
         return own(_index_select(input.reshape(1), index, dim=0).reshape(()))
     vector = index if index._array.ndim else index.reshape(1)

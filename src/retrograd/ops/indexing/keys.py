@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import version
 from ...engine import native
 from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor, placed
@@ -150,7 +151,7 @@ def read_item(item: Any) -> Any:
     if isinstance(item, Tensor):
         array = item._array
         if array.dtype == np.uint8:  # PyTorch's first masks
-            warnings.warn(BYTE_MASK, UserWarning, stacklevel=users_level())
+            warnings.warn(version.named(BYTE_MASK), UserWarning, stacklevel=users_level())
             array = array.astype(np.bool_)
             item = new_tensor(array)
         small = array.dtype.kind == "i" and array.dtype.itemsize < 4
@@ -244,3 +245,11 @@ def check_bounds(shape: tuple[int, ...], found: Tensor, dims: tuple[int, ...]) -
             )
         if outside.size:
             raise out_of_bounds(outside.flat[0], dim, shape[dim])
+
+
+def covers(index: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
+    """Whether a basic index takes every element in its place."""
+    return len(index) <= len(shape) and all(
+        item.__class__ is slice and item.indices(n) == (0, n, 1)
+        for item, n in zip(index, shape, strict=False)
+    )

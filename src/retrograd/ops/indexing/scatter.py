@@ -163,7 +163,8 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     """
     place = check_along(input, index, dim, "gather")
     if index._array.size == 0:  # of any number of dimensions
-        return basic(input.reshape(-1), index=(slice(0),)).reshape(index._array.shape)
+        nothing = basic(input.reshape(-1), index=(slice(0),))
+        return nothing.reshape(index._array.shape).clone()
     return take_along(input, index, dim=place)
 
 
@@ -313,22 +314,27 @@ def entries(
     """The dimension and index of an `index_...` function, checked."""
     place = normalize_dim(dim, input._array.ndim)
     check_vector(index, name)
-    check_range(index, place, input._array.shape[place], name)
     vector = index if index._array.ndim else index.reshape(1)
-    if source is None:
-        return place, vector
+    if source is not None:
+        check_source(input, place, vector, source, name)
+    check_range(vector, place, input._array.shape, name)
+    return place, vector
+
+
+def check_source(input: Tensor, place: int, vector: Tensor, source: Tensor, name: str) -> None:
+    """Raise unless `source` has the dtype of `input` and an entry for each index."""
     if source._array.dtype != input._array.dtype:
         raise RuntimeError(
             f"{name}(): self and source expected to have the same dtype, but got (self) "
             f"{input.dtype} and (source) {source.dtype}"
         )
     if source._array.shape != region_shape(input._array.shape, vector, (place,)):
-        raise RuntimeError(
+        fewer = source._array.ndim > place and source._array.shape[place] != vector._array.size
+        raise (IndexError if fewer and name == "index_copy" else RuntimeError)(
             f"{name}(): Number of indices ({vector._array.size}) should be equal to "
             f"source.size(dim) and the other sizes to self's: self {list(input.shape)}, source "
             f"{list(source.shape)}, dim {place}"
         )
-    return place, vector
 
 
 def as_vector(

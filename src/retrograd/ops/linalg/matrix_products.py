@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes, modes
+from ... import dtypes, modes, version
 from ...engine.dispatch import check_broadcast, own
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, placed
@@ -248,7 +248,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     >>> rg.chain_matmul(rg.ones(1, 3), rg.ones(3, 2), rg.ones(2, 1))
     tensor([[6.]])
     """
-    modes.warn_once(CHAIN)
+    modes.warn_once(version.named(CHAIN))
     return chained(*matrices)
 
 

@@ -328,7 +328,12 @@ def _soft_targets(
 
 
 def _check_margins(name: str, input: Tensor, target: Tensor) -> None:
-    """Raise unless `input` is real and floating and `target` int64."""
+    """Raise unless `input` is real and floating, of samples with classes, and `target` int64."""
+    if input._array.ndim > 2 or 0 in input._array.shape[-1:]:
+        raise RuntimeError(
+            f"{name}: Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
+            f"{list(input.shape)}"
+        )
     check_real(name, input)
     check_floating(name, input)
     if target._array.dtype != np.int64:
@@ -361,16 +366,17 @@ def multi_margin_loss(
         raise ValueError("only p == 1 and p == 2 supported")
     _check_margins("multi_margin_loss", input, target)
     check_constant("multi_margin_loss", weight=weight)
+    samples = input._array.shape[0] if input._array.ndim > 1 else 1
+    if target._array.shape != (samples,) and not (samples == 1 and target._array.shape == ()):
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input "
+            f"samples. Expected target of shape [{samples}], but got {list(target.shape)}"
+        )
     if input._array.ndim < 2:
         one = _unbatched(input, target)
         loss = multi_margin_loss(*one, p, margin, weight, reduction=reduction)
         return loss.reshape(target.shape) if reduction == "none" else loss
-    samples, classes = input._array.shape
-    indices = target._array
-    if indices.shape != (samples,):
-        raise RuntimeError(
-            f"inconsistent target size, expected {samples} but got {list(target.shape)}"
-        )
+    classes, indices = input._array.shape[1], target._array.reshape(samples)
     if surely(((indices < 0) | (indices >= classes)).any()):
         raise RuntimeError("target out of range")
     right = table(indices, np.arange(classes)) == indices[:, None]

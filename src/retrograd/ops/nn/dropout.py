@@ -213,8 +213,9 @@ def feature_dropout(input: Tensor, p: float, training: bool, inplace: bool = Fal
 
 
 NO_BATCH = (
-    "dropout2d: Received a 3D input to dropout2d. It is taken as (N, C, L); in a future release it "
-    "will be (C, H, W). Use dropout1d for (N, C, L)"
+    "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
+    "behavior is desired, of (N, C, L); in a future release it will be (C, H, W). Use dropout1d "
+    "for (N, C, L)"
 )
 
 

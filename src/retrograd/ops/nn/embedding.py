@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,10 @@ from ...locks import load
 from ..core import batching_index
 from ..core.dims import integer
 
+TURNED = (
+    "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, "
+    "input, ...)` is deprecated: write embedding_bag(input, weight, ...)"
+)
 LOOKUP = f"{__package__.rpartition('.')[0]}.sparse.lookup"  # loads with the first sparse gradient
 
 
@@ -201,6 +206,9 @@ def embedding_bag(
     tensor([[2.],
             [5.]])
     """
+    if weight._array.dtype == np.int64 and dtypes.category(input._array.dtype) > 1:
+        warnings.warn(TURNED, stacklevel=2)
+        input, weight = weight, input
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
     if per_sample_weights is not None and mode != "sum":

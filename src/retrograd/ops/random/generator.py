@@ -9,6 +9,7 @@ loaded at the first draw: importing it is slow.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -149,11 +150,11 @@ class Generator:
         return self.draw("normal", shape, target, in_runs)
 
     def exponential(self, shape: tuple[int, ...], target: np.dtype[Any], rate: float = 1.0) -> Any:
-        """Positive numbers of density rate * exp(-rate * x)."""
+        """Positive numbers of density rate * exp(-rate * x); zeros for an infinite rate."""
         precision = np.dtype(np.float64) if target.itemsize == 8 else np.dtype(np.float32)
         drawn = self.draw("exponential", shape, precision) / precision.type(rate)
         least = np.finfo(np.float16 if target == np.float16 else precision).smallest_subnormal
-        return np.maximum(drawn, least).astype(target)
+        return np.maximum(drawn, least * (rate < math.inf)).astype(target)
 
     def bernoulli(self, p: Any, shape: tuple[int, ...]) -> Any:
         """Booleans that are true with probability `p`, a number or an array that broadcasts."""

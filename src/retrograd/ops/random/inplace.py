@@ -190,7 +190,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
 
 @public(methods="exponential_")
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """Fill with positive numbers of density lambd * exp(-lambd * x).
+    """Fill with positive numbers of density lambd * exp(-lambd * x); zeros where lambd is infinite.
 
     Raises RuntimeError unless `lambd` is positive and the dtype real floating.
 

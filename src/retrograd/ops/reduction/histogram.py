@@ -121,7 +121,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     if low == high and array.size:
         low, high = float(array.min()), float(array.max())
     if not np.isfinite([low, high]).all():
-        raise RuntimeError(f"histc(): range of [{low}, {high}] is not finite")
+        raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
     if low == high:
         low, high = low - 1, high + 1
     flat = array.reshape(-1)

@@ -140,6 +140,17 @@ def view_dtype(self: Tensor, dtype: np.dtype[Any]) -> Tensor:
             f"self.stride(-1) must be 1 to view {kinds} (different element sizes), but got "
             f"{array.strides[-1] // old}"
         )
+    if old < new and array.size:
+        steps = [(f"stride({dim})", array.strides[dim]) for dim in range(array.ndim - 1)]
+        counted = [step for step, size in zip(steps, array.shape, strict=False) if size > 1]
+        if array.__class__ is np.ndarray:
+            counted.insert(0, ("storage_offset()", self.storage_offset() * old))
+        for name, step in counted:
+            if step % new:
+                raise RuntimeError(
+                    f"self.{name} must be divisible by {new // old} to view {kinds} (different "
+                    f"element sizes), but got {step // old}. Copy it first: x.clone()"
+                )
     return detach(_view_dtype(self, dtype=dtype))
 
 

@@ -143,10 +143,18 @@ def own_offset(
     single, array = not isinstance(array, Batch), in_memory(array)
     if len(sizes) != len(strides):
         raise RuntimeError("mismatch in length of strides and shape")
-    if min((*strides, *sizes, offset or 0), default=0) < 0:
+    if min(strides, default=0) < 0:
         raise RuntimeError(
-            f"as_strided: Negative sizes, strides or offsets are not supported: {sizes}, {strides}"
+            "as_strided: Negative strides are not supported at the moment, got strides: "
+            f"{list(strides)}"
         )
+    if min(sizes, default=0) < 0:
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(sizes)} and "
+            f"strides={list(strides)}: sizes are not negative"
+        )
+    if offset is not None and offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     if array.__class__ is np.ndarray:
         room, _, start = place_in_memory(array)
     else:

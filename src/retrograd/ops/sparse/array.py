@@ -23,7 +23,7 @@ import numpy as np
 
 from ...engine.callers import computed
 from ...engine.record import finish
-from ...engine.tensor import Interpreted, Tensor
+from ...engine.tensor import Replaced, Tensor
 from ...kernels import sums
 from ...kernels.allocation import copied, table, zeros
 from .pattern import Pattern
@@ -72,7 +72,7 @@ def refused(name: str, which: str = "sparse tensors") -> NotImplementedError:
     return NotImplementedError(NO_RULE.format(name, which))
 
 
-class Sparse(Interpreted):
+class Sparse(Replaced):
     """An array of which only entries are there: `values` (n, ...), at the places of `pattern`."""
 
     __slots__ = ("dtype", "ndim", "pattern", "shape", "values")
@@ -182,26 +182,10 @@ class Sparse(Interpreted):
         found = RULES.get(op.name)
         return found(*inputs, **params) if found is not None else RULES["*"](op, inputs, params)
 
-    def detached(self) -> Sparse:
-        """The array itself: it has no history."""
-        return self
-
-    def copy(self) -> Sparse:
-        """The array itself: it is never written."""
-        return self
-
-    def shares_memory(self, other: Any) -> bool:
-        """False: nothing is a view of it."""
-        return False
-
     def check_room(self, target: Tensor) -> None:
         """Raise unless `target` is sparse, too: writes replace its array."""
         if not is_sparse(target):
             raise RuntimeError(NO_ROOM)
-
-    def with_history(self, before: Any) -> Sparse:
-        """The array itself: it has no history."""
-        return self
 
     def alike(self, made: Tensor) -> NoReturn:
         """Raise: what would be like it is dense."""
@@ -210,15 +194,6 @@ class Sparse(Interpreted):
     def __reduce__(self) -> Any:
         return Sparse, (self.values, self.pattern)
 
-    def _has_no_elements(self, *args: Any, **kwargs: Any) -> Any:
-        raise refused("__array__")
-
-    __array__ = __getitem__ = __iter__ = __len__ = __bool__ = _has_no_elements
-    __int__ = __float__ = __index__ = _has_no_elements
-    __eq__ = __ne__ = _has_no_elements
-    __hash__ = object.__hash__
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and not name.startswith("__array"):
-            raise AttributeError(name)
-        raise refused(name)
+    def refused(self, name: str) -> Exception:
+        """The error for what is not there for sparse tensors."""
+        return refused(name)

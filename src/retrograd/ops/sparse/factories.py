@@ -70,12 +70,12 @@ def sparse_coo_tensor(
 ) -> Tensor:
     """A sparse tensor with `values` (n, ...) at the places `indices` (D, n), one to a column.
 
-    The indices are of the first D dimensions. `size` is the whole shape, by default the smallest
-    that holds them; alone, by name or as first argument, it gives a tensor without entries. Values
-    at one place add up; `is_coalesced` says that places are sorted and differ. Gradients go to
-    `values`, or to the tensor itself if it `requires_grad`. Values are copied; indices are always
-    checked. Raises RuntimeError for sizes that do not fit, and indices outside. Source: PyTorch's
-    `sparse_coo_tensor`.
+    The indices are of the first D dimensions; a number is the value of one place. `size` is the
+    whole shape, by default the smallest that holds them; alone, by name or as first argument,
+    it gives a tensor without entries. Values at one place add up; `is_coalesced` says that
+    places are sorted and differ. Gradients go to `values`, or to the tensor itself if it
+    `requires_grad`. Values are copied; indices are always checked. Raises RuntimeError for
+    sizes that do not fit, and indices outside. Source: PyTorch's `sparse_coo_tensor`.
 
     >>> x = rg.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3))
     >>> x.to_dense()
@@ -90,9 +90,10 @@ def sparse_coo_tensor(
     places, entries = whole(indices, "indices"), entries_of(values, dtype)
     if places.ndim != 2 or not len(places):
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(places.shape)}")
+    entries = entries if entries.ndim else entries.reshape(1)
     count, inner = places.shape[1], entries.shape[1:]
-    if entries.ndim == 0 or len(entries) != count:
-        raise RuntimeError(NNZ.format(count, len(entries) if entries.ndim else 1))
+    if len(entries) != count:
+        raise RuntimeError(NNZ.format(count, len(entries)))
     if size is None:
         if not count and len(places):
             outer = (0,) * len(places)

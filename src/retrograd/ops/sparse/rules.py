@@ -332,7 +332,7 @@ def part(input: Tensor, *, index: Any) -> Tensor:
         indices[d] = away // places.step
     which = np.flatnonzero(inside)
     if not left:
-        return total(chosen(input, which), 0)
+        return total(chosen(input, which), 0).to(input.dtype)  # one number at most
     shape = [*[shape[d] for d in left], *shape[pattern.dims :]]
     layout = pattern.layout if len(left) == pattern.dims else "sparse_coo"
     return made(chosen(input, which), Pattern(indices[left][:, which], shape, True, layout))

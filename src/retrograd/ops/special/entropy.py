@@ -117,12 +117,13 @@ def _logit_array(x: Any) -> Any:
     return np.where(near, centre, np.log(x / (1.0 - x))).astype(x.dtype)
 
 
-def _logit_derivative(xp: Any, input: Any, out: Any) -> Any:
+def _logit_derivative(xp: Any, input: Any) -> Any:
     """1 / (x (1 - x)), for real numbers as a sum: infinite at 0 and 1; NaN where the value is."""
     if holds_complex(input):
         return 1.0 / input / (1.0 - input)
     derivative = 1.0 / input + 1.0 / (1.0 - input)
-    return xp.where(xp.isnan(out), xp.zeros_like(derivative) + math.nan, derivative)
+    beyond = (input < 0.0) | (input > 1.0)
+    return xp.where(beyond, xp.zeros_like(derivative) + math.nan, derivative)
 
 
 _logit = unary(

@@ -57,7 +57,7 @@ erfinv = unary(
     floating(only("erfinv", "f", kernels.erfinv)),
     "The inverse of `erf`; infinite with derivative inf at 1 and -1, NaN beyond.",
     ("[0.0, 0.5]", "[0.0000, 0.4769]"),
-    derivative=lambda xp, out: xp.exp(out * out) * (math.sqrt(math.pi) / 2.0),
+    derivative=lambda xp, input: xp.exp(xp.erfinv(input) ** 2) * (math.sqrt(math.pi) / 2.0),
     complex=False,
     domain=(-0.8, 0.8),
 )

@@ -26,7 +26,7 @@ from ..creation import memory_format as formats
 
 __all__ = [
     "get_device", "is_complex", "is_floating_point", "is_inference", "is_nonzero", "is_same_size",
-    "is_signed", "is_tensor", "layout", "numel", "sparse_coo", "sparse_csc", "sparse_csr",
+    "is_signed", "is_tensor", "jagged", "layout", "numel", "sparse_coo", "sparse_csc", "sparse_csr",
     "strided",
 ]  # fmt: skip
 
@@ -50,7 +50,7 @@ NO_NUMPY_FORWARD = (
 
 
 class layout:  # noqa: N801 (PyTorch's name)
-    """How a tensor lies in memory: `strided`, or `sparse_coo`, `sparse_csr` or `sparse_csc`.
+    """How a tensor lies in memory: `strided`, `jagged` or one of the sparse ones, `sparse_coo`.
 
     >>> rg.ones(2).layout
     retrograd.strided
@@ -65,8 +65,8 @@ class layout:  # noqa: N801 (PyTorch's name)
         return f"{version.called}.{self.name}"
 
 
-strided, sparse_coo, sparse_csr, sparse_csc = LAYOUTS = [
-    layout(name) for name in ("strided", "sparse_coo", "sparse_csr", "sparse_csc")
+strided, sparse_coo, sparse_csr, sparse_csc, jagged = LAYOUTS = [
+    layout(name) for name in ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "jagged")
 ]
 PARTS = {  # methods that give the parts of a sparse tensor
     sparse_coo: ("_indices", "_values"),
@@ -334,7 +334,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
         raise RuntimeError(NO_NUMPY)
     if has_tangent(self) and not force:
         raise RuntimeError(NO_NUMPY_FORWARD)
-    if self.layout is not strided:
+    if self.layout is not strided and not self.is_nested:
         raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
     if is_valueless(self._array):
         raise TypeError(NO_NUMPY_META)

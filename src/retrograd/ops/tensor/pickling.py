@@ -52,15 +52,10 @@ HOOK_LOST = (
     "the function with @retrograd.utils.hooks.unserializable_hook to suppress this warning"
 )
 
-INTERNAL = (
-    *("_view_of", "_views", "_outdated", "_room", "_alias_of", "_aliases"),
-    *("_inference", "_gradient", "_grad_dtype", "_parked", "_lent", "_storage"),
-)
-
 
 def attributes(tensor: Tensor) -> dict[str, Any]:
     """What the user, or a subclass, has stored on the tensor."""
-    found = {key: value for key, value in tensor.__dict__.items() if key not in INTERNAL}
+    found = dict(tensor.__dict__)
     for name in slots_of(type(tensor)):
         if hasattr(tensor, name):
             found[name] = getattr(tensor, name)

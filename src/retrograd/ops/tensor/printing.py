@@ -19,6 +19,7 @@ from ... import dtypes, modes
 from ...engine.backward.search import reachable
 from ...engine.tensor import Tensor, Wrapper, alias, method
 from ...engine.transforms.batch import is_batch
+from ...kernels.allocation import is_valueless
 from .inspection import PARTS, sparse_coo, strided
 
 __all__ = ["get_printoptions", "printoptions", "set_printoptions"]
@@ -294,7 +295,7 @@ def _repr(self: Tensor) -> str:
 
 
 def _format(self: Tensor, spec: str) -> str:
-    if self._array.ndim == 0:
+    if self._array.ndim == 0 and type(self) is Tensor and not is_valueless(self._array):
         return str(format(self._array.item(), spec))
     return object.__format__(self, spec)
 

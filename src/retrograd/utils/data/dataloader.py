@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from ...kernels.native.threads import available
 from ...locks import load
 from ._utils.collate import default_collate, default_convert
 from ._utils.fetch import DatasetKind as _DatasetKind
@@ -28,6 +30,10 @@ __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"
 T_co = TypeVar("T_co", covariant=True)
 _collate_fn_t = Callable[[list[Any]], Any]  # PyTorch's name, by which programs annotate
 
+TOO_MANY = (
+    "This DataLoader will create {} workers, and {} processes can run here at a time: excessive "
+    "worker creation might get DataLoader running slow or even freeze. Use fewer workers"
+)
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
 
@@ -106,6 +112,8 @@ class DataLoader(Generic[T_co]):
             raise ValueError("prefetch_factor option should be non-negative")
         if persistent_workers and num_workers == 0:
             raise ValueError("persistent_workers option needs num_workers > 0")
+        if num_workers > (most := available()):
+            warnings.warn(TOO_MANY.format(num_workers, most), UserWarning, stacklevel=2)
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None:

@@ -133,7 +133,10 @@ class StackDataset(Dataset[Any]):
         if not args and not kwargs:
             raise ValueError("At least one dataset should be passed")
         if args and kwargs:
-            raise ValueError("Give datasets by position, for tuples, or by name, for dicts")
+            raise ValueError(
+                "Supported either by position, for tuples, or by name, for dicts: these data sets "
+                "are given in both ways"
+            )
         self.datasets: Any = args or kwargs
         if len({len(dataset) for dataset in (*args, *kwargs.values())}) > 1:
             raise ValueError("Size mismatch between datasets")
@@ -178,14 +181,16 @@ class Subset(Dataset[T_co]):
 class ConcatDataset(Dataset[T_co]):
     """Data sets one after the other.
 
-    Raises AssertionError without any; an index raises IndexError or, below minus the length,
-    ValueError.
+    Raises AssertionError without any, and for an IterableDataset; an index raises IndexError or,
+    below minus the length, ValueError.
     """
 
     def __init__(self, datasets: Iterable[Dataset[T_co]]) -> None:
         self.datasets: list[Any] = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
+        if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
+            raise AssertionError("ConcatDataset does not support IterableDataset. Use ChainDataset")
         self.cumulative_sizes = list(accumulate(len(d) for d in self.datasets))
 
     def __getitem__(self, index: int) -> Any:

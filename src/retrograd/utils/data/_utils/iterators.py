@@ -25,8 +25,11 @@ NO_MORE = object()
 
 TOO_MANY = (
     "Length of IterableDataset {} was reported to be {} (when accessing len(dataloader)), but {} "
-    "samples have been fetched. With workers, each may give all of the data: let __iter__ ask "
-    "get_worker_info() for its share"
+    "samples have been fetched."
+)
+EACH_ALL = (
+    " For multiprocessing data-loading, this comes of workers that each give all of the data: let "
+    "__iter__ ask get_worker_info() for its share"
 )
 
 
@@ -46,7 +49,8 @@ class _BaseDataLoaderIter:
         self._fetched += 1
         if self._said is not None and self._fetched > self._said:
             said = (self._length.dataset, self._said, self._fetched)
-            warnings.warn(TOO_MANY.format(*said), UserWarning, stacklevel=2)
+            text = TOO_MANY.format(*said) + (EACH_ALL if self._length.num_workers else "")
+            warnings.warn(text, UserWarning, stacklevel=2)
         return data
 
     def __len__(self) -> int:

@@ -1,10 +1,8 @@
-"""What PyTorch's package `functorch` is: older names of transforms of functions.
+"""What PyTorch's package `functorch` is: older names of transforms of functions."""
 
-`functionalize` and `make_fx` are not here: they show kernels that there are none of.
-"""
-
-from ..func import (
+from ...func import (
     combine_state_for_ensemble,
+    functionalize,
     grad,
     grad_and_value,
     hessian,
@@ -16,12 +14,14 @@ from ..func import (
     vjp,
     vmap,
 )
-from ..func.models import FunctionalModule, FunctionalModuleWithBuffers
+from ...func.models import FunctionalModule, FunctionalModuleWithBuffers
+from ...fx.experimental.proxy_tensor import make_fx
 
 __all__ = [
     "FunctionalModule",
     "FunctionalModuleWithBuffers",
     "combine_state_for_ensemble",
+    "functionalize",
     "grad",
     "grad_and_value",
     "hessian",
@@ -30,6 +30,7 @@ __all__ = [
     "jvp",
     "make_functional",
     "make_functional_with_buffers",
+    "make_fx",
     "vjp",
     "vmap",
 ]

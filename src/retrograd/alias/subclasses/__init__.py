@@ -1,1 +1,0 @@
-"""`torch._subclasses` under the alias: questions that programs ask of PyTorch's own subclasses."""

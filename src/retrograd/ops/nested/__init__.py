@@ -1,0 +1,3 @@
+"""Nested tensors: NOTE [Nested tensors] in `array`."""
+
+from . import rules

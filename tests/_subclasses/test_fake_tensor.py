@@ -1,0 +1,107 @@
+"""Tensors without data that say they are on any device."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+import retrograd as rg
+from retrograd import nn
+from retrograd._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    FakeTensor,
+    FakeTensorMode,
+    unset_fake_temporarily,
+)
+from retrograd.nn import functional as F
+
+
+@pytest.fixture
+def mode():
+    with FakeTensorMode() as mode:
+        yield mode
+
+
+@pytest.mark.parametrize("make", [
+    lambda: rg.empty(2, 3),
+    lambda: rg.tensor([[1.0, 2.0, 3.0]] * 2),
+    lambda: rg.randn(2, 4)[:, 1:],
+    lambda: rg.eye(3)[:2],
+    lambda: F.interpolate(rg.ones(1, 2, 3), size=3)[0],
+    lambda: rg.func.vmap(lambda x: x.sin())(rg.ones(2, 3)),
+    lambda: nn.LSTM(4, 3)(rg.randn(2, 4))[0],
+    lambda: nn.MultiheadAttention(3, 1)(*[rg.randn(2, 3)] * 3)[0],
+])  # fmt: skip
+def test_what_is_made_in_the_mode_has_a_shape_and_no_data(mode, make):
+    found = make()
+    assert type(found) is FakeTensor
+    assert found.shape == (2, 3)
+    assert found.device.type == "cpu"
+    with pytest.raises(DataDependentOutputException):
+        found.sum().item()
+
+
+def test_modules_made_in_the_mode_hold_no_memory(mode):
+    net = nn.Sequential(nn.Linear(10**6, 10**6), nn.BatchNorm1d(10**6))
+    assert all(isinstance(p, FakeTensor) and isinstance(p, nn.Parameter) for p in net.parameters())
+    assert all(isinstance(b, FakeTensor) for b in net.buffers())
+    net(rg.ones(2, 10**6)).sum().backward()
+    assert net[0].weight.grad.shape == (10**6, 10**6)
+    rg.optim.Adam(net.parameters()).step()
+    assert isinstance(copy.deepcopy(net)[0].weight, nn.Parameter)
+
+
+def test_a_fake_tensor_stands_for_a_tensor():
+    mode, real = FakeTensorMode(), rg.randn(3, 4)[1:]
+    fake = mode.from_tensor(real)
+    assert mode.from_tensor(real) is fake
+    assert fake.fake_mode is mode
+    assert (fake.shape, fake.stride(), fake.storage_offset()) == ((2, 4), (4, 1), 4)
+    assert repr(fake @ fake.T) == "FakeTensor(..., size=(2, 2))"
+    assert repr(mode.from_tensor(nn.Parameter(real))) == (
+        "Parameter(FakeTensor(..., size=(2, 4), requires_grad=True))"
+    )
+    assert isinstance(fake + real, FakeTensor)
+    with mode, pytest.raises(AssertionError, match="Please convert all Tensors to FakeTensors"):
+        real.add_(1)
+    with pytest.raises(AssertionError, match="Mixing fake modes"):
+        fake + FakeTensorMode().from_tensor(real)
+
+
+def test_a_fake_tensor_says_to_be_on_a_device_that_is_not_here(mode):
+    x = rg.randn(3, device="cuda")
+    assert repr(x + 1) == "FakeTensor(..., device='cuda:0', size=(3,))"
+    with pytest.raises(RuntimeError, match="found two different devices cpu, cuda:0"):
+        x + rg.ones(3)
+
+
+def test_what_asks_for_values_raises(mode):
+    x = rg.ones(3)
+    for ask in (lambda: bool(x.sum() > 0), x.tolist, lambda: rg.equal(x, x)):
+        with pytest.raises(DataDependentOutputException):
+            ask()
+    for ask in (x.nonzero, lambda: x[x > 0]):
+        with pytest.raises(DynamicOutputShapeException):
+            ask()
+
+
+def test_one_number_that_tensor_was_given_is_known_until_it_is_written(mode):
+    x = rg.tensor(5)
+    assert x.item() == 5
+    x.add_(1)
+    with pytest.raises(DataDependentOutputException):
+        x.item()
+
+
+def test_the_mode_can_be_left_for_a_while(mode):
+    with unset_fake_temporarily() as found:
+        assert found is mode
+        assert rg.ones(2).tolist() == [1.0, 1.0]
+    assert isinstance(rg.ones(2), FakeTensor)
+
+
+def test_sizes_are_no_symbols():
+    with pytest.raises(NotImplementedError, match="sizes are numbers here"):
+        FakeTensorMode(shape_env=object())

@@ -1,0 +1,115 @@
+"""Sizes that may differ between calls of an exported program."""
+
+from __future__ import annotations
+
+import pytest
+
+import retrograd as rg
+from retrograd import nn
+from retrograd.errors import UserError
+from retrograd.export import Dim, ShapesCollection, export
+
+
+class Heads(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.query = nn.Linear(4, 4)
+
+    def forward(self, x):
+        b, t, c = x.shape
+        heads = self.query(x).view(b, t, 2, c // 2).transpose(1, 2)
+        return heads.reshape(b, -1), rg.arange(t) * b, rg.zeros(b * 2, x.size(1) - 1), t + 1
+
+
+class Add(nn.Module):
+    def forward(self, x, y):
+        return x + y
+
+
+def test_sizes_are_read_as_the_graph_runs():
+    sizes = {"x": {0: Dim("b"), 1: Dim("t", max=9)}}
+    module = Heads()
+    program = export(module, (rg.ones(2, 3, 4),), dynamic_shapes=sizes)
+    for b, t in ((1, 5), (7, 2), (4, 9)):
+        x = rg.rand(b, t, 4)
+        for own in (program, program.run_decompositions()):
+            for found, expected in zip(own.module()(x), module(x), strict=True):
+                rg.testing.assert_close(found, expected)
+    assert repr(program.range_constraints) == "{s0: VR[0, int_oo], s1: VR[0, 9]}"
+    assert 'x: "f32[s0, s1, 4]"' in str(program)
+    assert '"f32[s0, 4*s1]"' in str(program)
+    with pytest.raises(AssertionError, match=r"Guard failed: x.size\(\)\[1\] <= 9"):
+        program.module()(rg.ones(2, 10, 4))
+    with pytest.raises(AssertionError, match=r"Guard failed: x.size\(\)\[2\] == 4"):
+        program.module()(rg.ones(2, 3, 5))
+
+
+def test_sizes_of_one_dim_are_equal():
+    batch = Dim("batch")
+    program = export(Add(), (rg.ones(4), rg.ones(4)), dynamic_shapes=[(batch,), {0: batch}])
+    assert program.module()(rg.ones(6), rg.ones(6)).shape == (6,)
+    with pytest.raises(AssertionError, match="Guard failed"):
+        program.module()(rg.ones(6), rg.ones(1))
+
+
+@pytest.mark.parametrize("hint", [Dim.AUTO, Dim.DYNAMIC])
+def test_sizes_that_have_to_be_equal_are_found(hint):
+    program = export(Add(), (rg.ones(4), rg.ones(4)), dynamic_shapes=({0: hint}, {0: hint}))
+    assert program.module()(rg.ones(6), rg.ones(6)).shape == (6,)
+    assert len(program.range_constraints) == 1
+
+
+def test_a_size_that_the_module_makes_a_constant_of_is_refused():
+    class Fixed(nn.Module):
+        def forward(self, x):
+            return x + rg.ones(4, 1)
+
+    for said in (Dim("b"), Dim.DYNAMIC):
+        with pytest.raises(UserError, match="Constraints violated"):
+            export(Fixed(), (rg.ones(4, 4),), dynamic_shapes={"x": {0: said}})
+    program = export(Fixed(), (rg.ones(4, 4),), dynamic_shapes={"x": {0: Dim.AUTO, 1: Dim.AUTO}})
+    assert program.module()(rg.ones(4, 7)).shape == (4, 7)
+    with pytest.raises(AssertionError, match="Guard failed"):
+        program.module()(rg.ones(5, 7))
+
+
+def test_a_way_that_depends_on_a_size_is_checked():
+    class Branch(nn.Module):
+        def forward(self, x):
+            return x + 1 if x.shape[0] > 3 else x - 1
+
+    program = export(Branch(), (rg.ones(4),), dynamic_shapes={"x": {0: Dim.AUTO}})
+    assert rg.equal(program.module()(rg.ones(9)), rg.full((9,), 2.0))
+    with pytest.raises(AssertionError, match="Guard failed"):
+        program.module()(rg.ones(2))
+    with pytest.raises(UserError, match="Constraints violated"):
+        export(Branch(), (rg.ones(3),), dynamic_shapes={"x": {0: Dim("n")}})
+
+
+def test_a_size_of_one_is_a_constant():
+    with pytest.raises(UserError, match="A size of 1 is a constant"):
+        export(nn.ReLU(), (rg.ones(1),), dynamic_shapes={"input": {0: Dim("n")}})
+
+
+@pytest.mark.parametrize(("said", "text"), [
+    ({"y": {0: Dim("n")}}, "top-level keys must be the arg names"),
+    ({"input": {5: Dim("n")}}, "no dimension 5"),
+    ({"input": (Dim("n"),)}, "same length as the actual tensor shape"),
+    ({"input": {0: "n"}}, "Unexpected dimension mapped to index 0"),
+    ({"input": {0: 5}}, "says 5 of a size that is 4"),
+])  # fmt: skip
+def test_what_is_said_has_to_fit_the_arguments(said, text):
+    with pytest.raises(UserError, match=text):
+        export(nn.ReLU(), (rg.ones(4, 2),), dynamic_shapes=said)
+
+
+def test_sizes_may_be_said_of_tensors():
+    x, sizes = rg.ones(4), ShapesCollection()
+    sizes[x] = {0: Dim.DYNAMIC}
+    program = export(nn.ReLU(), (x,), dynamic_shapes=sizes)
+    assert program.module()(rg.ones(6)).shape == (6,)
+
+
+def test_sizes_that_are_computed_of_others_cannot_be_said():
+    with pytest.raises(NotImplementedError, match="only sizes that are equal"):
+        Dim("n") * 2
