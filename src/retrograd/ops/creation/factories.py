@@ -342,7 +342,7 @@ def progression(first: Any, last: Any, by: Any, target: Any) -> Any:
         size = max(0, -((first - last) // by))
 
         def make(shape: Any, target: Any) -> Any:
-            return np.arange(first, last, by, INT64).astype(target, copy=False)
+            return np.arange(first, last, by, dtype=INT64).astype(target, copy=False)
     else:
         size = math.ceil((last - first) / by)
 

@@ -211,8 +211,9 @@ def combine(x: Tensor, tensors: list[tuple[int, Any]]) -> tuple[Tensor, tuple[in
     if len(parts) == 1:
         return parts[0], dims
     arrays = [part._array for part in parts]
-    shapes = {array.shape for array in arrays}
-    if len(shapes) == 1 and {array.__class__ for array in arrays} == {np.ndarray}:
+    if len({array.shape for array in arrays}) == 1 and {array.__class__ for array in arrays} == {
+        np.ndarray
+    }:
         return new_tensor(np.array(arrays)), dims
     if any(isinstance(array, Interpreted) for array in arrays):
         shape = np.broadcast_shapes(*[array.shape for array in arrays])

@@ -147,7 +147,7 @@ class Twister:
         start = int(count > 0 and self.kept is not None)
         drawn = box_muller(self.doubles((count - start + 1) // 2 * 2))
         if start:
-            drawn = np.concatenate(([self.kept], drawn))
+            drawn = np.append(np.float64(self.kept or 0.0), drawn)
             self.kept = None
         if len(drawn) > count:
             self.kept = float(drawn[-1])
