@@ -70,6 +70,21 @@ def test_the_memory_of_each_model_is_told():
     assert all(float(row[1]) >= 0 for row in rows)
 
 
+def test_small_calls_and_layers_run_in_both_libraries(tmp_path):
+    (tmp_path / "torch.py").write_text("import retrograd, sys; sys.modules[__name__] = retrograd")
+    path = os.pathsep.join([str(tmp_path), str(ROOT / "src")])
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "small.py"), "--quick"],
+        env=os.environ | {"TORCH_PYTHON": sys.executable, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = done.stdout.splitlines()
+    assert {"x + y", "Linear", "NLLLoss"} <= {line[:28].strip() for line in lines}
+    assert lines[-1].startswith("geometric mean of the ratios to torch: ")
+
+
 def test_the_picture_of_the_sweep_has_a_point_for_each_size(monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     picture = runpy.run_path(str(BENCHMARKS / "performance.py"))["picture"]

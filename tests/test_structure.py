@@ -155,7 +155,6 @@ OVER_MEMORY = {
     ): "memory of its own, in the order of an array of that shape",
     ("ndarray", "kernels/layout.py"): "memory of its own, in the order of an array of that shape",
     ("frombuffer", "kernels/shared.py"): "NumPy checks bounds; the array keeps the map",
-    ("ndarray", "ops/core/structure.py"): "one element, with strides of 0",
     ("frombuffer", "ops/creation/from_data.py"): "NumPy checks bounds; the array keeps the owner",
     ("frombuffer", "ops/creation/memory.py"): "NumPy checks bounds; the array keeps the owner",
     ("frombuffer", "ops/random/streams.py"): "bytes made there, copied",

@@ -408,16 +408,22 @@ static PyTypeObject CallerType;
 static PyObject *
 public(PyObject *module, PyObject *args)
 {
-    PyObject *function, *names[KINDS], *served = NULL, *keywords = NULL;
-    unsigned long long places[KINDS];
+    PyObject *function, *names[KINDS], *optional[KINDS], *served = NULL, *keywords = NULL;
+    PyObject *all[KINDS];
+    unsigned long long places[KINDS], open[KINDS];
     if (Tensor == NULL) {
         PyErr_SetString(PyExc_RuntimeError, NOT_SET_UP);
         return NULL;
     }
-    if (!PyArg_ParseTuple(args, "O((O!K)(O!K)(O!K))|OO!", &function, &PyFrozenSet_Type, &names[0],
-                          &places[0], &PyFrozenSet_Type, &names[1], &places[1], &PyFrozenSet_Type,
-                          &names[2], &places[2], &served, &PyFrozenSet_Type, &keywords)) {
+    if (!PyArg_ParseTuple(args, "O(O!O!O!)|OO!", &function, &PyTuple_Type, &all[0], &PyTuple_Type,
+                          &all[1], &PyTuple_Type, &all[2], &served, &PyFrozenSet_Type, &keywords)) {
         return NULL;
+    }
+    for (int kind = 0; kind < KINDS; kind++) {
+        if (!PyArg_ParseTuple(all[kind], "O!KO!K", &PyFrozenSet_Type, &names[kind], &places[kind],
+                              &PyFrozenSet_Type, &optional[kind], &open[kind])) {
+            return NULL;
+        }
     }
     Caller *self = (Caller *)CallerType.tp_alloc(&CallerType, 0);
     if (self != NULL) {
@@ -425,7 +431,9 @@ public(PyObject *module, PyObject *args)
         self->python = Py_NewRef(function);
         for (int kind = 0; kind < KINDS; kind++) {
             self->looked[kind].names = PySet_GET_SIZE(names[kind]) ? Py_NewRef(names[kind]) : NULL;
+            self->looked[kind].optional = Py_NewRef(optional[kind]);
             self->looked[kind].places = places[kind];
+            self->looked[kind].open = open[kind];
         }
         self->served = Py_XNewRef(served);
         self->keywords = Py_XNewRef(keywords);
@@ -473,6 +481,7 @@ caller_dealloc(PyObject *object)
     Py_XDECREF(self->keywords);
     for (int kind = 0; kind < KINDS; kind++) {
         Py_XDECREF(self->looked[kind].names);
+        Py_XDECREF(self->looked[kind].optional);
     }
     Py_TYPE(object)->tp_free(object);
 }

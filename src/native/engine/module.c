@@ -14,12 +14,13 @@
    5. Whatever may run code of the user's (a call, an allocation, a release) may change any tensor;
       so what is used after it is held, not borrowed. NOTE [Slots] in `shared.h` is the other half:
       nothing is used whose type is not known.
-   The files are one translation unit: this one includes `callers.c`, that `record.c`, that
-   `views.c`, and `overriding.c`; `backward.c`, that `leaves.c`; `updates.c`, and `writes.c`.
+   The files are one translation unit: this one includes `arguments.c`; `callers.c`, that `record.c`,
+   that `views.c`, and `overriding.c`; `backward.c`, that `leaves.c`; `updates.c`, and `writes.c`.
 */
 
 #include "shared.h"
 #include "callers.c"
+#include "arguments.c"
 #include "backward.c"
 #include "updates.c"
 #include "writes.c"
@@ -201,7 +202,9 @@ twin(PyObject *module, PyObject *function)
         {"run_each", &run_each_in_python},   {"start", &start_in_python},
         {"advance", &advance_in_python},     {"write", &write_in_python},
         {"stored", &stored_in_python},       {"replaced", &replaced_in_python},
-        {"outdate", &outdate_in_python},
+        {"outdate", &outdate_in_python},     {"integers", &integers_in_python},
+        {"shape_of", &shape_of_in_python},   {"resolve_shape", &resolve_shape_in_python},
+        {"usual_key", &usual_key_in_python}, {"normalize_dim", &normalize_dim_in_python},
     };
     PyObject *name = PyObject_GetAttrString(function, "__name__"), *found = NULL;
     for (size_t i = 0; name != NULL && i < Py_ARRAY_LENGTH(twins); i++) {
@@ -232,6 +235,12 @@ static PyMethodDef functions[] = {
     {"stored", (PyCFunction)(void (*)(void))stored, METH_FASTCALL, NULL},
     {"replaced", (PyCFunction)(void (*)(void))replaced, METH_FASTCALL, NULL},
     {"outdate", (PyCFunction)(void (*)(void))outdate, METH_FASTCALL, NULL},
+    {"integers", (PyCFunction)(void (*)(void))read_integers, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"shape_of", (PyCFunction)(void (*)(void))read_shape_of, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"resolve_shape", (PyCFunction)(void (*)(void))read_resolved, METH_FASTCALL | METH_KEYWORDS,
+     NULL},
+    {"normalize_dim", (PyCFunction)(void (*)(void))read_dim, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"usual_key", (PyCFunction)(void (*)(void))read_key, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"twin", twin, METH_O, NULL},
     {"public", public, METH_VARARGS, NULL},
     {"watch", watch, METH_O, NULL},

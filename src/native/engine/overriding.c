@@ -97,13 +97,15 @@ are_such(const Looked *looked, bool (*is_such)(PyObject *), PyObject *const *arg
 {
     Py_ssize_t named = kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
     for (Py_ssize_t i = 0; looked->places >> i && i < count; i++) {
-        if ((looked->places >> i & 1) && !is_such(args[i])) {
+        if ((looked->places >> i & 1) && !is_such(args[i]) &&
+            !(args[i] == Py_None && (looked->open >> i & 1))) {
             return false;
         }
     }
     for (Py_ssize_t i = 0; looked->names != NULL && i < named; i++) {
-        if (!is_such(args[count + i]) &&
-            PySet_Contains(looked->names, PyTuple_GET_ITEM(kwnames, i)) != 0) {
+        PyObject *value = args[count + i], *name = PyTuple_GET_ITEM(kwnames, i);
+        if (!is_such(value) && PySet_Contains(looked->names, name) != 0 &&
+            !(value == Py_None && PySet_Contains(looked->optional, name) > 0)) {
             PyErr_Clear();
             return false;
         }

@@ -23,10 +23,11 @@ typedef struct {
     long long for_complex; /* the saved values that a real result does without, as bits */
 } Layout;
 
-/* Arguments that are looked at: their names, and a bit for each place. */
+/* Arguments that are looked at: their names, and a bit for each place; of those that may be None,
+   too. */
 typedef struct {
-    PyObject *names;
-    unsigned long long places;
+    PyObject *names, *optional;
+    unsigned long long places, open;
 } Looked;
 
 enum { KINDS = 3 }; /* of arguments that are looked at: flags, numbers, integers */

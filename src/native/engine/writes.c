@@ -528,13 +528,14 @@ call_on(PyObject *function, PyObject *first, PyObject *rest, PyObject *options)
                                    PyDict_GET_SIZE(options) > 0 ? options : NULL);
 }
 
-/* `write(target, name, function, args, kwargs, uniform=False)`. */
+/* `write(target, name, function, args, kwargs, uniform=False)`; what may be written with several values
+   may be with one. */
 static PyObject *
 write_in_place(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
     bool tracked;
     Written found;
-    if (Tensor == NULL || count != 5 || kwnames != NULL ||
+    if (Tensor == NULL || count < 5 || count > 6 || kwnames != NULL ||
         !read_write(args[0], args[3], args[4], &tracked)) {
         PyErr_Clear();
         return in_python(write_in_python, args, count, kwnames);

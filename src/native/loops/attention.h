@@ -1,11 +1,13 @@
 /* Attention for one type: included once for each, with REAL and OF(name). */
 
-/* rows[i * pitch + e] = from[i * width + e] */
+/* rows[i * pitch + e] = from[i * width + e], zeros beyond: products take whole vectors, and are slow
+   where chance has left denormal numbers. */
 static void
 OF(pack_rows)(const Attention *a, REAL *rows, const REAL *from, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
         memcpy(rows + i * a->pitch, from + i * a->width, (size_t)a->width * sizeof(REAL));
+        memset(rows + i * a->pitch + a->width, 0, (size_t)(a->pitch - a->width) * sizeof(REAL));
     }
 }
 
@@ -127,14 +129,23 @@ OF(drop)(const Attention *a, REAL *row, const unsigned char *kept, int64_t n)
     }
 }
 
+/* How many rows are at work together at most: of few, no more room is taken than they need. */
+static int64_t
+OF(rows_at_work)(const Attention *a)
+{
+    int64_t whole = (a->rows + TILE - 1) / TILE * TILE;
+    return a->rows <= TILE ? a->rows : whole < RANGE ? whole : RANGE;
+}
+
 /* The results of ranges of rows: NOTE [Attention], 2. */
 static void
 OF(attend)(void *context, int64_t begin, int64_t end)
 {
     Attention *a = context;
     int64_t wide = a->wide, width = a->width, pieces = (width + wide - 1) / wide;
-    int64_t sizes[] = {width * wide, wide * a->pitch + wide, TILE * wide, pieces * RANGE * wide,
-                       RANGE,        OF(room_kept)(a, RANGE)};
+    int64_t tall = OF(rows_at_work)(a);
+    int64_t sizes[] = {width * wide, wide * a->pitch + wide, TILE * wide, pieces * tall * wide,
+                       tall,         OF(room_kept)(a, tall)};
     REAL *room[6];
     double totals[RANGE];
     void *work = OF(rooms)(a, sizes, 6, room);
@@ -176,11 +187,11 @@ OF(attend)(void *context, int64_t begin, int64_t end)
                     if (tops[i] != before && before != -(REAL)INFINITY) {
                         double less = exp((double)before - (double)tops[i]);
                         totals[i] *= less;
-                        OF(shrink)(a, sums + i * wide, RANGE, (REAL)less);
+                        OF(shrink)(a, sums + i * wide, tall, (REAL)less);
                     }
                     totals[i] += sum;
                 }
-                OF(gather_rows)(a, tile, false, high, n, values, sums + r * wide, RANGE);
+                OF(gather_rows)(a, tile, false, high, n, values, sums + r * wide, tall);
             }
         }
         REAL *stats = (REAL *)a->stats + (head * a->rows + from) * 2;
@@ -189,7 +200,7 @@ OF(attend)(void *context, int64_t begin, int64_t end)
             stats[2 * i] = tops[i];
             stats[2 * i + 1] = (REAL)totals[i];
         }
-        OF(put_rows)(a, sums, RANGE, count, totals,
+        OF(put_rows)(a, sums, tall, count, totals,
                      (REAL *)(a->out + place_of(a, &a->laid, head) + from * a->laid.down),
                      a->laid.down / (int64_t)sizeof(REAL));
     }
@@ -277,18 +288,19 @@ OF(derive)(void *context, int64_t begin, int64_t end)
     Attention *a = context;
     int64_t wide = a->wide, width = a->width, pieces = (width + wide - 1) / wide;
     int64_t all = a->rows + 2 * a->columns, broad = (a->columns + wide - 1) / wide * wide;
+    int64_t tall = OF(rows_at_work)(a), cleared = pieces * wide * (pieces > 1 ? broad : a->columns);
     int64_t sizes[] = {broad * width,
                        broad * width,
                        TILE * wide,
                        TILE * wide,
-                       RANGE,
-                       OF(room_kept)(a, RANGE),
+                       tall,
+                       OF(room_kept)(a, tall),
                        broad * a->pitch + wide,
-                       RANGE * a->pitch + wide,
-                       RANGE * a->pitch + wide,
+                       tall * a->pitch + wide,
+                       tall * a->pitch + wide,
                        pieces * broad * wide,
                        pieces * broad * wide,
-                       pieces * RANGE * wide};
+                       pieces * tall * wide};
     REAL *room[12];
     void *work = OF(rooms)(a, sizes, 12, room);
     OF(Head)
@@ -307,8 +319,8 @@ OF(derive)(void *context, int64_t begin, int64_t end)
         REAL *to = (REAL *)a->made + (part * a->heads + head) * all * width;
         OF(take_head)(a, head, &h);
         OF(pack_rows)(a, k_rows, h.q + a->rows * width, a->columns);
-        memset(dk, 0, (size_t)sizes[9] * sizeof(REAL));
-        memset(dv, 0, (size_t)sizes[10] * sizeof(REAL));
+        memset(dk, 0, (size_t)cleared * sizeof(REAL));
+        memset(dv, 0, (size_t)cleared * sizeof(REAL));
         for (int64_t first = part * TILE; first < a->rows; first += most) {
             int64_t last = a->rows - first < most ? a->rows : first + most;
             memset(dq, 0, (size_t)sizes[11] * sizeof(REAL));
@@ -329,12 +341,12 @@ OF(derive)(void *context, int64_t begin, int64_t end)
                     OF(gather_rows)(a, h.slope, true, n, high, h.q_rows + place * a->pitch, to_keys,
                                     wide);
                     OF(gather_rows)(a, h.slope, false, high, n, k_rows + at * a->pitch,
-                                    dq + place * wide, RANGE);
+                                    dq + place * wide, tall);
                 }
             }
             for (int64_t r = first, place = 0; r < last; r += gap, place += TILE) {
                 int64_t high = a->rows - r < TILE ? a->rows - r : TILE;
-                OF(put_rows)(a, dq + place * wide, RANGE, high, NULL, to + r * width, width);
+                OF(put_rows)(a, dq + place * wide, tall, high, NULL, to + r * width, width);
             }
         }
         for (int64_t at = 0; at < a->columns; at += wide) {

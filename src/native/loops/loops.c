@@ -108,6 +108,7 @@ static PyMethodDef functions[] = {
     {"rank", rank_rows, METH_VARARGS, NULL},
     {"select", select_places, METH_VARARGS, NULL},
     {"draw_words", draw_words, METH_VARARGS, NULL},
+    {"draw_few", draw_few, METH_VARARGS, NULL},
     {"pass_words", pass_words, METH_VARARGS, NULL},
     {"draw_rejected", draw_rejected, METH_VARARGS, NULL},
     {"transform", transform, METH_VARARGS, NULL},

@@ -13,6 +13,7 @@
 
 #include "multiply.c"
 
+#include <numpy/random/bitgen.h>
 #include <stdint.h>
 
 enum { WORDS = 624, AHEAD = 397, STATE = WORDS + 1 };
@@ -147,6 +148,59 @@ draw_words(PyObject *module, PyObject *args)
         draw(from, PyArray_DATA(out), count);
     }
     Py_END_ALLOW_THREADS;
+    Py_RETURN_NONE;
+}
+
+/* The lower 53 bits of the next two words, the first one the upper half. */
+static int64_t
+next_long(bitgen_t *bits)
+{
+    int64_t upper = bits->next_uint32(bits->state) & UINT32_C(0x1fffff);
+    return upper << 32 | bits->next_uint32(bits->state);
+}
+
+/* `draw_few(capsule, out, bound)`: what the words of NumPy's generator of bits give, by the type of
+   `out`: words, numbers from 0 to 1, or a mask as of `draw_words`. */
+static PyObject *
+draw_few(PyObject *module, PyObject *args)
+{
+    PyObject *capsule;
+    PyArrayObject *out;
+    long long bound;
+    if (!PyArg_ParseTuple(args, "OO!L", &capsule, &PyArray_Type, &out, &bound)) {
+        return NULL;
+    }
+    bitgen_t *bits = PyCapsule_GetPointer(capsule, "BitGenerator");
+    if (bits == NULL || !PyArray_ISCARRAY(out)) {
+        return refuse("draw_few");
+    }
+    npy_intp count = PyArray_SIZE(out);
+    void *to = PyArray_DATA(out);
+    switch (PyArray_TYPE(out)) {
+    case NPY_UINT32:
+        for (npy_intp i = 0; i < count; i++) {
+            ((uint32_t *)to)[i] = bits->next_uint32(bits->state);
+        }
+        break;
+    case NPY_FLOAT:
+        for (npy_intp i = 0; i < count; i++) {
+            uint32_t word = bits->next_uint32(bits->state) & UINT32_C(0xffffff);
+            ((float *)to)[i] = (float)word * 0x1p-24f;
+        }
+        break;
+    case NPY_DOUBLE:
+        for (npy_intp i = 0; i < count; i++) {
+            ((double *)to)[i] = (double)next_long(bits) * 0x1p-53;
+        }
+        break;
+    case NPY_BOOL:
+        for (npy_intp i = 0; i < count; i++) {
+            ((npy_bool *)to)[i] = next_long(bits) < bound;
+        }
+        break;
+    default:
+        return refuse("draw_few");
+    }
     Py_RETURN_NONE;
 }
 

@@ -88,7 +88,8 @@ divisor(const Windows *windows, int64_t outside, int64_t l)
 enum { MAXIMA, MEANS, SPREAD };
 
 /* `windows(which, images, results, indices, kernel, stride, padding, dilation, divisor, count_pad)`:
-   (n, *size) to (n, *places), or for SPREAD the other way round. `indices` are None but for maxima. */
+   (..., *size) to (..., *places), or for SPREAD the other way round. `indices` are None but for
+   maxima. */
 static PyObject *
 windows(PyObject *module, PyObject *args)
 {
@@ -102,28 +103,34 @@ windows(PyObject *module, PyObject *args)
                           &count_pad)) {
         return NULL;
     }
-    int dims = PyArray_NDIM(x) - 1;
+    int dims = PyTuple_Check(kernel) ? (int)PyTuple_GET_SIZE(kernel) : 0;
     if (!read_sizes(kernel, dims, 1, sizes[0]) || !read_sizes(stride, dims, 1, sizes[1]) ||
         !read_sizes(padding, dims, 0, sizes[2]) || !read_sizes(dilation, dims, 1, sizes[3])) {
         return refuse("windows");
     }
     int type = PyArray_TYPE(x); /* looked at once the numbers are read, which may run code */
     if (!is_plain(x, type) || !is_plain(y, type) || dims < 1 || dims > 3 ||
-        PyArray_NDIM(x) != dims + 1 || PyArray_NDIM(y) != dims + 1 ||
-        PyArray_DIM(x, 0) != PyArray_DIM(y, 0) || !PyArray_ISWRITEABLE(which == SPREAD ? x : y) ||
-        which < MAXIMA || which > SPREAD) {
+        PyArray_NDIM(x) < dims || PyArray_NDIM(x) != PyArray_NDIM(y) ||
+        !PyArray_ISWRITEABLE(which == SPREAD ? x : y) || which < MAXIMA || which > SPREAD) {
         return refuse("windows");
     }
-    int64_t images = PyArray_DIM(x, 0);
+    int lead = PyArray_NDIM(x) - dims;
+    int64_t images = 1;
+    for (int d = 0; d < lead; d++) {
+        images *= PyArray_DIM(x, d);
+        if (PyArray_DIM(x, d) != PyArray_DIM(y, d)) {
+            return refuse("windows");
+        }
+    }
     double work = 1, numbers = 1;
     all.count_pad = count_pad;
     for (int a = 0; a < 3; a++) {
-        int place = a - (3 - dims) + 1;
+        int place = a - (3 - dims);
         Window *axis = &all.axes[a];
         *axis = (Window){1, sizes[0][a], sizes[1][a], sizes[2][a], sizes[3][a], 1};
-        if (place > 0) {
-            axis->size = PyArray_DIM(x, place);
-            axis->places = PyArray_DIM(y, place);
+        if (place >= 0) {
+            axis->size = PyArray_DIM(x, lead + place);
+            axis->places = PyArray_DIM(y, lead + place);
         }
         numbers *= (double)axis->size;
         if (axis->kernel < 1 || axis->stride < 1 || axis->before < 0 || axis->dilation < 1 ||

@@ -351,19 +351,19 @@ def operand_array(value: Any, like: np.dtype[Any]) -> Any:
     """A Python or NumPy scalar as a 0-d array of the dtype it takes beside `like` in arithmetic.
 
     That is `NUMBER` beside half floats that do not hold it. Cached, because NumPy takes a ready 0-d
-    array twice as fast as a Python number. Zeros are not cached: 0.0 and -0.0 are equal keys.
+    array twice as fast as a Python number. Zeros are told apart by their text: 0.0 and -0.0 are
+    equal keys.
     """
-    key = (value.__class__, value, like, _default)
+    key = (value.__class__, value or str(value), like, _default)
     found = _scalars.get(key)
     if found is None:
         found = _make_scalar(value, like)
         if half(like) and found.dtype == like:
             wide = _make_scalar(value, NUMBER)
             found = found if wide == found else wide
-        if value:
-            if len(_scalars) > 4096:
-                _scalars.clear()
-            _scalars[key] = found
+        if len(_scalars) > 4096:
+            _scalars.clear()
+        _scalars[key] = found
     return found
 
 

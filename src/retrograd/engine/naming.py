@@ -137,6 +137,11 @@ def looked_at(function: Any, kind: str) -> dict[str, int]:
     }
 
 
+def is_optional(function: Any, name: str, kind: str) -> bool:
+    """Whether an argument that is looked at may be None."""
+    return name == "requires_grad" or function.__annotations__[name] != kind
+
+
 def look_at(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Raise TypeError where a flag or a number is given anything else: rule 6.
 
@@ -149,9 +154,7 @@ def look_at(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
             if not at and name not in kwargs:
                 continue
             value = args[place] if at else kwargs[name]
-            if value is None and (
-                name == "requires_grad" or function.__annotations__[name] != kind
-            ):
+            if value is None and is_optional(function, name, kind):
                 continue
             found = READ[kind](value)
             if found is None:

@@ -34,7 +34,7 @@ from typing import Any
 from .. import modes, version
 from ..locks import structure
 from . import native
-from .naming import LOOKED_AT, NOWHERE, look_at, looked_at, otherwise
+from .naming import LOOKED_AT, NOWHERE, is_optional, look_at, looked_at, otherwise
 
 PASSED: Any = object()  # what `intercept` returns where nobody takes the call over
 
@@ -215,11 +215,20 @@ def form(function: Any, *served: Any) -> Any:
     if native.native is None:
         made: Any = _in_python(function, any(seen), *served)
     else:
-        bits = [sum([1 << place for place in found.values() if place < NOWHERE]) for found in seen]
-        looked = tuple(zip(map(frozenset, seen), bits, strict=True))
+        open_to = [
+            {name: place for name, place in found.items() if is_optional(function, name, kind)}
+            for kind, found in zip(LOOKED_AT, seen, strict=True)
+        ]
+        pairs = zip(seen, open_to, strict=True)
+        looked = tuple([(*packed(found), *packed(optional)) for found, optional in pairs])
         made = native.native.public(function, looked, *served)
     _forms.add(made)
     return made
+
+
+def packed(found: dict[str, int]) -> tuple[frozenset[str], int]:
+    """The names of arguments, and a bit for each of their places."""
+    return frozenset(found), sum([1 << place for place in found.values() if place < NOWHERE])
 
 
 _forms: set[Any] = set()

@@ -19,6 +19,7 @@ That is how it is done in NumPy. NumPy's own arrays go to the loops in C where t
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ Sizes = tuple[int, ...]
 Pairs = tuple[tuple[int, int], ...]
 
 
+@lru_cache(maxsize=256)
 def out_size(size: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Sizes:
     """How many windows fit along each spatial dimension."""
     return tuple(

@@ -36,7 +36,8 @@ def channels_inside(x: Any, channel: int = 1) -> bool:
 def with_channels_inside(x: Any, channel: int = 1) -> Any:
     """A copy of `x` with its channels, or any one dimension, innermost in memory."""
     shape = (*x.shape[:channel], *x.shape[channel + 1 :], x.shape[channel])
-    out = np.moveaxis(empty(x, shape), -1, channel)
+    last = x.ndim - 1
+    out = empty(x, shape).transpose(*range(channel), last, *range(channel, last))
     if x.__class__ is ndarray:  # the same, but it owns its memory
         out = ndarray(x.shape, x.dtype, strides=out.strides)
     out[...] = x

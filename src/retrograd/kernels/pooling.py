@@ -9,6 +9,7 @@ they are built, by `windowed` and `places`. Nothing here knows tensors.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +37,7 @@ Sizes = tuple[int, ...]
 MANY_TAPS = 16  # from here on, one reduction over blocks is cheaper than a loop over taps
 
 
+@lru_cache(maxsize=256)
 def pooled_size(
     size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool
 ) -> Sizes:
@@ -233,10 +235,14 @@ def gather(x: Any, indices: Any, dims: int) -> Any:
 # -- means -------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=16)
 def divisors(
     size: Sizes, out: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, count_pad: bool
 ) -> Any:
-    """By how much to divide the sum of each window: one number if it is the same for all."""
+    """By how much to divide the sum of each window: one number if it is the same for all.
+
+    Nobody writes to it.
+    """
     counts: Any = np.ones((), np.int64)
     for n, m, k, s, p in zip(size, out, kernel, stride, padding, strict=True):
         start = np.arange(m) * s - p

@@ -175,7 +175,7 @@ OPS = {
     "linalg.qr": "geqrf qr",
     "linalg.solve": "inv_ex solve_ex solve_triangular",
     "linalg.svd": "svd svdvals",
-    "loss.elementwise": "binary_cross_entropy binary_cross_entropy_with_logits mse_loss",
+    "loss.elementwise": "binary_cross_entropy binary_cross_entropy_with_logits huber mse_loss",
     "nested.array": "nested_of values_of",
     "nn.adaptive_pool": "adaptive_avg_pool adaptive_avg_pool_input adaptive_max_pool",
     "nn.attention_records": (

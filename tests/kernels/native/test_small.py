@@ -5,11 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from retrograd.engine.registry import OPS
 from retrograd.kernels.native import loops
-from retrograd.ops.core.structure import _spread, _sum_to
+from retrograd.ops.activation import smooth, softmax
+from retrograd.ops.core.structure import _expand, _spread, _sum_to
+from retrograd.ops.indexing import take_along
 from retrograd.ops.linalg import bilinear
 from retrograd.ops.loss import cross_entropy as losses
-from retrograd.ops.reduction import sum_prod
+from retrograd.ops.loss import elementwise
+from retrograd.ops.nn import normalization_records as records
+from retrograd.ops.random import streams
+from retrograd.ops.reduction import scan, sum_prod, variance
+from retrograd.ops.shape import join, pad
+from retrograd.ops.sorting import sort
 
 pytestmark = pytest.mark.skipif(loops is None, reason="no loops in C")
 
@@ -150,6 +158,13 @@ def test_losses_and_their_derivatives(dtype, labels, share):
     close(*both(losses._cross_entropy_derivative, g, logits, labels, share, **args))
 
 
+@pytest.mark.parametrize("dtype", "fd")
+def test_the_likelihood_of_classes_is_that_of_numpy_to_the_bit(dtype):
+    classes = np.random.default_rng(1).integers(0, 7, 300)
+    found, expected = both(losses._nll_forward, some(dtype, 300, 7), classes, total=300.0)
+    assert found.tobytes() == expected.tobytes()
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_losses_of_nan_and_infinities(value):
     logits = some("f", 3, 5)
@@ -184,3 +199,218 @@ def test_few_loops_may_be_left_out():
 def test_an_unknown_loop_is_refused():
     with pytest.raises(ValueError, match="no loop for few numbers called 'nothing'"):
         loops.Small(len, "nothing")
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize(
+    ("shape", "dim"), [((4, 5), 1), ((4, 5), 0), ((2, 33, 3), 1), ((7,), 0), ((3, 200), 1)]
+)
+def test_softmax_is_that_of_numpy_to_the_bit(dtype, shape, dim):
+    for function in (softmax._softmax, softmax._log_softmax):
+        for x in (some(dtype, *shape), 0 * some(dtype, *shape)):
+            found, expected = both(function, x, dim=(dim,))
+            assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_softmax_of_nan_and_infinities(value):
+    x = some("f", 3, 5)
+    x[1, 2] = value
+    x[2] = -np.inf
+    with np.errstate(all="ignore"):
+        for function in (softmax._softmax, softmax._log_softmax):
+            np.testing.assert_array_equal(*both(function, x, dim=(1,)))
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "dim"), [((4, 5), (1,)), ((2, 3, 40), (2,)), ((2, 3, 4), (1, 2)), ((300,), (0,))]
+)
+def test_layer_normalisation_is_that_of_numpy_to_the_bit(dtype, affine, shape, dim):
+    inside = [shape[d] for d in dim]
+    parameters = [some(dtype, *inside), some(dtype, *inside)[::-1].copy()] if affine else [None] * 2
+    same_bits(records._layer_forward, some(dtype, *shape), *parameters, dim=dim, eps=1e-5)
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("shape", [(4, 5), (7, 3, 1), (2, 3, 40), (3, 2, 4, 4), (1, 2, 5, 5)])
+def test_batch_normalisation_is_that_of_numpy_to_the_bit(dtype, affine, shape):
+    inside = (1, shape[1], *(1 for _ in shape[2:]))
+    parameters = [some(dtype, *inside), some(dtype, *inside) ** 2] if affine else [None] * 2
+    dim = (0, *range(2, len(shape)))
+    same_bits(records._batch_forward, some(dtype, *shape), *parameters, dim=dim, eps=1e-5)
+
+
+AXES = [((8, 8), (0,)), ((3, 40), (1,)), ((3, 4, 5), (1,)), ((3, 4, 5), (1, 2)), ((4096,), (0,))]
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("keepdim", [False, True])
+@pytest.mark.parametrize(("shape", "dim"), AXES)
+def test_means_and_variances_are_those_of_numpy_to_the_bit(dtype, keepdim, shape, dim):
+    x = some(dtype, *shape)
+    pairs = [both(sum_prod.average, x, dim, keepdim), both(sum_prod.average, x, None)]
+    for correction in (0, 1, 0.5):
+        args = {"dim": dim, "correction": correction, "keepdim": keepdim}
+        pairs.append(both(variance._var, x, **args))
+    for found, expected in pairs:
+        assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("keepdim", [False, True])
+@pytest.mark.parametrize(("shape", "dim"), [(s, d) for s, d in AXES if len(d) == 1])
+def test_extremes_along_a_dimension_are_those_of_numpy(dtype, keepdim, shape, dim):
+    for x in (some(dtype, *shape), ties(dtype, *shape)):
+        for forward in (OPS["max_dim"].forward, OPS["min_dim"].forward):
+            same_bits(forward, x, dim=dim, keepdim=keepdim)
+
+
+@pytest.mark.parametrize("dtype", "fd")
+def test_elementwise_functions_are_those_of_numpy_to_the_bit(dtype):
+    for x in (10 * some(dtype, 7, 5), ties(dtype, 7, 5)):
+        with np.errstate(all="ignore"):
+            found = [both(smooth._sigmoid, x)]
+            found.append(both(elementwise._bce_logits_forward, x, some(dtype, 7, 5)))
+        for one, other in found:
+            np.testing.assert_array_equal(one, other)
+    assert found[0][0].tobytes() == found[0][1].tobytes()
+
+
+def ties(dtype, *shape):
+    """Few different numbers, with NaN, infinities and both zeros among them."""
+    values = np.array([0.0, -0.0, 1.0, -2.0, np.nan, np.inf, -np.inf, 3.0], dtype)
+    return values[np.random.default_rng(2).integers(0, len(values), shape)]
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("shape", [(1,), (7,), (3, 5), (2, 3, 64)])
+@pytest.mark.parametrize("descending", [False, True])
+def test_sorting_is_that_of_numpy_ties_included(dtype, shape, descending):
+    for x in (some(dtype, *shape), ties(dtype, *shape)):
+        same_bits(sort._sort, x, dim=len(shape) - 1, descending=descending)
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("k", [1, 3, 5])
+@pytest.mark.parametrize("largest", [False, True])
+def test_the_first_in_order_are_those_of_a_sort(dtype, k, largest):
+    how = {"k": k, "dim": 1, "largest": largest, "sorted": True}
+    same_bits(sort._topk, some(dtype, 6, 5), **how)
+    x = ties(dtype, 6, 5)
+    expected = sort._sort(x, dim=1, descending=largest)
+    for found, full in zip(sort._topk(x, **how), expected, strict=True):
+        np.testing.assert_array_equal(found, full[:, :k])
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize(("shape", "dim"), [((5,), 0), ((3, 4), 0), ((3, 4), 1), ((2, 9, 3), 1)])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_cumulative_sums_are_those_of_numpy_to_the_bit(dtype, shape, dim, reverse):
+    for x in (some(dtype, *shape), -0.0 * np.ones(shape, dtype)):
+        found, expected = both(scan._cumsum, x, dim=dim, reverse=reverse)
+        assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["f", "d", "D", "?", "b", "q"])
+def test_entries_at_indices_are_gathered(dtype):
+    x = (10 * some("d", 3, 4, 5)).astype(dtype)
+    for dim, shape in [(0, (2, 4, 5)), (1, (3, 7, 2)), (2, (3, 4, 5)), (2, (1, 1, 1))]:
+        index = np.random.default_rng(1).integers(0, x.shape[dim], shape)
+        for of in (x, x[::-1], np.asfortranarray(x)):
+            np.testing.assert_array_equal(*both(take_along.taken_along, of, index, dim=dim))
+
+
+def test_indices_out_of_bounds_go_to_the_function():
+    with pytest.raises(IndexError):
+        take_along.taken_along(np.ones((2, 3)), np.array([[3], [0]]), dim=1)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4), (3, 4), (5, 2, 3, 4)])
+def test_expanded_views_are_those_of_numpy(shape):
+    for x in (some("f", 3, 1), some("f", 3, 4)[:, ::-2][:, :1], np.array(2.0), some("f", 3, 4)):
+        found, expected = _expand(x, shape=shape), _expand.function(x, shape=shape)
+        assert (found.shape, found.strides) == (expected.shape, expected.strides)
+        assert found.flags.writeable == expected.flags.writeable
+        assert found.ctypes.data == expected.ctypes.data
+        assert np.shares_memory(found, x)
+
+
+def test_expanded_views_of_what_nobody_may_write_are_read_only():
+    x = some("f", 1)
+    x.flags.writeable = False
+    assert not _expand(x, shape=(3,)).flags.writeable
+    with pytest.raises(ValueError, match="broadcast"):
+        _expand(some("f", 2), shape=(3,))
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("affine", [False, True])
+def test_group_normalisation_is_that_of_numpy_to_the_bit(dtype, affine):
+    x = some(dtype, 2, 3, 4, 5)
+    parameters = [some(dtype, 1, 3, 4, 1), some(dtype, 1, 3, 4, 1) ** 2] if affine else [None] * 2
+    same_bits(records._layer_forward, x, *parameters, dim=(2, 3), eps=1e-5)
+    same_bits(records._batch_forward, x, None, None, dim=(2, 3), eps=1e-5)
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize(
+    ("shape", "to"),
+    [((6, 5), (6, 1)), ((6, 5), (1, 5)), ((3, 4, 2, 5), (1, 4, 1, 1)), ((2, 3, 4), (1, 1, 1)),
+     ((2, 3, 4), (2, 3, 1)), ((2, 3, 4, 5), (2, 3, 1, 1)), ((1, 7), (1, 7)), ((6, 1), (6, 1))],
+)  # fmt: skip
+def test_sums_of_products_are_those_of_numpy_to_the_bit(dtype, shape, to):
+    x, y = some(dtype, *shape), some(dtype, *shape)[::-1].copy()
+    found, expected = both(records._dot_to, x, y, shape=to)
+    assert found.tobytes() == expected.tobytes()
+    close(*both(records._real_dot_to, x, y, shape=to[1:]))
+
+
+@pytest.mark.parametrize("dtype", "fd")
+def test_blends_are_those_of_numpy_to_the_bit(dtype):
+    for shape, shapes in [((4, 5), [(1, 5), (4, 1), (4, 5)]), ((2, 3, 4), [(1, 3, 1), (4,), ()])]:
+        given = [np.asarray(some(dtype, *each)) for each in (shape, shape, *shapes)]
+        found, expected = both(records._blend, *given)
+        assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["f", "D", "?", "b", "q"])
+def test_few_arrays_are_joined(dtype):
+    x, y = (10 * some("d", 2, 3, 4)).astype(dtype), (5 * some("d", 2, 1, 4)).astype(dtype)
+    np.testing.assert_array_equal(*both(join._cat, x, y, x, dim=1))
+    np.testing.assert_array_equal(*both(join._cat, x, x[:1].copy(), dim=0))
+    for dim in range(4):
+        np.testing.assert_array_equal(*both(join._stack, x, x, dim=dim))
+    np.testing.assert_array_equal(
+        *both(join._stack, np.array(x[0, 0, 0]), x[1, 1, 1:2].reshape(()), dim=0)
+    )
+    np.testing.assert_array_equal(*both(join._cat, x, y.astype("D"), dim=1))
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("value", [0, 0.1, -7, float("inf")])
+def test_few_numbers_are_padded(dtype, value):
+    for shape, widths in [
+        ((5,), ((1, 2),)),
+        ((2, 3), ((0, 0), (2, 0))),
+        ((2, 3, 4), ((1, 0), (0, 2), (1, 1))),
+        ((2, 3), ((0, -1), (1, 1))),
+    ]:
+        np.testing.assert_array_equal(
+            *both(pad._pad, some(dtype, *shape), widths=widths, value=value)
+        )
+
+
+@pytest.mark.parametrize("count", [2, 14, 600])
+def test_normal_numbers_are_those_of_numpy_to_the_bit(count):
+    found, expected = both(streams.box_muller, np.random.default_rng(1).random(count))
+    assert found.tobytes() == expected.tobytes()
+
+
+def same_bits(function, *args, **params):
+    """A function gives the same bits by its loop and without."""
+    found, expected = function(*args, **params), function.function(*args, **params)
+    for one, other in zip(found, expected, strict=True):
+        assert (one.shape, one.dtype, one.tobytes()) == (other.shape, other.dtype, other.tobytes())

@@ -47,3 +47,19 @@ def test_states_go_on_by_the_words_that_are_drawn_or_passed(before):
     np.testing.assert_array_equal(twister.words(later, 3 + 1300), expected[1000:])
     np.testing.assert_array_equal(twister.words(state, 1300), expected[1003:])
     np.testing.assert_array_equal(state, later)
+
+
+@pytest.mark.skipif(loops is None, reason="the loops in C are not built")
+@pytest.mark.parametrize("before", [0, 1, 623])
+def test_few_numbers_are_those_of_the_words(before):
+    expected = pairs(drawn(before)[0], 400).astype(np.uint64)
+    longs = (expected[:, 0] & 0x1FFFFF) << 32 | expected[:, 1]
+
+    def found(kind, count, share=0.0):
+        return twister.few(drawn(before)[0].bit_generator, kind, count, share)
+
+    np.testing.assert_array_equal(found(np.uint32, 800), expected.ravel())
+    singles = (expected.ravel() & 0xFFFFFF) * 2.0**-24
+    np.testing.assert_array_equal(found(np.float32, 800), singles.astype(np.float32))
+    np.testing.assert_array_equal(found(np.float64, 400), longs * 2.0**-53)
+    np.testing.assert_array_equal(found(np.bool_, (20, 20), 0.3).ravel(), longs * 2.0**-53 < 0.3)

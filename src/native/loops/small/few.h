@@ -13,8 +13,20 @@ typedef struct {
 } Inner;
 
 /* Of single and double precision. */
-static Inner add_inner[2], exp_inner[2];
-static PyObject *text_shape, *text_dim, *text_keepdim, *text_scale;
+static Inner add_inner[2], exp_inner[2], log_inner[2], log1p_inner[2], cos_inner[2], sin_inner[2];
+static PyArray_DotFunc *dot_inner[2];
+static PyObject *text_shape, *text_dim, *text_keepdim, *text_scale, *text_eps, *text_descending,
+    *text_largest, *text_sorted, *text_k, *text_reverse, *text_total, *text_correction, *text_value,
+    *text_widths;
+
+/* Run a loop of NumPy's over numbers that follow on each other. */
+static void
+run_inner(const Inner *inner, char *from, char *to, npy_intp count, npy_intp item)
+{
+    char *data[] = {from, to};
+    npy_intp steps[] = {item, item};
+    inner->function(data, &count, steps, inner->data);
+}
 
 /* One call: positional arguments, then those that `names` names. */
 typedef struct {

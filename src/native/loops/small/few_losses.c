@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "few.h"
+#include "few_places.c"
 
 /* `highest(indices)`: the largest index; a negative one counts as a very large one. */
 static PyObject *
@@ -173,6 +173,46 @@ small_cross_entropy_derivative(const Given *all)
     }
     else if (out != NULL) {
         loss_derivative_float(&loss, PyArray_DATA(g), PyArray_DATA((PyArrayObject *)out));
+    }
+    return out;
+}
+
+/* `nll(input, target, total)`: minus the sum of the targets' entries, divided by `total`. */
+static PyObject *
+small_nll(const Given *all)
+{
+    PyArrayObject *x = few(all->args[0]);
+    PyArrayObject *target = all->count == 2 ? few_indices(all->args[1]) : NULL;
+    PyObject *total = given(all, 2, text_total);
+    if (x == NULL || target == NULL || PyArray_NDIM(x) != 2 || PyArray_NDIM(target) != 1 ||
+        PyArray_SIZE(target) != PyArray_DIM(x, 0) || !PyFloat_CheckExact(total)) {
+        return NULL;
+    }
+    npy_intp rows = PyArray_DIM(x, 0), columns = PyArray_DIM(x, 1);
+    const int64_t *classes = PyArray_DATA(target);
+    double picked[FEW];
+    for (npy_intp i = 0; i < rows; i++) {
+        if (classes[i] < 0 || classes[i] >= columns) {
+            return NULL;
+        }
+        npy_intp at = i * columns + classes[i];
+        if (is_wide(x)) {
+            picked[i] = -((double *)PyArray_DATA(x))[at];
+        }
+        else {
+            ((float *)picked)[i] = -((float *)PyArray_DATA(x))[at];
+        }
+    }
+    PyObject *out = PyArray_SimpleNew(0, NULL, PyArray_TYPE(x));
+    void *to = out == NULL ? NULL : PyArray_DATA((PyArrayObject *)out);
+    if (to != NULL) {
+        add_rows_of(is_wide(x), (char *)picked, 1, rows, 1, to);
+    }
+    if (to != NULL && is_wide(x)) {
+        *(double *)to /= PyFloat_AS_DOUBLE(total);
+    }
+    else if (to != NULL) {
+        *(float *)to /= (float)PyFloat_AS_DOUBLE(total);
     }
     return out;
 }

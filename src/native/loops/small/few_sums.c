@@ -1,5 +1,8 @@
 /* Sums of few numbers, and their adjoints: NOTE [Small] in `small.c`. */
 
+#ifndef RETROGRAD_FEW_SUMS
+#define RETROGRAD_FEW_SUMS
+
 #include "few.h"
 
 #define ADD_ROWS(REAL)                                                                             \
@@ -17,24 +20,28 @@ ADD_ROWS(double)
 
 /* Add `n` rows of `width` numbers, `times` over. */
 static void
-add_few(PyArrayObject *x, npy_intp times, npy_intp n, npy_intp width, PyArrayObject *out)
+add_rows_of(bool wide, char *from, npy_intp times, npy_intp n, npy_intp width, char *to)
 {
-    npy_intp item = PyArray_ITEMSIZE(x), steps[] = {0, item, 0};
-    char *from = PyArray_BYTES(x), *to = PyArray_BYTES(out);
-    Inner *add = &add_inner[is_wide(x)];
+    npy_intp item = wide ? sizeof(double) : sizeof(float), steps[] = {0, item, 0};
     memset(to, 0, (size_t)(times * width * item));
     for (npy_intp i = 0; i < times; i++, from += n * width * item, to += width * item) {
         char *data[] = {to, from, to};
         if (width == 1) {
-            add->function(data, &n, steps, add->data);
+            add_inner[wide].function(data, &n, steps, add_inner[wide].data);
         }
-        else if (is_wide(x)) {
+        else if (wide) {
             fold_rows_double((double *)from, n, width, (double *)to);
         }
         else {
             fold_rows_float((float *)from, n, width, (float *)to);
         }
     }
+}
+
+static void
+add_few(PyArrayObject *x, npy_intp times, npy_intp n, npy_intp width, PyArrayObject *out)
+{
+    add_rows_of(is_wide(x), PyArray_BYTES(x), times, n, width, PyArray_BYTES(out));
 }
 
 /* The sizes before, of, and behind axes that follow on each other, and the first; or false. */
@@ -58,30 +65,135 @@ read_axes(PyObject *axes, int dims, const npy_intp *shape, npy_intp *sizes, int 
     return count > 0;
 }
 
-/* `add_up(x, dim, keepdim)`. */
-static PyObject *
-small_sum_dim(const Given *all)
+/* An uninitialised array for what is left of `x` without axes, or with these of one element; NULL
+   with an error. */
+static PyArrayObject *
+new_without(PyArrayObject *x, PyObject *axes, int first, bool keep)
 {
-    PyArrayObject *x = few(all->args[0]);
-    PyObject *axes = given(all, 1, text_dim), *keep = given(all, 2, text_keepdim);
-    npy_intp sizes[3], shape[NPY_MAXDIMS];
-    int first, dims = 0;
-    if (x == NULL || !read_axes(axes, PyArray_NDIM(x), PyArray_DIMS(x), sizes, &first)) {
-        return NULL;
-    }
+    npy_intp shape[NPY_MAXDIMS];
+    int dims = 0;
     for (int d = 0; d < PyArray_NDIM(x); d++) {
         if (d < first || d >= first + PyTuple_GET_SIZE(axes)) {
             shape[dims++] = PyArray_DIM(x, d);
         }
-        else if (keep == Py_True) {
+        else if (keep) {
             shape[dims++] = 1;
         }
     }
-    PyObject *out = PyArray_SimpleNew(dims, shape, PyArray_TYPE(x));
-    if (out != NULL) {
-        add_few(x, sizes[0], sizes[1], sizes[2], (PyArrayObject *)out);
+    return (PyArrayObject *)PyArray_SimpleNew(dims, shape, PyArray_TYPE(x));
+}
+
+/* `add_up(x, dim, keepdim)`. */
+static PyObject *
+small_sum_dim(const Given *all)
+{
+    PyArrayObject *x = few(all->args[0]), *out;
+    PyObject *axes = given(all, 1, text_dim), *keep = given(all, 2, text_keepdim);
+    npy_intp sizes[3];
+    int first;
+    if (x == NULL || !read_axes(axes, PyArray_NDIM(x), PyArray_DIMS(x), sizes, &first)) {
+        return NULL;
     }
-    return out;
+    out = new_without(x, axes, first, keep == Py_True);
+    if (out != NULL) {
+        add_few(x, sizes[0], sizes[1], sizes[2], out);
+    }
+    return (PyObject *)out;
+}
+
+static void
+divide_few(PyArrayObject *x, double by)
+{
+    npy_intp n = PyArray_SIZE(x);
+    for (npy_intp i = 0; i < n; i++) {
+        if (is_wide(x)) {
+            ((double *)PyArray_DATA(x))[i] /= by;
+        }
+        else {
+            ((float *)PyArray_DATA(x))[i] /= (float)by;
+        }
+    }
+}
+
+/* `average(x, dim, keepdim)`, where `dim` may be None, for all. */
+static PyObject *
+small_average(const Given *all)
+{
+    PyArrayObject *x = few(all->args[0]), *out;
+    PyObject *axes = given(all, 1, text_dim), *keep = given(all, 2, text_keepdim);
+    npy_intp sizes[3] = {1, x == NULL ? 0 : PyArray_SIZE(x), 1};
+    int first;
+    if (x == NULL || (axes == Py_None && keep == Py_True)) {
+        return NULL;
+    }
+    if (axes == Py_None) {
+        out = (PyArrayObject *)PyArray_SimpleNew(0, NULL, PyArray_TYPE(x));
+    }
+    else if (read_axes(axes, PyArray_NDIM(x), PyArray_DIMS(x), sizes, &first)) {
+        out = new_without(x, axes, first, keep == Py_True);
+    }
+    else {
+        return NULL;
+    }
+    if (out != NULL) {
+        add_few(x, sizes[0], sizes[1], sizes[2], out);
+        divide_few(out, (double)sizes[1]);
+    }
+    return (PyObject *)out;
+}
+
+#define SQUARES(REAL)                                                                              \
+    /* Squares of the distances from a mean for each row along an axis. */                         \
+    static void squares_##REAL(const REAL *x, npy_intp times, npy_intp n, npy_intp width,          \
+                               const REAL *mean, REAL *out)                                        \
+    {                                                                                              \
+        for (npy_intp i = 0; i < times; i++, mean += width) {                                      \
+            for (npy_intp j = 0; j < n; j++, x += width, out += width) {                           \
+                for (npy_intp k = 0; k < width; k++) {                                             \
+                    out[k] = (x[k] - mean[k]) * (x[k] - mean[k]);                                  \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+SQUARES(float)
+SQUARES(double)
+
+/* `var(x, dim, correction, keepdim)`. */
+static PyObject *
+small_var(const Given *all)
+{
+    PyArrayObject *x = few(all->args[0]), *out;
+    PyObject *axes = given(all, 1, text_dim), *keep = given(all, 3, text_keepdim);
+    PyObject *correction = given(all, 2, text_correction);
+    double squares[FEW];
+    npy_intp sizes[3];
+    int first;
+    if (x == NULL || !read_axes(axes, PyArray_NDIM(x), PyArray_DIMS(x), sizes, &first) ||
+        !(PyLong_CheckExact(correction) || PyFloat_CheckExact(correction))) {
+        return NULL;
+    }
+    double less = PyFloat_AsDouble(correction), left = (double)sizes[1] - less;
+    if (less == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return NULL;
+    }
+    out = new_without(x, axes, first, keep == Py_True);
+    if (out == NULL) {
+        return NULL;
+    }
+    add_few(x, sizes[0], sizes[1], sizes[2], out);
+    divide_few(out, (double)sizes[1]);
+    if (is_wide(x)) {
+        squares_double(PyArray_DATA(x), sizes[0], sizes[1], sizes[2], PyArray_DATA(out), squares);
+    }
+    else {
+        squares_float(PyArray_DATA(x), sizes[0], sizes[1], sizes[2], PyArray_DATA(out),
+                      (float *)squares);
+    }
+    add_rows_of(is_wide(x), (char *)squares, sizes[0], sizes[1], sizes[2], PyArray_BYTES(out));
+    divide_few(out, left > 0 ? left : 0);
+    return (PyObject *)out;
 }
 
 /* `sum(x)`. */
@@ -187,3 +299,5 @@ small_unreduce(const Given *all)
     }
     return repeated(x, sizes[0], sizes[1], sizes[2], dims, shape);
 }
+
+#endif

@@ -6,17 +6,24 @@
    2. Both agree to rounding. Sums are added in NumPy's order, to the same bits. Products are those
       of BLAS, NOTE [One pool], in one thread. Exponentials are NumPy's own loops.
    3. The interpreter's lock is kept: so little work is done before it could be handed over.
-   The files: `few.h` is what loops share, `few_sums.c` and `few_losses.c` are some of them.
+   The files: `few.h` is what loops share, `few_copies.c`,
+   `few_elements.c`, `few_sums.c`, `few_rows.c`, `few_places.c` and
+   `few_losses.c` are some of
+   them.
 */
 
 #include "../gemm.c"
+#include "few_copies.c"
+#include "few_elements.c"
 #include "few_losses.c"
+#include "few_places.c"
+#include "few_rows.c"
 #include "few_sums.c"
 
 #include <stddef.h>
 #include <structmember.h>
 
-enum { LITTLE = 1 << 17 }; /* multiplications, at most */
+enum { LITTLE = 1 << 17, MANY = 256 }; /* multiplications, and arrays that are joined, at most */
 
 static PyObject *blas_finder; /* `products.has_blas`, until it was asked */
 static int left_out;          /* whether all is left to the functions */
@@ -178,6 +185,28 @@ static const Few fews[] = {
     {"sum_to", small_sum_to, 2},
     {"spread", small_spread, 2},
     {"unreduce", small_unreduce, 4},
+    {"softmax", small_softmax, 2},
+    {"log_softmax", small_log_softmax, 2},
+    {"layer_norm", small_layer_norm, 5},
+    {"batch_norm", small_batch_norm, 5},
+    {"cat", small_cat, MANY},
+    {"stack", small_stack, MANY},
+    {"pad", small_pad, 3},
+    {"dot_to", small_dot_to, 3},
+    {"blend", small_blend, 5},
+    {"box_muller", small_box_muller, 1},
+    {"sort", small_sort, 3},
+    {"topk", small_topk, 5},
+    {"cumsum", small_cumsum, 3},
+    {"gather", small_gather, 3},
+    {"expand", small_expand, 2},
+    {"nll", small_nll, 3},
+    {"average", small_average, 3},
+    {"var", small_var, 4},
+    {"max", small_max, 3},
+    {"min", small_min, 3},
+    {"sigmoid", small_sigmoid, 1},
+    {"bce_with_logits", small_bce_with_logits, 2},
     {"highest", small_highest, 1},
     {"cross_entropy", small_cross_entropy, 5},
     {"cross_entropy_derivative", small_cross_entropy_derivative, 6},
@@ -318,17 +347,49 @@ find_inner(PyObject *numpy, const char *name, Inner *found)
 static int
 prepare_small(void)
 {
+    static const struct {
+        const char *name;
+        Inner *inner;
+    } needed[] = {
+        {"add", add_inner},     {"exp", exp_inner}, {"log", log_inner},
+        {"log1p", log1p_inner}, {"cos", cos_inner}, {"sin", sin_inner},
+    };
     PyObject *numpy = PyImport_ImportModule("numpy");
-    int failed = numpy == NULL || find_inner(numpy, "add", add_inner) < 0 ||
-                 find_inner(numpy, "exp", exp_inner) < 0 || PyType_Ready(&SmallType) < 0;
-    Py_XDECREF(numpy);
-    if (failed && !PyErr_Occurred()) {
-        PyErr_SetString(PyExc_ImportError, "NumPy's add or exp has other loops than expected");
+    int failed = numpy == NULL || PyType_Ready(&SmallType) < 0;
+    for (size_t i = 0; !failed && i < Py_ARRAY_LENGTH(needed); i++) {
+        failed = find_inner(numpy, needed[i].name, needed[i].inner) < 0;
     }
-    text_shape = PyUnicode_InternFromString("shape");
-    text_dim = PyUnicode_InternFromString("dim");
-    text_keepdim = PyUnicode_InternFromString("keepdim");
-    text_scale = PyUnicode_InternFromString("scale");
-    failed = failed || !text_shape || !text_dim || !text_keepdim || !text_scale;
+    Py_XDECREF(numpy);
+    for (int wide = 0; !failed && wide < 2; wide++) {
+        PyArray_Descr *kind = PyArray_DescrFromType(wide ? NPY_DOUBLE : NPY_FLOAT);
+        dot_inner[wide] = PyDataType_GetArrFuncs(kind)->dotfunc;
+        Py_DECREF(kind);
+    }
+    if (failed && !PyErr_Occurred()) {
+        PyErr_SetString(PyExc_ImportError, "NumPy's functions have other loops than expected");
+    }
+    static const struct {
+        PyObject **text;
+        const char *content;
+    } texts[] = {
+        {&text_shape, "shape"},
+        {&text_dim, "dim"},
+        {&text_keepdim, "keepdim"},
+        {&text_scale, "scale"},
+        {&text_eps, "eps"},
+        {&text_largest, "largest"},
+        {&text_descending, "descending"},
+        {&text_sorted, "sorted"},
+        {&text_k, "k"},
+        {&text_reverse, "reverse"},
+        {&text_total, "total"},
+        {&text_value, "value"},
+        {&text_widths, "widths"},
+        {&text_correction, "correction"},
+    };
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(texts); i++) {
+        *texts[i].text = PyUnicode_InternFromString(texts[i].content);
+        failed = failed || *texts[i].text == NULL;
+    }
     return failed ? -1 : 0;
 }

@@ -15,16 +15,27 @@ import numpy as np
 from ..allocation import table
 from . import loops
 
-__all__ = ["LARGE", "below", "kept", "masked", "passed", "words"]
+__all__ = ["LARGE", "below", "few", "kept", "masked", "passed", "words"]
 
 WORDS, AHEAD = 624, 397
 BACK = WORDS - AHEAD
-LARGE = 1 << 16  # words: below it, the way to the state costs more than the loops save
+LARGE = 1 << 16  # words: below it, the way to the state costs more than its loops save
 
 
 def bound(share: float) -> int:
     """Which numbers of 53 bits are below a share of all of them."""
     return math.ceil(share * 2**53)
+
+
+def few(bits: Any, kind: Any, shape: Any, share: float = 0.0) -> Any:
+    """What the next words of NumPy's generator `bits` give, fewer than `LARGE` of them.
+
+    Words as uint32, numbers from 0 to 1 as float32 or float64, or a mask, true with probability
+    `share`.
+    """
+    out = np.empty(shape, kind)
+    loops.draw_few(bits.capsule, out, bound(share))
+    return out
 
 
 def words(state: Any, count: int) -> Any:

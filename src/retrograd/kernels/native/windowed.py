@@ -33,11 +33,6 @@ def taken(x: Any, dims: int) -> bool:
     )
 
 
-def images(x: Any, dims: int) -> Any:
-    """`(..., *spatial)` as `(n, *spatial)`, in row-major order."""
-    return in_rows(x).reshape(math.prod(x.shape[:-dims]), *x.shape[-dims:])
-
-
 def maxima(
     x: Any, places: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
 ) -> Any:
@@ -48,7 +43,7 @@ def maxima(
     shape = (*x.shape[:-dims], *places)
     values, indices = np.empty(shape, x.dtype), np.empty(shape, np.int64)
     native.loops.windows(
-        MAXIMA, images(x, dims), images(values, dims), indices, kernel, stride, padding, dilation,
+        MAXIMA, in_rows(x), values, indices, kernel, stride, padding, dilation,
         0, False,
     )  # fmt: skip
     return values, indices
@@ -69,7 +64,7 @@ def means(
         return None
     out = np.empty((*x.shape[:-dims], *places), x.dtype)
     native.loops.windows(
-        MEANS, images(x, dims), images(out, dims), None, kernel, stride, padding, (1,) * dims,
+        MEANS, in_rows(x), out, None, kernel, stride, padding, (1,) * dims,
         divisor or 0, count_pad,
     )  # fmt: skip
     return out
@@ -90,7 +85,7 @@ def spread(
         return None
     out = np.empty((*g.shape[:-dims], *size), g.dtype)
     native.loops.windows(
-        SPREAD, images(out, dims), images(g, dims), None, kernel, stride, padding, (1,) * dims,
+        SPREAD, out, in_rows(g), None, kernel, stride, padding, (1,) * dims,
         divisor or 0, count_pad,
     )  # fmt: skip
     return out

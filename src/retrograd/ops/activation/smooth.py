@@ -18,6 +18,7 @@ from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor
 from ...kernels import complexes
 from ...kernels import special as kernels
+from ...kernels.native.small import quick
 from ..core.dims import place_of
 from ..core.pointwise import SINGLE, floating, holds_complex, only, single, unary, unsupported
 from ..elementwise.trigonometry import squared_secant, tanh
@@ -37,6 +38,7 @@ def activation(
     return declare(signature, only(name, kinds, forward), complex="c" in kinds, **options)
 
 
+@quick("sigmoid")
 def _sigmoid(x: Any) -> Any:
     if x.dtype.kind != "c":
         if not x.ndim:

@@ -11,6 +11,7 @@ from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels.memory import in_rows
+from ...kernels.native.small import quick
 from ...kernels.sums import in_single
 from ..core.arguments import public
 from ..core.dims import wrap_dim, wrap_dims
@@ -67,6 +68,7 @@ _logsumexp_op = declare(
 )
 
 
+@quick("softmax")
 @in_single
 def _softmax(x: Any, *, dim: Any) -> Any:
     out = np.exp(floating(x, "softmax") - top(x, dim))
@@ -88,6 +90,7 @@ _softmax_op = declare(
 )
 
 
+@quick("log_softmax")
 @in_single
 def _log_softmax(x: Any, *, dim: Any) -> Any:
     out = floating(x, "log_softmax") - top(x, dim)

@@ -244,6 +244,13 @@ def cross_entropy(
     return xp.sum_dim(loss, dim=(1,), keepdim=False) * scale
 
 
+def nll(xp: Any, size: int, inputs: Any, batched: Any, /, *, total: float) -> Any:
+    """The mean of what is picked, for each example."""
+    x, target, _ = _classes(xp, size, (*inputs, None), (*batched, False))
+    picked = xp.squeeze(xp.take_along(x, target, dim=2), dims=(2,))
+    return -xp.sum_dim(picked, dim=(1,), keepdim=False) / total
+
+
 def cross_entropy_derivative(
     xp: Any, size: int, inputs: Any, batched: Any, /, *, scale: float, rows: Any
 ) -> Any:

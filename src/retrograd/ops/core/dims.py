@@ -9,9 +9,11 @@ import math
 import operator
 from typing import Any
 
+from ...engine import native
 from ...engine.naming import integer_in
 
 
+@native.in_c
 def normalize_dim(dim: Any, ndim: int) -> int:
     """`dim` counted from the front; a 0-d tensor counts as having one dimension.
 
@@ -56,6 +58,7 @@ def normalize_dims(dims: Any, ndim: int) -> tuple[int, ...]:
     return found
 
 
+@native.in_c
 def integers(values: Any, name: str, argument: str = "shape") -> tuple[int, ...]:
     """The integers given as several arguments, or as one sequence; TypeError for anything else.
 
@@ -89,6 +92,7 @@ def is_size(value: Any, place: int) -> bool:
     return place > 0 or value.__class__ is not bool
 
 
+@native.in_c
 def resolve_shape(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     """`shape` with its -1, if there is one, replaced by what `size` elements need."""
     if math.prod(shape) == size and min(shape, default=0) >= 0:

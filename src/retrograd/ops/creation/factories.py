@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes, version
+from ...engine import native
 from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, write_out
 from ...engine.naming import NEUTRAL, check_neutral
 from ...engine.placement import default, present
@@ -35,7 +36,10 @@ __all__ = [
     "set_default_device", "zeros",
 ]  # fmt: skip
 
+INT64 = np.dtype(np.int64)
 
+
+@native.in_c
 def shape_of(given: Any, name: str) -> tuple[int, ...]:
     """The shape that a factory was asked for, as integers or as one sequence of them."""
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
@@ -187,6 +191,13 @@ def zeros(*given: Any, size: Any = None, target: Any) -> Any:
     return allocate(np.zeros, sized(given, size, "zeros"), target)
 
 
+def unit(shape: tuple[int, ...], target: Any) -> Any:
+    """An array of ones, in less time than NumPy's."""
+    array = np.empty(shape, target)
+    array[...] = 1
+    return array
+
+
 @factory(dtypes.default_numpy)
 def ones(*given: Any, size: Any = None, target: Any) -> Any:
     """A tensor of ones; arguments as for `zeros`.
@@ -194,7 +205,7 @@ def ones(*given: Any, size: Any = None, target: Any) -> Any:
     >>> rg.ones(2, dtype=rg.int64)
     tensor([1, 1])
     """
-    return allocate(np.ones, sized(given, size, "ones"), target)
+    return allocate(unit, sized(given, size, "ones"), target)
 
 
 @factory(dtypes.default_numpy)
@@ -243,7 +254,7 @@ def full(size: Any, fill_value: Any, *, target: Any) -> Any:
     if not isinstance(size, (tuple, list)):
         raise wrong_type("full", "size", "tuple of ints", size, 1)
     value = constant(fill_value, target, "full")
-    return filled(shape_of(size, "full"), value)
+    return filled(shape_of((size,), "full"), value)
 
 
 @factory(dtypes.default_numpy)
@@ -299,20 +310,18 @@ def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, target:
             "arange() received an invalid combination of arguments; expected arange(end), "
             "arange(start, end) or arange(start, end, step)"
         )
-    first, last, by = (
-        number(value, "arange", name)
-        for value, name in ((start, "start"), (end, "end"), (step, "step"))
-    )
-    are_integers = all(isinstance(value, int) for value in (first, last, by))
-    default = np.dtype(np.int64) if are_integers else dtypes.default_numpy()
-    target = default if target is None else target
+    first, last = number(start, "arange", "start"), number(end, "arange", "end")
+    by = number(step, "arange", "step")
+    if target is None:
+        are_integers = isinstance(first, int) and isinstance(last, int) and isinstance(by, int)
+        target = INT64 if are_integers else dtypes.default_numpy()
     return progression(first, last, by, target)
 
 
 @quietly
 def progression(first: Any, last: Any, by: Any, target: Any) -> Any:
     """The elements of `arange` as an array of dtype `target`."""
-    if any(isinstance(value, complex) for value in (first, last, by)):
+    if isinstance(first, complex) or isinstance(last, complex) or isinstance(by, complex):
         raise RuntimeError("value cannot be converted to type double without overflow")
     if target.kind not in "iufV":
         name = dtypes.legacy_name(target)
@@ -333,7 +342,7 @@ def progression(first: Any, last: Any, by: Any, target: Any) -> Any:
         size = max(0, -((first - last) // by))
 
         def make(shape: Any, target: Any) -> Any:
-            return np.arange(first, last, by, dtype=np.int64).astype(target, copy=False)
+            return np.arange(first, last, by, dtype=INT64).astype(target, copy=False)
     else:
         size = math.ceil((last - first) / by)
 

@@ -445,9 +445,9 @@ def fill_value(value: Any, target: np.dtype[Any] | None) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if target is None:
-        target = natural_dtype(value)
-    if value.__class__ is float and target.char in "fd" and abs(value) <= dtypes.MOST_HALF:
-        return np.array(value, target)  # the usual number, at once
+        target = dtypes.default_numpy() if value.__class__ is float else natural_dtype(value)
+    if value.__class__ in (int, float) and target.char in "fd" and abs(value) <= dtypes.MOST_HALF:
+        return np.array(value, target)  # the usual numbers, at once
     if target.kind in "iu" and isinstance(value, int) and not -(2**63) <= value < 2**64:
         raise OverflowError(f"int too big to convert: {value} does not fit into 64 bits")
     kind = target.kind

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...engine.placement import CPU, default
 from ...engine.tensor import Interpreted, Tensor, new_tensor
 from ...kernels.allocation import empty_beside, marked
 from ..core.arguments import titled
@@ -21,6 +22,8 @@ __all__ = ["empty_like", "full_like", "ones_like", "zeros_like"]
 def _like(make: Any, input: Tensor, settings: tuple[Any, ...], name: str) -> Tensor:
     dtype, device, requires_grad, memory_format = settings
     array = check_tensor(input, name)._array
+    if device is None and array.__class__ is np.ndarray and default.device is CPU:
+        return _made(make, array, (dtype, requires_grad, memory_format), name)
     with where_of(input.device if device is None else device) as where:
         return _made(make, blank(array, where), (dtype, requires_grad, memory_format), name)
 

@@ -214,10 +214,19 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     return bounded(input, min, max, _clamp, _clamp_by_tensors)
 
 
+PLAIN_BOUNDS = frozenset({int, float, type(None)})
+
+
 def bounded(input: Tensor, min: Any, max: Any, by_numbers: Any, by_tensors: Any) -> Tensor:
     """What `clamp` and its like have in common: they differ in the names of their nodes."""
     if min is None and max is None:
         raise RuntimeError(NO_BOUND)
+    kinds = {min.__class__, max.__class__}
+    if kinds <= PLAIN_BOUNDS and input._array.dtype.char in "fd":  # the usual case, at once
+        for bound in (min, max):
+            if bound is not None:
+                dtypes.check_scalar(bound, input._array.dtype)
+        return by_numbers(input, min=min, max=max)  # type: ignore[no-any-return]
     tensors = isinstance(min, Tensor) or isinstance(max, Tensor)
     for bound in (min, max):
         if isinstance(bound, complex) and (bound.imag or holds_complex(input)):

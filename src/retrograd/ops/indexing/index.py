@@ -178,11 +178,13 @@ _index_select = declare(
 
 
 def basic_view(x: Tensor, index: tuple[Any, ...]) -> Any:
-    """The view at a basic index, under the name of what the index does last."""
-    told = [item for item in index if item is None or item != WHOLE]
-    if told and told[-1].__class__ is int:
+    """The view at a basic index, under the name of what the index does last.
+
+    Whole dimensions at the end are left away already.
+    """
+    if index and index[-1].__class__ is int:
         return _select(x, index=index)
-    return (new_axis if told and told[-1] is None else basic)(x, index=index)
+    return (new_axis if index and index[-1] is None else basic)(x, index=index)
 
 
 def _getitem(self: Tensor, key: Any) -> Any:

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from ... import version
+from ...engine import native
 from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor, placed
 from ...engine.trace import users_level
+from ...kernels.native.places import highest
 from ..creation.from_data import kinds_in
 from ..shape.basic_views import out_of_bounds
 
@@ -75,22 +77,27 @@ def parse(shape: tuple[int, ...], key: Any) -> tuple[tuple[Any, ...], list[tuple
     return tuple(basics), tensors
 
 
+@native.in_c
 def usual_key(shape: tuple[int, ...], key: Any) -> tuple[Any, ...] | None:
-    """A key of integers within bounds and slices of integers, at once; None for any other."""
+    """A key of integers within bounds, slices of integers and None, at once; None for any other."""
     items = key if key.__class__ is tuple else (key,)
-    if len(items) > len(shape):
-        return None
-    used = 0  # but for whole dimensions at the end
-    for place, item in enumerate(items):
+    dim = used = 0  # but for whole dimensions at the end
+    for place, item in enumerate(items, 1):
+        if item is None:
+            used = place
+            continue
+        if dim == len(shape):
+            return None
+        dim += 1
         if item.__class__ is slice:
             start, stop, step = item.start, item.stop, item.step
             if start is None and stop is None and step is None:
                 continue
             if not (start.__class__ in BOUNDS and stop.__class__ in BOUNDS and step in (None, 1)):
                 return None
-        elif item.__class__ is not int or not -shape[place] <= item < shape[place]:
+        elif item.__class__ is not int or not -shape[dim - 1] <= item < shape[dim - 1]:
             return None
-        used = place + 1
+        used = place
     return items[:used]
 
 
@@ -204,6 +211,10 @@ def combine(x: Tensor, tensors: list[tuple[int, Any]]) -> tuple[Tensor, tuple[in
     if len(parts) == 1:
         return parts[0], dims
     arrays = [part._array for part in parts]
+    if len({array.shape for array in arrays}) == 1 and {array.__class__ for array in arrays} == {
+        np.ndarray
+    }:
+        return new_tensor(np.array(arrays)), dims
     if any(isinstance(array, Interpreted) for array in arrays):
         shape = np.broadcast_shapes(*[array.shape for array in arrays])
         expanded = [recorded.expand(part, shape=shape) for part in parts]
@@ -225,6 +236,8 @@ def check_bounds(shape: tuple[int, ...], found: Tensor, dims: tuple[int, ...]) -
         found = new_tensor(concrete(found._array))
     parts = (found._array,) if len(dims) == 1 else tuple(found._array)
     for dim, part in zip(dims, parts, strict=True):
+        if part.dtype == np.int64 and part.size and highest(part) < shape[dim]:  # at once
+            continue
         outside = part[(part < -shape[dim]) | (part >= shape[dim])]
         if outside.size and not shape[dim]:
             raise IndexError(

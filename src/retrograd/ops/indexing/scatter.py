@@ -13,6 +13,7 @@ from ...engine.registry import called, declare, example, renamed
 from ...engine.tensor import Interpreted, Tensor, concrete, has_history, new_tensor, placed
 from ...errors import wrong_type
 from ...kernels.allocation import copied, is_valueless, numpys, surely, table
+from ...kernels.native.places import highest
 from ..core import batching_index
 from ..core.arguments import public
 from ..core.dims import broadcast_shapes, normalize_dim
@@ -109,7 +110,8 @@ def check_along(input: Tensor, index: Any, dim: int, name: str, src: Tensor | No
         raise wrong_type(name, "index", "Tensor", index)
     shape, found = input._array.shape or (1,), index._array.shape or (1,)
     place = normalize_dim(dim, input._array.ndim)
-    if index._array.dtype not in (np.int32, np.int64) and index._array.size:
+    kind = index._array.dtype
+    if (kind.kind != "i" or kind.itemsize < 4) and index._array.size:
         raise RuntimeError(
             f"{name}(): Expected dtype int32/int64 for index, got {index.dtype}. Convert first: "
             "index.long()"
@@ -136,6 +138,8 @@ def check_along(input: Tensor, index: Any, dim: int, name: str, src: Tensor | No
         )
     values = concrete(index._array)
     if not (numpys(values) and values.size):
+        return place
+    if kind == np.int64 and highest(values) < shape[place]:  # at once
         return place
     low, high = values.min(), values.max()
     if low < 0 or high >= shape[place]:

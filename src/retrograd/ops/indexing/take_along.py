@@ -18,6 +18,7 @@ from ...engine.registry import declare, example
 from ...kernels import sums
 from ...kernels.allocation import table, zeros
 from ...kernels.native import places as by_loops
+from ...kernels.native.small import quick
 
 
 @lru_cache(maxsize=256)
@@ -44,6 +45,7 @@ def in_rows(index: Any, dim: int, shape: tuple[int, ...]) -> bool:
     return dim == len(shape) - 1 and index.shape[:-1] == shape[:-1]
 
 
+@quick("gather")
 def taken_along(input: Any, index: Any, *, dim: int) -> Any:
     """The entries of `input` that `index` names along `dim`: the forward of `gather`."""
     if in_rows(index, dim, input.shape):

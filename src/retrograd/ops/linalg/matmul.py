@@ -74,9 +74,9 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     >>> rg.mm(rg.tensor([[1.0, 2.0]]), rg.tensor([[3.0], [4.0]]))
     tensor([[11.]])
     """
-    if input.ndim != 2:
+    if input._array.ndim != 2:
         raise RuntimeError(f"self must be a matrix, but has shape {list(input.shape)}")
-    if mat2.ndim != 2:
+    if mat2._array.ndim != 2:
         raise RuntimeError(f"mat2 must be a matrix, but has shape {list(mat2.shape)}")
     return bilinear.mm(input, mat2)
 
@@ -94,13 +94,13 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
             [[21.]]])
     """
     for name, t in (("batch1", input), ("batch2", mat2)):
-        if t.ndim != 3:
+        if t._array.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor, but has shape {list(t.shape)}")
-    wanted, found = [input.shape[0], input.shape[2]], list(mat2.shape[:2])
-    if wanted != found:
+    shape, found = input._array.shape, mat2._array.shape
+    if shape[0] != found[0] or shape[2] != found[1]:
         raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: {wanted} but got: "
-            f"{found}."
+            "Expected size for first two dimensions of batch2 tensor to be: "
+            f"{[shape[0], shape[2]]} but got: {list(found[:2])}."
         )
     return bilinear.matmul(input, mat2)
 

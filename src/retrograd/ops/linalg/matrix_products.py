@@ -52,15 +52,19 @@ def plus(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
 
     Beside integers the scales are cut off to integers, as PyTorch does.
     """
-    sizes = zip(reversed(input.shape), reversed(product.shape), strict=False)
-    if input.ndim > product.ndim or any(m not in (1, n) for m, n in sizes):
-        raise bias_error(product._array, input._array)
-    if input.dtype is not product.dtype:
+    x, y = input._array, product._array
+    if x.shape != y.shape[len(y.shape) - len(x.shape) :]:
+        sizes = zip(reversed(x.shape), reversed(y.shape), strict=False)
+        if x.ndim > y.ndim or any(m not in (1, n) for m, n in sizes):
+            raise bias_error(y, x)
+    if x.dtype != y.dtype:
         a, b = (dtypes.legacy_name(t.dtype) for t in (input, product))
         raise RuntimeError(
             f"self and mat2 must have the same dtype, but got {a} and {b}. {CONVERT}"
         )
-    kind = product._array.dtype
+    kind = y.dtype
+    if kind.kind == "f" and beta.__class__ is alpha.__class__ is int and beta == alpha == 1:
+        return add(input, product)
     beta, alpha = dtypes.real_scalar(beta, kind), dtypes.real_scalar(alpha, kind)
     if product.dtype.category < 2:
         beta, alpha = int(beta), int(alpha)
@@ -76,7 +80,7 @@ def plus_product(
 ) -> Tensor:
     """`beta * input + alpha * product(a, b)`; of half floats in float32, rounded once."""
     kind = input.dtype
-    if kind is a.dtype is b.dtype and half(kind.numpy):
+    if half(kind.numpy) and kind is a.dtype is b.dtype:
         wide = plus(input.float(), product(a.float(), b.float()), beta, alpha)
         return wide.to(kind)
     return plus(input, product(a, b), beta, alpha)
@@ -92,7 +96,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
     tensor([[23.]])
     """
     for name, t in (("mat1", mat1), ("mat2", mat2)):
-        if t.ndim != 2:
+        if t._array.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {t.ndim}-D tensor")
     return called(plus_product(input, mm, mat1, mat2, beta, alpha), "AddmmBackward0")
 

@@ -20,10 +20,11 @@ from ...engine.namespaces import recorded
 from ...engine.registry import called
 from ...engine.tensor import Interpreted, Tensor, new_tensor
 from ...kernels.allocation import numpys, surely, table, zeros
+from ...kernels.native.places import highest
 from ..activation.piecewise import logsigmoid
 from ..core.pointwise import check_constant, check_floating
 from ..core.structure import piecewise
-from .cross_entropy import Rows, fused_cross_entropy, highest
+from .cross_entropy import Rows, fused_cross_entropy, nll
 from .elementwise import check_real, check_tensors, reduced, reduction_of
 
 # -- targets ------------------------------------------------------------------------------------
@@ -97,6 +98,25 @@ def shares(
     return indices, share, float(share.sum()) if seen else new_tensor(share.sum())
 
 
+def is_usual(input: Any, target: Any, ignore_index: int) -> bool:
+    """Whether a loss is that of rows and a class of each, checked in the fewest steps: it is timed.
+
+    All classes are within bounds then, and count.
+    """
+    return (
+        isinstance(input, Tensor)
+        and isinstance(target, Tensor)
+        and input._array.__class__ is target._array.__class__ is np.ndarray
+        and input._array.ndim == 2
+        and input._array.dtype.kind == "f"
+        and target._array.dtype == np.int64
+        and target._array.shape == input._array.shape[:1]
+        and target._array.size > 0
+        and ignore_index < 0
+        and bool(highest(target._array) < input._array.shape[1])
+    )
+
+
 def _unbatched(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """One sample as a batch of one."""
     return input.reshape(1, -1), target.reshape(1)
@@ -121,6 +141,13 @@ def nll_loss(
     >>> rg.nn.functional.nll_loss(rg.tensor([[-1.0, -2.0], [-3.0, -4.0]]), rg.tensor([1, 0]))
     tensor(2.5000)
     """
+    if (
+        weight is None
+        and reduction == "mean"
+        and size_average is reduce is None
+        and is_usual(input, target, ignore_index)
+    ):
+        return nll(input, target, total=float(target._array.size))
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("nll_loss", input=input, target=target)
     check_floating("nll_loss", input)
@@ -175,23 +202,15 @@ def cross_entropy(
     >>> loss.backward(); logits.grad
     tensor([[ 0.5000, -0.5000]])
     """
-    if (  # the usual call, checked in the fewest steps: it is timed
+    if (
         weight is None
         and reduction == "mean"
         and not label_smoothing
         and size_average is reduce is None
-        and isinstance(input, Tensor)
-        and isinstance(target, Tensor)
-        and input._array.ndim == 2
-        and input._array.dtype.kind == "f"
-        and target._array.dtype == np.int64
-        and target._array.shape == input._array.shape[:1]
-        and target._array.size
-        and target._array.__class__ is input._array.__class__ is np.ndarray
+        and is_usual(input, target, ignore_index)
     ):
-        logits, indices = input._array, target._array
-        if highest(indices) < logits.shape[1] and ignore_index < 0:
-            return fused_cross_entropy(input, target, None, scale=1.0 / len(indices), rows=Rows())
+        scale = 1.0 / len(target._array)
+        return fused_cross_entropy(input, target, None, scale=scale, rows=Rows())
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("cross_entropy_loss", input=input, target=target)
     if input._array.dtype.kind == "c":

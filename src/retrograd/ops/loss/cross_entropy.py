@@ -69,13 +69,6 @@ extents = opened(_extents, "cross_entropy, rows", True)
 exponentials = opened(_exponentials, "cross_entropy, exponentials")
 
 
-@quick("highest")
-def highest(indices: Any) -> Any:
-    """The largest index; a negative one counts as a very large one."""
-    unsigned = indices.view(np.uint64)
-    return unsigned[unsigned.argmax()]  # eight times as fast as max()
-
-
 @quick("cross_entropy")
 def _cross_entropy_forward(
     input: Any, target: Any, share: Any, *, scale: float, rows: Rows | None
@@ -101,6 +94,30 @@ def _cross_entropy_derivative(
     if share is not None:
         out[share[:, 0] == 0] = 0
     return out
+
+
+@quick("nll")
+def _nll_forward(input: Any, target: Any, *, total: float) -> Any:
+    return np.add.reduce(-input.take(places_of(input, target))) / total
+
+
+nll = declare(
+    "nll(input, target, *, total)",
+    _nll_forward,
+    input=lambda xp, g, target, input_shape, total: xp.put_along(
+        xp.spread(-g / total, shape=(input_shape[0], 1)),
+        xp.unsqueeze(target, dims=(1,)),
+        dim=1,
+        shape=input_shape,
+    ),
+    linear="input",
+    piecewise=True,
+    batch=batching.nll,
+    examples=[example("3x4, 3:int<4", total=3.0), example("1x2, 1:int<2", total=2.0)],
+    node_name="NllLossBackward0",
+    doc="""Minus the sum of `input[i, target[i]]`, divided by `total`: one node instead of five, a
+    sixth of the time for few rows.""",
+)
 
 
 def derivative_cotangent(

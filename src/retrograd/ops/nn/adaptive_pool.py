@@ -60,7 +60,8 @@ def adaptive_size(name: str, dims: int, input: Tensor, output_size: Any) -> Size
     """The output size of adaptive pooling, None standing for the input's own size."""
     if not isinstance(input, Tensor):
         raise wrong_type(name, "input", "Tensor", input, 1)
-    if input.ndim not in (dims + 1, dims + 2):
+    shape = input._array.shape
+    if len(shape) not in (dims + 1, dims + 2):
         raise RuntimeError(
             f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got {list(input.shape)}"
         )
@@ -68,7 +69,7 @@ def adaptive_size(name: str, dims: int, input: Tensor, output_size: Any) -> Size
     given = tuple(output_size) if several else (output_size,) * dims
     if len(given) != dims:
         raise RuntimeError(f"{name}: output_size must be {dims}, but got {given}")
-    size = tuple(input.shape[-dims:])
+    size = shape[-dims:]
     asked = tuple([n if m is None else m for m, n in zip(given, size, strict=True)])
     wanted = sizes_in(asked, "output_size", name)
     if min(wanted) < 0:
@@ -76,8 +77,8 @@ def adaptive_size(name: str, dims: int, input: Tensor, output_size: Any) -> Size
             f"{name}: elements of output_size must be greater than or equal to 0 but received "
             f"{wanted}"
         )
-    for dim, n in enumerate(input.shape):
-        if n == 0 and dim >= input.ndim - dims:
+    for dim, n in enumerate(size, len(shape) - dims):
+        if n == 0:
             raise RuntimeError(
                 f"{name}(): Expected input to have non-zero size for non-batch dimensions, but "
                 f"input has sizes {list(input.shape)} with dimension {dim} being empty"

@@ -70,7 +70,7 @@ def scaled_dot_product_attention(
     if enable_gqa:
         key, value = repeated(key, query), repeated(value, query)
     kind = query.dtype
-    if kind is key.dtype is value.dtype and half(kind.numpy):  # counted in float32, rounded once
+    if half(kind.numpy) and kind is key.dtype is value.dtype:  # counted in float32, rounded once
         query, key, value = query.float(), key.float(), value.float()
         attn_mask = attn_mask if attn_mask is None else _as_bias(attn_mask, np.dtype(np.float32))
     many = math.prod(query._array.shape[:-1]) * columns >= MANY
@@ -136,15 +136,16 @@ def repeated(t: Tensor, query: Tensor) -> Tensor:
 
 def are_alike(query: Tensor, key: Tensor, value: Tensor) -> bool:
     """Whether operands may lie in one array: real, and alike in all but their lengths."""
-    shapes = [t._array.shape for t in (query, key, value)]
-    kinds = {t._array.dtype for t in (query, key, value)}
-    return (
-        len(kinds) == 1
-        and query._array.dtype.char in "fd"
-        and len({(*shape[:-2], shape[-1]) for shape in shapes}) == 1
-        and shapes[1] == shapes[2]
-        and bool(shapes[0][-1])
-        and bool(shapes[1][-2])
+    q, k, v = query._array, key._array, value._array
+    rows, columns = q.shape, k.shape
+    return bool(
+        q.dtype == k.dtype == v.dtype
+        and q.dtype.char in "fd"
+        and columns == v.shape
+        and rows[-1] == columns[-1]
+        and rows[:-2] == columns[:-2]
+        and rows[-1]
+        and columns[-2]
     )
 
 

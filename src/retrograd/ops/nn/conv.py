@@ -8,6 +8,8 @@ convolution is `conv_input`. The same holds for the pair `im2col` and `col2im`. 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,8 @@ from .sizes import Sizes, for_dims, per_dim
 __all__ = ["conv1d", "conv2d", "conv3d"]
 
 Pairs = tuple[tuple[int, int], ...]
+
+NO_PADDING: list[Pairs] = [((0, 0),) * dims for dims in range(4)]
 
 
 def geometry(
@@ -169,12 +173,12 @@ def check_arguments(
     for argument, t in (("input", input), ("weight", weight)):
         if not isinstance(t, Tensor):
             raise wrong_type(name, argument, "Tensor", t)
-    if input.ndim not in (dims + 1, dims + 2):
+    if input._array.ndim not in (dims + 1, dims + 2):
         raise RuntimeError(
             f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got "
             f"input of size: {list(input.shape)}"
         )
-    if weight.ndim != dims + 2:
+    if weight._array.ndim != dims + 2:
         raise RuntimeError(
             f"{name}(): expected a weight with {dims + 2} dimensions to match the convolution "
             f"dimensions, but got a weight of size {list(weight.shape)}"
@@ -196,6 +200,8 @@ def check_arguments(
 def check_same_dtype(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     """Raise unless all have one dtype."""
     x = input._array.dtype
+    if weight._array.dtype is x and (bias is None or bias._array.dtype is x):
+        return
     for name, t in (("weight", weight), ("bias", bias)):
         if t is not None and t._array.dtype is not x and t._array.dtype != x:
             a, b = (v.dtype for v in (input, t))
@@ -208,18 +214,18 @@ def check_same_dtype(input: Tensor, weight: Tensor, bias: Tensor | None) -> None
 
 def check_channels(input: Tensor, weight: Tensor, groups: int, transposed: bool) -> None:
     """Raise unless input channels, output channels and groups fit together."""
-    shape, channels = list(weight.shape), input.shape[1]
+    shape, channels = weight._array.shape, input._array.shape[1]
     wanted = shape[0] if transposed else shape[1] * groups
-    given = "transposed=1" if transposed else f"groups={groups}"
     if shape[0] % groups or shape[0] < groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
-            f"but got weight of size {shape} instead"
+            f"but got weight of size {list(shape)} instead"
         )
     if channels != wanted:
+        given = "transposed=1" if transposed else f"groups={groups}"
         raise RuntimeError(
-            f"Given {given}, weight of size {shape}, expected input{list(input.shape)} to have "
-            f"{wanted} channels, but got {channels} channels instead"
+            f"Given {given}, weight of size {list(shape)}, expected input{list(input.shape)} to "
+            f"have {wanted} channels, but got {channels} channels instead"
         )
 
 
@@ -244,13 +250,27 @@ def padding_pairs(padding: Any, dims: int, kernel: Sizes, stride: Sizes, dilatio
             raise RuntimeError("padding='same' is not supported for strided convolutions")
         total = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
         return tuple([(n // 2, n - n // 2) for n in total])
+    if padding == 0 and padding.__class__ is int:
+        return NO_PADDING[dims]
     sizes = per_dim(padding, dims, "padding")
     if min(sizes) < 0:
         raise RuntimeError("negative padding is not supported")
     return tuple([(p, p) for p in sizes])
 
 
-def times(sizes: Sizes) -> str:
+@lru_cache(maxsize=256)
+def check_extent(size: Sizes, kernel: Sizes, pairs: Pairs, gaps: Sizes) -> None:
+    """Raise unless the kernel is no larger than the padded images."""
+    padded = [n + p + q for n, (p, q) in zip(size, pairs, strict=True)]
+    extent = [d * (k - 1) + 1 for d, k in zip(gaps, kernel, strict=True)]
+    if any(n < e for n, e in zip(padded, extent, strict=True)):
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({times(padded)}). Kernel size: "
+            f"({times(extent)}). Kernel size can't be greater than actual input size"
+        )
+
+
+def times(sizes: Sequence[int]) -> str:
     """Sizes as error messages show them."""
     return " x ".join(str(n) for n in sizes)
 
@@ -271,20 +291,14 @@ def _convolution(name: str, dims: int) -> Any:
         steps = per_dim(stride, dims, "stride")
         gaps = per_dim(dilation, dims, "dilation")
         check_arguments(name, dims, input, weight, bias, steps, gaps, groups)
-        kernel = tuple(weight._array.shape[2:])
+        kernel = weight._array.shape[2:]
         pairs = padding_pairs(padding, dims, kernel, steps, gaps)
-        batched = input.ndim == dims + 2
+        batched = input._array.ndim == dims + 2
         if not batched:
             input = input.unsqueeze(0)
         check_channels(input, weight, groups, transposed=False)
         check_bias(weight, bias, weight._array.shape[0], transposed=False)
-        size = tuple([n + p + q for n, (p, q) in zip(input._array.shape[2:], pairs, strict=True)])
-        extent = tuple([d * (k - 1) + 1 for d, k in zip(gaps, kernel, strict=True)])
-        if any(n < e for n, e in zip(size, extent, strict=True)):
-            raise RuntimeError(
-                f"Calculated padded input size per channel: ({times(size)}). Kernel size: "
-                f"({times(extent)}). Kernel size can't be greater than actual input size"
-            )
+        check_extent(input._array.shape[2:], kernel, pairs, gaps)
         out = _conv(input, weight, bias, stride=steps, padding=pairs, dilation=gaps, groups=groups)
         return out if batched else own(out.squeeze(0))
 

@@ -13,7 +13,7 @@ from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, concrete, new_tensor, placed, wrote
 from ...kernels import sums
 from ...kernels.allocation import full, half, is_valueless, numpys, surely, table, zeros
-from ...kernels.native.places import taken_rows
+from ...kernels.native.places import highest, taken_rows
 from ...kernels.search import first_largest
 from ...locks import load
 from ..core import batching_index
@@ -99,13 +99,15 @@ declare(
 
 
 def _check_indices(indices: Any, name: str, rows: int) -> None:
-    if indices.dtype not in (np.int64, np.int32):
+    if indices.dtype.kind != "i" or indices.dtype.itemsize < 4:
         legacy = dtypes.legacy_name(indices.dtype)
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
             f"Long, Int; but got {legacy} instead (while checking arguments for {name})"
         )
     indices = concrete(indices)
+    if numpys(indices) and indices.size and indices.dtype == np.int64 and highest(indices) < rows:
+        return  # the usual case, at once
     if numpys(indices) and indices.size and (int(indices.min()) < 0 or int(indices.max()) >= rows):
         run = f"indices run from {indices.min()} to {indices.max()}, and weight has {rows} rows"
         if name == "embedding_bag":

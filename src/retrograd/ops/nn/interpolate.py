@@ -7,6 +7,7 @@ dimensions are done one after the other, since the weights are products.
 from __future__ import annotations
 
 import math
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -272,19 +273,33 @@ def _sizes(shape: tuple[int, ...], size: Any, scale_factor: Any) -> tuple[Any, A
 class Taps:
     """A sparse matrix: output i is the sum of the entries `index[:, i]` times `weights[:, i]`.
 
-    A weight of 0 touches nothing: an infinite value is seen only where it has a weight.
+    A weight of 0 touches nothing: an infinite value is seen only where it has a weight. Nobody
+    writes to what this holds.
     """
-
-    __slots__ = ("index", "size", "weights")
 
     def __init__(self, index: Any, weights: Any, size: int) -> None:
         self.index, self.weights = index, weights  # both (taps, outputs)
         self.size = size  # how many entries there are to read
+        self.known: dict[Any, list[tuple[Any, Any, Any]]] = {}  # by dtype: `steps`
 
     def __repr__(self) -> str:
         return f"Taps({self.index.tolist()}, {self.weights.tolist()}, {self.size})"
 
-    @property
+    def steps(self, dtype: Any) -> list[tuple[Any, Any, Any]]:
+        """For each tap: the outputs that it adds to, None for all; what it reads; its weights.
+
+        The weights are None where all are 1.
+        """
+        if dtype not in self.known:
+            found = []
+            for read, weight in zip(self.index, self.weights.astype(dtype), strict=True):
+                rows = np.flatnonzero(weight)
+                factors = weight[rows] if (weight[rows] != 1).any() else None
+                found.append((None if len(rows) == len(read) else rows, read[rows], factors))
+            self.known[dtype] = found
+        return self.known[dtype]
+
+    @cached_property
     def T(self) -> Taps:  # noqa: N802 (NumPy's name)
         """The transposed matrix."""
         tap, out = np.nonzero(self.weights)
@@ -299,6 +314,7 @@ class Taps:
         return Taps(index, weights, self.index.shape[1])
 
 
+@lru_cache(maxsize=32)
 def _nearest(found: int, n: int, scale: float | None, offset: float) -> Taps:
     """What each of n entries copies of `found`; in float32, which decides ties, as in PyTorch."""
     step = np.float32(found / n if scale is None else 1.0 / scale)
@@ -307,6 +323,7 @@ def _nearest(found: int, n: int, scale: float | None, offset: float) -> Taps:
     return Taps(index[None], np.ones((1, n)), found)
 
 
+@lru_cache(maxsize=32)
 def _taps(
     found: int, n: int, scale: float | None, mode: str, align_corners: bool, antialias: bool
 ) -> Taps:
@@ -375,7 +392,7 @@ def _resample(input: Any, *, dim: int, taps: Taps) -> Any:
     if kind.kind == "u" and len(taps.index) > 1:
         return _in_fixed_point(input, dim, taps)
     x = input.astype(np.float32) if half(kind) else input
-    return _summed(x, dim, taps.index, taps.weights).astype(kind, copy=False)
+    return _summed(x, dim, taps).astype(kind, copy=False)
 
 
 def _in_fixed_point(x: Any, dim: int, taps: Taps) -> Any:
@@ -384,25 +401,24 @@ def _in_fixed_point(x: Any, dim: int, taps: Taps) -> Any:
     bits = min(int(np.ceil(np.log2(room / taps.weights.max()))) - 1, 22)
     scaled = taps.weights * 2.0**bits
     weights = np.trunc(scaled + np.copysign(0.5, scaled)).astype(np.int32)
-    total = _summed(x.astype(np.int32), dim, taps.index, weights)
+    total = _summed(x.astype(np.int32), dim, Taps(taps.index, weights, taps.size))
     return np.clip((total + (1 << (bits - 1))) >> bits, 0, 255).astype(x.dtype)
 
 
-def _summed(x: Any, dim: int, index: Any, weights: Any) -> Any:
-    """The sums of entries along `dim` that `Taps` describes, in the dtype of `x`."""
+def _summed(x: Any, dim: int, taps: Taps) -> Any:
+    """The sums of entries along `dim` that `taps` describes, in the dtype of `x`."""
     lead, trail = (slice(None),) * dim, [1] * (x.ndim - dim - 1)
     out = None
-    for read, weight in zip(index, weights.astype(x.dtype), strict=True):
-        rows = np.flatnonzero(weight)
-        part = x.take(table(x, read[rows]), axis=dim)
-        if (weight[rows] != 1).any():
-            part *= table(x, weight[rows].reshape(-1, *trail))
-        if out is None and len(rows) == len(read):
+    for rows, read, factors in taps.steps(x.dtype):
+        part = x.take(table(x, read), axis=dim)
+        if factors is not None:
+            part *= table(x, factors.reshape(-1, *trail))
+        if out is None and rows is None:
             out = part
             continue
         if out is None:
-            out = zeros(x, (*x.shape[:dim], len(read), *x.shape[dim + 1 :]))
-        out[(*lead, rows)] += part
+            out = zeros(x, (*x.shape[:dim], taps.index.shape[1], *x.shape[dim + 1 :]))
+        out[lead if rows is None else (*lead, rows)] += part
     return out
 
 

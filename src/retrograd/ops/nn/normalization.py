@@ -37,7 +37,10 @@ UNBATCHED = (
 
 def _check_width(input: Tensor, *parameters: Tensor | None) -> None:
     """Raise where a parameter has another precision than the input; half floats take float32."""
-    width = dtypes.real_of(input._array.dtype)
+    kind = input._array.dtype
+    if {kind}.issuperset(t._array.dtype for t in parameters if t is not None):  # the usual case
+        return
+    width = dtypes.real_of(kind)
     for t in parameters:
         if t is None or (width.itemsize == 2 and t._array.dtype == np.float32):
             continue
@@ -86,12 +89,13 @@ def _track(
             running.mul_(1.0 - momentum).add_(share)
         return
     check_memory(running._array, name)
-    share = (momentum * factor) * found._array.reshape(running._array.shape)
-    if running._array.dtype.kind in "biu":  # its numbers are cut off, as in PyTorch
-        copyto(running._array, running._array * (1.0 - momentum) + share, casting="unsafe")
+    old = running._array
+    share = (momentum * factor) * found._array.reshape(old.shape)
+    if old.dtype.kind in "biu":  # its numbers are cut off, as in PyTorch
+        copyto(old, old * (1.0 - momentum) + share, casting="unsafe")
     else:
-        running._array *= 1.0 - momentum
-        running._array += share
+        old *= 1.0 - momentum
+        old += share
     wrote(running, name, counted=name != "batch_norm")  # as PyTorch counts
 
 

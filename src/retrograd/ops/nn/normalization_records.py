@@ -21,10 +21,12 @@ import numpy as np
 from ...engine.registry import declare, example
 from ...kernels import sums
 from ...kernels.memory import in_rows
+from ...kernels.native.small import quick
 from ..core import batching
 from ..core.structure import _sum_to as sum_to_arrays
 
 
+@quick("dot_to")
 def _dot_to(x: Any, y: Any, *, shape: tuple[int, ...]) -> Any:
     """Without the temporary product where `shape` keeps a leading block of contiguous arrays."""
     ndim, trailing = x.ndim, 0
@@ -58,9 +60,15 @@ declare(
     doc="""The sum of `x * conj(y)` over the axes along which `shape` would be broadcast to `x`.""",
 )
 
+
+@quick("dot_to")
+def _real_dot_to(x: Any, y: Any, *, shape: tuple[int, ...]) -> Any:
+    return _dot_to(x, y, shape=shape).real
+
+
 declare(
     "real_dot_to(x, y, *, shape)",
-    lambda x, y, *, shape: _dot_to(x, y, shape=shape).real,
+    _real_dot_to,
     x=lambda xp, g, y, x_shape: xp.spread(g, shape=x_shape) * y,
     y=lambda xp, g, x: g * x,
     batch=batching.dot_to("real_dot_to"),
@@ -73,6 +81,7 @@ declare(
 )
 
 
+@quick("blend")
 def _blend(x: Any, y: Any, a: Any, b: Any, c: Any) -> Any:
     out = np.multiply(x, a, dtype=np.result_type(x, y, a, b, c))
     out += y * b
@@ -121,6 +130,7 @@ def _scaled(centred: Any, factors: Sequence[Any], bias: Any) -> Any:
     return centred
 
 
+@quick("batch_norm")
 def _batch_forward(
     input: Any, weight: Any, bias: Any, *, dim: tuple[int, ...], eps: float
 ) -> tuple[Any, Any, Any]:
@@ -129,6 +139,7 @@ def _batch_forward(
     return _scaled(centred, factors, bias), mean, var
 
 
+@quick("layer_norm")
 def _layer_forward(
     input: Any, weight: Any, bias: Any, *, dim: tuple[int, ...], eps: float
 ) -> tuple[Any, Any, Any]:

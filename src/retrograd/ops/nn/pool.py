@@ -8,6 +8,7 @@ each other's derivative. The loops are in `kernels.pooling`; adaptive bins in `a
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 from ...engine.registry import declare, example, renamed
@@ -134,7 +135,7 @@ def check_input(name: str, dims: int, input: Tensor) -> None:
     """Raise unless `input` is `(C, *spatial)` or `(N, C, *spatial)`, with only N possibly 0."""
     if not isinstance(input, Tensor):
         raise wrong_type(name, "input", "Tensor", input, 1)
-    low, shape = dims + 1, tuple(input.shape)
+    low, shape = dims + 1, input._array.shape
     if len(shape) not in (low, low + 1) or 0 in shape[-low:]:
         raise RuntimeError(
             f"{name}(): non-empty {low}D or {low + 1}D (batch mode) tensor expected for input. "
@@ -162,6 +163,16 @@ def windows(
     steps = kernel if none else per_dim(stride, dims, "stride", name)
     pads = per_dim(padding, dims, "padding", name)
     gaps = per_dim(dilation, dims, "dilation", name)
+    check_windows(name, input._array.shape[-dims - 1 :], kernel, steps, pads, gaps, bool(ceil_mode))
+    return kernel, steps, pads, gaps
+
+
+@lru_cache(maxsize=256)
+def check_windows(
+    name: str, shape: Sizes, kernel: Sizes, steps: Sizes, pads: Sizes, gaps: Sizes, ceil: bool
+) -> None:
+    """Raise unless such windows fit into images `(C, *spatial)` of a shape."""
+    channels, *size = shape
     if 0 in steps:
         raise RuntimeError(f"{name}(): stride should not be zero; it must be greater than zero")
     if min(kernel) <= 0 or min(steps) < 0:
@@ -179,16 +190,13 @@ def windows(
                 f"{name}(): pad should be at most half of effective kernel size, but got pad={p}, "
                 f"kernel_size={k} and dilation={d}"
             )
-    size = tuple(input.shape[-dims:])
-    out = pooling.pooled_size(size, kernel, steps, pads, gaps, ceil_mode)
+    out = pooling.pooled_size(tuple(size), kernel, steps, pads, gaps, ceil)
     if min(out) < 1:
-        channels = input.shape[-dims - 1]
         before, after = ("x".join(str(n) for n in (channels, *s)) for s in (size, out))
         raise RuntimeError(
             f"{name}(): Given input size: ({before}). Calculated output size: ({after}). Output "
             "size is too small"
         )
-    return kernel, steps, pads, gaps
 
 
 def of_dims(call: Any, node_name: str, dims: int) -> Any:

@@ -20,6 +20,8 @@ def per_dim(value: Any, dims: int, argument: str, pooling: str | None = None) ->
     Raises TypeError for what is no integer or sequence of integers, RuntimeError for another number
     of them, in the words of the function called `pooling`, or else of convolutions.
     """
+    if value.__class__ is int:
+        return (value,) * dims
     sizes = sizes_in(value, argument, pooling or f"conv{dims}d")
     if len(sizes) == 1:
         return sizes * dims

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
+from ... import dtypes, modes
 from ...engine.dispatch import check_broadcast
 from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, as_array, concrete, new_tensor, placed
@@ -83,6 +83,13 @@ def refuse(kernel: str, target: np.dtype[Any], kinds: str) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{name}'")
 
 
+def drawing(draw: Callable[..., Any]) -> Callable[..., Any]:
+    """`draw(shape, target)`, in a batched call for each example."""
+    if not modes.special:
+        return draw
+    return lambda shape, target: examples(lambda each: draw(each, target), shape)
+
+
 @factory(dtypes.default_numpy)
 def rand(*given: Any, size: Any = None, generator: Generator | None = None, target: Any) -> Any:
     """Numbers evenly from 0 to 1, exclusive; sizes and the other arguments as for `zeros`.
@@ -94,11 +101,7 @@ def rand(*given: Any, size: Any = None, generator: Generator | None = None, targ
     """
     refuse("check_uniform_bounds", target, "fc")
     source = chosen(generator, "rand")
-    return allocate(
-        lambda shape, target: examples(lambda each: source.uniform(each, target), shape),
-        sized(given, size, "rand"),
-        target,
-    )
+    return allocate(drawing(source.uniform), sized(given, size, "rand"), target)
 
 
 @factory(dtypes.default_numpy)
@@ -112,11 +115,7 @@ def randn(*given: Any, size: Any = None, generator: Generator | None = None, tar
     """
     refuse("normal_kernel_cpu", target, "fc")
     source = chosen(generator, "randn")
-    return allocate(
-        lambda shape, target: examples(lambda each: source.normal(each, target), shape),
-        sized(given, size, "randn"),
-        target,
-    )
+    return allocate(drawing(source.normal), sized(given, size, "randn"), target)
 
 
 def check_integer(value: Any, function: str, name: str) -> int:

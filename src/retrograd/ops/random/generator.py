@@ -23,7 +23,7 @@ from ...engine.transforms.batch import Batch
 from ...errors import wrong_type
 from ...kernels.allocation import is_valueless, numpys, table
 from ...locks import new_lock
-from ...quiet import quietly
+from ...quiet import QUIET, quieten, restore
 from .streams import STREAMS
 
 FIRST_SEED = 67280421310721  # what PyTorch's generators start with
@@ -168,26 +168,31 @@ class Generator:
         kind = np.int64 if high <= 2**63 else np.uint64
         return self.draw("integers", low, high, shape, kind)
 
-    @quietly
     def draw(self, name: str, *args: Any) -> Any:
         """What the method `name` of the stream gives."""
-        check_batches(self)
-        with self._lock:
-            return np.asarray(getattr(self.stream, name)(*args))
+        if modes.special:
+            check_batches(self)
+        token = quieten(QUIET)
+        try:
+            with self._lock:
+                return np.asarray(getattr(self.stream, name)(*args))
+        finally:
+            restore(token)
 
 
 def check_batches(source: Generator) -> None:
     """Ask the batched calls in progress whether a number may be drawn."""
-    if modes.special:
-        for level in modes.state.batches:
-            level.draw(source)
+    for level in modes.state.batches:
+        level.draw(source)
 
 
 def examples(draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...]) -> Any:
     """What `draw(shape)` gives: a batch, where each example of a batched call draws its own."""
+    if not modes.special:
+        return draw(shape)
     levels = [
         level
-        for level in (modes.state.batches if modes.special else ())
+        for level in modes.state.batches
         if level.randomness == "different" and not level.singly
     ]
     if not levels:
@@ -207,6 +212,8 @@ def in_rows(draw: Callable[[tuple[int, ...]], Any], array: Any) -> Any:
 
 def in_order(draw: Callable[[tuple[int, ...]], Any], array: Any) -> Any:
     """The same in the order of the array's memory, if it has a place for each element."""
+    if array.__class__ is np.ndarray and array.flags.c_contiguous:
+        return draw(array.shape)
     if is_valueless(array) or not numpys(array) or array.flags.c_contiguous or _repeats(array):
         return in_rows(draw, array)
     axes = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from ...kernels.native import loops, rejection, twister
+from ...kernels.native.small import quick
 
 RUN = 16  # how many numbers a run of the Box-Muller transform has
 LONG = 1 << 28  # from how many values on integers come from longs
@@ -59,16 +60,17 @@ class Twister:
         legacy = np.random.RandomState(seed & 0xFFFFFFFF)  # which seeds as PyTorch does
         state: Any = legacy.get_state(legacy=False)
         self.bits.state = state
-        self.numpys = np.random.Generator(self.bits)
         self.kept: float | None = None
 
     # -- words -----------------------------------------------------------------------------------
 
     def words(self, count: int) -> Any:
         """The next 32-bit words."""
-        if by_loops(count):
-            return self.run(twister.words, count)
-        return self.numpys.integers(0, 1 << 32, count, np.uint32)
+        if loops is None:
+            return self.bits.random_raw(count).astype(np.uint32)
+        if count < twister.LARGE:
+            return twister.few(self.bits, np.uint32, count)
+        return self.run(twister.words, count)
 
     def run(self, loop: Any, *args: Any) -> Any:
         """What a loop gives for the state, which it moves on."""
@@ -89,12 +91,16 @@ class Twister:
 
     def singles(self, count: int) -> Any:
         """Uniform numbers in float32."""
+        if are_few(count):
+            return twister.few(self.bits, np.float32, count)
         drawn = (self.words(count) & np.uint32(0xFFFFFF)).astype(np.float32)
         drawn *= np.float32(2**-24)
         return drawn
 
     def doubles(self, count: int) -> Any:
         """Uniform numbers in float64."""
+        if are_few(2 * count):
+            return twister.few(self.bits, np.float64, count)
         pairs = self.words(2 * count).reshape(count, 2)
         drawn = (pairs[:, 0] & np.uint32(0x1FFFFF)).astype(np.float64)
         drawn *= 2.0**32
@@ -138,19 +144,14 @@ class Twister:
 
     def gaussians(self, count: int) -> Any:
         """Normal numbers in float64, in pairs; one may be left from before, and for later."""
-        drawn = np.empty(count)
         start = int(count > 0 and self.kept is not None)
+        drawn = box_muller(self.doubles((count - start + 1) // 2 * 2))
         if start:
-            drawn[0], self.kept = self.kept, None
-        pairs = (count - start + 1) // 2
-        first, second = self.doubles(2 * pairs).reshape(pairs, 2).T
-        radius, angle = np.sqrt(-2 * np.log1p(-second)), 2 * np.pi * first
-        drawn[start::2] = radius * np.cos(angle)
-        sines = radius * np.sin(angle)
-        if (count - start) % 2:
-            self.kept, sines = float(sines[-1]), sines[:-1]
-        drawn[start + 1 :: 2] = sines
-        return drawn
+            drawn = np.append(np.float64(self.kept or 0.0), drawn)
+            self.kept = None
+        if len(drawn) > count:
+            self.kept = float(drawn[-1])
+        return drawn[:count]
 
     def exponential(self, shape: tuple[int, ...], precision: np.dtype[Any]) -> Any:
         """Not negative, of density exp(-x)."""
@@ -160,9 +161,11 @@ class Twister:
     def bernoulli(self, p: float, shape: tuple[int, ...]) -> Any:
         """Booleans, true with probability `p`."""
         count = math.prod(shape)
-        if by_loops(2 * count):
-            return self.run(twister.masked, p, count).reshape(shape)
-        return twister.below(self.words(2 * count).reshape(*shape, 2), p)
+        if loops is None:
+            return twister.below(self.words(2 * count).reshape(*shape, 2), p)
+        if are_few(2 * count):
+            return twister.few(self.bits, np.bool_, shape, p)
+        return self.run(twister.masked, p, count).reshape(shape)
 
     def integers(self, low: int, high: int, shape: tuple[int, ...], kind: Any) -> Any:
         """From `low` to `high`, exclusive."""
@@ -236,9 +239,17 @@ class Twister:
         return made
 
 
-def by_loops(count: int) -> bool:
-    """Whether so many words are drawn by the loops in C."""
-    return loops is not None and count >= twister.LARGE
+def are_few(words: int) -> bool:
+    """Whether so many words are drawn by the loop in C for few of them."""
+    return loops is not None and words < twister.LARGE
+
+
+@quick("box_muller")
+def box_muller(uniform: Any) -> Any:
+    """Normal numbers in pairs, cosines before sines, of pairs of uniform ones in float64."""
+    first, second = uniform.reshape(-1, 2).T
+    radius, angle = np.sqrt(-2 * np.log1p(-second)), 2 * np.pi * first
+    return np.stack((radius * np.cos(angle), radius * np.sin(angle)), 1).reshape(-1)
 
 
 def by_run(runs: Any) -> None:

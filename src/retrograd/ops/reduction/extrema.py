@@ -19,6 +19,7 @@ from ...engine.tensor import Tensor
 from ...errors import UnorderedError
 from ...kernels.allocation import full, surely, table, zeros
 from ...kernels.memory import in_rows
+from ...kernels.native.small import quick
 from ...kernels.search import kth, ranked
 from ..core import batching, return_types
 from ..core.arguments import ORDERED, public
@@ -173,7 +174,7 @@ def chosen(choose: Any, name: str) -> Any:
         shape = [1 if i in dim else n for i, n in enumerate(input.shape) if keepdim or i not in dim]
         return values.reshape(shape), places.reshape(shape)
 
-    return forward
+    return quick(name)(forward) if choose in (largest, smallest) else forward
 
 
 def chosen_input(

@@ -21,6 +21,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels.allocation import full, surely, table, zeros
 from ...kernels.memory import in_rows
+from ...kernels.native.small import quick
 from ...kernels.sums import in_single
 from ..core import batching, return_types
 from ..core.arguments import public
@@ -153,6 +154,7 @@ cumprod_before = declare(
 # -- sums, products, log-sum-exps ----------------------------------------------------------------
 
 
+@quick("cumsum")
 def _cumsum(input: Any, *, dim: int | None, reverse: bool) -> Any:
     x = dim_first(input, dim, reverse)
     out = np.add.accumulate(x, 0, accumulator(x)).astype(result_dtype(x), copy=False)

@@ -125,6 +125,7 @@ _sum_dim = declare(
 )
 
 
+@quick("average")
 def average(x: Any, dim: Any, keepdim: bool = False) -> Any:
     """Means over `dim`; raises for integers, accumulates half floats in float32."""
     if x.dtype.char not in "fdFD":

@@ -16,6 +16,7 @@ from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels.allocation import half, zeros
+from ...kernels.native.small import quick
 from ..core.arguments import public
 from ..core.dims import wrap_dims
 from .sum_prod import DIMS, add_up, average, count
@@ -49,6 +50,7 @@ def squares(x: Any) -> Any:
     return x.real * x.real + x.imag * x.imag if x.dtype.kind == "c" else x * x
 
 
+@quick("var")
 def _var(x: Any, *, dim: Any, correction: float, keepdim: bool) -> Any:
     if x.dtype.kind in "biu":
         raise RuntimeError(

@@ -108,7 +108,7 @@ unslice = declare(
 
 def _diagonal(input: Any, *, offset: int, dim1: int, dim2: int) -> Any:
     reach = max(input.shape)  # NumPy takes a C integer
-    found = np.diagonal(input, min(max(offset, -reach), reach), dim1, dim2)
+    found = input.diagonal(min(max(offset, -reach), reach), dim1, dim2)
     if input.flags.writeable:  # NumPy hands out a read-only view
         found.flags.writeable = True
     return found

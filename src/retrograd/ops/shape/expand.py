@@ -25,7 +25,7 @@ __all__ = [
 
 _squeeze = declare(
     "squeeze(input, *, dims)",
-    lambda input, *, dims: np.squeeze(input, dims),
+    lambda input, *, dims: input.squeeze(dims),
     input=lambda xp, g, dims: xp.unsqueeze(g, dims=dims),
     linear="input",
     view=True,

@@ -14,6 +14,7 @@ from ...engine.tensor import Tensor, new_tensor, placed
 from ...kernels.allocation import is_valueless, surely, table, zeros
 from ...kernels.layout import as_in
 from ...kernels.memory import in_rows
+from ...kernels.native.small import quick
 from ..core import batching
 from ..core.arguments import public
 from ..core.dims import integers, normalize_dim
@@ -27,17 +28,17 @@ __all__ = [
 ]  # fmt: skip
 
 
-def is_legacy_empty(shape: tuple[int, ...]) -> bool:
-    """Whether `cat` skips a tensor of this shape, whatever the others' number of dimensions."""
-    return shape == (0,)
+EMPTY = (0,)  # `cat` skips a tensor of this shape, whatever the others' number of dimensions
+DTYPE, SHAPE = operator.attrgetter("dtype"), operator.attrgetter("shape")
 
 
+@quick("cat")
 def _cat(*tensors: Any, dim: int) -> Any:
     dtype = tensors[0].dtype
-    if all(x.dtype is dtype and not is_legacy_empty(x.shape) for x in tensors):
+    if {dtype}.issuperset(map(DTYPE, tensors)) and EMPTY not in map(SHAPE, tensors):
         return as_in(tensors[0], in_rows(np.concatenate(tensors, dim)))
     dtype = dtypes.common(*tensors)
-    arrays = [x.astype(dtype, copy=False) for x in tensors if not is_legacy_empty(x.shape)]
+    arrays = [x.astype(dtype, copy=False) for x in tensors if x.shape != EMPTY]
     return in_rows(np.concatenate(arrays, dim)) if arrays else zeros(tensors[0], (0,), dtype)
 
 
@@ -45,9 +46,9 @@ def _cat_shares(xp: Any, g: Any, dim: int, tensors_shape: Any) -> list[Any]:
     shares, at = [], 0
     before = (slice(None),) * dim
     for shape in tensors_shape:
-        size = shape[dim] if len(shape) > dim and not is_legacy_empty(shape) else 0
+        size = shape[dim] if len(shape) > dim and shape != EMPTY else 0
         part = xp.slice(g, index=(*before, slice(at, at + size)))
-        shares.append(xp.reshape(part, shape=shape) if is_legacy_empty(shape) else part)
+        shares.append(xp.reshape(part, shape=shape) if shape == EMPTY else part)
         at += size
     return shares
 
@@ -67,6 +68,7 @@ _cat_op = declare(
 )
 
 
+@quick("stack")
 def _stack(*tensors: Any, dim: int) -> Any:
     dtype = tensors[0].dtype
     if any(x.dtype is not dtype for x in tensors):
@@ -122,7 +124,7 @@ def cat(tensors: Any, dim: int = 0) -> Tensor:
     parts = _sequence(tensors, "cat")
     shapes = [x._array.shape for x in parts]
     first = shapes[0]
-    if first and not is_legacy_empty(first) and shapes.count(first) == len(shapes):
+    if first and first != EMPTY and shapes.count(first) == len(shapes):
         return _cat_op(*parts, dim=normalize_dim(dim, len(first)))
     for position, shape in enumerate(shapes):
         if not shape:
@@ -130,12 +132,12 @@ def cat(tensors: Any, dim: int = 0) -> Tensor:
                 f"zero-dimensional tensor (at position {position}) cannot be concatenated. Use "
                 "stack, or give it a dimension: x.reshape(1)"
             )
-    expected = next((shape for shape in shapes if not is_legacy_empty(shape)), None)
+    expected = next((shape for shape in shapes if shape != EMPTY), None)
     if expected is None:  # any `dim` will do
         return _cat_op(*parts, dim=0)
     place = normalize_dim(dim, len(expected))
     for position, shape in enumerate(shapes):
-        if not is_legacy_empty(shape):
+        if shape != EMPTY:
             _check_fit(shape, expected, place, position)
     return _cat_op(*parts, dim=place)
 

@@ -12,6 +12,7 @@ from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor
 from ...kernels.allocation import full
 from ...kernels.layout import as_in
+from ...kernels.native.small import quick
 from ..core import batching
 from ..core.dims import integers
 from ..core.structure import piecewise
@@ -24,6 +25,7 @@ from .reshape import apart
 __all__ = ["constant_pad_nd"]
 
 
+@quick("pad")
 def _pad(input: Any, *, widths: tuple[tuple[int, int], ...], value: Any) -> Any:
     shape = tuple([n + low + high for n, (low, high) in zip(input.shape, widths, strict=True)])
     out = full(input, shape, fill_value(value, input.dtype))

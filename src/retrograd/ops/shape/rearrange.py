@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,11 @@ import numpy as np
 from ...engine.dispatch import own
 from ...engine.registry import called, declare, example, renamed
 from ...engine.tensor import Tensor, new_tensor
-from ...kernels.allocation import copied
+from ...kernels.allocation import copied, table
 from ...kernels.memory import in_rows
 from ..core.arguments import public
 from ..core.dims import integer, integers, normalize_dim, normalize_dims
+from ..core.structure import SMALL
 from ..creation.from_data import check_device, check_dtype
 from .basic_views import diagonal, diagonal_dims, undiagonal
 
@@ -24,9 +26,16 @@ __all__ = [
 
 _diag_embed = renamed(undiagonal, "DiagEmbedBackward0")
 
+
+def backwards(dims: tuple[int, ...]) -> tuple[slice, ...]:
+    """The index that reverses an array along `dims`."""
+    places = range(max(dims, default=-1) + 1)
+    return tuple([slice(None, None, -1 if place in dims else None) for place in places])
+
+
 _flip = declare(
     "flip(input, *, dims)",
-    lambda input, *, dims: copied(np.flip(input, dims)),
+    lambda input, *, dims: copied(input[backwards(dims)]),
     input=lambda xp, g, dims: xp.flip(g, dims=dims),
     linear="input",
     examples=[
@@ -51,9 +60,25 @@ _roll = declare(
     doc="""The elements moved along `dims` by `shifts`, those beyond the end to the start.""",
 )
 
+
+@lru_cache(maxsize=64)
+def below(rows: int, columns: int, diagonal: int) -> Any:
+    """Where a matrix is not above a diagonal; nobody writes it. For at most `SMALL` elements."""
+    return np.tri(rows, columns, diagonal, np.bool_)
+
+
+def triangle(x: Any, diagonal: int, lower: bool) -> Any:
+    """Matrices with zeros above a diagonal if `lower`, else with zeros up to it."""
+    rows, columns = x.shape[-2:]
+    mask = (below if rows * columns <= SMALL else below.__wrapped__)(rows, columns, diagonal)
+    zero = x.dtype.type(0)
+    both = (x, zero) if lower else (zero, x)
+    return np.where(table(x, mask), *both)
+
+
 _tril = declare(
     "tril(input, *, diagonal)",
-    lambda input, *, diagonal: in_rows(np.tril(input, diagonal)),
+    lambda input, *, diagonal: in_rows(triangle(input, diagonal, lower=True)),
     input=lambda xp, g, diagonal: xp.tril(g, diagonal=diagonal),
     linear="input",
     batch="leading",
@@ -68,7 +93,7 @@ _tril = declare(
 
 _triu = declare(
     "triu(input, *, diagonal)",
-    lambda input, *, diagonal: in_rows(np.triu(input, diagonal)),
+    lambda input, *, diagonal: in_rows(triangle(input, diagonal - 1, lower=False)),
     input=lambda xp, g, diagonal: xp.triu(g, diagonal=diagonal),
     linear="input",
     batch="leading",

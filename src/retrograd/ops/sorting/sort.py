@@ -15,6 +15,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import full, table
 from ...kernels.native import order
+from ...kernels.native.small import quick
 from ...kernels.search import comparable, kth, ranked
 from ..core import batching, return_types
 from ..core.arguments import public, write_value
@@ -35,6 +36,7 @@ def _argsort(input: Any, *, dim: int, descending: bool) -> Any:
     return ranked(values, dim, descending).reshape(input.shape)
 
 
+@quick("sort")
 def _sort(input: Any, *, dim: int, descending: bool) -> Any:
     places = _argsort(input, dim=dim, descending=descending)
     if input.ndim == 0:
@@ -42,6 +44,7 @@ def _sort(input: Any, *, dim: int, descending: bool) -> Any:
     return taken_along(input, places, dim=dim), places
 
 
+@quick("topk")
 def _topk(input: Any, *, k: int, dim: int, largest: bool, sorted: bool) -> Any:
     values = np.atleast_1d(ordered(input, "topk"))
     n = values.shape[dim]
