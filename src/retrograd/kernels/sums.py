@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["inner", "run_starts", "scattered", "scattered_rows", "total"]
 
-LARGE = 32768  # elements: below it, the calls here cost more than they save
+LARGE = 1024  # elements: below it, the calls here cost more than they save
 MANY = 256  # terms of one sum: below it, rounding errors are few
 ROWS = 32  # rows that are added in the array's own precision
 WIDE = 1024  # elements of a row: enough for a call of BLAS
@@ -170,11 +170,12 @@ def scattered_rows(values: Any, places: Any, size: int) -> Any:
     n, m = values.shape
     if m == 1:
         return scattered(values[:, 0], places, size)[:, None]
-    if values.dtype.kind in "fc" and n > CHUNK and n >= ROWS * size:  # many meet: a few at a time
+    if values.dtype.char in "fF" and n >= MANY and n >= ROWS * size:  # many meet
         total = zeros(values, (size, m), np.result_type(values.dtype, np.float64))
         for at in range(0, n, CHUNK):
-            total += scattered_rows(values[at : at + CHUNK], places[at : at + CHUNK], size)
-        return total.astype(values.dtype, copy=False)
+            wide = values[at : at + CHUNK].astype(total.dtype)
+            total += scattered_rows(wide, places[at : at + CHUNK], size)
+        return total.astype(values.dtype)
     out = zeros(values, (size, m))
     if n and m and not (is_valueless(out) or in_c.add_rows(out, values, places)):
         order = np.argsort(places, kind="stable")
