@@ -244,7 +244,7 @@ def read_indices(x: Tensor, indices: Any, name: str) -> Any:
         else item
         for item in indices
     ]  # fmt: skip
-    basics, tensors = parse(x._array.shape, tuple(key))
+    basics, tensors = parse(x._array.shape, tuple(key), True)
     if not tensors:
         raise RuntimeError(f"{name}(): expected at least one index tensor, but got none")
     return basic_view(x, basics) if None in basics else x, *combine(x, tensors)
