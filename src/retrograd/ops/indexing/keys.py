@@ -23,7 +23,7 @@ from ...engine.trace import users_level
 from ...kernels.allocation import full, is_valueless
 from ...kernels.native.places import highest
 from ..core.batching_index import adjacent
-from ..creation.from_data import kinds_in
+from ..creation.from_data import kinds_in, refusal
 from ..shape.basic_views import out_of_bounds
 
 WHOLE = slice(None)
@@ -158,6 +158,8 @@ def read_item(item: Any) -> Any:
         if item.__class__ is not np.ndarray:
             kinds_in(item)  # for its error
         array = np.asarray(_arrays(item))
+        if array.dtype.kind == "O":
+            raise refusal(np.dtype(np.int64), OverflowError())
         item = new_tensor(array.astype(np.int64) if array.size == 0 else array)
     if isinstance(item, Tensor):
         array = item._array
