@@ -25,7 +25,7 @@ from ...errors import OutOfMemoryError, wrong_type
 from ...kernels.allocation import is_valueless, marked, table
 from ...locks import load
 from ...quiet import quietly
-from ..core.arguments import public, titled
+from ..core.arguments import titled
 from ..core.dims import is_size
 from .from_data import COPY_CONSTRUCT, NUMBERS, check_dtype, copy_of, finish, store, where_of
 from .from_data import fill_value as as_fill_value
@@ -484,7 +484,6 @@ def as_wide(made: Tensor, like: Tensor) -> Tensor:
     return made
 
 
-@public(methods="new_tensor")
 def new_tensor_like(
     self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -496,5 +495,6 @@ def new_tensor_like(
         return as_wide(finish(copy_of(data, target), requires_grad), self)
 
 
+method(titled(new_tensor_like, "new_tensor", new_tensor_like.__doc__ or ""))
 for _each in (zeros, ones, empty, full):
     method(_new(_each, f"new_{_each.__name__}"))

@@ -94,7 +94,6 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
     return convert(self, other.dtype.numpy)
 
 
-@public(methods="type")
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The tensor with another dtype, or, without one, the name of its type.
 
@@ -115,6 +114,9 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     if hasattr(dtype, "__instancecheck__") and not isinstance(dtype, type):  # LongTensor
         dtype = dtype.dtype
     return convert(self, from_data.check_dtype(dtype, "type"))
+
+
+method(titled(type_, "type", type_.__doc__ or ""))
 
 
 def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:

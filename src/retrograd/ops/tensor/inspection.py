@@ -289,7 +289,13 @@ def cuda(
     return self
 
 
-def _never(self: Tensor) -> bool:
+def is_neg(self: Tensor) -> bool:
+    """False: values are kept as they are, with no sign aside."""
+    return False
+
+
+def is_conj(self: Tensor) -> bool:
+    """False: conjugates are copies."""
     return False
 
 
@@ -436,12 +442,10 @@ def _reversed(self: Tensor) -> Tensor:
 METHODS: tuple[Any, ...] = (
     *(size, dim, element_size, stride, storage_offset, data_ptr, is_contiguous, is_set_to),
     *(is_complex, is_floating_point, is_signed, is_nonzero, is_same_size),
-    *(get_device, cpu, cuda, item, tolist, numpy),
+    *(get_device, cpu, cuda, item, tolist, numpy, is_neg, is_conj, is_pinned),
 )
 for function in METHODS:
     method(function)
-method(is_pinned)
-method(_never, "is_neg", "is_conj")
 method(_array, "__array__")
 method(_float, "__float__")
 method(_int, "__int__")
