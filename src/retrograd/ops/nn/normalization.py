@@ -135,7 +135,7 @@ def batch_norm(
     are used, as constants. `weight` and `bias` have shape (C,). Complex input: see
     `normalization_records`, rule 3; `running_mean` is then complex. Raises ValueError for one
     value per channel when training and for a negative `eps`, RuntimeError for missing statistics or
-    other sizes. Source: PyTorch's `batch_norm`; Ioffe and Szegedy, 2015.
+    other sizes, IndexError for fewer than two dimensions. Source: PyTorch's `batch_norm`; Ioffe and Szegedy, 2015.
 
     >>> x = rg.tensor([[1.0], [3.0]])
     >>> rg.nn.functional.batch_norm(x, None, None, training=True, eps=0.0)
@@ -145,10 +145,11 @@ def batch_norm(
     shape = input._array.shape
     check_floating("batch_norm", input)
     check_constant("batch_norm", running_mean=running_mean, running_var=running_var)
+    if len(shape) < 2:
+        raise IndexError(f"batch_norm expects input (N, C) or (N, C, ...), got shape {list(shape)}")
     if eps < 0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
-    channels = shape[1] if len(shape) > 1 else 0
-    count = shape[0] * math.prod(shape[2:]) if shape else 0
+    channels, count = shape[1], shape[0] * math.prod(shape[2:])
     if training and count == 1:
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size {input.shape}"
