@@ -17,7 +17,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import complexes
 from ...kernels.allocation import half
-from ..core.arguments import public
+from ..core.arguments import number_in, public
 from ..core.pointwise import (
     binary,
     floating,
@@ -268,6 +268,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
     >>> rg.addcmul(rg.tensor([1.0, 1.0]), rg.tensor([2.0, 3.0]), rg.tensor([10.0, 10.0]), value=2)
     tensor([41., 61.])
     """
+    value = number_in(value, "addcmul", "value")
     return _addcmul(input, tensor1, tensor2, value=value)
 
 
@@ -310,4 +311,5 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
     >>> rg.addcdiv(rg.tensor([1.0]), rg.tensor([3.0]), rg.tensor([2.0]), value=10)
     tensor([16.])
     """
+    value = number_in(value, "addcdiv", "value")
     return _addcdiv(input, tensor1, tensor2, value=value)

@@ -178,7 +178,7 @@ def triplet_margin_with_distance_loss(
     negative: Tensor,
     *,
     distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
-    margin: float = 1.0,
+    margin: float | Tensor = 1.0,
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:

@@ -385,7 +385,7 @@ def _lp_pool(name: str, dims: int) -> Any:
 
     def pool(
         input: Tensor,
-        norm_type: float,
+        norm_type: float | Tensor,
         kernel_size: Any,
         stride: Any = None,
         ceil_mode: bool = False,
