@@ -278,6 +278,15 @@ def test_the_gradient_by_a_0d_weight_has_its_dtype():
     assert weight.grad.item() == 6.0
 
 
+def test_a_weight_beyond_float16_interpolates_half_floats():
+    start, end = rg.tensor([0.0, 2.0]).half(), rg.tensor([0.125, 2.0]).half()
+    start.requires_grad_()
+    y = rg.lerp(start, end, 70000)
+    assert (y.dtype, y.tolist()) == (rg.float16, [8752.0, 2.0])
+    with pytest.raises(RuntimeError, match="float32 without overflow"):
+        rg.lerp(start, end, 1e39)
+
+
 def test_lerp_refuses_mixed_dtypes():
     with pytest.raises(RuntimeError, match="expected dtype float32 for `weight`"):
         rg.lerp(rg.ones(1), rg.ones(1), rg.ones(1, dtype=rg.float64))

@@ -233,7 +233,8 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
         weight = recorded.cast(weight, dtype=dtypes.common(input._array, weight._array))
     if isinstance(weight, Tensor):
         return _lerp(input, end, weight)
-    return _lerp_number(input, end, weight=dtypes.real_scalar(weight, dtype))
+    factor = dtypes.float32.numpy if half(dtype) else dtype  # in which half floats are computed
+    return _lerp_number(input, end, weight=dtypes.real_scalar(weight, factor))
 
 
 def _addcmul_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> Any:
