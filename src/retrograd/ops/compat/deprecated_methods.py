@@ -64,9 +64,9 @@ def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
 def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
     """The dimensions in the order in which they lie in memory, outermost first.
 
-    Where one of size 1, or two with one stride, could stand elsewhere, `ambiguity_check=True` raises
-    RuntimeError. So does a list of memory formats, unless the tensor lies in exactly one of them and
-    that has this order. TypeError for anything else.
+    Where one of size 1, or two with one stride, could stand elsewhere, `ambiguity_check=True`
+    raises RuntimeError. So does a list of memory formats, unless the tensor lies in exactly one of
+    them and that has this order. TypeError for anything else.
 
     >>> rg.zeros(2, 3).t().dim_order()
     (1, 0)
