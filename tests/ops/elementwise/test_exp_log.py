@@ -230,6 +230,22 @@ def test_logaddexp_of_equal_infinities_shares_the_derivative():
     same(grads[1].tolist(), [0.5, 0.5, 1.0, 0.5])
 
 
+@pytest.mark.parametrize(
+    ("x", "y", "expected"),
+    [
+        (complex(INF, 1), complex(INF, 1), complex(INF, 1)),
+        (complex(INF, 1), complex(INF, 2), complex(INF, math.nan)),
+        (complex(-INF, 1), complex(-INF, 2), complex(-INF, 2)),
+        (complex(-INF, 1), 1 + 1j, 1 + 1j),
+        (complex(INF, 1), 5 + 3j, complex(INF, 1)),
+    ],
+)
+def test_logaddexp_of_infinite_complex_numbers_keeps_their_angle(x, y, expected):
+    found = rg.logaddexp(rg.tensor([x]), rg.tensor([y]))
+    assert found.dtype is rg.complex64
+    np.testing.assert_array_equal(found.numpy(), np.array([expected], np.complex64))
+
+
 @pytest.mark.parametrize("name", ["exp", "sqrt", "sin", "erf", "sigmoid", "reciprocal", "angle"])
 def test_integers_give_the_default_dtype(name):
     function = getattr(rg, name)

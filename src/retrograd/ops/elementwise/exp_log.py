@@ -147,7 +147,10 @@ def _logaddexp(x: Any, y: Any) -> Any:
         return np.logaddexp(x, y)
     swap = x.real < y.real
     high, low = np.where(swap, y, x), np.where(swap, x, y)
-    return high + log1p_array(np.exp(low - high))
+    found = high + log1p_array(np.exp(low - high))
+    alike = np.isinf(x.real) & (x.real == y.real)  # whose difference is NaN
+    angled = (x.real > 0) & (x.imag != y.imag)  # of two directions at infinity there is no sum
+    return np.where(alike, np.where(angled, complex(np.inf, np.nan), y), found).astype(x.dtype)
 
 
 def _share_of_sum(xp: Any, g: Any, input: Any, other: Any) -> Any:
