@@ -201,7 +201,7 @@ def _triplet(
     positive: Tensor,
     negative: Tensor,
     distance: Any,
-    margin: float,
+    margin: float | Tensor,
     swap: bool,
     reduction: str,
 ) -> Tensor:

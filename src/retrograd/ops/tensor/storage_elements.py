@@ -155,7 +155,7 @@ class Elements:
 
     def resizable(self) -> bool:
         """Whether `resize_` can make more room: NOTE [Storages], 4."""
-        return self._shown()._alone()
+        return self._shown()._alone()  # type: ignore[no-any-return]
 
     @property
     def _cdata(self) -> int:
