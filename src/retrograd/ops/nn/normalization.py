@@ -384,7 +384,11 @@ def group_norm(
 
 
 def local_response_norm(
-    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+    input: Tensor,
+    size: int,
+    alpha: float | Tensor = 1e-4,
+    beta: float | Tensor = 0.75,
+    k: float | Tensor = 1.0,
 ) -> Tensor:
     """Divide by (k + alpha * mean of |x|^2 over `size` neighbouring channels)^beta.
 
@@ -412,7 +416,11 @@ def local_response_norm(
 
 
 def normalize(
-    input: Tensor, p: Any = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None
+    input: Tensor,
+    p: Any = 2.0,
+    dim: Any = 1,
+    eps: float | Tensor = 1e-12,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Divide by the p-norm along `dim`, or by `eps` where that is larger.
 
