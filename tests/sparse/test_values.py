@@ -321,7 +321,7 @@ def test_softmax_along_a_dense_dimension_is_that_of_the_entries():
         lambda x: x.mean(), lambda x: x.max(), lambda x: x.view(-1), lambda x: rg.equal(x, x),
         lambda x: x.softmax(1), lambda x: x.tolist(),
         lambda x: x + rg.ones(3), lambda x: x / rg.ones(2, 3), lambda x: x.sum(0, keepdim=True),
-        rg.zeros_like, rg.linalg.qr, lambda x: F.conv1d(x, rg.ones(2, 2, 2)),
+        rg.ones_like, rg.linalg.qr, lambda x: F.conv1d(x, rg.ones(2, 2, 2)),
         lambda x: rg.cat([x, rg.ones(2, 3)]),
     ],
 )  # fmt: skip
