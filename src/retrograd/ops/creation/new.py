@@ -8,7 +8,7 @@ from typing import Any
 from ...engine.naming import NEUTRAL, check_neutral
 from ...engine.tensor import Interpreted, Tensor, method, placed
 from ...kernels.allocation import is_valueless, table
-from ..core.arguments import public, titled
+from ..core.arguments import titled
 from .factories import empty, full, ones, zeros
 from .from_data import COPY_CONSTRUCT, check_dtype, copy_of, finish, where_of
 
@@ -46,8 +46,7 @@ def as_wide(made: Tensor, like: Tensor) -> Tensor:
     return made
 
 
-@public(methods="new_tensor")
-def new_tensor_like(
+def _new_tensor(
     self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """A leaf with a copy of `data`, of this tensor's dtype unless one is given."""
@@ -60,3 +59,4 @@ def new_tensor_like(
 
 for _each in (zeros, ones, empty, full):
     method(_new(_each, f"new_{_each.__name__}"))
+method(_new_tensor, "new_tensor")
