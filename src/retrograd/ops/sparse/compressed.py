@@ -63,7 +63,8 @@ def sparse_compressed_tensor(
     starts, across = whole(compressed_indices, names[0]), whole(plain_indices, names[1])
     form = Form(name, max(across.ndim - 1, 0), None, index_dtype(compressed_indices))
     if name in ("sparse_bsr", "sparse_bsc"):
-        form = form._replace(block=tuple(entries.shape[across.ndim : across.ndim + 2]))
+        block: Any = tuple(entries.shape[across.ndim : across.ndim + 2])
+        form = form._replace(block=block)
     check_parts(starts, across, entries, form, names)
     inner = entries.shape[across.ndim + (2 if form.block else 0) :]
     matrix = size_of(starts, across, form)

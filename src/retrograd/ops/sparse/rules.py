@@ -369,8 +369,8 @@ def part(input: Tensor, *, index: Any) -> Tensor:
     inner = index[pattern.dims :]
     if any(each != whole for each in inner):
         values = stored(input)[(whole, *inner)]
-        shape = (*pattern.shape[: pattern.dims], *values.shape[1:])
-        cut = made(values, Pattern(pattern.indices, shape, True, pattern.form))
+        cut_shape = (*pattern.shape[: pattern.dims], *values.shape[1:])
+        cut = made(values, Pattern(pattern.indices, cut_shape, True, pattern.form))
         return part(cut, index=index[: pattern.dims])
     indices, shape = pattern.indices.copy(), list(pattern.shape)
     inside, left = np.full(pattern.count, True), []
