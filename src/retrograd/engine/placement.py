@@ -258,13 +258,13 @@ class Interpreted:
         """The same with the history that `before`, which it replaces, has beneath."""
         raise NotImplementedError
 
-    def zeroed(self, dtype: Any) -> Interpreted | None:
-        """Zeros like this that need no array of them; None where there is no such thing."""
-        return None
-
     def alike(self, made: Any) -> Interpreted:
         """What stands for `made` in the same way, so that values like this may be written to it."""
         raise NotImplementedError
+
+    def zeroed(self, dtype: Any) -> Interpreted | None:
+        """Zeros like this of a dtype, where they are not made by `alike`."""
+        return None
 
     def shares_memory(self, other: Any) -> bool:
         """Whether this lies in the memory of another one."""

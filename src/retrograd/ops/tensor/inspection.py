@@ -26,8 +26,8 @@ from ..creation import memory_format as formats
 
 __all__ = [
     "get_device", "is_complex", "is_floating_point", "is_inference", "is_nonzero", "is_same_size",
-    "is_signed", "is_tensor", "jagged", "layout", "numel", "sparse_coo", "sparse_csc", "sparse_csr",
-    "strided",
+    "is_signed", "is_tensor", "jagged", "layout", "numel", "sparse_bsc", "sparse_bsr", "sparse_coo",
+    "sparse_csc", "sparse_csr", "strided",
 ]  # fmt: skip
 
 LOSES_HISTORY = (
@@ -65,13 +65,19 @@ class layout:  # noqa: N801 (PyTorch's name)
         return f"{version.called}.{self.name}"
 
 
-strided, sparse_coo, sparse_csr, sparse_csc, jagged = LAYOUTS = [
-    layout(name) for name in ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "jagged")
+strided, jagged, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = LAYOUTS = [
+    layout(name)
+    for name in (
+        *("strided", "jagged", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr"),
+        "sparse_bsc",
+    )
 ]
 PARTS = {  # methods that give the parts of a sparse tensor
     sparse_coo: ("_indices", "_values"),
     sparse_csr: ("crow_indices", "col_indices", "values"),
     sparse_csc: ("ccol_indices", "row_indices", "values"),
+    sparse_bsr: ("crow_indices", "col_indices", "values"),
+    sparse_bsc: ("ccol_indices", "row_indices", "values"),
 }
 
 
