@@ -35,7 +35,9 @@ class CSEPass(PassBase):
 
     def call(self, graph_module: GraphModule) -> PassResult:
         """A module of the same parts with the smaller graph, and whether it is smaller."""
-        made, known, firsts = Graph(), {}, {}
+        made = Graph()
+        known: dict[Node, Node] = {}
+        firsts: dict[Any, Node] = {}
         nodes = list(graph_module.graph.nodes)
         written = any(node.is_impure(impure_random=False) for node in nodes if called(node))
         for node in nodes:
