@@ -23,7 +23,7 @@ from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, concrete, method, new_tensor
 from ...errors import wrong_type
 from ...kernels import sums
-from ...kernels.allocation import copied, numpys
+from ...kernels.allocation import copied, empty_beside, numpys
 from ...kernels.native.places import taken
 from ..core import batching_index
 from ..core.arguments import public
@@ -85,7 +85,17 @@ def added_at(
     first = None if onto is None else onto.transpose(*dims, *others).reshape(count, values.shape[1])
     rows = sums.scattered_rows(values, flat, count, first)
     out = rows.reshape(*[shape[d] for d in dims], *inner)
-    return sums.laid_out(out.transpose(np.argsort((*dims, *others)).tolist()), onto)
+    out = out.transpose(np.argsort((*dims, *others)).tolist())
+    return out if onto is None else laid_out(out, onto)
+
+
+def laid_out(found: Any, like: Any) -> Any:
+    """`found` in the memory layout of a copy of `like`."""
+    if found.strides == like.strides:
+        return found
+    out = empty_beside(like)
+    out[...] = found
+    return out
 
 
 def _index_put(

@@ -228,7 +228,7 @@ def as_many(x: Tensor, key: Any, found: Tensor, dims: tuple[int, ...], values: T
     behind = x._array.ndim - dims[-1] if adjacent(dims) else x._array.ndim - len(dims) + 1
     sizes = values._array.shape
     count = sizes[-behind] if len(sizes) >= behind else 1
-    return recorded.expand(found, shape=(*found._array.shape[:-1], count))  # type: ignore[no-any-return]
+    return recorded.expand(found, shape=(*found._array.shape[:-1], count))
 
 
 def combine(x: Tensor, tensors: list[tuple[int, Any]]) -> tuple[Tensor, tuple[int, ...]]:
