@@ -135,7 +135,8 @@ def batch_norm(
     are used, as constants. `weight` and `bias` have shape (C,). Complex input: see
     `normalization_records`, rule 3; `running_mean` is then complex. Raises ValueError for one
     value per channel when training and for a negative `eps`, RuntimeError for missing statistics or
-    other sizes, IndexError for fewer than two dimensions. Source: PyTorch's `batch_norm`; Ioffe and Szegedy, 2015.
+    other sizes, IndexError for fewer than two dimensions. Source: PyTorch's `batch_norm`; Ioffe and
+    Szegedy, 2015.
 
     >>> x = rg.tensor([[1.0], [3.0]])
     >>> rg.nn.functional.batch_norm(x, None, None, training=True, eps=0.0)
