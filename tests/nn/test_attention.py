@@ -220,3 +220,8 @@ def test_a_mask_of_blocks_is_drawn():
     )
     assert create_block_mask(noop_mask, 1, 1, 3, 3, BLOCK_SIZE=1).to_string(1) == "(0, 0)\n██\n"
     assert "\n    BLOCK_SIZE=(2, 2),\n" in repr(mask)
+
+
+def test_a_backend_is_printed_by_its_name():
+    backend = rg.nn.attention.SDPBackend.MATH
+    assert (str(backend), f"{backend}", int(backend)) == ("SDPBackend.MATH", "SDPBackend.MATH", 0)

@@ -329,3 +329,15 @@ def test_scatter_reduce_takes_the_older_names_of_extrema(reduce):
     x, index, source = rg.tensor([2.0, 5.0]), rg.tensor([0, 0]), rg.tensor([3.0, 1.0])
     found = rg.scatter_reduce(x, 0, index, source, reduce)
     assert rg.equal(found, rg.scatter_reduce(x, 0, index, source, f"a{reduce}"))
+
+
+@pytest.mark.parametrize("index", [[1], 1])
+def test_one_number_is_copied_into_a_vector(index):
+    x, source = rg.zeros(3, requires_grad=True), rg.tensor(5.0, requires_grad=True)
+    made = rg.index_copy(x, 0, rg.tensor(index), source)
+    made.pow(2).sum().backward()
+    assert (made.tolist(), source.grad.item(), x.grad.tolist()) == (
+        [0.0, 5.0, 0.0],
+        10.0,
+        [0.0] * 3,
+    )

@@ -143,7 +143,7 @@ def _tolerance(value: Any, name: str) -> Any:
                 f"isclose(): argument '{name}' must be float, not Tensor: {name}.item()"
             )
         value = value.item()
-    if value < 0:
+    if not value >= 0:
         raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
     return value
 
