@@ -228,3 +228,8 @@ def test_parts_that_need_each_other_are_refused():
     whole = fx.symbolic_trace(lambda x: x.relu().neg().exp())
     with pytest.raises(RuntimeError, match="cycle exists between partitions"):
         split_module(whole, None, lambda n: n.name == "neg")
+
+
+def test_passes_are_found_by_their_modules_without_an_import():
+    assert rg.fx.passes.split_module.split_module is split_module
+    assert rg.fx.operator_schemas.normalize_function
