@@ -204,15 +204,14 @@ class CyclicLR(LRScheduler):
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer and a plain `scale_fn`, which cannot be saved."""
         state = super().state_dict()
-        own = state.pop("_scale_fn_custom")
-        if own is not None and not isinstance(own, FunctionType):
-            state["_scale_fn_custom"] = dict(own.__dict__)
-        return state
+        own = state.pop("_scale_fn_custom")  # it comes last
+        plain = own is None or isinstance(own, FunctionType)
+        return {**state, "_scale_fn_custom": None if plain else dict(own.__dict__)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take back what `state_dict` gave; a plain `scale_fn` stays as it is."""
         state = dict(state_dict)
-        saved = state.pop("_scale_fn_custom", None)
+        saved = state.pop("_scale_fn_custom")
         super().load_state_dict(state)
         if saved is not None:
             self._scale_fn_custom.__dict__.update(saved)
