@@ -272,8 +272,7 @@ def unpacked(result: Any, has_aux: bool, caller: str) -> tuple[Any, Any]:
         raise RuntimeError(
             f"{caller}: output of function f should be a tuple: (output, aux) if has_aux is True"
         )
-    output, extra = result
-    return output, extra
+    return result
 
 
 def values_of(extra: Any) -> Any:

@@ -44,14 +44,7 @@ from ..ops.tensor import pickling
 from . import translation
 from .answers import answer, has_history
 from .overloads import chosen
-from .translation import (
-    UNRECORDED,
-    arranged,
-    operator_of,
-    overload,
-    signature,
-    viewed,
-)
+from .translation import UNRECORDED, VIEWS, arranged, operator_of, overload, signature, viewed
 from .whole import WHOLE, spread
 
 if TYPE_CHECKING:
@@ -95,9 +88,9 @@ def called(function: Any, args: Any, kwargs: Any, whole: bool = False) -> Any:
     if function in NUMBERS and (args[0].numel() != 1 or args[0].is_complex()):
         return PASSED  # which raises, or looks at the parts
     if not whole:
-        if operator.__name__ in VIEWS:  # records tie them to their base
-            return PASSED
-        if operator.__name__ not in UNRECORDED and has_history(pytree.flatten((args, kwargs))):
+        name = operator.__name__
+        recorded = name in VIEWS or has_history(pytree.flatten((args, kwargs)))
+        if name not in UNRECORDED and recorded:  # views, too: records tie them to their base
             return PASSED
     first = args[0] if args else None
     args, kwargs = pytree.map_leaves(shell, tuple(args)), pytree.map_leaves(shell, dict(kwargs))
@@ -158,10 +151,6 @@ def check(name: str, found: Any, single: bool) -> None:
 
 
 PLAIN = {"bool", "int", "float"}
-VIEWS = {
-    *("as_strided", "diagonal", "expand", "permute", "select", "split", "squeeze", "t"),
-    *("split_with_sizes", "transpose", "unbind", "unfold", "unsqueeze", "view"),
-}
 NUMBERS = {vars(Tensor)[f"__{kind.__name__}__"]: kind for kind in (bool, float, int)}
 KEYED = {
     vars(Tensor)["__getitem__"]: "index.Tensor",

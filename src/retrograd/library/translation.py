@@ -57,6 +57,10 @@ MAKERS = (  # operators of functions that run no record: they are seen in any ca
     "zeros_like _local_scalar_dense"
 )
 UNRECORDED = frozenset(MAKERS.split())
+VIEWS = frozenset(  # operators whose results share memory with what they are given
+    "alias as_strided detach diagonal expand permute select slice split split_with_sizes squeeze t "
+    "transpose unbind unfold unsqueeze view view_as_real".split()
+)
 ASKED = {  # composed operators that give no tensors, the tensor itself, or take other arguments
     *("adaptive_max_pool1d", "gru", "lstm", "rnn_relu", "rnn_tanh"),
     *("dim", "element_size", "get_device", "item", "numel", "pin_memory", "requires_grad_"),
