@@ -150,8 +150,6 @@ class device:  # noqa: N801 (PyTorch's name)
                 f"Expected one of cpu, cuda, mps, xpu, meta device type at start of device "
                 f"string: {kind}"
             )
-        if index is not None and index < 0:
-            raise RuntimeError(f"Device index must not be negative, but got {index}")
         if number and index is not None:
             raise RuntimeError(
                 "type (string) must not include an index because index was passed explicitly: "

@@ -236,7 +236,8 @@ def check_bounds(shape: tuple[int, ...], found: Tensor, dims: tuple[int, ...]) -
         found = new_tensor(concrete(found._array))
     parts = (found._array,) if len(dims) == 1 else tuple(found._array)
     for dim, part in zip(dims, parts, strict=True):
-        if part.dtype == np.int64 and part.size and highest(part) < shape[dim]:  # at once
+        known = part.__class__ is np.ndarray and part.dtype == np.int64 and part.size
+        if known and highest(part) < shape[dim]:  # at once
             continue
         outside = part[(part < -shape[dim]) | (part >= shape[dim])]
         if outside.size and not shape[dim]:
