@@ -4,9 +4,9 @@ import copy
 import pickle
 
 import pytest
+from tests.autograd.test_function import Square
 
 import retrograd as rg
-from tests.autograd.test_function import Square
 
 OFFSETS = rg.tensor([0, 2, 5])
 

@@ -8,7 +8,14 @@ from ..func import functionalize, grad, grad_and_value, hessian, jacfwd, jacrev,
 from ..func.reverse import select
 
 __all__ = [
-    *("functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize"),
+    "functionalize",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
     "vjp",
 ]
 

@@ -11,6 +11,8 @@ import re
 import threading
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
+import numpy as np
+
 from .. import version
 from ..locks import load
 
@@ -340,6 +342,19 @@ def concrete(array: Any) -> Any:
     while isinstance(array, Interpreted):
         array = array.value._array
     return array
+
+
+def home_of(array: Any) -> Any:
+    """An array that lives where new ones are made beside `array`.
+
+    They are plain beside one of a class that carries out ops, which takes these in.
+    """
+    while isinstance(array, Interpreted):
+        array = PLAIN if isinstance(array, Wrapper) else array.value._array
+    return array
+
+
+PLAIN = np.empty(0)
 
 
 class Held:

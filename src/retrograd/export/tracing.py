@@ -289,7 +289,7 @@ class ExportTracer(OperatorTracer):
         """What a function gives while it is written down; errors say what a graph cannot have."""
         entered(1)
         try:
-            with modes.Changed(below=True), self.block():
+            with modes.Changed(below=not self.whole), self.block():
                 return function(*args, **kwargs)
         except DataDependentOutputException as error:
             text = SHAPE if isinstance(error, DynamicOutputShapeException) else VALUE

@@ -68,7 +68,8 @@ def called(function: Any, args: Any, kwargs: Any, whole: bool = False) -> Any:
 
     `whole`: operators that are composed of others are seen themselves, as is what is recorded.
     """
-    whole = whole and not (modes.state.batches or modes.state.levels)  # which take parts
+    state = modes.state
+    whole = whole and not (state.batches or state.levels or state.nested)  # which take parts
     if whole and (found := as_whole(function, args, kwargs)) is not PASSED:
         return found
     op = getattr(function, "op", None)
