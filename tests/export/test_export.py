@@ -100,6 +100,15 @@ def test_a_program_computes_and_writes_what_the_module_does(module, x):
             rg.testing.assert_close(a, b)
 
 
+@pytest.mark.parametrize("padded", [True, False])
+def test_masks_of_truth_values_are_part_of_the_graph(padded):
+    layer, x = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval(), values(2, 3, 8)
+    hidden = rg.tensor([[False, False, True], [False, True, True]])
+    named = {"src_key_padding_mask": hidden} if padded else {"src_mask": rg.ones(3, 3).triu(1) > 0}
+    program = export(layer, (x,), named)
+    rg.testing.assert_close(program.module()(x, **named), layer(x, **named))
+
+
 def test_tracing_computes_and_writes_nothing():
     module, state = Counting(), rg.get_rng_state()
     program = export(module, (values(3),))

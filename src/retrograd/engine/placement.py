@@ -44,8 +44,15 @@ class Symbol:
         )
 
 
+def plain(value: Any) -> Any:
+    """A number that is a symbol, too, as sizes of exported graphs are, without that."""
+    return value.real if isinstance(value, Symbol) and isinstance(value, (int, float)) else value
+
+
 class SymInt(Symbol):
     """The type of sizes that are symbols: those in which components of a nested tensor differ.
+
+    And those of exported graphs that may differ, while these are written down.
 
     >>> isinstance(rg.ones(2).shape[0], rg.SymInt)
     False

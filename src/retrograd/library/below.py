@@ -25,6 +25,7 @@ from ..engine.dispatch import as_tensor
 from ..engine.naming import CHOICES
 from ..engine.overriding import CONVERTERS, PASSED, names
 from ..engine.placement import device as make_device
+from ..engine.placement import plain
 from ..engine.record import finish
 from ..engine.registry import OPS
 from ..engine.saved import OnTensors
@@ -192,6 +193,7 @@ def run(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         )
     check(op.name, found, op.outputs == 1)
     made = [own(each, given) for each in ((found,) if op.outputs == 1 else found)]
+    given = tuple(map(plain, given))
     if op.is_binary:
         given = (given[0], as_tensor(given[1], given[0]._array.dtype))
     outputs = finish(op, given, made[0] if op.outputs == 1 else tuple(made), params)

@@ -432,7 +432,8 @@ def arranged(function: Any, args: Any, kwargs: Any) -> tuple[list[Any], dict[str
         if not is_default(placed[-1], each):
             break
         placed.pop()
-    return [list(each) if isinstance(each, tuple) else each for each in placed], named
+    lists = [list(each) if isinstance(each, tuple) else each for each in placed]
+    return lists, {k: list(each) if isinstance(each, tuple) else each for k, each in named.items()}
 
 
 signature = functools.cache(inspect.signature)
