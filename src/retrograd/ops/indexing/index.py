@@ -201,7 +201,7 @@ def basic_view(x: Tensor, index: tuple[Any, ...]) -> Any:
 
     Whole dimensions at the end are left away already.
     """
-    if index and index[-1].__class__ is int:
+    if index and isinstance(index[-1], int):
         return _select(x, index=index)
     return (new_axis if index and index[-1] is None else basic)(x, index=index)
 

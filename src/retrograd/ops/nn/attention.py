@@ -12,7 +12,7 @@ from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, new_tensor, placed, wrap
 from ...kernels.allocation import half, surely
 from ...kernels.native.attention import ROWS, taken
-from ..core.arguments import number_in
+from ..core.arguments import number_in, public
 from ..random.generator import default_generator
 from .attention_records import attention
 from .dropout import dropout
@@ -20,6 +20,7 @@ from .dropout import dropout
 MANY = 1 << 14  # scores, for fewer of which their matrix costs less than the generator's states
 
 
+@public()
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
