@@ -25,7 +25,7 @@ from ...errors import OutOfMemoryError, wrong_type
 from ...kernels.allocation import is_valueless, marked, table
 from ...locks import load
 from ...quiet import quietly
-from ..core.arguments import public, titled
+from ..core.arguments import number_in, public, titled
 from ..core.dims import is_size
 from .from_data import COPY_CONSTRUCT, NUMBERS, check_dtype, copy_of, finish, store, where_of
 from .from_data import fill_value as as_fill_value
@@ -284,7 +284,8 @@ def number(value: Any, function: str, name: str) -> Any:
                 f"{function} only supports 0-dimensional start and end tensors, but got {name} "
                 f"with {value.ndim} dimension(s)."
             )
-        value = value.item()
+        apart = function in ("linspace", "logspace")  # whose bounds may be tensors in PyTorch
+        value = value.item() if apart else number_in(value, function, name)
     if not isinstance(value, NUMBERS):
         raise wrong_type(function, name, "Number", value)
     return value
