@@ -150,8 +150,6 @@ class device:  # noqa: N801 (PyTorch's name)
                 f"Expected one of cpu, cuda, mps, xpu, meta device type at start of device "
                 f"string: {kind}"
             )
-        if index is not None and index < 0:
-            raise RuntimeError(f"Device index must not be negative, but got {index}")
         if number and index is not None:
             raise RuntimeError(
                 "type (string) must not include an index because index was passed explicitly: "
@@ -259,6 +257,10 @@ class Interpreted:
     def with_history(self, before: Any) -> Interpreted:
         """The same with the history that `before`, which it replaces, has beneath."""
         raise NotImplementedError
+
+    def zeroed(self, dtype: Any) -> Interpreted | None:
+        """Zeros like this that need no array of them; None where there is no such thing."""
+        return None
 
     def alike(self, made: Any) -> Interpreted:
         """What stands for `made` in the same way, so that values like this may be written to it."""

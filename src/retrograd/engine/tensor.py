@@ -276,6 +276,8 @@ def placed(array: Any, like: Tensor) -> Tensor:
     Any other array stays where it is.
     """
     where = like._array
+    while isinstance(where, Interpreted) and not isinstance(where, Wrapper):
+        where = where.value._array
     moves = numpys(array) and not isinstance(where, Wrapper)
     return new_tensor(table(concrete(where), array) if moves else array)
 

@@ -14,8 +14,8 @@ METHODS = {
     "compat.deprecated": "eig lstsq solve symeig",
     "compat.deprecated_linalg": "cholesky lu lu_solve qr slogdet svd triangular_solve",
     "compat.deprecated_methods": (
-        "_fix_weakref const_data_ptr dim_order is_distributed new pin_memory reinforce resize "
-        "resize_as"
+        "__div__ __idiv__ __long__ __nonzero__ _fix_weakref const_data_ptr dim_order "
+        "is_distributed new pin_memory reinforce resize resize_as"
     ),
     "compat.view_copies": "narrow_copy",
     "creation.strided": "new_empty_strided",

@@ -516,3 +516,10 @@ def test_sizes_of_a_group_norm_are_those_of_its_input():
     assert rg.native_group_norm(x, None, None, 2, 4, 3, 2, 1e-5)[0].shape == (2, 4, 3)
     with pytest.raises(RuntimeError, match=r"numel\(\) == N \* C \* HxW"):
         rg.native_group_norm(x, None, None, 2, 4, 5, 2, 1e-5)
+
+
+def test_indices_after_the_last_offset_are_in_no_bag():
+    table, at, offsets = rg.eye(4), rg.tensor([0, 1, 2, 3]), rg.tensor([0, 2])
+    found = rg.embedding_bag(table, at, offsets, include_last_offset=True)
+    assert found[0].tolist() == [[1.0, 1.0, 0.0, 0.0]]
+    assert found[2].tolist() == [2]

@@ -73,7 +73,7 @@ def test_seeds_are_checked():
         generator.manual_seed(1.5)
     with pytest.raises(ValueError, match="Overflow"):
         rg.manual_seed(2**64)
-    with pytest.raises(AssertionError, match="CUDA"):
+    with pytest.raises(RuntimeError, match="CUDA generator"):
         rg.Generator("cuda")
     with pytest.raises(TypeError, match=r"RNG state must be a retrograd.ByteTensor"):
         generator.set_state(rg.ones(2))

@@ -123,3 +123,10 @@ FUNCTIONS: tuple[Any, ...] = (
 )
 for function in FUNCTIONS:
     method(function)
+
+# What Python 2 asked for.
+for old, name in (
+    *(("__long__", "__int__"), ("__nonzero__", "__bool__")),
+    *(("__div__", "div"), ("__idiv__", "div_")),
+):
+    method(getattr(Tensor, name), old)

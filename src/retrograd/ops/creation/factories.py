@@ -25,7 +25,7 @@ from ...errors import OutOfMemoryError, wrong_type
 from ...kernels.allocation import is_valueless, marked, table
 from ...locks import load
 from ...quiet import quietly
-from ..core.arguments import number_in, public, titled
+from ..core.arguments import number_in, titled
 from ..core.dims import is_size
 from .from_data import COPY_CONSTRUCT, NUMBERS, check_dtype, copy_of, finish, store, where_of
 from .from_data import fill_value as as_fill_value
@@ -485,8 +485,7 @@ def as_wide(made: Tensor, like: Tensor) -> Tensor:
     return made
 
 
-@public(methods="new_tensor")
-def new_tensor_like(
+def _new_tensor(
     self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """A leaf with a copy of `data`, of this tensor's dtype unless one is given."""
@@ -499,3 +498,4 @@ def new_tensor_like(
 
 for _each in (zeros, ones, empty, full):
     method(_new(_each, f"new_{_each.__name__}"))
+method(_new_tensor, "new_tensor")

@@ -32,8 +32,10 @@ def _made(make: Any, array: Any, settings: tuple[Any, ...], name: str) -> Tensor
     dtype, requires_grad, memory_format = settings
     target = array.dtype if dtype is None else check_dtype(dtype, name)
     if isinstance(array, Interpreted):
-        made = make(np.empty(array.shape, array.dtype), target)
-        return finish(array.alike(new_tensor(made)), requires_grad)
+        made = array.zeroed(target) if make is np.zeros_like else None
+        if made is None:
+            made = array.alike(new_tensor(make(np.empty(array.shape, array.dtype), target)))
+        return finish(made, requires_grad)
     made = make(empty_beside(array) if 0 in array.strides else array, target)
     if memory_format is not None:
         made = arranged(made, memory_format)

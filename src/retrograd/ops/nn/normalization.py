@@ -416,14 +416,14 @@ def local_response_norm(
 
 def normalize(
     input: Tensor,
-    p: float = 2.0,
+    p: Any = 2.0,
     dim: Any = 1,
     eps: float | Tensor = 1e-12,
     out: Tensor | None = None,
 ) -> Tensor:
     """Divide by the p-norm along `dim`, or by `eps` where that is larger.
 
-    Source: PyTorch's `normalize`.
+    `p` is a number, or a string as in `norm`. Source: PyTorch's `normalize`.
 
     >>> rg.nn.functional.normalize(rg.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])

@@ -187,6 +187,12 @@ class Sparse(Replaced):
         if not is_sparse(target):
             raise RuntimeError(NO_ROOM)
 
+    def zeroed(self, dtype: Any) -> Sparse:
+        """Zeros without an entry."""
+        own = self.pattern
+        empty = Pattern(own.indices[:, :0], own.shape, True, own.layout)
+        return Sparse(self.values[:0].astype(dtype), empty)
+
     def alike(self, made: Tensor) -> NoReturn:
         """Raise: what would be like it is dense."""
         raise refused("empty_like")

@@ -287,7 +287,11 @@ def cuda(
     return self
 
 
-def _never(self: Tensor) -> bool:
+def _is_neg(self: Tensor) -> bool:
+    return False
+
+
+def _is_conj(self: Tensor) -> bool:
     return False
 
 
@@ -410,7 +414,7 @@ def _len(self: Tensor) -> int:
 
 
 def _iter(self: Tensor) -> Iterator[Tensor]:
-    if self.ndim == 0:
+    if self.dim() == 0:
         raise TypeError("iteration over a 0-d tensor")
     return iter(self.unbind(0))
 
@@ -439,7 +443,8 @@ METHODS: tuple[Any, ...] = (
 for function in METHODS:
     method(function)
 method(is_pinned)
-method(_never, "is_neg", "is_conj")
+method(_is_neg, "is_neg")
+method(_is_conj, "is_conj")
 method(_array, "__array__")
 method(_float, "__float__")
 method(_int, "__int__")
