@@ -277,15 +277,14 @@ def eye(n: int, m: int | None = None, *, target: Any) -> Any:
 
 
 def number(value: Any, function: str, name: str) -> Any:
-    """A bound of a range as a Python number."""
+    """A bound of a range as a Python number; `linspace` and `logspace` may have any tensor."""
     if isinstance(value, (Tensor, np.generic)):
         if value.ndim != 0:
             raise RuntimeError(
                 f"{function} only supports 0-dimensional start and end tensors, but got {name} "
                 f"with {value.ndim} dimension(s)."
             )
-        apart = function in ("linspace", "logspace")  # whose bounds may be tensors in PyTorch
-        value = value.item() if apart else number_in(value, function, name)
+        value = value.item() if "space" in function else number_in(value, function, name)
     if not isinstance(value, NUMBERS):
         raise wrong_type(function, name, "Number", value)
     return value
