@@ -23,10 +23,7 @@ from ...errors import OutOfMemoryError, wrong_type
 from ...kernels.allocation import marked
 from ...locks import load
 from ...quiet import quietly
-<<<<<<< HEAD
-=======
-from ..core.arguments import number_in, titled
->>>>>>> h-peera-ready
+from ..core.arguments import number_in
 from ..core.dims import is_size
 from .from_data import NUMBERS, check_dtype, finish, store, where_of
 from .from_data import fill_value as as_fill_value
