@@ -1,6 +1,6 @@
 """How a tensor leaves for Python and NumPy: numbers, lists and arrays.
 
-And the questions that Python asks an object: `len`, `bool`, `float`, iteration. Nothing is recorded.
+And what Python asks an object: `len`, `bool`, `float`, iteration. Nothing is recorded.
 """
 
 from __future__ import annotations
