@@ -240,7 +240,7 @@ def huber_loss(
     """
     reduction = reduction_of(reduction)
     check_tensors("huber_loss", input=input, target=target)
-    if delta <= 0:
+    if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     check_floating("huber_loss", input)
     warn_size("huber_loss", input, target)
@@ -272,7 +272,7 @@ def smooth_l1_loss(
     """
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("smooth_l1_loss", input=input, target=target)
-    if beta < 0:
+    if not beta >= 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     warn_size("smooth_l1_loss", input, target)
     if beta == 0:
