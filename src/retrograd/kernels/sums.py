@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .allocation import empty, full, half, has_special, is_valueless, table, zeros
+from .allocation import empty, half, has_special, is_valueless, table, zeros
 from .native import places as in_c
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["inner", "run_starts", "scattered", "scattered_rows", "total"]
 
-LARGE = 32768  # elements: below it, the calls here cost more than they save
+LARGE = 1024  # elements: below it, the calls here cost more than they save
 MANY = 256  # terms of one sum: below it, rounding errors are few
 ROWS = 32  # rows that are added in the array's own precision
 WIDE = 1024  # elements of a row: enough for a call of BLAS
@@ -168,13 +168,12 @@ def scattered_rows(values: Any, places: Any, size: int, onto: Any = None) -> Any
     if m == 1:
         first = None if onto is None else onto[:, 0]
         return scattered(values[:, 0], places, size, first)[:, None]
-    if values.dtype.kind in "fc" and n > CHUNK and n >= ROWS * size:  # many meet: a few at a time
+    if values.dtype.char in "fF" and n >= MANY and n >= ROWS * size:  # many meet
         total = begun(values, (size, m), onto, np.result_type(values.dtype, np.float64))
-        nothing = full(values, (size, m), -0.0)  # -0 + x is x, for 0 and -0, too
         for at in range(0, n, CHUNK):
-            part = slice(at, at + CHUNK)
-            total += scattered_rows(values[part], places[part], size, nothing)
-        return total.astype(values.dtype, copy=False)
+            wide = values[at : at + CHUNK].astype(total.dtype)
+            total = scattered_rows(wide, places[at : at + CHUNK], size, total)
+        return total.astype(values.dtype)
     out = begun(values, (size, m), onto, values.dtype)
     if n and m and not (is_valueless(out) or in_c.add_rows(out, values, places)):
         order = np.argsort(places, kind="stable")
