@@ -90,7 +90,7 @@ class Measurement:
         ordered, count = sorted(self.times), len(self.times)
         middle = ordered[count // 4 : math.ceil(3 * count / 4)]
         error = max(1.645 * statistics.pstdev(middle) / math.sqrt(len(middle)), 25e-9)
-        return min(max(math.floor(math.log10(self.median / error)), 1), 4)
+        return min(max(math.floor(math.log10(max(self.median / error, 1))), 1), 4)
 
     def __getattr__(self, name: str) -> Any:
         """What its `task_spec` says of the statement: `stmt`, `setup`, `label`, ..."""
