@@ -200,7 +200,7 @@ def basic_view(x: Tensor, index: tuple[Any, ...]) -> Any:
 
     Whole dimensions at the end are left away already.
     """
-    if index and index[-1].__class__ is int:
+    if index and isinstance(index[-1], int):
         return _select(x, index=index)
     return (new_axis if index and index[-1] is None else basic)(x, index=index)
 
@@ -262,6 +262,8 @@ def read_indices(x: Tensor, indices: Any, name: str) -> Any:
 def check_vector(found: Any, name: str) -> None:
     """Raise unless `found` is a vector of integer indices."""
     least = 8 if name in ("index_copy", "index_fill") else 4
+    if found._array.ndim > 1 and name != "index_fill":
+        raise IndexError(f"{name}(): Index is supposed to be a vector, got {list(found.shape)}")
     if found._array.dtype.kind != "i" or found._array.dtype.itemsize < least:
         kind = IndexError if name == "index_fill" else RuntimeError
         expected = "int64" if least == 8 else "int32 or int64"
@@ -270,7 +272,7 @@ def check_vector(found: Any, name: str) -> None:
             "first: index.long()"
         )
     if found._array.ndim > 1:
-        raise IndexError(f"{name}(): Index is supposed to be a vector, got {list(found.shape)}")
+        raise RuntimeError(f"{name}(): Index has to be a vector or scalar, got {list(found.shape)}")
 
 
 def check_range(found: Any, dim: int, shape: Any, name: str) -> None:

@@ -55,7 +55,7 @@ HOOK_LOST = (
 
 def attributes(tensor: Tensor) -> dict[str, Any]:
     """What the user, or a subclass, has stored on the tensor."""
-    found = dict(tensor.__dict__)
+    found: dict[str, Any] = tensor.__dict__.copy()
     for name in slots_of(type(tensor)):
         if hasattr(tensor, name):
             found[name] = getattr(tensor, name)
