@@ -34,6 +34,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import constant, wrong_type
+from .trace import users_level
 
 ABSENT: Any = object()  # an input that the caller of an op was not given by position
 
@@ -119,7 +120,7 @@ def otherwise(
                 shown += [f"{name}={given[name]!r}" for name in names if name in NUMBERS]
                 name = function.__name__
                 text = DEPRECATED.format(name=name, order=order, names=", ".join(shown))
-                warnings.warn(text, UserWarning, stacklevel=2)
+                warnings.warn(text, UserWarning, stacklevel=users_level())
                 return (given.pop("input"),), given
     return None if own.keys() == kwargs.keys() else (args, own)  # for the function's own error
 

@@ -75,7 +75,8 @@ def embedding_bag(
     if is_valueless(flat):
         count = bags._array.shape[:1]
         shapes = (flat.shape, count, bags._array.shape if mode == 2 else count)
-        return bags, *[new_tensor(zeros(flat, shape)) for shape in shapes]
+        first, second, third = [new_tensor(zeros(flat, shape)) for shape in shapes]
+        return bags, first, second, third
     ends = starts if include_last_offset else np.append(starts, flat.size)
     flat = flat[: int(ends[-1])]  # what comes after the last bag is in none
     bag = np.repeat(table(ends, np.arange(len(ends) - 1)), np.diff(ends))

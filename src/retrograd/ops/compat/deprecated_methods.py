@@ -6,6 +6,7 @@ from typing import Any
 
 from ... import dtypes
 from ...engine.tensor import Size, Tensor, method
+from ...locks import load
 from ..creation.memory_format import dims_in, lies_in, memory_format
 from ..tensor.inspection import data_ptr, strided
 
@@ -26,6 +27,9 @@ def new(
     """
     if size is not None:
         return self.new_empty(size, device=device)
+    if self.layout.name.startswith("sparse") and data and isinstance(data[0], Tensor):
+        made = load("retrograd.ops.sparse.factories").sparse_coo_tensor
+        return made(*data, dtype=self.dtype, device=device)  # type: ignore[no-any-return]
     data = data or (() if storage is None else (storage,))
     first = data[0] if len(data) == 1 else None
     if not data or isinstance(first, Size) or all(isinstance(n, int) for n in data):

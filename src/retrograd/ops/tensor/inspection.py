@@ -26,8 +26,8 @@ from ..creation import memory_format as formats
 
 __all__ = [
     "get_device", "is_complex", "is_floating_point", "is_inference", "is_nonzero", "is_same_size",
-    "is_signed", "is_tensor", "jagged", "layout", "numel", "sparse_coo", "sparse_csc", "sparse_csr",
-    "strided",
+    "is_signed", "is_tensor", "jagged", "layout", "numel", "sparse_bsc", "sparse_bsr", "sparse_coo",
+    "sparse_csc", "sparse_csr", "strided",
 ]  # fmt: skip
 
 LOSES_HISTORY = (
@@ -65,13 +65,19 @@ class layout:  # noqa: N801 (PyTorch's name)
         return f"{version.called}.{self.name}"
 
 
-strided, sparse_coo, sparse_csr, sparse_csc, jagged = LAYOUTS = [
-    layout(name) for name in ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "jagged")
+strided, jagged, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = LAYOUTS = [
+    layout(name)
+    for name in (
+        *("strided", "jagged", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr"),
+        "sparse_bsc",
+    )
 ]
 PARTS = {  # methods that give the parts of a sparse tensor
     sparse_coo: ("_indices", "_values"),
     sparse_csr: ("crow_indices", "col_indices", "values"),
     sparse_csc: ("ccol_indices", "row_indices", "values"),
+    sparse_bsr: ("crow_indices", "col_indices", "values"),
+    sparse_bsc: ("ccol_indices", "row_indices", "values"),
 }
 
 
@@ -164,9 +170,7 @@ def data_ptr(self: Tensor) -> int:
 
 
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
-    """Whether the elements lie in memory in order, without gaps.
-
-    The order is row-major, or that of `memory_format`; `preserve_format` names none, so row-major.
+    """Whether the elements lie in memory without gaps, in row-major order or a `memory_format`.
 
     >>> rg.ones(2, 3).t().is_contiguous()
     False
@@ -280,9 +284,7 @@ def cuda(
     """Raise AssertionError: there is no such device; RuntimeError for what is none of that kind."""
     found = Device("cuda" if device is None else device)
     if found.type != "cuda":
-        raise RuntimeError(
-            f"Invalid device, must be cuda device, not {found}. Write x.to('{found}')"
-        )
+        raise RuntimeError(f"Invalid device, must be cuda device: {found}. Write x.to('{found}')")
     present(found)
     return self
 
