@@ -42,7 +42,7 @@ def test_a_device_that_is_absent_cannot_be_used(name, use):
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_generator_of_a_device_that_is_absent_is_refused(name):
-    with pytest.raises(RuntimeError, match="Cannot get a [A-Z]+ generator"):
+    with pytest.raises(RuntimeError, match=r"Cannot get a [A-Z]+ generator"):
         rg.Generator(name)
 
 
