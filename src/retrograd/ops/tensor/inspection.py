@@ -148,9 +148,7 @@ def data_ptr(self: Tensor) -> int:
 
 
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
-    """Whether the elements lie in memory in order, without gaps.
-
-    The order is row-major, or that of `memory_format`; `preserve_format` names none, so row-major.
+    """Whether the elements lie in memory without gaps, in row-major order or a `memory_format`.
 
     >>> rg.ones(2, 3).t().is_contiguous()
     False
@@ -264,9 +262,7 @@ def cuda(
     """Raise AssertionError: there is no such device; RuntimeError for what is none of that kind."""
     found = Device("cuda" if device is None else device)
     if found.type != "cuda":
-        raise RuntimeError(
-            f"Invalid device, must be cuda device, not {found}. Write x.to('{found}')"
-        )
+        raise RuntimeError(f"Invalid device, must be cuda device: {found}. Write x.to('{found}')")
     present(found)
     return self
 
