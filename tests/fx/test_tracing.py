@@ -300,3 +300,39 @@ def test_a_traced_module_is_traced_again_to_the_same_code():
 def test_the_graph_of_a_sequence_has_no_types():
     traced = fx.symbolic_trace(nn.Sequential(nn.ReLU()))
     assert str(traced.graph).startswith("graph():\n    %input_1 : [num_users=1] = placeholder")
+
+
+def test_a_tracer_with_a_root_knows_paths_and_free_names():
+    tracer = fx.Tracer()
+    tracer.root = nn.Sequential(nn.ReLU())
+    assert tracer.path_of_module(tracer.root[0]) == "0"
+    with pytest.raises(NameError, match="not installed as a submodule"):
+        tracer.path_of_module(nn.ReLU())
+    tracer.root.scale0 = 1
+    assert tracer.get_fresh_qualname("scale") == "scale1"
+
+
+def test_a_tracer_may_make_its_own_proxies():
+    class Named(fx.Proxy):
+        pass
+
+    class Tracer(fx.Tracer):
+        def create_proxy(self, kind, target, args, kwargs, name=None, type_expr=None, make=None):
+            own = make or (lambda node: Named(node, self))
+            return super().create_proxy(kind, target, args, kwargs, name, type_expr, own)
+
+    seen = []
+
+    def function(x):
+        seen.append(type(x + 1))
+        return x
+
+    Tracer().trace(function)
+    assert seen == [Named]
+
+
+def test_concrete_arguments_may_be_a_tuple():
+    module = fx.symbolic_trace(lambda x, flag: x + 1 if flag else x, concrete_args=(fx.PH, True))
+    assert module(1, True) == 2
+    with pytest.raises(RuntimeError, match="expected 2 arguments but got 1"):
+        fx.symbolic_trace(lambda x, y: x, concrete_args=(1,))

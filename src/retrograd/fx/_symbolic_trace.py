@@ -130,7 +130,32 @@ class Tracer(TracerBase):
         self.autowrap_modules = autowrap_modules
         self.autowrap_functions = autowrap_functions
         self.param_shapes_constant = param_shapes_constant
-        self.root: Any = None
+        self._root: Any = None
+
+    @property
+    def root(self) -> Any:
+        """The module that is traced; for a function, one that gets its tensors."""
+        return self._root
+
+    @root.setter
+    def root(self, root: Any) -> None:
+        self._root = root
+        modules = root.named_modules() if isinstance(root, Module) else ()
+        self._paths = {module: name for name, module in modules}
+        self._tensors = {id(value): path for path, value in tensors_of(root)} if modules else {}
+
+    def get_fresh_qualname(self, prefix: str) -> str:
+        """The first of `prefix0`, `prefix1`, ... that the root has no attribute of.
+
+        >>> tracer = rg.fx.Tracer()
+        >>> tracer.root = rg.nn.Linear(1, 1)
+        >>> tracer.get_fresh_qualname("scale")
+        'scale0'
+        """
+        number = 0
+        while hasattr(self.root, f"{prefix}{number}"):
+            number += 1
+        return f"{prefix}{number}"
 
     def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
         """Whether calls of a module are nodes: those of the package's, but of `Sequential`."""
@@ -177,18 +202,18 @@ class Tracer(TracerBase):
             return path
         if isinstance(a, Parameter):
             raise NameError("parameter is not a member of this module")
-        number = 0
-        while hasattr(self.root, f"_tensor_constant{number}"):
-            number += 1
-        path = f"_tensor_constant{number}"
+        path = self.get_fresh_qualname("_tensor_constant")
         self._tensors[id(a)] = path
         setattr(self.root, path, a)
         return path
 
     def create_args_for_root(
-        self, root_fn: Any, is_module: bool, concrete_args: dict[str, Any] | None = None
+        self, root_fn: Any, is_module: bool, concrete_args: Any = None
     ) -> tuple[Any, list[Any]]:
-        """The function to call, with its arguments: proxies, but for what is concrete."""
+        """The function to call, with its arguments: proxies, but for what is concrete.
+
+        `concrete_args`: values by name, or a tuple of as many as there are, with `PH` for others.
+        """
         args: list[Any] = [self.root] if is_module else []
         if isinstance(root_fn, MethodType):
             root_fn, args = root_fn.__func__, [root_fn.__self__]
@@ -199,6 +224,13 @@ class Tracer(TracerBase):
         if is_module and not names:
             raise RuntimeError("``self`` argument cannot be part of *args expansion!")
         parameters, kinds = inspect.signature(shown).parameters, hints(shown)
+        if isinstance(concrete_args, tuple):
+            if len(concrete_args) != len(names) - len(args):
+                raise RuntimeError(
+                    f"Tracing expected {len(names) - len(args)} arguments but got "
+                    f"{len(concrete_args)} concrete arguments: fill up with fx.PH"
+                )
+            concrete_args = dict(zip(names[len(args) :], concrete_args, strict=True))
         for name in names[len(args) :]:
             if concrete_args and concrete_args.get(name, PH) is not PH:
                 args.append(self._fixed(parameters[name], concrete_args[name]))
@@ -238,14 +270,12 @@ class Tracer(TracerBase):
             self.create_proxy("call_function", _assert, (given == value, told), {})
         return value
 
-    def trace(self, root: Any, concrete_args: dict[str, Any] | None = None) -> Graph:
+    def trace(self, root: Any, concrete_args: Any = None) -> Graph:
         """The graph of a module, or of a function."""
         is_module = isinstance(root, Module)
         self.root = root if is_module else Module()
         function = getattr(type(root), self.traced_func_name) if is_module else root
         self.graph = Graph(tracer_cls=type(self))
-        self._paths = {module: name for name, module in self.root.named_modules()}
-        self._tensors = {id(value): path for path, value in tensors_of(self.root)}
         function, args = self.create_args_for_root(function, is_module, concrete_args)
         with tracing, self._patched(inspect.unwrap(function)):
             result = self.create_arg(function(*args))
@@ -359,11 +389,12 @@ def flattened(function: Any, total: int) -> Any:
     return made
 
 
-def symbolic_trace(root: Any, concrete_args: dict[str, Any] | None = None) -> GraphModule:
+def symbolic_trace(root: Any, concrete_args: Any = None) -> GraphModule:
     """A module that does what a module or function does, with a graph that can be changed.
 
-    `concrete_args`: values of arguments that are fixed, by name, so that branches on them can be
-    followed. Raises TraceError where the way depends on a value that is not known.
+    `concrete_args`: values of arguments that are fixed, by name or as a tuple with `fx.PH` for the
+    others, so that branches on them can be followed. Raises TraceError where the way depends on a
+    value that is not known.
 
     >>> rg.fx.symbolic_trace(rg.nn.ReLU())(rg.tensor([-1.0, 1.0]))
     tensor([0., 1.])

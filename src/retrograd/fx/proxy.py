@@ -6,6 +6,7 @@ import dis
 import enum
 import inspect
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
@@ -70,10 +71,15 @@ class TracerBase:
         kwargs: dict[str, Any],
         name: str | None = None,
         type_expr: Any = None,
+        proxy_factory_fn: Callable[[Node], Any] | None = None,
     ) -> Any:
-        """A proxy for a new node, whose arguments hold proxies and values."""
+        """A proxy for a new node, whose arguments hold proxies and values.
+
+        `proxy_factory_fn` makes it, by default `proxy`.
+        """
         args, kwargs = self.create_arg(args), self.create_arg(kwargs)
-        return self.proxy(self.create_node(kind, target, args, kwargs, name, type_expr))
+        make = self.proxy if proxy_factory_fn is None else proxy_factory_fn
+        return make(self.create_node(kind, target, args, kwargs, name, type_expr))
 
     def create_arg(self, a: Any) -> Any:
         """A value as an argument of a node; NotImplementedError for what code cannot hold."""
