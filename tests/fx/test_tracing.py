@@ -336,3 +336,33 @@ def test_concrete_arguments_may_be_a_tuple():
     assert module(1, True) == 2
     with pytest.raises(RuntimeError, match="expected 2 arguments but got 1"):
         fx.symbolic_trace(lambda x, y: x, concrete_args=(1,))
+
+
+class Wide(nn.Module):
+    """A layer whose way depends on the shape of its parameter."""
+
+    def __init__(self, rows):
+        super().__init__()
+        self.weight = nn.Parameter(rg.ones(rows, 2))
+
+    def forward(self, x):
+        w = self.weight
+        assert w.dim() == w.ndim == 2
+        assert w.numel() == w.nelement() == w.size(0) * w.shape[1]
+        return x @ w if w.shape[0] < 3 else -(x @ w)
+
+
+@pytest.mark.parametrize("rows", [2, 4])
+def test_branches_may_depend_on_the_shapes_of_parameters(rows):
+    module, x = Wide(rows), rg.ones(1, rows)
+    with pytest.raises((TraceError, AssertionError)):
+        fx.Tracer().trace(module)
+    graph = fx.Tracer(param_shapes_constant=True).trace(module)
+    assert rg.equal(fx.GraphModule(module, graph)(x), module(x))
+
+
+def test_a_module_that_came_after_the_root_has_a_path():
+    tracer = fx.Tracer()
+    tracer.root = nn.Module()
+    tracer.root.inner = nn.ReLU()
+    assert tracer.path_of_module(tracer.root.inner) == "inner"

@@ -59,6 +59,7 @@ def test_blocks_are_told_row_by_row_of_blocks():
         [6.0, 7.0, 0.0, 0.0],
     ]
     assert (x._nnz(), x.values().shape) == (2, (2, 2, 2))
+    assert repr(x.to_dense().to_sparse_bsr(2)) == repr(x)
 
 
 def test_all_elements_of_a_block_are_entries_that_get_gradients():

@@ -27,8 +27,8 @@ from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
 from .graph import Graph
 from .graph_module import GraphModule
-from .node import PACKAGE, has_side_effect, map_aggregate
-from .proxy import Proxy, TracerBase
+from .node import PACKAGE, Node, has_side_effect, map_aggregate
+from .proxy import ParameterProxy, Proxy, TracerBase
 
 __all__ = ["PH", "Tracer", "symbolic_trace", "wrap"]
 
@@ -117,7 +117,8 @@ class Tracer(TracerBase):
     """Makes the graph of a module or a function.
 
     `autowrap_modules`, `autowrap_functions`: modules whose functions, and functions which, are
-    nodes when they are called with proxies. `is_leaf_module` says which modules are not traced
+    nodes when they are called with proxies. `param_shapes_constant`: whether branches may depend on
+    the shapes of parameters. `is_leaf_module` says which modules are not traced
     through; `create_arg`, `create_node`, `call_module` and others can be overridden.
     """
 
@@ -165,10 +166,12 @@ class Tracer(TracerBase):
 
     def path_of_module(self, mod: Module) -> str:
         """The path of a submodule; NameError for a module that is not in the root."""
-        if mod not in self._paths:
+        found = self._paths.get(mod)
+        if found is None:  # it came after the root was told
+            found = next((name for name, each in self.root.named_modules() if each is mod), None)
+        if found is None:
             raise NameError("module is not installed as a submodule")
-        path: str = self._paths[mod]
-        return path
+        return found
 
     def call_module(
         self, m: Module, forward: Callable[..., Any], args: Any, kwargs: dict[str, Any]
@@ -185,7 +188,14 @@ class Tracer(TracerBase):
             return attr_val
         path = self._tensors[id(attr_val)]
         if path not in parameter_proxy_cache:
-            parameter_proxy_cache[path] = self.create_proxy("get_attr", path, (), {})
+            known = self.param_shapes_constant
+
+            def made(node: Node) -> Proxy:
+                return ParameterProxy(node, self, attr_val)
+
+            parameter_proxy_cache[path] = self.create_proxy(
+                "get_attr", path, (), {}, **({"proxy_factory_fn": made} if known else {})
+            )
         return parameter_proxy_cache[path]
 
     def create_arg(self, a: Any) -> Any:

@@ -108,7 +108,9 @@ def _type_repr(kind: Any) -> str:
             short = getattr(load(PACKAGE), kind.__name__, None) is kind
             return f"{version.called}.{kind.__name__}" if short else _get_qualified_name(kind)
         return f"{module}.{kind.__qualname__}"
-    return "None" if kind is type(None) else repr(kind)
+    if kind is ...:
+        return "..."
+    return kind.__name__ if isinstance(kind, types.FunctionType) else repr(kind)
 
 
 class Node:

@@ -17,7 +17,14 @@ from . import traceback
 from .graph import Graph
 from .node import PACKAGE, Node, Target, map_aggregate
 
-__all__ = ["Attribute", "GraphAppendingTracer", "Proxy", "TraceError", "TracerBase"]
+__all__ = [
+    "Attribute",
+    "GraphAppendingTracer",
+    "ParameterProxy",
+    "Proxy",
+    "TraceError",
+    "TracerBase",
+]
 
 PLAIN = (
     *(str, int, float, bool, complex, type(None), type(...)),
@@ -233,6 +240,38 @@ class Attribute(Proxy):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """A call of the method that the attribute names."""
         return self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
+
+
+class ParameterProxy(Proxy):
+    """A parameter, whose shape is known while a function is traced: `param_shapes_constant`."""
+
+    def __init__(self, node: Node, tracer: TracerBase, param: Tensor) -> None:
+        super().__init__(node, tracer)
+        self.param = param
+
+    @property
+    def shape(self) -> Any:
+        """The shape of the parameter itself, and so the rest."""
+        return self.param.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self.param.ndim
+
+    def size(self, dim: int | None = None) -> Any:
+        """The sizes, or one of them."""
+        return self.param.size(dim)
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self.param.ndim
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self.param.numel()
+
+    nelement = numel
 
 
 BOTH_SIDES = (
