@@ -105,3 +105,12 @@ def test_the_mode_can_be_left_for_a_while(mode):
 def test_sizes_are_no_symbols():
     with pytest.raises(NotImplementedError, match="sizes are numbers here"):
         FakeTensorMode(shape_env=object())
+
+
+def test_new_tensor_of_a_fake_tensor_is_fake(mode):
+    with mode:
+        x = rg.ones(2, dtype=rg.float64)
+        for made in (x.new_tensor([1.0, 2.0]), x.new([1.0, 2.0])):
+            assert isinstance(made, FakeTensor)
+            assert (made.shape, made.dtype) == ((2,), rg.float64)
+    assert isinstance(x.new_tensor([1]), FakeTensor)

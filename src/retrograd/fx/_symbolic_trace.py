@@ -188,14 +188,12 @@ class Tracer(TracerBase):
             return attr_val
         path = self._tensors[id(attr_val)]
         if path not in parameter_proxy_cache:
-            known = self.param_shapes_constant
 
             def made(node: Node) -> Proxy:
                 return ParameterProxy(node, self, attr_val)
 
-            parameter_proxy_cache[path] = self.create_proxy(
-                "get_attr", path, (), {}, **({"proxy_factory_fn": made} if known else {})
-            )
+            own: dict[str, Any] = {"proxy_factory_fn": made} if self.param_shapes_constant else {}
+            parameter_proxy_cache[path] = self.create_proxy("get_attr", path, (), {}, **own)
         return parameter_proxy_cache[path]
 
     def create_arg(self, a: Any) -> Any:
