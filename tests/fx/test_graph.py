@@ -352,3 +352,13 @@ def test_a_module_takes_the_graph_that_it_is_given():
         first.graph = "graph"
     with pytest.raises(RuntimeError, match="Unsupported type str passed for root"):
         fx.GraphModule("root", graph)
+
+
+def test_lines_of_code_can_be_changed():
+    graph = fx.symbolic_trace(lambda x: x + 1).graph
+    graph.on_generate_code(lambda before: lambda lines: ["# one\n", *lines])
+    with graph.on_generate_code(lambda before: lambda lines: ["# two\n", *before(lines)]):
+        assert "    # two\n    # one\n    add = x + 1" in graph.python_code("self").src
+    module = fx.GraphModule({}, copy.deepcopy(graph))
+    assert "):\n    # one\n    add = x + 1" in module.code
+    assert module(2) == 3

@@ -37,6 +37,8 @@ class SDPBackend(enum.IntEnum):
     CUDNN_ATTENTION = 3
     OVERRIDEABLE = 4
 
+    __str__ = enum.Enum.__str__
+
 
 matmul = SimpleNamespace(
     allow_tf32=False,

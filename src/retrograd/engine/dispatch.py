@@ -261,9 +261,9 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
             warnings.warn(
                 RESIZED.format(list(out.shape), list(result.shape)), UserWarning, stacklevel=3
             )
-        room = resized(out, result._array.shape)
+        room = resized(out, result._array.shape, result._array)
         if room is None:
-            room = np.empty(result._array.shape, out._array.dtype)
+            room = np.empty_like(result._array, out._array.dtype)
         sever(out, room)
         out._array = room
         follow(out)

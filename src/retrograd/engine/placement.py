@@ -11,6 +11,8 @@ import re
 import threading
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
+import numpy as np
+
 from .. import version
 from ..locks import load
 
@@ -42,8 +44,15 @@ class Symbol:
         )
 
 
+def plain(value: Any) -> Any:
+    """A number that is a symbol, too, as sizes of exported graphs are, without that."""
+    return value.real if isinstance(value, Symbol) and isinstance(value, (int, float)) else value
+
+
 class SymInt(Symbol):
     """The type of sizes that are symbols: those in which components of a nested tensor differ.
+
+    And those of exported graphs that may differ, while these are written down.
 
     >>> isinstance(rg.ones(2).shape[0], rg.SymInt)
     False
@@ -262,7 +271,7 @@ class Interpreted:
         """What stands for `made` in the same way, so that values like this may be written to it."""
         raise NotImplementedError
 
-    def none(self, dtype: Any) -> Interpreted | None:
+    def zeroed(self, dtype: Any) -> Interpreted | None:
         """Zeros like this of a dtype, where they are not made by `alike`."""
         return None
 
@@ -344,6 +353,19 @@ def concrete(array: Any) -> Any:
     while isinstance(array, Interpreted):
         array = array.value._array
     return array
+
+
+def home_of(array: Any) -> Any:
+    """An array that lives where new ones are made beside `array`.
+
+    They are plain beside one of a class that carries out ops, which takes these in.
+    """
+    while isinstance(array, Interpreted):
+        array = PLAIN if isinstance(array, Wrapper) else array.value._array
+    return array
+
+
+PLAIN = np.empty(0)
 
 
 class Held:

@@ -25,7 +25,7 @@ from .native import places as in_c
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["inner", "laid_out", "run_starts", "scattered", "scattered_rows", "total"]
+__all__ = ["inner", "run_starts", "scattered", "scattered_rows", "total"]
 
 LARGE = 1024  # elements: below it, the calls here cost more than they save
 MANY = 256  # terms of one sum: below it, rounding errors are few
@@ -186,12 +186,3 @@ def scattered_rows(values: Any, places: Any, size: int, onto: Any = None) -> Any
 def begun(like: Any, shape: Any, onto: Any, dtype: Any) -> Any:
     """What sums start from: zeros, or a copy of `onto`."""
     return zeros(like, shape, dtype) if onto is None else onto.astype(dtype, "C")
-
-
-def laid_out(found: Any, like: Any) -> Any:
-    """`found` in the memory layout of `like`, from which sums started, if any."""
-    if like is None or found.strides == like.strides:
-        return found
-    out = np.empty_like(like)
-    out[...] = found
-    return out

@@ -45,9 +45,9 @@ def _made(make: Any, array: Any, settings: tuple[Any, ...], name: str) -> Tensor
     dtype, requires_grad, memory_format = settings
     target = array.dtype if dtype is None else check_dtype(dtype, name)
     if isinstance(array, Interpreted):
-        none = array.none(target) if make in ZEROS else None
-        if none is not None:
-            return finish(none, requires_grad)
+        made = array.zeroed(target) if make in ZEROS else None
+        if made is not None:
+            return finish(made, requires_grad)
         made = make(np.empty(array.shape, array.dtype), target)
         return finish(array.alike(new_tensor(made)), requires_grad)
     made = make(empty_beside(array) if 0 in array.strides else array, target)

@@ -136,14 +136,10 @@ def isclose(
 
 
 def _tolerance(value: Any, name: str) -> Any:
-    """A tolerance as a number; it may be a tensor with one element that requires no grad."""
+    """A tolerance as a number; it may be a batch of them."""
     if isinstance(value, Tensor):
-        if value._node is not None:
-            raise TypeError(
-                f"isclose(): argument '{name}' must be float, not Tensor: {name}.item()"
-            )
         value = value.item()
-    if value < 0:
+    if not value >= 0:
         raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
     return value
 

@@ -23,7 +23,7 @@ from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, concrete, method, new_tensor
 from ...errors import wrong_type
 from ...kernels import sums
-from ...kernels.allocation import copied, numpys
+from ...kernels.allocation import copied, empty_beside, numpys
 from ...kernels.native.places import taken
 from ..core import batching_index
 from ..core.arguments import public
@@ -85,7 +85,17 @@ def added_at(
     first = None if onto is None else onto.transpose(*dims, *others).reshape(count, values.shape[1])
     rows = sums.scattered_rows(values, flat, count, first)
     out = rows.reshape(*[shape[d] for d in dims], *inner)
-    return sums.laid_out(out.transpose(np.argsort((*dims, *others)).tolist()), onto)
+    out = out.transpose(np.argsort((*dims, *others)).tolist())
+    return out if onto is None else laid_out(out, onto)
+
+
+def laid_out(found: Any, like: Any) -> Any:
+    """`found` in the memory layout of a copy of `like`."""
+    if found.strides == like.strides:
+        return found
+    out = empty_beside(like)
+    out[...] = found
+    return out
 
 
 def _index_put(
@@ -191,7 +201,7 @@ def basic_view(x: Tensor, index: tuple[Any, ...]) -> Any:
 
     Whole dimensions at the end are left away already.
     """
-    if index and index[-1].__class__ is int:
+    if index and isinstance(index[-1], int):
         return _select(x, index=index)
     return (new_axis if index and index[-1] is None else basic)(x, index=index)
 
@@ -253,6 +263,8 @@ def read_indices(x: Tensor, indices: Any, name: str) -> Any:
 def check_vector(found: Any, name: str) -> None:
     """Raise unless `found` is a vector of integer indices."""
     least = 8 if name in ("index_copy", "index_fill") else 4
+    if found._array.ndim > 1 and name != "index_fill":
+        raise IndexError(f"{name}(): Index is supposed to be a vector, got {list(found.shape)}")
     if found._array.dtype.kind != "i" or found._array.dtype.itemsize < least:
         kind = IndexError if name == "index_fill" else RuntimeError
         expected = "int64" if least == 8 else "int32 or int64"
@@ -261,7 +273,7 @@ def check_vector(found: Any, name: str) -> None:
             "first: index.long()"
         )
     if found._array.ndim > 1:
-        raise IndexError(f"{name}(): Index is supposed to be a vector, got {list(found.shape)}")
+        raise RuntimeError(f"{name}(): Index has to be a vector or scalar, got {list(found.shape)}")
 
 
 def check_range(found: Any, dim: int, shape: Any, name: str) -> None:

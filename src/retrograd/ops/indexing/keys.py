@@ -73,8 +73,8 @@ def parse(
         elif item.__class__ is slice:
             basics.append(checked_slice(item))
             dim, out = dim + 1, out + 1
-        elif item.__class__ is int:
-            if not -shape[dim] <= item < shape[dim]:
+        elif isinstance(item, int):
+            if not -shape[dim] <= int(item) < shape[dim]:
                 raise out_of_bounds(item, dim, shape[dim])
             basics.append(item)
             dim += 1
@@ -177,7 +177,7 @@ def read_item(item: Any) -> Any:
     if isinstance(item, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(item).__name__}' as an index: {item!r}")
     try:
-        return bool(item) if isinstance(item, np.bool_) else operator.index(item)
+        return bool(item) if isinstance(item, np.bool_) else index_of(item)
     except TypeError:
         raise IndexError(BAD_INDEX.format(kind=type(item).__name__)) from None
 
@@ -188,12 +188,15 @@ def _arrays(item: Any) -> Any:
     return [_arrays(part) for part in item] if isinstance(item, (list, tuple)) else item
 
 
+def index_of(value: Any) -> int:
+    """A number as an integer; an integer of another class, such as a size of a graph, as it is."""
+    return value if isinstance(value, int) else operator.index(value)
+
+
 def checked_slice(item: slice) -> slice:
     """A slice of plain integers; TypeError for others, ValueError for a step below 1."""
     try:
-        bounds = [
-            None if n is None else operator.index(n) for n in (item.start, item.stop, item.step)
-        ]
+        bounds = [None if n is None else index_of(n) for n in (item.start, item.stop, item.step)]
     except TypeError:
         raise TypeError(
             f"slice indices must be integers or None or have an __index__ method, got {item}"
@@ -228,7 +231,7 @@ def as_many(x: Tensor, key: Any, found: Tensor, dims: tuple[int, ...], values: T
     behind = x._array.ndim - dims[-1] if adjacent(dims) else x._array.ndim - len(dims) + 1
     sizes = values._array.shape
     count = sizes[-behind] if len(sizes) >= behind else 1
-    return recorded.expand(found, shape=(*found._array.shape[:-1], count))  # type: ignore[no-any-return]
+    return recorded.expand(found, shape=(*found._array.shape[:-1], count))
 
 
 def combine(x: Tensor, tensors: list[tuple[int, Any]]) -> tuple[Tensor, tuple[int, ...]]:

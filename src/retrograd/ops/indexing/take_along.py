@@ -76,11 +76,10 @@ def added_along(onto: Any, values: Any, index: Any, dim: int, shape: tuple[int, 
     if in_rows(index, dim, shape):
         out = zeros(values, shape) if onto is None else onto.copy()
         if by_loops.scatter_add(out, values, index, math.prod(shape[:-1]), shape[-1]):
-            return sums.laid_out(out, onto)
+            return out
     places = flat_places(np.atleast_1d(index), dim, shape or (1,))
     start = None if onto is None else np.ravel(onto)
-    out = sums.scattered(np.ravel(values), places, math.prod(shape), start).reshape(shape)
-    return sums.laid_out(out, onto)
+    return sums.scattered(np.ravel(values), places, math.prod(shape), start).reshape(shape)
 
 
 def _place_along(input: Any, index: Any, *, dim: int, shape: tuple[int, ...]) -> Any:

@@ -211,7 +211,7 @@ class Sparse(Replaced):
         """Raise: other than zeros, what would be like it is dense."""
         raise refused("full_like")
 
-    def none(self, dtype: Any) -> Sparse:
+    def zeroed(self, dtype: Any) -> Sparse:
         """Zeros of this form: no entries."""
         pattern = self.pattern.at(self.pattern.indices[:, :0], True)
         return Sparse(zeros(self.values, (0, *self.values.shape[1:]), dtype), pattern)

@@ -166,15 +166,13 @@ def data_ptr(self: Tensor) -> int:
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     """Whether the elements lie in memory in order, without gaps.
 
-    The order is row-major, or that of `memory_format`; RuntimeError for `preserve_format`.
+    The order is row-major, or that of `memory_format`; `preserve_format` names none, so row-major.
 
     >>> rg.ones(2, 3).t().is_contiguous()
     False
     """
-    if memory_format is None:
+    if memory_format is None or memory_format is formats.preserve_format:
         return bool(self._array.flags.c_contiguous)
-    if memory_format is formats.preserve_format:
-        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     formats.check_format(memory_format, memory_format.ndim, "is_contiguous")
     return formats.lies_in(self._array, memory_format)
 

@@ -1,1 +1,1 @@
-"""Passes over graphs, and what runs them in order."""
+"""Passes, and what runs them in order."""

@@ -1,182 +1,168 @@
-"""Runs passes over a module, in an order that constraints allow, and checks it between them."""
+"""Passes in an order that keeps to constraints, until none changes anything."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .pass_base import PassResult
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...graph_module import GraphModule
+
 __all__ = ["PassManager", "pass_result_wrapper", "this_before_that_pass_constraint"]
 
-Pass = Callable[..., Any]
-Constraint = Callable[[Pass, Pass], bool]
 
+def pass_result_wrapper(fn: Callable[..., Any] | None) -> Callable[..., Any] | None:
+    """A pass of a function that changes a module and may give none: it counts as changed then.
 
-def name_of(function: Pass) -> str:
-    """What a pass is called in messages."""
-    return getattr(function, "__name__", type(function).__name__)
-
-
-def pass_result_wrapper(fn: Pass) -> Pass:
-    """A pass that returns nothing as one that gives a PassResult, which says that it changed.
-
-    >>> wrapped = rg.fx.passes.infra.pass_manager.pass_result_wrapper(lambda module: None)
-    >>> wrapped(rg.fx.symbolic_trace(lambda x: x)).modified
+    >>> from retrograd.fx.passes.infra.pass_manager import pass_result_wrapper
+    >>> run = pass_result_wrapper(lambda module: None)
+    >>> run(rg.fx.symbolic_trace(lambda x: x)).modified
     True
     """
+    if fn is None:
+        return None
 
-    def call(module: Any) -> PassResult:
-        found = fn(module)
+    @functools.wraps(fn)
+    def wrapped(gm: GraphModule) -> PassResult:
+        found = fn(gm)
         if isinstance(found, PassResult):
             return found
-        return PassResult(module if found is None else found, True)
+        return PassResult(gm if found is None else found, True)
 
-    if inspect.isfunction(fn):
-        return functools.wraps(fn)(call)
-    call.__name__ = name_of(fn)
-    return call
+    return wrapped
 
 
-def this_before_that_pass_constraint(this: Pass, that: Pass) -> Constraint:
-    """The constraint that one pass runs before another."""
-    return lambda first, second: not (first == that and second == this)
+def this_before_that_pass_constraint(
+    this: Callable[..., Any], that: Callable[..., Any]
+) -> Callable[..., bool]:
+    """The constraint that pass `this` comes before pass `that`."""
 
+    def depends_on(a: Callable[..., Any], b: Callable[..., Any]) -> bool:
+        return a != that or b != this
 
-def _validate_pass_schedule_constraint(constraint: Constraint, passes: list[Pass]) -> None:
-    for i, first in enumerate(passes):
-        for j in range(i + 1, len(passes)):
-            if not constraint(first, passes[j]):
-                raise RuntimeError(
-                    f"pass schedule constraint violated. Expected {passes[j]} before {first} but "
-                    f"found {first} at index {i} and {passes[j]} at index {j} in pass list. Call "
-                    "solve_constraints()"
-                )
-
-
-def _topological_sort_passes(passes: list[Pass], constraints: list[Constraint]) -> list[Pass]:
-    """The passes in an order that constraints allow, those that are free first in their own."""
-    later: list[list[int]] = [[] for _ in passes]  # by pass: those that have to come after it
-    waits = [0] * len(passes)
-    for i, first in enumerate(passes):
-        for j, second in enumerate(passes):
-            if i != j and not all(allows(first, second) for allows in constraints):
-                later[j].append(i)
-                waits[i] += 1
-    free = [i for i, count in enumerate(waits) if not count]
-    order: list[int] = []
-    while free:
-        order.append(free.pop(0))
-        for i in later[order[-1]]:
-            waits[i] -= 1
-            if not waits[i]:
-                free.append(i)
-    left = [each for each, count in zip(passes, waits, strict=True) if count]
-    if left:
-        raise RuntimeError(f"Circular dependency detected within the following passes: {left}")
-    return [passes[i] for i in order]
+    return depends_on
 
 
 class PassManager:
-    """Runs passes in turn over a module, `steps` times or until none changes it.
+    """Runs `passes` over a module, up to `steps` times, as long as one of them changes it.
 
-    passes: functions of a GraphModule that give a PassResult; constraints: functions of two passes,
-    whether the first may come before the second; run_checks_after_each_pass: whether what
-    `add_checks` was given runs after each, not only at the end; suppress_check_failures: taken,
-    without effect, as in PyTorch. A pass that fails raises an Exception that names it and those
-    before it.
+    A constraint is a function of two passes, whether the first may come before the second. Checks,
+    functions of the module, run at the start, and after each pass if `run_checks_after_each_pass`;
+    `suppress_check_failures` is kept, and not read. Source: PyTorch's class.
 
-    >>> infra = rg.fx.passes.infra
-    >>> manager = infra.pass_manager.PassManager()
-    >>> manager.add_pass(infra.pass_manager.pass_result_wrapper(lambda module: None))
-    >>> manager(rg.fx.symbolic_trace(lambda x: x + 1)).graph_module(2)
-    3
+    >>> from retrograd.fx.passes.infra.pass_manager import PassManager, pass_result_wrapper
+    >>> def tidy(module):
+    ...     module.graph.eliminate_dead_code()
+    >>> manager = PassManager([pass_result_wrapper(tidy)])
+    >>> print(manager(rg.fx.symbolic_trace(lambda x: x + 1)).graph_module.code.strip())
+    def forward(self, x):
+        add = x + 1;  x = None
+        return add
     """
 
     def __init__(
         self,
-        passes: list[Pass] | None = None,
-        constraints: list[Constraint] | None = None,
+        passes: list[Callable[..., Any]] | None = None,
+        constraints: list[Callable[..., bool]] | None = None,
         steps: int | None = None,
         run_checks_after_each_pass: bool = False,
         suppress_check_failures: bool = False,
     ) -> None:
-        self.passes: list[Pass] = passes or []
-        self.constraints: list[Constraint] = constraints or []
+        self.passes, self.constraints = passes or [], constraints or []
         self.steps = steps or 1
         self.run_checks_after_each_pass = run_checks_after_each_pass
-        self._checks: list[Callable[[Any], Any]] = []
+        self.suppress_check_failures = suppress_check_failures
         self._validated = False
 
-    def add_pass(self, _pass: Pass) -> None:
-        """Let a pass run, too, after the others."""
+    def add_pass(self, _pass: Callable[..., Any]) -> None:
+        """Add a pass behind the others."""
         self.passes.append(_pass)
         self._validated = False
 
-    def add_constraint(self, constraint: Constraint) -> None:
-        """Let the order follow a constraint, too."""
+    def add_constraint(self, constraint: Callable[..., bool]) -> None:
+        """Add a constraint."""
         self.constraints.append(constraint)
         self._validated = False
 
-    def add_checks(self, check: Callable[[Any], Any]) -> None:
-        """Let a function of the module raise where it is not right; TypeError for other ones."""
-        parameters = list(inspect.signature(check).parameters.values())
-        if len(parameters) != 1:
-            raise TypeError("PassManager check function should only take in one variable, a module")
-        self._checks.append(check)
-
     def validate_constraints(self) -> None:
-        """Raise RuntimeError unless the order of the passes follows the constraints."""
-        if not self._validated:
-            for constraint in self.constraints:
-                _validate_pass_schedule_constraint(constraint, self.passes)
+        """Raise RuntimeError unless the order keeps to all constraints."""
+        if self._validated:
+            return
+        for constraint in self.constraints:
+            for place, first in enumerate(self.passes):
+                for second in self.passes[place + 1 :]:
+                    if not constraint(first, second):
+                        raise RuntimeError(
+                            f"pass schedule constraint violated. Expected {second} before {first} "
+                            "but found it behind. Call solve_constraints()"
+                        )
         self._validated = True
 
     def solve_constraints(self) -> None:
-        """Put the passes into an order that follows the constraints; RuntimeError for none."""
-        self.passes = _topological_sort_passes(self.passes, self.constraints)
-        self._validated = True
+        """Bring the passes into an order that keeps to all constraints; RuntimeError for none."""
+        left, found = [*self.passes], []
+        while left:
+            free = [
+                each
+                for each in left
+                if all(rule(each, o) for rule in self.constraints for o in left if o is not each)
+            ]
+            if not free:
+                raise RuntimeError(f"the constraints leave no order for the passes {left}")
+            found.append(free[0])
+            left.remove(free[0])
+        self.passes, self._validated = found, True
+
+    def add_checks(self, check: Callable[..., Any]) -> None:
+        """Let `check`, a function of one module, run after each pass; TypeError for another."""
+        if len(inspect.signature(check).parameters) != 1:
+            raise TypeError("PassManager check function should only take in one variable, a module")
+        self.check = check  # type: ignore[method-assign]
 
     def check(self, module: Any) -> None:
-        """Run the checks."""
-        for each in self._checks:
-            each(module)
+        """What runs as a check, unless `add_checks` gave another: nothing."""
 
     def __call__(self, module: Any) -> PassResult:
-        """Run the passes over a module."""
+        """The module after all passes, and whether one changed it."""
         if not self._validated:
             self.solve_constraints()
         self.check(module)
         modified = False
         for _ in range(self.steps):
             changed = False
-            for i in range(len(self.passes)):
-                found = self._run(i, module)
-                module, changed = found.graph_module, changed or found.modified
+            for place, run in enumerate(self.passes):
+                result = self._ran(run, place, module)
+                module, changed = result.graph_module, changed or result.modified
                 if self.run_checks_after_each_pass:
                     self.check(module)
             modified = modified or changed
-            self.check(module)
             if not changed:
                 break
         return PassResult(module, modified)
 
-    def _run(self, number: int, module: Any) -> PassResult:
-        """What a pass gives for a module."""
+    def _ran(self, run: Callable[..., Any], place: int, module: Any) -> PassResult:
+        name, before = name_of(run), [name_of(each) for each in self.passes[:place]]
         try:
-            found = self.passes[number](module)
-            if not isinstance(found, PassResult):
+            result = run(module)
+            if not isinstance(result, PassResult):
                 raise TypeError(
-                    f"The result of the pass {name_of(self.passes[number])} should be of type "
-                    f"PassResult, but is {type(found).__name__}. Wrap it: pass_result_wrapper(pass)"
+                    f"The result of the pass {name} should be type PassResult, got "
+                    f"{type(result).__name__}. Please wrap it with pass_result_wrapper()"
                 )
-            found.graph_module.recompile()
+            module = result.graph_module
         except Exception as error:
-            before = [name_of(each) for each in self.passes[:number]]
-            raise Exception(
-                f"An error occurred when running the '{name_of(self.passes[number])}' pass after "
-                f"the following passes: {before}"
+            raise Exception(  # PyTorch's type
+                f"An error occurred when running the '{name}' pass after the following passes: "
+                f"{before}"
             ) from error
-        return found
+        return result
+
+
+def name_of(run: Callable[..., Any]) -> str:
+    """What errors call a pass."""
+    return run.__name__ if inspect.isfunction(run) else type(run).__name__
