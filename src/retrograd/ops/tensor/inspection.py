@@ -43,19 +43,13 @@ class layout:  # noqa: N801 (PyTorch's name)
         return f"{version.called}.{self.name}"
 
 
-strided, jagged, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = LAYOUTS = [
-    layout(name)
-    for name in (
-        *("strided", "jagged", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr"),
-        "sparse_bsc",
-    )
-]
+KINDS = "strided jagged sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc"
+LAYOUTS = [layout(name) for name in KINDS.split()]
+strided, jagged, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = LAYOUTS
 PARTS = {  # methods that give the parts of a sparse tensor
     sparse_coo: ("_indices", "_values"),
-    sparse_csr: ("crow_indices", "col_indices", "values"),
-    sparse_csc: ("ccol_indices", "row_indices", "values"),
-    sparse_bsr: ("crow_indices", "col_indices", "values"),
-    sparse_bsc: ("ccol_indices", "row_indices", "values"),
+    **dict.fromkeys((sparse_csr, sparse_bsr), ("crow_indices", "col_indices", "values")),
+    **dict.fromkeys((sparse_csc, sparse_bsc), ("ccol_indices", "row_indices", "values")),
 }
 
 
