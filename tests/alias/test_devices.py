@@ -77,7 +77,7 @@ def test_a_name_that_is_no_device_raises(arguments, said):
 # -- modules of accelerators -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("module", [rg.cuda, rg.mps, rg.accelerator])
+@pytest.mark.parametrize("module", [rg.cuda, rg.mps, rg.xpu, rg.accelerator])
 def test_no_accelerator_is_available(module):
     assert (module.is_available(), module.device_count()) == (False, 0)
 
@@ -110,6 +110,10 @@ def test_what_needs_a_gpu_raises(call):
 def test_what_needs_an_accelerator_raises(call):
     with pytest.raises(RuntimeError, match="Cannot access accelerator device"):
         call()
+
+
+def test_lack_of_memory_has_one_type():
+    assert rg.cuda.OutOfMemoryError is rg.OutOfMemoryError
 
 
 def test_seeds_and_caches_of_no_gpu_do_nothing():
