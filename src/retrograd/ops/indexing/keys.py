@@ -16,6 +16,7 @@ from ...engine import native
 from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor, placed
 from ...engine.trace import users_level
+from ...kernels.allocation import is_valueless
 from ...kernels.native.places import highest
 from ..creation.from_data import kinds_in
 from ..shape.basic_views import out_of_bounds
@@ -160,7 +161,8 @@ def read_item(item: Any) -> Any:
                 "tensors used as indices must be long, int, byte or bool tensors, got "
                 f"{item.dtype}. Convert first: index.long()"
             )
-        return item if array.ndim or isinstance(array, Interpreted) else array.item()
+        unknown = isinstance(array, Interpreted) or is_valueless(array)
+        return item if array.ndim or unknown else array.item()
     if isinstance(item, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(item).__name__}' as an index: {item!r}")
     try:

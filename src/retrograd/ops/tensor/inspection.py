@@ -153,6 +153,11 @@ def is_cpu(self: Tensor) -> bool:
     return self.device.type == "cpu"
 
 
+def is_cuda(self: Tensor) -> bool:
+    """Whether the tensor says that it is on a GPU, as one without data may."""
+    return self.device.type == "cuda"
+
+
 def is_meta(self: Tensor) -> bool:
     """Whether the tensor has a shape and no data."""
     return self.device.type == "meta"
@@ -479,6 +484,7 @@ def _cdata(self: Tensor) -> int:
 FIXED: dict[str, Any] = {
     "__array_priority__": 1000,
     "is_cpu": property(is_cpu),
+    "is_cuda": property(is_cuda),
     "is_meta": property(is_meta),
     "layout": property(_layout),
     "is_sparse": property(_is_sparse),
@@ -487,7 +493,7 @@ FIXED: dict[str, Any] = {
     "itemsize": property(element_size),
     "_cdata": property(_cdata),
 }
-ABSENT = "cuda ipu maia mkldnn mps mtia nested quantized vulkan xla xpu"
+ABSENT = "ipu maia mkldnn mps mtia nested quantized vulkan xla xpu"
 for name in ABSENT.split():
     FIXED[f"is_{name}"] = False
 for name, value in FIXED.items():
