@@ -308,3 +308,12 @@ def test_only_modules_and_tuples_are_taken():
         export(nn.ReLU(), [values(2)])
     with pytest.raises(RuntimeError, match="Unable to call ExportedProgram directly"):
         export(nn.ReLU(), (values(2),))(values(2))
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_bags_of_embeddings_are_one_operator(mode):
+    bags = rg.nn.EmbeddingBag(5, 3, mode=mode)
+    for given in ((rg.tensor([0, 1, 2, 4]), rg.tensor([0, 2])), (rg.tensor([[0, 1], [2, 4]]),)):
+        program = rg.export.export(bags, given)
+        assert "embedding_bag" in [node.name for node in program.graph.nodes]
+        assert rg.equal(program.module()(*given), bags(*given))

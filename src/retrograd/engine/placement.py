@@ -271,6 +271,10 @@ class Interpreted:
         """What stands for `made` in the same way, so that values like this may be written to it."""
         raise NotImplementedError
 
+    def zeroed(self, dtype: Any) -> Interpreted | None:
+        """Zeros like this of a dtype, where they are not made by `alike`."""
+        return None
+
     def shares_memory(self, other: Any) -> bool:
         """Whether this lies in the memory of another one."""
         raise NotImplementedError

@@ -39,6 +39,7 @@ from ..engine.tensor import (
     set_requires_grad,
     shown,
 )
+from ..engine.transforms.batch import is_batch
 from ..kernels import meta
 from ..ops.core import return_types
 from ..ops.tensor import pickling
@@ -80,6 +81,8 @@ def called(function: Any, args: Any, kwargs: Any, whole: bool = False) -> Any:
         if not ours or not all(ours):  # a batch is asked before
             return PASSED
         return run(op, args, kwargs) if is_plain(op, args, kwargs) else PASSED
+    if modes.state.batches and any(map(is_batch, pytree.flatten((args, kwargs)))):
+        return PASSED  # what it consists of asks the batch
     if function in KEYED:
         return keyed(function, *args)
     if getattr(function, "__name__", "") in CONVERTERS:
@@ -131,7 +134,10 @@ def as_whole(function: Any, args: Any, kwargs: Any) -> Any:
     bound.apply_defaults()
     given = {k: v for k, v in bound.arguments.items() if k not in ("_stacklevel", "out")}
     found = WHOLE[name](**given)
-    return PASSED if found is None else answer(overload(found[0]), list(found[1:]), {})
+    if found is None:
+        return PASSED
+    made = answer(overload(found[0]), list(found[1:]), {})
+    return made[0] if isinstance(made, (tuple, list)) else made
 
 
 def lifted(function: Any, args: Any, kwargs: Any) -> Any:

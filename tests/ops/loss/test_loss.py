@@ -135,6 +135,16 @@ def test_ignoring_every_sample_gives_nan_for_the_mean_and_zero_for_the_sum(name)
     assert getattr(F, name)(X, target, reduction="sum").item() == 0.0
 
 
+@pytest.mark.parametrize("loss", [F.cross_entropy, F.nll_loss])
+def test_samples_of_no_classes_may_all_be_ignored(loss):
+    x, target = rg.zeros(2, 0, requires_grad=True), rg.full((2,), -100)
+    assert loss(x, target, reduction="none").tolist() == [0, 0]
+    assert loss(x, target, reduction="sum").item() == 0
+    assert loss(x, target).isnan()
+    loss(x, target).backward()
+    assert x.grad.shape == (2, 0)
+
+
 def test_a_class_may_be_the_ignored_index():
     assert F.cross_entropy(X, rg.tensor([1, 2, 2]), ignore_index=2).item() == pytest.approx(
         F.cross_entropy(X[:1], rg.tensor([1])).item(), rel=1e-6

@@ -1,6 +1,10 @@
 """What the key of `x[key]` means: a basic index, and index tensors at dimensions of its view.
 
 NOTE [Two steps] in `index` says why there are two.
+
+NOTE [Unknown places]
+Nobody knows how many places a mask of the meta device has. What is read there has no shape, so that
+raises. What is written there has: the mask stands for as many places as the values need.
 """
 
 from __future__ import annotations
@@ -16,9 +20,10 @@ from ...engine import native
 from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor, placed
 from ...engine.trace import users_level
-from ...kernels.allocation import is_valueless
+from ...kernels.allocation import full, is_valueless
 from ...kernels.native.places import highest
-from ..creation.from_data import kinds_in
+from ..core.batching_index import adjacent
+from ..creation.from_data import kinds_in, refusal
 from ..shape.basic_views import out_of_bounds
 
 WHOLE = slice(None)
@@ -32,8 +37,13 @@ ZERO_DIM = (
 )
 
 
-def parse(shape: tuple[int, ...], key: Any) -> tuple[tuple[Any, ...], list[tuple[int, Any]]]:
-    """NOTE [Two steps]: the basic part of an index, and the tensors left with their dimensions."""
+def parse(
+    shape: tuple[int, ...], key: Any, written: bool = False
+) -> tuple[tuple[Any, ...], list[tuple[int, Any]]]:
+    """NOTE [Two steps]: the basic part of an index, and the tensors left with their dimensions.
+
+    A mask without values stands for one place where it is `written`: NOTE [Unknown places].
+    """
     usual = usual_key(shape, key)
     if usual is not None:
         return usual, []
@@ -69,7 +79,7 @@ def parse(shape: tuple[int, ...], key: Any) -> tuple[tuple[Any, ...], list[tuple
             basics.append(item)
             dim += 1
         else:
-            for part in expand_mask(item, shape, dim) if is_mask(item) else (item,):
+            for part in expand_mask(item, shape, dim, written) if is_mask(item) else (item,):
                 basics.append(WHOLE)
                 tensors.append((out, part))
                 dim, out = dim + 1, out + 1
@@ -148,6 +158,8 @@ def read_item(item: Any) -> Any:
         if item.__class__ is not np.ndarray:
             kinds_in(item)  # for its error
         array = np.asarray(_arrays(item))
+        if array.dtype.kind == "O":
+            raise refusal(np.dtype(np.int64), OverflowError())
         item = new_tensor(array.astype(np.int64) if array.size == 0 else array)
     if isinstance(item, Tensor):
         array = item._array
@@ -197,7 +209,9 @@ def checked_slice(item: slice) -> slice:
     return slice(*bounds)
 
 
-def expand_mask(mask: Tensor, shape: tuple[int, ...], dim: int) -> list[Tensor]:
+def expand_mask(
+    mask: Tensor, shape: tuple[int, ...], dim: int, written: bool = False
+) -> list[Tensor]:
     """The places at which a mask is true, one index tensor per dimension of the mask."""
     for place, n in enumerate(mask._array.shape):
         if n != shape[dim + place]:
@@ -205,7 +219,20 @@ def expand_mask(mask: Tensor, shape: tuple[int, ...], dim: int) -> list[Tensor]:
                 f"The shape of the mask {list(mask._array.shape)} at index {place} does not match "
                 f"the shape of the indexed tensor {list(shape)} at index {dim + place}"
             )
+    if written and is_valueless(mask._array):
+        return [new_tensor(full(mask._array, 1, 0, np.int64))] * mask._array.ndim
     return [new_tensor(part) for part in np.nonzero(mask._array)]
+
+
+def as_many(x: Tensor, key: Any, found: Tensor, dims: tuple[int, ...], values: Tensor) -> Tensor:
+    """NOTE [Unknown places]: the indices of `x` for a key of masks, as many as `values` has."""
+    unknown = is_valueless(x._array) and found._array.shape[-1:] == (1,) and only_masks(key)
+    if not unknown:
+        return found
+    behind = x._array.ndim - dims[-1] if adjacent(dims) else x._array.ndim - len(dims) + 1
+    sizes = values._array.shape
+    count = sizes[-behind] if len(sizes) >= behind else 1
+    return recorded.expand(found, shape=(*found._array.shape[:-1], count))
 
 
 def combine(x: Tensor, tensors: list[tuple[int, Any]]) -> tuple[Tensor, tuple[int, ...]]:

@@ -21,9 +21,9 @@ from ..creation.from_data import NUMBERS, fill_value, filler
 from ..elementwise.arithmetic import check_alpha
 from ..shape.basic_views import basic
 from .assign import region_shape
-from .index import check_range, check_vector, index_put_op
+from .index import added_at, check_range, check_vector, index_put_op
 from .keys import check_bounds
-from .take_along import mesh, store, take_along
+from .take_along import added_along, mesh, store, take_along
 
 __all__ = [
     "gather", "index_add", "index_copy", "index_fill", "put", "scatter", "scatter_add",
@@ -40,8 +40,8 @@ def _scatter(input: Any, src: Any, index: Any, *, dim: int) -> Any:
     return out
 
 
-def _scatter_add(xp: Any, input: Any, src: Any, index: Any, *, dim: int) -> Any:
-    return np.add(input, xp.put_along(src, index, dim=dim, shape=input.shape))
+def _scatter_add(input: Any, src: Any, index: Any, *, dim: int) -> Any:
+    return added_along(input, src, index, dim, input.shape)
 
 
 def _scatter_multiply(input: Any, src: Any, index: Any, *, dim: int) -> Any:
@@ -292,8 +292,8 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 # -- whole entries of one dimension ------------------------------------------------------------
 
 
-def _index_add(xp: Any, input: Any, source: Any, index: Any, *, dim: int) -> Any:
-    return np.add(input, xp.index_spread(source, index, dims=(dim,), shape=input.shape))
+def _index_add(input: Any, source: Any, index: Any, *, dim: int) -> Any:
+    return added_at(input, source, index, (dim,), input.shape)
 
 
 _index_add_op = declare(

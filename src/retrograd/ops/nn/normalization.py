@@ -135,7 +135,8 @@ def batch_norm(
     are used, as constants. `weight` and `bias` have shape (C,). Complex input: see
     `normalization_records`, rule 3; `running_mean` is then complex. Raises ValueError for one
     value per channel when training and for a negative `eps`, RuntimeError for missing statistics or
-    other sizes. Source: PyTorch's `batch_norm`; Ioffe and Szegedy, 2015.
+    other sizes, IndexError for fewer than two dimensions. Source: PyTorch's `batch_norm`; Ioffe and
+    Szegedy, 2015.
 
     >>> x = rg.tensor([[1.0], [3.0]])
     >>> rg.nn.functional.batch_norm(x, None, None, training=True, eps=0.0)
@@ -145,10 +146,11 @@ def batch_norm(
     shape = input._array.shape
     check_floating("batch_norm", input)
     check_constant("batch_norm", running_mean=running_mean, running_var=running_var)
+    if len(shape) < 2:
+        raise IndexError(f"batch_norm expects input (N, C) or (N, C, ...), got shape {list(shape)}")
     if eps < 0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
-    channels = shape[1] if len(shape) > 1 else 0
-    count = shape[0] * math.prod(shape[2:]) if shape else 0
+    channels, count = shape[1], shape[0] * math.prod(shape[2:])
     if training and count == 1:
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size {input.shape}"
@@ -383,7 +385,11 @@ def group_norm(
 
 
 def local_response_norm(
-    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+    input: Tensor,
+    size: int,
+    alpha: float | Tensor = 1e-4,
+    beta: float | Tensor = 0.75,
+    k: float | Tensor = 1.0,
 ) -> Tensor:
     """Divide by (k + alpha * mean of |x|^2 over `size` neighbouring channels)^beta.
 
@@ -411,11 +417,15 @@ def local_response_norm(
 
 
 def normalize(
-    input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None
+    input: Tensor,
+    p: Any = 2.0,
+    dim: Any = 1,
+    eps: float | Tensor = 1e-12,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Divide by the p-norm along `dim`, or by `eps` where that is larger.
 
-    Source: PyTorch's `normalize`.
+    `p` is a number, or a string as in `norm`. Source: PyTorch's `normalize`.
 
     >>> rg.nn.functional.normalize(rg.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])

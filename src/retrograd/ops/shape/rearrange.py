@@ -186,7 +186,8 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
 def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     """Rotated by `k` right angles in the plane of `dims`, from the first towards the second.
 
-    Raises RuntimeError unless `dims` are two different dimensions. Source: PyTorch's `rot90`.
+    Raises RuntimeError unless `dims` are two different dimensions, of two or more. Source:
+    PyTorch's `rot90`.
 
     >>> rg.rot90(rg.tensor([[1, 2], [3, 4]]))
     tensor([[2, 4],
@@ -195,6 +196,8 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     given = integers((dims,), "rot90", "dims")
     if len(given) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(given)}")
+    if input._array.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input._array.ndim}")
     first, second = [normalize_dim(dim, input._array.ndim) for dim in given]
     if first == second:
         raise RuntimeError(
