@@ -108,7 +108,10 @@ def called(function: Any, args: Any, kwargs: Any, whole: bool = False) -> Any:
         return PASSED
     name = operator.__name__
     func = getattr(operator, chosen(name, placed, named))
+    requires_grad = named.pop("requires_grad", False)
     found = answer(func, spread(name, placed) if whole else placed, named)
+    if requires_grad:
+        return found.requires_grad_()
     if name[-1] == "_" and (found is None or isinstance(found, Tensor)):  # it has been written
         return first
     if name == "_local_scalar_dense" or function.__annotations__.get("return") in PLAIN:

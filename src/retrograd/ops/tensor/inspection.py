@@ -16,7 +16,7 @@ from ...errors import wrong_type
 from ...kernels.allocation import is_valueless
 from ...kernels.memory import address, memory
 from ...kernels.memory import strided as view_of
-from ..core.arguments import public
+from ..core.arguments import public, titled
 from ..core.dims import place_of
 from ..creation import memory_format as formats
 
@@ -124,16 +124,6 @@ def storage_offset(self: Tensor) -> int:
     if is_valueless(array) or isinstance(array, Wrapper):
         return int(array.offset // array.itemsize)
     return (address(array) - address(memory(array))) // int(array.itemsize)
-
-
-def is_cpu(self: Tensor) -> bool:
-    """Whether the memory is the CPU's."""
-    return self.device.type == "cpu"
-
-
-def is_meta(self: Tensor) -> bool:
-    """Whether the tensor has a shape and no data."""
-    return self.device.type == "meta"
 
 
 def data_ptr(self: Tensor) -> int:
@@ -293,14 +283,13 @@ def _layout(self: Tensor) -> layout:
     return next(each for each in LAYOUTS if each.name == array.layout) if sparse else strided
 
 
-def _is_sparse(self: Tensor) -> bool:
-    """Whether the tensor is sparse, by coordinates."""
-    return _layout(self) is sparse_coo
+def question(name: str, asked: Any) -> property:
+    """A property by a name, which tells whether something is so."""
 
+    def answer(self: Tensor) -> bool:
+        return asked(self)  # type: ignore[no-any-return]
 
-def _is_sparse_csr(self: Tensor) -> bool:
-    """Whether the tensor is a sparse matrix by rows."""
-    return _layout(self) is sparse_csr
+    return property(titled(answer, name, "Whether the tensor says that it is so."))
 
 
 def _cdata(self: Tensor) -> int:
@@ -310,16 +299,16 @@ def _cdata(self: Tensor) -> int:
 
 FIXED: dict[str, Any] = {
     "__array_priority__": 1000,
-    "is_cpu": property(is_cpu),
-    "is_meta": property(is_meta),
     "layout": property(_layout),
-    "is_sparse": property(_is_sparse),
-    "is_sparse_csr": property(_is_sparse_csr),
     "nbytes": property(nbytes),
     "itemsize": property(element_size),
     "_cdata": property(_cdata),
 }
-ABSENT = "cuda ipu maia mkldnn mps mtia nested quantized vulkan xla xpu"
+for kind in ("cpu", "cuda", "meta"):  # which tensors without data may say of any device
+    FIXED[f"is_{kind}"] = question(f"is_{kind}", lambda x, kind=kind: x.device.type == kind)
+for name, lies in (("is_sparse", sparse_coo), ("is_sparse_csr", sparse_csr)):
+    FIXED[name] = question(name, lambda x, lies=lies: x.layout is lies)
+ABSENT = "ipu maia mkldnn mps mtia nested quantized vulkan xla xpu"
 for name in ABSENT.split():
     FIXED[f"is_{name}"] = False
 for name, value in FIXED.items():
