@@ -107,6 +107,15 @@ def test_sizes_are_no_symbols():
         FakeTensorMode(shape_env=object())
 
 
+def test_new_tensor_of_a_fake_tensor_is_fake(mode):
+    with mode:
+        x = rg.ones(2, dtype=rg.float64)
+        for made in (x.new_tensor([1.0, 2.0]), x.new([1.0, 2.0])):
+            assert isinstance(made, FakeTensor)
+            assert (made.shape, made.dtype) == ((2,), rg.float64)
+    assert isinstance(x.new_tensor([1]), FakeTensor)
+
+
 def test_transforms_of_fake_tensors_give_fake_tensors():
     func, layer = rg.func, rg.nn.Linear(2, 3)
     with FakeTensorMode() as mode:

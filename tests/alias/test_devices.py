@@ -32,13 +32,18 @@ def test_a_device_has_a_type_and_an_index_by_name():
         lambda name: rg.ones(1).to(rg.device(name)),
         lambda name: rg.nn.Linear(1, 1).to(name),
         lambda name: rg.nn.Linear(1, 1, device=name),
-        lambda name: rg.Generator(name),
         lambda name: rg.set_default_device(name),
     ],
 )
 def test_a_device_that_is_absent_cannot_be_used(name, use):
     with pytest.raises(AssertionError, match="not compiled with"):
         use(name)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_generator_of_a_device_that_is_absent_is_refused(name):
+    with pytest.raises(RuntimeError, match=r"Cannot get a [A-Z]+ generator"):
+        rg.Generator(name)
 
 
 def test_cuda_takes_devices_of_that_kind():

@@ -358,3 +358,8 @@ def test_values_of_a_graph_that_writes_stay_two():
     module, modified = CSEPass()(fx.symbolic_trace(writes))
     assert not modified
     assert module(rg.zeros(1)).item() == 3.0
+
+
+def test_passes_are_found_by_their_modules_without_an_import():
+    assert rg.fx.passes.split_module.split_module is split_module
+    assert rg.fx.operator_schemas.normalize_function

@@ -251,3 +251,8 @@ def test_masks_of_some_batches_and_heads_are_those_of_the_whole():
         np.testing.assert_allclose(found, expected, rtol=1e-12)
     with pytest.raises(NotImplementedError, match="batches and heads can be chosen"):
         mask[0, 0, 1]
+
+
+def test_a_backend_is_printed_by_its_name():
+    backend = rg.nn.attention.SDPBackend.MATH
+    assert (str(backend), f"{backend}", int(backend)) == ("SDPBackend.MATH", "SDPBackend.MATH", 0)

@@ -112,6 +112,13 @@ def test_cumsum_writes_in_place():
     np.testing.assert_array_equal(x._array, [1.0, 3.0, 6.0])
 
 
+@pytest.mark.parametrize("dtype", [rg.bfloat16, rg.float16, rg.float32])
+def test_cumsum_from_zero_keeps_its_dtype(dtype):
+    out = rg.linspace(0, 1, 5).repeat(60).to(dtype).cumsum(0)
+    assert out.dtype is dtype
+    assert out[4].item() == 2.5
+
+
 def test_diff_of_order_two_with_ends_joined():
     x = leaf([1.0, 4.0, 9.0])
     out = rg.diff(x, 2, prepend=rg.tensor([0.0], dtype=rg.float64))

@@ -23,6 +23,7 @@ from ...errors import OutOfMemoryError, wrong_type
 from ...kernels.allocation import marked
 from ...locks import load
 from ...quiet import quietly
+from ..core.arguments import number_in
 from ..core.dims import is_size
 from .from_data import NUMBERS, check_dtype, finish, store, where_of
 from .from_data import fill_value as as_fill_value
@@ -288,14 +289,14 @@ def eye(n: int, m: int | None = None, *, target: Any) -> Any:
 
 
 def number(value: Any, function: str, name: str) -> Any:
-    """A bound of a range as a Python number."""
+    """A bound of a range as a Python number; `linspace` and `logspace` may have any tensor."""
     if isinstance(value, (Tensor, np.generic)):
         if value.ndim != 0:
             raise RuntimeError(
                 f"{function} only supports 0-dimensional start and end tensors, but got {name} "
                 f"with {value.ndim} dimension(s)."
             )
-        value = value.item()
+        value = value.item() if "space" in function else number_in(value, function, name)
     if not isinstance(value, NUMBERS):
         raise wrong_type(function, name, "Number", value)
     return value

@@ -139,7 +139,7 @@ def _tolerance(value: Any, name: str) -> Any:
     """A tolerance as a number; it may be a batch of them."""
     if isinstance(value, Tensor):
         value = value.item()
-    if value < 0:
+    if not value >= 0:
         raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
     return value
 

@@ -60,6 +60,11 @@ def scaled_dot_product_attention(
             f"{query._array.ndim} key.dim: {key._array.ndim} and value.dim: {value._array.ndim}. "
             "A single position is x.unsqueeze(0)"
         )
+    if query.dtype.category < 2:
+        raise RuntimeError(
+            "Expected query, key, and value to have the same floating dtype, but got query.dtype: "
+            f"{query.dtype} key.dtype: {key.dtype} and value.dtype: {value.dtype}"
+        )
     if not 0.0 <= dropout_p <= 1.0:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p}")
     if attn_mask is not None:

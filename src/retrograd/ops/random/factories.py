@@ -293,13 +293,13 @@ def randint_like(
 
 
 def check_std(std: Any) -> None:
-    """Raise RuntimeError for a negative standard deviation."""
+    """Raise RuntimeError for a standard deviation that is negative or, as a number, NaN."""
     if isinstance(std, Tensor):
         if std._array.dtype.kind == "c":
             raise RuntimeError("normal expects standard deviation to be non-complex")
         if surely((std._array < 0).any()):
             raise RuntimeError("normal expects all elements of std >= 0.0")
-    elif std < 0:
+    elif not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
 
 

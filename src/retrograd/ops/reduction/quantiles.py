@@ -13,6 +13,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.tensor import Tensor, concrete, placed
+from ...errors import wrong_type
 from ...kernels.allocation import surely
 from ..core.arguments import public
 from ..core.dims import wrap_dim
@@ -96,6 +97,8 @@ def _checked(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:
             f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, "
             f"but got {interpolation}"
         )
+    if q is None or isinstance(q, str):
+        raise wrong_type(name, "q", "Tensor or float", q, 2)
     points = q if isinstance(q, Tensor) else placed(np.asarray(q, input._array.dtype), input)
     if points._array.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")

@@ -159,7 +159,7 @@ def _cumsum(input: Any, *, dim: int | None, reverse: bool) -> Any:
     x = dim_first(input, dim, reverse)
     out = np.add.accumulate(x, 0, accumulator(x)).astype(result_dtype(x), copy=False)
     if out.dtype.kind in "fcV" and out.size and surely(np.any(out[0] == 0)):
-        out = out + 0.0  # the sum begins with 0, so that of -0 is 0
+        out = out + out.dtype.type(0)  # the sum begins with 0, so that of -0 is 0
     out = dim_back(out, dim, input.shape, reverse)
     return out if reverse else in_rows(out)
 
