@@ -5,6 +5,7 @@ import io
 import pickle
 import subprocess
 import sys
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -405,3 +406,38 @@ def test_the_gradient_of_a_parameter_is_dropped_where_its_class_keeps_it(by, to_
     owner = module if by == "module" else rg.optim.SGD(module.parameters(), 0.1)
     owner.zero_grad(set_to_none=to_none)
     assert module.w.held.grad is None if to_none else module.w.held.grad.tolist() == [0.0, 0.0]
+
+
+def test_a_copy_of_a_class_that_says_how_it_is_made_again_is_made_so():
+    class Own(rg.Tensor):
+        def __reduce_ex__(self, protocol):
+            return _again, (self.as_subclass(rg.Tensor) + 1,), {"tag": 5}
+
+    def _again(x):
+        return x.as_subclass(Own)
+
+    found = copy.copy(rg.zeros(2).as_subclass(Own))
+    assert (type(found), found.tolist(), found.tag) == (Own, [1.0, 1.0], 5)
+
+
+class Told(rg.Tensor):
+    seen: ClassVar[list] = []
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        cls.seen.append(func)
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+def test_saving_a_subclass_asks_it_for_nothing():
+    x = rg.zeros(2).as_subclass(Told)
+    Told.seen.clear()
+    rg.save(x, io.BytesIO())
+    assert Told.seen == []
+
+
+@pytest.mark.parametrize(
+    "name", ["__dlpack__", "__dlpack_device__", "is_conj", "is_neg", "new_tensor", "type"]
+)
+def test_overrides_are_told_the_name_of_a_method(name):
+    assert getattr(rg.Tensor, name).__name__ == name

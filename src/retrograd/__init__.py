@@ -187,6 +187,8 @@ FROM = {
         ),
         "ops.compat.variable_functions",
     ),
+    "_validate_sparse_compressed_tensor_args": "ops.sparse.compressed",
+    "_validate_sparse_coo_tensor_args": "ops.sparse.factories",
     "load": "serialization",
     "recompute_grad": "utils.checkpoint",
     "save": "serialization",

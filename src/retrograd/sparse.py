@@ -4,6 +4,7 @@ from .engine import overriding
 from .ops.sparse.functions import TYPES as _TYPES
 from .ops.sparse.functions import (
     addmm,
+    as_sparse_gradcheck,
     check_sparse_tensor_invariants,
     log_softmax,
     mm,
@@ -15,6 +16,7 @@ from .ops.sparse.functions import (
 
 __all__ = [
     "addmm",
+    "as_sparse_gradcheck",
     "check_sparse_tensor_invariants",
     "log_softmax",
     "mm",

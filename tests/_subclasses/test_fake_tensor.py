@@ -105,3 +105,33 @@ def test_the_mode_can_be_left_for_a_while(mode):
 def test_sizes_are_no_symbols():
     with pytest.raises(NotImplementedError, match="sizes are numbers here"):
         FakeTensorMode(shape_env=object())
+
+
+def test_transforms_of_fake_tensors_give_fake_tensors():
+    func, layer = rg.func, rg.nn.Linear(2, 3)
+    with FakeTensorMode() as mode:
+        x = rg.rand(5, 2)
+        found = [
+            func.vmap(func.grad(lambda x: (x**2).sum()))(x),
+            func.vmap(func.vmap(func.grad(lambda x: x**3)))(x),
+            func.vmap(lambda x: x.new_ones(2) * rg.ones_like(x))(x),
+            func.vmap(func.hessian(lambda x: x.sin().sum()))(x),
+        ]
+        given = {name: mode.from_tensor(p) for name, p in layer.named_parameters()}
+        each = func.grad(lambda p, x: func.functional_call(layer, p, x).sum())
+        found.append(func.vmap(each, in_dims=(None, 0))(given, x)["weight"])
+    assert [type(t) for t in found] == [FakeTensor] * 5
+    assert [t.shape for t in found] == [(5, 2), (5, 2), (5, 2), (5, 2, 2), (5, 3, 2)]
+    assert {t.device.type for t in found} == {"cpu"}
+
+
+def test_quantiles_and_bags_of_fake_tensors_have_shapes():
+    with FakeTensorMode():
+        x, at = rg.rand(5, 4), rg.tensor([0, 1, 3])
+        found = [
+            rg.quantile(x, 0.5, dim=1),
+            rg.nanquantile(x, rg.tensor([0.1, 0.5]), dim=0, keepdim=True),
+            rg.nn.functional.embedding_bag(at, x, rg.tensor([0, 2]), padding_idx=0),
+            rg.nn.functional.embedding_bag(at.reshape(1, 3), x, mode="max"),
+        ]
+    assert [t.shape for t in found] == [(5,), (2, 1, 4), (2, 4), (1, 4)]

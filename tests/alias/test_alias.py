@@ -483,3 +483,12 @@ f.output(f.call_function(torch.ops.aten.sin.default, (f.placeholder("x"),)))
 print("torch.ops.aten.sin.default(x)" in f.python_code("self").src)
 """
     assert printed(code).splitlines() == ["Multiple dispatch failed for 'torch.mul'", "True"]
+
+
+def test_functions_that_can_be_overridden_are_listed_by_the_modules_of_the_alias():
+    code = (
+        "import torch\n"
+        "found = torch.overrides.get_overridable_functions()\n"
+        "print(torch.add in found[torch], torch.linalg.svd in found[torch.linalg])"
+    )
+    assert printed(code) == "True True"

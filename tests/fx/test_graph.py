@@ -296,3 +296,13 @@ def test_a_root_may_be_a_dict_by_path():
     assert fx.GraphModule({"a.b": rg.ones(1)}, graph)().tolist() == [1.0]
     with pytest.raises(RuntimeError, match="was not provided in root"):
         fx.GraphModule({}, graph)
+
+
+def test_lines_of_code_can_be_changed():
+    graph = fx.symbolic_trace(lambda x: x + 1).graph
+    graph.on_generate_code(lambda before: lambda lines: ["# one\n", *lines])
+    with graph.on_generate_code(lambda before: lambda lines: ["# two\n", *before(lines)]):
+        assert "    # two\n    # one\n    add = x + 1" in graph.python_code("self").src
+    module = fx.GraphModule({}, copy.deepcopy(graph))
+    assert "):\n    # one\n    add = x + 1" in module.code
+    assert module(2) == 3

@@ -412,3 +412,9 @@ def test_a_mode_sees_reductions_of_numbers_in_a_batch_as_what_they_are(name):
     with Through():
         found = rg.func.vmap(lambda t: getattr(t, name)())(x)
     assert found.tolist() == expected.tolist()
+
+
+def test_differences_of_what_has_no_values_are_refused():
+    x = Held(rg.ones(2, dtype=rg.float64)).requires_grad_()
+    with pytest.raises(NotImplementedError, match="has no values of its own to vary"):
+        rg.autograd.gradcheck(lambda x: x * x, (x,))

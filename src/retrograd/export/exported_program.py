@@ -189,12 +189,18 @@ class ExportedProgram:
             ...
         AssertionError: Guard failed: input.size()[0] == 2
         """
-        held = {**self.constants, **self.state_dict}
         parts = dict(self.graph_module.named_children())
-        made = ExportedModule({**held, **parts}, self.with_attributes())
-        for name in self.graph_signature.non_persistent_buffers:
+        held = {**self.constants, **self.state_dict, **parts}
+        made = ExportedModule(held, self.with_attributes())
+        buffers = self.graph_signature.non_persistent_buffers
+        for name, value in self.constants.items():
             place, _, own = name.rpartition(".")
-            made.get_submodule(place).register_buffer(own, held[name], persistent=False)
+            owner = made.get_submodule(place)
+            delattr(owner, own)
+            if name in buffers:
+                owner.register_buffer(own, value, persistent=False)
+            else:
+                setattr(owner, own, value)
         made._in_spec, made._out_spec = self.call_spec.in_spec, self.call_spec.out_spec
         made._checks = self.checks() if check_guards else []
         return made

@@ -12,10 +12,12 @@ from ..engine.tensor import Tensor
 from ..errors import UserError
 from ..fx.graph_module import GraphModule
 from ..fx.node import map_arg
+from ..library import ops
 from ..ops import empty
 from ..utils._pytree import tree_flatten
 from .dynamic_shapes import UNBOUNDED, Dim, specs_of
-from .tracing import Traced, check
+from .sizes import check
+from .tracing import Traced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -221,11 +223,13 @@ def difference(first: GraphModule, second: GraphModule) -> str:
 
 
 def settle(first: GraphModule, second: GraphModule, symbols: list[Symbol]) -> None:
-    """Make constants of the sizes that are equal in both graphs, and name those that are not."""
+    """Make constants of the sizes that are known, and name those that may differ: rule 2."""
     for a, b in zip(list(first.graph.nodes), list(second.graph.nodes), strict=True):
         values = [pytree.flatten(node.meta.get("val")) for node in (a, b)]
         for x, y in zip(*values, strict=True):
-            if isinstance(x, int) and x == y and not isinstance(x, bool):
+            inputs = a.all_input_nodes
+            fixed = a.target is ops.aten.sym_size.int and inputs[0].op == "placeholder"
+            if isinstance(x, (int, float)) and x == y and (fixed or not inputs):
                 for user in list(a.users):
                     user.args = map_arg(user.args, lambda node, a=a, x=x: x if node is a else node)
             elif isinstance(x, Tensor) and x.shape != y.shape:

@@ -73,7 +73,7 @@ def replaced(
             before[name] = exchange(module, name, value)
         yield
     finally:
-        for name, value in before.items():
+        for name, value in reversed(before.items()):  # one place may have several names
             exchange(module, name, value)
 
 

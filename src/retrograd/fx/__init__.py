@@ -16,7 +16,7 @@ from .graph_module import GraphModule
 from .interpreter import Interpreter, Transformer
 from .node import Node, has_side_effect, map_arg
 from .proxy import Proxy
-from . import experimental, passes, subgraph_rewriter
+from . import experimental, operator_schemas, passes, subgraph_rewriter
 from .subgraph_rewriter import replace_pattern
 
 __all__ = [

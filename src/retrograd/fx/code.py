@@ -17,7 +17,7 @@ from typing import Any
 from .. import version
 from ..engine.tensor import Tensor, device
 from ..locks import load
-from .node import Node, map_arg, qualified_name, type_name
+from .node import Node, _type_repr, map_arg, qualified_name
 
 __all__ = ["Namespace", "PythonCode", "generate"]
 
@@ -33,6 +33,7 @@ IN_PLACE = {
     if name not in ("eq", "ne", "lt", "gt", "le", "ge")
 }
 Describe = Callable[[Node], str] | None
+Change = Callable[[list[str]], list[str]] | None
 WRAP = ".fx._symbolic_trace.wrap"
 
 
@@ -126,7 +127,7 @@ class Writer:
         if isinstance(value, str):
             return repr(value)
         if origin is None:
-            name = type_name(value)
+            name = _type_repr(value)
             return name if name in ("None", "...") else self.named(name, value)
         if origin in (typing.Union, types.UnionType):
             head = self.named("typing.Union", typing.Union)
@@ -134,7 +135,7 @@ class Writer:
             short = origin.__name__.title()
             head = self.named(f"typing.{short}", getattr(typing, short))
         else:
-            head = self.named(type_name(origin), origin)
+            head = self.named(_type_repr(origin), origin)
         return f"{head}[{','.join(map(self.kind, typing.get_args(value)))}]"
 
     def value(self, value: Any) -> str:
@@ -156,7 +157,7 @@ class Writer:
             return f"{self.named(qualified_name(type(value)), type(value))}.{value.name}"
         if callable(value) and hasattr(value, "__qualname__"):
             return self.named(
-                type_name(value) if isinstance(value, type) else qualified_name(value), value
+                _type_repr(value) if isinstance(value, type) else qualified_name(value), value
             )
         return repr(value)
 
@@ -208,8 +209,8 @@ class Writer:
             return f"{node}{kind} = {first};  {node} {IN_PLACE[name]} {second}"
         return f"{node}{kind} = {self.call(node)}"
 
-    def write(self, show: Callable[[Node], str]) -> PythonCode:
-        """The whole function; `show` says what goes above a node's line."""
+    def write(self, show: Callable[[Node], str], change: Change) -> PythonCode:
+        """The whole function; `show` says what goes above a node's line, `change` makes others."""
         last = last_uses(self.nodes)
         params, lines = [self.root] if self.root else [], []
         result = ""
@@ -229,6 +230,8 @@ class Writer:
             unused = [*last.get(node, ()), *([] if node.users else [node])]
             drop = f";  {' = '.join(map(repr, unused))} = None" if unused else ""
             lines.append(self.statement(node) + drop)
+        if change is not None:
+            lines = "".join(change([f"{line}\n" for line in lines])).splitlines()
         wraps = "\n".join(f'{version.called}{WRAP}("{name}")' for name in self.wrapped)
         body = "\n".join(f"    {line}" for line in [*(lines or ["pass"]), ""])
         head = f"def forward({', '.join(params)}){result}:"
@@ -298,9 +301,11 @@ def generate(
     root: str,
     show: Callable[[Node], str] = lambda node: "",
     describe: Describe = None,
+    change: Change = None,
 ) -> PythonCode:
     """The code of a graph's nodes, as a function `forward` of a module called `root`.
 
-    `show` says what goes above a node's line, `describe` what behind its name.
+    `show` says what goes above a node's line, `describe` what behind its name; `change` makes other
+    lines of those in the function's body.
     """
-    return Writer(nodes, root, describe).write(show)
+    return Writer(nodes, root, describe).write(show, change)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from .code import Namespace, PythonCode, generate
+from .code import Change, Namespace, PythonCode, generate
 from .node import Node, Target, map_arg
 
 __all__ = ["Graph", "PythonCode"]
@@ -35,6 +35,19 @@ class InsertPoint:
 
     def __exit__(self, *error: Any) -> None:
         self.graph._insert = self.before
+
+
+class Changing:
+    """A change of a graph's code, until the context is left."""
+
+    def __init__(self, graph: Graph, before: Change) -> None:
+        self.graph, self.before = graph, before
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: Any) -> None:
+        self.graph._change = self.before
 
 
 class NodeList:
@@ -79,6 +92,7 @@ class Graph:
         self._graph_namespace = Namespace()
         self.owning_module = owning_module
         self._tracer_cls = tracer_cls
+        self._change: Change = None  # what `on_generate_code` gave
 
     @property
     def nodes(self) -> NodeList:
@@ -280,7 +294,24 @@ class Graph:
 
     def python_code(self, root_module: str, *, verbose: bool = False) -> PythonCode:
         """The source of the function, of which `root_module` is the first parameter's name."""
-        return generate(self.nodes, root_module)
+        return generate(self.nodes, root_module, change=self._change)
+
+    def on_generate_code(self, make_transformer: Callable[[Change], Change]) -> Changing:
+        """Change the lines of code from now on, or while the context that this gives is entered.
+
+        `make_transformer` is given the function that changes them so far, or None, and gives
+        another: of the lines of the body to those that shall stand there.
+
+        >>> graph = rg.fx.symbolic_trace(lambda x: x + 1).graph
+        >>> with graph.on_generate_code(lambda before: lambda lines: ["# one more\\n", *lines]):
+        ...     print(graph.python_code("self").src.strip())
+        def forward(self, x):
+            # one more
+            add = x + 1;  x = None
+            return add
+        """
+        before, self._change = self._change, make_transformer(self._change)
+        return Changing(self, before)
 
     def print_tabular(self) -> None:
         """Print a table of the nodes."""
@@ -303,6 +334,7 @@ class Graph:
 
     def __deepcopy__(self, memo: Any = None) -> Graph:
         copied = Graph(tracer_cls=self._tracer_cls)
+        copied._change = self._change
         known: dict[Node, Any] = {}
         found = copied.graph_copy(self, known, return_output_node=True)
         if found is not None:

@@ -98,7 +98,7 @@ def qualified_name(func: Any) -> str:
     return known.replace("_operator.", "operator.")
 
 
-def type_name(kind: Any) -> str:
+def _type_repr(kind: Any) -> str:
     """How a type reads in generated code."""
     if isinstance(kind, type) and not isinstance(kind, types.GenericAlias):
         module = kind.__module__
@@ -108,7 +108,9 @@ def type_name(kind: Any) -> str:
             short = getattr(load(PACKAGE), kind.__name__, None) is kind
             return f"{version.called}.{kind.__name__}" if short else qualified_name(kind)
         return f"{module}.{kind.__qualname__}"
-    return "None" if kind is type(None) else repr(kind)
+    if isinstance(kind, types.FunctionType):
+        return kind.__name__
+    return "..." if kind is ... else "None" if kind is type(None) else repr(kind)
 
 
 class Node:
@@ -305,7 +307,7 @@ class Node:
         self, placeholder_names: list[str] | None = None, maybe_return_typename: Any = None
     ) -> str | None:
         """The node in a line; what is `placeholder` or `output` goes into the lists, if given."""
-        kind = "" if self.type is None else f"{type_name(self.type)} "
+        kind = "" if self.type is None else f"{_type_repr(self.type)} "
         head = f"%{self.name} : {kind}[num_users={len(self.users)}] = {self.op}"
         if self.op == "placeholder":
             if placeholder_names is not None:
@@ -316,7 +318,7 @@ class Node:
             return f"{head}[target={self.target}]"
         if self.op == "output":
             if self.type is not None and maybe_return_typename:
-                maybe_return_typename[0] = f" -> {type_name(self.type)}"
+                maybe_return_typename[0] = f" -> {_type_repr(self.type)}"
             return f"return {self.args[0]}"
         args, kwargs = shown(self.args), shown(self.kwargs)
         return f"{head}[target={self._pretty_target()}](args = {args}, kwargs = {kwargs})"

@@ -230,6 +230,22 @@ def test_logaddexp_of_equal_infinities_shares_the_derivative():
     same(grads[1].tolist(), [0.5, 0.5, 1.0, 0.5])
 
 
+@pytest.mark.parametrize(
+    ("x", "y", "expected"),
+    [
+        (complex(INF, 1), complex(INF, 1), complex(INF, 1)),
+        (complex(INF, 1), complex(INF, 2), complex(INF, math.nan)),
+        (complex(-INF, 1), complex(-INF, 2), complex(-INF, 2)),
+        (complex(-INF, 1), 1 + 1j, 1 + 1j),
+        (complex(INF, 1), 5 + 3j, complex(INF, 1)),
+    ],
+)
+def test_logaddexp_of_infinite_complex_numbers_keeps_their_angle(x, y, expected):
+    found = rg.logaddexp(rg.tensor([x]), rg.tensor([y]))
+    assert found.dtype is rg.complex64
+    np.testing.assert_array_equal(found.numpy(), np.array([expected], np.complex64))
+
+
 @pytest.mark.parametrize("name", ["exp", "sqrt", "sin", "erf", "sigmoid", "reciprocal", "angle"])
 def test_integers_give_the_default_dtype(name):
     function = getattr(rg, name)
@@ -276,6 +292,15 @@ def test_the_gradient_by_a_0d_weight_has_its_dtype():
     rg.lerp(rg.tensor([1.0, 2.0]), rg.tensor([3.0, 6.0]), weight).sum().backward()
     assert weight.grad.dtype is rg.float64
     assert weight.grad.item() == 6.0
+
+
+def test_a_weight_beyond_float16_interpolates_half_floats():
+    start, end = rg.tensor([0.0, 2.0]).half(), rg.tensor([0.125, 2.0]).half()
+    start.requires_grad_()
+    y = rg.lerp(start, end, 70000)
+    assert (y.dtype, y.tolist()) == (rg.float16, [8752.0, 2.0])
+    with pytest.raises(RuntimeError, match="float32 without overflow"):
+        rg.lerp(start, end, 1e39)
 
 
 def test_lerp_refuses_mixed_dtypes():

@@ -356,3 +356,10 @@ def test_the_mean_over_elements_of_a_divergence_warns():
 def test_the_soft_margin_loss_has_the_dtype_of_its_input(dtypes):
     x, y = (rg.ones(2, dtype=dtype) for dtype in dtypes)
     assert F.soft_margin_loss(x, y).dtype is dtypes[0]
+
+
+def test_huber_loss_takes_a_target_of_booleans():
+    x = rg.tensor([2.0, 0.5], requires_grad=True)
+    loss = F.huber_loss(x, rg.tensor([False, True]), reduction="sum")
+    loss.backward()
+    assert (loss.item(), x.grad.tolist()) == (1.625, [1.0, -0.5])

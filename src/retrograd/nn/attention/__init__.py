@@ -28,6 +28,8 @@ class SDPBackend(enum.IntEnum):
     CUDNN_ATTENTION = 3
     OVERRIDEABLE = 4
 
+    __str__ = enum.Enum.__str__
+
 
 @contextmanager
 def sdpa_kernel(

@@ -223,6 +223,27 @@ class BlockMask:
         """The number of scores."""
         return math.prod(self.shape)
 
+    def __getitem__(self, index: Any) -> BlockMask:
+        """The mask of some batches, or of some batches and heads; one of them stays a dimension.
+
+        Raises NotImplementedError for an index of queries: they belong to `mask_mod`.
+        """
+        chosen = index if isinstance(index, tuple) else (index,)
+        if len(chosen) > 2:
+            raise NotImplementedError(
+                f"BlockMask[...] of {len(chosen)} indices: batches and heads can be chosen. For "
+                "some queries create a mask of their number, with a mask_mod that shifts them"
+            )
+        pair = (*chosen, slice(None))[:2]
+        numbers = [arange(n, device=self.device) for n in self.shape[:2]]
+        b, h = [each[some].reshape(-1) for each, some in zip(numbers, pair, strict=True)]
+
+        def mask_mod(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
+            return self.mask_mod(b[batch], h[head], token_q, token_kv)
+
+        shape = (b.numel(), h.numel(), *self.shape[2:])
+        return BlockMask(mask_mod, shape, self.device, self.BLOCK_SIZE)
+
     def to(self, device: Any) -> BlockMask:
         """The mask on another device."""
         return BlockMask(self.mask_mod, self.shape, device, self.BLOCK_SIZE)

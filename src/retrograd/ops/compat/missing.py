@@ -145,10 +145,6 @@ PLACES = [
         "run in threads",
     ),
     (
-        r"sparse\.as_sparse_gradcheck",
-        "values of sparse tensors have gradients. Call autograd.gradcheck on functions of values",
-    ),
-    (
         r"(testing\.)?(AVG|SUM|AcceleratorError|AliasDb|Argument\w*|Benchmark\w+|Block|BufferDict|CallStack|Capsule"
         r"|Code|CompilationUnit|CompleteArgumentSpec|ConcreteModuleTypeBuilder|\w+StorageContext"
         r"|DeepCopyMemoTable|DispatchKey\w*|ErrorReport|ExcludeDispatchKeyGuard|ExecutionPlan|FatalError"
@@ -164,10 +160,10 @@ PLACES = [
 REASONS = [
     (
         r"hspmm|hsmm|smm|sspaddmm|saddmm|\w*_indices_copy|indices_copy"
-        r"|values_copy|resize_as_sparse_|sparse_resize\w*|sparse_(bsr|bsc|compressed)\w*"
-        r"|to_sparse_bs[rc]|spsolve|SparseSemi\w*|to_sparse_semi\w*",
-        "sparse tensors are of coordinates, of rows or of columns, and nothing is written into "
-        "them. Use sparse_coo_tensor, sparse_csr_tensor and sparse.mm",
+        r"|values_copy|resize_as_sparse_|sparse_resize\w*"
+        r"|spsolve|SparseSemi\w*|to_sparse_semi\w*",
+        "nothing is written into sparse tensors, and their products have one name. Make a new one "
+        "by sparse_coo_tensor or sparse_compressed_tensor, and use sparse.mm and sparse.addmm",
     ),
     (
         r"q(scheme|_)\w*|quanti[sz]\w*|dequantize|fbgemm\w*|per_channel\w*"

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import as_tensor, operand
+from ...engine.dispatch import NUMBERS, as_tensor, operand
 from ...engine.inplace import in_place
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
@@ -190,8 +190,6 @@ _pow_of_number = declare(
     examples=[example("3x4", base=2.0), example("", base=3), example("0", base=0.5)],
     node_name="PowBackward2",
 )
-
-NUMBERS = (int, float, complex, np.number)
 
 
 @public(out=True, methods="pow pow_")

@@ -244,6 +244,8 @@ def huber_loss(
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     check_floating("huber_loss", input)
     warn_size("huber_loss", input, target)
+    if target._array.dtype.kind == "b":  # which is not subtracted
+        target = target.to(input.dtype)
     difference = input - target
     check_cast(difference._array.dtype, input._array.dtype)
     loss = _huber(difference, delta).to(dtypes.of_numpy(dtypes.real_of(input._array.dtype)))

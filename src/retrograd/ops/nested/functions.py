@@ -58,6 +58,17 @@ def numel(input: Tensor) -> int:
     return input._array.size  # type: ignore[no-any-return]
 
 
+@function("is_same_size")
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether both are nested and their components have the same shapes."""
+    if not (is_nested(input) and is_nested(other)):
+        return False
+    if "strided" not in (input.layout.name, other.layout.name):
+        return bool(input.shape == other.shape)
+    parts = [[part.shape for part in parts_of(nt)] for nt in (input, other)]
+    return parts[0] == parts[1]
+
+
 @function("is_contiguous")
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     """Whether values lie in row-major order, without gaps between components."""

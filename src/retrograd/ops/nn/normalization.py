@@ -16,7 +16,7 @@ from ... import dtypes, modes
 from ...engine.dispatch import check_memory, own, write_out
 from ...engine.namespaces import recorded
 from ...engine.record import attach
-from ...engine.registry import called
+from ...engine.registry import called, renamed
 from ...engine.tensor import Interpreted, Tensor, Wrapper, wrap, wrote
 from ...quiet import copyto
 from ..core.pointwise import check_constant, check_floating
@@ -24,6 +24,8 @@ from ..creation.memory_format import in_order_of
 from ..shape.pad import constant_pad_nd
 from .normalization_records import native_batch_norm, native_layer_norm
 from .pool import avg_pool_record
+
+_each_sample = renamed(native_batch_norm, "ViewBackward0")  # what PyTorch's ends with
 
 UNBATCHED = (
     "{name}: Batch norm got a batched tensor as input while the running_mean or running_var, which "
@@ -242,13 +244,13 @@ def instance_norm(
     _check_width(input, weight, bias)
     scale, shift = _per_channel(weight, ndim), _per_channel(bias, ndim)
     out, mean, var = _normalized(
-        native_batch_norm, input, scale, shift, dim=tuple(range(2, ndim)), eps=eps
+        _each_sample, input, scale, shift, dim=tuple(range(2, ndim)), eps=eps
     )
     if count and shape[0]:
         average, spread = mean.detach().mean(0), var.detach().mean(0)
         _track(running_mean, average, 1.0, momentum, "instance_norm")
         _track(running_var, spread, count / (count - 1), momentum, "instance_norm")
-    return called(out, "ViewBackward0")
+    return out  # type: ignore[no-any-return]
 
 
 def _trailing(
@@ -385,7 +387,11 @@ def group_norm(
 
 
 def local_response_norm(
-    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+    input: Tensor,
+    size: int,
+    alpha: float | Tensor = 1e-4,
+    beta: float | Tensor = 0.75,
+    k: float | Tensor = 1.0,
 ) -> Tensor:
     """Divide by (k + alpha * mean of |x|^2 over `size` neighbouring channels)^beta.
 
@@ -413,11 +419,15 @@ def local_response_norm(
 
 
 def normalize(
-    input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None
+    input: Tensor,
+    p: Any = 2.0,
+    dim: Any = 1,
+    eps: float | Tensor = 1e-12,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Divide by the p-norm along `dim`, or by `eps` where that is larger.
 
-    Source: PyTorch's `normalize`.
+    `p` is a number, or a string as in `norm`. Source: PyTorch's `normalize`.
 
     >>> rg.nn.functional.normalize(rg.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])

@@ -18,8 +18,9 @@ from ...engine.inplace import write
 from ...engine.tensor import Tensor, placed
 from ...kernels.allocation import numpys, surely
 from ..core.arguments import public
-from .factories import check_std, declare_drawn, drawn_bernoulli, drawn_integers, refuse
+from .factories import check_std, declare_drawn, drawn_bernoulli
 from .generator import Generator, chosen, in_order
+from .integers import drawn_integers, refuse
 
 _ops = {
     name: declare_drawn(f"drawn_{name}_", f"{node}Backward0")

@@ -273,8 +273,11 @@ def triu_indices(
 
 def _triangle(row: Any, col: Any, offset: Any) -> Any:
     """Where a matrix is not above the diagonal `offset`, as booleans."""
-    sizes = integer(row, "row"), integer(col, "col"), integer(offset, "offset")
-    return np.tri(*sizes, dtype=bool)
+    rows, columns = integer(row, "row"), integer(col, "col")
+    for name, size in (("row", rows), ("col", columns)):
+        if size < 0:
+            raise RuntimeError(f"{name} must be non-negative, got {size}")
+    return np.tri(rows, columns, integer(offset, "offset"), dtype=bool)
 
 
 def _places(chosen: Any, dtype: Any, device: Any) -> Tensor:

@@ -26,8 +26,8 @@ from ..creation import memory_format as formats
 
 __all__ = [
     "get_device", "is_complex", "is_floating_point", "is_inference", "is_nonzero", "is_same_size",
-    "is_signed", "is_tensor", "jagged", "layout", "numel", "sparse_coo", "sparse_csc", "sparse_csr",
-    "strided",
+    "is_signed", "is_tensor", "jagged", "layout", "numel", "sparse_bsc", "sparse_bsr", "sparse_coo",
+    "sparse_csc", "sparse_csr", "strided",
 ]  # fmt: skip
 
 LOSES_HISTORY = (
@@ -65,13 +65,19 @@ class layout:  # noqa: N801 (PyTorch's name)
         return f"{version.called}.{self.name}"
 
 
-strided, sparse_coo, sparse_csr, sparse_csc, jagged = LAYOUTS = [
-    layout(name) for name in ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "jagged")
+strided, jagged, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = LAYOUTS = [
+    layout(name)
+    for name in (
+        *("strided", "jagged", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr"),
+        "sparse_bsc",
+    )
 ]
 PARTS = {  # methods that give the parts of a sparse tensor
     sparse_coo: ("_indices", "_values"),
     sparse_csr: ("crow_indices", "col_indices", "values"),
     sparse_csc: ("ccol_indices", "row_indices", "values"),
+    sparse_bsr: ("crow_indices", "col_indices", "values"),
+    sparse_bsc: ("ccol_indices", "row_indices", "values"),
 }
 
 
@@ -166,15 +172,13 @@ def data_ptr(self: Tensor) -> int:
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     """Whether the elements lie in memory in order, without gaps.
 
-    The order is row-major, or that of `memory_format`; RuntimeError for `preserve_format`.
+    The order is row-major, or that of `memory_format`; `preserve_format` names none, so row-major.
 
     >>> rg.ones(2, 3).t().is_contiguous()
     False
     """
-    if memory_format is None:
+    if memory_format is None or memory_format is formats.preserve_format:
         return bool(self._array.flags.c_contiguous)
-    if memory_format is formats.preserve_format:
-        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     formats.check_format(memory_format, memory_format.ndim, "is_contiguous")
     return formats.lies_in(self._array, memory_format)
 
@@ -289,7 +293,11 @@ def cuda(
     return self
 
 
-def _never(self: Tensor) -> bool:
+def _is_neg(self: Tensor) -> bool:
+    return False
+
+
+def _is_conj(self: Tensor) -> bool:
     return False
 
 
@@ -412,7 +420,7 @@ def _len(self: Tensor) -> int:
 
 
 def _iter(self: Tensor) -> Iterator[Tensor]:
-    if self.ndim == 0:
+    if self.dim() == 0:
         raise TypeError("iteration over a 0-d tensor")
     return iter(self.unbind(0))
 
@@ -441,7 +449,8 @@ METHODS: tuple[Any, ...] = (
 for function in METHODS:
     method(function)
 method(is_pinned)
-method(_never, "is_neg", "is_conj")
+method(_is_neg, "is_neg")
+method(_is_conj, "is_conj")
 method(_array, "__array__")
 method(_float, "__float__")
 method(_int, "__int__")
