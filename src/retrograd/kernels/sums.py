@@ -153,7 +153,7 @@ def scattered(values: Any, places: Any, size: int, onto: Any = None) -> Any:
     often = kind.kind not in "biu" and len(places) >= ROWS * size
     out = begun(values, size, onto, np.result_type(kind, np.float64) if often else kind)
     terms = values.astype(out.dtype, copy=False)
-    if not in_c.add_rows(out[:, None], terms[:, None], places):
+    if often or not in_c.add_rows(out[:, None], terms[:, None], places):
         np.add.at(out, places, terms)  # in one dimension NumPy has a fast path
     return out.astype(kind, copy=False)
 

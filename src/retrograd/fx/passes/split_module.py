@@ -12,7 +12,7 @@ from ..graph_module import GraphModule
 from ..node import Node, map_arg
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from ...nn import Module
 
@@ -72,10 +72,11 @@ def split_module(
     It is called with each node that computes. Inputs and attributes stay outside, and go to the
     parts that use them. A part returns what others use, in a tuple if it is several values or
     `tuple_return` says so. `qualname_map` is filled with the names in `m` of the parts' modules;
-    `partition_affix` stands in the parts' names; `root_m` is not needed. With
-    `keep_original_order` parts are called in the order in which they begin, as far as they can be;
-    with `keep_original_node_name` nodes keep their names; without `keep_original_input_name` the
-    parts' inputs are `arg_0`, ... Raises RuntimeError where two parts need each other.
+    `partition_affix` stands in the parts' names; `root_m` is not needed. With `keep_original_order`
+    parts are called in the order in which they begin, as far as they can be, and attributes are
+    read where they are needed; with `keep_original_node_name` nodes keep their names; without
+    `keep_original_input_name` the parts' inputs are `arg_0`, ... Raises RuntimeError where two
+    parts need each other.
 
     >>> from retrograd.fx.passes.split_module import split_module
     >>> whole = rg.fx.symbolic_trace(lambda x: x.relu() + 1)
@@ -91,21 +92,27 @@ def split_module(
     parts, needs = divided(m.graph, homes)
     root: dict[str, Any] = {}
     graph, known = Graph(), {}
-    for node in m.graph.nodes:
-        if node.op in ("placeholder", "get_attr"):
-            known[node] = graph.node_copy(node)
+
+    def outside(nodes: Iterable[Node], ops: tuple[str, ...]) -> None:
+        for node in nodes:
+            if node.op in ops and node not in known:
+                known[node] = graph.node_copy(node)
             if node.op == "get_attr":
                 root[str(node.target)] = attrgetter(str(node.target))(m)
+
+    outside(m.graph.nodes, OUTSIDE[: 1 if keep_original_order else 2])
     how = tuple_return, not keep_original_node_name, not keep_original_input_name
     for home in ordered(needs, 0 if keep_original_order else -1):
         part, name = parts[home], f"submod_{affix}{home}"
         root[name], modules = part.module(m, *how)
         if qualname_map is not None:
             qualname_map.update({f"{name}.{own}": path for own, path in modules.items()})
+        outside(part.inputs, OUTSIDE[:2])
         call = graph.call_module(name, tuple(known[node] for node in part.inputs))
         single = len(part.outputs) == 1 and not tuple_return
         for place, node in enumerate(part.outputs):
             known[node] = call if single else graph.call_function(operator.getitem, (call, place))
+    outside(m.graph.output_node().all_input_nodes, OUTSIDE[:2])
     graph.output(map_arg(m.graph.output_node().args[0], known.__getitem__))
     return GraphModule(root, graph)
 

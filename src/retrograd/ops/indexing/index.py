@@ -85,15 +85,13 @@ def added_at(
     first = None if onto is None else onto.transpose(*dims, *others).reshape(count, values.shape[1])
     rows = sums.scattered_rows(values, flat, count, first)
     out = rows.reshape(*[shape[d] for d in dims], *inner)
-    out = out.transpose(np.argsort((*dims, *others)).tolist())
-    return out if onto is None else laid_out(out, onto)
+    return out.transpose(np.argsort((*dims, *others)).tolist())
 
 
-def laid_out(found: Any, like: Any) -> Any:
-    """`found` in the memory layout of a copy of `like`."""
-    if found.strides == like.strides:
+def laid_out(found: Any, out: Any) -> Any:
+    """`found` in the memory layout of `out`, which may be written."""
+    if found.strides == out.strides:
         return found
-    out = empty_beside(like)
     out[...] = found
     return out
 
@@ -103,7 +101,8 @@ def _index_put(
 ) -> Any:
     if accumulate:
         values = np.broadcast_to(values, input[places(index, dims)].shape)
-        return added_at(input, values, index, dims, input.shape)
+        found = added_at(input, values, index, dims, input.shape)
+        return laid_out(found, empty_beside(input))
     out = copied(input)
     out[places(index, dims)] = values
     return out

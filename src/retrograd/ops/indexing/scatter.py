@@ -12,7 +12,7 @@ from ...engine.namespaces import recorded
 from ...engine.registry import called, declare, example, renamed
 from ...engine.tensor import Interpreted, Tensor, concrete, has_history, new_tensor, placed
 from ...errors import wrong_type
-from ...kernels.allocation import copied, is_valueless, numpys, surely, table
+from ...kernels.allocation import copied, empty, is_valueless, numpys, surely, table
 from ...kernels.native.places import highest
 from ..core import batching_index
 from ..core.arguments import public
@@ -21,7 +21,7 @@ from ..creation.from_data import NUMBERS, fill_value, filler
 from ..elementwise.arithmetic import check_alpha
 from ..shape.basic_views import basic
 from .assign import region_shape
-from .index import added_at, check_range, check_vector, index_put_op
+from .index import added_at, check_range, check_vector, index_put_op, laid_out
 from .keys import check_bounds
 from .take_along import added_along, mesh, store, take_along
 
@@ -293,7 +293,8 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 
 def _index_add(input: Any, source: Any, index: Any, *, dim: int) -> Any:
-    return added_at(input, source, index, (dim,), input.shape)
+    found = added_at(input, source, index, (dim,), input.shape)
+    return laid_out(found, empty(input, input.shape))
 
 
 _index_add_op = declare(

@@ -301,7 +301,7 @@ def _bag_starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool
 def _pooled(rows: Tensor, starts: Any, counted: Any, mode: str) -> Tensor:
     """The rows of each bag put together; `starts` has a further entry for the end."""
     bags = len(starts) - 1
-    if is_valueless(array_seen(rows)):  # all modes give one shape
+    if is_valueless(starts) or is_valueless(rows._array):  # all modes give one shape
         first = placed(np.zeros(len(rows), np.int64), rows)
         return _sum_rows(rows, first, rows=bags, skip=None, by_frequency=False)
     bag = np.repeat(table(starts, np.arange(bags)), np.diff(starts))
@@ -310,7 +310,7 @@ def _pooled(rows: Tensor, starts: Any, counted: Any, mode: str) -> Tensor:
     if mode == "mean":
         sizes = np.bincount(bag[counted], minlength=bags)
         share = 1.0 / np.maximum(sizes, 1)[bag]
-        rows = rows * new_tensor(share.astype(rows._array.real.dtype)[:, None])
+        rows = rows * new_tensor(share.astype(dtypes.real_of(rows._array.dtype))[:, None])
     if not surely(counted.all()):
         rows = rows.where(new_tensor(counted[:, None]), 0.0)
     return _sum_rows(rows, new_tensor(bag), rows=bags, skip=None, by_frequency=False)
