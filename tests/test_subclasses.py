@@ -405,3 +405,12 @@ def test_the_gradient_of_a_parameter_is_dropped_where_its_class_keeps_it(by, to_
     owner = module if by == "module" else rg.optim.SGD(module.parameters(), 0.1)
     owner.zero_grad(set_to_none=to_none)
     assert module.w.held.grad is None if to_none else module.w.held.grad.tolist() == [0.0, 0.0]
+
+
+def test_the_node_of_another_class_of_a_tensor_is_an_alias():
+    x = rg.ones(2, requires_grad=True)
+    assert type(x.as_subclass(Mine).grad_fn).__name__ == "AliasBackward0"
+    y = x * 2
+    y.as_subclass(Mine).mul_(3)
+    y.sum().backward()
+    assert x.grad.tolist() == [6.0, 6.0]

@@ -164,7 +164,7 @@ PLACES = [
 REASONS = [
     (
         r"hspmm|hsmm|smm|sspaddmm|saddmm|\w*_indices_copy|indices_copy"
-        r"|values_copy|resize_as_sparse_|sparse_resize\w*|sparse_(bsr|bsc|compressed)\w*"
+        r"|values_copy|resize_as_sparse_|sparse_resize\w*|sparse_(bs[rc]_|compressed)\w*"
         r"|to_sparse_bs[rc]|spsolve|SparseSemi\w*|to_sparse_semi\w*",
         "sparse tensors are of coordinates, of rows or of columns, and nothing is written into "
         "them. Use sparse_coo_tensor, sparse_csr_tensor and sparse.mm",

@@ -26,8 +26,8 @@ from ..creation import memory_format as formats
 
 __all__ = [
     "get_device", "is_complex", "is_floating_point", "is_inference", "is_nonzero", "is_same_size",
-    "is_signed", "is_tensor", "jagged", "layout", "numel", "sparse_coo", "sparse_csc", "sparse_csr",
-    "strided",
+    "is_signed", "is_tensor", "jagged", "layout", "numel", "sparse_bsc", "sparse_bsr",
+    "sparse_coo", "sparse_csc", "sparse_csr", "strided",
 ]  # fmt: skip
 
 LOSES_HISTORY = (
@@ -52,6 +52,8 @@ NO_NUMPY_FORWARD = (
 class layout:  # noqa: N801 (PyTorch's name)
     """How a tensor lies in memory: `strided`, `jagged` or one of the sparse ones, `sparse_coo`.
 
+    No tensor has `sparse_bsr` or `sparse_bsc`, by blocks: programs compare with them.
+
     >>> rg.ones(2).layout
     retrograd.strided
     """
@@ -68,6 +70,7 @@ class layout:  # noqa: N801 (PyTorch's name)
 strided, sparse_coo, sparse_csr, sparse_csc, jagged = LAYOUTS = [
     layout(name) for name in ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "jagged")
 ]
+sparse_bsr, sparse_bsc = layout("sparse_bsr"), layout("sparse_bsc")
 PARTS = {  # methods that give the parts of a sparse tensor
     sparse_coo: ("_indices", "_values"),
     sparse_csr: ("crow_indices", "col_indices", "values"),
