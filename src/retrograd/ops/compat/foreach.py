@@ -1,8 +1,8 @@
 """`_foreach_add` and its relatives, by which programs written for PyTorch update many tensors.
 
 Each is a method, of every tensor of a list. An operand that is a list has one item for each tensor,
-a tensor or a number; any other is the same for all. Its name tells which it is, as in PyTorch: a list
-of tensors or a tensor is `other`, a number `scalar`, a list of numbers `scalars`.
+a tensor or a number; any other is the same for all. A list of tensors or a tensor is `other` by
+name, a number `scalar`, a list of numbers `scalars`, as in PyTorch.
 """
 
 from __future__ import annotations
