@@ -258,7 +258,7 @@ def test_a_multinomial_draws_no_negative_number():
 
 def test_a_program_s_distribution_may_have_several_events():
     class Pair(D.Distribution):
-        arg_constraints = {}
+        arg_constraints = {}  # noqa: RUF012
 
     assert Pair(rg.Size(), [(2,), (3,)]).event_shape == [(2,), (3,)]
     assert Pair((4,)).batch_shape == (4,)
