@@ -448,3 +448,12 @@ def test_saving_a_subclass_asks_it_for_nothing():
 )
 def test_overrides_are_told_the_name_of_a_method(name):
     assert getattr(rg.Tensor, name).__name__ == name
+
+
+def test_the_node_of_another_class_of_a_tensor_is_an_alias():
+    x = rg.ones(2, requires_grad=True)
+    assert type(x.as_subclass(Mine).grad_fn).__name__ == "AliasBackward0"
+    y = x * 2
+    y.as_subclass(Mine).mul_(3)
+    y.sum().backward()
+    assert x.grad.tolist() == [6.0, 6.0]

@@ -160,7 +160,7 @@ FROM = {
         "amp.autocast_mode",
     ),
     "Stream": "cpu.streams",
-    "compile": "alias.compiler",
+    **dict.fromkeys(("compile", "_disable_dynamo"), "alias.compiler"),
     **dict.fromkeys(("cond", "while_loop"), "_higher_order_ops"),
     "custom_gradient": "tape",
     "get_device_module": "accelerator.modules",

@@ -135,6 +135,7 @@ from .amp.autocast_mode import set_autocast_dtype as set_autocast_dtype
 from .amp.autocast_mode import set_autocast_enabled as set_autocast_enabled
 from .cpu.streams import Stream as Stream
 from .alias.compiler import compile as compile
+from .alias.compiler import _disable_dynamo as _disable_dynamo
 from ._higher_order_ops import cond as cond
 from ._higher_order_ops import while_loop as while_loop
 from .tape import custom_gradient as custom_gradient

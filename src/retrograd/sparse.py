@@ -1,6 +1,7 @@
 """Sparse tensors under torch.sparse's names (names only; see `ops.sparse`)."""
 
 from .engine import overriding
+from .engine.tensor import Tensor  # noqa: F401 (by which programs annotate their functions)
 from .ops.sparse.functions import TYPES as _TYPES
 from .ops.sparse.functions import (
     addmm,

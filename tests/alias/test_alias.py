@@ -134,8 +134,10 @@ def test_the_names_of_pytorch_s_compiler_are_at_torch_compiler():
     code = """
 import torch, torch.compiler
 print(torch.compiler.is_compiling(), torch.compile(abs) is abs, torch.compiler.disable(abs) is abs)
+part = torch._disable_dynamo(recursive=False)
+print(torch._disable_dynamo(abs) is abs, part(abs) is abs, torch.sparse.Tensor is torch.Tensor)
 """
-    assert printed(code) == "False True True"
+    assert printed(code) == "False True True\nTrue True True"
 
 
 def test_switches_of_a_backend_are_imported_as_a_module():

@@ -254,3 +254,12 @@ def test_a_multinomial_draws_no_negative_number():
     with pytest.raises(ValueError, match="total_count of 0 or more"):
         rg.distributions.Multinomial(-1, weights)
     assert rg.distributions.Multinomial(0, weights).sample().tolist() == [0.0, 0.0]
+
+
+def test_a_program_s_distribution_may_have_several_events():
+    class Pair(D.Distribution):
+        arg_constraints = {}  # noqa: RUF012
+
+    assert Pair(rg.Size(), [(2,), (3,)]).event_shape == [(2,), (3,)]
+    assert Pair((4,)).batch_shape == (4,)
+    assert type(Pair().event_shape) is rg.Size

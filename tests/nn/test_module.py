@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import gc
+import inspect
 import pickle
+import types
 import weakref
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 
 import retrograd as rg
 from retrograd import nn
+from retrograd.engine.native import native
 
 
 class Net(nn.Module):
@@ -156,6 +159,29 @@ def test_a_function_that_is_an_attribute_of_a_class_is_no_method():
     assert Layer().multiply(x, rg.tensor([[3.0, 4.0]])).tolist() == [[11.0]]
     assert Layer().own(x).tolist() == [[2.0, 3.0]]
     assert Layer.act is rg.tanh
+
+
+def test_a_function_of_the_package_is_a_function_for_who_asks():
+    assert isinstance(rg.tanh, types.FunctionType)
+    assert inspect.isfunction(nn.functional.relu)
+
+
+@pytest.mark.skipif(native is None, reason="Python's functions are methods of any class")
+def test_in_a_compiled_core_a_function_is_no_method_of_any_class_but_those_of_tensors():
+    class Backend:
+        sin = rg.sin
+        log_gamma = rg.lgamma
+
+    class Mine(rg.Tensor):
+        own = rg.sin
+
+    x = rg.tensor([1.0, 2.0])
+    assert Backend().sin(x).equal(rg.sin(x))
+    assert Backend().log_gamma(input=x).equal(rg.lgamma(x))
+    assert Backend.sin is rg.sin
+    assert type(x.as_subclass(Mine).own()) is Mine
+    with pytest.raises(TypeError, match="a class and a name"):
+        rg.sin.__set_name__(3, "sin")
 
 
 def test_a_class_may_have_any_attribute():

@@ -102,3 +102,9 @@ def test_the_least_place_of_a_cubic_is_found_within_bounds():
     between = lbfgs._cubic_interpolate(0.0, 1.0, slopes[0], 2.0, 3.0, slopes[1])
     assert between == pytest.approx(2 / 3, rel=1e-15)
     assert lbfgs._cubic_interpolate(0.0, 1.0, -1.0, 2.0, 3.0, 4.0, (0.0, 0.5)) == 0.5
+
+
+def test_optimizers_of_other_packages_choose_loops_on_the_cpu_and_may_fuse_there():
+    assert _foreach_utils._foreach_supported_types == [rg.Tensor]
+    assert "cpu" not in _foreach_utils._get_foreach_kernels_supported_devices()
+    assert "cpu" in _foreach_utils._get_fused_kernels_supported_devices()

@@ -160,6 +160,7 @@ def test_a_random_sampler_takes_a_positive_integer_and_a_bool():
 
 
 def test_concatenated_data_sets_index_through():
+    assert ConcatDataset.cumsum([range(3), range(10, 12)]) == [3, 5]
     joined = ConcatDataset([range(3), range(10, 12)])
     assert [joined[i] for i in (0, 2, 3, -1)] == [0, 2, 10, 11]
     assert len(Squares() + Squares()) == 10

@@ -539,7 +539,31 @@ caller_signature(PyObject *object, void *unused)
     return PyObject_GetAttrString(self->served ? self->served : self->python, "__signature__");
 }
 
-static PyMethodDef caller_methods[] = {{"__reduce__", caller_reduce, METH_NOARGS, NULL}, {NULL}};
+/* In the body of a class whose objects are no tensors it is no method, as what is built in. */
+static PyObject *
+caller_set_name(PyObject *self, PyObject *const *args, Py_ssize_t given)
+{
+    PyObject *held;
+    if (given != 2 || !PyType_Check(args[0])) {
+        return PyErr_Format(PyExc_TypeError, "__set_name__() takes a class and a name");
+    }
+    if (Tensor == NULL || PyType_IsSubtype((PyTypeObject *)args[0], Tensor)) {
+        Py_RETURN_NONE;
+    }
+    held = PyStaticMethod_New(self);
+    if (held == NULL || PyObject_SetAttr(args[0], args[1], held) < 0) {
+        Py_XDECREF(held);
+        return NULL;
+    }
+    Py_DECREF(held);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef caller_methods[] = {
+    {"__reduce__", caller_reduce, METH_NOARGS, NULL},
+    {"__set_name__", (PyCFunction)(void (*)(void))caller_set_name, METH_FASTCALL, NULL},
+    {NULL},
+};
 
 static PyMemberDef caller_members[] = {
     {"__wrapped__", T_OBJECT, offsetof(Caller, python), READONLY, "The caller in Python."},
@@ -547,6 +571,7 @@ static PyMemberDef caller_members[] = {
 };
 
 static PyGetSetDef caller_getset[] = {
+    {"__class__", caller_text, NULL, NULL, "__class__"}, /* a function, for who asks isinstance() */
     {"__doc__", caller_text, NULL, NULL, "__doc__"},
     {"__module__", caller_text, NULL, NULL, "__module__"},
     {"__signature__", caller_signature, NULL, NULL, NULL},

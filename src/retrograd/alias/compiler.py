@@ -90,6 +90,9 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     return itself if fn is None else fn
 
 
+_disable_dynamo = disable
+
+
 def allow_in_graph(fn: F) -> F:
     """The function itself."""
     return fn

@@ -26,6 +26,14 @@ from .utils import _sum_rightmost, broadcast_all, lazy_property
 __all__ = ["Distribution", "ExponentialFamily"]
 
 
+def size_of(shape: Any) -> Any:
+    """A shape as a Size; one that is none, as of a program's several events, stays what it is."""
+    try:
+        return Size(shape)
+    except TypeError:
+        return shape
+
+
 class Distribution:
     """A batch of probability distributions of one family.
 
@@ -62,7 +70,7 @@ class Distribution:
         validate_args: bool | None = None,
     ) -> None:
         super().__init__()  # of a class beside this one
-        self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
+        self._batch_shape, self._event_shape = size_of(batch_shape), size_of(event_shape)
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args:

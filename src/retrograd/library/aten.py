@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import retrograd
 
+from ..engine.registry import called
 from ..engine.tensor import Tensor
 from ..ops.compat.missing import reason
 from .answers import answer, is_seen
@@ -93,7 +94,7 @@ OWN: dict[str, Callable[..., Any]] = {
     "_to_copy": lambda input, **settings: input.to(**settings, copy=True),
     "_pin_memory": Tensor.pin_memory,  # raises: there is no such memory
     "_sparse_addmm": retrograd.sparse.addmm,
-    "alias": lambda input: input.view_as(input),
+    "alias": lambda input: called(input.view_as(input), "AliasBackward0"),
     "block_diag": lambda tensors: retrograd.block_diag(*tensors),
     "binary_cross_entropy": _loss("binary_cross_entropy", "weight"),
     "copy": lambda input, src: input.clone().copy_(src),

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..engine.tensor import Tensor
 from ..optim import Optimizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..engine.tensor import Tensor, device
+    from ..engine.tensor import device
 
 __all__: list[str] = []
 
+_foreach_supported_types = [Tensor]
 _group_tensors_by_device_and_dtype = Optimizer._group_tensors_by_device_and_dtype
 
 
@@ -34,3 +36,23 @@ def _has_foreach_support(tensors: Sequence[Tensor | None], device: device) -> bo
     False
     """
     return _device_has_foreach_support(device)
+
+
+def _get_foreach_kernels_supported_devices() -> list[str]:
+    """The kinds of devices, beside the cpu, where they are the faster way: none.
+
+    >>> from retrograd.utils._foreach_utils import _get_foreach_kernels_supported_devices
+    >>> _get_foreach_kernels_supported_devices()
+    []
+    """
+    return []
+
+
+def _get_fused_kernels_supported_devices() -> list[str]:
+    """The kinds of devices that `fused=True` of an optimizer is accepted for.
+
+    >>> from retrograd.utils._foreach_utils import _get_fused_kernels_supported_devices
+    >>> _get_fused_kernels_supported_devices()
+    ['cpu']
+    """
+    return ["cpu"]

@@ -126,3 +126,18 @@ def test_nothing_is_written_if_one_tensor_must_not_be():
             rg._foreach_zero_([x, refused])
     assert x.tolist() == [1, 1]
     assert x._version == second._version == 0
+
+
+def test_the_operand_has_a_name_for_each_of_its_kinds():
+    x = [rg.ones(2), rg.full((2,), 2.0)]
+    assert [y.tolist() for y in rg._foreach_mul(x, scalar=3)] == [[3.0, 3.0], [6.0, 6.0]]
+    assert [y.tolist() for y in rg._foreach_div(x, scalars=[2, 4])] == [[0.5, 0.5], [0.5, 0.5]]
+    assert [y.tolist() for y in rg._foreach_add(x, other=x, alpha=2)] == [[3.0, 3.0], [6.0, 6.0]]
+    assert [y.tolist() for y in rg._foreach_sub(x, scalar=1)] == [[0.0, 0.0], [1.0, 1.0]]
+    assert [y.tolist() for y in rg._foreach_lerp(x, x, weights=x)] == [[1.0, 1.0], [2.0, 2.0]]
+    rg._foreach_maximum_(x, scalars=[0.0, 5.0])
+    assert [y.tolist() for y in x] == [[1.0, 1.0], [5.0, 5.0]]
+    with pytest.raises(TypeError, match=r"_foreach_mul\(\) takes one operand .*, got 2"):
+        rg._foreach_mul(x, 2, scalar=3)
+    with pytest.raises(TypeError, match=r"_foreach_add_\(\) takes one operand .*, got 0"):
+        rg._foreach_add_(x)

@@ -54,6 +54,7 @@ def test_kinds_are_told():
     assert not x.is_cuda
     assert x.get_device() == -1
     assert x.layout is rg.strided
+    assert x.layout not in (rg.sparse_bsr, rg.sparse_bsc)
     assert not x.is_sparse
     assert not x.is_shared()
     with pytest.raises(TypeError, match="must be Tensor, not int"):

@@ -1,7 +1,8 @@
 """`_foreach_add` and its relatives, by which programs written for PyTorch update many tensors.
 
 Each is a method, of every tensor of a list. An operand that is a list has one item for each tensor,
-a tensor or a number; any other is the same for all.
+a tensor or a number; any other is the same for all. A list of tensors or a tensor is `other` by
+name, a number `scalar`, a list of numbers `scalars`, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 EMPTY = "{}(): Tensor list must have at least one tensor."
+WANTED = "{}() takes one operand beside the tensors, got {}. Write other=, scalar= or scalars="
 LENGTHS = "{}(): Tensor lists must have the same number of tensors, got {} and {}"
 NO_LIST = "{}(): argument 'self' (position 1) must be tuple of Tensors, not {}. Write [x]"
 
@@ -45,16 +47,32 @@ def each(name: str, method: str, tensors: Any, *operands: Any, **options: Any) -
     return tensors if name.endswith("_") else tuple(found)
 
 
+def operand(of: Any, *given: Any) -> Any:
+    """That which was given, by one of its names."""
+    found = [value for value in given if value is not None]
+    if len(found) != 1:
+        raise TypeError(WANTED.format(of.args[0], len(found)))
+    return found[0]
+
+
 def unary(of: Callable[..., Any]) -> Callable[..., Any]:
     return lambda self: of(self)
 
 
 def binary(of: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, other: of(self, other)
+    def call(self: Any, other: Any = None, *, scalar: Any = None, scalars: Any = None) -> Any:
+        return of(self, operand(of, other, scalar, scalars))
+
+    return call
 
 
 def scaled(of: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, other, *, alpha=1: of(self, other, alpha=alpha)
+    def call(
+        self: Any, other: Any = None, *, alpha: Any = 1, scalar: Any = None, scalars: Any = None
+    ) -> Any:
+        return of(self, operand(of, other, scalar, scalars), alpha=alpha)
+
+    return call
 
 
 def weighted(of: Callable[..., Any]) -> Callable[..., Any]:
@@ -76,7 +94,10 @@ def power(of: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def between(of: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, tensors1, weight: of(self, tensors1, weight)
+    def call(self: Any, tensors1: Any, weight: Any = None, *, weights: Any = None) -> Any:
+        return of(self, tensors1, operand(of, weight, weights))
+
+    return call
 
 
 def normed(of: Callable[..., Any]) -> Callable[..., Any]:

@@ -15,6 +15,7 @@ import numpy as np
 from ... import modes
 from ...engine.dispatch import expanded
 from ...engine.overriding import NO_SUBCLASSES
+from ...engine.registry import called
 from ...engine.subclasses import retyped
 from ...engine.tensor import (
     Tensor,
@@ -168,7 +169,7 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError(f"as_subclass(): cls must be a subclass of Tensor, not {cls!r}")
     with modes.Changed(overriding=NO_SUBCLASSES):
-        return retyped(self.view_as(self), cls)
+        return retyped(called(self.view_as(self), "AliasBackward0"), cls)
 
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:

@@ -191,7 +191,16 @@ class ConcatDataset(Dataset[T_co]):
             raise AssertionError("datasets should not be an empty iterable")
         if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
             raise AssertionError("ConcatDataset does not support IterableDataset. Use ChainDataset")
-        self.cumulative_sizes = list(accumulate(len(d) for d in self.datasets))
+        self.cumulative_sizes = self.cumsum(self.datasets)
+
+    @staticmethod
+    def cumsum(sequence: Iterable[Any]) -> list[int]:
+        """Where each of these would end if they lay one after the other.
+
+        >>> rg.utils.data.ConcatDataset.cumsum([[1, 2], [3]])
+        [2, 3]
+        """
+        return list(accumulate(map(len, sequence)))
 
     def __getitem__(self, index: int) -> Any:
         if index < 0:
