@@ -16,6 +16,46 @@ def ones(*shape, dtype=rg.float32, grad=False):
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation"
 
 CASES = {
+    "a mean that is no number": (
+        lambda: ones(2).normal_(ones(2), 1.0),
+        TypeError,
+        r"normal_\(\): argument 'mean' \(position 1\) must be float, not Tensor",
+    ),
+    "an initial mean that is no number": (
+        lambda: rg.nn.init.normal_(ones(2), None),
+        TypeError,
+        r"normal_\(\): argument 'mean' \(position 1\) must be float, not NoneType",
+    ),
+    "a threshold of NaN": (
+        lambda: F.huber_loss(ones(2), ones(2), delta=float("nan")),
+        RuntimeError,
+        "non-positive values for delta",
+    ),
+    "states that are no dictionaries": (
+        lambda: rg.func.functional_call(rg.nn.ReLU(), (0, 0), (ones(2),)),
+        ValueError,
+        "Expected all elements of parameter_and_buffer_dicts to be dictionaries",
+    ),
+    "indices without values": (
+        lambda: rg.sparse_coo_tensor([[0], [1]], None, (3, 3)),
+        RuntimeError,
+        "Could not infer dtype of NoneType",
+    ),
+    "numbers to pad": (
+        lambda: rg.nn.utils.rnn.pad_sequence([1.0, 2.0]),
+        TypeError,
+        "expected Tensor as element 0 in argument 0, but got float",
+    ),
+    "nothing to pack": (
+        lambda: rg.nn.utils.rnn.pack_padded_sequence(None, [1]),
+        TypeError,
+        "argument 'input'",
+    ),
+    "lengths that are no numbers": (
+        lambda: F.ctc_loss(ones(3, 1, 2), rg.tensor([[1]]), None, (1,)),
+        TypeError,
+        "input_lengths must be integral",
+    ),
     "nothing to copy": (
         lambda: rg.index_copy(ones(2, 3), 0, rg.tensor([0, 1]), None),
         TypeError,

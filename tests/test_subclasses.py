@@ -98,7 +98,14 @@ def test_what_is_computed_of_a_subclass_is_of_the_subclass(number, cls):
 
 def test_every_tensor_of_a_tuple_is_of_the_subclass():
     x = Mine([[1.0, 2.0], [3.0, 4.0]])
-    for made in (x.split(1), x.unbind(), rg.max(x, 1), x.sort(), x.svd(), rg.meshgrid(x[0], x[1])):
+    for made in (
+        x.split(1),
+        x.unbind(),
+        rg.max(x, 1),
+        x.sort(),
+        x.svd(),
+        rg.meshgrid(x[0], x[1], indexing="ij"),
+    ):
         assert [type(t) for t in made] == [Mine] * len(made)
     assert rg.max(x, 1).values.tolist() == [2.0, 4.0]
     assert type(rg.max(x, 1)) is rg.return_types.max

@@ -72,6 +72,7 @@ from . import utils as utils
 from . import vision as vision
 from . import viz as viz
 from . import wirtinger as wirtinger
+from . import xpu as xpu
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from .autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from .autograd.grad_mode import enable_grad as enable_grad

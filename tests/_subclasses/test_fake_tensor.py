@@ -107,6 +107,15 @@ def test_sizes_are_no_symbols():
         FakeTensorMode(shape_env=object())
 
 
+def test_new_tensor_of_a_fake_tensor_is_fake(mode):
+    with mode:
+        x = rg.ones(2, dtype=rg.float64)
+        for made in (x.new_tensor([1.0, 2.0]), x.new([1.0, 2.0])):
+            assert isinstance(made, FakeTensor)
+            assert (made.shape, made.dtype) == ((2,), rg.float64)
+    assert isinstance(x.new_tensor([1]), FakeTensor)
+
+
 def test_transforms_of_fake_tensors_give_fake_tensors():
     func, layer = rg.func, rg.nn.Linear(2, 3)
     with FakeTensorMode() as mode:
@@ -135,3 +144,30 @@ def test_quantiles_and_bags_of_fake_tensors_have_shapes():
             rg.nn.functional.embedding_bag(at.reshape(1, 3), x, mode="max"),
         ]
     assert [t.shape for t in found] == [(5,), (2, 1, 4), (2, 4), (1, 4)]
+
+
+@pytest.mark.parametrize("make", [
+    lambda: rg.ones(2, requires_grad=True),
+    lambda: rg.rand(2, requires_grad=True),
+    lambda: rg.zeros_like(rg.ones(2), requires_grad=True),
+    lambda: rg.ones(3).new_full((2,), 1.0, requires_grad=True),
+    lambda: rg.tensor([1.0, 2.0], requires_grad=True),
+])  # fmt: skip
+def test_factories_make_fake_leaves(mode, make):
+    x = make()
+    assert x.requires_grad
+    assert x.is_leaf
+    (g,) = rg.autograd.grad((x * 2).sum(), x)
+    assert g.shape == (2,)
+
+
+def test_indices_of_no_dimension_are_fake_tensors(mode):
+    x, place = rg.ones(3, 2), rg.tensor(1)
+    assert x[place].shape == (2,)
+    x[place] = 5
+    assert type(x) is FakeTensor
+
+
+def test_a_fake_tensor_knows_whether_it_is_on_a_gpu(mode):
+    assert rg.ones(2, device="cuda").is_cuda
+    assert not rg.ones(2).is_cuda

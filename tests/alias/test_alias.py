@@ -182,7 +182,7 @@ print(torch.autograd.gradcheck(torch.exp, x), torch.autograd.grad(x.exp() - x.ex
         ("from torch.nn import Liner", "torch.nn.Liner is not in Retrograd. The nearest name is "),
         ("torch.nn.functional.rellu", "torch.nn.functional.rellu is not in Retrograd. The nea"),
         ("torch.ones(1).summ()", "torch.Tensor.summ is not in Retrograd. The nearest name is"),
-        ("torch.hspmm", "torch.hspmm is not in Retrograd: sparse tensors are of coordinates, of"),
+        ("torch.hspmm", "torch.hspmm is not in Retrograd: nothing is written into sparse tensors"),
         (
             "import torch.nativert",
             "torch.nativert is not in Retrograd: Python itself is the p",

@@ -86,6 +86,16 @@ def test_what_is_computed_of_sizes_is_computed_in_the_graph(f):
         rg.testing.assert_close(own.module()(x), f(x))
 
 
+def test_sizes_that_differ_in_the_example_differ_when_they_are_tried():
+    class Called(nn.Module):
+        def forward(self, x, y):
+            return x + y if x.shape[0] == y.shape[0] else x.sum() + y.sum()
+
+    sizes = {"x": {0: Dim("a")}, "y": {0: Dim("b")}}
+    program = export(Called(), (rg.ones(5), rg.ones(3)), dynamic_shapes=sizes)
+    assert program.module()(rg.ones(4), rg.ones(7)).item() == 11
+
+
 def test_sizes_are_symbols_while_the_graph_is_written_down():
     seen = []
 

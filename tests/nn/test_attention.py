@@ -98,6 +98,22 @@ def test_a_mask_for_fewer_positions_is_refused():
         flex_attention(Q, Q, Q, block_mask=create_block_mask(noop_mask, None, None, 3, 5))
 
 
+def test_a_mask_for_other_batches_and_heads_is_made_for_those_that_are_there():
+    q, k, v = (rg.rand(3, 4, 6, 2) for _ in range(3))
+    mask = create_block_mask(lambda b, h, i, j: i >= j + h - b, 2, 3, 6, 6)
+    whole = create_block_mask(mask.mask_mod, 3, 4, 6, 6)
+    found = flex_attention(q, k, v, block_mask=mask)
+    rg.testing.assert_close(found, flex_attention(q, k, v, block_mask=whole))
+
+
+def test_flex_attention_checks_dimensions_and_heads():
+    q, k = rg.rand(1, 4, 6, 2), rg.rand(1, 2, 6, 2)
+    with pytest.raises(ValueError, match="same number of heads"):
+        flex_attention(q, k, k)
+    with pytest.raises(NotImplementedError, match="must be 4D"):
+        flex_attention(q[0], q, q)
+
+
 def test_the_choice_of_a_kernel_is_checked():
     with sdpa_kernel([SDPBackend.MATH, SDPBackend.FLASH_ATTENTION]):
         assert F.scaled_dot_product_attention(Q, Q, Q).shape == Q.shape

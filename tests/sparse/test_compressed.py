@@ -59,6 +59,7 @@ def test_blocks_are_told_row_by_row_of_blocks():
         [6.0, 7.0, 0.0, 0.0],
     ]
     assert (x._nnz(), x.values().shape) == (2, (2, 2, 2))
+    assert repr(x.to_dense().to_sparse_bsr(2)) == repr(x)
 
 
 def test_all_elements_of_a_block_are_entries_that_get_gradients():
@@ -259,3 +260,16 @@ def test_compressed_matrices_are_saved_and_loaded(layout, tmp_path):
     assert found.layout is x.layout
     assert rg.equal(found.to_dense(), x.to_dense())
     assert repr(found) == repr(x)
+
+
+def test_the_one_element_of_a_sparse_tensor_is_a_number():
+    x = rg.tensor([2.5]).to_sparse()
+    assert (x.item(), float(x), int(x), bool(x), rg.is_nonzero(x)) == (2.5, 2.5, 2, True, True)
+    assert not rg.zeros(1, layout=rg.sparse_coo)
+
+
+def test_narrow_copy_of_a_sparse_tensor_is_sparse():
+    x = drawn((4, 3)).to_sparse()
+    found = x.narrow_copy(0, 1, 2)
+    assert found.is_sparse
+    assert rg.equal(found.to_dense(), x.to_dense()[1:3])

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple
 
-from .code import Change, Namespace, PythonCode, generate
+from .code import CodeGen, Namespace, PythonCode, generate
 from .node import Node, Target, map_arg
 
-__all__ = ["Graph", "PythonCode"]
+__all__ = ["CodeGen", "Graph", "PythonCode"]
 
 FOREIGN = (
     "Argument '{arg}' of Node '{node}' does not belong to this Graph, but was used as an argument! "
@@ -35,19 +37,6 @@ class InsertPoint:
 
     def __exit__(self, *error: Any) -> None:
         self.graph._insert = self.before
-
-
-class Changing:
-    """A change of a graph's code, until the context is left."""
-
-    def __init__(self, graph: Graph, before: Change) -> None:
-        self.graph, self.before = graph, before
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *error: Any) -> None:
-        self.graph._change = self.before
 
 
 class NodeList:
@@ -92,7 +81,7 @@ class Graph:
         self._graph_namespace = Namespace()
         self.owning_module = owning_module
         self._tracer_cls = tracer_cls
-        self._change: Change = None  # what `on_generate_code` gave
+        self._codegen = CodeGen()
 
     @property
     def nodes(self) -> NodeList:
@@ -286,32 +275,47 @@ class Graph:
 
     def process_inputs(self, *args: Any) -> Any:
         """The arguments of the module as those of the placeholders."""
-        return args
+        return self._codegen.process_inputs(*args)
 
     def process_outputs(self, out: Any) -> Any:
         """The value of the output node as that of the module."""
-        return out
+        return self._codegen.process_outputs(out)
 
-    def python_code(self, root_module: str, *, verbose: bool = False) -> PythonCode:
-        """The source of the function, of which `root_module` is the first parameter's name."""
-        return generate(self.nodes, root_module, change=self._change)
+    def set_codegen(self, codegen: CodeGen) -> None:
+        """Let `codegen` frame the code; modules have to `recompile`."""
+        self._codegen = codegen
 
-    def on_generate_code(self, make_transformer: Callable[[Change], Change]) -> Changing:
-        """Change the lines of code from now on, or while the context that this gives is entered.
+    def on_generate_code(
+        self, make_transformer: Callable[[Any], Any]
+    ) -> AbstractContextManager[None]:
+        """Let code be changed as it is made, from now on, or to the end of a `with`.
 
-        `make_transformer` is given the function that changes them so far, or None, and gives
-        another: of the lines of the body to those that shall stand there.
+        make_transformer: gets the function that changes it now, or None, and gives another one,
+        from the lines of the body to new ones.
 
-        >>> graph = rg.fx.symbolic_trace(lambda x: x + 1).graph
-        >>> with graph.on_generate_code(lambda before: lambda lines: ["# one more\\n", *lines]):
-        ...     print(graph.python_code("self").src.strip())
+        >>> module = rg.fx.symbolic_trace(lambda x: x + 1)
+        >>> with module.graph.on_generate_code(lambda last: lambda body: ["# more\\n", *body]):
+        ...     print(module.recompile().src.strip())
         def forward(self, x):
-            # one more
+            # more
             add = x + 1;  x = None
             return add
         """
-        before, self._change = self._change, make_transformer(self._change)
-        return Changing(self, before)
+        before, codegen = self._codegen._body_transformer, self._codegen
+        codegen._body_transformer = make_transformer(before)
+
+        @contextmanager
+        def until() -> Iterator[None]:
+            try:
+                yield
+            finally:
+                codegen._body_transformer = before
+
+        return until()
+
+    def python_code(self, root_module: str, *, verbose: bool = False) -> PythonCode:
+        """The source of the function, of which `root_module` is the module's name in it."""
+        return generate(self.nodes, root_module, self._codegen)
 
     def print_tabular(self) -> None:
         """Print a table of the nodes."""
@@ -334,7 +338,7 @@ class Graph:
 
     def __deepcopy__(self, memo: Any = None) -> Graph:
         copied = Graph(tracer_cls=self._tracer_cls)
-        copied._change = self._change
+        copied._codegen = copy.copy(self._codegen)
         known: dict[Node, Any] = {}
         found = copied.graph_copy(self, known, return_output_node=True)
         if found is not None:

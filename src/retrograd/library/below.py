@@ -42,6 +42,7 @@ from ..engine.tensor import (
 from ..engine.transforms.batch import is_batch
 from ..kernels import meta
 from ..ops.core import return_types
+from ..ops.creation.from_data import tensor
 from ..ops.tensor import pickling
 from . import translation
 from .answers import answer, has_history
@@ -87,6 +88,8 @@ def called(function: Any, args: Any, kwargs: Any, whole: bool = False) -> Any:
         return keyed(function, *args)
     if getattr(function, "__name__", "") in CONVERTERS:
         return lifted(function, args, kwargs)
+    if getattr(function, "__name__", "") == "new_tensor":
+        return beside(*args, **kwargs)
     operator = operator_of(function, whole)
     if operator is None or kwargs.get("out") is not None:
         return PASSED
@@ -105,7 +108,10 @@ def called(function: Any, args: Any, kwargs: Any, whole: bool = False) -> Any:
         return PASSED
     name = operator.__name__
     func = getattr(operator, chosen(name, placed, named))
+    requires_grad = named.pop("requires_grad", False)
     found = answer(func, spread(name, placed) if whole else placed, named)
+    if requires_grad:
+        return found.requires_grad_()
     if name[-1] == "_" and (found is None or isinstance(found, Tensor)):  # it has been written
         return first
     if name == "_local_scalar_dense" or function.__annotations__.get("return") in PLAIN:
@@ -148,6 +154,16 @@ def lifted(function: Any, args: Any, kwargs: Any) -> Any:
     if place is not None and make_device(place) != made.device:
         made = made.to(place)
     return made.requires_grad_() if requires_grad else made
+
+
+def beside(x: Tensor, data: Any, **settings: Any) -> Any:
+    """`x.new_tensor(data)`, likewise."""
+    if isinstance(data, Tensor):
+        return PASSED
+    for name in ("dtype", "device"):
+        if settings.get(name) is None:
+            settings[name] = getattr(x, name)
+    return lifted(tensor, (data,), settings)
 
 
 def check(name: str, found: Any, single: bool) -> None:

@@ -232,6 +232,8 @@ def test_the_order_of_dimensions_is_refused_where_there_are_several():
     ):
         with pytest.raises(RuntimeError, match="does not have unique dim order"):
             x.dim_order(ambiguity_check=check)
+    with pytest.raises(AttributeError, match="Can't get dim order on sparse type"):
+        rg.eye(2).to_sparse().dim_order()
     for odd in (3, lists[0], (lists[0],), [3]):
         with pytest.raises(TypeError, match="a bool or a list of memory formats"):
             images.dim_order(ambiguity_check=odd)

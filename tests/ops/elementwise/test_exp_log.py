@@ -408,3 +408,9 @@ def test_log2_of_a_complex_zero_has_no_nan():
     found = rg.log2(rg.tensor([0j, 2j], dtype=rg.complex128)).tolist()
     assert found[0] == complex(-math.inf, 0)
     assert found[1] == pytest.approx(1 + 1j * math.pi / 2 / math.log(2))
+
+
+@pytest.mark.parametrize("function", [rg.exp, rg.exp2])
+def test_a_complex_exponential_of_minus_infinity_is_zero_at_any_angle(function):
+    z = rg.tensor([complex(-INF, INF), complex(-INF, NAN), complex(-INF, 1)])
+    assert function(z).abs().tolist() == [0.0, 0.0, 0.0]

@@ -68,6 +68,23 @@ def test_mse_loss_promotes_like_a_difference():
     assert F.mse_loss(X, X.long()).dtype is rg.float32
 
 
+@pytest.mark.filterwarnings("ignore:Using a target size")
+@pytest.mark.parametrize("loss", [F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss])
+def test_a_target_without_dimensions_is_broadcast_before_dtypes_promote(loss):
+    x, target = X.clone().requires_grad_(), rg.tensor(2.0, dtype=rg.float64, requires_grad=True)
+    found = loss(x, target)
+    assert found.dtype is (rg.float32 if loss is F.huber_loss else rg.float64)  # PyTorch's
+    by_input, by_target = grad(found, [x, target])
+    assert by_input.dtype is rg.float32
+    assert by_target.item() == pytest.approx(-by_input.sum().item(), abs=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [rg.float16, rg.bfloat16, rg.float32])
+def test_integers_before_a_floating_target_have_a_loss(dtype):
+    found = F.mse_loss(rg.tensor([1, 3]), rg.tensor([1.0, 1.0], dtype=dtype))
+    assert (found.dtype, found.item()) == (dtype, 2.0)
+
+
 def test_older_reduction_arguments_warn_and_work():
     with pytest.warns(UserWarning, match="reduction='sum'"):
         assert F.mse_loss(X, X + 1, size_average=False).item() == 12.0

@@ -8,7 +8,7 @@ from ... import dtypes
 from ...engine.tensor import Size, Tensor, method
 from ...locks import load
 from ..creation.memory_format import dims_in, lies_in, memory_format
-from ..tensor.inspection import data_ptr
+from ..tensor.inspection import data_ptr, strided
 
 __all__ = ["is_distributed"]
 
@@ -70,11 +70,13 @@ def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
 
     Where one of size 1, or two with one stride, could stand elsewhere, `ambiguity_check=True`
     raises RuntimeError. So does a list of memory formats, unless the tensor lies in exactly one of
-    them and that has this order. TypeError for anything else.
+    them and that has this order. TypeError for anything else, AttributeError for sparse tensors.
 
     >>> rg.zeros(2, 3).t().dim_order()
     (1, 0)
     """
+    if self.layout is not strided:
+        raise AttributeError(f"Can't get dim order on sparse type: {self.layout}. Use x.to_dense()")
     steps = self._array.strides
     order = tuple(sorted(range(len(steps)), key=lambda d: -steps[d]))
     formats = [] if isinstance(ambiguity_check, bool) else ambiguity_check

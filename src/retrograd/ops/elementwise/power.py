@@ -1,8 +1,8 @@
 """Powers: `pow` in its three forms, and what is made of it.
 
 NOTE [Derivatives of x ** y where a factor is infinite]
-1. y * x ** (y - 1) at y = 0 is 0, also where x ** -1 is not finite: at x = 0, and for NaN, since
-   NaN ** 0 is 1.
+1. y * x ** (y - 1) at y = 0 is 0, also where x ** -1 is not finite: at x = 0, below the normal
+   numbers, and for NaN, since NaN ** 0 is 1.
 2. x ** y * log(x) at x = 0 is its limit 0 for every y >= 0, and -inf for y < 0.
 The formulas reach these values without multiplying 0 by an infinity, so that the second derivatives
 are finite wherever the mathematics has them finite.
@@ -128,7 +128,7 @@ _pow = declare(
 
 declare(
     "pow_edge(input, exponent)",
-    lambda input, exponent: (exponent == 0) & ((input == 0) | np.isnan(input)),
+    lambda input, exponent: (exponent == 0) & ~np.isfinite(1.0 / input),
     elementwise=True,
     examples=PAIRS,
     doc="""Where rule 1 of NOTE [Derivatives of x ** y ...] applies; for formulas.""",

@@ -173,7 +173,8 @@ def read_item(item: Any) -> Any:
                 "tensors used as indices must be long, int, byte or bool tensors, got "
                 f"{item.dtype}. Convert first: index.long()"
             )
-        return item if array.ndim or isinstance(array, Interpreted) else array.item()
+        unknown = isinstance(array, Interpreted) or is_valueless(array)
+        return item if array.ndim or unknown else array.item()
     if isinstance(item, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(item).__name__}' as an index: {item!r}")
     try:

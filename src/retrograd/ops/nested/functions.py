@@ -60,9 +60,12 @@ def numel(input: Tensor) -> int:
 
 @function("is_same_size")
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether both are nested and their components have the same shapes."""
+    """Whether the components of both have the same shapes; RuntimeError if one is not nested."""
     if not (is_nested(input) and is_nested(other)):
-        return False
+        raise RuntimeError(
+            "is_same_size(): Expected both self and other to be nested tensors. Compare the "
+            "components: nt.unbind()"
+        )
     if "strided" not in (input.layout.name, other.layout.name):
         return bool(input.shape == other.shape)
     parts = [[part.shape for part in parts_of(nt)] for nt in (input, other)]

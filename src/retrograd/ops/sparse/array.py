@@ -130,6 +130,19 @@ class Sparse(Replaced):
         array[places] = array[places] + own.values
         return array
 
+    def item(self) -> Any:
+        """The number that the one element is."""
+        return self.dense().item()
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
     def taken(self, pattern: Pattern) -> Any:
         """The values at the places of a pattern, zeros where there is no entry."""
         own = self.merged()

@@ -84,6 +84,8 @@ def sparse_coo_tensor(
     """
     check_device(device)
     if values is None:
+        if indices is not None and size is not None:
+            raise RuntimeError("Could not infer dtype of NoneType: indices without values")
         shape = shape_of((indices if size is None else size,), "sparse_coo_tensor")
         places = np.zeros((len(shape), 0), np.int64)
         return as_leaf(made(zeros(0, dtype=dtype), Pattern(places, shape, True)), requires_grad)

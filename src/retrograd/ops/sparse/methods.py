@@ -236,6 +236,7 @@ def to_sparse(
 
 def checked_block(x: Tensor, name: str, blocksize: Any) -> tuple[int, int] | None:
     """The shape of blocks for `to_sparse`; RuntimeError for one that does not fit."""
+    blocksize = (blocksize, blocksize) if isinstance(blocksize, int) else blocksize
     if blocksize is not None and len(blocksize) != 2:
         raise RuntimeError(
             f"to_sparse: blocksize needs to be a tuple of size 2, but got {len(blocksize)}"
