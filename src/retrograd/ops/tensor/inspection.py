@@ -253,14 +253,6 @@ def cuda(
     return self
 
 
-def _is_neg(self: Tensor) -> bool:
-    return False
-
-
-def _is_conj(self: Tensor) -> bool:
-    return False
-
-
 def is_pinned(self: Tensor, device: Any = None) -> bool:
     """False: no accelerator reads the memory, so none is pinned."""
     return False
@@ -274,8 +266,6 @@ METHODS: tuple[Any, ...] = (
 for function in METHODS:
     method(function)
 method(is_pinned)
-method(_is_neg, "is_neg")
-method(_is_conj, "is_conj")
 
 
 def _layout(self: Tensor) -> layout:
