@@ -31,6 +31,8 @@ hash_of_all = source_hash(b"".join(path.read_bytes() for path in sources)).hex()
 # What is left out is not wanted, or not to be had: NOTE [Builds that fail].
 wanted = os.environ.get("RETROGRAD_NATIVE")
 left_out = wanted == "0" or sysconfig.get_config_var("Py_GIL_DISABLED")
+# What debuggers read is three quarters of the parts: for those who set flags of their own.
+usual_flags = [] if "CFLAGS" in os.environ else ["-g0"]
 FAILED = """
 *** Retrograd: {name} could not be built, and is left out: {error}
 *** Everything works, and is slower. It needs a C compiler and Python's headers.
@@ -76,7 +78,7 @@ def extension(name, source, *flags):
         depends=list(map(str, sources)),
         define_macros=[("BUILT_FROM", f'"{version[1]} {hash_of_all}"')],
         include_dirs=[numpy.get_include()],
-        extra_compile_args=[] if sys.platform == "win32" else list(flags),
+        extra_compile_args=[] if sys.platform == "win32" else [*usual_flags, *flags],
         optional=wanted != "1",
     )
 

@@ -85,3 +85,8 @@ def test_no_accelerator_can_be_chosen():
     with pytest.raises(RuntimeError, match="does not have a corresponding module"):
         rg.get_device_module("meta")
     assert rg.get_device_module("mps") is rg.mps
+
+
+def test_kernels_of_attention_have_one_class():
+    assert rg.backends.cuda.SDPBackend is rg.nn.attention.SDPBackend
+    assert rg.backends.cuda.SDPBackend.MATH == 0

@@ -16,6 +16,126 @@ def ones(*shape, dtype=rg.float32, grad=False):
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation"
 
 CASES = {
+    "a mean that is no number": (
+        lambda: ones(2).normal_(ones(2), 1.0),
+        TypeError,
+        r"normal_\(\): argument 'mean' \(position 1\) must be float, not Tensor",
+    ),
+    "an initial mean that is no number": (
+        lambda: rg.nn.init.normal_(ones(2), None),
+        TypeError,
+        r"normal_\(\): argument 'mean' \(position 1\) must be float, not NoneType",
+    ),
+    "a threshold of NaN": (
+        lambda: F.huber_loss(ones(2), ones(2), delta=float("nan")),
+        RuntimeError,
+        "non-positive values for delta",
+    ),
+    "states that are no dictionaries": (
+        lambda: rg.func.functional_call(rg.nn.ReLU(), (0, 0), (ones(2),)),
+        ValueError,
+        "Expected all elements of parameter_and_buffer_dicts to be dictionaries",
+    ),
+    "indices without values": (
+        lambda: rg.sparse_coo_tensor([[0], [1]], None, (3, 3)),
+        RuntimeError,
+        "Could not infer dtype of NoneType",
+    ),
+    "numbers to pad": (
+        lambda: rg.nn.utils.rnn.pad_sequence([1.0, 2.0]),
+        TypeError,
+        "expected Tensor as element 0 in argument 0, but got float",
+    ),
+    "nothing to pack": (
+        lambda: rg.nn.utils.rnn.pack_padded_sequence(None, [1]),
+        TypeError,
+        "argument 'input'",
+    ),
+    "lengths that are no numbers": (
+        lambda: F.ctc_loss(ones(3, 1, 2), rg.tensor([[1]]), None, (1,)),
+        TypeError,
+        "input_lengths must be integral",
+    ),
+    "nothing to copy": (
+        lambda: rg.index_copy(ones(2, 3), 0, rg.tensor([0, 1]), None),
+        TypeError,
+        r"index_copy\(\): argument 'source' \(position 4\) must be Tensor, not NoneType",
+    ),
+    "rows of other dimensions to copy": (
+        lambda: rg.index_copy(ones(2, 3), 0, rg.tensor([0, 1]), ones(2)),
+        IndexError,
+        "dimensions of source",
+    ),
+    "a matrix of indices, whatever its dtype": (
+        lambda: rg.index_add(ones(2, 3), 0, ones(2, 2), ones(2, 3)),
+        IndexError,
+        "Index is supposed to be a vector",
+    ),
+    "a matrix of indices to fill": (
+        lambda: rg.index_fill(ones(2, 3), 1, rg.tensor([[0]]), 5.0),
+        RuntimeError,
+        "vector or scalar",
+    ),
+    "values of another dtype to put": (
+        lambda: rg.put(ones(2), rg.tensor([0]), rg.tensor([1, 2])),
+        RuntimeError,
+        "expected to have the same dtype",
+    ),
+    "attention of whole numbers": (
+        lambda: F.scaled_dot_product_attention(ones(2, 3, dtype=rg.int64), ones(2, 3), ones(2, 3)),
+        RuntimeError,
+        "Expected query, key, and value to have the same floating dtype",
+    ),
+    "a tolerance of NaN": (
+        lambda: rg.isclose(ones(2), ones(2), float("nan")),
+        RuntimeError,
+        "rtol must be greater than or equal to zero",
+    ),
+    "a norm of NaN": (
+        lambda: rg.renorm(ones(2, 2), float("nan"), 0, 1.0),
+        RuntimeError,
+        "non-positive-norm not supported",
+    ),
+    "a standard deviation of NaN": (
+        lambda: ones(2).normal_(0, float("nan")),
+        RuntimeError,
+        "normal expects std >= 0",
+    ),
+    "places in fewer than no rows": (
+        lambda: rg.tril_indices(-7, 3),
+        RuntimeError,
+        "row must be non-negative",
+    ),
+    "a vector to turn": (
+        lambda: rg.rot90(ones(2), 1, (0, 1)),
+        RuntimeError,
+        "expected total dims >= 2, but got total dims = 1",
+    ),
+    "a bilinear map of two dimensions": (
+        lambda: F.bilinear(ones(2, 3), ones(2, 3), ones(2, 3)),
+        IndexError,
+        r"bilinear\(\): weight must be",
+    ),
+    "factors of whole numbers": (
+        lambda: rg.linalg.lu_factor(ones(2, 2, dtype=rg.int64)),
+        NotImplementedError,
+        "lu_factor",
+    ),
+    "a table of bags that is a vector": (
+        lambda: F.embedding_bag(rg.tensor([[0, 1]]), ones(3)),
+        ValueError,
+        "weight has to be a 2D Tensor",
+    ),
+    "boundaries without a dimension": (
+        lambda: rg.searchsorted(rg.tensor(2.0), ones(2)),
+        RuntimeError,
+        "boundaries tensor",
+    ),
+    "no quantile": (
+        lambda: rg.quantile(ones(2), None),
+        TypeError,
+        r"quantile\(\): argument 'q'",
+    ),
     "shapes that do not broadcast": (
         lambda: ones(2) + ones(3),
         RuntimeError,

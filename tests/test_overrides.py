@@ -122,6 +122,12 @@ def test_the_function_has_the_name_of_the_method(name):
     assert getattr(T, name).__name__ == name
 
 
+def test_a_method_has_the_name_of_a_method():
+    told = overrides.get_overridable_functions()[T]
+    properties = {"__get__", "__set__", "__delete__"}
+    assert [f for f in told if f.__name__ not in properties and not hasattr(T, f.__name__)] == []
+
+
 def test_it_is_told_the_types_and_the_arguments(logged):
     rg.add(logged, 1, alpha=2)
     assert Logged.log == [(rg.add, (Logged,), 2, ["alpha"])]
@@ -313,6 +319,17 @@ def test_a_mode_sees_every_call_of_its_thread_factories_too():
     rg.ones(1)
     expected = [rg.ones, T.add, T.shape.__get__, rg.ones, rg.ones, F.linear, rg.tensor]
     assert mode.seen == expected
+
+
+def test_a_mode_sees_the_factories_of_layers():
+    class Double(overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            kwargs = {**(kwargs or {}), **({"dtype": rg.float64} if func is rg.empty else {})}
+            return func(*args, **kwargs)
+
+    with Double():
+        layer = rg.nn.Linear(2, 3)
+    assert layer.weight.dtype is layer.bias.dtype is rg.float64
 
 
 def test_modes_nest_and_the_inner_one_is_asked_first():

@@ -223,7 +223,9 @@ def test_none_and_an_empty_list_are_what_they_are_where_they_are_the_default():
     assert rg.amax(x, []).tolist() == rg.amax(x, None).tolist() == 4
     assert rg.tril_indices(2, 2, dtype=None).dtype is rg.int64
     assert rg.triu_indices(2, 2, dtype=None).tolist() == [[0, 0, 1], [0, 1, 1]]
-    assert rg.meshgrid(x[0], x[1], indexing=None)[0].tolist() == [[1, 1], [2, 2]]
+    with pytest.warns(UserWarning, match="required to pass the indexing argument") as seen:
+        assert rg.meshgrid(x[0], x[1], indexing=None)[0].tolist() == [[1, 1], [2, 2]]
+    assert seen[0].filename == __file__
     windows = rg.max_pool2d(x[None], 2, []), rg.max_pool2d(x[None], 2)
     assert [made.tolist() for made in windows] == [[[[4]]], [[[4]]]]
     with pytest.raises(RuntimeError, match=r"must align\. shifts: 2, dims:0"):

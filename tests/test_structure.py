@@ -32,6 +32,7 @@ LAYERS = [
         "tape",
         "testing",
         "wirtinger",
+        "xpu",
     ],
     [
         *("fx", "hub", "jit", "library", "onnx", "utils", "nn", "optim", "amp", "distributions"),

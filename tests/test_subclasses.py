@@ -5,6 +5,7 @@ import io
 import pickle
 import subprocess
 import sys
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -97,7 +98,14 @@ def test_what_is_computed_of_a_subclass_is_of_the_subclass(number, cls):
 
 def test_every_tensor_of_a_tuple_is_of_the_subclass():
     x = Mine([[1.0, 2.0], [3.0, 4.0]])
-    for made in (x.split(1), x.unbind(), rg.max(x, 1), x.sort(), x.svd(), rg.meshgrid(x[0], x[1])):
+    for made in (
+        x.split(1),
+        x.unbind(),
+        rg.max(x, 1),
+        x.sort(),
+        x.svd(),
+        rg.meshgrid(x[0], x[1], indexing="ij"),
+    ):
         assert [type(t) for t in made] == [Mine] * len(made)
     assert rg.max(x, 1).values.tolist() == [2.0, 4.0]
     assert type(rg.max(x, 1)) is rg.return_types.max
@@ -414,3 +422,38 @@ def test_the_node_of_another_class_of_a_tensor_is_an_alias():
     y.as_subclass(Mine).mul_(3)
     y.sum().backward()
     assert x.grad.tolist() == [6.0, 6.0]
+
+
+def test_a_copy_of_a_class_that_says_how_it_is_made_again_is_made_so():
+    class Own(rg.Tensor):
+        def __reduce_ex__(self, protocol):
+            return _again, (self.as_subclass(rg.Tensor) + 1,), {"tag": 5}
+
+    def _again(x):
+        return x.as_subclass(Own)
+
+    found = copy.copy(rg.zeros(2).as_subclass(Own))
+    assert (type(found), found.tolist(), found.tag) == (Own, [1.0, 1.0], 5)
+
+
+class Told(rg.Tensor):
+    seen: ClassVar[list] = []
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        cls.seen.append(func)
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+def test_saving_a_subclass_asks_it_for_nothing():
+    x = rg.zeros(2).as_subclass(Told)
+    Told.seen.clear()
+    rg.save(x, io.BytesIO())
+    assert Told.seen == []
+
+
+@pytest.mark.parametrize(
+    "name", ["__dlpack__", "__dlpack_device__", "is_conj", "is_neg", "new_tensor", "type"]
+)
+def test_overrides_are_told_the_name_of_a_method(name):
+    assert getattr(rg.Tensor, name).__name__ == name

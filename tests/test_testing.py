@@ -139,7 +139,8 @@ def test_random_tensors_keep_to_limits():
         make_tensor(1, dtype=rg.float32, low=3, high=1)
     with pytest.raises(ValueError, match="`low` must be less than `high`"):
         make_tensor(1, dtype=rg.int64, low=3, high=3)
-    assert make_tensor(2, dtype=rg.float32, low=3, high=3).tolist() == [3.0, 3.0]
+    with pytest.warns(FutureWarning, match="`low==high` .* for floating or complex types is dep"):
+        assert make_tensor(2, dtype=rg.float32, low=3, high=3).tolist() == [3.0, 3.0]
 
 
 @pytest.mark.parametrize(
@@ -178,10 +179,19 @@ def test_tensors_without_values_are_compared_by_shape_and_dtype():
 
 
 def test_a_range_of_which_the_dtype_holds_nothing_is_refused():
-    with pytest.raises(ValueError, match=r"\[300, 900\), but .*uint8 only supports \[0, 256\)"):
+    with pytest.raises(ValueError, match=r"\[300, 900\), but .*uint8 only supports \[0, 255\]"):
         make_tensor(3, dtype=rg.uint8, low=300, high=900)
+    for low, high in ((10**39, 10**40), (-(10**40), -(10**39)), (2**1024, 2**1025)):
+        with pytest.raises(ValueError, match=r"float32 only supports \[-3.4"):
+            make_tensor(3, dtype=rg.float32, low=low, high=high)
     with pytest.raises(ValueError, match="cannot be NaN, but got low=nan and high=1"):
         make_tensor(3, dtype=rg.float32, low=NAN, high=1)
+
+
+def test_random_integers_that_require_grad_are_refused():
+    for dtype in (rg.int64, rg.bool):
+        with pytest.raises(ValueError, match="not supported for boolean and integral dtypes"):
+            make_tensor(3, dtype=dtype, requires_grad=True)
 
 
 def test_there_is_no_gpu():

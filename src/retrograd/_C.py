@@ -28,6 +28,7 @@ from .engine.tensor import Tensor, cell_of, device, node_of, wrote
 from .errors import LinAlgError as _LinAlgError  # noqa: F401 (PyTorch's name)
 from .library.custom import below as _below
 from .ops.creation.factories import get_default_device
+from .ops.random.generator import Generator  # noqa: F401 (PyTorch's name)
 from .ops.tensor.storage import UntypedStorage
 
 if TYPE_CHECKING:

@@ -89,7 +89,7 @@ if TYPE_CHECKING:
         sparse,
         special,
     )
-    from . import utils, vision, viz, wirtinger
+    from . import utils, vision, viz, wirtinger, xpu
     from ._higher_order_ops import cond, while_loop
     from .accelerator.modules import get_device_module
     from .alias.compiler import compile
@@ -111,7 +111,7 @@ LATER = (
     *("futures", "fx", "hub", "jit", "library", "linalg", "masked", "mps", "multiprocessing"),
     *("nested", "nn", "onnx", "optim", "overrides", "profiler", "quasirandom", "random"),
     *("return_types", "serialization", "signal", "sparse", "special", "tape", "testing", "types"),
-    *("utils", "vision", "viz", "wirtinger"),
+    *("utils", "vision", "viz", "wirtinger", "xpu"),
 )
 _ELSEWHERE = {  # modules that PyTorch has under other names
     "_VF": "ops.compat.variable_functions",
@@ -187,6 +187,8 @@ FROM = {
         ),
         "ops.compat.variable_functions",
     ),
+    "_validate_sparse_compressed_tensor_args": "ops.sparse.compressed",
+    "_validate_sparse_coo_tensor_args": "ops.sparse.factories",
     "load": "serialization",
     "recompute_grad": "utils.checkpoint",
     "save": "serialization",

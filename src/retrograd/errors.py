@@ -89,5 +89,13 @@ def wrong_type(
     return TypeError(named(text))
 
 
+def constant(
+    function: str, argument: str, expected: str, value: object, position: int | None = None
+) -> TypeError:
+    """The error for a tensor with a history where a function takes a number."""
+    refused = wrong_type(function, argument, expected, value, position)
+    return TypeError(f"{refused}: it has no derivative. Write {argument}={argument}.item()")
+
+
 class UserError(RuntimeError):
     """A module cannot be exported as it is written, or as it was asked for."""

@@ -241,7 +241,8 @@ def get_overridable_functions() -> dict[Any, list[Any]]:
     found: dict[Any, list[Any]] = {}
     for name, module in _namespaces():
         functions = dict.fromkeys(f for _, f in _functions_of(name, module))
-        found[module] = [function for function in functions if function not in ignored]
+        shown = importlib.import_module(name.replace(__package__, version.called, 1))
+        found[shown] = [function for function in functions if function not in ignored]
     found[Tensor] = list(dict.fromkeys(f for _, f in _of_tensor() if f not in ignored))
     return found
 

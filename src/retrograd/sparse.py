@@ -5,6 +5,7 @@ from .engine.tensor import Tensor  # noqa: F401 (by which programs annotate thei
 from .ops.sparse.functions import TYPES as _TYPES
 from .ops.sparse.functions import (
     addmm,
+    as_sparse_gradcheck,
     check_sparse_tensor_invariants,
     log_softmax,
     mm,
@@ -16,6 +17,7 @@ from .ops.sparse.functions import (
 
 __all__ = [
     "addmm",
+    "as_sparse_gradcheck",
     "check_sparse_tensor_invariants",
     "log_softmax",
     "mm",

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes
+from . import dtypes, version
 from .engine.tensor import Tensor, device, new_tensor, set_requires_grad
 from .kernels.allocation import is_valueless
 from .ops.creation.from_data import tensor
@@ -286,25 +286,33 @@ def greatest(gaps: Tensor, close: Any) -> str:
     return f"{gaps._array[index].item()} at index {tuple(int(i) for i in index)}"
 
 
+ONE_NUMBER = (
+    "Passing `low==high` to `retrograd.testing.make_tensor` for floating or complex types is "
+    "deprecated. Write full(shape, low)"
+)
+
+
 def _limits(dtype: dtypes.dtype, low: Any, high: Any) -> tuple[Any, Any]:
     """The range from which `make_tensor` draws, within what the dtype holds."""
     kind = dtype.numpy.kind
     least, most = {"b": (0, 2), "u": (0, 10), "i": (-9, 10)}.get(kind, (-9, 9))
     low, high = least if low is None else low, most if high is None else high
     whole = kind in "bui"
-    if math.isnan(low) or math.isnan(high):
+    if any(isinstance(end, float) and math.isnan(end) for end in (low, high)):
         raise ValueError(f"`low` and `high` cannot be NaN, but got low={low} and high={high}")
     if not (low < high or (low == high and not whole)):
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
-    if not whole:
-        ends = dtypes.finfo(dtype)
-        return min(max(low, ends.min), ends.max), min(max(high, ends.min), ends.max)
-    first, last = (0, 1) if kind == "b" else (dtypes.iinfo(dtype).min, dtypes.iinfo(dtype).max)
+    if low == high:
+        warnings.warn(version.named(ONE_NUMBER), FutureWarning, stacklevel=3)
+    ends: Any = dtypes.iinfo(dtype) if kind in "ui" else None if whole else dtypes.finfo(dtype)
+    first, last = (0, 1) if ends is None else (ends.min, ends.max)
     if low > last or high < first:
         raise ValueError(
             f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} "
-            f"only supports [{first}, {last + 1})"
+            f"only supports [{first}, {last}]"
         )
+    if not whole:
+        return max(low, first), min(high, last)
     above = last + (dtype.numpy.itemsize < 8)  # as far as the draws of 64 bits go
     return math.ceil(max(low, first)), math.ceil(min(high, above))
 
@@ -326,7 +334,8 @@ def make_tensor(
     `exclude_zero`, 0 is replaced by the smallest positive number (1 for integers); `noncontiguous`
     leaves gaps in memory. Limits beyond what the dtype holds are as far as it goes. Raises
     ValueError where `high` is not above `low`, for NaN, for a range of which the dtype holds
-    nothing, and for gaps in a `memory_format`. Source: PyTorch's `testing.make_tensor`.
+    nothing, for integers that require grad, and for gaps in a `memory_format`. Source: PyTorch's
+    `testing.make_tensor`.
 
     >>> x = rg.testing.make_tensor(2, 3, dtype=rg.float64, low=1, high=2)
     >>> x.shape, bool((x >= 1).all() and (x < 2).all())
@@ -339,6 +348,11 @@ def make_tensor(
         )
     sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
     whole = dtype.numpy.kind in "bui"
+    if requires_grad and whole:
+        raise ValueError(
+            "`requires_grad=True` is not supported for boolean and integral dtypes, but got "
+            f"dtype={dtype}"
+        )
     low, high = _limits(dtype, low, high)
     gaps = noncontiguous and math.prod(sizes) > 1
     room = (*sizes[:-1], 2 * sizes[-1]) if gaps else tuple(sizes)

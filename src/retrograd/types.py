@@ -20,8 +20,8 @@ _size: TypeAlias = Size | list[int] | tuple[int, ...]
 
 
 class SymFloat(Symbol):
-    """The type of real numbers that PyTorch's compiler keeps as symbols: none is one here."""
+    """The type of real numbers that are symbols: what exported graphs compute of sizes."""
 
 
 class SymBool(Symbol):
-    """The same of truth values."""
+    """The type of truth values that PyTorch's compiler keeps as symbols: none is one here."""

@@ -105,3 +105,69 @@ def test_the_mode_can_be_left_for_a_while(mode):
 def test_sizes_are_no_symbols():
     with pytest.raises(NotImplementedError, match="sizes are numbers here"):
         FakeTensorMode(shape_env=object())
+
+
+def test_new_tensor_of_a_fake_tensor_is_fake(mode):
+    with mode:
+        x = rg.ones(2, dtype=rg.float64)
+        for made in (x.new_tensor([1.0, 2.0]), x.new([1.0, 2.0])):
+            assert isinstance(made, FakeTensor)
+            assert (made.shape, made.dtype) == ((2,), rg.float64)
+    assert isinstance(x.new_tensor([1]), FakeTensor)
+
+
+def test_transforms_of_fake_tensors_give_fake_tensors():
+    func, layer = rg.func, rg.nn.Linear(2, 3)
+    with FakeTensorMode() as mode:
+        x = rg.rand(5, 2)
+        found = [
+            func.vmap(func.grad(lambda x: (x**2).sum()))(x),
+            func.vmap(func.vmap(func.grad(lambda x: x**3)))(x),
+            func.vmap(lambda x: x.new_ones(2) * rg.ones_like(x))(x),
+            func.vmap(func.hessian(lambda x: x.sin().sum()))(x),
+        ]
+        given = {name: mode.from_tensor(p) for name, p in layer.named_parameters()}
+        each = func.grad(lambda p, x: func.functional_call(layer, p, x).sum())
+        found.append(func.vmap(each, in_dims=(None, 0))(given, x)["weight"])
+    assert [type(t) for t in found] == [FakeTensor] * 5
+    assert [t.shape for t in found] == [(5, 2), (5, 2), (5, 2), (5, 2, 2), (5, 3, 2)]
+    assert {t.device.type for t in found} == {"cpu"}
+
+
+def test_quantiles_and_bags_of_fake_tensors_have_shapes():
+    with FakeTensorMode():
+        x, at = rg.rand(5, 4), rg.tensor([0, 1, 3])
+        found = [
+            rg.quantile(x, 0.5, dim=1),
+            rg.nanquantile(x, rg.tensor([0.1, 0.5]), dim=0, keepdim=True),
+            rg.nn.functional.embedding_bag(at, x, rg.tensor([0, 2]), padding_idx=0),
+            rg.nn.functional.embedding_bag(at.reshape(1, 3), x, mode="max"),
+        ]
+    assert [t.shape for t in found] == [(5,), (2, 1, 4), (2, 4), (1, 4)]
+
+
+@pytest.mark.parametrize("make", [
+    lambda: rg.ones(2, requires_grad=True),
+    lambda: rg.rand(2, requires_grad=True),
+    lambda: rg.zeros_like(rg.ones(2), requires_grad=True),
+    lambda: rg.ones(3).new_full((2,), 1.0, requires_grad=True),
+    lambda: rg.tensor([1.0, 2.0], requires_grad=True),
+])  # fmt: skip
+def test_factories_make_fake_leaves(mode, make):
+    x = make()
+    assert x.requires_grad
+    assert x.is_leaf
+    (g,) = rg.autograd.grad((x * 2).sum(), x)
+    assert g.shape == (2,)
+
+
+def test_indices_of_no_dimension_are_fake_tensors(mode):
+    x, place = rg.ones(3, 2), rg.tensor(1)
+    assert x[place].shape == (2,)
+    x[place] = 5
+    assert type(x) is FakeTensor
+
+
+def test_a_fake_tensor_knows_whether_it_is_on_a_gpu(mode):
+    assert rg.ones(2, device="cuda").is_cuda
+    assert not rg.ones(2).is_cuda

@@ -184,7 +184,7 @@ print(torch.autograd.gradcheck(torch.exp, x), torch.autograd.grad(x.exp() - x.ex
         ("from torch.nn import Liner", "torch.nn.Liner is not in Retrograd. The nearest name is "),
         ("torch.nn.functional.rellu", "torch.nn.functional.rellu is not in Retrograd. The nea"),
         ("torch.ones(1).summ()", "torch.Tensor.summ is not in Retrograd. The nearest name is"),
-        ("torch.hspmm", "torch.hspmm is not in Retrograd: sparse tensors are of coordinates, of"),
+        ("torch.hspmm", "torch.hspmm is not in Retrograd: nothing is written into sparse tensors"),
         (
             "import torch.nativert",
             "torch.nativert is not in Retrograd: Python itself is the p",
@@ -485,3 +485,12 @@ f.output(f.call_function(torch.ops.aten.sin.default, (f.placeholder("x"),)))
 print("torch.ops.aten.sin.default(x)" in f.python_code("self").src)
 """
     assert printed(code).splitlines() == ["Multiple dispatch failed for 'torch.mul'", "True"]
+
+
+def test_functions_that_can_be_overridden_are_listed_by_the_modules_of_the_alias():
+    code = (
+        "import torch\n"
+        "found = torch.overrides.get_overridable_functions()\n"
+        "print(torch.add in found[torch], torch.linalg.svd in found[torch.linalg])"
+    )
+    assert printed(code) == "True True"

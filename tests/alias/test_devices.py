@@ -32,13 +32,18 @@ def test_a_device_has_a_type_and_an_index_by_name():
         lambda name: rg.ones(1).to(rg.device(name)),
         lambda name: rg.nn.Linear(1, 1).to(name),
         lambda name: rg.nn.Linear(1, 1, device=name),
-        lambda name: rg.Generator(name),
         lambda name: rg.set_default_device(name),
     ],
 )
 def test_a_device_that_is_absent_cannot_be_used(name, use):
     with pytest.raises(AssertionError, match="not compiled with"):
         use(name)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_generator_of_a_device_that_is_absent_is_refused(name):
+    with pytest.raises(RuntimeError, match=r"Cannot get a [A-Z]+ generator"):
+        rg.Generator(name)
 
 
 def test_cuda_takes_devices_of_that_kind():
@@ -72,7 +77,7 @@ def test_a_name_that_is_no_device_raises(arguments, said):
 # -- modules of accelerators -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("module", [rg.cuda, rg.mps, rg.accelerator])
+@pytest.mark.parametrize("module", [rg.cuda, rg.mps, rg.xpu, rg.accelerator])
 def test_no_accelerator_is_available(module):
     assert (module.is_available(), module.device_count()) == (False, 0)
 
@@ -105,6 +110,10 @@ def test_what_needs_a_gpu_raises(call):
 def test_what_needs_an_accelerator_raises(call):
     with pytest.raises(RuntimeError, match="Cannot access accelerator device"):
         call()
+
+
+def test_lack_of_memory_has_one_type():
+    assert rg.cuda.OutOfMemoryError is rg.OutOfMemoryError
 
 
 def test_seeds_and_caches_of_no_gpu_do_nothing():

@@ -502,3 +502,9 @@ def test_the_node_of_a_leaf_adds_what_it_is_called_with(recorded):
 def test_a_variable_is_made_of_a_tensor_only():
     with pytest.raises(TypeError, match="Variable data has to be a tensor, but got list"):
         autograd.Variable([1.0])
+
+
+def test_a_volatile_variable_warns_and_is_a_tensor():
+    with pytest.warns(UserWarning, match="volatile was removed and now has no effect"):
+        v = autograd.Variable(rg.ones(2), volatile=True)
+    assert not v.requires_grad

@@ -57,7 +57,7 @@ distributed.elastic.events distributed.elastic.metrics distributed.elastic.rende
 distributed.elastic.timer distributed.elastic.utils distributed.launcher distributed.pipelining
 export fx.experimental.migrate_gradual_types fx.experimental.unification fx.passes.tests
 masked.maskedtensor mtia nativert nn.intrinsic nn.qat nn.quantizable nn.quantized package
-quantization utils.benchmark.examples utils.data.datapipes utils.hipify utils.jit xpu
+quantization utils.benchmark.examples utils.data.datapipes utils.hipify utils.jit
 """
 
 

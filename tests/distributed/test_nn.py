@@ -7,6 +7,7 @@ import pytest
 import retrograd as rg
 from retrograd import distributed as dist
 from retrograd.distributed.nn import all_reduce
+from retrograd.distributed.tensor import distribute_tensor
 
 from .together import together, values
 
@@ -156,3 +157,5 @@ def test_meshes_that_cannot_be_say_why():
 def test_a_mesh_prints_its_sizes_and_strides():
     mesh = dist.DeviceMesh("cpu", [[0]], mesh_dim_names=("a", "b"))
     assert repr(mesh) == "DeviceMesh((a=1, b=1), 'cpu', stride=((), ()))"
+    total = distribute_tensor(rg.tensor(2.0), mesh["a"])
+    assert repr(total).startswith("DTensor(local_tensor=2.0, device_mesh=")

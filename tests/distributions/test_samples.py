@@ -218,3 +218,10 @@ def test_a_share_outside_of_the_generalized_pareto_support_is_0_or_1():
 
 def test_the_logarithm_of_a_density_of_one_has_no_sign():
     assert repr(distributions.Uniform(0.0, 1.0).log_prob(rg.tensor(0.5))) == "tensor(0.)"
+
+
+def test_cholesky_factors_of_two_correlations_are_the_numbers_of_pytorch():
+    rg.manual_seed(3)
+    below = D.LKJCholesky(2, 1.5).sample((2,))[:, 1, 0]
+    np.testing.assert_allclose(below._array, [0.28948614, -0.68897927], rtol=1e-6)
+    assert rg.rand(1).item() == 0.32064181566238403

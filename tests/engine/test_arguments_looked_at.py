@@ -73,10 +73,71 @@ def test_constant_tensors_stand_for_numbers_of_distributions():
     assert F.huber_loss(X, -X, delta=rg.tensor(True)).equal(F.huber_loss(X, -X, delta=1.0))
 
 
-def test_a_number_with_a_history_keeps_it():
+W = rg.tensor(0.75, requires_grad=True, dtype=rg.float64)
+IMAGES = rg.arange(1.0, 13.0, dtype=rg.float64).reshape(1, 3, 4)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda w: F.local_response_norm(IMAGES, 2, alpha=w),
+        lambda w: F.local_response_norm(IMAGES, 2, beta=w),
+        lambda w: F.local_response_norm(IMAGES, 2, k=w),
+        lambda w: F.lp_pool1d(IMAGES, w, 2),
+        lambda w: F.normalize(IMAGES * 0.01, eps=w),
+        lambda w: F.triplet_margin_with_distance_loss(IMAGES, IMAGES, IMAGES + 1, margin=10 * w),
+        lambda w: F.softmax(IMAGES / w, -1),
+    ],
+)
+def test_a_number_with_a_history_keeps_it_where_its_derivative_is_known(function):
+    assert rg.autograd.gradcheck(function, W)
+
+
+def test_the_temperature_of_gumbel_softmax_has_a_gradient():
     tau = rg.tensor(2.0, requires_grad=True)
     F.gumbel_softmax(X, tau)[0, 0].backward()
     assert tau.grad is not None
+
+
+REFUSED = {
+    "arange": (lambda w: rg.arange(0, 3, w), "step"),
+    "celu_": (lambda w: F.celu_(X.clone(), w), "alpha"),
+    "elu_": (lambda w: F.elu_(X.clone(), alpha=w), "alpha"),
+    "fake_quantize_per_tensor_affine": (
+        lambda w: rg.fake_quantize_per_tensor_affine(X, w, 0, -8, 7),
+        "scale",
+    ),
+    "hamming_window": (lambda w: rg.hamming_window(4, alpha=w), "alpha"),
+    "kaiser_window": (lambda w: rg.kaiser_window(4, beta=w), "beta"),
+    "leaky_relu_": (lambda w: F.leaky_relu_(X.clone(), w), "negative_slope"),
+    "addcdiv": (lambda w: rg.addcdiv(X, X, X, value=w), "value"),
+    "addcmul": (lambda w: rg.addcmul(X, X, X, value=w), "value"),
+    "cdist": (lambda w: rg.cdist(X, X, w), "p"),
+    "cross_entropy": (lambda w: F.cross_entropy(X, X, label_smoothing=w), "label_smoothing"),
+    "dropout": (lambda w: F.dropout(X, w), "p"),
+    "elu": (lambda w: F.elu(X, alpha=w), "alpha"),
+    "hardtanh": (lambda w: F.hardtanh(X, -1.0, w), "max_val"),
+    "layer_norm": (lambda w: F.layer_norm(X, (3,), eps=w), "eps"),
+    "leaky_relu": (lambda w: F.leaky_relu(X, w), "negative_slope"),
+    "nan_to_num": (lambda w: X.nan_to_num(w), "nan"),
+    "linalg_vector_norm": (lambda w: X.norm(w), "ord"),
+    "pad": (lambda w: F.pad(X, (1, 1), value=w), "value"),
+    "renorm": (lambda w: X.renorm(w, 0, 1.0), "p"),
+    "softplus": (lambda w: F.softplus(X, beta=w), "beta"),
+    "threshold": (lambda w: F.threshold(X, w, 0.0), "threshold"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_number_with_a_history_is_refused_where_its_derivative_would_be_lost(name):
+    function, argument = REFUSED[name]
+    plain = name.rstrip("_")  # which is what an in-place form runs
+    match = rf"{plain}\(\): argument '{argument}'.* must be .*no derivative. Write {argument}="
+    with pytest.raises(TypeError, match=match):
+        function(W)
+    with pytest.raises(TypeError, match=match):
+        rg.func.jvp(function, (W.detach(),), (rg.tensor(1.0, dtype=rg.float64),))
+    function(W.detach())  # a constant is a number
 
 
 def test_a_batch_of_numbers_stays_a_batch():

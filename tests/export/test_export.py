@@ -100,12 +100,54 @@ def test_a_program_computes_and_writes_what_the_module_does(module, x):
             rg.testing.assert_close(a, b)
 
 
+@pytest.mark.parametrize("padded", [True, False])
+def test_masks_of_truth_values_are_part_of_the_graph(padded):
+    layer, x = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval(), values(2, 3, 8)
+    hidden = rg.tensor([[False, False, True], [False, True, True]])
+    named = {"src_key_padding_mask": hidden} if padded else {"src_mask": rg.ones(3, 3).triu(1) > 0}
+    program = export(layer, (x,), named)
+    rg.testing.assert_close(program.module()(x, **named), layer(x, **named))
+
+
 def test_tracing_computes_and_writes_nothing():
     module, state = Counting(), rg.get_rng_state()
     program = export(module, (values(3),))
     assert module.count.item() == 0
     assert rg.equal(state, rg.get_rng_state())
     assert program.state_dict["scale"] is module.scale
+
+
+def test_parameters_of_a_part_that_is_there_twice_are_given_back():
+    part = nn.Linear(2, 2)
+    module, weight = nn.Sequential(part, part), part.weight
+    program = export(module, (values(1, 2),))
+    assert part.weight is weight
+    assert program.module()(values(1, 2)).tolist() == module(values(1, 2)).tolist()
+
+
+@pytest.mark.parametrize("f", [
+    lambda x, w: rg.func.grad(lambda t: ((t * w) ** 3).sum())(x),
+    lambda x, w: rg.func.jacrev(rg.sin)(x * w),
+    lambda x, w: rg.func.hessian(lambda t: (t**3 * w).sum())(x),
+    lambda x, w: rg.func.jvp(rg.sin, (x * w,), (x,))[1],
+    lambda x, w: rg.func.vjp(rg.sin, x * w)[1](x)[0],
+    lambda x, w: rg.func.vmap(rg.func.grad(lambda t: t**3))(x * w),
+])  # fmt: skip
+def test_derivatives_of_functions_are_part_of_the_graph(f):
+    class Called(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(values(3))
+
+        def forward(self, x):
+            return f(x, self.weight)
+
+    module = Called()
+    program = export(module, (rg.zeros(3),)).module()
+    found, expected = program(values(3)), f(values(3), module.weight)
+    rg.testing.assert_close(found, expected)
+    (mine,), (its,) = (rg.autograd.grad(y.sum(), module.weight) for y in (found, expected))
+    rg.testing.assert_close(mine, its)
 
 
 def test_a_signature_says_what_inputs_and_outputs_are():
@@ -120,7 +162,7 @@ def test_a_signature_says_what_inputs_and_outputs_are():
     )
     assert list(program.state_dict) == ["scale", "count"]
     assert sorted(program.constants) == ["kept", "lifted_tensor_0", "shift"]
-    assert list(program.module().state_dict()) == ["scale", "count", "shift", "lifted_tensor_0"]
+    assert list(program.module().state_dict()) == ["scale", "count"]
     assert program.run_decompositions().graph_signature.buffers_to_mutate == {"add": "count"}
 
 
@@ -266,3 +308,12 @@ def test_only_modules_and_tuples_are_taken():
         export(nn.ReLU(), [values(2)])
     with pytest.raises(RuntimeError, match="Unable to call ExportedProgram directly"):
         export(nn.ReLU(), (values(2),))(values(2))
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_bags_of_embeddings_are_one_operator(mode):
+    bags = rg.nn.EmbeddingBag(5, 3, mode=mode)
+    for given in ((rg.tensor([0, 1, 2, 4]), rg.tensor([0, 2])), (rg.tensor([[0, 1], [2, 4]]),)):
+        program = rg.export.export(bags, given)
+        assert "embedding_bag" in [node.name for node in program.graph.nodes]
+        assert rg.equal(program.module()(*given), bags(*given))

@@ -107,6 +107,14 @@ def test_untied_value_counts_for_its_name_alone():
     np.testing.assert_allclose(found.detach().numpy(), net.b(W @ X).detach().numpy(), rtol=1e-6)
 
 
+def test_values_are_given_back_to_a_part_with_two_names():
+    part = nn.Linear(2, 2)
+    module, weight = nn.Sequential(part, part), part.weight
+    given = {name: rg.ones(2, 2) for name in ("0.weight", "1.weight")}
+    functional_call(module, given, (rg.ones(1, 2),), tie_weights=False)
+    assert part.weight is weight
+
+
 def test_gradients_and_hessians_by_parameters():
     net = nn.Linear(2, 1)
     params = {name: p.detach() for name, p in net.named_parameters()}

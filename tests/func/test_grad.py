@@ -12,17 +12,7 @@ import pytest
 
 import retrograd as rg
 from retrograd import autograd
-from retrograd.func import (
-    grad,
-    grad_and_value,
-    hessian,
-    jacfwd,
-    jacrev,
-    jvp,
-    linearize,
-    vjp,
-    vmap,
-)
+from retrograd.func import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
 
 X = rg.tensor([0.5, -1.0, 2.0], dtype=rg.float64)
 

@@ -236,3 +236,14 @@ def test_a_view_of_a_recorded_tensor_is_written_twice_without_a_history():
 def test_the_data_of_a_batch_are_refused():
     with pytest.raises(RuntimeError, match="accessing `data` under vmap"):
         vmap(lambda x: x.data * 2)(ROWS)
+
+
+def test_what_is_flattened_from_a_strided_view_is_a_copy_in_a_batch_as_elsewhere():
+    def flattened(row):
+        view = (row * 1).as_strided((2, 2), (1, 2), 1)
+        flat = view.flatten()
+        view.zero_()
+        return flat
+
+    rows = rg.arange(12.0).view(2, 6)
+    assert vmap(flattened)(rows).tolist() == [flattened(row).tolist() for row in rows]

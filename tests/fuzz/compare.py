@@ -18,7 +18,7 @@ DIGITS = 1e-3  # of sizes, which have four digits, relative to one
 SAVES_LESS = (
     *("prod", "cumprod", "take", "gather"),
     *("index_add", "index_add_", "index_copy", "index_copy_"),
-    *("leaky_relu", "_foreach_add", "_foreach_add_", "_foreach_mul_"),
+    *("elu", "leaky_relu", "_foreach_add", "_foreach_add_", "_foreach_mul_"),
 )
 
 

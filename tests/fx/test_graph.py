@@ -296,3 +296,69 @@ def test_a_root_may_be_a_dict_by_path():
     assert fx.GraphModule({"a.b": rg.ones(1)}, graph)().tolist() == [1.0]
     with pytest.raises(RuntimeError, match="was not provided in root"):
         fx.GraphModule({}, graph)
+
+
+class Paired(fx.CodeGen):
+    """Code whose function takes one pair."""
+
+    def gen_fn_def(self, free_vars, maybe_return_annotation):
+        names = ", ".join(free_vars)
+        return f"def forward(self, pair){maybe_return_annotation}:\n    {names} = pair"
+
+    def process_inputs(self, *inputs):
+        return inputs[0]
+
+    def generate_output(self, output_args):
+        return f"return later({output_args})"
+
+    def additional_globals(self):
+        return [("later", lambda value: [value])]
+
+
+def test_code_is_framed_by_the_code_generator_of_the_graph():
+    module = fx.symbolic_trace(lambda x, y: x - y)
+    module.graph.set_codegen(Paired())
+    module.recompile()
+    assert module([5, 3]) == [2]
+    assert fx.Interpreter(module).run([5, 3]) == 2
+    assert copy.deepcopy(module)([5, 3]) == [2]
+
+
+def test_code_is_changed_as_it_is_made_until_a_block_ends():
+    module = fx.symbolic_trace(lambda x: x + 1)
+
+    def twice(last):
+        assert last is None
+        return lambda body: ["x = 2 * x\n", *body]
+
+    with module.graph.on_generate_code(twice):
+        module.recompile()
+        assert module(3) == 7
+        with module.graph.on_generate_code(lambda last: lambda body: ["x = -x\n", *last(body)]):
+            module.recompile()
+            assert module(3) == -5
+    module.recompile()
+    assert module(3) == 4
+
+
+def test_a_module_takes_the_graph_that_it_is_given():
+    first, second = fx.symbolic_trace(lambda x: x + 1), fx.symbolic_trace(lambda x: x * 3)
+    graph = second.graph
+    first.graph = graph
+    assert first.graph is graph
+    assert graph.owning_module is first
+    assert (first(2), second(2)) == (6, 6)
+    with pytest.raises(AssertionError, match="Expected a Graph instance"):
+        first.graph = "graph"
+    with pytest.raises(RuntimeError, match="Unsupported type str passed for root"):
+        fx.GraphModule("root", graph)
+
+
+def test_lines_of_code_can_be_changed():
+    graph = fx.symbolic_trace(lambda x: x + 1).graph
+    graph.on_generate_code(lambda before: lambda lines: ["# one\n", *lines])
+    with graph.on_generate_code(lambda before: lambda lines: ["# two\n", *before(lines)]):
+        assert "    # two\n    # one\n    add = x + 1" in graph.python_code("self").src
+    module = fx.GraphModule({}, copy.deepcopy(graph))
+    assert "):\n    # one\n    add = x + 1" in module.code
+    assert module(2) == 3

@@ -300,3 +300,69 @@ def test_a_traced_module_is_traced_again_to_the_same_code():
 def test_the_graph_of_a_sequence_has_no_types():
     traced = fx.symbolic_trace(nn.Sequential(nn.ReLU()))
     assert str(traced.graph).startswith("graph():\n    %input_1 : [num_users=1] = placeholder")
+
+
+def test_a_tracer_with_a_root_knows_paths_and_free_names():
+    tracer = fx.Tracer()
+    tracer.root = nn.Sequential(nn.ReLU())
+    assert tracer.path_of_module(tracer.root[0]) == "0"
+    with pytest.raises(NameError, match="not installed as a submodule"):
+        tracer.path_of_module(nn.ReLU())
+    tracer.root.scale0 = 1
+    assert tracer.get_fresh_qualname("scale") == "scale1"
+
+
+def test_a_tracer_may_make_its_own_proxies():
+    class Named(fx.Proxy):
+        pass
+
+    class Tracer(fx.Tracer):
+        def create_proxy(self, kind, target, args, kwargs, name=None, type_expr=None, make=None):
+            own = make or (lambda node: Named(node, self))
+            return super().create_proxy(kind, target, args, kwargs, name, type_expr, own)
+
+    seen = []
+
+    def function(x):
+        seen.append(type(x + 1))
+        return x
+
+    Tracer().trace(function)
+    assert seen == [Named]
+
+
+def test_concrete_arguments_may_be_a_tuple():
+    module = fx.symbolic_trace(lambda x, flag: x + 1 if flag else x, concrete_args=(fx.PH, True))
+    assert module(1, True) == 2
+    with pytest.raises(RuntimeError, match="expected 2 arguments but got 1"):
+        fx.symbolic_trace(lambda x, y: x, concrete_args=(1,))
+
+
+class Wide(nn.Module):
+    """A layer whose way depends on the shape of its parameter."""
+
+    def __init__(self, rows):
+        super().__init__()
+        self.weight = nn.Parameter(rg.ones(rows, 2))
+
+    def forward(self, x):
+        w = self.weight
+        assert w.dim() == w.ndim == 2
+        assert w.numel() == w.nelement() == w.size(0) * w.shape[1]
+        return x @ w if w.shape[0] < 3 else -(x @ w)
+
+
+@pytest.mark.parametrize("rows", [2, 4])
+def test_branches_may_depend_on_the_shapes_of_parameters(rows):
+    module, x = Wide(rows), rg.ones(1, rows)
+    with pytest.raises((TraceError, AssertionError)):
+        fx.Tracer().trace(module)
+    graph = fx.Tracer(param_shapes_constant=True).trace(module)
+    assert rg.equal(fx.GraphModule(module, graph)(x), module(x))
+
+
+def test_a_module_that_came_after_the_root_has_a_path():
+    tracer = fx.Tracer()
+    tracer.root = nn.Module()
+    tracer.root.inner = nn.ReLU()
+    assert tracer.path_of_module(tracer.root.inner) == "inner"

@@ -333,6 +333,8 @@ def test_unique_says_where_each_is_and_how_often(options):
 def test_splitting_along_an_axis_that_is_not_there_raises():
     with pytest.raises(ValueError, match="vsplit only works on arrays of 2"):
         np.vsplit(rg.ones(4), 2)
+    with pytest.raises(ValueError, match="hsplit only works on arrays of 1"):
+        np.hsplit(rg.tensor(1.0), 2)
     with pytest.raises(ValueError, match="dsplit only works on arrays of 3"):
         np.dsplit(rg.ones(4, 2), 2)
 

@@ -24,11 +24,12 @@ import retrograd as rg
 from retrograd import autograd
 from retrograd.engine.registry import OPS
 from retrograd.engine.tensor import new_tensor
+from retrograd.kernels import native, sums
 from retrograd.ops.linalg import distance
 
 from .samples import Sample, draw, ops_format
 
-SMALL = 600  # elements of all inputs: beyond what kernels do otherwise for few elements
+SMALL = 600  # elements of all inputs; what is done otherwise for few elements is left out
 LARGEST = 50_000  # elements of inputs and outputs at SMALL: what grows beyond is not tried larger
 MEMORY = 1.3  # by how much the bytes of the peak for each byte of inputs and outputs may grow
 WORK = 0.5  # bytecodes for each further element
@@ -167,6 +168,18 @@ def bytecodes(run, most=math.inf):
         sys.settrace(before)
         gc.enable()
     return count
+
+
+@pytest.fixture(autouse=True)
+def _the_way_of_large_arrays(monkeypatch):
+    """What changes the way is no growth."""
+    monkeypatch.setattr(sums, "LARGE", 1)
+    monkeypatch.setattr(sums, "MANY", 1)
+    if native.loops is not None:
+        native.loops.leave_small_out(True)
+    yield
+    if native.loops is not None:
+        native.loops.leave_small_out(False)
 
 
 def peak(run):

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from retrograd import autograd
+from retrograd.autograd import forward_ad
 from retrograd.engine.registry import OPS
 from retrograd.engine.tensor import Tensor, new_tensor
 from retrograd.engine.transforms.forward import jvp
@@ -276,6 +277,36 @@ def test_in_place_equals_out_of_place(sample):
     found = autograd.grad(target, [again[i] for i in sample.differentiable],
                           new_tensor(cotangents[0]), materialize_grads=True)  # fmt: skip
     for a, b in zip(found, grads, strict=True):
+        np.testing.assert_allclose(a._array, b._array, rtol=1e-12, atol=1e-12)
+
+
+def tangents_derivative(sample, form):
+    """The derivatives of the tangent of `form(first, *others, **params)` along ones."""
+    leaves = sample.tensors()
+    with forward_ad.dual_level():
+        duals = [
+            forward_ad.make_dual(t, t.detach().fill_(1)) if i in sample.differentiable else t
+            for i, t in enumerate(leaves)
+        ]
+        result = form(duals[0].clone(), *duals[1:], **sample.params)
+        moved = forward_ad.unpack_dual(result).tangent
+    if moved is None or not moved.requires_grad:
+        return []
+    wanted = [leaves[i] for i in sample.differentiable]
+    return autograd.grad(
+        moved, wanted, new_tensor(np.ones_like(moved._array)), materialize_grads=True
+    )
+
+
+@pytest.mark.parametrize("sample", INPLACE, ids=repr)
+def test_a_tangent_of_the_in_place_form_can_be_differentiated(sample):
+    plain, first = sample.forward(sample.arrays)[0], sample.arrays[0]
+    if plain.shape != first.shape or plain.dtype != first.dtype:
+        return
+    expected = tangents_derivative(sample, sample.op.call)
+    found = tangents_derivative(sample, getattr(Tensor, f"{sample.op.name}_"))
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a._array, b._array, rtol=1e-12, atol=1e-12)
 
 

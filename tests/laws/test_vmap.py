@@ -96,3 +96,24 @@ def test_a_batch_of_one_input_equals_a_loop(case):
 def test_every_op_says_how_it_is_batched():
     known = ("elementwise", "leading", "dims", None)
     assert all(op.batch in known or callable(op.batch) for op in OPS.values())
+
+
+VIEWS = [case for case in CASES if case.op.view and case.arrays[0].size > 1]
+
+
+@pytest.mark.parametrize("case", VIEWS, ids=repr)
+def test_a_view_of_an_example_has_the_strides_of_a_view(case):
+    """Whether `flatten()` of it is a view, too, and so is written with it, follows from them."""
+    seen: list = []
+
+    def strides(*tensors):
+        found = case.op.call(*tensors, **case.params)
+        made = found if isinstance(found, tuple) else (found,)
+        seen.append([[s for s, n in zip(t.stride(), t.shape, strict=True) if n > 1] for t in made])
+        return made
+
+    arrays = stacked(case, (0,))
+    tensors = [new_tensor(a) for a in arrays]
+    vmap(strides, in_dims=(0,) + (None,) * (len(arrays) - 1))(*tensors)
+    strides(tensors[0][0].clone(), *tensors[1:])
+    assert seen[0] == seen[1]

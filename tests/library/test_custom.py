@@ -309,3 +309,12 @@ def test_the_node_of_a_custom_op_has_its_name():
     op.register_autograd(lambda ctx, g: g)
     node = op(rg.ones(1, requires_grad=True)).grad_fn
     assert node.name() == "GeneratedBackwardFor_mine_cube_defaultBackward"
+
+
+def test_an_operator_knows_the_function_that_it_was_made_of():
+    def twice(x: rg.Tensor) -> rg.Tensor:
+        return x * 2
+
+    made = rg.library.custom_op("mine::known", twice, mutates_args=())
+    assert made._init_fn is twice
+    assert made._opoverload is made.default

@@ -412,3 +412,21 @@ def test_a_mode_sees_reductions_of_numbers_in_a_batch_as_what_they_are(name):
     with Through():
         found = rg.func.vmap(lambda t: getattr(t, name)())(x)
     assert found.tolist() == expected.tolist()
+
+
+def test_differences_of_what_has_no_values_are_refused():
+    x = Held(rg.ones(2, dtype=rg.float64)).requires_grad_()
+    with pytest.raises(NotImplementedError, match="has no values of its own to vary"):
+        rg.autograd.gradcheck(lambda x: x * x, (x,))
+
+
+@pytest.mark.parametrize(("mode", "expected"), [("sum", [4.0, 6.0]), ("mean", [2.0, 3.0])])
+def test_bags_of_rows_of_a_class_are_computed_by_it(mode, expected):
+    table = held([[1.0, 2.0], [3.0, 4.0]])
+    found = rg.nn.functional.embedding_bag(rg.tensor([[0, 1]]), table, mode=mode)
+    assert found.inner.tolist() == [expected]
+
+
+def test_quantiles_of_a_class_are_computed_by_it():
+    x = held([[1.0, 2.0, 5.0], [3.0, 4.0, 6.0]])
+    assert rg.quantile(x, 0.5, dim=1).inner.tolist() == [2.0, 4.0]

@@ -103,3 +103,11 @@ def test_a_module_shares_parameters_and_buffers():
     assert all(held.is_shared() for held in net.state_dict().values())
     net(rg.ones(4, 3)).sum().backward()
     assert net[0].weight.grad is not None
+
+
+def test_the_way_in_which_memory_is_to_be_handed_over_is_kept():
+    kept = rg.multiprocessing.get_sharing_strategy()
+    for strategy in rg.multiprocessing.get_all_sharing_strategies():
+        rg.multiprocessing.set_sharing_strategy(strategy)
+        assert rg.multiprocessing.get_sharing_strategy() == strategy
+    rg.multiprocessing.set_sharing_strategy(kept)

@@ -4,6 +4,7 @@ import copy
 import pickle
 
 import pytest
+from tests.autograd.test_function import Square
 
 import retrograd as rg
 
@@ -85,17 +86,6 @@ def test_hooks_see_nested_gradients():
 
 
 def test_functions_and_checkpoints_take_them():
-    class Square(rg.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x
-
-        @staticmethod
-        def backward(ctx, g):
-            (x,) = ctx.saved_tensors
-            return g * 2 * x
-
     x = leaf()
     Square.apply(x).sum().backward()
     assert x.grad.values().tolist() == [2, 4, 6, 8, 10]

@@ -306,3 +306,15 @@ def test_what_is_not_supported_is_refused(function, error):
     nt = rg.nested.nested_tensor([rg.ones(2, 4), rg.ones(3, 4)], layout=rg.jagged)
     with pytest.raises(error):
         function(nt)
+
+
+@pytest.mark.parametrize("layout", [rg.strided, rg.jagged])
+def test_sizes_are_the_same_where_those_of_all_components_are(layout):
+    nt, other = (
+        rg.nested.nested_tensor([rg.ones(n, 4), rg.ones(3, 4)], layout=layout) for n in (2, 3)
+    )
+    assert nt.is_same_size(nt * 2)
+    assert not nt.is_same_size(other)
+    for pair in ((nt, rg.ones(2, 3, 4)), (rg.ones(2, 3, 4), nt)):
+        with pytest.raises(RuntimeError, match="both self and other to be nested"):
+            rg.is_same_size(*pair)

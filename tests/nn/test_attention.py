@@ -98,6 +98,22 @@ def test_a_mask_for_fewer_positions_is_refused():
         flex_attention(Q, Q, Q, block_mask=create_block_mask(noop_mask, None, None, 3, 5))
 
 
+def test_a_mask_for_other_batches_and_heads_is_made_for_those_that_are_there():
+    q, k, v = (rg.rand(3, 4, 6, 2) for _ in range(3))
+    mask = create_block_mask(lambda b, h, i, j: i >= j + h - b, 2, 3, 6, 6)
+    whole = create_block_mask(mask.mask_mod, 3, 4, 6, 6)
+    found = flex_attention(q, k, v, block_mask=mask)
+    rg.testing.assert_close(found, flex_attention(q, k, v, block_mask=whole))
+
+
+def test_flex_attention_checks_dimensions_and_heads():
+    q, k = rg.rand(1, 4, 6, 2), rg.rand(1, 2, 6, 2)
+    with pytest.raises(ValueError, match="same number of heads"):
+        flex_attention(q, k, k)
+    with pytest.raises(NotImplementedError, match="must be 4D"):
+        flex_attention(q[0], q, q)
+
+
 def test_the_choice_of_a_kernel_is_checked():
     with sdpa_kernel([SDPBackend.MATH, SDPBackend.FLASH_ATTENTION]):
         assert F.scaled_dot_product_attention(Q, Q, Q).shape == Q.shape
@@ -220,3 +236,23 @@ def test_a_mask_of_blocks_is_drawn():
     )
     assert create_block_mask(noop_mask, 1, 1, 3, 3, BLOCK_SIZE=1).to_string(1) == "(0, 0)\n██\n"
     assert "\n    BLOCK_SIZE=(2, 2),\n" in repr(mask)
+
+
+def test_masks_of_some_batches_and_heads_are_those_of_the_whole():
+    mask = create_block_mask(lambda b, h, q, k: q >= k + b - h, 2, 3, 20, 20, BLOCK_SIZE=4)
+    q = rg.rand(2, 3, 20, 4, dtype=rg.float64)
+    whole = flex_attention(q, q, q, block_mask=mask)
+    for index in (1, (0, 2), (slice(None), [2, 0]), (rg.tensor([1, 0]), -1)):
+        places = rg.arange(6).reshape(2, 3)[index]
+        chosen = mask[index]
+        parts = q.flatten(0, 1)[places.reshape(-1)].unflatten(0, chosen.shape[:2])
+        expected = whole.flatten(0, 1)[places.reshape(-1)].unflatten(0, chosen.shape[:2])
+        found = flex_attention(parts, parts, parts, block_mask=chosen)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    with pytest.raises(NotImplementedError, match="batches and heads can be chosen"):
+        mask[0, 0, 1]
+
+
+def test_a_backend_is_printed_by_its_name():
+    backend = rg.nn.attention.SDPBackend.MATH
+    assert (str(backend), f"{backend}", int(backend)) == ("SDPBackend.MATH", "SDPBackend.MATH", 0)

@@ -156,3 +156,12 @@ def test_a_constant_wraps_around_in_an_unsigned_tensor():
 def test_a_layer_without_weights_warns(make):
     with pytest.warns(UserWarning, match="Initializing zero-element tensors is a no-op"):
         make()
+
+
+def test_constants_and_means_may_be_numbers_in_tensors():
+    assert rg.nn.init.constant_(rg.zeros(2), rg.tensor(3)).tolist() == [3.0, 3.0]
+    same = []
+    for mean in (rg.tensor(5.0), 5.0):
+        rg.manual_seed(0)
+        same.append(rg.nn.init.normal_(rg.zeros(3), mean).tolist())
+    assert same[0] == same[1]

@@ -186,8 +186,9 @@ B, C = X[None], Y[None]
     ],
 )
 def test_older_orders_of_arguments_warn_and_work(call, expected):
-    with pytest.warns(UserWarning, match="This overload of add|This overload of sub|baddbmm"):
+    with pytest.warns(UserWarning, match="This overload of add|This overload of sub|baddbmm") as w:
         assert call().tolist() == expected
+    assert w[0].filename == __file__
 
 
 def test_an_older_order_is_recorded_as_the_newer_one_is():

@@ -270,3 +270,29 @@ def test_what_has_one_shape_for_all_values_has_it_without_values(name):
     assert found.is_meta
     assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
     assert found.stride() == expected.stride()
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x, y: y.__setitem__(x > 0, 1.0),
+        lambda x, y: y.__setitem__(x[:, 0] > 0, shape(2, 4)),
+        lambda x, y: y.__setitem__((x[:, 0] > 0, 1), shape(2)),
+        lambda x, y: y.__setitem__((slice(None), x[0] > 0), shape(3, 2)),
+        lambda x, y: y.index_put_((x[:, 0] > 0,), shape(4)),
+        lambda x, y: y.__setitem__(rg.tensor([True, False, True]), shape(2, 4)),
+    ],
+)
+def test_writes_through_masks_keep_shape_and_history(write):
+    x = shape(3, 4).requires_grad_()
+    y = x * 2
+    write(x, y)
+    y.sum().backward()
+    assert (y.shape, y.requires_grad, x.grad.shape) == ((3, 4), True, (3, 4))
+
+
+def test_values_written_through_a_mask_have_a_gradient_of_their_shape():
+    y, values = shape(3, 4), shape(2, 4).requires_grad_()
+    y[y[:, 0] > 0] = values
+    y.sum().backward()
+    assert values.grad.shape == (2, 4)

@@ -35,6 +35,7 @@ NAMES = {
     "ScatterBackward0": [lambda: M.scatter(0, PLACES, M)],
     "ScatterBackward1": [lambda: M.scatter(0, PLACES, 1.0)],
     "SubBackward0": [lambda: X - 1, lambda: X - X],
+    "AddBackward0": [lambda: X + 2, lambda: rg.nn.GRUCell(3, 2)(A.view(1, 3))],
     "RsubBackward1": [lambda: 1 - X, lambda: rg.rsub(X, 2)],
     "DivBackward2": [lambda: rg.div(X, 2, rounding_mode="floor")],
     "DiagonalBackward0": [lambda: M.diagonal()],
@@ -109,6 +110,7 @@ NAMES = {
         lambda: M.clone().addmm_(M, M),
     ],
     "ViewBackward0": [
+        lambda: F.instance_norm(IMAGE),
         lambda: F.linear(M[None], M, X),
         lambda: M.reshape(9),
         lambda: rg.tensordot(M, M, 1),
@@ -176,6 +178,7 @@ NAMES = {
     ],
     "NativeGroupNormBackward0": [lambda: F.group_norm(IMAGE, 1)],
     "MulBackward0": [
+        lambda: rg.nn.LSTMCell(3, 2)(A.view(1, 3)),
         *[lambda: rg.outer(X, X), lambda: 1 / X, lambda: F.dropout(M), lambda: F.dropout2d(IMAGE)],
         lambda: F.rms_norm(M, (3,), X),
     ],
@@ -238,7 +241,11 @@ NAMES = {
         lambda: X.sum().index_add(0, LABELS[:1], X[0]),
     ],
     "TBackward1": [lambda: M.clone().t_()],
-    "TransposeBackward1": [lambda: M.clone().transpose_(0, 1)],
+    "TransposeBackward1": [
+        lambda: M.clone().transpose_(0, 1),
+        lambda: rg.nn.GRU(4, 2, batch_first=True)(IMAGE[0])[0],
+        lambda: rg.stft(SIGNAL[0, 0], 2, 1, window=rg.ones(2), return_complex=True),
+    ],
     "UnsqueezeBackward1": [lambda: X.clone().unsqueeze_(0)],
     "SqueezeBackward3": [lambda: A.clone().squeeze_()],
     "SqueezeBackward4": [lambda: A.clone().squeeze_(0)],

@@ -415,3 +415,33 @@ def test_an_evenly_spaced_truth_value_is_refused():
 def test_what_is_no_device_is_refused(args, kind):
     with pytest.raises(kind):
         rg.device(*args)
+
+
+def test_where_of_one_choice_is_a_type_error():
+    x = rg.tensor([1.0, 2.0])
+    for condition in (x, x > 1):
+        with pytest.raises(TypeError, match="invalid combination of arguments"):
+            rg.where(condition, x)
+
+
+@pytest.mark.parametrize("key", [2**70, -(2**70), [2**70]])
+def test_an_index_beyond_64_bits_is_a_value_error(key):
+    x = rg.tensor([1.0, 2.0])
+    with pytest.raises(ValueError, match="Overflow when unpacking long long"):
+        x[key]
+    with pytest.raises(ValueError, match="Overflow when unpacking long long"):
+        x[key] = 1.0
+
+
+def test_equality_of_tensors_without_values_is_not_implemented():
+    x = rg.tensor([1.0, 2.0])
+    for pair in ((x.to("meta"), x.to("meta")), (x, x.to("meta")), (x.to("meta"), x)):
+        with pytest.raises(NotImplementedError, match="no values"):
+            rg.equal(*pair)
+
+
+def test_a_norm_by_which_to_normalize_may_be_a_string():
+    x = rg.tensor([[3.0, 4.0]])
+    assert rg.nn.functional.normalize(x, p="fro").tolist() == rg.tensor([[0.6, 0.8]]).tolist()
+    with pytest.raises(RuntimeError, match="Order a not supported"):
+        rg.nn.functional.normalize(x, p="a")

@@ -88,6 +88,29 @@ SQUARE, TALL = rg.eye(3) + rg.ones(3, 3), rg.eye(4, 3) + rg.arange(12.0).reshape
 SIDE, WIDE = rg.arange(6.0).reshape(3, 2), rg.arange(6.0).reshape(2, 3)
 LU, LD = rg.linalg.lu_factor(SQUARE), rg.linalg.ldl_factor(SQUARE)
 PACKED = rg.geqrf(TALL)
+COLUMNS = rg.arange(12.0).reshape(3, 4).T
+IMAGES = rg.arange(48.0).reshape(2, 2, 3, 4).to(memory_format=rg.channels_last)
+
+
+@pytest.mark.parametrize("out", [rg.empty(0), rg.empty(100)[:0], rg.empty(100)])
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+def test_an_out_that_is_resized_gets_the_layout_of_the_result(out):
+    for function, inputs in (
+        (rg.add, (COLUMNS, COLUMNS)),
+        (rg.exp, (IMAGES,)),
+        (rg.cumsum, (IMAGES, 1)),
+    ):
+        made, given = function(*inputs), out.clone()
+        written = function(*inputs, out=given)
+        assert written is given
+        assert written.stride() == made.stride()
+        assert written.equal(made)
+
+
+def test_an_out_of_the_right_shape_keeps_its_layout():
+    assert rg.add(COLUMNS, COLUMNS, out=rg.empty(4, 3)).stride() == (3, 1)
+
+
 BY_COLUMNS = {
     "svd": lambda: rg.linalg.svd(TALL)[::2],
     "thin svd": lambda: rg.linalg.svd(TALL, full_matrices=False)[::2],

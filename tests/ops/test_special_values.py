@@ -55,3 +55,32 @@ def test_two_to_an_infinite_power_is_a_limit():
     y = rg.ldexp(x, rg.tensor([-INF, INF, -INF], dtype=rg.float64))
     assert y.tolist() == [0.0, -INF, 0.0]
     assert grad(y, x, rg.ones_like(y))[0].tolist() == [0.0, INF, 0.0]
+
+
+NOTHING_ADDED = {
+    "scatter_add": lambda z, at: z.scatter_add(0, at, z),
+    "scatter_reduce": lambda z, at: z.scatter_reduce(0, at, z, "sum"),
+    "scatter_reduce mean": lambda z, at: z.scatter_reduce(0, at, z, "mean"),
+    "scatter": lambda z, at: z.clone().scatter_(0, at, z, reduce="add"),
+    "index_add": lambda z, at: z.index_add(0, at, z),
+    "index_add of columns": lambda z, at: rg.stack([z, z]).index_add(1, at, rg.stack([z, z])),
+    "index_reduce": lambda z, at: z.index_reduce(0, at, z, "mean"),
+    "index_put": lambda z, at: z.clone().index_put_((at,), z, accumulate=True),
+    "put": lambda z, at: z.put(at, z, accumulate=True),
+}
+
+
+@pytest.mark.parametrize("function", NOTHING_ADDED.values(), ids=NOTHING_ADDED)
+@pytest.mark.parametrize("dtype", [rg.float32, rg.float16, rg.complex64])
+@pytest.mark.parametrize("size", [4, 5000])
+def test_sums_at_places_keep_minus_zero_where_only_minus_zero_is_added(function, dtype, size):
+    for places in (rg.arange(size) // 2, rg.zeros(size, dtype=rg.int64)):
+        found = function(-rg.zeros(size, dtype=dtype), places)
+        assert found.real.signbit().all()
+
+
+def test_a_sum_at_places_of_minus_zero_and_zero_is_zero():
+    for function in NOTHING_ADDED.values():
+        assert not function(rg.zeros(4), rg.arange(4)).signbit().any()
+    found = (-rg.zeros(3)).index_add(0, rg.tensor([0, 1]), rg.tensor([0.0, -0.0]))
+    assert found.signbit().tolist() == [False, True, True]

@@ -204,7 +204,13 @@ def test_the_states_of_cycles_have_the_names_of_pytorch():
         **{"end_step": 2.0, "start_lr": "initial_lr", "end_lr": "max_lr"},
         **{"start_momentum": "max_momentum", "end_momentum": "base_momentum"},
     }
-    assert lr_scheduler.CyclicLR(momentous(), 0.1, 1.0).state_dict()["use_beta1"] is False
+    cycle = lr_scheduler.CyclicLR(momentous(), 0.1, 1.0).state_dict()
+    assert cycle["use_beta1"] is False
+    assert list(cycle)[-1] == "_scale_fn_custom"
+    optimizer = momentous()
+    step = lr_scheduler.StepLR(optimizer, 1)
+    joined = lr_scheduler.SequentialLR(optimizer, [step, step], [2]).state_dict()
+    assert list(joined) == ["_milestones", "last_epoch", "_last_lr", "_schedulers"]
     average = rg.optim.swa_utils.SWALR(momentous(), 0.1).state_dict()
     assert average.keys() - common == {"_anneal_strategy", "anneal_epochs"}
 

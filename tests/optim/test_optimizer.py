@@ -525,3 +525,14 @@ SETTINGS = {  # as PyTorch orders them
 def test_a_group_lists_its_settings_in_the_order_of_pytorch_s(name):
     optimizer = getattr(rg.optim, name)([Parameter(rg.ones(2, 2))])
     assert list(optimizer.param_groups[0]) == ["params", *SETTINGS[name].split()]
+
+
+@pytest.mark.parametrize("rate", [None, "x", [1.0], 1j])
+def test_a_rate_that_is_no_number_is_a_type_error_at_the_step(rate):
+    w = rg.nn.Parameter(rg.ones(1))
+    w.grad = rg.ones(1)
+    for optimizer in (rg.optim.SGD([w], lr=0.1), rg.optim.Adam([w], lr=0.1)):
+        optimizer.param_groups[0]["lr"] = rate
+        with pytest.raises(TypeError):
+            optimizer.step()
+    assert w.item() == 1.0

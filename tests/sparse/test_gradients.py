@@ -400,3 +400,13 @@ class Doubled(rg.autograd.Function):
     @staticmethod
     def backward(ctx, g):
         return (g * 2).to_sparse()
+
+
+def test_a_sparse_gradient_grows_in_place():
+    table = rg.ones(4, 2, requires_grad=True)
+    rg.nn.functional.embedding(rg.tensor([1, 3]), table, sparse=True).sum().backward()
+    held, version = table.grad, table.grad._version
+    rg.nn.functional.embedding(rg.tensor([1, 0]), table, sparse=True).sum().backward()
+    assert table.grad is held
+    assert held._version > version
+    assert held.to_dense()[:, 0].tolist() == [1, 2, 0, 1]

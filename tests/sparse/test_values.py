@@ -25,6 +25,14 @@ def test_a_size_alone_makes_a_tensor_without_entries():
     assert x.to_dense().tolist() == rg.zeros(2, 3).tolist()
 
 
+def test_zeros_like_a_sparse_tensor_have_no_entries():
+    x = rg.sparse_coo_tensor([[1], [10**6]], [2.0], (10**7, 10**7))
+    made = rg.zeros_like(x, dtype=rg.float64)
+    assert (made.layout, made.shape, made._nnz(), made.dtype) == (x.layout, x.shape, 0, rg.float64)
+    rows = rg.zeros_like(rg.eye(2).to_sparse_csr())
+    assert (rows.layout, rows.crow_indices().tolist()) == (rg.sparse_csr, [0, 0, 0])
+
+
 def drawn(shape, seed=0, dtype=rg.float64, share=0.4):
     """A dense tensor of which a share is not 0."""
     rng = np.random.default_rng(seed)
@@ -321,7 +329,7 @@ def test_softmax_along_a_dense_dimension_is_that_of_the_entries():
         lambda x: x.mean(), lambda x: x.max(), lambda x: x.view(-1), lambda x: rg.equal(x, x),
         lambda x: x.softmax(1), lambda x: x.tolist(),
         lambda x: x + rg.ones(3), lambda x: x / rg.ones(2, 3), lambda x: x.sum(0, keepdim=True),
-        rg.zeros_like, rg.linalg.qr, lambda x: F.conv1d(x, rg.ones(2, 2, 2)),
+        rg.ones_like, rg.linalg.qr, lambda x: F.conv1d(x, rg.ones(2, 2, 2)),
         lambda x: rg.cat([x, rg.ones(2, 3)]),
     ],
 )  # fmt: skip

@@ -58,8 +58,7 @@ def test_a_measurement_prints_its_statistics():
         "Measurement: label: part",
         "what",
         "  Median: 2.00 us",
-        "  IQR:    1.00 us",
-        "  3 measurements, 10 runs per measurement , 2 threads",
+        "  3 measurements, 10 runs per measurement, 2 threads",
     ]
 
 
@@ -69,9 +68,12 @@ def test_rows_are_statements_and_columns_descriptions():
         Measurement(1, [1e-6], TaskSpec("f", label="L", description="b")),
     ]
     assert str(Compare(made)).splitlines() == [
-        "L            | a   | b",
-        "f, 1 threads |     | 1.0",
-        "f, 2 threads | 2.0 |",
+        "[--------- L ---------]",
+        "         |   a   |   b ",
+        "1 threads: ------------",
+        "      f  |       |  1.0",
+        "2 threads: ------------",
+        "      f  |  2.0  |     ",
         "",
         "Times are in microseconds (us).",
     ]
@@ -88,3 +90,60 @@ def test_a_measurement_tells_what_was_timed():
     assert pickle.loads(pickle.dumps(made)) == copy.deepcopy(made) == made
     with pytest.raises(AttributeError, match="nothing"):
         made.nothing
+
+
+def measured(times, **settings):
+    return Measurement(1, times, TaskSpec("f(x)", **settings))
+
+
+def test_as_many_digits_are_significant_as_the_middle_times_agree_in():
+    given = [[1.0], [1.0] * 3, [1.0, 2.0, 3.0, 4.0], [1.0, 1.001, 1.002, 1.0005]]
+    assert [measured(times).significant_figures for times in given] == [4, 4, 1, 3]
+
+
+def test_a_table_shows_significant_digits_if_asked_for():
+    table = Compare(
+        [
+            measured([1.23456e-5, 1.3e-5, 1.22e-5, 1.25e-5], description="a", sub_label="x"),
+            measured([1.23456e-4, 1.3e-4], description="a", sub_label="y"),
+            measured([9.9e-6] * 5, description="b", sub_label="x"),
+        ]
+    )
+    table.trim_significant_figures()
+    assert str(table).splitlines() == [
+        "[----------  ---------]",
+        "         |   a   |   b ",
+        "1 threads: ------------",
+        "      x  |   12  |  9.9",
+        "      y  |  100  |     ",
+        "",
+        "Times are in microseconds (us).",
+    ]
+
+
+def test_rows_say_where_they_ran_if_that_differs():
+    table = Compare(
+        [
+            measured([1e-3], env="e1", description="d", sub_label="long sub label"),
+            measured([2e-3], env="e2", description="dd", sub_label="s", num_threads=3),
+        ]
+    )
+    assert str(table).splitlines()[:6] == [
+        "[-----------------  -----------------]",
+        "                        |   d   |   dd",
+        "1 threads: ---------------------------",
+        "  (e1)  long sub label  |  1.0  |     ",
+        "3 threads: ---------------------------",
+        "  (e2)  s               |       |  2.0",
+    ]
+
+
+def test_a_measurement_shows_its_quartiles():
+    made = measured([1.0, 2.0, 3.0, 9.0], label="l", setup="x = 1")
+    assert repr(made).splitlines() == [
+        "Measurement: l",
+        "setup: x = 1",
+        "  Median: 2.50 s",
+        "  IQR:    2.75 s (1.75 to 4.50)",
+        "  4 measurements, 1 runs per measurement, 1 thread",
+    ]

@@ -1114,3 +1114,18 @@ def test_the_function_class_may_be_applied_directly():
     assert y.grad_fn.name() == "CheckpointFunctionBackward"
     y.sum().backward()
     assert x.grad is not None
+
+
+@pytest.mark.parametrize("write", [lambda y: y.mul_(2), lambda y: y.detach().zero_(), rg.Tensor.t_])
+def test_a_recomputed_value_that_the_function_overwrites_is_refused(write):
+    def function(x):
+        y = x.exp()
+        z = y * x
+        write(y)
+        return z.sum() + (y * y).sum()
+
+    x = rg.ones(2, 3, requires_grad=True)
+    with pytest.raises(rg.errors.VersionError, match="modified by an inplace operation"):
+        function(x).backward()
+    with pytest.raises(rg.errors.VersionError, match="modified by an inplace operation"):
+        checkpoint(function, x, use_reentrant=False).backward()

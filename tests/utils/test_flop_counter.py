@@ -77,3 +77,7 @@ def test_a_table_is_printed_at_the_end(net, capsys):
         ["Global", "8.192K", "100.00%"],
         ["Sequential", "8.192K", "100.00%"],
     ]
+
+
+def test_the_counter_is_found_by_its_module_without_an_import():
+    assert rg.utils.flop_counter.FlopCounterMode is FlopCounterMode

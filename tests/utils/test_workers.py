@@ -358,3 +358,11 @@ def dead(pid):
             return file.read().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:
         return gone([pid])
+
+
+@pytest.mark.parametrize("made", [lambda: rg.zeros(0, 2), lambda: rg.zeros(2, 2).to_sparse_csr()])
+def test_batches_without_any_bytes_arrive(made):
+    rows = list(DataLoader([made(), made()], None, num_workers=1, multiprocessing_context="fork"))
+    assert len(rows) == 2
+    rows[0].to_dense().add_(1)
+    assert rows[1].shape == made().shape

@@ -102,15 +102,10 @@ add_grad(PyObject *leaf, PyObject *g, bool borrowed)
     if (before != Py_None) {
         array = held_by(before, Tensor, of_tensor.array, text_array);
         failed = array == NULL ? -1 : add_in_place(before, array, g);
-        PyObject *fitted =
-            failed > 0 ? PyObject_CallFunctionObjArgs(fit_leaf, leaf, g, NULL) : NULL;
-        PyObject *sum = fitted == NULL ? NULL : PyNumber_Add(array, fitted);
-        made = sum == NULL ? NULL : new_grad(PyObject_CallOneArg(as_array, sum));
-        Py_XDECREF(sum);
-        Py_XDECREF(fitted);
         if (failed <= 0) {
             goto done;
         }
+        made = PyObject_CallFunctionObjArgs(sum_apart, leaf, g, NULL);
     }
     else {
         PyObject *mine = is_a(leaf, Tensor) ? SLOT(leaf, of_tensor.array) : NULL;

@@ -75,6 +75,7 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&fit, "fit"},
         {&fit_leaf, "fit_leaf"},
         {&own, "own"},
+        {&sum_apart, "sum_apart"},
         {&overlaps, "overlaps"},
         {&check_current, "check_current"},
         {&check_interior, "check_interior"},

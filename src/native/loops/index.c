@@ -1,8 +1,9 @@
 /* Reading and adding at places that an array of indices names: gather, scatter-add, embeddings.
 
    NOTE [Places]
-   1. Indices are int64, checked where they are used: an index that is not there leaves the rest
-      undone and gives False, and Python goes the other way, which says what is wrong.
+   1. Indices are int64. An index that is not there gives False, and Python goes the other way, which
+      says what is wrong. Those that are read are checked where they are used; those that are added
+      to, before anything is written.
    2. What is added to one place is added in the order of the indices: threads share out rows of the
       result, or ranges of places, never the indices of one place.
 */
@@ -80,12 +81,7 @@ copy_elements(void *context, int64_t begin, int64_t end)
         for (int64_t row = begin; row < end; row++) {                                              \
             REAL *to = (REAL *)job->out + row * job->size;                                         \
             for (int64_t u = row * job->count; u < (row + 1) * job->count; u++) {                  \
-                int64_t place = job->indices[u];                                                   \
-                if (place < 0 || place >= job->size) {                                             \
-                    atomic_store(&job->wrong, true);                                               \
-                    return;                                                                        \
-                }                                                                                  \
-                to[place] += ((const REAL *)job->values)[u];                                       \
+                to[job->indices[u]] += ((const REAL *)job->values)[u];                             \
             }                                                                                      \
         }                                                                                          \
     }                                                                                              \
@@ -97,10 +93,6 @@ copy_elements(void *context, int64_t begin, int64_t end)
         int64_t width = job->width;                                                                \
         for (int64_t u = 0; u < job->count; u++) {                                                 \
             int64_t place = job->indices[u];                                                       \
-            if (place < 0 || place >= job->size) {                                                 \
-                atomic_store(&job->wrong, true);                                                   \
-                return;                                                                            \
-            }                                                                                      \
             if (place >= begin && place < end) {                                                   \
                 REAL *to = (REAL *)job->out + place * width;                                       \
                 const REAL *from = (const REAL *)job->values + u * width;                          \
@@ -115,6 +107,18 @@ copy_elements(void *context, int64_t begin, int64_t end)
 #define OF_DOUBLE(x) x##_double
 ADDERS(float, OF_FLOAT)
 ADDERS(double, OF_DOUBLE)
+
+/* Whether all places that are added to are there. */
+static bool
+all_there(const Places *job, int64_t count)
+{
+    uint64_t highest = 0; /* a negative index counts as a very large one */
+    for (int64_t u = 0; u < count; u++) {
+        uint64_t place = (uint64_t)job->indices[u];
+        highest = place > highest ? place : highest;
+    }
+    return count == 0 || highest < (uint64_t)job->size;
+}
 
 /* Whether an array's elements may be copied as bytes, in row-major order. */
 static bool
@@ -204,11 +208,14 @@ scatter_add(PyObject *module, PyObject *args)
     }
     Places job = {PyArray_DATA(out), PyArray_DATA(values), PyArray_DATA(indices),
                   .size = PyArray_DIM(out, 1), .count = PyArray_DIM(values, 1)};
+    bool there;
     Py_BEGIN_ALLOW_THREADS;
-    pool_run(PyArray_TYPE(out) == NPY_FLOAT ? add_elements_float : add_elements_double, &job,
-             PyArray_DIM(out, 0), (1 << 14) / (job.count + 1) + 1);
+    if ((there = all_there(&job, PyArray_SIZE(indices)))) {
+        pool_run(PyArray_TYPE(out) == NPY_FLOAT ? add_elements_float : add_elements_double, &job,
+                 PyArray_DIM(out, 0), (1 << 14) / (job.count + 1) + 1);
+    }
     Py_END_ALLOW_THREADS;
-    return done(&job);
+    return PyBool_FromLong(there);
 }
 
 /* `add_rows(out, values, indices)`: out[indices[k]] += values[k], rows of elements. Each piece looks
@@ -228,9 +235,12 @@ add_rows(PyObject *module, PyObject *args)
     int64_t pieces = PyArray_SIZE(values) < (1 << 15) ? 1
                      : job.width < 16                 ? pool_threads
                                                       : 4 * pool_threads;
+    bool there;
     Py_BEGIN_ALLOW_THREADS;
-    pool_run(PyArray_TYPE(out) == NPY_FLOAT ? add_rows_float : add_rows_double, &job, job.size,
-             (job.size + pieces - 1) / pieces);
+    if ((there = all_there(&job, job.count))) {
+        pool_run(PyArray_TYPE(out) == NPY_FLOAT ? add_rows_float : add_rows_double, &job, job.size,
+                 (job.size + pieces - 1) / pieces);
+    }
     Py_END_ALLOW_THREADS;
-    return done(&job);
+    return PyBool_FromLong(there);
 }

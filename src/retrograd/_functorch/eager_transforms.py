@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..func import (
-    functionalize,
-    grad,
-    grad_and_value,
-    hessian,
-    jacfwd,
-    jacrev,
-    jvp,
-    linearize,
-    vjp,
-)
+from ..func import functionalize, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
 from ..func.reverse import select
 
 __all__ = [

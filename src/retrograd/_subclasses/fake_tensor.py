@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .. import modes, pytree
-from ..engine.placement import CPU, META, Size, device
+from ..engine.placement import CPU, META, Size, device, plain
 from ..engine.tensor import Tensor, new_tensor, set_requires_grad
 from ..kernels import meta
 from ..library.below import make_wrapper
@@ -258,7 +258,7 @@ class Given:
     def as_meta(self, value: Any, writes: bool = False) -> Any:
         """A tensor as one of the device "meta"; any other value as it is."""
         if not isinstance(value, Tensor):
-            return int(value) if isinstance(value, int) and type(value) is not bool else value
+            return plain(value)
         if not isinstance(value, FakeTensor):
             if writes and value.ndim:
                 raise AssertionError(NOT_FAKE.format(func=self.func, shape=tuple(value.shape)))

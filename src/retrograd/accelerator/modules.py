@@ -22,5 +22,5 @@ def get_device_module(device: Any = None) -> Any:
     except ModuleNotFoundError:
         raise RuntimeError(
             f"Device '{kind}' does not have a corresponding module registered as "
-            f"'retrograd.{kind}'. There are cpu, cuda and mps"
+            f"'retrograd.{kind}'. There are cpu, cuda, mps and xpu"
         ) from None

@@ -41,11 +41,10 @@ def settle(name: str, module: ModuleType) -> None:
 def settle_one(name: str, found: Any, exactly: bool = False) -> None:
     """Let a function or class be of PyTorch's module `name`.
 
-    What has a home of the same name in PyTorch is of that one instead, unless `exactly`. What is
-    known as a method alone so far waits: its function may have a home.
+    What has a home of the same name in PyTorch is of that one instead, unless `exactly`.
     """
     part = family(found)
-    if part is None or overriding.names.get(public_form(found), "").startswith(overriding.TENSOR):
+    if part is None:
         return
     if part == "nn" and "torch.nn" not in sys.modules:
         importlib.import_module("torch.nn")  # which knows the exact ones

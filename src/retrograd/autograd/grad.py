@@ -22,9 +22,10 @@ from ..engine.tensor import (
     method,
     new_tensor,
     node_of,
+    placed,
     shown,
 )
-from ..engine.transforms.batch import BatchLevel, batched, split
+from ..engine.transforms.batch import BatchLevel, batched, is_batch, split
 from ..errors import SecondBackwardError, UnbatchableError
 from ..kernels.allocation import copied, full, zeros
 from ..ops.tensor.autograd_methods import retain_grad
@@ -403,7 +404,10 @@ def cotangent_of(t: Tensor, g: Any, index: int, create_graph: bool) -> Any:
         if isinstance(t._array, Wrapper):
             ones = t._array.ones()
             return ones if create_graph or modes.transforming() else ones._array
-        one = full(t._array, t._array.shape, 1)
+        if is_batch(t):  # whose examples may be of a class
+            one = placed(np.ones(t._array.shape, t._array.dtype), t)._array
+        else:
+            one = full(t._array, t._array.shape, 1)
         return new_tensor(one) if create_graph else one
     check_cotangent(g, t, index)
     if create_graph or modes.transforming():

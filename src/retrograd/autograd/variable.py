@@ -5,6 +5,7 @@ This module knows tensors only from outside.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -81,8 +82,14 @@ class Variable(metaclass=VariableMeta):
 
     _execution_engine = Engine()
 
-    def __new__(cls, data: Any = None, requires_grad: bool = False) -> Any:
-        """A leaf on the memory of `data`."""
+    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
+        """A leaf on the memory of `data`; `volatile`, the first form of `no_grad`, warns."""
+        if volatile:
+            warnings.warn(
+                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
+                UserWarning,
+                stacklevel=2,
+            )
         if not (data is None or isinstance(data, Tensor)):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         made = Tensor() if data is None else data.detach()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import warnings
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -24,6 +25,20 @@ __all__ = [
     "mem_efficient_sdp_enabled",
     "sdp_kernel",
 ]
+
+
+class SDPBackend(enum.IntEnum):
+    """PyTorch's kernels of `scaled_dot_product_attention`, by its numbers; see `nn.attention`."""
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+    __str__ = enum.Enum.__str__
+
 
 matmul = SimpleNamespace(
     allow_tf32=False,

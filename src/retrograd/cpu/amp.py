@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import amp
-from ..amp.older import warn_older
+from ..amp.older import OlderScaler, warn_older
 
 __all__ = ["GradScaler", "autocast"]
 
@@ -22,20 +22,11 @@ class autocast(amp.autocast):  # noqa: N801 (PyTorch's name)
         super().__init__("cpu", dtype, enabled, cache_enabled)
 
 
-class GradScaler(amp.GradScaler):
+class GradScaler(OlderScaler):
     """`amp.GradScaler("cpu")`, by the older name.
 
     >>> issubclass(rg.cpu.amp.GradScaler, rg.amp.GradScaler)
     True
     """
 
-    def __init__(
-        self,
-        init_scale: float = 65536.0,
-        growth_factor: float = 2.0,
-        backoff_factor: float = 0.5,
-        growth_interval: int = 2000,
-        enabled: bool = True,
-    ) -> None:
-        warn_older("cpu", "GradScaler")
-        super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+    kind = "cpu"

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from ..engine.placement import device as Device
 from ..engine.placement import present
+from ..errors import OutOfMemoryError
 from . import amp, nvtx
 from .classes import TENSORS, CUDAGraph, Event, MemPool, Stream, StreamContext, graph, stream
 
@@ -18,6 +19,7 @@ __all__ = [
     "CUDAGraph",
     "Event",
     "MemPool",
+    "OutOfMemoryError",
     "Stream",
     "StreamContext",
     "amp",

@@ -1,6 +1,6 @@
 """Several processes that work together over TCP: `torch.distributed`, by sockets between them."""
 
-from . import autograd, rpc
+from . import algorithms, autograd, rpc
 from .buckets import GradBucket
 from .collectives import (
     ReduceOp,

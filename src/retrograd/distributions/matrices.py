@@ -6,9 +6,10 @@ import math
 import operator
 from typing import Any, ClassVar
 
-from .. import linalg, ops
+from .. import dtypes, linalg, ops
 from ..autograd.grad_mode import no_grad
 from ..engine.tensor import Tensor
+from ..ops.nn.normalization import normalize
 from . import constraints
 from .beta_family import Beta
 from .distribution import Distribution, ExponentialFamily
@@ -86,10 +87,11 @@ class Wishart(ByScale, ExponentialFamily):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """By the decomposition of M. S. Bartlett, 1933: L A A^T L^T."""
-        normal = _standard_normal(self._extended_shape(sample_shape), self.df.dtype).tril(-1)
         df = self.df.unsqueeze(-1) - ops.arange(self._n, dtype=self.df.dtype)
-        roots = Chi2(df, validate_args=False).rsample(sample_shape).sqrt()
-        factor = self.scale_tril @ (normal + roots.diag_embed())
+        roots = Chi2(df, validate_args=False).rsample(sample_shape).sqrt().diag_embed()
+        row, column = ops.tril_indices(self._n, self._n, -1)
+        roots[..., row, column] = _standard_normal((*roots.shape[:-2], len(row)), roots.dtype)
+        factor = self.scale_tril @ roots
         return factor @ factor.mT
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -147,16 +149,13 @@ class LKJCholesky(Distribution):
         """Row by row: a direction, and how much of the length 1 lies off the diagonal."""
         with no_grad():
             shape, c = self._extended_shape(sample_shape), self.concentration.unsqueeze(-1)
-            row = ops.arange(1, self.dim, dtype=c.dtype)
-            beta = Beta(row / 2, c + (self.dim - 1 - row) / 2, validate_args=False)
+            before = (ops.arange(self.dim, dtype=c.dtype) - 1).clamp_(min=0) / 2
+            beta = Beta(before + 0.5, c + self.dim / 2 - 1 - before, validate_args=False)
             off = beta.sample(sample_shape).unsqueeze(-1)
-            normal = _standard_normal(shape, c.dtype)[..., 1:, :].tril()
-            rows = off.sqrt() * normal / (normal * normal).sum(-1, keepdim=True).sqrt()
-            made = ops.zeros(shape, dtype=c.dtype)
-            made[..., 1:, :] = rows
-            made[..., 0, 0] = 1
-            made.diagonal(dim1=-2, dim2=-1)[..., 1:] = (1 - off.squeeze(-1)).sqrt()
-            return made
+            rows = normalize(_standard_normal(shape, c.dtype).tril(-1), dim=-1)
+            rows = off.sqrt() * rows
+            length = (1 - (rows * rows).sum(-1)).clamp(min=dtypes.finfo(c.dtype).tiny).sqrt()
+            return rows + length.diag_embed()
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)

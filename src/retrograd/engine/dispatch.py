@@ -64,6 +64,7 @@ REFUSED = {  # what NumPy says of booleans, and what PyTorch does
 INTEGERS = (int, np.integer)
 NUMBERS = (int, float, complex, np.generic)
 OPERANDS = (Tensor, *NUMBERS, np.ndarray)
+NO_NUMBERS = (np.flexible, np.datetime64, np.timedelta64)  # NumPy's scalars that are none
 
 # The error types that arrays and formulas raise on bad values; anything else is not translated.
 _TRANSLATED = (ValueError, TypeError, IndexError)
@@ -166,7 +167,7 @@ def beyond(op: Op, input: Tensor, value: Any, error: Exception) -> Any:
 
 def known(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Exception) -> Any:
     """`dispatch` for an operator: NotImplemented for an operand that no op knows."""
-    if not isinstance(inputs[1], OPERANDS):
+    if not isinstance(inputs[1], OPERANDS) or isinstance(inputs[1], NO_NUMBERS):
         return NotImplemented
     return dispatch(op, inputs, params, error)
 
@@ -260,9 +261,9 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
             warnings.warn(
                 RESIZED.format(list(out.shape), list(result.shape)), UserWarning, stacklevel=3
             )
-        room = resized(out, result._array.shape)
+        room = resized(out, result._array.shape, result._array)
         if room is None:
-            room = np.empty(result._array.shape, out._array.dtype)
+            room = np.empty_like(result._array, out._array.dtype)
         sever(out, room)
         out._array = room
         follow(out)

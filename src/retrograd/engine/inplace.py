@@ -245,13 +245,15 @@ def renew(base: Tensor, array: Any) -> None:
 def adopt(node: Any, written: Any, target: Tensor) -> None:
     """Let a new node that saved its result save the target's memory instead, as of this write.
 
-    Where the target has another dtype, cotangents that arrive at the node have that.
+    Cotangents that arrive at the node have the target's dtype. In forward mode the node keeps its
+    number and its result: those of the tangents, which lead back to it, must be newer.
     """
-    node.seq = tick()
-    node._cell = target._cell
-    if written.dtype != target._array.dtype:
+    if other := written.dtype != target._array.dtype:
         node.dtype, node.fits = target._array.dtype, False
-    elif node.saved:
+    if modes.special and modes.state.levels:
+        return
+    node.seq, node._cell = tick(), target._cell
+    if node.saved and not other:
         saved = [target._array if v is written else v for v in node.saved]
         node.saved = type(node.saved)(saved)
 

@@ -17,7 +17,8 @@ NOTE [Other names]
    over True for a dimension. So an argument in a wrong place would go unnoticed, as in
    `x.sum(0, 1)`: those annotated as `bool`, but for those `BY_TRUTH`, as `float` and as `int` are
    looked at before. What stands for a number, as a constant tensor or a scalar of NumPy's, reaches
-   the function as that number.
+   the function as that number. A tensor with a history or a tangent is refused: the derivative
+   would be lost without a word. But where it is known, which `float | Tensor` says, it is taken.
 
 This module knows no tensor and no op.
 """
@@ -32,7 +33,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import wrong_type
+from ..errors import constant, wrong_type
+from .trace import users_level
 
 ABSENT: Any = object()  # an input that the caller of an op was not given by position
 
@@ -118,7 +120,7 @@ def otherwise(
                 shown += [f"{name}={given[name]!r}" for name in names if name in NUMBERS]
                 name = function.__name__
                 text = DEPRECATED.format(name=name, order=order, names=", ".join(shown))
-                warnings.warn(text, UserWarning, stacklevel=2)
+                warnings.warn(text, UserWarning, stacklevel=users_level())
                 return (given.pop("input"),), given
     return None if own.keys() == kwargs.keys() else (args, own)  # for the function's own error
 
@@ -131,7 +133,7 @@ def looked_at(function: Any, kind: str) -> dict[str, int]:
     return {
         name: place if place < code.co_argcount else NOWHERE
         for place, name in enumerate(names)
-        if types.get(name) in (kind, f"{kind} | None")
+        if types.get(name) in (kind, f"{kind} | None", f"{kind} | Tensor")
         and name not in BY_TRUTH
         and not name.startswith("_")
     }
@@ -139,7 +141,7 @@ def looked_at(function: Any, kind: str) -> dict[str, int]:
 
 def is_optional(function: Any, name: str, kind: str) -> bool:
     """Whether an argument that is looked at may be None."""
-    return name == "requires_grad" or function.__annotations__[name] != kind
+    return name == "requires_grad" or function.__annotations__[name] == f"{kind} | None"
 
 
 def look_at(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -157,8 +159,10 @@ def look_at(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
             if value is None and is_optional(function, name, kind):
                 continue
             found = READ[kind](value)
-            if found is None:
-                raise wrong_type(function.__name__, name, kind, value, place + 1 if at else None)
+            moving = kind == "float" and found is value and moves(value)
+            if found is None or (moving and function.__annotations__[name] != "float | Tensor"):
+                error = constant if moving else wrong_type
+                raise error(function.__name__, name, kind, value, place + 1 if at else None)
             if at:
                 given[place] = found
             else:
@@ -175,7 +179,7 @@ def flag_in(value: Any) -> Any:
 def number_in(value: Any) -> Any:
     """The number that a value is or holds; None for what holds none.
 
-    A tensor that has a history, or is a batch, stays what it is.
+    A batch stays what it is, and so does a tensor that moves.
     """
     if type(value) in (int, float) or isinstance(value, (bool, complex)):
         return value
@@ -184,8 +188,13 @@ def number_in(value: Any) -> Any:
         return value
     if getattr(array, "size", 0) != 1 or not hasattr(array, "dtype"):
         return None
-    moving = getattr(value, "_node", None) is not None or getattr(value, "_tangents", None)
-    return value if moving or not isinstance(array, (np.ndarray, np.generic)) else array.item()
+    held = isinstance(array, (np.ndarray, np.generic)) and not moves(value)
+    return array.item() if held else value
+
+
+def moves(value: Any) -> bool:
+    """Whether a value is a tensor with a history or a tangent."""
+    return getattr(value, "_node", None) is not None or bool(getattr(value, "_tangents", None))
 
 
 def integer_in(value: Any) -> Any:

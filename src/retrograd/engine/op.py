@@ -42,8 +42,9 @@ from ..compiler.door import opened
 from ..kernels.allocation import zeros
 from .graph import JOINED, MANY, PLAIN, VARIADIC, Kind, Node, output_node
 from .namespaces import arrays
+from .placement import home_of
 from .table import DTYPES, NEVER, SHAPES, Table
-from .tensor import Tensor, Wrapper, concrete, new_tensor
+from .tensor import Tensor, new_tensor
 
 INFERENCE_SAVED = (
     "Inference tensors cannot be saved for backward. To work around you can make a clone to get a "
@@ -270,9 +271,7 @@ class Op(Kind):
     def materialize(self, node: Node, g: Any, create_graph: bool) -> Any:
         """The cotangents of all outputs, zeros where none arrived."""
         like = next(part for part in g if part is not None)
-        like = like._array if create_graph else like
-        # Zeros are plain also beside one of a class that computes.
-        like = np.empty(0) if isinstance(like, Wrapper) else concrete(like)
+        like = home_of(like._array if create_graph else like)
 
         def nothing(shape: tuple[int, ...], dtype: Any) -> Any:
             made = zeros(like, shape, dtype)

@@ -11,6 +11,8 @@ import re
 import threading
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
+import numpy as np
+
 from .. import version
 from ..locks import load
 
@@ -42,8 +44,15 @@ class Symbol:
         )
 
 
+def plain(value: Any) -> Any:
+    """A number that is a symbol, too, as sizes of exported graphs are, without that."""
+    return value.real if isinstance(value, Symbol) and isinstance(value, (int, float)) else value
+
+
 class SymInt(Symbol):
     """The type of sizes that are symbols: those in which components of a nested tensor differ.
+
+    And those of exported graphs that may differ, while these are written down.
 
     >>> isinstance(rg.ones(2).shape[0], rg.SymInt)
     False
@@ -150,8 +159,6 @@ class device:  # noqa: N801 (PyTorch's name)
                 f"Expected one of cpu, cuda, mps, xpu, meta device type at start of device "
                 f"string: {kind}"
             )
-        if index is not None and index < 0:
-            raise RuntimeError(f"Device index must not be negative, but got {index}")
         if number and index is not None:
             raise RuntimeError(
                 "type (string) must not include an index because index was passed explicitly: "
@@ -264,6 +271,10 @@ class Interpreted:
         """What stands for `made` in the same way, so that values like this may be written to it."""
         raise NotImplementedError
 
+    def zeroed(self, dtype: Any) -> Interpreted | None:
+        """Zeros like this of a dtype, where they are not made by `alike`."""
+        return None
+
     def shares_memory(self, other: Any) -> bool:
         """Whether this lies in the memory of another one."""
         raise NotImplementedError
@@ -342,6 +353,19 @@ def concrete(array: Any) -> Any:
     while isinstance(array, Interpreted):
         array = array.value._array
     return array
+
+
+def home_of(array: Any) -> Any:
+    """An array that lives where new ones are made beside `array`.
+
+    They are plain beside one of a class that carries out ops, which takes these in.
+    """
+    while isinstance(array, Interpreted):
+        array = PLAIN if isinstance(array, Wrapper) else array.value._array
+    return array
+
+
+PLAIN = np.empty(0)
 
 
 class Held:

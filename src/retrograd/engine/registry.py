@@ -59,6 +59,7 @@ native.bind(
     fit=fit,
     fit_leaf=accumulation.fit_leaf,
     own=accumulation.own,
+    sum_apart=accumulation.sum_apart,
     overlaps=overlaps,
     check_current=accumulation.check_current,
     check_interior=accumulation.check_interior,

@@ -22,7 +22,7 @@ import numpy as np
 from .. import dtypes, modes
 from ..kernels.allocation import is_valueless, numpys, table
 from ..locks import load, structure
-from . import native
+from . import native, placement
 from .graph import LEAF, Cell, Leaf, Moved, Node, leaf_node, renewed, target
 from .overriding import IGNORED, TENSOR, names, never, public
 from .placement import CPU, META, Interpreted, Replaced, Size, Stored, Wrapper, concrete, device
@@ -275,9 +275,7 @@ def placed(array: Any, like: Tensor) -> Tensor:
 
     Any other array stays where it is.
     """
-    where = like._array
-    moves = numpys(array) and not isinstance(where, Wrapper)
-    return new_tensor(table(concrete(where), array) if moves else array)
+    return new_tensor(table(placement.home_of(like._array), array) if numpys(array) else array)
 
 
 def is_array(value: Any) -> bool:

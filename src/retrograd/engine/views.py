@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..kernels.memory import Span, address, root, span, strided
+from ..kernels.memory import Span, address, memory_order, root, span, strided
 from ..locks import structure
 from . import native
 from .graph import leaf_node
@@ -191,13 +191,20 @@ def path_inside(base: Any, view: Any) -> tuple[Any, ...] | None:
     return found if found and low <= first and last <= high else None
 
 
-def resized(tensor: Any, shape: tuple[int, ...]) -> Any:
-    """An array of `shape` in the tensor's memory, from its first element on; None for no room."""
+def resized(tensor: Any, shape: tuple[int, ...], like: Any = None) -> Any:
+    """An array of `shape` in the tensor's memory, from its first element on; None for no room.
+
+    It is in row-major order, or lies in memory as the array `like` does.
+    """
     array, room = tensor._array, memory_after(tensor)
     if room is None or math.prod(shape) * array.itemsize > room.size:
         return None
-    steps = np.cumprod([array.itemsize, *[max(n, 1) for n in reversed(shape)]]).tolist()
-    made = strided(room, shape, steps[-2::-1], 0, array.dtype)
+    order = None if like is None else memory_order(like)
+    steps, step = [0] * len(shape), array.itemsize
+    for axis in reversed(range(len(shape)) if order is None else order):
+        steps[axis] = step
+        step *= max(shape[axis], 1)
+    made = strided(room, shape, steps, 0, array.dtype)
     tensor._room = room
     return made
 

@@ -4,8 +4,8 @@ NOTE [Dynamic sizes]
 1. A module is traced twice, with other sizes in the dimensions that may differ. Both graphs must
    be one but for what they compute of sizes; so a size that the module has made a constant of, or
    a way that it goes at one size only, is found, and refused.
-2. A size that is the same in both is a constant. What stays is read from tensors as the graph
-   runs.
+2. A size of an argument that is the same in both is a constant. Any other is read from its tensor
+   as the graph runs, for `n % 2` may be the same twice by chance.
 3. Dimensions of one `Dim` are equal. Of those that are `AUTO` or `DYNAMIC`, each is tried alone,
    then with others of its size.
 """

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .. import modes
-from .._subclasses.fake_tensor import FakeTensorMode
 from ..engine.tensor import Tensor
 from ..errors import UserError
 from ..fx.functional import functional
@@ -26,7 +25,7 @@ from .graph_signature import (
     OutputSpec,
     TensorArgument,
 )
-from .symbols import VIOLATED, Range, Symbol, difference, other_sizes, resized, settle
+from .symbols import VIOLATED, Fakes, Range, Symbol, difference, settle
 from .tracing import ExportTracer, argument, no_draws
 
 if TYPE_CHECKING:
@@ -189,12 +188,18 @@ class ExportedProgram:
             ...
         AssertionError: Guard failed: input.size()[0] == 2
         """
-        held = {**self.constants, **self.state_dict}
         parts = dict(self.graph_module.named_children())
-        made = ExportedModule({**held, **parts}, self.with_attributes())
-        for name in self.graph_signature.non_persistent_buffers:
+        held = {**self.constants, **self.state_dict, **parts}
+        made = ExportedModule(held, self.with_attributes())
+        buffers = self.graph_signature.non_persistent_buffers
+        for name, value in self.constants.items():
             place, _, own = name.rpartition(".")
-            made.get_submodule(place).register_buffer(own, held[name], persistent=False)
+            owner = made.get_submodule(place)
+            delattr(owner, own)
+            if name in buffers:
+                owner.register_buffer(own, value, persistent=False)
+            else:
+                setattr(owner, own, value)
         made._in_spec, made._out_spec = self.call_spec.in_spec, self.call_spec.out_spec
         made._checks = self.checks() if check_guards else []
         return made
@@ -292,24 +297,20 @@ class Decomposed:
     """The graph of a program once more, by other operators: at sizes of the example, or `other`."""
 
     def __init__(self, program: ExportedProgram, table: Any, other: bool) -> None:
-        mode = FakeTensorMode(allow_non_fake_inputs=True)
-        mode.dynamic = bool(program.symbols)
+        fakes = Fakes(program.symbols, other)
         self.tracer = tracer = ExportTracer(table)
         tracer.whole, tracer.constants = False, dict(program.constants)
-        sizes = other_sizes(program.symbols) if other else {}
         given, leaf = [], 0
         for spec, node in zip(
             program.graph_signature.input_specs, program.graph.nodes, strict=False
         ):
             value = node.meta["val"] if isinstance(spec.arg, TensorArgument) else spec.arg.value
-            if isinstance(value, Tensor):
-                value = resized(
-                    mode, value, leaf if spec.kind is InputKind.USER_INPUT else -1, sizes
-                )
-            leaf += spec.kind is InputKind.USER_INPUT
+            own = spec.kind is InputKind.USER_INPUT
+            value = fakes.of(value, leaf if own else -1)
+            leaf += own
             given.append(tracer.lift(spec.kind, node.name, spec.target, value))
             tracer.inputs[-1].persistent = spec.persistent
-        with no_draws(), mode:
+        with no_draws(), fakes.mode:
             tracer.give(tracer.run(program.graph_module, given, {}))
         graph, written = functional(tracer.graph)
         kinds = {spec.arg.name: spec for spec in tracer.inputs}

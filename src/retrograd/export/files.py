@@ -34,19 +34,17 @@ from .graph_signature import (
     OutputSpec,
     TensorArgument,
 )
+from .sizes import FUNCTIONS, check
 from .symbols import Range, Symbol
-from .tracing import check
 
 __all__ = ["load", "save"]
 
 FORMAT = "retrograd.export 1"
 TARGETS: dict[str, Any] = {
-    **{f"operator.{name}": getattr(operator, name) for name in (
-        *("add", "sub", "mul", "floordiv", "mod", "neg", "getitem", "not_"),
-        *("eq", "ne", "lt", "le", "gt", "ge"),
-    )},
-    **{"cond": cond, "check": check, "_set_grad_enabled": _set_grad_enabled},
-}  # fmt: skip
+    **{f"operator.{name}": function for name, function in FUNCTIONS.items()},
+    **{"operator.getitem": operator.getitem, "cond": cond, "check": check},
+    "_set_grad_enabled": _set_grad_enabled,
+}
 NAMES = {function: name for name, function in TARGETS.items()}
 OTHER = "{f} is no file of an exported program that retrograd.export.save has written"
 

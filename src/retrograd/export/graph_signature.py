@@ -77,6 +77,31 @@ class OutputSpec:
         return f"{self.arg.name}: {self.kind.name}{target}"
 
 
+def targets(kind: InputKind, doc: str) -> Any:
+    """What the inputs of a kind are in the module, in order."""
+    return property(
+        lambda self: tuple([s.target for s in self.input_specs if s.kind is kind]), doc=doc
+    )
+
+
+def values(specs: str, kind: Any, doc: str) -> Any:
+    """The names of nodes of a kind, in order; the value of one that is no tensor."""
+
+    def read(self: ExportGraphSignature) -> tuple[Any, ...]:
+        args = [spec.arg for spec in getattr(self, specs) if spec.kind is kind]
+        return tuple([a.name if isinstance(a, TensorArgument) else a.value for a in args])
+
+    return property(read, doc=doc)
+
+
+def by_name(specs: str, kind: Any, doc: str) -> Any:
+    """What the inputs or outputs of a kind are in the module, by the names of nodes."""
+    return property(
+        lambda self: {s.arg.name: s.target for s in getattr(self, specs) if s.kind is kind},
+        doc=doc,
+    )
+
+
 @dataclass
 class ExportGraphSignature:
     """What each placeholder of an exported graph is, and each of its outputs.
@@ -89,71 +114,34 @@ class ExportGraphSignature:
     input_specs: list[InputSpec]
     output_specs: list[OutputSpec]
 
-    def _inputs(self, kind: InputKind) -> list[InputSpec]:
-        return [spec for spec in self.input_specs if spec.kind is kind]
-
-    def _targets(self, kind: InputKind) -> tuple[Any, ...]:
-        return tuple([spec.target for spec in self._inputs(kind)])
-
-    def _named(self, specs: list[Any], kind: Any) -> dict[str, Any]:
-        return {spec.arg.name: spec.target for spec in specs if spec.kind is kind}
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The names of parameters in the module."""
-        return self._targets(InputKind.PARAMETER)
-
-    @property
-    def buffers(self) -> tuple[str, ...]:
-        """The names of buffers in the module."""
-        return self._targets(InputKind.BUFFER)
+    parameters = targets(InputKind.PARAMETER, "The names of parameters in the module.")
+    buffers = targets(InputKind.BUFFER, "The names of buffers in the module.")
+    lifted_tensor_constants = targets(
+        InputKind.CONSTANT_TENSOR, "The names of other tensors that the module's function uses."
+    )
+    user_inputs = values("input_specs", InputKind.USER_INPUT, "What stands for arguments.")
+    user_outputs = values("output_specs", OutputKind.USER_OUTPUT, "What is returned.")
+    inputs_to_parameters = by_name(
+        "input_specs", InputKind.PARAMETER, "The names of parameters by those of placeholders."
+    )
+    inputs_to_buffers = by_name(
+        "input_specs", InputKind.BUFFER, "The names of buffers by those of placeholders."
+    )
+    inputs_to_lifted_tensor_constants = by_name(
+        "input_specs", InputKind.CONSTANT_TENSOR, "Those of other tensors by those of placeholders."
+    )
+    buffers_to_mutate = by_name(
+        "output_specs", OutputKind.BUFFER_MUTATION, "Buffers by the nodes of their new values."
+    )
+    user_inputs_to_mutate = by_name(
+        "output_specs", OutputKind.USER_INPUT_MUTATION, "Placeholders by those of new values."
+    )
 
     @property
     def non_persistent_buffers(self) -> tuple[str, ...]:
         """The names of buffers that the state does not have."""
-        return tuple([str(s.target) for s in self._inputs(InputKind.BUFFER) if not s.persistent])
-
-    @property
-    def lifted_tensor_constants(self) -> tuple[str, ...]:
-        """The names of other tensors that the module's function uses."""
-        return self._targets(InputKind.CONSTANT_TENSOR)
-
-    @property
-    def user_inputs(self) -> tuple[Any, ...]:
-        """The names of nodes for arguments, in order; the value of one that is no tensor."""
-        args = [spec.arg for spec in self._inputs(InputKind.USER_INPUT)]
-        return tuple([a.name if isinstance(a, TensorArgument) else a.value for a in args])
-
-    @property
-    def user_outputs(self) -> tuple[Any, ...]:
-        """The names of nodes that are returned, in order; the value of one that is no tensor."""
-        args = [spec.arg for spec in self.output_specs if spec.kind is OutputKind.USER_OUTPUT]
-        return tuple([a.name if isinstance(a, TensorArgument) else a.value for a in args])
-
-    @property
-    def inputs_to_parameters(self) -> dict[str, str]:
-        """The names of parameters by those of placeholders."""
-        return self._named(self.input_specs, InputKind.PARAMETER)
-
-    @property
-    def inputs_to_buffers(self) -> dict[str, str]:
-        """The names of buffers by those of placeholders."""
-        return self._named(self.input_specs, InputKind.BUFFER)
-
-    @property
-    def inputs_to_lifted_tensor_constants(self) -> dict[str, str]:
-        """The names of other tensors by those of placeholders."""
-        return self._named(self.input_specs, InputKind.CONSTANT_TENSOR)
-
-    @property
-    def buffers_to_mutate(self) -> dict[str, str]:
-        """The names of buffers by those of nodes that give their new values."""
-        return self._named(self.output_specs, OutputKind.BUFFER_MUTATION)
-
-    @property
-    def user_inputs_to_mutate(self) -> dict[str, str]:
-        """The names of placeholders by those of nodes that give their new values."""
-        return self._named(self.output_specs, OutputKind.USER_INPUT_MUTATION)
+        specs = [spec for spec in self.input_specs if spec.kind is InputKind.BUFFER]
+        return tuple([str(spec.target) for spec in specs if not spec.persistent])
 
     def __str__(self) -> str:
         inputs, outputs = ("\n".join(map(str, s)) for s in (self.input_specs, self.output_specs))

@@ -12,10 +12,12 @@ from ..engine.tensor import Tensor
 from ..errors import UserError
 from ..fx.graph_module import GraphModule
 from ..fx.node import map_arg
+from ..library import ops
 from ..ops import empty
 from ..utils._pytree import tree_flatten
 from .dynamic_shapes import UNBOUNDED, Dim, specs_of
-from .tracing import Traced, check
+from .sizes import check
+from .tracing import Traced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,14 +59,14 @@ class Symbol:
         low = said.min if said.min is not None else 2
         self.range = Range(low, said.max or UNBOUNDED)
 
-    def other(self, step: int) -> int:
-        """A size within bounds that is another one."""
+    def other(self, step: int, taken: list[int]) -> int:
+        """A size within bounds that is another one, and none of those `taken` if there is one."""
         low, high = max(self.range.lower, 2), self.range.upper
         near = [self.size * PRIMES[step], *PRIMES[step:], self.size + 1, self.size - 1]
         found = [n for n in near if low <= n <= high and n != self.size]
         if not found:
             raise UserError(f"no other size than {self.size} is in the bounds {self.range}")
-        return found[0]
+        return next((n for n in found if n not in taken), found[0])
 
     def joined(self, others: Iterable[Symbol]) -> Symbol:
         """One size in place of several."""
@@ -75,23 +77,34 @@ class Symbol:
         return self.name
 
 
-def other_sizes(symbols: list[Symbol]) -> dict[tuple[int, int], int]:
-    """Other sizes by their places among the arguments."""
-    sizes: dict[tuple[int, int], int] = {}
+def other_sizes(symbols: list[Symbol]) -> list[int]:
+    """Another size for each of them: different ones, as far as there are."""
+    found: list[int] = []
     for step, symbol in enumerate(symbols):
-        sizes |= dict.fromkeys(symbol.places, symbol.other(step))
-    return sizes
+        found.append(symbol.other(step, found))
+    return found
 
 
-def resized(mode: FakeTensorMode, value: Any, leaf: int, sizes: dict[tuple[int, int], int]) -> Any:
-    """A FakeTensor of `mode` for an argument, with other sizes; what is no tensor as it is."""
-    if not isinstance(value, Tensor):
-        return value
-    before = value._array.shape
-    shape = [sizes.get((leaf, dim), n) for dim, n in enumerate(before)]
-    if shape == list(before):
-        return mode.like(value)
-    return FakeTensor(mode, empty(*shape, dtype=value.dtype, device="meta"), value.device)
+class Fakes:
+    """FakeTensors for arguments: with the sizes of the example, or `other` ones."""
+
+    def __init__(self, symbols: list[Symbol], other: bool) -> None:
+        self.mode = FakeTensorMode()
+        self.mode.dynamic = bool(symbols)
+        self.sizes: dict[tuple[int, int], int] = {}
+        for symbol, size in zip(symbols, other_sizes(symbols), strict=True) if other else ():
+            self.sizes |= dict.fromkeys(symbol.places, size)
+
+    def of(self, value: Any, leaf: int) -> Any:
+        """One for an argument by its place, -1 for another tensor; any other value as it is."""
+        if not isinstance(value, Tensor):
+            return value
+        before = value._array.shape
+        shape = [self.sizes.get((leaf, dim), n) for dim, n in enumerate(before)]
+        if shape == list(before):
+            return self.mode.like(value)
+        made = empty(*shape, dtype=value.dtype, device="meta")
+        return FakeTensor(self.mode, made, value.device)
 
 
 class Resolver:
@@ -130,11 +143,9 @@ class Resolver:
 
     def trace(self, symbols: list[Symbol], other: bool = False) -> Traced:
         """The call with sizes of the example, or with `other` ones."""
-        mode = FakeTensorMode(allow_non_fake_inputs=True)
-        mode.dynamic = bool(symbols)
-        sizes = other_sizes(symbols) if other else {}
-        fakes = [resized(mode, value, i, sizes) for i, value in enumerate(self.leaves)]
-        return Traced(self.module, *self.structure.unflatten(fakes), mode)
+        fakes = Fakes(symbols, other)
+        given = [fakes.of(value, i) for i, value in enumerate(self.leaves)]
+        return Traced(self.module, *self.structure.unflatten(given), fakes.mode)
 
     def both(self, symbols: list[Symbol]) -> tuple[Traced, Traced]:
         """The call with sizes of the example and with other ones; UserError if they differ."""
@@ -209,7 +220,8 @@ def difference(first: GraphModule, second: GraphModule) -> str:
     for a, b in pairs:
         said = [(n.op, n.target, known(list(n.args)), known(dict(n.kwargs))) for n in (a, b)]
         if said[0] != said[1]:
-            texts = [f"{n.target}{n.args}" for n in (a, b)]
+            names = [n.target if hasattr(n.target, "overloadpacket") else n.name for n in (a, b)]
+            texts = [f"{name}{n.args}" for name, n in zip(names, (a, b), strict=True)]
             return f"the program calls {texts[0]}, then {texts[1]}"
         if a.op == "get_attr":
             parts = [getattr(m, str(a.target)) for m in (first, second)]
@@ -221,11 +233,13 @@ def difference(first: GraphModule, second: GraphModule) -> str:
 
 
 def settle(first: GraphModule, second: GraphModule, symbols: list[Symbol]) -> None:
-    """Make constants of the sizes that are equal in both graphs, and name those that are not."""
+    """Make constants of the sizes that are known, and name those that may differ: rule 2."""
     for a, b in zip(list(first.graph.nodes), list(second.graph.nodes), strict=True):
         values = [pytree.flatten(node.meta.get("val")) for node in (a, b)]
         for x, y in zip(*values, strict=True):
-            if isinstance(x, int) and x == y and not isinstance(x, bool):
+            inputs = a.all_input_nodes
+            fixed = a.target is ops.aten.sym_size.int and inputs[0].op == "placeholder"
+            if isinstance(x, (int, float)) and x == y and (fixed or not inputs):
                 for user in list(a.users):
                     user.args = map_arg(user.args, lambda node, a=a, x=x: x if node is a else node)
             elif isinstance(x, Tensor) and x.shape != y.shape:
@@ -250,7 +264,8 @@ def named(size: int, other: int, symbols: list[Symbol]) -> str:
     """How a size reads that is this in one graph and that in the other."""
     if size == other:
         return str(size)
-    sizes = [(symbol.name, symbol.size, symbol.other(step)) for step, symbol in enumerate(symbols)]
+    pairs = zip(symbols, other_sizes(symbols), strict=True)
+    sizes = [(symbol.name, symbol.size, n) for symbol, n in pairs]
     sizes += [(f"{a}*{b}", m * x, n * y) for a, m, n in sizes for b, x, y in sizes if a <= b]
     found = []
     for name, m, n in sizes:

@@ -6,13 +6,14 @@ NOTE [Exported graphs]
    formulas of gradients are in it, for gradients come when the graph runs.
 2. Parameters, buffers, other tensors of the module and those that `tensor` makes are placeholders,
    before those of the arguments. Whether gradients are recorded is told by nodes where it changes.
-3. Sizes that may differ are `DynamicSize`s, integers that know their node: what a program computes
+3. Sizes that may differ are numbers that know their node (`sizes`): what a program computes
    of them is computed in the graph, and what it compares is checked there.
 4. Each branch of `cond` is a graph of its own, whose operands are all that both read.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ from .._subclasses.fake_tensor import (
     FakeTensorMode,
 )
 from ..engine.overriding import entered
+from ..engine.placement import plain
 from ..engine.tensor import Interpreted, Tensor
 from ..errors import UserError
 from ..func.calls import replaced
@@ -45,11 +47,12 @@ from .graph_signature import (
     OutputSpec,
     TensorArgument,
 )
+from .sizes import Dynamic, check, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["DynamicSize", "ExportTracer", "argument_names", "check"]
+__all__ = ["ExportTracer", "argument_names"]
 
 VALUE = (
     "Could not guard on data-dependent expression: {func} asks for a value while the module is "
@@ -60,7 +63,6 @@ LEAKED = (
     "branch"
 )
 BRANCHES = "cond: both branches must give tensors of the same shapes and dtypes, built alike"
-SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 DRAWN = (
     "the module draws random numbers by a function that is no operator of PyTorch's here: they "
     "would be constants of the graph. Use torch.rand, torch.rand_like, bernoulli or dropout"
@@ -71,60 +73,7 @@ SHAPE = (
 )
 
 
-@has_side_effect
-def check(found: Any, text: str) -> None:
-    """Raise AssertionError unless what a program has found of sizes holds again."""
-    if not found:
-        raise AssertionError(f"Guard failed: {text}")
-
-
 has_side_effect(_set_grad_enabled)
-
-
-class DynamicSize(int):
-    """A size that the graph reads: NOTE [Exported graphs], 3."""
-
-    tracer: ExportTracer
-    made: Callable[[], Node]
-
-
-def arithmetic(name: str, swapped: bool) -> Any:
-    """A method of `DynamicSize` for an operator: a node, and a size of what it gives."""
-    function = getattr(operator, name)
-
-    def compute(self: DynamicSize, *others: Any) -> Any:
-        given = (self, *others)[::-1] if swapped else (self, *others)
-        plain = [int(each) if isinstance(each, DynamicSize) else each for each in given]
-        if not all(isinstance(each, int) for each in plain):
-            return getattr(int, f"__{'r' if swapped else ''}{name.rstrip('_')}__")(
-                int(self), *others
-            )
-        return self.tracer.sized(function, given, function(*plain))
-
-    return compute
-
-
-def comparison(name: str) -> Any:
-    """A method of `DynamicSize` for a comparison, whose answer the graph checks."""
-    function = getattr(operator, name)
-
-    def compare(self: DynamicSize, other: Any) -> Any:
-        if not isinstance(other, int):
-            return NotImplemented
-        found = function(int(self), int(other))
-        self.tracer.compared(function, (self, other), found)
-        return found
-
-    return compare
-
-
-for _name in ("add", "sub", "mul", "floordiv", "mod", "neg"):
-    setattr(DynamicSize, f"__{_name}__", arithmetic(_name, False))
-    if _name != "neg":
-        setattr(DynamicSize, f"__r{_name}__", arithmetic(_name, True))
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(DynamicSize, f"__{_name}__", comparison(_name))
-DynamicSize.__hash__ = int.__hash__  # type: ignore[method-assign]
 
 
 class ExportTracer(OperatorTracer):
@@ -178,47 +127,37 @@ class ExportTracer(OperatorTracer):
 
     # -- sizes ---------------------------------------------------------------------------------
 
-    def size(self, tensor: Any, dim: int, value: int) -> DynamicSize:
+    def size(self, tensor: Any, dim: int, value: int) -> Any:
         """The size of a tensor, which is read where it is used."""
         target, key = ops.aten.sym_size.int, (id(tensor._array), dim)
 
         def made() -> Node:
             if key not in self.sizes:
-                self.sizes[key] = self.graph.call_function(target, (self.node_of(tensor), dim))
-                self.sizes[key].meta["val"] = value
+                self.sizes[key] = self.computed(target, (tensor, dim), value)
             return self.sizes[key]
 
-        return self.as_size(value, made)
+        return number(value, self, made)
 
-    def as_size(self, value: int, made: Callable[[], Node]) -> DynamicSize:
-        """A size by its value and what gives its node."""
-        found = DynamicSize(value)
-        found.tracer, found.made = self, made
-        return found
-
-    def sized(self, function: Any, given: Any, value: int) -> DynamicSize:
+    def sized(self, function: Any, given: Any, value: Any) -> Any:
         """What is computed of sizes."""
-        made: list[Node] = []
+        return number(value, self, functools.cache(lambda: self.computed(function, given, value)))
 
-        def node() -> Node:
-            if not made:
-                made.append(self.graph.call_function(function, self.placed(given)))
-                made[0].meta["val"] = value
-            return made[0]
+    def computed(self, function: Any, given: Any, value: Any) -> Node:
+        """The node of a number."""
+        node = self.graph.call_function(function, self.placed(given))
+        node.meta["val"] = value
+        return node
 
-        return self.as_size(value, node)
-
-    def compared(self, function: Any, given: Any, found: bool) -> None:
+    def compared(self, function: Any, sign: str, given: Any, found: bool) -> None:
         """Let the graph check what a comparison of sizes gave while it is written down."""
         stack = modes.state.dispatchers
         if not stack or stack[-1].mode is not self:
             return
         placed = self.placed(given)
-        text = f"({placed[0]} {SIGNS[function.__name__]} {placed[1]}) == {found}"
         node = self.graph.call_function(function, placed)
         if not found:
             node = self.graph.call_function(operator.not_, (node,))
-        self.graph.call_function(check, (node, text))
+        self.graph.call_function(check, (node, f"({placed[0]} {sign} {placed[1]}) == {found}"))
 
     def placed(self, values: Any) -> Any:
         """Values with nodes in place of tensors and sizes."""
@@ -226,8 +165,8 @@ class ExportTracer(OperatorTracer):
 
     def node_of(self, value: Any) -> Any:
         """The node of a tensor or size; any other value itself."""
-        if isinstance(value, DynamicSize):
-            return value.made() if value.tracer is self else int(value)
+        if isinstance(value, Dynamic):
+            return value.made() if value.tracer is self else plain(value)
         return super().node_of(value)
 
     # -- operators -----------------------------------------------------------------------------
@@ -289,7 +228,7 @@ class ExportTracer(OperatorTracer):
         """What a function gives while it is written down; errors say what a graph cannot have."""
         entered(1)
         try:
-            with modes.Changed(below=True), self.block():
+            with modes.Changed(below=not self.whole), self.block():
                 return function(*args, **kwargs)
         except DataDependentOutputException as error:
             text = SHAPE if isinstance(error, DynamicOutputShapeException) else VALUE

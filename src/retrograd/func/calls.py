@@ -73,7 +73,7 @@ def replaced(
             before[name] = exchange(module, name, value)
         yield
     finally:
-        for name, value in before.items():
+        for name, value in reversed(before.items()):  # one place may have several names
             exchange(module, name, value)
 
 
@@ -119,6 +119,11 @@ def _merged(dicts: Any) -> dict[str, Any]:
         return dict(dicts)
     merged: dict[str, Any] = {}
     for each in dicts:
+        if not hasattr(each, "items"):
+            raise ValueError(
+                "Expected all elements of parameter_and_buffer_dicts to be dictionaries, but got "
+                f"{type(each).__name__}"
+            )
         for name, value in each.items():
             if name in merged:
                 raise ValueError(f"['{name}'] appeared in multiple dictionaries; behavior of "

@@ -63,7 +63,7 @@ class recording(modes.Changed):  # noqa: N801 (it reads as a function)
 
     def __init__(self, *arguments: Any) -> None:
         nested = (*modes.state.nested, Transform(modes.next_number()))
-        super().__init__(grad=True, inference=False, nested=nested, given=[])
+        super().__init__(grad=True, inference=False, below=False, nested=nested, given=[])
         tensors = [leaf for leaf in pytree.flatten(arguments) if isinstance(leaf, Tensor)]
         bases = {id(base): base for base in map(base_of, tensors)}.values()
         self.histories = [(t, t._node) for base in bases for t in (base, *live_views(base))]
@@ -272,8 +272,7 @@ def unpacked(result: Any, has_aux: bool, caller: str) -> tuple[Any, Any]:
         raise RuntimeError(
             f"{caller}: output of function f should be a tuple: (output, aux) if has_aux is True"
         )
-    output, extra = result
-    return output, extra
+    return result
 
 
 def values_of(extra: Any) -> Any:

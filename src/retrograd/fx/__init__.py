@@ -11,15 +11,16 @@ NOTE [Graphs of functions]
 
 from ._symbolic_trace import PH, Tracer, symbolic_trace, wrap
 from . import immutable_collections, node, proxy
-from .graph import Graph, PythonCode
+from .graph import CodeGen, Graph, PythonCode
 from .graph_module import GraphModule
 from .interpreter import Interpreter, Transformer
 from .node import Node, has_side_effect, map_arg
 from .proxy import Proxy
-from . import experimental, passes, subgraph_rewriter
+from . import experimental, operator_schemas, passes, subgraph_rewriter
 from .subgraph_rewriter import replace_pattern
 
 __all__ = [
+    "CodeGen",
     "Graph",
     "GraphModule",
     "Interpreter",

@@ -27,8 +27,8 @@ from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
 from .graph import Graph
 from .graph_module import GraphModule
-from .node import PACKAGE, has_side_effect, map_aggregate
-from .proxy import Proxy, TracerBase
+from .node import PACKAGE, Node, has_side_effect, map_aggregate
+from .proxy import ParameterProxy, Proxy, TracerBase
 
 __all__ = ["PH", "Tracer", "symbolic_trace", "wrap"]
 
@@ -117,7 +117,8 @@ class Tracer(TracerBase):
     """Makes the graph of a module or a function.
 
     `autowrap_modules`, `autowrap_functions`: modules whose functions, and functions which, are
-    nodes when they are called with proxies. `is_leaf_module` says which modules are not traced
+    nodes when they are called with proxies. `param_shapes_constant`: whether branches may depend on
+    the shapes of parameters. `is_leaf_module` says which modules are not traced
     through; `create_arg`, `create_node`, `call_module` and others can be overridden.
     """
 
@@ -130,7 +131,32 @@ class Tracer(TracerBase):
         self.autowrap_modules = autowrap_modules
         self.autowrap_functions = autowrap_functions
         self.param_shapes_constant = param_shapes_constant
-        self.root: Any = None
+        self._root: Any = None
+
+    @property
+    def root(self) -> Any:
+        """The module that is traced; for a function, one that gets its tensors."""
+        return self._root
+
+    @root.setter
+    def root(self, root: Any) -> None:
+        self._root = root
+        modules = root.named_modules() if isinstance(root, Module) else ()
+        self._paths = {module: name for name, module in modules}
+        self._tensors = {id(value): path for path, value in tensors_of(root)} if modules else {}
+
+    def get_fresh_qualname(self, prefix: str) -> str:
+        """The first of `prefix0`, `prefix1`, ... that the root has no attribute of.
+
+        >>> tracer = rg.fx.Tracer()
+        >>> tracer.root = rg.nn.Linear(1, 1)
+        >>> tracer.get_fresh_qualname("scale")
+        'scale0'
+        """
+        number = 0
+        while hasattr(self.root, f"{prefix}{number}"):
+            number += 1
+        return f"{prefix}{number}"
 
     def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
         """Whether calls of a module are nodes: those of the package's, but of `Sequential`."""
@@ -140,10 +166,12 @@ class Tracer(TracerBase):
 
     def path_of_module(self, mod: Module) -> str:
         """The path of a submodule; NameError for a module that is not in the root."""
-        if mod not in self._paths:
+        found = self._paths.get(mod)
+        if found is None:  # it came after the root was told
+            found = next((name for name, each in self.root.named_modules() if each is mod), None)
+        if found is None:
             raise NameError("module is not installed as a submodule")
-        path: str = self._paths[mod]
-        return path
+        return found
 
     def call_module(
         self, m: Module, forward: Callable[..., Any], args: Any, kwargs: dict[str, Any]
@@ -160,7 +188,12 @@ class Tracer(TracerBase):
             return attr_val
         path = self._tensors[id(attr_val)]
         if path not in parameter_proxy_cache:
-            parameter_proxy_cache[path] = self.create_proxy("get_attr", path, (), {})
+
+            def made(node: Node) -> Proxy:
+                return ParameterProxy(node, self, attr_val)
+
+            own: dict[str, Any] = {"proxy_factory_fn": made} if self.param_shapes_constant else {}
+            parameter_proxy_cache[path] = self.create_proxy("get_attr", path, (), {}, **own)
         return parameter_proxy_cache[path]
 
     def create_arg(self, a: Any) -> Any:
@@ -177,18 +210,18 @@ class Tracer(TracerBase):
             return path
         if isinstance(a, Parameter):
             raise NameError("parameter is not a member of this module")
-        number = 0
-        while hasattr(self.root, f"_tensor_constant{number}"):
-            number += 1
-        path = f"_tensor_constant{number}"
+        path = self.get_fresh_qualname("_tensor_constant")
         self._tensors[id(a)] = path
         setattr(self.root, path, a)
         return path
 
     def create_args_for_root(
-        self, root_fn: Any, is_module: bool, concrete_args: dict[str, Any] | None = None
+        self, root_fn: Any, is_module: bool, concrete_args: Any = None
     ) -> tuple[Any, list[Any]]:
-        """The function to call, with its arguments: proxies, but for what is concrete."""
+        """The function to call, with its arguments: proxies, but for what is concrete.
+
+        `concrete_args`: values by name, or a tuple of as many as there are, with `PH` for others.
+        """
         args: list[Any] = [self.root] if is_module else []
         if isinstance(root_fn, MethodType):
             root_fn, args = root_fn.__func__, [root_fn.__self__]
@@ -199,6 +232,13 @@ class Tracer(TracerBase):
         if is_module and not names:
             raise RuntimeError("``self`` argument cannot be part of *args expansion!")
         parameters, kinds = inspect.signature(shown).parameters, hints(shown)
+        if isinstance(concrete_args, tuple):
+            if len(concrete_args) != len(names) - len(args):
+                raise RuntimeError(
+                    f"Tracing expected {len(names) - len(args)} arguments but got "
+                    f"{len(concrete_args)} concrete arguments: fill up with fx.PH"
+                )
+            concrete_args = dict(zip(names[len(args) :], concrete_args, strict=True))
         for name in names[len(args) :]:
             if concrete_args and concrete_args.get(name, PH) is not PH:
                 args.append(self._fixed(parameters[name], concrete_args[name]))
@@ -238,14 +278,12 @@ class Tracer(TracerBase):
             self.create_proxy("call_function", _assert, (given == value, told), {})
         return value
 
-    def trace(self, root: Any, concrete_args: dict[str, Any] | None = None) -> Graph:
+    def trace(self, root: Any, concrete_args: Any = None) -> Graph:
         """The graph of a module, or of a function."""
         is_module = isinstance(root, Module)
         self.root = root if is_module else Module()
         function = getattr(type(root), self.traced_func_name) if is_module else root
         self.graph = Graph(tracer_cls=type(self))
-        self._paths = {module: name for name, module in self.root.named_modules()}
-        self._tensors = {id(value): path for path, value in tensors_of(self.root)}
         function, args = self.create_args_for_root(function, is_module, concrete_args)
         with tracing, self._patched(inspect.unwrap(function)):
             result = self.create_arg(function(*args))
@@ -359,11 +397,12 @@ def flattened(function: Any, total: int) -> Any:
     return made
 
 
-def symbolic_trace(root: Any, concrete_args: dict[str, Any] | None = None) -> GraphModule:
+def symbolic_trace(root: Any, concrete_args: Any = None) -> GraphModule:
     """A module that does what a module or function does, with a graph that can be changed.
 
-    `concrete_args`: values of arguments that are fixed, by name, so that branches on them can be
-    followed. Raises TraceError where the way depends on a value that is not known.
+    `concrete_args`: values of arguments that are fixed, by name or as a tuple with `fx.PH` for the
+    others, so that branches on them can be followed. Raises TraceError where the way depends on a
+    value that is not known.
 
     >>> rg.fx.symbolic_trace(rg.nn.ReLU())(rg.tensor([-1.0, 1.0]))
     tensor([0., 1.])

@@ -17,9 +17,9 @@ from typing import Any
 from .. import version
 from ..engine.tensor import Tensor, device
 from ..locks import load
-from .node import Node, map_arg, qualified_name, type_name
+from .node import Node, _get_qualified_name, _type_repr, map_arg
 
-__all__ = ["Namespace", "PythonCode", "generate"]
+__all__ = ["CodeGen", "Namespace", "PythonCode", "generate"]
 
 INFIX = {
     **{"eq": "==", "ne": "!=", "lt": "<", "gt": ">", "le": "<=", "ge": ">=", "add": "+"},
@@ -96,13 +96,54 @@ def is_taken(name: str, obj: Any) -> bool:
     return (name in known and known[name] is not obj) or (name in own and own[name] is not obj)
 
 
+class CodeGen:
+    """How the code of a graph is framed; `Graph.set_codegen` takes one of a class of your own.
+
+    >>> class Pair(rg.fx.graph.CodeGen):
+    ...     def gen_fn_def(self, free_vars, maybe_return_annotation):
+    ...         head = f"def forward(self, pair){maybe_return_annotation}:"
+    ...         return head + f"\\n    {', '.join(free_vars)} = pair"
+    >>> module = rg.fx.symbolic_trace(lambda x, y: x - y)
+    >>> module.graph.set_codegen(Pair())
+    >>> module.recompile().src.split("\\n")[3:5]
+    ['def forward(self, pair):', '    x, y = pair']
+    >>> module([5, 3])
+    2
+    """
+
+    _body_transformer: Callable[[list[str]], list[str]] | None = None
+
+    def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str) -> str:
+        """The line that defines the function, of these parameters, and what is to come first."""
+        params = free_vars if free_vars[:1] == ["self"] else ["self", *free_vars]
+        return f"def forward({', '.join(params)}){maybe_return_annotation}:"
+
+    def generate_output(self, output_args: str) -> str:
+        """The statement that returns a value."""
+        return f"return {output_args}"
+
+    def process_inputs(self, *args: Any) -> Any:
+        """The arguments of the function as those of the placeholders: for interpreters."""
+        return args
+
+    def process_outputs(self, outputs: Any) -> Any:
+        """The value of the output node as that of the function: for interpreters."""
+        return outputs
+
+    def additional_globals(self) -> list[tuple[str, Any]]:
+        """Names that the code needs, with their values."""
+        return []
+
+
 class Writer:
     """The code of one function: its globals, and how values read in it."""
 
-    def __init__(self, nodes: Iterable[Node], root: str, describe: Describe = None) -> None:
-        self.nodes, self.describe = list(nodes), describe
+    def __init__(
+        self, nodes: Iterable[Node], root: str, codegen: CodeGen, describe: Describe = None
+    ) -> None:
+        self.nodes, self.describe, self.codegen = list(nodes), describe, codegen
         self.root = root
-        self.globals = standing()
+        self.globals = {**standing(), **dict(codegen.additional_globals())}
         self.names = Namespace()
         for node in self.nodes:
             self.names.create_name(node.name, node)
@@ -126,7 +167,7 @@ class Writer:
         if isinstance(value, str):
             return repr(value)
         if origin is None:
-            name = type_name(value)
+            name = _type_repr(value)
             return name if name in ("None", "...") else self.named(name, value)
         if origin in (typing.Union, types.UnionType):
             head = self.named("typing.Union", typing.Union)
@@ -134,13 +175,13 @@ class Writer:
             short = origin.__name__.title()
             head = self.named(f"typing.{short}", getattr(typing, short))
         else:
-            head = self.named(type_name(origin), origin)
+            head = self.named(_type_repr(origin), origin)
         return f"{head}[{','.join(map(self.kind, typing.get_args(value)))}]"
 
     def value(self, value: Any) -> str:
         """How an argument reads."""
         if isinstance(value, tuple) and hasattr(value, "_fields"):
-            name = self.named(qualified_name(type(value)), type(value))
+            name = self.named(_get_qualified_name(type(value)), type(value))
             return f"{name}({', '.join(map(self.value, value))})"
         if type(value) is tuple:
             return f"({', '.join(map(self.value, value))}{',' if len(value) == 1 else ''})"
@@ -153,10 +194,10 @@ class Writer:
             inner = (value.start, value.stop, value.step)
             return f"slice({', '.join(map(self.value, inner))})"
         if isinstance(value, enum.Enum):
-            return f"{self.named(qualified_name(type(value)), type(value))}.{value.name}"
+            return f"{self.named(_get_qualified_name(type(value)), type(value))}.{value.name}"
         if callable(value) and hasattr(value, "__qualname__"):
             return self.named(
-                type_name(value) if isinstance(value, type) else qualified_name(value), value
+                _type_repr(value) if isinstance(value, type) else _get_qualified_name(value), value
             )
         return repr(value)
 
@@ -186,7 +227,7 @@ class Writer:
                 return f"{args[0]}[{args[1]}]"
         if target is getattr and len(args) == 2 and is_name(str(node.args[1])):
             return dotted(args[0], str(node.args[1]))
-        head = self.named(qualified_name(target), target)
+        head = self.named(_get_qualified_name(target), target)
         if node.meta.get("is_wrapped"):
             self.wrapped[head] = None
         return f"{head}({self.arguments(node.args, node.kwargs)})"
@@ -202,7 +243,7 @@ class Writer:
         name = getattr(node.target, "__name__", "")
         kind = self.annotation(node)
         if node.op == "output":
-            return f"return {self.value(node.args[0])}"
+            return self.codegen.generate_output(self.value(node.args[0]))
         if getattr(node.target, "__module__", None) == "_operator" and name in IN_PLACE:
             first, second = map(self.value, node.args)
             return f"{node}{kind} = {first};  {node} {IN_PLACE[name]} {second}"
@@ -211,7 +252,8 @@ class Writer:
     def write(self, show: Callable[[Node], str]) -> PythonCode:
         """The whole function; `show` says what goes above a node's line."""
         last = last_uses(self.nodes)
-        params, lines = [self.root] if self.root else [], []
+        params: list[str] = []
+        lines: list[str] = []
         result = ""
         for node in self.nodes:
             lines += show(node).splitlines()
@@ -230,8 +272,11 @@ class Writer:
             drop = f";  {' = '.join(map(repr, unused))} = None" if unused else ""
             lines.append(self.statement(node) + drop)
         wraps = "\n".join(f'{version.called}{WRAP}("{name}")' for name in self.wrapped)
+        if self.codegen._body_transformer is not None:
+            changed = self.codegen._body_transformer([f"{line}\n" for line in lines])
+            lines = "".join(changed).splitlines()
         body = "\n".join(f"    {line}" for line in [*(lines or ["pass"]), ""])
-        head = f"def forward({', '.join(params)}){result}:"
+        head = self.codegen.gen_fn_def(params, result)
         return PythonCode(f"\n{wraps}\n\n{head}\n{body}", self.globals)
 
 
@@ -296,11 +341,12 @@ def described(node: Node) -> str:
 def generate(
     nodes: Iterable[Node],
     root: str,
+    codegen: CodeGen,
     show: Callable[[Node], str] = lambda node: "",
     describe: Describe = None,
 ) -> PythonCode:
-    """The code of a graph's nodes, as a function `forward` of a module called `root`.
+    """The code of a graph's nodes, as a function of a module called `root`.
 
     `show` says what goes above a node's line, `describe` what behind its name.
     """
-    return Writer(nodes, root, describe).write(show)
+    return Writer(nodes, root, codegen, describe).write(show)

@@ -13,6 +13,7 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from ..library import ops
+from ..library.translation import VIEWS
 from .graph import Graph
 from .node import Node, map_arg
 
@@ -55,7 +56,6 @@ PUT: dict[str, Callable[..., Node]] = {
     "t": lambda call, base, new: call("t.default", new),
     "transpose": lambda call, base, new, *dims: call("transpose.int", new, *dims),
 }
-VIEWS = {*PUT, "expand", "split", "split_with_sizes", "unbind", "unfold", "view_as_real"}
 FORMS = {"fill_": "fill", "zero_": "zeros_like"}  # operators without the write, by other names
 RANDOM = {"bernoulli_", "cauchy_", "exponential_", "geometric_", "log_normal_", "normal_"}
 RANDOM |= {"random_", "uniform_"}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple
 
-from .code import Namespace, PythonCode, generate
+from .code import CodeGen, Namespace, PythonCode, generate
 from .node import Node, Target, map_arg
 
-__all__ = ["Graph", "PythonCode"]
+__all__ = ["CodeGen", "Graph", "PythonCode"]
 
 FOREIGN = (
     "Argument '{arg}' of Node '{node}' does not belong to this Graph, but was used as an argument! "
@@ -79,6 +81,7 @@ class Graph:
         self._graph_namespace = Namespace()
         self.owning_module = owning_module
         self._tracer_cls = tracer_cls
+        self._codegen = CodeGen()
 
     @property
     def nodes(self) -> NodeList:
@@ -272,15 +275,47 @@ class Graph:
 
     def process_inputs(self, *args: Any) -> Any:
         """The arguments of the module as those of the placeholders."""
-        return args
+        return self._codegen.process_inputs(*args)
 
     def process_outputs(self, out: Any) -> Any:
         """The value of the output node as that of the module."""
-        return out
+        return self._codegen.process_outputs(out)
+
+    def set_codegen(self, codegen: CodeGen) -> None:
+        """Let `codegen` frame the code; modules have to `recompile`."""
+        self._codegen = codegen
+
+    def on_generate_code(
+        self, make_transformer: Callable[[Any], Any]
+    ) -> AbstractContextManager[None]:
+        """Let code be changed as it is made, from now on, or to the end of a `with`.
+
+        make_transformer: gets the function that changes it now, or None, and gives another one,
+        from the lines of the body to new ones.
+
+        >>> module = rg.fx.symbolic_trace(lambda x: x + 1)
+        >>> with module.graph.on_generate_code(lambda last: lambda body: ["# more\\n", *body]):
+        ...     print(module.recompile().src.strip())
+        def forward(self, x):
+            # more
+            add = x + 1;  x = None
+            return add
+        """
+        before, codegen = self._codegen._body_transformer, self._codegen
+        codegen._body_transformer = make_transformer(before)
+
+        @contextmanager
+        def until() -> Iterator[None]:
+            try:
+                yield
+            finally:
+                codegen._body_transformer = before
+
+        return until()
 
     def python_code(self, root_module: str, *, verbose: bool = False) -> PythonCode:
-        """The source of the function, of which `root_module` is the first parameter's name."""
-        return generate(self.nodes, root_module)
+        """The source of the function, of which `root_module` is the module's name in it."""
+        return generate(self.nodes, root_module, self._codegen)
 
     def print_tabular(self) -> None:
         """Print a table of the nodes."""
@@ -303,6 +338,7 @@ class Graph:
 
     def __deepcopy__(self, memo: Any = None) -> Graph:
         copied = Graph(tracer_cls=self._tracer_cls)
+        copied._codegen = copy.copy(self._codegen)
         known: dict[Node, Any] = {}
         found = copied.graph_copy(self, known, return_output_node=True)
         if found is not None:

@@ -100,6 +100,11 @@ class GraphModule(Module):
             self.training = root.training
             for target in targets:
                 copy_attribute(root, self, target)
+        elif not isinstance(root, dict):
+            raise RuntimeError(
+                f"Unsupported type {type(root).__name__} passed for root! Give a module, or a dict "
+                "of what the graph names"
+            )
         else:
             for target in sorted(dict.fromkeys(targets), key=lambda path: path.count(".")):
                 if target not in root:
@@ -130,8 +135,10 @@ class GraphModule(Module):
 
     @graph.setter
     def graph(self, graph: Graph) -> None:
-        if graph.owning_module is not None and graph.owning_module is not self:
-            graph = copy.deepcopy(graph)
+        if not isinstance(graph, Graph):
+            raise AssertionError(
+                f"Expected a Graph instance, but got {type(graph)}: fx.symbolic_trace(f).graph"
+            )
         graph.owning_module = self
         self._graph = graph
         self.recompile()
@@ -189,7 +196,9 @@ class GraphModule(Module):
             meta = node.meta.get("tensor_meta")
             return "" if meta is None else f"# {node}: {meta}"
 
-        source = generate(self.graph.nodes, "self", above, described).src.strip("\n")
+        source = generate(
+            self.graph.nodes, "self", self.graph._codegen, above, described
+        ).src.strip("\n")
         body = "\n".join(f"    {line}".rstrip() for line in source.splitlines())
         text = f"class {type(self).__name__}({version.called}.nn.Module):\n{body}\n"
         for name, part in self.named_children():

@@ -21,7 +21,7 @@ from ..engine import overriding
 from ..locks import load
 from .immutable_collections import immutable_dict, immutable_list
 
-__all__ = ["Node", "has_side_effect", "map_aggregate", "map_arg", "qualified_name"]
+__all__ = ["Node", "has_side_effect", "map_aggregate", "map_arg"]
 
 Target = Callable[..., Any] | str
 Argument = Any  # by PyTorch's name, for annotations: what rule 1 says
@@ -73,10 +73,10 @@ def map_arg(a: Any, fn: Callable[[Node], Any]) -> Any:
     return map_aggregate(a, lambda value: fn(value) if isinstance(value, Node) else value)
 
 
-def qualified_name(func: Any) -> str:
+def _get_qualified_name(func: Any) -> str:
     """A function's name with dots, as generated code is to read: `torch.add`, `operator.mul`.
 
-    >>> rg.fx.node.qualified_name(rg.add), rg.fx.node.qualified_name(len)
+    >>> rg.fx.node._get_qualified_name(rg.add), rg.fx.node._get_qualified_name(len)
     ('retrograd.add', 'len')
     """
     name = getattr(func, "__name__", "")
@@ -98,7 +98,7 @@ def qualified_name(func: Any) -> str:
     return known.replace("_operator.", "operator.")
 
 
-def type_name(kind: Any) -> str:
+def _type_repr(kind: Any) -> str:
     """How a type reads in generated code."""
     if isinstance(kind, type) and not isinstance(kind, types.GenericAlias):
         module = kind.__module__
@@ -106,9 +106,11 @@ def type_name(kind: Any) -> str:
             return kind.__qualname__
         if module.partition(".")[0] in (PACKAGE, version.called):
             short = getattr(load(PACKAGE), kind.__name__, None) is kind
-            return f"{version.called}.{kind.__name__}" if short else qualified_name(kind)
+            return f"{version.called}.{kind.__name__}" if short else _get_qualified_name(kind)
         return f"{module}.{kind.__qualname__}"
-    return "None" if kind is type(None) else repr(kind)
+    if kind is ...:
+        return "..."
+    return kind.__name__ if isinstance(kind, types.FunctionType) else repr(kind)
 
 
 class Node:
@@ -305,7 +307,7 @@ class Node:
         self, placeholder_names: list[str] | None = None, maybe_return_typename: Any = None
     ) -> str | None:
         """The node in a line; what is `placeholder` or `output` goes into the lists, if given."""
-        kind = "" if self.type is None else f"{type_name(self.type)} "
+        kind = "" if self.type is None else f"{_type_repr(self.type)} "
         head = f"%{self.name} : {kind}[num_users={len(self.users)}] = {self.op}"
         if self.op == "placeholder":
             if placeholder_names is not None:
@@ -316,7 +318,7 @@ class Node:
             return f"{head}[target={self.target}]"
         if self.op == "output":
             if self.type is not None and maybe_return_typename:
-                maybe_return_typename[0] = f" -> {type_name(self.type)}"
+                maybe_return_typename[0] = f" -> {_type_repr(self.type)}"
             return f"return {self.args[0]}"
         args, kwargs = shown(self.args), shown(self.kwargs)
         return f"{head}[target={self._pretty_target()}](args = {args}, kwargs = {kwargs})"
@@ -324,7 +326,7 @@ class Node:
     def _pretty_target(self) -> str:
         if isinstance(self.target, str):
             return self.target
-        name = qualified_name(self.target)
+        name = _get_qualified_name(self.target)
         return name if "." in name else f"builtins.{name}"
 
     def __repr__(self) -> str:

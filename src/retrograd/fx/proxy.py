@@ -6,6 +6,7 @@ import dis
 import enum
 import inspect
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
@@ -16,7 +17,14 @@ from . import traceback
 from .graph import Graph
 from .node import PACKAGE, Node, Target, map_aggregate
 
-__all__ = ["Attribute", "GraphAppendingTracer", "Proxy", "TraceError", "TracerBase"]
+__all__ = [
+    "Attribute",
+    "GraphAppendingTracer",
+    "ParameterProxy",
+    "Proxy",
+    "TraceError",
+    "TracerBase",
+]
 
 PLAIN = (
     *(str, int, float, bool, complex, type(None), type(...)),
@@ -70,10 +78,15 @@ class TracerBase:
         kwargs: dict[str, Any],
         name: str | None = None,
         type_expr: Any = None,
+        proxy_factory_fn: Callable[[Node], Any] | None = None,
     ) -> Any:
-        """A proxy for a new node, whose arguments hold proxies and values."""
+        """A proxy for a new node, whose arguments hold proxies and values.
+
+        `proxy_factory_fn` makes it, by default `proxy`.
+        """
         args, kwargs = self.create_arg(args), self.create_arg(kwargs)
-        return self.proxy(self.create_node(kind, target, args, kwargs, name, type_expr))
+        make = self.proxy if proxy_factory_fn is None else proxy_factory_fn
+        return make(self.create_node(kind, target, args, kwargs, name, type_expr))
 
     def create_arg(self, a: Any) -> Any:
         """A value as an argument of a node; NotImplementedError for what code cannot hold."""
@@ -227,6 +240,38 @@ class Attribute(Proxy):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """A call of the method that the attribute names."""
         return self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
+
+
+class ParameterProxy(Proxy):
+    """A parameter, whose shape is known while a function is traced: `param_shapes_constant`."""
+
+    def __init__(self, node: Node, tracer: TracerBase, param: Tensor) -> None:
+        super().__init__(node, tracer)
+        self.param = param
+
+    @property
+    def shape(self) -> Any:
+        """The shape of the parameter itself, and so the rest."""
+        return self.param.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self.param.ndim
+
+    def size(self, dim: int | None = None) -> Any:
+        """The sizes, or one of them."""
+        return self.param.size(dim)
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self.param.ndim
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self.param.numel()
+
+    nelement = numel
 
 
 BOTH_SIDES = (

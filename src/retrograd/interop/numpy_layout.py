@@ -122,7 +122,9 @@ def array_split(ary: Tensor, indices_or_sections: Any, /, *, axis: int = 0) -> l
 
 
 def hsplit(ary: Tensor, indices_or_sections: Any, /) -> list[Tensor]:
-    """Parts along the second axis, of a vector along its only one."""
+    """Parts along the second axis, of a vector along its only one; ValueError for a number."""
+    if not ary.ndim:
+        raise ValueError("hsplit only works on arrays of 1 or more dimensions, not 0")
     return split(ary, indices_or_sections, axis=1 if ary.ndim > 1 else 0)
 
 

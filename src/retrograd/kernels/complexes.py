@@ -89,8 +89,10 @@ def log1p(z: Any) -> Any:
 def exp2(z: Any) -> Any:
     """2 ** z, whose angle is exact before it is reduced."""
     angle, rest = product(z.imag, LN2, LN2_LOW)
-    cos, sin = np.cos(angle), np.sin(angle)
     root = np.exp2(z.real / 2)  # its square may overflow where the result does not
+    angle = np.where((root == 0) & ~np.isfinite(angle), 0, angle)  # of 0, whatever it is
+    rest = np.where(np.isfinite(rest), rest, 0)
+    cos, sin = np.cos(angle), np.sin(angle)
     real, imag = (cos - rest * sin) * root * root, (sin + rest * cos) * root * root
     return joined(real, np.where(z.imag == 0, z.imag, imag))
 

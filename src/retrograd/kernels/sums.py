@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["inner", "run_starts", "scattered", "scattered_rows", "total"]
 
-LARGE = 32768  # elements: below it, the calls here cost more than they save
+LARGE = 1024  # elements: below it, the calls here cost more than they save
 MANY = 256  # terms of one sum: below it, rounding errors are few
 ROWS = 32  # rows that are added in the array's own precision
 WIDE = 1024  # elements of a row: enough for a call of BLAS
@@ -144,41 +144,45 @@ def in_single(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @in_single
-def scattered(values: Any, places: Any, size: int) -> Any:
-    """`size` zeros to which each of `values`, 1-D, is added at its place.
+def scattered(values: Any, places: Any, size: int, onto: Any = None) -> Any:
+    """`onto`, or `size` zeros, with each of `values`, 1-D, added at its place.
 
     In double precision where they meet often; integers, which doubles could not hold, never.
     """
-    kind = values.dtype.kind
-    if kind in "biu" or len(places) < ROWS * size:
-        out = zeros(values, size)
-        if not in_c.add_rows(out[:, None], values[:, None], places):
-            np.add.at(out, places, values)  # in one dimension NumPy has a fast path
-        return out
-    if kind != "c":
-        return np.bincount(places, values, size).astype(values.dtype)
-    parts = [np.bincount(places, part, size) for part in (values.real, values.imag)]
-    return (parts[0] + 1j * parts[1]).astype(values.dtype)
+    kind = values.dtype
+    often = kind.kind not in "biu" and len(places) >= ROWS * size
+    out = begun(values, size, onto, np.result_type(kind, np.float64) if often else kind)
+    terms = values.astype(out.dtype, copy=False)
+    if often or not in_c.add_rows(out[:, None], terms[:, None], places):
+        np.add.at(out, places, terms)  # in one dimension NumPy has a fast path
+    return out.astype(kind, copy=False)
 
 
 @in_single
-def scattered_rows(values: Any, places: Any, size: int) -> Any:
-    """`size` rows of zeros to which each row of `values`, (n, m), is added at its place.
+def scattered_rows(values: Any, places: Any, size: int, onto: Any = None) -> Any:
+    """The rows of `onto`, or zeros, with each row of `values`, (n, m), added at its place.
 
     By the loops in C, or sorted and summed by segment: `np.add.at` on rows is ten times slower.
     """
     n, m = values.shape
     if m == 1:
-        return scattered(values[:, 0], places, size)[:, None]
-    if values.dtype.kind in "fc" and n > CHUNK and n >= ROWS * size:  # many meet: a few at a time
-        total = zeros(values, (size, m), np.result_type(values.dtype, np.float64))
+        first = None if onto is None else onto[:, 0]
+        return scattered(values[:, 0], places, size, first)[:, None]
+    if values.dtype.char in "fF" and n >= MANY and n >= ROWS * size:  # many meet
+        total = begun(values, (size, m), onto, np.result_type(values.dtype, np.float64))
         for at in range(0, n, CHUNK):
-            total += scattered_rows(values[at : at + CHUNK], places[at : at + CHUNK], size)
-        return total.astype(values.dtype, copy=False)
-    out = zeros(values, (size, m))
+            wide = values[at : at + CHUNK].astype(total.dtype)
+            total = scattered_rows(wide, places[at : at + CHUNK], size, total)
+        return total.astype(values.dtype)
+    out = begun(values, (size, m), onto, values.dtype)
     if n and m and not (is_valueless(out) or in_c.add_rows(out, values, places)):
         order = np.argsort(places, kind="stable")
         found = places[order]
         starts = run_starts(found)
-        out[found[starts]] = np.add.reduceat(values[order], starts, 0)
+        out[found[starts]] += np.add.reduceat(values[order], starts, 0, out.dtype)
     return out
+
+
+def begun(like: Any, shape: Any, onto: Any, dtype: Any) -> Any:
+    """What sums start from: zeros, or a copy of `onto`."""
+    return zeros(like, shape, dtype) if onto is None else onto.astype(dtype, "C")

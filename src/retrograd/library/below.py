@@ -25,6 +25,7 @@ from ..engine.dispatch import as_tensor
 from ..engine.naming import CHOICES
 from ..engine.overriding import CONVERTERS, PASSED, names
 from ..engine.placement import device as make_device
+from ..engine.placement import plain
 from ..engine.record import finish
 from ..engine.registry import OPS
 from ..engine.saved import OnTensors
@@ -38,20 +39,15 @@ from ..engine.tensor import (
     set_requires_grad,
     shown,
 )
+from ..engine.transforms.batch import is_batch
 from ..kernels import meta
 from ..ops.core import return_types
+from ..ops.creation.from_data import tensor
 from ..ops.tensor import pickling
 from . import translation
 from .answers import answer, has_history
 from .overloads import chosen
-from .translation import (
-    UNRECORDED,
-    arranged,
-    operator_of,
-    overload,
-    signature,
-    viewed,
-)
+from .translation import UNRECORDED, VIEWS, arranged, operator_of, overload, signature, viewed
 from .whole import WHOLE, spread
 
 if TYPE_CHECKING:
@@ -75,7 +71,8 @@ def called(function: Any, args: Any, kwargs: Any, whole: bool = False) -> Any:
 
     `whole`: operators that are composed of others are seen themselves, as is what is recorded.
     """
-    whole = whole and not (modes.state.batches or modes.state.levels)  # which take parts
+    state = modes.state
+    whole = whole and not (state.batches or state.levels or state.nested)  # which take parts
     if whole and (found := as_whole(function, args, kwargs)) is not PASSED:
         return found
     op = getattr(function, "op", None)
@@ -85,19 +82,23 @@ def called(function: Any, args: Any, kwargs: Any, whole: bool = False) -> Any:
         if not ours or not all(ours):  # a batch is asked before
             return PASSED
         return run(op, args, kwargs) if is_plain(op, args, kwargs) else PASSED
+    if modes.state.batches and any(map(is_batch, pytree.flatten((args, kwargs)))):
+        return PASSED  # what it consists of asks the batch
     if function in KEYED:
         return keyed(function, *args)
     if getattr(function, "__name__", "") in CONVERTERS:
         return lifted(function, args, kwargs)
+    if getattr(function, "__name__", "") == "new_tensor":
+        return beside(*args, **kwargs)
     operator = operator_of(function, whole)
     if operator is None or kwargs.get("out") is not None:
         return PASSED
     if function in NUMBERS and (args[0].numel() != 1 or args[0].is_complex()):
         return PASSED  # which raises, or looks at the parts
     if not whole:
-        if operator.__name__ in VIEWS:  # records tie them to their base
-            return PASSED
-        if operator.__name__ not in UNRECORDED and has_history(pytree.flatten((args, kwargs))):
+        name = operator.__name__
+        recorded = name in VIEWS or has_history(pytree.flatten((args, kwargs)))
+        if name not in UNRECORDED and recorded:  # views, too: records tie them to their base
             return PASSED
     first = args[0] if args else None
     args, kwargs = pytree.map_leaves(shell, tuple(args)), pytree.map_leaves(shell, dict(kwargs))
@@ -107,7 +108,10 @@ def called(function: Any, args: Any, kwargs: Any, whole: bool = False) -> Any:
         return PASSED
     name = operator.__name__
     func = getattr(operator, chosen(name, placed, named))
+    requires_grad = named.pop("requires_grad", False)
     found = answer(func, spread(name, placed) if whole else placed, named)
+    if requires_grad:
+        return found.requires_grad_()
     if name[-1] == "_" and (found is None or isinstance(found, Tensor)):  # it has been written
         return first
     if name == "_local_scalar_dense" or function.__annotations__.get("return") in PLAIN:
@@ -133,7 +137,10 @@ def as_whole(function: Any, args: Any, kwargs: Any) -> Any:
     bound.apply_defaults()
     given = {k: v for k, v in bound.arguments.items() if k not in ("_stacklevel", "out")}
     found = WHOLE[name](**given)
-    return PASSED if found is None else answer(overload(found[0]), list(found[1:]), {})
+    if found is None:
+        return PASSED
+    made = answer(overload(found[0]), list(found[1:]), {})
+    return made[0] if isinstance(made, (tuple, list)) else made
 
 
 def lifted(function: Any, args: Any, kwargs: Any) -> Any:
@@ -149,6 +156,16 @@ def lifted(function: Any, args: Any, kwargs: Any) -> Any:
     return made.requires_grad_() if requires_grad else made
 
 
+def beside(x: Tensor, data: Any, **settings: Any) -> Any:
+    """`x.new_tensor(data)`, likewise."""
+    if isinstance(data, Tensor):
+        return PASSED
+    for name in ("dtype", "device"):
+        if settings.get(name) is None:
+            settings[name] = getattr(x, name)
+    return lifted(tensor, (data,), settings)
+
+
 def check(name: str, found: Any, single: bool) -> None:
     """Raise unless what was given for an operator is a tensor or, if not `single`, some of them."""
     parts = found if isinstance(found, (tuple, list)) and not single else (found,)
@@ -158,10 +175,6 @@ def check(name: str, found: Any, single: bool) -> None:
 
 
 PLAIN = {"bool", "int", "float"}
-VIEWS = {
-    *("as_strided", "diagonal", "expand", "permute", "select", "split", "squeeze", "t"),
-    *("split_with_sizes", "transpose", "unbind", "unfold", "unsqueeze", "view"),
-}
 NUMBERS = {vars(Tensor)[f"__{kind.__name__}__"]: kind for kind in (bool, float, int)}
 KEYED = {
     vars(Tensor)["__getitem__"]: "index.Tensor",
@@ -202,6 +215,7 @@ def run(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         )
     check(op.name, found, op.outputs == 1)
     made = [own(each, given) for each in ((found,) if op.outputs == 1 else found)]
+    given = tuple(map(plain, given))
     if op.is_binary:
         given = (given[0], as_tensor(given[1], given[0]._array.dtype))
     outputs = finish(op, given, made[0] if op.outputs == 1 else tuple(made), params)

@@ -102,7 +102,7 @@ class CustomOpDef:
         if not (separator and all(map(str.isidentifier, (space, base, overload or base)))):
             raise ValueError(f"the name of a custom op is 'namespace::name', but got {name!r}")
         self._qualname, self._namespace, self._name = name, space, own
-        self._overload = overload
+        self._overload, self._init_fn = overload, function
         self._signature = signature or inspect.signature(function)  # type: ignore[arg-type]
         known = {*self._signature.parameters}
         self._mutated = known if mutates_args == "unknown" else {*mutates_args}
@@ -124,6 +124,10 @@ class CustomOpDef:
     @property
     def default(self) -> CustomOpDef:
         """The operator itself: PyTorch's name for its only overload."""
+        return self
+
+    @property
+    def _opoverload(self) -> CustomOpDef:
         return self
 
     @property

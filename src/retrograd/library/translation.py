@@ -57,6 +57,11 @@ MAKERS = (  # operators of functions that run no record: they are seen in any ca
     "zeros_like _local_scalar_dense"
 )
 UNRECORDED = frozenset(MAKERS.split())
+VIEWS = {  # operators whose results share memory with what they are given
+    *("alias", "as_strided", "detach", "diagonal", "expand", "permute", "select", "slice", "split"),
+    *("split_with_sizes", "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze", "view"),
+    "view_as_real",
+}
 ASKED = {  # composed operators that give no tensors, the tensor itself, or take other arguments
     *("adaptive_max_pool1d", "gru", "lstm", "rnn_relu", "rnn_tanh"),
     *("dim", "element_size", "get_device", "item", "numel", "pin_memory", "requires_grad_"),
@@ -120,7 +125,7 @@ def sliced(call: Call, x: Any, *, index: Any) -> Any:
                 found = call("slice.Tensor", found, dim, each.start or 0, stop, *step)
             dim += 1
         else:
-            found = call("select.int", found, dim, int(each))
+            found = call("select.int", found, dim, each)
     return call("alias.default", x) if found is x else found
 
 
@@ -427,7 +432,8 @@ def arranged(function: Any, args: Any, kwargs: Any) -> tuple[list[Any], dict[str
         if not is_default(placed[-1], each):
             break
         placed.pop()
-    return [list(each) if isinstance(each, tuple) else each for each in placed], named
+    lists = [list(each) if isinstance(each, tuple) else each for each in placed]
+    return lists, {k: list(each) if isinstance(each, tuple) else each for k, each in named.items()}
 
 
 signature = functools.cache(inspect.signature)

@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from ..ops.creation.factories import arange
+
 __all__ = ["WHOLE", "spread"]
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -77,6 +79,20 @@ def embedded(**given: Any) -> Any:
     return ("embedding.default", given["weight"], given["input"], *rest)
 
 
+def bagged(**given: Any) -> Any:
+    """Bags of rows of a table, unless it is written."""
+    if given["max_norm"] is not None:
+        return None
+    x, starts, weights = given["input"], given["offsets"], given["per_sample_weights"]
+    if starts is None:
+        starts = arange(0, x.numel(), x.shape[1], device=x.device)
+        x, weights = x.reshape(-1), weights if weights is None else weights.reshape(-1)
+    rest = given["sparse"], weights, given["include_last_offset"], given["padding_idx"]
+    mode = ("sum", "mean", "max").index(given["mode"])
+    table = given["weight"]
+    return "embedding_bag.padding_idx", table, x, starts, given["scale_grad_by_freq"], mode, *rest
+
+
 def resampled(**given: Any) -> Any:
     """Another resolution."""
     x, mode, scale = given["input"], given["mode"], given["scale_factor"]
@@ -114,6 +130,7 @@ WHOLE: dict[str, Callable[..., Any]] = {
         else None
     ),
     "embedding": embedded,
+    "embedding_bag": bagged,
     "feature_alpha_dropout": dropped("feature_alpha_dropout"),
     "group_norm": lambda **a: (
         *("group_norm.default", a["input"], a["num_groups"], a["weight"], a["bias"], a["eps"]),

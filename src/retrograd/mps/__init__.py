@@ -6,7 +6,7 @@ __all__ = ["device_count", "empty_cache", "is_available", "manual_seed", "synchr
 
 
 def is_available() -> bool:
-    """Whether tensors can live on an Apple GPU: never.
+    """Whether tensors can live on such a GPU: never.
 
     >>> rg.mps.is_available(), rg.mps.device_count()
     (False, 0)
@@ -15,7 +15,7 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """The number of Apple GPUs: 0."""
+    """The number of such GPUs: 0."""
     return 0
 
 

@@ -45,32 +45,37 @@ __all__ += multiprocessing.__all__
 
 
 def get_all_sharing_strategies() -> Set[str]:
-    """How memory can be handed over: by descriptors of memory without a name.
+    """How memory can be handed over, by PyTorch's names.
 
-    >>> rg.multiprocessing.get_all_sharing_strategies()
-    {'file_descriptor'}
+    >>> sorted(rg.multiprocessing.get_all_sharing_strategies())
+    ['file_descriptor', 'file_system']
     """
-    return {"file_descriptor"}
+    return {"file_descriptor", "file_system"}
 
 
 def get_sharing_strategy() -> str:
-    """How memory is handed over.
+    """How memory is to be handed over, as `set_sharing_strategy` said last.
 
     >>> rg.multiprocessing.get_sharing_strategy()
     'file_descriptor'
     """
-    return "file_descriptor"
+    return _strategy
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Choose how memory is handed over; changes nothing, for there is one way.
+    """Choose how memory is handed over; changes nothing, for there is one way: by descriptors.
 
     Raises ValueError for what is no strategy of PyTorch's.
     """
-    if new_strategy not in ("file_descriptor", "file_system"):
+    global _strategy
+    if new_strategy not in get_all_sharing_strategies():
         raise ValueError(
             f"set_sharing_strategy(): {new_strategy!r} is none of 'file_descriptor', 'file_system'"
         )
+    _strategy = new_strategy
+
+
+_strategy = "file_descriptor"
 
 
 reductions.init_reductions()

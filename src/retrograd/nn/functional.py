@@ -140,8 +140,9 @@ from ..ops.nn.pool import (
 from ..ops.shape.pad import pad
 from . import grad
 
-celu_, elu_, hardtanh_, leaky_relu_, relu_, rrelu_, selu_, threshold_ = map(
-    inplace.in_place, (celu, elu, hardtanh, leaky_relu, relu, rrelu, selu, threshold)
+celu_, elu_, hardtanh_, leaky_relu_, relu_, rrelu_, selu_, threshold_ = (
+    inplace.in_place(overriding.public(function))
+    for function in (celu, elu, hardtanh, leaky_relu, relu, rrelu, selu, threshold)
 )
 
 overriding.publish(globals(), "retrograd.nn.functional")

@@ -19,10 +19,10 @@ import numpy as np
 
 from ..engine.dispatch import check_write
 from ..engine.overriding import public
-from ..engine.tensor import Tensor, Wrapper, new_tensor, wrote
-from ..ops.creation.from_data import fill_value
+from ..engine.tensor import Tensor, new_tensor, wrote
 from ..ops.creation.like import empty_like
 from ..ops.random.factories import randperm
+from ..ops.random.inplace import mean_of
 from ..quiet import quietly
 
 if TYPE_CHECKING:
@@ -127,8 +127,8 @@ def symmetric_(tensor: Tensor, bound: float, generator: Any = None) -> Tensor:
 @initialiser
 def normal_(tensor: Tensor, mean: Any = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Normal with this mean, which may be complex, and standard deviation."""
-    means = (mean.real, mean.imag)
-    for part, center in zip(_parts(tensor), means, strict=False):
+    middle = mean_of(mean)
+    for part, center in zip(_parts(tensor), (middle.real, middle.imag), strict=False):
         part.normal_(center, _whole(tensor, std), generator=generator)
     return tensor
 
@@ -189,10 +189,7 @@ def _from_uniform(
 @initialiser
 def constant_(tensor: Tensor, val: Any) -> Tensor:
     """The value `val` everywhere."""
-    if isinstance(tensor._array, Wrapper):  # whose class writes
-        new_tensor(tensor._array).fill_(val)
-    else:
-        tensor._array[...] = fill_value(val, tensor._array.dtype)
+    new_tensor(tensor._array).fill_(val.detach() if isinstance(val, Tensor) else val)
     return tensor
 
 

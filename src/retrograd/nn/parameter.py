@@ -61,7 +61,7 @@ def _as_plain(tensor: Any) -> Tensor:
 
 def empty(shape: tuple[int, ...], place: Any, dtype: Any) -> Tensor:
     """An uninitialized tensor on the device `place`."""
-    if modes.state.dispatchers:  # which make it
+    if modes.state.dispatchers or modes.state.function_modes:  # which make it
         return load("retrograd.ops").empty(shape, device=place, dtype=dtype)  # type: ignore[no-any-return]
     target = dtypes.default_numpy() if dtype is None else dtypes.to_numpy(dtype)
     shape = integers((shape,), "empty", "size")

@@ -25,6 +25,7 @@ from .creation.from_data import *
 from .creation.factories import *
 from .creation.memory_format import *
 from .tensor.inspection import *
+from .tensor.values import *
 
 namespaces.complete(stubs.declare)
 overriding.publish(globals(), "retrograd")

@@ -14,10 +14,11 @@ METHODS = {
     "compat.deprecated": "eig lstsq solve symeig",
     "compat.deprecated_linalg": "cholesky lu lu_solve qr slogdet svd triangular_solve",
     "compat.deprecated_methods": (
-        "_fix_weakref const_data_ptr dim_order is_distributed new pin_memory reinforce resize "
-        "resize_as"
+        "__div__ __idiv__ __long__ __nonzero__ _fix_weakref const_data_ptr dim_order "
+        "is_distributed new pin_memory reinforce resize resize_as"
     ),
     "compat.view_copies": "narrow_copy",
+    "creation.new": "new_empty new_full new_ones new_tensor new_zeros",
     "creation.strided": "new_empty_strided",
     "elementwise.clamp_where": (
         "clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ fmax fmin maximum "
@@ -104,9 +105,9 @@ METHODS = {
     "sorting.search": "nonzero_static",
     "sorting.sort": "argsort argwhere kthvalue msort nonzero sort topk unique unique_consecutive",
     "sparse.methods": (
-        "_indices _nnz _values ccol_indices coalesce col_indices crow_indices dense_dim indices "
-        "is_coalesced row_indices sparse_dim sparse_mask to_dense to_sparse to_sparse_coo "
-        "to_sparse_csc to_sparse_csr values"
+        "_coalesced_ _indices _nnz _values ccol_indices coalesce col_indices crow_indices "
+        "dense_dim indices is_coalesced row_indices sparse_dim sparse_mask to_dense to_sparse "
+        "to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr values"
     ),
     "special.bessel": "i0 i0_",
     "special.entropy": "logit logit_ xlogy xlogy_",
@@ -362,7 +363,11 @@ NAMES = {
     "shape.strided": "as_strided",
     "sorting.search": "isin nonzero_static unravel_index",
     "sorting.sort": "argsort argwhere kthvalue msort nonzero sort topk unique unique_consecutive",
-    "sparse.factories": "sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor",
+    "sparse.compressed": (
+        "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_csc_tensor "
+        "sparse_csr_tensor"
+    ),
+    "sparse.factories": "sparse_coo_tensor",
     "sparse.functions": "dsmm spmm",
     "special.bessel": "i0",
     "special.entropy": "logit xlogy",

@@ -18,6 +18,7 @@ from .compat.inplace_functions import *
 from .compat.pool_with_indices import *
 from .compat.tensor_types import *
 from .compat.view_copies import *
+from .creation import new
 from .creation.like import *
 from .creation.memory import *
 from .creation.strided import *
@@ -80,6 +81,7 @@ from .sorting import meanings
 from .sorting.search import *
 from .sorting.sort import *
 from .sparse import methods
+from .sparse.compressed import *
 from .sparse.factories import *
 from .sparse.functions import *
 from .special import beta_gamma

@@ -185,7 +185,7 @@ def number(loss: Any) -> float:
 def _direction(own: dict[str, Any], g: Any, size: int) -> Any:
     """Where to go from the gradient `g`, after the last step has been remembered."""
     if own["n_iter"] == 1:
-        own.update(old_dirs=[], old_stps=[], ro=[], H_diag=1.0)
+        own.update(d=None, t=None, old_dirs=[], old_stps=[], ro=[], H_diag=1.0)
         return -g
     changes, steps, inverse = own["old_dirs"], own["old_stps"], own["ro"]
     y, s = g - own["prev_flat_grad"]._array, own["d"]._array * own["t"]

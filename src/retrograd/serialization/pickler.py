@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import dtypes
+from .. import dtypes, modes
+from ..engine.overriding import NO_SUBCLASSES
 from ..engine.tensor import Size, Tensor, Wrapper, device, new_tensor
 from ..kernels.allocation import numpys
 from ..kernels.memory import address, memory, root
@@ -154,19 +155,21 @@ class Pickler(PythonPickler):  # type: ignore[misc]
         called = name_here(f"{kind.__module__}.{kind.__qualname__}")
         if called in UNINITIALIZED:
             return NAMES[UNINITIALIZED[called]], (obj.requires_grad, None, obj.dtype)
-        check_whole(obj, "saved")
-        if obj.is_nested:
-            return nested(obj)
+        parameter = called == f"{HERE}Parameter"
+        with modes.Changed(overriding=NO_SUBCLASSES):
+            check_whole(obj, "saved")
+            if obj.is_nested:
+                return nested(obj)
+            requires_grad = obj.requires_grad
+            function, args = self.plain(obj, requires_grad and not parameter)
         custom = getattr(kind, "__getstate__", None)
         same = custom is getattr(Tensor, "__getstate__", None)
         state = attributes(obj) if same else obj.__getstate__()
-        if called == f"{HERE}Parameter":
-            plain = self.plain(obj, requires_grad=False)
-            args: tuple[Any, ...] = (Call(*plain), obj.requires_grad, collections.OrderedDict())
+        if parameter:
+            args = (Call(function, args), requires_grad, collections.OrderedDict())
             if state:
                 return NAMES["_rebuild_parameter_with_state"], (*args, state)
             return NAMES["_rebuild_parameter"], args
-        function, args = self.plain(obj, obj.requires_grad)
         if called == f"{HERE}Buffer":
             kind, state = Tensor, {"persistent": obj.persistent, **state, "_is_buffer": True}
         if kind is Tensor and not state:

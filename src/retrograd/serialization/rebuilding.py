@@ -69,7 +69,7 @@ UNTYPED = ("torch.storage.UntypedStorage", "torch.UntypedStorage")
 NN = "torch.nn.parameter."
 JAGGED = "torch.nested._internal.nested_tensor."
 NESTED = "retrograd.ops.nested.factories"
-SPARSE = "retrograd.ops.sparse.factories"  # loads with the first sparse tensor in a file
+SPARSE = "retrograd.ops.sparse"  # loads with the first sparse tensor in a file
 META = "retrograd.kernels.meta"  # with the first tensor without data
 ALIGNMENT = 16  # of the largest element
 
@@ -345,9 +345,11 @@ class Rebuilding(Lookup):
         if not size or not all(isinstance(each, Tensor) for each in tensors):
             raise failed("it holds a sparse tensor without indices, values or a size")
         self.allowance.take(sum(3 * each._array.nbytes for each in tensors))
-        make = getattr(load(SPARSE), f"{name}_tensor")
-        found: Tensor = make(*tensors, self.size(size[0]))
-        return found.coalesce() if name == "sparse_coo" and parts[3:] == (True,) else found
+        if name != "sparse_coo":
+            make = load(f"{SPARSE}.compressed").sparse_compressed_tensor
+            return make(*tensors, self.size(size[0]), layout=layout)  # type: ignore[no-any-return]
+        found: Tensor = load(f"{SPARSE}.factories").sparse_coo_tensor(*tensors, self.size(size[0]))
+        return found.coalesce() if parts[3:] == (True,) else found
 
     def jagged(self, parts: Any) -> Tensor:
         """A nested tensor of values, offsets and lengths, which are checked."""

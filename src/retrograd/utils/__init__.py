@@ -10,8 +10,8 @@ from .swap import swap_tensors
 
 __all__ = ["checkpoint", "data", "deterministic", "dlpack", "hooks", "swap_tensors", "weak"]
 
-# Modules of private names that load when they are first asked for.
-LATER = ("_contextlib", "_foreach_utils", "_python_dispatch", "_pytree")
+# Modules that load when they are first asked for.
+LATER = ("_contextlib", "_foreach_utils", "_python_dispatch", "_pytree", "flop_counter")
 
 
 def __getattr__(name: str) -> Any:

@@ -146,7 +146,7 @@ class Holder:
     __slots__ = ("__weakref__", "values")
 
     def __init__(self) -> None:
-        self.values: dict[Any, Tensor] = {}
+        self.values: dict[Any, Any] = {}  # nodes that saved it
 
 
 class Inputs(Kind):
@@ -160,6 +160,14 @@ class Inputs(Kind):
 INPUTS = Inputs("checkpoint", type("CheckpointInputs", (Node,), {"__slots__": ()}))
 
 
+def keeping(given: list[Tensor | None]) -> Any:
+    """A node that saved these; `tensors(node)` reads them, raising for what was written since."""
+    node: Any = new_node(INPUTS, ())
+    node.histories = [None if t is None else node_of(t) for t in given]
+    node.saved = tuple(given)
+    return node
+
+
 class Arguments:
     """The arguments of a call, the tensors among them as saved values."""
 
@@ -169,9 +177,7 @@ class Arguments:
         self.values = [None if isinstance(v, Tensor) else v for v in (*args, *kwargs.values())]
         self.names = tuple(kwargs)
         given = [v if isinstance(v, Tensor) else None for v in (*args, *kwargs.values())]
-        self.node = new_node(INPUTS, ())
-        self.node.histories = [None if t is None else node_of(t) for t in given]
-        self.node.saved = tuple(given)
+        self.node = keeping(given)
         if modes.special:
             attach(self.node)
 
@@ -228,7 +234,8 @@ class Frame:
                 raise self.report(error) from error
             if group.current is not None:
                 self.groups.add(group.current)
-        return holder.values.pop(key)
+        (tensor,) = tensors(holder.values.pop(key))
+        return tensor  # type: ignore[no-any-return]
 
 
 class Recomputation:
@@ -272,7 +279,7 @@ class Recomputation:
             return tensor
         holder = frame.holders[position]()
         if holder is not None:
-            holder.values[self.key] = tensor
+            holder.values[self.key] = keeping([tensor])
         if frame.early_stop and len(self.saved) == len(frame.holders):
             raise StopRecomputation(self)
         return tensor

@@ -304,3 +304,10 @@ def test_threshold_takes_complex_numbers_that_are_real():
 def test_a_linear_unit_keeps_the_sign_of_zero(function, size):
     assert function(rg.full((size,), -0.0)).signbit().all()
     assert not function(rg.zeros(size)).signbit().any()
+
+
+@pytest.mark.parametrize("function", [F.softplus, F.logsigmoid, F.gelu, F.softshrink])
+def test_values_of_activations_are_written_where_they_are_wanted(function):
+    x, out = rg.tensor([-2.0, 0.25, 3.0]), rg.empty(3)
+    assert function(x, out=out) is out
+    assert rg.equal(out, function(x))

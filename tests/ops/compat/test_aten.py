@@ -88,9 +88,8 @@ def test_memory_formats_that_do_not_fit_raise():
     ):
         with pytest.raises(RuntimeError, match="required rank 4 tensor to use channels_last"):
             call()
-    for call in (x.contiguous, x.is_contiguous):
-        with pytest.raises(RuntimeError, match="preserve memory format is unsupported"):
-            call(memory_format=rg.preserve_format)
+    with pytest.raises(RuntimeError, match="preserve memory format is unsupported"):
+        x.contiguous(memory_format=rg.preserve_format)
     with pytest.raises(TypeError, match=r"clone\(\): argument 'memory_format' must be"):
         x.clone(memory_format="channels_last")
     assert not x.is_contiguous(memory_format=rg.channels_last)
@@ -214,6 +213,30 @@ def test_norms_by_name_are_those_of_linalg():
 def test_removed_functions_say_what_took_their_place(name):
     with pytest.raises(RuntimeError, match=r"is now removed\. Use retrograd\.linalg\."):
         getattr(rg, name)(rg.eye(2))
+
+
+def test_the_order_of_dimensions_is_refused_where_there_are_several():
+    images = rg.ones(2, 3, 4, 5)
+    lists = [rg.contiguous_format, rg.channels_last]
+    for x in (images, images.to(memory_format=rg.channels_last)):
+        assert x.dim_order(ambiguity_check=True) == x.dim_order(ambiguity_check=lists)
+    single = rg.ones(2, 2, 1, 2)
+    assert single.dim_order() == single.dim_order(ambiguity_check=lists[:1]) == (0, 1, 2, 3)
+    for x, check in (
+        (single, True),
+        (single, []),
+        (single, lists[1:]),
+        (rg.ones(2, 1, 3, 4), lists[1:]),
+        (rg.ones(1, 3, 1, 1), lists),
+        (rg.ones(1).expand(3, 4), True),
+    ):
+        with pytest.raises(RuntimeError, match="does not have unique dim order"):
+            x.dim_order(ambiguity_check=check)
+    with pytest.raises(AttributeError, match="Can't get dim order on sparse type"):
+        rg.eye(2).to_sparse().dim_order()
+    for odd in (3, lists[0], (lists[0],), [3]):
+        with pytest.raises(TypeError, match="a bool or a list of memory formats"):
+            images.dim_order(ambiguity_check=odd)
 
 
 def test_older_methods():
@@ -495,3 +518,10 @@ def test_sizes_of_a_group_norm_are_those_of_its_input():
     assert rg.native_group_norm(x, None, None, 2, 4, 3, 2, 1e-5)[0].shape == (2, 4, 3)
     with pytest.raises(RuntimeError, match=r"numel\(\) == N \* C \* HxW"):
         rg.native_group_norm(x, None, None, 2, 4, 5, 2, 1e-5)
+
+
+def test_indices_after_the_last_offset_are_in_no_bag():
+    table, at, offsets = rg.eye(4), rg.tensor([0, 1, 2, 3]), rg.tensor([0, 2])
+    found = rg.embedding_bag(table, at, offsets, include_last_offset=True)
+    assert found[0].tolist() == [[1.0, 1.0, 0.0, 0.0]]
+    assert found[2].tolist() == [2]

@@ -73,7 +73,7 @@ def test_types_of_tensors_are_no_classes():
 def test_tolerances_are_tensors_with_one_element():
     x = rg.tensor([1.0, 2.0])
     assert rg.isclose(x, x + 0.4, rg.tensor(0), rg.tensor(0.5)).all()
-    with pytest.raises(TypeError, match="argument 'atol' must be float, not Tensor"):
+    with pytest.raises(TypeError, match=r"argument 'atol' .*must be float, not Tensor"):
         rg.isclose(x, x, 0.0, rg.tensor(1.0, requires_grad=True))
 
 

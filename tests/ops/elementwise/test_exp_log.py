@@ -230,6 +230,22 @@ def test_logaddexp_of_equal_infinities_shares_the_derivative():
     same(grads[1].tolist(), [0.5, 0.5, 1.0, 0.5])
 
 
+@pytest.mark.parametrize(
+    ("x", "y", "expected"),
+    [
+        (complex(INF, 1), complex(INF, 1), complex(INF, 1)),
+        (complex(INF, 1), complex(INF, 2), complex(INF, math.nan)),
+        (complex(-INF, 1), complex(-INF, 2), complex(-INF, 2)),
+        (complex(-INF, 1), 1 + 1j, 1 + 1j),
+        (complex(INF, 1), 5 + 3j, complex(INF, 1)),
+    ],
+)
+def test_logaddexp_of_infinite_complex_numbers_keeps_their_angle(x, y, expected):
+    found = rg.logaddexp(rg.tensor([x]), rg.tensor([y]))
+    assert found.dtype is rg.complex64
+    np.testing.assert_array_equal(found.numpy(), np.array([expected], np.complex64))
+
+
 @pytest.mark.parametrize("name", ["exp", "sqrt", "sin", "erf", "sigmoid", "reciprocal", "angle"])
 def test_integers_give_the_default_dtype(name):
     function = getattr(rg, name)
@@ -276,6 +292,15 @@ def test_the_gradient_by_a_0d_weight_has_its_dtype():
     rg.lerp(rg.tensor([1.0, 2.0]), rg.tensor([3.0, 6.0]), weight).sum().backward()
     assert weight.grad.dtype is rg.float64
     assert weight.grad.item() == 6.0
+
+
+def test_a_weight_beyond_float16_interpolates_half_floats():
+    start, end = rg.tensor([0.0, 2.0]).half(), rg.tensor([0.125, 2.0]).half()
+    start.requires_grad_()
+    y = rg.lerp(start, end, 70000)
+    assert (y.dtype, y.tolist()) == (rg.float16, [8752.0, 2.0])
+    with pytest.raises(RuntimeError, match="float32 without overflow"):
+        rg.lerp(start, end, 1e39)
 
 
 def test_lerp_refuses_mixed_dtypes():
@@ -383,3 +408,9 @@ def test_log2_of_a_complex_zero_has_no_nan():
     found = rg.log2(rg.tensor([0j, 2j], dtype=rg.complex128)).tolist()
     assert found[0] == complex(-math.inf, 0)
     assert found[1] == pytest.approx(1 + 1j * math.pi / 2 / math.log(2))
+
+
+@pytest.mark.parametrize("function", [rg.exp, rg.exp2])
+def test_a_complex_exponential_of_minus_infinity_is_zero_at_any_angle(function):
+    z = rg.tensor([complex(-INF, INF), complex(-INF, NAN), complex(-INF, 1)])
+    assert function(z).abs().tolist() == [0.0, 0.0, 0.0]

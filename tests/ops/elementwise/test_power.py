@@ -66,6 +66,12 @@ def test_powers_by_tensors_at_every_edge():
     check(by_exponent.tolist(), [0, 0, 0, -INF, NAN, NAN, math.log(2), NAN])
 
 
+def test_the_slope_of_a_power_of_zero_is_zero_below_the_normal_numbers():
+    x = rg.tensor([1e-42, -1e-42, 1e-45, 0.0], requires_grad=True)
+    y = rg.zeros(4, requires_grad=True)
+    assert rg.autograd.grad((x**y).sum(), x)[0].tolist() == [0.0] * 4
+
+
 def test_second_derivatives_at_a_zero_base_are_the_limits():
     x, y = leaf(0.0, 0.0), leaf(2.0, 3.0)
     by_base, by_exponent = rg.autograd.grad((x**y).sum(), [x, y], create_graph=True)

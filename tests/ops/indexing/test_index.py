@@ -329,3 +329,31 @@ def test_scatter_reduce_takes_the_older_names_of_extrema(reduce):
     x, index, source = rg.tensor([2.0, 5.0]), rg.tensor([0, 0]), rg.tensor([3.0, 1.0])
     found = rg.scatter_reduce(x, 0, index, source, reduce)
     assert rg.equal(found, rg.scatter_reduce(x, 0, index, source, f"a{reduce}"))
+
+
+def test_means_of_complex_numbers_at_places_divide_by_their_number():
+    x, at = rg.tensor([1.0 + 1j, 2.0, 3.0]), rg.tensor([0, 0])
+    found = x.scatter_reduce(0, at, rg.tensor([1.0, 4.0 + 2j]), "mean")
+    assert found.tolist() == [2 + 1j, 2, 3]
+    found = x.index_reduce(0, at, rg.tensor([1.0, 4.0 + 2j]), "mean", include_self=False)
+    assert found.tolist() == [2.5 + 1j, 2, 3]
+
+
+def test_sums_at_places_have_the_layout_of_pytorchs():
+    x, at = rg.zeros(4, 3).t(), rg.tensor([0, 1])
+    assert x.index_add(1, at, rg.ones(3, 2)).stride() == (4, 1)
+    assert x.index_put((at,), rg.ones(2, 4), accumulate=True).stride() == (1, 3)
+    assert x.scatter_add(1, rg.tensor([[0, 1]]), rg.ones(1, 2)).stride() == (4, 1)
+    assert rg.zeros(3, 1).expand(3, 4).index_add(0, at, rg.ones(2, 4)).stride() == (4, 1)
+
+
+@pytest.mark.parametrize("index", [[1], 1])
+def test_one_number_is_copied_into_a_vector(index):
+    x, source = rg.zeros(3, requires_grad=True), rg.tensor(5.0, requires_grad=True)
+    made = rg.index_copy(x, 0, rg.tensor(index), source)
+    made.pow(2).sum().backward()
+    assert (made.tolist(), source.grad.item(), x.grad.tolist()) == (
+        [0.0, 5.0, 0.0],
+        10.0,
+        [0.0] * 3,
+    )

@@ -130,3 +130,18 @@ def test_results_are_written_into_out():
     assert rg.linalg.inv_ex(2 * rg.eye(2), out=both).inverse is both[0]
     with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
         rg.linalg.inv(rg.eye(2).requires_grad_(), out=target)
+
+
+@pytest.mark.parametrize("dtype", [rg.float64, rg.int64, rg.bool])
+def test_the_right_side_of_a_triangle_counts_in_the_dtype_of_the_triangle(dtype):
+    a, b = rg.tensor([[2.0, 1.0], [0.0, 4.0]]), rg.tensor([[1.0], [1.0]], dtype=dtype)
+    made = rg.linalg.solve_triangular(a, b, upper=True)
+    assert (made.dtype, made.tolist()) == (rg.float32, [[0.375], [0.25]])
+    with pytest.raises(RuntimeError, match="same dtype"):
+        rg.linalg.solve_triangular(a, b + 1j, upper=True)
+
+
+def test_a_normal_distribution_takes_values_of_another_dtype():
+    normal = rg.distributions.MultivariateNormal(rg.zeros(2), rg.eye(2))
+    expected = normal.log_prob(rg.ones(2))
+    assert normal.log_prob(rg.ones(2, dtype=rg.float64)).item() == expected.item()

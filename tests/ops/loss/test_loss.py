@@ -68,6 +68,23 @@ def test_mse_loss_promotes_like_a_difference():
     assert F.mse_loss(X, X.long()).dtype is rg.float32
 
 
+@pytest.mark.filterwarnings("ignore:Using a target size")
+@pytest.mark.parametrize("loss", [F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss])
+def test_a_target_without_dimensions_is_broadcast_before_dtypes_promote(loss):
+    x, target = X.clone().requires_grad_(), rg.tensor(2.0, dtype=rg.float64, requires_grad=True)
+    found = loss(x, target)
+    assert found.dtype is (rg.float32 if loss is F.huber_loss else rg.float64)  # PyTorch's
+    by_input, by_target = grad(found, [x, target])
+    assert by_input.dtype is rg.float32
+    assert by_target.item() == pytest.approx(-by_input.sum().item(), abs=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [rg.float16, rg.bfloat16, rg.float32])
+def test_integers_before_a_floating_target_have_a_loss(dtype):
+    found = F.mse_loss(rg.tensor([1, 3]), rg.tensor([1.0, 1.0], dtype=dtype))
+    assert (found.dtype, found.item()) == (dtype, 2.0)
+
+
 def test_older_reduction_arguments_warn_and_work():
     with pytest.warns(UserWarning, match="reduction='sum'"):
         assert F.mse_loss(X, X + 1, size_average=False).item() == 12.0
@@ -133,6 +150,16 @@ def test_ignoring_every_sample_gives_nan_for_the_mean_and_zero_for_the_sum(name)
     target = rg.tensor([-100, -100, -100])
     assert math.isnan(getattr(F, name)(X, target).item())
     assert getattr(F, name)(X, target, reduction="sum").item() == 0.0
+
+
+@pytest.mark.parametrize("loss", [F.cross_entropy, F.nll_loss])
+def test_samples_of_no_classes_may_all_be_ignored(loss):
+    x, target = rg.zeros(2, 0, requires_grad=True), rg.full((2,), -100)
+    assert loss(x, target, reduction="none").tolist() == [0, 0]
+    assert loss(x, target, reduction="sum").item() == 0
+    assert loss(x, target).isnan()
+    loss(x, target).backward()
+    assert x.grad.shape == (2, 0)
 
 
 def test_a_class_may_be_the_ignored_index():
@@ -346,3 +373,10 @@ def test_the_mean_over_elements_of_a_divergence_warns():
 def test_the_soft_margin_loss_has_the_dtype_of_its_input(dtypes):
     x, y = (rg.ones(2, dtype=dtype) for dtype in dtypes)
     assert F.soft_margin_loss(x, y).dtype is dtypes[0]
+
+
+def test_huber_loss_takes_a_target_of_booleans():
+    x = rg.tensor([2.0, 0.5], requires_grad=True)
+    loss = F.huber_loss(x, rg.tensor([False, True]), reduction="sum")
+    loss.backward()
+    assert (loss.item(), x.grad.tolist()) == (1.625, [1.0, -0.5])

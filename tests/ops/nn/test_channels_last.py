@@ -148,3 +148,9 @@ def test_sizes_of_one_have_the_strides_of_the_order_that_was_asked_for(shape):
 def test_contiguous_leaves_what_lies_in_both_orders():
     x = rg.ones(2, 1, 4, 5)
     assert x.contiguous(memory_format=rg.channels_last) is x
+
+
+def test_no_format_asks_for_row_major_order():
+    x = rg.ones(2, 3)
+    assert x.is_contiguous(memory_format=rg.preserve_format)
+    assert not x.t().is_contiguous(memory_format=rg.preserve_format)

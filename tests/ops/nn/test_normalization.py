@@ -240,3 +240,10 @@ def test_a_batch_without_samples_leaves_the_gradients_of_the_parameters_at_0(sha
     F.batch_norm(x, None, None, weight, bias, training=True).sum().backward()
     assert weight.grad.tolist() == bias.grad.tolist() == [0.0, 0.0]
     assert x.grad.shape == shape
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_batch_norm_of_one_dimension_is_refused(training):
+    zeros = rg.zeros(3)
+    with pytest.raises(IndexError, match="expects input"):
+        F.batch_norm(rg.ones(3), zeros, zeros, training=training)

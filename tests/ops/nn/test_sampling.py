@@ -236,6 +236,12 @@ def test_fractional_windows_cover_the_end_and_lie_in_order():
     assert rg.equal(out, indices.to(x.dtype))
 
 
+def test_fractional_windows_start_where_the_dtype_of_the_samples_rounds_to():
+    x, samples = rg.arange(144.0).reshape(1, 1, 12, 12), rg.full((1, 1, 2), 0.4)
+    out = F.fractional_max_pool2d(x, 2, output_size=4, _random_samples=samples)
+    assert out[0, 0, 0].tolist() == [13.0, 16.0, 20.0, 23.0]  # 2.4 * 10 / 3 is 8 in float32
+
+
 def test_fractional_pooling_counts_a_missing_number_as_largest():
     x = rg.zeros(1, 3, 3)
     x[0, 1, 1] = float("nan")

@@ -73,7 +73,7 @@ def test_seeds_are_checked():
         generator.manual_seed(1.5)
     with pytest.raises(ValueError, match="Overflow"):
         rg.manual_seed(2**64)
-    with pytest.raises(AssertionError, match="CUDA"):
+    with pytest.raises(RuntimeError, match="CUDA generator"):
         rg.Generator("cuda")
     with pytest.raises(TypeError, match=r"RNG state must be a retrograd.ByteTensor"):
         generator.set_state(rg.ones(2))
@@ -395,6 +395,31 @@ def test_random_without_an_end_fills_up_to_what_the_dtype_holds(dtype, expected)
     assert rg.empty(3, dtype=dtype).random_(-256, None).tolist() == expected  # PyTorch's
     rg.manual_seed(0)
     assert rg.empty(3, dtype=dtype).random_(**{"from": -256, "to": None}).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "name"), [(-70000, 3, "from"), (0, 70000, "to - 1"), (0, 65506, "to - 1")]
+)
+def test_integers_beyond_a_floating_dtype_are_refused(low, high, name):
+    match = f"{name} is out of bounds for c10::Half"
+    with pytest.raises(RuntimeError, match=match):
+        rg.empty(3, dtype=rg.float16).random_(low, high)
+    with pytest.raises(RuntimeError, match=match):
+        rg.randint(low, high, (3,), dtype=rg.float16)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "digits"), [(rg.float16, 11), (rg.float32, 24), (rg.float64, 53)]
+)
+def test_integers_that_a_floating_dtype_holds_in_part_are_drawn_with_a_warning(dtype, digits):
+    most = 2**digits
+    x = rg.empty(3, dtype=dtype).random_(-most, most + 1)  # all are there
+    for low, high, name in ((-most - 1, 0, "from"), (0, most + 2, "to - 1")):
+        with pytest.warns(
+            UserWarning, match=rf"{name} is out of bounds \[-\(2\^{digits}\), 2"
+        ) as seen:
+            assert bool((x.random_(low, high).abs() <= most + 2).all())
+        assert seen[0].filename == __file__
 
 
 def test_random_takes_two_bounds_at_most():

@@ -63,8 +63,9 @@ def test_logcumsumexp_neither_overflows_nor_loses_small_terms():
 
 
 def test_logcumsumexp_of_infinities():
-    out = rg.logcumsumexp(rg.tensor([-INF, -INF, 1.0, INF]), 0)
-    np.testing.assert_array_equal(out._array, np.array([-INF, -INF, 1.0, INF], np.float32))
+    for sums in ([-INF, -INF, 1.0, INF], [-INF, -1000.0, 3.0], [1e10, INF, INF], [-1e30, -1e10]):
+        out = rg.logcumsumexp(rg.tensor(sums), 0)
+        np.testing.assert_array_equal(out._array, np.array(sums, np.float32))
 
 
 @pytest.mark.parametrize(
@@ -75,6 +76,10 @@ def test_logcumsumexp_of_infinities():
         ([complex(INF, 1), complex(INF, 2)], [complex(INF, 1), complex(INF, math.nan)]),
         ([complex(-INF, 4), complex(-INF, 1), 2], [complex(-INF, 0), complex(-INF, 0), 2]),
         ([complex(math.nan, 1), complex(INF, 2)], [complex(math.nan, math.nan)] * 2),
+        (
+            [complex(-INF, 4), -1e4 + 1j, 1e9, complex(INF, 2)],
+            [complex(-INF, 0), -1e4 + 1j, 1e9, complex(INF, 2)],
+        ),
     ],
 )
 def test_logcumsumexp_keeps_the_angle_of_an_infinite_complex_term(terms, sums):
@@ -105,6 +110,13 @@ def test_cumsum_writes_in_place():
     x = rg.tensor([1.0, 2.0, 3.0])
     assert x.cumsum_(0) is x
     np.testing.assert_array_equal(x._array, [1.0, 3.0, 6.0])
+
+
+@pytest.mark.parametrize("dtype", [rg.bfloat16, rg.float16, rg.float32])
+def test_cumsum_from_zero_keeps_its_dtype(dtype):
+    out = rg.linspace(0, 1, 5).repeat(60).to(dtype).cumsum(0)
+    assert out.dtype is dtype
+    assert out[4].item() == 2.5
 
 
 def test_diff_of_order_two_with_ends_joined():

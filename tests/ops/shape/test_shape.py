@@ -435,3 +435,13 @@ def test_reversing_other_dimensions_than_two_by_t_warns():
         assert rg.ones(2, 3, 4).T.shape == (4, 3, 2)
     with pytest.warns(UserWarning, match=r"Tensor\.T is deprecated on 0-D tensors"):
         assert rg.ones(()).T.shape == ()
+
+
+def test_rot90_of_one_dimension_is_refused():
+    with pytest.raises(RuntimeError, match="expected total dims >= 2"):
+        rg.ones(3).rot90()
+
+
+def test_a_dimension_to_move_may_be_a_number_in_a_tensor():
+    x = rg.arange(6).reshape(2, 3)
+    assert rg.movedim(x, rg.tensor(1), rg.tensor(0)).tolist() == x.T.tolist()

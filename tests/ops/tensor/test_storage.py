@@ -58,6 +58,46 @@ def test_a_storage_without_data_has_the_size_of_its_tensor():
         storage.tolist()
 
 
+MADE = {
+    "untyped": lambda: rg.UntypedStorage(24, device="meta"),
+    "typed": lambda: rg.TypedStorage([1, 2, 3], dtype=rg.float64, device="meta"),
+    "of a tensor": lambda: rg.empty(6, device="meta").storage(),
+    "moved": lambda: rg.ones(6).untyped_storage().to(device="meta"),
+    "copied": lambda: rg.empty(3, device="meta").double().storage().clone(),
+    "cast": lambda: rg.empty(3, dtype=rg.int8, device="meta").storage().double(),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_storage_without_data_has_a_size_and_no_values(name):
+    storage = MADE[name]()
+    assert storage.device.type == "meta"
+    assert (storage.nbytes(), storage.data_ptr()) == (24, 0)
+    assert repr(storage).startswith("...\n[retrograd.storage.")
+    for read in (lambda: storage[0], storage.tolist, lambda: list(storage)):
+        with pytest.raises(NotImplementedError, match="Not available for 'meta' device type"):
+            read()
+    for move in (storage.cpu, lambda: storage.to(device="cpu")):
+        with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor; no data!"):
+            move()
+
+
+def test_a_storage_without_data_is_written_and_resized_without_effect():
+    storage = rg.TypedStorage(4, dtype=rg.float32, device="meta")
+    storage[1] = 3.0
+    assert storage.fill_(2.0).copy_(rg.ones(4).storage()) is storage
+    assert storage.resize_(10).nbytes() == 40
+    x = rg.empty(0, device="meta").set_(storage, 2, (2, 3), (3, 1))
+    assert (x.shape, x.device.type, x.storage_offset()) == ((2, 3), "meta", 2)
+    with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor"):
+        rg.ones(10).storage().copy_(storage)
+
+
+def test_a_storage_is_moved_by_its_device():
+    storage = rg.ones(3).untyped_storage()
+    assert storage.to(device="cpu") is storage
+
+
 def test_other_memory_has_another_storage():
     x = rg.zeros(2)
     before = x.untyped_storage()

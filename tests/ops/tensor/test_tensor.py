@@ -376,3 +376,23 @@ def test_a_number_from_what_requires_grad_warns_once(monkeypatch):
         with warnings.catch_warnings(action="error"):
             assert (float(x), int(x), x.item()) == (1.5, 1, 1.5)
             float(x.detach())
+
+
+def test_names_of_python_2_are_those_of_python_3():
+    x = rg.tensor([3.0])
+    assert (x.__long__(), x.__nonzero__(), x.__div__(2).item()) == (3, True, 1.5)
+    x.__idiv__(2)
+    assert x.item() == 1.5
+
+
+def test_numpys_strings_equal_no_tensor():
+    x = rg.tensor([1.0, 2.0])
+    assert (x == np.str_("a"), x != np.str_("a"), x == np.bytes_(b"a")) == (False, True, False)
+    with pytest.raises(TypeError, match="not supported between instances"):
+        _ = x < np.str_("a")
+
+
+def test_numpys_truth_values_are_exponents():
+    x = rg.tensor([1.0, 2.0])
+    assert (x**np.True_).tolist() == rg.pow(x, np.True_).tolist() == [1.0, 2.0]
+    assert (x**np.False_).tolist() == [1.0, 1.0]

@@ -5,6 +5,10 @@
 
 #include "few.h"
 
+enum {
+    TERMS = 256
+}; /* of one sum: from here on single precision adds up errors, see `sums.MANY` */
+
 #define ADD_ROWS(REAL)                                                                             \
     static void fold_rows_##REAL(const REAL *x, npy_intp n, npy_intp width, REAL *to)              \
     {                                                                                              \
@@ -17,6 +21,21 @@
 
 ADD_ROWS(float)
 ADD_ROWS(double)
+
+/* Many rows, so that they are short, in double precision. */
+static void
+fold_many_rows(const float *x, npy_intp n, npy_intp width, float *to)
+{
+    double sums[FEW / TERMS] = {0};
+    for (npy_intp i = 0; i < n; i++, x += width) {
+        for (npy_intp j = 0; j < width; j++) {
+            sums[j] += (double)x[j];
+        }
+    }
+    for (npy_intp j = 0; j < width; j++) {
+        to[j] = (float)sums[j];
+    }
+}
 
 /* Add `n` rows of `width` numbers, `times` over. */
 static void
@@ -31,6 +50,9 @@ add_rows_of(bool wide, char *from, npy_intp times, npy_intp n, npy_intp width, c
         }
         else if (wide) {
             fold_rows_double((double *)from, n, width, (double *)to);
+        }
+        else if (n >= TERMS) {
+            fold_many_rows((float *)from, n, width, (float *)to);
         }
         else {
             fold_rows_float((float *)from, n, width, (float *)to);

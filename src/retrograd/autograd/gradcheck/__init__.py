@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...engine.tensor import Tensor
+from ...engine.tensor import Tensor, Wrapper
 from ...locks import load
 from ...ops.tensor.inspection import strided
 from ..grad import grad
@@ -20,6 +20,12 @@ REQUIRES = "Setting {}=True requires {} to be True"
 
 class GradcheckError(RuntimeError):
     """A derivative that does not agree with finite differences, or breaks another rule."""
+
+
+NO_VALUES = (
+    "gradcheck(): a tensor made by _make_wrapper_subclass has no values of its own to vary. Check "
+    "the function of what it holds"
+)
 
 
 def gradcheck(
@@ -72,6 +78,8 @@ def gradcheck(
     )
     settings = differences.Settings(eps, atol, rtol, nondet_tol)
     arguments = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    if any(isinstance(x, Tensor) and isinstance(x._array, Wrapper) for x in arguments):
+        raise NotImplementedError(NO_VALUES)
     if any(isinstance(x, Tensor) and x.layout is not strided for x in arguments):
         func, arguments = load(".sparse", __name__).over_values(func, arguments)
     try:

@@ -186,7 +186,7 @@ class DTensor(Tensor):
 
     def __repr__(self) -> str:
         return (
-            f"DTensor(local_tensor={self._local_tensor!r}, device_mesh={self.device_mesh!r}, "
+            f"DTensor(local_tensor={self._local_tensor}, device_mesh={self.device_mesh!r}, "
             f"placements={self.placements!r})"
         )
 

@@ -21,6 +21,7 @@ from ..dispatch import about_to_write
 from ..graph import AccumulateGrad
 from ..tensor import (
     Interpreted,
+    Replaced,
     Tensor,
     as_array,
     cell_of,
@@ -189,6 +190,20 @@ def added(array: Any, g: Any) -> bool:
     return True
 
 
+def sum_apart(leaf: Any, g: Any) -> Tensor:
+    """The leaf's `.grad` with `g` added where `added` could not: another array, so another tensor.
+
+    Where arrays are replaced when they are written, the tensor that is there gets the sum's.
+    """
+    before = leaf._gradient
+    total = as_array(before._array + fit_leaf(leaf, g))
+    if not isinstance(total, Replaced) or total.__class__ is not before._array.__class__:
+        return shown(total)
+    before._array = total
+    wrote(before, "backward()")
+    return before  # type: ignore[no-any-return]
+
+
 @native.in_c
 @quietly
 def add_to_leaf(node: Any, g: Any, borrowed: bool) -> None:
@@ -214,6 +229,6 @@ def add_to_leaf(node: Any, g: Any, borrowed: bool) -> None:
             if added(array, g):
                 wrote(before, "backward()")
             else:
-                leaf._gradient = shown(as_array(array + fit_leaf(leaf, g)))
+                leaf._gradient = sum_apart(leaf, g)
     finally:
         lock.release()

@@ -1,7 +1,7 @@
 """Reading and adding at places that indices name, by the loops in C: NOTE [Places] in `index.c`.
 
 Each function takes large arrays of NumPy's own; for all others those that read give what NumPy's
-way gives, or None, and those that write give False and leave their result as it was, zeros.
+way gives, or None, and those that write give False and leave their result as it was.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def scatter_add(out: Any, values: Any, index: Any, rows: int, each: int) -> bool
     if count > MANY * each:
         return False
     parts = out.reshape(rows, each), values.reshape(rows, count)
-    return exact(native.loops.scatter_add, out, *parts, indices(index))
+    return native.loops.scatter_add(*parts, indices(index))  # type: ignore[no-any-return]
 
 
 def add_rows(out: Any, values: Any, index: Any) -> bool:
@@ -88,12 +88,5 @@ def add_rows(out: Any, values: Any, index: Any) -> bool:
         return add_rows(out.view(out.real.dtype), real, index)
     if out.dtype.char not in "fd":
         return False
-    return exact(native.loops.add_rows, out, out, np.ascontiguousarray(values), indices(index))
-
-
-def exact(loop: Any, out: Any, *args: Any) -> bool:
-    """Run a loop that adds; where an index is not there, undo it."""
-    if loop(*args):
-        return True
-    out[...] = 0
-    return False
+    found = native.loops.add_rows(out, np.ascontiguousarray(values), indices(index))
+    return found  # type: ignore[no-any-return]

@@ -6,27 +6,15 @@ rounding, so it is checked, and shown by the switches in `backends.cuda`.
 
 from __future__ import annotations
 
-import enum
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ...backends.cuda import _switched
+from ...backends.cuda import SDPBackend, _switched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = ["SDPBackend", "sdpa_kernel"]
-
-
-class SDPBackend(enum.IntEnum):
-    """PyTorch's kernels of `scaled_dot_product_attention`, by its numbers."""
-
-    ERROR = -1
-    MATH = 0
-    FLASH_ATTENTION = 1
-    EFFICIENT_ATTENTION = 2
-    CUDNN_ATTENTION = 3
-    OVERRIDEABLE = 4
 
 
 @contextmanager

@@ -223,6 +223,27 @@ class BlockMask:
         """The number of scores."""
         return math.prod(self.shape)
 
+    def __getitem__(self, index: Any) -> BlockMask:
+        """The mask of some batches, or of some batches and heads; one of them stays a dimension.
+
+        Raises NotImplementedError for an index of queries: they belong to `mask_mod`.
+        """
+        chosen = index if isinstance(index, tuple) else (index,)
+        if len(chosen) > 2:
+            raise NotImplementedError(
+                f"BlockMask[...] of {len(chosen)} indices: batches and heads can be chosen. For "
+                "some queries create a mask of their number, with a mask_mod that shifts them"
+            )
+        pair = (*chosen, slice(None))[:2]
+        numbers = [arange(n, device=self.device) for n in self.shape[:2]]
+        b, h = [each[some].reshape(-1) for each, some in zip(numbers, pair, strict=True)]
+
+        def mask_mod(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
+            return self.mask_mod(b[batch], h[head], token_q, token_kv)
+
+        shape = (b.numel(), h.numel(), *self.shape[2:])
+        return BlockMask(mask_mod, shape, self.device, self.BLOCK_SIZE)
+
     def to(self, device: Any) -> BlockMask:
         """The mask on another device."""
         return BlockMask(self.mask_mod, self.shape, device, self.BLOCK_SIZE)
@@ -295,6 +316,7 @@ def flex_attention(
     tensor([[[[1.],
               [3.]]]])
     """
+    check(query, key, value, enable_gqa)
     if enable_gqa:
         key, value = repeated(key, query), repeated(value, query)
     sizes = (*query.shape[:-1], key.shape[-2])
@@ -304,6 +326,11 @@ def flex_attention(
             raise ValueError(
                 f"block_mask was created for block_mask.shape={block_mask.shape} but got "
                 f"q_len={sizes[-2]} and kv_len={sizes[-1]}. Create one of these lengths"
+            )
+        if any(n not in (1, m) for n, m in zip(block_mask.shape, sizes[:2], strict=False)):
+            shape = (*sizes[:2], *block_mask.seq_lengths)
+            block_mask = BlockMask(
+                block_mask.mask_mod, shape, block_mask.device, block_mask.BLOCK_SIZE
             )
         pieces = block_mask.pieces(*sizes[-2:])
     factor = query.shape[-1] ** -0.5 if scale is None else scale
@@ -332,6 +359,21 @@ def flex_attention(
     if return_aux is not None:
         return out, AuxOutput(lse if return_aux.lse else None, most[0] if most else None)
     return (out, lse) if return_lse else out
+
+
+def check(query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool) -> None:
+    """Raise unless there are four dimensions each, and as many heads of keys as of queries."""
+    shapes = [tuple(t.shape) for t in (query, key, value)]
+    if {*map(len, shapes)} != {4}:
+        raise NotImplementedError(
+            f"NYI: query, key, and value must be 4D tensors, but their shapes are {shapes}. Write "
+            "x.unsqueeze(0) for a single batch"
+        )
+    if not enable_gqa and not shapes[0][1] == shapes[1][1] == shapes[2][1]:
+        raise ValueError(
+            "Expect query and key/value to have the same number of heads but got shapes "
+            f"{shapes}. Try setting enable_gqa=True"
+        )
 
 
 def joined(parts: Iterable[tuple[Tensor, ...]], dim: int) -> tuple[Tensor, ...]:

@@ -11,10 +11,8 @@ import copy
 import math
 from typing import Any
 
-import numpy as np
-
-from ... import dtypes
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor
+from ...ops import full
 from .. import functional as F
 from .. import init
 from .attention import MultiheadAttention
@@ -378,6 +376,4 @@ class Transformer(Module):
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
         """(sz, sz), -inf above the diagonal and 0 elsewhere: position i sees positions 0 to i."""
-        mask = np.triu(np.full((sz, sz), -math.inf), 1)
-        target = dtypes.default_numpy() if dtype is None else dtypes.to_numpy(dtype)
-        return new_tensor(mask.astype(target))
+        return full((sz, sz), -math.inf, dtype=dtype, device=device).triu(1)

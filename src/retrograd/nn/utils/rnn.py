@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...engine.tensor import Tensor, new_tensor
+from ...errors import wrong_type
 from ...ops.elementwise.clamp_where import where
 from ...ops.shape.join import stack
 from ...ops.shape.pad import pad
@@ -143,6 +144,8 @@ def pack_padded_sequence(
     >>> packed.data, packed.batch_sizes
     (tensor([3, 1, 4, 2, 5]), tensor([2, 2, 1]))
     """
+    if not isinstance(input, Tensor):
+        raise wrong_type("pack_padded_sequence", "input", "Tensor", input, 1)
     sizes = np.array(lengths._array if isinstance(lengths, Tensor) else lengths, np.int64)
     if batch_first:
         input = input.transpose(0, 1)
@@ -248,6 +251,11 @@ def pad_sequence(
     given = sequences.unbind(0) if isinstance(sequences, Tensor) else list(sequences)
     if not given:
         raise RuntimeError("received an empty list of sequences")
+    for number, t in enumerate(given):
+        if not isinstance(t, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {number} in argument 0, but got {type(t).__name__}"
+            )
     longest = max(t.shape[0] for t in given)
     padded = []
     for t in given:

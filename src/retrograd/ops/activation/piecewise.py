@@ -423,6 +423,7 @@ _softshrink = activation(
 )
 
 
+@public(out=True)
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0 by lambd, and 0 where |x| <= lambd, elementwise.
 

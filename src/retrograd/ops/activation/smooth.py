@@ -19,6 +19,7 @@ from ...engine.tensor import Tensor
 from ...kernels import complexes
 from ...kernels import special as kernels
 from ...kernels.native.small import quick
+from ..core.arguments import public
 from ..core.dims import place_of
 from ..core.pointwise import SINGLE, floating, holds_complex, only, single, unary, unsupported
 from ..elementwise.trigonometry import squared_secant, tanh
@@ -78,6 +79,7 @@ _logsigmoid = activation(
 )
 
 
+@public(out=True)
 def logsigmoid(input: Tensor) -> Tensor:
     """log(sigmoid(x)), elementwise, without overflow. Source: PyTorch's `logsigmoid`.
 
@@ -155,6 +157,7 @@ _gelu_tanh = activation(
 )
 
 
+@public(out=True)
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """x times the normal distribution function of x, elementwise; holomorphic.
 
@@ -196,6 +199,7 @@ _softplus = activation(
 )
 
 
+@public(out=True)
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + exp(beta x)) / beta, elementwise, and x where beta x > threshold.
 

@@ -64,7 +64,7 @@ def log_softmax(
 
 
 def gumbel_softmax(
-    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+    logits: Tensor, tau: float | Tensor = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Tensor:
     """Samples of the Gumbel-softmax distribution: softmax((logits + noise) / tau) along `dim`.
 

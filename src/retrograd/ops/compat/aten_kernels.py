@@ -13,7 +13,7 @@ import numpy as np
 
 from ...engine.registry import called
 from ...engine.tensor import Tensor, new_tensor, placed
-from ...kernels.allocation import full, table, zeros
+from ...kernels.allocation import full, is_valueless, surely, table, zeros
 from ..core.arguments import public
 from ..nn import conv, conv_transpose, normalization
 from ..nn import dropout as dropouts
@@ -51,13 +51,13 @@ def embedding_bag(
     sparse: bool = False,
     per_sample_weights: Tensor | None = None,
     include_last_offset: bool = False,
-    padding_idx: int = -1,
+    padding_idx: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """`nn.functional.embedding_bag` with the table first: (bags, bag of each index, sizes, maxima).
 
-    `mode` is 0 (sum), 1 (mean) or 2 (max); a negative `padding_idx` is none. The maxima are, for
-    mode 2, the indices of the rows that gave them, and zeros else. Raises ValueError for another
-    mode. Source: PyTorch's `torch.embedding_bag`.
+    `mode` is 0 (sum), 1 (mean) or 2 (max). The maxima are, for mode 2, the indices of the rows that
+    gave them, and zeros else. Raises ValueError for another mode. Source: PyTorch's
+    `torch.embedding_bag`.
 
     >>> table, where = rg.tensor([[1.0], [3.0]]), rg.tensor([0, 1, 1])
     >>> rg.embedding_bag(table, where, rg.tensor([0, 1]))[0]
@@ -66,15 +66,23 @@ def embedding_bag(
     """
     if mode not in (0, 1, 2):
         raise ValueError(f"mode has to be 0 (sum), 1 (mean) or 2 (max), not {mode}")
-    skipped = None if padding_idx < 0 else padding_idx
     bags = lookups.embedding_bag(
         indices, weight, offsets, None, 2, scale_grad_by_freq, BAGS[mode], sparse,
-        per_sample_weights, include_last_offset, skipped,
+        per_sample_weights, include_last_offset, padding_idx,
     )  # fmt: skip
     flat, starts = indices._array, offsets._array
+    if is_valueless(flat):
+        count = bags._array.shape[:1]
+        shapes = (flat.shape, count, bags._array.shape if mode == 2 else count)
+        first, second, third = [new_tensor(zeros(flat, shape)) for shape in shapes]
+        return bags, first, second, third
     ends = starts if include_last_offset else np.append(starts, flat.size)
+    if surely(ends[-1] < flat.size):  # what comes after the last bag is in none
+        flat = flat[: int(ends[-1])]
     bag = np.repeat(table(ends, np.arange(len(ends) - 1)), np.diff(ends))
-    counted = full(flat, flat.shape, True, np.bool_) if skipped is None else flat != skipped
+    counted = full(flat, flat.shape, True, np.bool_)
+    if padding_idx is not None:
+        counted = flat != padding_idx % weight._array.shape[0]
     sizes = np.bincount(bag[counted], minlength=len(ends) - 1)
     largest = zeros(sizes, bags._array.shape if mode == 2 else sizes.shape, np.int64)
     if mode == 2 and flat.size:

@@ -12,6 +12,7 @@ from ..core.arguments import public
 from ..linalg import cholesky as hermitian
 from ..linalg import determinant, solve
 from ..linalg import lu as triangles
+from ..linalg.checks import check_same_dtype
 from ..linalg.qr import qr as reduced_qr
 from ..linalg.svd import svd as full_svd
 from ..linalg.svd import svdvals
@@ -109,6 +110,7 @@ def triangular_solve(
     tensor([[2.]])
     """
     modes.warn_once(OLDER.format("triangular_solve", "linalg.solve_triangular"))
+    check_same_dtype(A, b, "triangular_solve")
     turned, up = (A.mT, not upper) if transpose else (A, upper)
     found = solve.solve_triangular(turned, b, upper=up, unitriangular=unitriangular)
     return return_types.triangular_solve(called(found, "TriangularSolveBackward0"), A.clone())

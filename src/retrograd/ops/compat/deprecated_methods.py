@@ -6,7 +6,9 @@ from typing import Any
 
 from ... import dtypes
 from ...engine.tensor import Size, Tensor, method
-from ..tensor.inspection import data_ptr
+from ...locks import load
+from ..creation.memory_format import dims_in, lies_in, memory_format
+from ..tensor.inspection import data_ptr, strided
 
 __all__ = ["is_distributed"]
 
@@ -25,6 +27,9 @@ def new(
     """
     if size is not None:
         return self.new_empty(size, device=device)
+    if self.layout.name.startswith("sparse") and data and isinstance(data[0], Tensor):
+        made = load("retrograd.ops.sparse.factories").sparse_coo_tensor
+        return made(*data, dtype=self.dtype, device=device)  # type: ignore[no-any-return]
     data = data or (() if storage is None else (storage,))
     first = data[0] if len(data) == 1 else None
     if not data or isinstance(first, Size) or all(isinstance(n, int) for n in data):
@@ -63,11 +68,31 @@ def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
 def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
     """The dimensions in the order in which they lie in memory, outermost first.
 
+    Where one of size 1, or two with one stride, could stand elsewhere, `ambiguity_check=True`
+    raises RuntimeError. So does a list of memory formats, unless the tensor lies in exactly one of
+    them and that has this order. TypeError for anything else, AttributeError for sparse tensors.
+
     >>> rg.zeros(2, 3).t().dim_order()
     (1, 0)
     """
+    if self.layout is not strided:
+        raise AttributeError(f"Can't get dim order on sparse type: {self.layout}. Use x.to_dense()")
     steps = self._array.strides
-    return tuple(sorted(range(len(steps)), key=lambda d: -steps[d]))
+    order = tuple(sorted(range(len(steps)), key=lambda d: -steps[d]))
+    formats = [] if isinstance(ambiguity_check, bool) else ambiguity_check
+    if not isinstance(formats, list) or not all(isinstance(f, memory_format) for f in formats):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    if ambiguity_check is not False and (1 in self.shape or len(set(steps)) < len(steps)):
+        orders = [dims_in(f, len(steps)) for f in formats if lies_in(self._array, f)]
+        if orders != [order]:
+            raise RuntimeError(AMBIGUOUS.format(shape=list(self.shape), strides=self.stride()))
+    return order
+
+
+AMBIGUOUS = (
+    "The tensor does not have unique dim order, or cannot map to exact one of the given memory "
+    "formats: its shape is {shape}, its strides are {strides}. Leave ambiguity_check out"
+)
 
 
 def const_data_ptr(self: Tensor) -> int:
@@ -104,3 +129,10 @@ FUNCTIONS: tuple[Any, ...] = (
 )
 for function in FUNCTIONS:
     method(function)
+
+# What Python 2 asked for.
+for old, name in (
+    *(("__long__", "__int__"), ("__nonzero__", "__bool__")),
+    *(("__div__", "div"), ("__idiv__", "div_")),
+):
+    method(getattr(Tensor, name), old)

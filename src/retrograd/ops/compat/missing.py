@@ -50,7 +50,7 @@ PLACES = [
         r"|utils\.(jit|mobile_optimizer|model_dump|bundled_inputs|cpp_backtrace|debug_log"
         r"|throughput_benchmark|show_pickle|set_module)"
         r"|utils\.benchmark\.utils\.(compile|cpp_jit|valgrind_wrapper|timer\.Language)"
-        r"|fx\.(config|annotate|tensor_type|graph_module|proxy|traceback)|fx\.graph\.CodeGen"
+        r"|fx\.(config|annotate|tensor_type|graph_module|proxy|traceback)"
         r"|fx\.experimental|fx\.passes\.(backends|fake_tensor_prop|regional\w*|reinplace|runtime_\w+)"
         r"|overrides\.redispatch_function|library\.(get_kernel|fallthrough_kernel)",
         PYTHON,
@@ -61,8 +61,8 @@ PLACES = [
     ),
     (
         r"fx\.passes",
-        "of the passes over graphs, ShapeProp and split_module are here. Write others by Graph's "
-        "methods, by fx.Interpreter or fx.Transformer",
+        "of the passes over graphs, ShapeProp, split_module and the PassManager of infra are here. "
+        "Write others by Graph's methods, by fx.Interpreter or fx.Transformer",
     ),
     (
         r"return_types",
@@ -145,10 +145,6 @@ PLACES = [
         "run in threads",
     ),
     (
-        r"sparse\.as_sparse_gradcheck",
-        "values of sparse tensors have gradients. Call autograd.gradcheck on functions of values",
-    ),
-    (
         r"(testing\.)?(AVG|SUM|AcceleratorError|AliasDb|Argument\w*|Benchmark\w+|Block|BufferDict|CallStack|Capsule"
         r"|Code|CompilationUnit|CompleteArgumentSpec|ConcreteModuleTypeBuilder|\w+StorageContext"
         r"|DeepCopyMemoTable|DispatchKey\w*|ErrorReport|ExcludeDispatchKeyGuard|ExecutionPlan|FatalError"
@@ -164,10 +160,10 @@ PLACES = [
 REASONS = [
     (
         r"hspmm|hsmm|smm|sspaddmm|saddmm|\w*_indices_copy|indices_copy"
-        r"|values_copy|resize_as_sparse_|sparse_resize\w*|sparse_(bs[rc]_|compressed)\w*"
-        r"|to_sparse_bs[rc]|spsolve|SparseSemi\w*|to_sparse_semi\w*",
-        "sparse tensors are of coordinates, of rows or of columns, and nothing is written into "
-        "them. Use sparse_coo_tensor, sparse_csr_tensor and sparse.mm",
+        r"|values_copy|resize_as_sparse_|sparse_resize\w*"
+        r"|spsolve|SparseSemi\w*|to_sparse_semi\w*",
+        "nothing is written into sparse tensors, and their products have one name. Make a new one "
+        "by sparse_coo_tensor or sparse_compressed_tensor, and use sparse.mm and sparse.addmm",
     ),
     (
         r"q(scheme|_)\w*|quanti[sz]\w*|dequantize|fbgemm\w*|per_channel\w*"

@@ -20,6 +20,7 @@ from ..shape.permute import permute, t, transpose
 from ..shape.reshape import view
 from ..shape.split import split, split_with_sizes, unbind
 from ..shape.strided import as_strided
+from ..tensor.inspection import strided
 from .table import older
 
 
@@ -67,8 +68,8 @@ SEVERAL = ("split", "split_with_sizes", "unbind")  # whose copies are a tuple
 
 
 def in_order(t: Tensor) -> Tensor:
-    """A copy in row-major order; its node is called as that of the view."""
-    made = t.clone(memory_format=contiguous_format)
+    """A copy in row-major order, if there is one; its node is called as that of the view."""
+    made = t.clone(memory_format=contiguous_format if t.layout is strided else None)
     return called(made, f"{t.grad_fn.name()}_copy") if t.grad_fn is not None else made
 
 

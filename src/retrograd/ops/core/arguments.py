@@ -20,13 +20,15 @@ import inspect
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ... import dtypes
 from ...engine import overriding
 from ...engine.dispatch import check_places, write_out
 from ...engine.inplace import in_place
-from ...engine.naming import CHOICES, MEANINGS
-from ...engine.tensor import Tensor, has_history, method
-from ...errors import wrong_type
+from ...engine.naming import CHOICES, MEANINGS, moves
+from ...engine.tensor import Tensor, method
+from ...errors import constant, wrong_type
 from ...locks import load
 
 if TYPE_CHECKING:
@@ -162,13 +164,10 @@ def by_modulus(call: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
 
 def number_in(value: Any, name: str, argument: str) -> Any:
     """A number, also that in a tensor; TypeError for one whose derivative would be lost."""
-    if not isinstance(value, Tensor):
+    if not isinstance(value, (Tensor, np.generic)):
         return value
-    if has_history(value):
-        raise TypeError(
-            f"{name}(): argument '{argument}' must be Number, not Tensor: it has no derivative. "
-            f"Write {argument}={argument}.item()"
-        )
+    if moves(value):
+        raise constant(name, argument, "Number", value)
     return value.item()
 
 

@@ -270,25 +270,18 @@ def new_index(array: Any) -> Any:
     return new_tensor(np.ascontiguousarray(array, np.int64))
 
 
-def positions(shape: tuple[int, ...], **how: Any) -> Any:
-    """The flat positions of what `as_strided` takes from a tensor of `shape`."""
-    return arrays.as_strided(np.arange(math.prod(shape)), **how)
-
-
 def strided(xp: Any, size: int, inputs: Any, batched: Any, /, **how: Any) -> Any:
-    """`as_strided` as a choice of elements, which is a copy."""
+    """`as_strided` of all examples as one, each behind the one before."""
     (x,) = inputs
-    shape = x._array.shape
-    region = positions(shape[1:], **how)
-    flat = xp.reshape(x, shape=(size, math.prod(shape[1:])))
-    out = xp.index(flat, new_index(region.ravel()), dims=(1,))
-    return xp.reshape(out, shape=(size, *region.shape))
+    return xp.as_strided(x, **behind(size, math.prod(x._array.shape[1:]), **how))
 
 
 def unstrided(xp: Any, size: int, inputs: Any, batched: Any, /, *, shape: Any, **how: Any) -> Any:
     """The adjoint of `strided`."""
     (x,) = inputs
-    region, count = positions(shape, **how), math.prod(shape)
-    flat = xp.reshape(x, shape=(size, region.size))
-    out = xp.index_spread(flat, new_index(region.ravel()), dims=(1,), shape=(size, count))
-    return xp.reshape(out, shape=(size, *shape))
+    return xp.unstrided(x, **behind(size, math.prod(shape), **how), shape=(size, *shape))
+
+
+def behind(count: int, apart: int, *, size: Any, stride: Any, offset: int) -> dict[str, Any]:
+    """The region that is one of `count` such regions, so many elements apart."""
+    return {"size": (count, *size), "stride": (apart, *stride), "offset": offset}

@@ -34,6 +34,7 @@ def result_type(name: str, *fields: str) -> Any:
     """A named tuple called `name`."""
     members: dict[str, Any] = {f: property(itemgetter(place)) for place, f in enumerate(fields)}
     members |= {"__slots__": (), "_fields": fields, "__module__": f"{version.called}.return_types"}
+    members |= {"n_fields": len(fields), "n_sequence_fields": len(fields), "n_unnamed_fields": 0}
     return type(name, (Named,), members)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -18,16 +17,15 @@ import numpy as np
 from ... import dtypes, version
 from ...engine import native
 from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, write_out
-from ...engine.naming import NEUTRAL, check_neutral
 from ...engine.placement import default, present
-from ...engine.tensor import Interpreted, Tensor, device, has_history, method, new_tensor, placed
+from ...engine.tensor import Tensor, device, has_history, new_tensor
 from ...errors import OutOfMemoryError, wrong_type
-from ...kernels.allocation import is_valueless, marked, table
+from ...kernels.allocation import marked
 from ...locks import load
 from ...quiet import quietly
-from ..core.arguments import public, titled
+from ..core.arguments import number_in
 from ..core.dims import is_size
-from .from_data import COPY_CONSTRUCT, NUMBERS, check_dtype, copy_of, finish, store, where_of
+from .from_data import NUMBERS, check_dtype, finish, store, where_of
 from .from_data import fill_value as as_fill_value
 from .memory_format import arranged
 
@@ -179,16 +177,25 @@ def factory(
 
 
 @factory(dtypes.default_numpy)
-def zeros(*given: Any, size: Any = None, target: Any) -> Any:
+def zeros(*given: Any, size: Any = None, layout: Any = None, target: Any) -> Any:
     """A tensor of zeros, `zeros(2, 3)` or `zeros((2, 3))`, by default of the default dtype.
 
-    Raises TypeError for sizes that are no integers, RuntimeError for negative ones. Source:
-    PyTorch's `zeros`, as are the other factories of its name.
+    In a sparse `layout` it has no entries. Raises TypeError for sizes that are no integers,
+    RuntimeError for negative ones. Source: PyTorch's `zeros`, as are the other factories of its
+    name.
 
     >>> rg.zeros(2)
     tensor([0., 0.])
     """
-    return allocate(np.zeros, sized(given, size, "zeros"), target)
+    shape = sized(given, size, "zeros")
+    if layout is not None and getattr(layout, "name", None) != "strided":
+        return without_entries(shape, layout, target)
+    return allocate(np.zeros, shape, target)
+
+
+def without_entries(shape: tuple[int, ...], layout: Any, target: Any) -> Any:
+    """The array of a sparse tensor of zeros."""
+    return load("retrograd.ops.sparse.compressed").without_entries(shape, layout, target)
 
 
 def unit(shape: tuple[int, ...], target: Any) -> Any:
@@ -209,7 +216,9 @@ def ones(*given: Any, size: Any = None, target: Any) -> Any:
 
 
 @factory(dtypes.default_numpy)
-def empty(*given: Any, size: Any = None, memory_format: Any = None, target: Any) -> Any:
+def empty(
+    *given: Any, size: Any = None, memory_format: Any = None, layout: Any = None, target: Any
+) -> Any:
     """A tensor with whatever its memory holds, or as `utils.deterministic` says, as for `zeros`.
 
     `memory_format` is the order in memory: `contiguous_format`, or `channels_last` for four sizes.
@@ -217,7 +226,10 @@ def empty(*given: Any, size: Any = None, memory_format: Any = None, target: Any)
     >>> rg.empty(2, 3).shape
     retrograd.Size([2, 3])
     """
-    array = unwritten(sized(given, size, "empty"), target)
+    shape = sized(given, size, "empty")
+    if layout is not None and getattr(layout, "name", None) != "strided":
+        return without_entries(shape, layout, target)
+    array = unwritten(shape, target)
     if memory_format is not None:
         array = arranged(array, memory_format)
     return array
@@ -277,14 +289,14 @@ def eye(n: int, m: int | None = None, *, target: Any) -> Any:
 
 
 def number(value: Any, function: str, name: str) -> Any:
-    """A bound of a range as a Python number."""
+    """A bound of a range as a Python number; `linspace` and `logspace` may have any tensor."""
     if isinstance(value, (Tensor, np.generic)):
         if value.ndim != 0:
             raise RuntimeError(
                 f"{function} only supports 0-dimensional start and end tensors, but got {name} "
                 f"with {value.ndim} dimension(s)."
             )
-        value = value.item()
+        value = value.item() if "space" in function else number_in(value, function, name)
     if not isinstance(value, NUMBERS):
         raise wrong_type(function, name, "Number", value)
     return value
@@ -455,46 +467,3 @@ def get_default_device() -> device:
     device(type='cpu')
     """
     return default.device
-
-
-# -- as methods, with the dtype of the tensor --------------------------------------------------
-
-
-def _new(factory: Any, name: str) -> Any:
-    def call(self: Tensor, *size: Any, dtype: Any = None, **settings: Any) -> Tensor:
-        given = self.dtype if dtype is None else dtype
-        for key in NEUTRAL:
-            if key in settings:
-                check_neutral(name, key, settings.pop(key))
-        if settings.get("device") is None:
-            settings["device"] = self.device
-        return as_wide(factory(*size, dtype=given, **settings), self)
-
-    about = f"`{factory.__name__}` with the dtype of this tensor, unless one is given."
-    return titled(call, name, about)
-
-
-def as_wide(made: Tensor, like: Tensor) -> Tensor:
-    """A new tensor, moved to where `like` lives; with room for all of its examples, if a batch."""
-    where = like._array
-    alone = not isinstance(where, Interpreted)
-    if is_valueless(where) or is_valueless(made._array):
-        return made
-    made._array = table(where, made._array) if alone else where.alike(placed(made._array, like))
-    return made
-
-
-@public(methods="new_tensor")
-def new_tensor_like(
-    self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
-    """A leaf with a copy of `data`, of this tensor's dtype unless one is given."""
-    target = self.dtype.numpy if dtype is None else check_dtype(dtype, "new_tensor")
-    if isinstance(data, Tensor):
-        warnings.warn(COPY_CONSTRUCT.format(name="tensor.new_tensor"), UserWarning, stacklevel=2)
-    with where_of(self.device if device is None else device):
-        return as_wide(finish(copy_of(data, target), requires_grad), self)
-
-
-for _each in (zeros, ones, empty, full):
-    method(_new(_each, f"new_{_each.__name__}"))

@@ -82,6 +82,11 @@ def lies_in(array: Any, format: memory_format) -> bool:
     return bool(array.flags.c_contiguous)
 
 
+def dims_in(format: memory_format, ndim: int) -> tuple[int, ...]:
+    """The dimensions in the order in which they lie in memory, outermost first."""
+    return (0, *range(2, ndim), 1) if format.ndim else tuple(range(ndim))
+
+
 def has_strides(array: Any, format: memory_format) -> bool:
     """The same, where sizes of 1 too have the strides that go with that order."""
     if not format.ndim or not numpys(array):

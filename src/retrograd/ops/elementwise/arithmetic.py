@@ -126,33 +126,22 @@ def _trunc_arrays(x: Any, y: Any) -> Any:
     return floor + ((floor * y != x) & ((x < 0) != (y < 0)))
 
 
-_floor_div = declare(
-    "floor_div(input, other)",
-    _floor_arrays,
-    promote=dtypes.promote_factor,
-    input=lambda xp, g: xp.zeros_like(g),
-    other=lambda xp, g: xp.zeros_like(g),
-    elementwise=True,
-    number_first=True,
-    complex=False,
-    examples=PAIRS,
-    domain=(0.5, 4.0),
-    node_name="DivBackward2",
-)
-
-_trunc_div = declare(
-    "trunc_div(input, other)",
-    _trunc_arrays,
-    promote=dtypes.promote_factor,
-    input=lambda xp, g: xp.zeros_like(g),
-    other=lambda xp, g: xp.zeros_like(g),
-    elementwise=True,
-    number_first=True,
-    complex=False,
-    examples=PAIRS,
-    domain=(0.5, 4.0),
-    node_name="DivBackward2",
-)
+_floor_div, _trunc_div = [
+    declare(
+        f"{name}(input, other)",
+        forward,
+        promote=dtypes.promote_factor,
+        input=lambda xp, g: xp.zeros_like(g),
+        other=lambda xp, g: xp.zeros_like(g),
+        elementwise=True,
+        number_first=True,
+        complex=False,
+        examples=PAIRS,
+        domain=(0.5, 4.0),
+        node_name="DivBackward2",
+    )
+    for name, forward in (("floor_div", _floor_arrays), ("trunc_div", _trunc_arrays))
+]
 
 neg = declare(
     "neg(input)",

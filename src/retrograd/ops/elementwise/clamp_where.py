@@ -289,7 +289,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     derivative of an element goes to the one chosen, and exactly 0 to the other, even where that
     one is NaN. With the condition alone: the indices of its true elements, one tensor per
     dimension. Raises RuntimeError for a condition that is neither bool nor uint8, TypeError for
-    one that is no tensor and for `out` with the condition alone. Source: PyTorch's `where`.
+    one that is no tensor, for `out` with the condition alone, and for one choice without the
+    other. Source: PyTorch's `where`.
 
     >>> rg.where(rg.tensor([True, False]), rg.tensor([1.0, 2.0]), 0.0)
     tensor([1., 0.])
@@ -300,6 +301,11 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         raise TypeError(f"where(): condition must be Tensor, not {type(condition).__name__}")
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
+    if input is None or other is None:
+        raise TypeError(
+            "where(): received an invalid combination of arguments: give the condition alone, or "
+            "what to choose where it holds and what elsewhere: where(condition, input, other)"
+        )
     kind = condition._array.dtype
     if kind != np.bool_:
         if kind != np.uint8:

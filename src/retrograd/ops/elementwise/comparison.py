@@ -13,7 +13,7 @@ from ... import dtypes
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example, operator
 from ...engine.tensor import Tensor, method
-from ...kernels.allocation import full
+from ...kernels.allocation import full, is_valueless
 from ..core.arguments import public
 from ..core.pointwise import PAIRS, only, unary, unsupported, with_doc
 from ..tensor.operators import show_operators
@@ -136,14 +136,10 @@ def isclose(
 
 
 def _tolerance(value: Any, name: str) -> Any:
-    """A tolerance as a number; it may be a tensor with one element that requires no grad."""
+    """A tolerance as a number; it may be a batch of them."""
     if isinstance(value, Tensor):
-        if value._node is not None:
-            raise TypeError(
-                f"isclose(): argument '{name}' must be float, not Tensor: {name}.item()"
-            )
         value = value.item()
-    if value < 0:
+    if not value >= 0:
         raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
     return value
 
@@ -164,10 +160,14 @@ def allclose(
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and equal elements. Source: PyTorch's `equal`.
 
+    Raises NotImplementedError for tensors of the meta device.
+
     >>> rg.equal(rg.tensor([1, 2]), rg.tensor([1, 2])), rg.equal(rg.tensor([1]), rg.tensor([1, 1]))
     (True, False)
     """
     x, y = input._array, other._array
+    if is_valueless(x) or is_valueless(y):
+        raise NotImplementedError("equal() of meta tensors: they have a shape, and no values")
     return x.shape == y.shape and bool((x == y).all())
 
 

@@ -17,7 +17,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import complexes
 from ...kernels.allocation import half
-from ..core.arguments import public
+from ..core.arguments import number_in, public
 from ..core.pointwise import (
     binary,
     floating,
@@ -147,7 +147,10 @@ def _logaddexp(x: Any, y: Any) -> Any:
         return np.logaddexp(x, y)
     swap = x.real < y.real
     high, low = np.where(swap, y, x), np.where(swap, x, y)
-    return high + log1p_array(np.exp(low - high))
+    found = high + log1p_array(np.exp(low - high))
+    alike = np.isinf(x.real) & (x.real == y.real)  # whose difference is NaN
+    angled = (x.real > 0) & (x.imag != y.imag)  # of two directions at infinity there is no sum
+    return np.where(alike, np.where(angled, complex(np.inf, np.nan), y), found).astype(x.dtype)
 
 
 def _share_of_sum(xp: Any, g: Any, input: Any, other: Any) -> Any:
@@ -233,7 +236,8 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
         weight = recorded.cast(weight, dtype=dtypes.common(input._array, weight._array))
     if isinstance(weight, Tensor):
         return _lerp(input, end, weight)
-    return _lerp_number(input, end, weight=dtypes.real_scalar(weight, dtype))
+    factor = dtypes.float32.numpy if half(dtype) else dtype  # in which half floats are computed
+    return _lerp_number(input, end, weight=dtypes.real_scalar(weight, factor))
 
 
 def _addcmul_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> Any:
@@ -268,6 +272,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
     >>> rg.addcmul(rg.tensor([1.0, 1.0]), rg.tensor([2.0, 3.0]), rg.tensor([10.0, 10.0]), value=2)
     tensor([41., 61.])
     """
+    value = number_in(value, "addcmul", "value")
     return _addcmul(input, tensor1, tensor2, value=value)
 
 
@@ -310,4 +315,5 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
     >>> rg.addcdiv(rg.tensor([1.0]), rg.tensor([3.0]), rg.tensor([2.0]), value=10)
     tensor([16.])
     """
+    value = number_in(value, "addcdiv", "value")
     return _addcdiv(input, tensor1, tensor2, value=value)

@@ -12,7 +12,7 @@ from typing import Any
 from ... import dtypes
 from ...engine.registry import called
 from ...engine.tensor import Tensor
-from ..core.arguments import public
+from ..core.arguments import number_in, public
 from ..core.dims import wrap_dim
 from ..creation.from_data import tensor
 from .clamp_where import clamp, where
@@ -43,7 +43,9 @@ def fake_quantize_per_tensor_affine(
     (tensor([-0.8000,  0.3000,  0.5000],
            grad_fn=<FakeQuantizePerTensorAffineCachemaskBackward0>), (tensor([0., 1., 1.]),))
     """
-    scale = tensor(scale.item() if isinstance(scale, Tensor) else scale, dtype=dtypes.float32)
+    scale = tensor(
+        number_in(scale, "fake_quantize_per_tensor_affine", "scale"), dtype=dtypes.float32
+    )
     zero = tensor(zero_point.item() if isinstance(zero_point, Tensor) else index(zero_point))
     found = quantized(input, scale, zero, quant_min, quant_max)
     made = straight_through(input, found, scale, zero, dtypes.float32, quant_min, quant_max)

@@ -1,8 +1,8 @@
 """Powers: `pow` in its three forms, and what is made of it.
 
 NOTE [Derivatives of x ** y where a factor is infinite]
-1. y * x ** (y - 1) at y = 0 is 0, also where x ** -1 is not finite: at x = 0, and for NaN, since
-   NaN ** 0 is 1.
+1. y * x ** (y - 1) at y = 0 is 0, also where x ** -1 is not finite: at x = 0, below the normal
+   numbers, and for NaN, since NaN ** 0 is 1.
 2. x ** y * log(x) at x = 0 is its limit 0 for every y >= 0, and -inf for y < 0.
 The formulas reach these values without multiplying 0 by an infinity, so that the second derivatives
 are finite wherever the mathematics has them finite.
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import as_tensor, operand
+from ...engine.dispatch import NUMBERS, as_tensor, operand
 from ...engine.inplace import in_place
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
@@ -128,7 +128,7 @@ _pow = declare(
 
 declare(
     "pow_edge(input, exponent)",
-    lambda input, exponent: (exponent == 0) & ((input == 0) | np.isnan(input)),
+    lambda input, exponent: (exponent == 0) & ~np.isfinite(1.0 / input),
     elementwise=True,
     examples=PAIRS,
     doc="""Where rule 1 of NOTE [Derivatives of x ** y ...] applies; for formulas.""",
@@ -190,8 +190,6 @@ _pow_of_number = declare(
     examples=[example("3x4", base=2.0), example("", base=3), example("0", base=0.5)],
     node_name="PowBackward2",
 )
-
-NUMBERS = (int, float, complex, np.number)
 
 
 @public(out=True, methods="pow pow_")

@@ -15,6 +15,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.naming import integer_in
 from ...errors import wrong_type
+from ..core.arguments import number_in
 from ..creation.factories import factory
 
 __all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"]
@@ -106,7 +107,9 @@ def hamming_window(
     >>> rg.hamming_window(4)
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
     """
-    values = cosine_sum(check_length("hamming_window", window_length), (alpha, beta), periodic)
+    name = "hamming_window"
+    terms = number_in(alpha, name, "alpha"), number_in(beta, name, "beta")
+    values = cosine_sum(check_length(name, window_length), terms, periodic)
     return finished("hamming_window", values, target)
 
 
@@ -164,5 +167,6 @@ def kaiser_window(
     >>> rg.kaiser_window(4, beta=5.0)
     tensor([0.0367, 0.5529, 1.0000, 0.5529])
     """
+    beta = number_in(beta, "kaiser_window", "beta")
     values = kaiser(check_length("kaiser_window", window_length), beta, periodic)
     return finished("kaiser_window", values, target)

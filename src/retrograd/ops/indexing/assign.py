@@ -50,7 +50,7 @@ from ..creation.memory_format import channels_last, channels_last_3d, check_form
 from ..shape.expand import expanded
 from ..tensor.storage import TypedStorage, UntypedStorage, is_storage
 from .index import basic_view, index_put_op, places, read_indices
-from .keys import check_bounds, combine, covers, only_masks, parse
+from .keys import as_many, check_bounds, combine, covers, only_masks, parse
 
 __all__ = ["fill", "index_put"]
 
@@ -206,10 +206,11 @@ def _setitem(self: Tensor, key: Any, value: Any) -> None:
     source = _value(self, value)
     if key is False:
         return
-    basics, tensors = parse(self._array.shape, key)
+    basics, tensors = parse(self._array.shape, key, True)
     region = self if covers(basics, self._array.shape) else basic_view(self, basics)
     if tensors:
         found, dims = combine(self, tensors)
+        found = as_many(region, key, found, dims, source)
         shape = region_shape(region._array.shape, found, dims)
         source = _strip(source, len(shape))
         if isinstance(value, Tensor) and value._array.dtype != self._array.dtype:
@@ -305,6 +306,7 @@ def _checked(input: Tensor, indices: Any, values: Any, name: str) -> Any:
     if not isinstance(values, Tensor):
         raise wrong_type(name, "values", "Tensor", values)
     region, found, dims = read_indices(input, indices, name)
+    found = as_many(region, tuple(indices), found, dims, values)
     check_bounds(region._array.shape, found, dims)
     check_values(values, region_shape(region._array.shape, found, dims))
     check_same(input, values)

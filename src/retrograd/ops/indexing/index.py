@@ -23,7 +23,7 @@ from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, concrete, method, new_tensor
 from ...errors import wrong_type
 from ...kernels import sums
-from ...kernels.allocation import copied, numpys
+from ...kernels.allocation import copied, empty_beside, numpys
 from ...kernels.native.places import taken
 from ..core import batching_index
 from ..core.arguments import public
@@ -60,7 +60,16 @@ def _index(input: Any, index: Any, *, dims: tuple[int, ...]) -> Any:
 
 
 def _index_spread(input: Any, index: Any, *, dims: tuple[int, ...], shape: tuple[int, ...]) -> Any:
-    """The sum is taken in rows: `rows[flat[k]] += values[k]`, one per place that was indexed."""
+    return added_at(None, input, index, dims, shape)
+
+
+def added_at(
+    onto: Any, input: Any, index: Any, dims: tuple[int, ...], shape: tuple[int, ...]
+) -> Any:
+    """`onto`, or zeros of `shape`, with `input` added at the indices, as a table of rows.
+
+    `rows[flat[k]] += values[k]`, one row per place that may be indexed.
+    """
     parts = (index,) if len(dims) == 1 else tuple(index)
     others = tuple([d for d in range(len(shape)) if d not in dims])
     flat: Any = 0
@@ -72,22 +81,31 @@ def _index_spread(input: Any, index: Any, *, dims: tuple[int, ...], shape: tuple
     start, ndim = (dims[0] if adjacent else 0), parts[0].ndim
     values = np.moveaxis(input, range(start, start + ndim), range(ndim))
     values = values.reshape(flat.size, math.prod(inner))
-    rows = sums.scattered_rows(values, flat, math.prod([shape[d] for d in dims]))
+    count = math.prod([shape[d] for d in dims])
+    first = None if onto is None else onto.transpose(*dims, *others).reshape(count, values.shape[1])
+    rows = sums.scattered_rows(values, flat, count, first)
     out = rows.reshape(*[shape[d] for d in dims], *inner)
     return out.transpose(np.argsort((*dims, *others)).tolist())
+
+
+def laid_out(found: Any, out: Any) -> Any:
+    """`found` in the memory layout of `out`, which may be written."""
+    if found.strides == out.strides:
+        return found
+    out[...] = found
+    return out
 
 
 def _index_put(
     input: Any, values: Any, index: Any, *, dims: tuple[int, ...], accumulate: bool
 ) -> Any:
-    out, key = copied(input), places(index, dims)
-    if not accumulate:
-        out[key] = values
-        return out
-    spread = _index_spread(
-        np.broadcast_to(values, out[key].shape), index, dims=dims, shape=out.shape
-    )
-    return np.add(out, spread).astype(out.dtype, copy=False)
+    if accumulate:
+        values = np.broadcast_to(values, input[places(index, dims)].shape)
+        found = added_at(input, values, index, dims, input.shape)
+        return laid_out(found, empty_beside(input))
+    out = copied(input)
+    out[places(index, dims)] = values
+    return out
 
 
 def _index_blank(input: Any, index: Any, *, dims: tuple[int, ...]) -> Any:
@@ -182,7 +200,7 @@ def basic_view(x: Tensor, index: tuple[Any, ...]) -> Any:
 
     Whole dimensions at the end are left away already.
     """
-    if index and index[-1].__class__ is int:
+    if index and isinstance(index[-1], int):
         return _select(x, index=index)
     return (new_axis if index and index[-1] is None else basic)(x, index=index)
 
@@ -235,7 +253,7 @@ def read_indices(x: Tensor, indices: Any, name: str) -> Any:
         else item
         for item in indices
     ]  # fmt: skip
-    basics, tensors = parse(x._array.shape, tuple(key))
+    basics, tensors = parse(x._array.shape, tuple(key), True)
     if not tensors:
         raise RuntimeError(f"{name}(): expected at least one index tensor, but got none")
     return basic_view(x, basics) if None in basics else x, *combine(x, tensors)
@@ -244,6 +262,8 @@ def read_indices(x: Tensor, indices: Any, name: str) -> Any:
 def check_vector(found: Any, name: str) -> None:
     """Raise unless `found` is a vector of integer indices."""
     least = 8 if name in ("index_copy", "index_fill") else 4
+    if found._array.ndim > 1 and name != "index_fill":
+        raise IndexError(f"{name}(): Index is supposed to be a vector, got {list(found.shape)}")
     if found._array.dtype.kind != "i" or found._array.dtype.itemsize < least:
         kind = IndexError if name == "index_fill" else RuntimeError
         expected = "int64" if least == 8 else "int32 or int64"
@@ -252,7 +272,7 @@ def check_vector(found: Any, name: str) -> None:
             "first: index.long()"
         )
     if found._array.ndim > 1:
-        raise IndexError(f"{name}(): Index is supposed to be a vector, got {list(found.shape)}")
+        raise RuntimeError(f"{name}(): Index has to be a vector or scalar, got {list(found.shape)}")
 
 
 def check_range(found: Any, dim: int, shape: Any, name: str) -> None:

@@ -1,6 +1,10 @@
 """What the key of `x[key]` means: a basic index, and index tensors at dimensions of its view.
 
 NOTE [Two steps] in `index` says why there are two.
+
+NOTE [Unknown places]
+Nobody knows how many places a mask of the meta device has. What is read there has no shape, so that
+raises. What is written there has: the mask stands for as many places as the values need.
 """
 
 from __future__ import annotations
@@ -16,8 +20,10 @@ from ...engine import native
 from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor, placed
 from ...engine.trace import users_level
+from ...kernels.allocation import full, is_valueless
 from ...kernels.native.places import highest
-from ..creation.from_data import kinds_in
+from ..core.batching_index import adjacent
+from ..creation.from_data import kinds_in, refusal
 from ..shape.basic_views import out_of_bounds
 
 WHOLE = slice(None)
@@ -31,8 +37,13 @@ ZERO_DIM = (
 )
 
 
-def parse(shape: tuple[int, ...], key: Any) -> tuple[tuple[Any, ...], list[tuple[int, Any]]]:
-    """NOTE [Two steps]: the basic part of an index, and the tensors left with their dimensions."""
+def parse(
+    shape: tuple[int, ...], key: Any, written: bool = False
+) -> tuple[tuple[Any, ...], list[tuple[int, Any]]]:
+    """NOTE [Two steps]: the basic part of an index, and the tensors left with their dimensions.
+
+    A mask without values stands for one place where it is `written`: NOTE [Unknown places].
+    """
     usual = usual_key(shape, key)
     if usual is not None:
         return usual, []
@@ -62,13 +73,13 @@ def parse(shape: tuple[int, ...], key: Any) -> tuple[tuple[Any, ...], list[tuple
         elif item.__class__ is slice:
             basics.append(checked_slice(item))
             dim, out = dim + 1, out + 1
-        elif item.__class__ is int:
-            if not -shape[dim] <= item < shape[dim]:
+        elif isinstance(item, int):
+            if not -shape[dim] <= int(item) < shape[dim]:
                 raise out_of_bounds(item, dim, shape[dim])
             basics.append(item)
             dim += 1
         else:
-            for part in expand_mask(item, shape, dim) if is_mask(item) else (item,):
+            for part in expand_mask(item, shape, dim, written) if is_mask(item) else (item,):
                 basics.append(WHOLE)
                 tensors.append((out, part))
                 dim, out = dim + 1, out + 1
@@ -147,6 +158,8 @@ def read_item(item: Any) -> Any:
         if item.__class__ is not np.ndarray:
             kinds_in(item)  # for its error
         array = np.asarray(_arrays(item))
+        if array.dtype.kind == "O":
+            raise refusal(np.dtype(np.int64), OverflowError())
         item = new_tensor(array.astype(np.int64) if array.size == 0 else array)
     if isinstance(item, Tensor):
         array = item._array
@@ -160,11 +173,12 @@ def read_item(item: Any) -> Any:
                 "tensors used as indices must be long, int, byte or bool tensors, got "
                 f"{item.dtype}. Convert first: index.long()"
             )
-        return item if array.ndim or isinstance(array, Interpreted) else array.item()
+        unknown = isinstance(array, Interpreted) or is_valueless(array)
+        return item if array.ndim or unknown else array.item()
     if isinstance(item, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(item).__name__}' as an index: {item!r}")
     try:
-        return bool(item) if isinstance(item, np.bool_) else operator.index(item)
+        return bool(item) if isinstance(item, np.bool_) else index_of(item)
     except TypeError:
         raise IndexError(BAD_INDEX.format(kind=type(item).__name__)) from None
 
@@ -175,12 +189,15 @@ def _arrays(item: Any) -> Any:
     return [_arrays(part) for part in item] if isinstance(item, (list, tuple)) else item
 
 
+def index_of(value: Any) -> int:
+    """A number as an integer; an integer of another class, such as a size of a graph, as it is."""
+    return value if isinstance(value, int) else operator.index(value)
+
+
 def checked_slice(item: slice) -> slice:
     """A slice of plain integers; TypeError for others, ValueError for a step below 1."""
     try:
-        bounds = [
-            None if n is None else operator.index(n) for n in (item.start, item.stop, item.step)
-        ]
+        bounds = [None if n is None else index_of(n) for n in (item.start, item.stop, item.step)]
     except TypeError:
         raise TypeError(
             f"slice indices must be integers or None or have an __index__ method, got {item}"
@@ -192,7 +209,9 @@ def checked_slice(item: slice) -> slice:
     return slice(*bounds)
 
 
-def expand_mask(mask: Tensor, shape: tuple[int, ...], dim: int) -> list[Tensor]:
+def expand_mask(
+    mask: Tensor, shape: tuple[int, ...], dim: int, written: bool = False
+) -> list[Tensor]:
     """The places at which a mask is true, one index tensor per dimension of the mask."""
     for place, n in enumerate(mask._array.shape):
         if n != shape[dim + place]:
@@ -200,7 +219,20 @@ def expand_mask(mask: Tensor, shape: tuple[int, ...], dim: int) -> list[Tensor]:
                 f"The shape of the mask {list(mask._array.shape)} at index {place} does not match "
                 f"the shape of the indexed tensor {list(shape)} at index {dim + place}"
             )
+    if written and is_valueless(mask._array):
+        return [new_tensor(full(mask._array, 1, 0, np.int64))] * mask._array.ndim
     return [new_tensor(part) for part in np.nonzero(mask._array)]
+
+
+def as_many(x: Tensor, key: Any, found: Tensor, dims: tuple[int, ...], values: Tensor) -> Tensor:
+    """NOTE [Unknown places]: the indices of `x` for a key of masks, as many as `values` has."""
+    unknown = is_valueless(x._array) and found._array.shape[-1:] == (1,) and only_masks(key)
+    if not unknown:
+        return found
+    behind = x._array.ndim - dims[-1] if adjacent(dims) else x._array.ndim - len(dims) + 1
+    sizes = values._array.shape
+    count = sizes[-behind] if len(sizes) >= behind else 1
+    return recorded.expand(found, shape=(*found._array.shape[:-1], count))
 
 
 def combine(x: Tensor, tensors: list[tuple[int, Any]]) -> tuple[Tensor, tuple[int, ...]]:
@@ -236,7 +268,8 @@ def check_bounds(shape: tuple[int, ...], found: Tensor, dims: tuple[int, ...]) -
         found = new_tensor(concrete(found._array))
     parts = (found._array,) if len(dims) == 1 else tuple(found._array)
     for dim, part in zip(dims, parts, strict=True):
-        if part.dtype == np.int64 and part.size and highest(part) < shape[dim]:  # at once
+        known = part.__class__ is np.ndarray and part.dtype == np.int64 and part.size
+        if known and highest(part) < shape[dim]:  # at once
             continue
         outside = part[(part < -shape[dim]) | (part >= shape[dim])]
         if outside.size and not shape[dim]:

@@ -12,7 +12,7 @@ from ...engine.namespaces import recorded
 from ...engine.registry import called, declare, example, renamed
 from ...engine.tensor import Interpreted, Tensor, concrete, has_history, new_tensor, placed
 from ...errors import wrong_type
-from ...kernels.allocation import copied, is_valueless, numpys, surely, table
+from ...kernels.allocation import copied, empty, is_valueless, numpys, surely, table
 from ...kernels.native.places import highest
 from ..core import batching_index
 from ..core.arguments import public
@@ -21,9 +21,9 @@ from ..creation.from_data import NUMBERS, fill_value, filler
 from ..elementwise.arithmetic import check_alpha
 from ..shape.basic_views import basic
 from .assign import region_shape
-from .index import check_range, check_vector, index_put_op
+from .index import added_at, check_range, check_vector, index_put_op, laid_out
 from .keys import check_bounds
-from .take_along import mesh, store, take_along
+from .take_along import added_along, mesh, store, take_along
 
 __all__ = [
     "gather", "index_add", "index_copy", "index_fill", "put", "scatter", "scatter_add",
@@ -40,8 +40,8 @@ def _scatter(input: Any, src: Any, index: Any, *, dim: int) -> Any:
     return out
 
 
-def _scatter_add(xp: Any, input: Any, src: Any, index: Any, *, dim: int) -> Any:
-    return np.add(input, xp.put_along(src, index, dim=dim, shape=input.shape))
+def _scatter_add(input: Any, src: Any, index: Any, *, dim: int) -> Any:
+    return added_along(input, src, index, dim, input.shape)
 
 
 def _scatter_multiply(input: Any, src: Any, index: Any, *, dim: int) -> Any:
@@ -292,8 +292,9 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 # -- whole entries of one dimension ------------------------------------------------------------
 
 
-def _index_add(xp: Any, input: Any, source: Any, index: Any, *, dim: int) -> Any:
-    return np.add(input, xp.index_spread(source, index, dims=(dim,), shape=input.shape))
+def _index_add(input: Any, source: Any, index: Any, *, dim: int) -> Any:
+    found = added_at(input, source, index, (dim,), input.shape)
+    return laid_out(found, empty(input, input.shape))
 
 
 _index_add_op = declare(
@@ -315,14 +316,21 @@ def entries(
     place = normalize_dim(dim, input._array.ndim)
     check_vector(index, name)
     vector = index if index._array.ndim else index.reshape(1)
-    if source is not None:
+    if name != "index_fill":
         check_source(input, place, vector, source, name)
     check_range(vector, place, input._array.shape, name)
     return place, vector
 
 
-def check_source(input: Tensor, place: int, vector: Tensor, source: Tensor, name: str) -> None:
+def check_source(input: Tensor, place: int, vector: Tensor, source: Any, name: str) -> None:
     """Raise unless `source` has the dtype of `input` and an entry for each index."""
+    if not isinstance(source, Tensor):
+        raise wrong_type(name, "source", "Tensor", source, 4)
+    if source._array.ndim != input._array.ndim and name == "index_copy":
+        raise IndexError(
+            f"{name}(): the dimensions of source, {list(source.shape)}, must be as many as those "
+            f"of self, {list(input.shape)}"
+        )
     if source._array.dtype != input._array.dtype:
         raise RuntimeError(
             f"{name}(): self and source expected to have the same dtype, but got (self) "
@@ -385,6 +393,8 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     """
     if not input._array.ndim:
         return called(as_vector(index_copy, input, dim, index, source), "IndexCopyBackward0")
+    if input._array.ndim == 1 and isinstance(source, Tensor) and not source._array.ndim:
+        source = source.reshape(1)
     place, vector = entries(input, dim, index, source, "index_copy")
     return called(
         index_put_op(input, source, vector, dims=(place,), accumulate=False), "IndexCopyBackward0"
@@ -448,16 +458,16 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     """
     if index._array.dtype != np.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {index.dtype}")
-    if index._array.size != source._array.size:
-        raise IndexError(
-            "put_(): Expected source and index to have the same number of elements, but got source "
-            f"with {source._array.size} elements and index with {index._array.size} elements"
-        )
     if input._array.dtype != source._array.dtype:
         raise RuntimeError(
             "put_(): self and source expected to have the same dtype, but got self.dtype = "
             f"{input.dtype} and source.dtype = {source.dtype}. Convert first: "
             f"source.to({input.dtype})"
+        )
+    if index._array.size != source._array.size:
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got source "
+            f"with {source._array.size} elements and index with {index._array.size} elements"
         )
     flat, vector = input.reshape(-1), index.reshape(-1)
     check_bounds(flat._array.shape, vector, (0,))

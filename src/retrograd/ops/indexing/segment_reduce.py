@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, new_tensor
@@ -121,8 +122,9 @@ def _mean(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: boo
     """The sum over the number of summands; integers round down."""
     total = scatter_add(_start(input, dim, index, include_self), dim, index, src)
     is_integer = input._array.dtype.kind in "biu"
-    ones = full(src._array, src._array.shape, 1, np.int64 if is_integer else input._array.dtype)
-    start = full(input._array, input._array.shape, int(include_self), ones.dtype)
+    kind = np.dtype(np.int64) if is_integer else dtypes.real_of(input._array.dtype)
+    ones = full(src._array, src._array.shape, 1, kind)
+    start = full(input._array, input._array.shape, int(include_self), kind)
     number = scatter_add(new_tensor(start), dim, index, new_tensor(ones)).clamp(min=1)
     if is_integer:
         return div(total, number, rounding_mode="floor").to(input.dtype)

@@ -68,12 +68,18 @@ def flat_places(index: Any, dim: int, shape: tuple[int, ...]) -> Any:
 
 
 def _put_along(input: Any, index: Any, *, dim: int, shape: tuple[int, ...]) -> Any:
+    return added_along(None, input, index, dim, shape)
+
+
+def added_along(onto: Any, values: Any, index: Any, dim: int, shape: tuple[int, ...]) -> Any:
+    """`onto`, or zeros of `shape`, with each of `values` added at its `index` along `dim`."""
     if in_rows(index, dim, shape):
-        out = zeros(input, shape)
-        if by_loops.scatter_add(out, input, index, math.prod(shape[:-1]), shape[-1]):
+        out = zeros(values, shape) if onto is None else onto.copy()
+        if by_loops.scatter_add(out, values, index, math.prod(shape[:-1]), shape[-1]):
             return out
     places = flat_places(np.atleast_1d(index), dim, shape or (1,))
-    return sums.scattered(np.ravel(input), places, math.prod(shape)).reshape(shape)
+    start = None if onto is None else np.ravel(onto)
+    return sums.scattered(np.ravel(values), places, math.prod(shape), start).reshape(shape)
 
 
 def _place_along(input: Any, index: Any, *, dim: int, shape: tuple[int, ...]) -> Any:

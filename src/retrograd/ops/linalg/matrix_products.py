@@ -352,6 +352,10 @@ def check_bilinear(x: Tensor, y: Tensor, weight: Tensor, bias: Tensor | None) ->
     """Raise unless the arguments of `bilinear` fit together."""
     if x.ndim != y.ndim:
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {x.ndim} and {y.ndim}")
+    if weight.ndim != 3:
+        raise IndexError(
+            f"bilinear(): weight must be (out, in1, in2), but its shape is {list(weight.shape)}"
+        )
     for dim, (a, b) in enumerate(zip(x.shape[:-1], y.shape[:-1], strict=True)):
         if a != b:
             raise RuntimeError(

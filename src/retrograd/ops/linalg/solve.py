@@ -218,9 +218,9 @@ def solve_triangular(
     """The solution X of A X = B (of X A = B if not `left`), for triangular A `(..., n, n)`.
 
     Only the upper or the lower triangle of A is read, and no diagonal if `unitriangular`; its
-    gradient is 0 elsewhere. `B` is `(..., n, k)`, stacks broadcast. A zero on the diagonal gives
-    infinities. Raises RuntimeError for sizes that do not fit and different dtypes. Source:
-    PyTorch's `linalg.solve_triangular`.
+    gradient is 0 elsewhere. `B` is `(..., n, k)`, stacks broadcast; a real one counts in the dtype
+    of A. A zero on the diagonal gives infinities. Raises RuntimeError for sizes that do not fit and
+    for complex B of a real A. Source: PyTorch's `linalg.solve_triangular`.
 
     >>> A, B = rg.tensor([[2.0, 1.0], [0.0, 4.0]]), rg.tensor([[4.0], [8.0]])
     >>> rg.linalg.solve_triangular(A, B, upper=True)
@@ -228,6 +228,8 @@ def solve_triangular(
             [2.]])
     """
     check_square(A, "linalg.solve_triangular")
+    if isinstance(B, Tensor) and not B.dtype.is_complex:
+        B = B.to(A.dtype)
     check_matrix(B, "linalg.solve_triangular", "B")
     check_same_dtype(A, B, "linalg.solve_triangular")
     check_system(A, B, "linalg.solve_triangular", left)

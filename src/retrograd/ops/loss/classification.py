@@ -169,7 +169,10 @@ def nll_loss(
         input._array.dtype,
     )
     index = target if indices is target._array else new_tensor(indices)  # writes to it are noticed
-    loss = -piecewise(input).gather(1, index.long().unsqueeze(1)).squeeze(1)
+    if classes == 0:  # all samples are ignored
+        loss = input.sum(1)
+    else:
+        loss = -piecewise(input).gather(1, index.long().unsqueeze(1)).squeeze(1)
     if share is not None:
         loss = (loss * new_tensor(share)).where(new_tensor(share != 0), 0.0)
     name = "NllLossBackward0" if input._array.ndim == 2 else "NllLoss2DBackward0"
@@ -230,7 +233,7 @@ def cross_entropy(
         loss = cross_entropy(*one, weight, None, ignore_index, None, reduction, label_smoothing)
         return loss.reshape(()) if reduction == "none" else loss
     fused = input._array.ndim == 2 and input._array.dtype.kind == "f" and numpys(target._array)
-    if fused and reduction != "none" and label_smoothing == 0:
+    if fused and input._array.shape[1] and reduction != "none" and label_smoothing == 0:
         _check_weight(weight, input._array.shape[1], input)
         indices, share, total = shares(
             target._array,

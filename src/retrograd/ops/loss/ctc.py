@@ -24,7 +24,8 @@ NEVER = -1e30  # a log-probability that adds nothing, finite so that its derivat
 def _lengths(lengths: Any, count: int, name: str) -> Any:
     found = np.atleast_1d(np.asarray(lengths._array if isinstance(lengths, Tensor) else lengths))
     if found.dtype.kind not in "iu":
-        raise RuntimeError(f"{name} must be integral")
+        kind = RuntimeError if isinstance(lengths, Tensor) else TypeError
+        raise kind(f"{name} must be integral")
     if found.shape != (count,):
         raise RuntimeError(f"{name} must be of size batch_size: got {found.size} for {count}")
     if found.size and found.min() < 0:

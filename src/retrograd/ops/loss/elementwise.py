@@ -26,6 +26,7 @@ from ...kernels.allocation import surely
 from ...kernels.native.small import quick
 from ..core import batching
 from ..core.pointwise import check_floating, holds_complex, unsupported
+from ..shape.expand import broadcast_tensors
 
 OTHER_SIZE = (
     "Using a target size ({target}) that is different to the input size ({input}). This will "
@@ -84,11 +85,16 @@ def check_real(name: str, *tensors: Tensor) -> None:
             )
 
 
-def warn_size(name: str, input: Tensor, target: Tensor) -> None:
-    """Warn where the target has another shape than the input; raise where they do not broadcast."""
-    if input._array.shape != target._array.shape:
-        check_broadcast(input._array.shape, target._array.shape, name)
-        warnings.warn(OTHER_SIZE.format(target=target.shape, input=input.shape), stacklevel=3)
+def in_one_shape(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, ...]:
+    """Input and target; broadcast, with a warning, where one has another shape.
+
+    So both count as tensors with dimensions when their dtypes promote, as in PyTorch.
+    """
+    if input._array.shape == target._array.shape:
+        return input, target
+    check_broadcast(input._array.shape, target._array.shape, name)
+    warnings.warn(OTHER_SIZE.format(target=target.shape, input=input.shape), stacklevel=3)
+    return broadcast_tensors(input, target)
 
 
 def _weighted(loss: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
@@ -160,9 +166,9 @@ def mse_loss(
     """
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("mse_loss", input=input, target=target)
-    if input._array.dtype.kind not in "fcV" and target._array.dtype.kind not in "fc":
+    if input._array.dtype.kind not in "fcV" and target._array.dtype.kind not in "fcV":
         check_floating("mse_loss", input)
-    warn_size("mse_loss", input, target)
+    input, target = in_one_shape("mse_loss", input, target)
     if weight is not None:
         return _weighted(squared_distance(input, target, reduction="none"), weight, reduction)
     return squared_distance(input, target, reduction=reduction)
@@ -185,7 +191,7 @@ def l1_loss(
     """
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("l1_loss", input=input, target=target)
-    warn_size("l1_loss", input, target)
+    input, target = in_one_shape("l1_loss", input, target)
     return _weighted((input - target).abs(), weight, reduction)
 
 
@@ -240,10 +246,12 @@ def huber_loss(
     """
     reduction = reduction_of(reduction)
     check_tensors("huber_loss", input=input, target=target)
-    if delta <= 0:
+    if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     check_floating("huber_loss", input)
-    warn_size("huber_loss", input, target)
+    input, target = in_one_shape("huber_loss", input, target)
+    if target._array.dtype.kind == "b":  # which is not subtracted
+        target = target.to(input.dtype)
     difference = input - target
     check_cast(difference._array.dtype, input._array.dtype)
     loss = _huber(difference, delta).to(dtypes.of_numpy(dtypes.real_of(input._array.dtype)))
@@ -270,9 +278,9 @@ def smooth_l1_loss(
     """
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("smooth_l1_loss", input=input, target=target)
-    if beta < 0:
+    if not beta >= 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    warn_size("smooth_l1_loss", input, target)
+    input, target = in_one_shape("smooth_l1_loss", input, target)
     if beta == 0:
         return reduced((input - target).abs(), reduction)
     dtype = dtypes.common(input._array, target._array)

@@ -178,7 +178,7 @@ def triplet_margin_with_distance_loss(
     negative: Tensor,
     *,
     distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
-    margin: float = 1.0,
+    margin: float | Tensor = 1.0,
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
@@ -201,7 +201,7 @@ def _triplet(
     positive: Tensor,
     negative: Tensor,
     distance: Any,
-    margin: float,
+    margin: float | Tensor,
     swap: bool,
     reduction: str,
 ) -> Tensor:

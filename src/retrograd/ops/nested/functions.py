@@ -58,6 +58,20 @@ def numel(input: Tensor) -> int:
     return input._array.size  # type: ignore[no-any-return]
 
 
+@function("is_same_size")
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether the components of both have the same shapes; RuntimeError if one is not nested."""
+    if not (is_nested(input) and is_nested(other)):
+        raise RuntimeError(
+            "is_same_size(): Expected both self and other to be nested tensors. Compare the "
+            "components: nt.unbind()"
+        )
+    if "strided" not in (input.layout.name, other.layout.name):
+        return bool(input.shape == other.shape)
+    parts = [[part.shape for part in parts_of(nt)] for nt in (input, other)]
+    return parts[0] == parts[1]
+
+
 @function("is_contiguous")
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     """Whether values lie in row-major order, without gaps between components."""

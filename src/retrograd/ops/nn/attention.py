@@ -12,7 +12,7 @@ from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, new_tensor, placed, wrap
 from ...kernels.allocation import half, surely
 from ...kernels.native.attention import ROWS, taken
-from ..core.arguments import number_in
+from ..core.arguments import number_in, public
 from ..random.generator import default_generator
 from .attention_records import attention
 from .dropout import dropout
@@ -20,6 +20,7 @@ from .dropout import dropout
 MANY = 1 << 14  # scores, for fewer of which their matrix costs less than the generator's states
 
 
+@public()
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
@@ -58,6 +59,11 @@ def scaled_dot_product_attention(
             "Expected query, key, and value to all be at least 2 dimensional, but got query.dim: "
             f"{query._array.ndim} key.dim: {key._array.ndim} and value.dim: {value._array.ndim}. "
             "A single position is x.unsqueeze(0)"
+        )
+    if query.dtype.category < 2:
+        raise RuntimeError(
+            "Expected query, key, and value to have the same floating dtype, but got query.dtype: "
+            f"{query.dtype} key.dtype: {key.dtype} and value.dtype: {value.dtype}"
         )
     if not 0.0 <= dropout_p <= 1.0:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p}")

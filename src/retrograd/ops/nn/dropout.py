@@ -17,6 +17,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor, placed
 from ...errors import wrong_type
 from ...kernels.layout import as_in
+from ..core.arguments import public
 from ..random.generator import default_generator, examples, in_order
 
 ALPHA = -1.7580993408473766  # the limit of SELU at -infinity, -scale * alpha of its paper
@@ -127,6 +128,7 @@ WRITTEN = {
 }
 
 
+@public()
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero each element with probability `p` and divide the others by 1 - p, when training.
 

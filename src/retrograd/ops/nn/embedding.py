@@ -10,7 +10,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, check_memory
 from ...engine.registry import called, declare, example
-from ...engine.tensor import Tensor, concrete, new_tensor, placed, wrote
+from ...engine.tensor import Tensor, Wrapper, concrete, new_tensor, placed, wrote
 from ...kernels import sums
 from ...kernels.allocation import full, half, is_valueless, numpys, surely, table, zeros
 from ...kernels.native.places import highest, taken_rows
@@ -211,6 +211,8 @@ def embedding_bag(
         input, weight = weight, input
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
+    if weight._array.ndim != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got shape {list(weight.shape)}")
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported "
@@ -247,10 +249,16 @@ def embedding_bag(
         rows = rows.float()
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.reshape(-1, 1)
-    counted = full(flat._array, flat._array.shape, True, np.bool_)
+    indices = array_seen(flat)
+    counted = full(indices, indices.shape, True, np.bool_)
     if padding_idx is not None:
-        counted = flat._array != padding_idx % count
+        counted = indices != padding_idx % count
     return called(_pooled(rows, starts, counted, mode).to(weight.dtype), "EmbeddingBagBackward0")
+
+
+def array_seen(x: Tensor) -> Any:
+    """The array of a tensor; of one whose class holds its values, one without."""
+    return concrete(x._array) if isinstance(x._array, Wrapper) else x._array
 
 
 def _bag_starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> Any:
@@ -271,7 +279,7 @@ def _bag_starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool
         raise ValueError("offsets has to be a 1D Tensor but got None")
     if offsets._array.ndim != 1:
         raise ValueError("offsets has to be a 1D Tensor")
-    starts = offsets._array
+    starts = array_seen(offsets)
     if include_last_offset and not starts.size:
         raise RuntimeError("include_last_offset: number of offsets should be at least 1")
     if starts.size and surely(starts[0] != 0):
@@ -293,8 +301,8 @@ def _bag_starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool
 def _pooled(rows: Tensor, starts: Any, counted: Any, mode: str) -> Tensor:
     """The rows of each bag put together; `starts` has a further entry for the end."""
     bags = len(starts) - 1
-    if is_valueless(rows._array):  # all modes give one shape
-        first = new_tensor(zeros(rows._array, len(rows), np.int64))
+    if is_valueless(starts) or is_valueless(rows._array):  # all modes give one shape
+        first = placed(np.zeros(len(rows), np.int64), rows)
         return _sum_rows(rows, first, rows=bags, skip=None, by_frequency=False)
     bag = np.repeat(table(starts, np.arange(bags)), np.diff(starts))
     if mode == "max":
@@ -302,7 +310,7 @@ def _pooled(rows: Tensor, starts: Any, counted: Any, mode: str) -> Tensor:
     if mode == "mean":
         sizes = np.bincount(bag[counted], minlength=bags)
         share = 1.0 / np.maximum(sizes, 1)[bag]
-        rows = rows * new_tensor(share.astype(rows._array.real.dtype)[:, None])
+        rows = rows * new_tensor(share.astype(dtypes.real_of(rows._array.dtype))[:, None])
     if not surely(counted.all()):
         rows = rows.where(new_tensor(counted[:, None]), 0.0)
     return _sum_rows(rows, new_tensor(bag), rows=bags, skip=None, by_frequency=False)

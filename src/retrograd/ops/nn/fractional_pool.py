@@ -28,7 +28,8 @@ def _starts(samples: Any, size: int, out: int, kernel: int) -> Any:
     if out > 1:
         step = samples.dtype.type((size - kernel) / (out - 1))
         shift = samples[..., None]
-        steps = ((table(samples, np.arange(out - 1)) + shift) * step).astype(np.int64)
+        places = table(samples, np.arange(out - 1, dtype=samples.dtype))
+        steps = ((places + shift) * step).astype(np.int64)
         starts[..., :-1] = steps - (shift * step).astype(np.int64)
     return starts
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor
 from ..linalg.matmul import linear
 from ..shape.join import cat
 from ..shape.pad import pad
@@ -193,8 +193,8 @@ def _bias(mask: Tensor | None, name: str, like: Any) -> Tensor | None:
         return mask
     if mask._array.dtype != np.bool_:
         raise AssertionError(f"only bool and floating types of {name} are supported")
-    bias = np.where(mask._array, -math.inf, 0.0)
-    return new_tensor(bias.astype(dtypes.real_of(like._array.dtype)))
+    kind = dtypes.of_numpy(dtypes.real_of(like._array.dtype))
+    return mask.new_zeros(mask.shape, dtype=kind).masked_fill(mask, -math.inf)
 
 
 def _check_mask(bias: Tensor | None, rows: int, columns: int, count: int) -> None:

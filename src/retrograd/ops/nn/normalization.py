@@ -16,7 +16,7 @@ from ... import dtypes, modes
 from ...engine.dispatch import check_memory, own, write_out
 from ...engine.namespaces import recorded
 from ...engine.record import attach
-from ...engine.registry import called
+from ...engine.registry import called, renamed
 from ...engine.tensor import Interpreted, Tensor, Wrapper, wrap, wrote
 from ...quiet import copyto
 from ..core.pointwise import check_constant, check_floating
@@ -24,6 +24,8 @@ from ..creation.memory_format import in_order_of
 from ..shape.pad import constant_pad_nd
 from .normalization_records import native_batch_norm, native_layer_norm
 from .pool import avg_pool_record
+
+_each_sample = renamed(native_batch_norm, "ViewBackward0")  # what PyTorch's ends with
 
 UNBATCHED = (
     "{name}: Batch norm got a batched tensor as input while the running_mean or running_var, which "
@@ -135,7 +137,8 @@ def batch_norm(
     are used, as constants. `weight` and `bias` have shape (C,). Complex input: see
     `normalization_records`, rule 3; `running_mean` is then complex. Raises ValueError for one
     value per channel when training and for a negative `eps`, RuntimeError for missing statistics or
-    other sizes. Source: PyTorch's `batch_norm`; Ioffe and Szegedy, 2015.
+    other sizes, IndexError for fewer than two dimensions. Source: PyTorch's `batch_norm`; Ioffe and
+    Szegedy, 2015.
 
     >>> x = rg.tensor([[1.0], [3.0]])
     >>> rg.nn.functional.batch_norm(x, None, None, training=True, eps=0.0)
@@ -145,10 +148,11 @@ def batch_norm(
     shape = input._array.shape
     check_floating("batch_norm", input)
     check_constant("batch_norm", running_mean=running_mean, running_var=running_var)
+    if len(shape) < 2:
+        raise IndexError(f"batch_norm expects input (N, C) or (N, C, ...), got shape {list(shape)}")
     if eps < 0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
-    channels = shape[1] if len(shape) > 1 else 0
-    count = shape[0] * math.prod(shape[2:]) if shape else 0
+    channels, count = shape[1], shape[0] * math.prod(shape[2:])
     if training and count == 1:
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size {input.shape}"
@@ -240,13 +244,13 @@ def instance_norm(
     _check_width(input, weight, bias)
     scale, shift = _per_channel(weight, ndim), _per_channel(bias, ndim)
     out, mean, var = _normalized(
-        native_batch_norm, input, scale, shift, dim=tuple(range(2, ndim)), eps=eps
+        _each_sample, input, scale, shift, dim=tuple(range(2, ndim)), eps=eps
     )
     if count and shape[0]:
         average, spread = mean.detach().mean(0), var.detach().mean(0)
         _track(running_mean, average, 1.0, momentum, "instance_norm")
         _track(running_var, spread, count / (count - 1), momentum, "instance_norm")
-    return called(out, "ViewBackward0")
+    return out  # type: ignore[no-any-return]
 
 
 def _trailing(
@@ -383,7 +387,11 @@ def group_norm(
 
 
 def local_response_norm(
-    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+    input: Tensor,
+    size: int,
+    alpha: float | Tensor = 1e-4,
+    beta: float | Tensor = 0.75,
+    k: float | Tensor = 1.0,
 ) -> Tensor:
     """Divide by (k + alpha * mean of |x|^2 over `size` neighbouring channels)^beta.
 
@@ -411,11 +419,15 @@ def local_response_norm(
 
 
 def normalize(
-    input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None
+    input: Tensor,
+    p: Any = 2.0,
+    dim: Any = 1,
+    eps: float | Tensor = 1e-12,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Divide by the p-norm along `dim`, or by `eps` where that is larger.
 
-    Source: PyTorch's `normalize`.
+    `p` is a number, or a string as in `norm`. Source: PyTorch's `normalize`.
 
     >>> rg.nn.functional.normalize(rg.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])

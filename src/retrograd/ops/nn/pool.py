@@ -371,7 +371,7 @@ avg_pool2d, avg_pool3d = for_dims(
 # -- power means -------------------------------------------------------------------------------
 
 
-def rooted(mean: Tensor, count: int, norm_type: float) -> Tensor:
+def rooted(mean: Tensor, count: int, norm_type: float | Tensor) -> Tensor:
     """The `norm_type`-th root of a mean of powers, made a sum; its size if negative, with sign."""
     if mean.dtype.is_complex:
         return (mean * count).pow(1.0 / norm_type)
@@ -385,7 +385,7 @@ def _lp_pool(name: str, dims: int) -> Any:
 
     def pool(
         input: Tensor,
-        norm_type: float,
+        norm_type: float | Tensor,
         kernel_size: Any,
         stride: Any = None,
         ceil_mode: bool = False,

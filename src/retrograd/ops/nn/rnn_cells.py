@@ -66,6 +66,7 @@ lstm_gates = declare(
     gates=_lstm_gates,
     c=_lstm_c,
     batch="leading",
+    node_name="MulBackward0",
     examples=[example("2x8, 2x2"), example("4, 1"), example("0x4, 0x1")],
     doc="""The new hidden and cell state, from the four gates before their activation.
 
@@ -110,6 +111,7 @@ gru_gates = declare(
     h_gates=_gru_h_gates,
     h=_gru_h,
     batch="leading",
+    node_name="AddBackward0",
     examples=[example("2x6, 2x6, 2x2"), example("3, 3, 1"), example("0x3, 0x3, 0x1")],
     doc="""The new hidden state, from what input and hidden state each add to the three gates.
 

@@ -39,6 +39,7 @@ from .generator import (
     seed,
     set_rng_state,
 )
+from .integers import drawn_integers, limits, refuse
 
 __all__ = [
     "Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed",
@@ -74,13 +75,6 @@ _normal = declare(
 )
 _of_mean = renamed(_normal, "NormalBackward1", lambda node: (0,))
 _of_std = renamed(_normal, "NormalBackward2", lambda node: (1,))
-
-
-def refuse(kernel: str, target: np.dtype[Any], kinds: str) -> None:
-    """Raise NotImplementedError unless the dtype is of one of `kinds`; bfloat16 is of kind "f"."""
-    if target.kind not in kinds and not (target.kind == "V" and "f" in kinds):
-        name = dtypes.legacy_name(target)
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{name}'")
 
 
 def drawing(draw: Callable[..., Any]) -> Callable[..., Any]:
@@ -123,28 +117,6 @@ def check_integer(value: Any, function: str, name: str) -> int:
     if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
         raise wrong_type(function, name, "int", value)
     return int(value.__index__())
-
-
-def drawn_integers(
-    generator: Generator, low: int, high: int, shape: tuple[int, ...], target: np.dtype[Any]
-) -> Any:
-    """Integers from `low` to `high`, exclusive, as dtype `target`, which must hold them."""
-    if low >= high:
-        raise RuntimeError(
-            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
-        )
-    refuse("check_random_bounds", target, "fiub")
-    if target.kind in "iub":
-        least, most = (0, 1) if target.kind == "b" else _limits(target)
-        for name, value in (("from", low), ("to - 1", high - 1)):
-            if not least <= value <= most:
-                raise RuntimeError(f"{name} is out of bounds for {dtypes.cpp_name(target)}")
-    return generator.integers(low, high, shape).astype(target)
-
-
-def _limits(target: np.dtype[Any]) -> tuple[int, int]:
-    limits = np.iinfo(target)
-    return int(limits.min), int(limits.max)
 
 
 @factory(lambda: np.dtype(np.int64))
@@ -209,7 +181,7 @@ def randperm(n: int, *, generator: Generator | None = None, target: Any) -> Any:
     kind = dtypes.of_numpy(target)
     if target.kind in "bc":
         raise unsupported("randperm", target)
-    if target.kind in "iu" and count - 1 > _limits(target)[1]:
+    if target.kind in "iu" and count - 1 > limits(target)[1]:
         raise RuntimeError(
             f"value cannot be converted to type {kind.name} without overflow: {count - 1}"
         )
@@ -321,13 +293,13 @@ def randint_like(
 
 
 def check_std(std: Any) -> None:
-    """Raise RuntimeError for a negative standard deviation."""
+    """Raise RuntimeError for a standard deviation that is negative or, as a number, NaN."""
     if isinstance(std, Tensor):
         if std._array.dtype.kind == "c":
             raise RuntimeError("normal expects standard deviation to be non-complex")
         if surely((std._array < 0).any()):
             raise RuntimeError("normal expects all elements of std >= 0.0")
-    elif std < 0:
+    elif not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
 
 

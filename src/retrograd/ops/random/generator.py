@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes, modes, version
-from ...engine.placement import present
+from ...engine.placement import device as placed
 from ...engine.tensor import Tensor, device, is_array, new_tensor
 from ...engine.transforms.batch import Batch
 from ...errors import wrong_type
@@ -33,10 +33,8 @@ class Generator:
     """A stream of random numbers, determined by its seed: the numbers that PyTorch draws.
 
     `algorithm="pcg64"` gives NumPy's stream instead: other numbers, and quicker. Raises
-    AssertionError for a device that is absent, ValueError for another algorithm. Source: PyTorch's
-    `Generator`.
-
-    Raises RuntimeError for the meta device, where there are no numbers.
+    RuntimeError for another device than the cpu, ValueError for another algorithm. Source:
+    PyTorch's `Generator`.
 
     >>> g = rg.Generator().manual_seed(0)
     >>> rg.rand(3, generator=g)
@@ -53,9 +51,12 @@ class Generator:
             raise ValueError(
                 f"a Generator's algorithm is one of {', '.join(STREAMS)}, but got {algorithm!r}"
             )
-        self._device = present("cpu" if device is None else device)
-        if self._device.type == "meta":
-            raise RuntimeError("META device type not an accelerator: numbers are drawn on the cpu")
+        self._device = placed("cpu" if device is None else device)
+        if self._device.type != "cpu":
+            kind = self._device.type.upper()
+            raise RuntimeError(
+                f"Cannot get a {kind} generator: numbers are drawn on the cpu. Write Generator()"
+            )
         self._lock = new_lock()
         self._seed = FIRST_SEED
         self._kind = STREAMS[algorithm]

@@ -16,10 +16,12 @@ from ... import dtypes
 from ...engine.backward.fitting import expands
 from ...engine.inplace import write
 from ...engine.tensor import Tensor, placed
+from ...errors import wrong_type
 from ...kernels.allocation import numpys, surely
 from ..core.arguments import public
-from .factories import check_std, declare_drawn, drawn_bernoulli, drawn_integers, refuse
+from .factories import check_std, declare_drawn, drawn_bernoulli
 from .generator import Generator, chosen, in_order
+from .integers import drawn_integers, refuse
 
 _ops = {
     name: declare_drawn(f"drawn_{name}_", f"{node}Backward0")
@@ -133,6 +135,14 @@ def _halves(source: Generator, shape: Any, dtype: Any, low: float, high: float) 
     return np.where(rounded < most, rounded, np.nextafter(most, start))
 
 
+def mean_of(given: Any) -> Any:
+    """The number in a mean, which may be a 0-d tensor; TypeError for what is none."""
+    found = given.item() if isinstance(given, Tensor) and not given._array.ndim else given
+    if not isinstance(found, (int, float, complex, np.number)):
+        raise wrong_type("normal_", "mean", "float", given, 1)
+    return found
+
+
 @public(methods="normal_")
 def normal_(
     self: Tensor, mean: Any = 0.0, std: float = 1.0, *, generator: Generator | None = None
@@ -146,12 +156,13 @@ def normal_(
     """
     refuse("normal_kernel_cpu", self._array.dtype, "fc")
     check_std(std)
+    center = mean_of(mean)
 
     def make(source: Generator, shape: Any, dtype: Any) -> Any:
         if dtype.kind != "c":
-            return source.draw("normal", shape, dtype, in_runs, mean, std)
+            return source.draw("normal", shape, dtype, in_runs, center, std)
         scale = dtypes.real_of(dtype).type(std)
-        return source.normal(shape, dtype, in_runs) * scale + dtype.type(mean)
+        return source.normal(shape, dtype, in_runs) * scale + dtype.type(center)
 
     in_runs = not numpys(self._array) or self._array.flags.c_contiguous
     return fill(self, "normal", generator, make)

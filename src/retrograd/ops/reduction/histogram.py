@@ -50,6 +50,8 @@ def searchsorted(
         )
     sequence = ordered(sorted_sequence._array, "searchsorted")
     values = ordered(as_tensor(input, sequence.dtype)._array, "searchsorted")
+    if not sequence.ndim:
+        raise RuntimeError("torch.searchsorted(): boundaries tensor should have a dimension")
     if sorter is not None:
         check_sorter(sorter, sequence.shape)
         sequence = np.take_along_axis(sequence, sorter._array, -1)

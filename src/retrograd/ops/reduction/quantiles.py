@@ -12,8 +12,8 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import own
-from ...engine.namespaces import recorded
-from ...engine.tensor import Tensor, new_tensor, placed
+from ...engine.tensor import Tensor, concrete, placed
+from ...errors import wrong_type
 from ...kernels.allocation import surely
 from ..core.arguments import public
 from ..core.dims import wrap_dim
@@ -97,25 +97,27 @@ def _checked(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:
             f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, "
             f"but got {interpolation}"
         )
+    if q is None or isinstance(q, str):
+        raise wrong_type(name, "q", "Tensor or float", q, 2)
     points = q if isinstance(q, Tensor) else placed(np.asarray(q, input._array.dtype), input)
     if points._array.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
     if points._array.dtype != input._array.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
-    if surely(~((points._array >= 0) & (points._array <= 1)).all()):
+    given = concrete(points._array)
+    if surely(~((given >= 0) & (given <= 1)).all()):
         raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
     return points
 
 
 def _ranks(values: Tensor, points: Tensor, skip: bool) -> Any:
     """The rank of each quantile in each sorted line, `(..., k)`; without `skip`, of NaN if any."""
-    bad = np.isnan(values._array)
+    bad = values.isnan()
     last = values._array.shape[-1] - 1
     if skip:
-        present = np.maximum(last - bad.sum(-1, keepdims=True), 0)
-        return points * new_tensor(present.astype(values._array.dtype))
-    spoilt = new_tensor(bad.any(-1, keepdims=True))
-    return recorded.masked_fill(points * last, placed(np.asarray(float(last)), values), spoilt)
+        present = (last - bad.sum(-1, keepdim=True)).clamp(min=0)
+        return points * present.to(values.dtype)
+    return (points * last).masked_fill(bad.any(-1, keepdim=True), float(last))
 
 
 def _between(values: Tensor, rank: Any, interpolation: str) -> Tensor:

@@ -159,7 +159,7 @@ def _cumsum(input: Any, *, dim: int | None, reverse: bool) -> Any:
     x = dim_first(input, dim, reverse)
     out = np.add.accumulate(x, 0, accumulator(x)).astype(result_dtype(x), copy=False)
     if out.dtype.kind in "fcV" and out.size and surely(np.any(out[0] == 0)):
-        out = out + 0.0  # the sum begins with 0, so that of -0 is 0
+        out = out + out.dtype.type(0)  # the sum begins with 0, so that of -0 is 0
     out = dim_back(out, dim, input.shape, reverse)
     return out if reverse else in_rows(out)
 
@@ -199,9 +199,9 @@ def _logcumsumexp(input: Any, *, dim: int | None) -> Any:
         )
     x = dim_first(input, dim)
     top = np.maximum.accumulate(x.real, 0)
-    top = np.where(np.isfinite(top), top, top.dtype.type(0))
     fade = full(x, x.shape, 1)
-    fade[1:] = np.exp(top[:-1] - top[1:])
+    fade[1:] = np.where(top[:-1] == top[1:], 1, np.exp(top[:-1] - top[1:]))
+    top = np.where(np.isfinite(top), top, top.dtype.type(0))
     if x.dtype.kind == "c":
         return dim_back(_complex_logcumsumexp(x, top, fade), dim, input.shape)
     out = np.log(_linear_recurrence(np.exp(x - top), fade, dim=0, reverse=False)) + top

@@ -19,7 +19,7 @@ from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, placed
 from ...errors import wrong_type
 from ...kernels.allocation import zeros
-from ..core.arguments import public
+from ..core.arguments import number_in, public
 from ..core.dims import wrap_dim, wrap_dims
 from ..core.pointwise import shared
 from .sum_prod import add_up, converted
@@ -124,7 +124,7 @@ def vector_norm(
     (tensor(5.), tensor(7.))
     """
     if isinstance(ord, (Tensor, np.generic)) and not ord.ndim:
-        ord = ord.item()
+        ord = number_in(ord, "linalg_vector_norm", "ord")
     if isinstance(ord, complex):
         raise RuntimeError(
             "linalg.vector_norm: Expected a non-complex scalar as the order of norm, but got "
@@ -238,9 +238,9 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     tensor([[0.6000, 0.8000],
             [0.0000, 1.0000]])
     """
-    if p <= 0:
+    if not p > 0:
         raise RuntimeError(f"renorm: non-positive-norm not supported, got p={p}")
-    if maxnorm < 0:
+    if not maxnorm >= 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     if input.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim}")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...engine.naming import integer_in
 from ...engine.registry import OPS, declare, example
 from ...engine.tensor import Tensor
 from ...engine.views import STEPS
@@ -260,7 +261,8 @@ unstrided = declare(
 
 
 def out_of_bounds(index: Any, dim: int, size: int) -> IndexError:
-    """The error for an index that a dimension does not have."""
+    """The error for an index that a dimension does not have; ValueError beyond 64 bits."""
+    integer_in(index)
     return IndexError(f"index {index} is out of bounds for dimension {dim} with size {size}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from ... import dtypes, version
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, new_tensor, placed
+from ...engine.trace import users_level
 from ...kernels.allocation import is_valueless, surely, table, zeros
 from ...kernels.layout import as_in
 from ...kernels.memory import in_rows
@@ -368,13 +370,18 @@ def _check_repeats(counts: Any) -> None:
 
 # -- grids and blocks --------------------------------------------------------------------------
 
+NO_INDEXING = (
+    'meshgrid: it will be required to pass the indexing argument. Write indexing="ij", which is '
+    'what it does without, or indexing="xy", as NumPy does'
+)
+
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Views of the vectors `(N,)`, `(M,)`, ... along the axes of a grid `(N, M, ...)`.
 
-    `indexing` "xy" exchanges the first two axes, "ij" or None does not. Raises RuntimeError without
-    tensors, for one of two or more dimensions, and for another `indexing`. Source: PyTorch's
-    `meshgrid`.
+    `indexing` "xy" exchanges the first two axes, "ij" does not, nor does None, with a warning.
+    Raises RuntimeError without tensors, for one of two or more dimensions, and for another
+    `indexing`. Source: PyTorch's `meshgrid`.
 
     >>> rg.meshgrid(rg.tensor([1, 2]), rg.tensor([3, 4]), indexing="ij")[0]
     tensor([[1, 1],
@@ -390,6 +397,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         )
     if any(x._array.ndim > 1 for x in tensors):
         raise RuntimeError("meshgrid: Expected 0D or 1D tensors in the tensor list")
+    if indexing is None:
+        warnings.warn(NO_INDEXING, UserWarning, stacklevel=users_level())
     swap = indexing == "xy" and len(tensors) > 1
     if swap:
         tensors = (tensors[1], tensors[0], *tensors[2:])
@@ -413,7 +422,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
         raise RuntimeError("Expect a 1D vector, but got another shape: reshape(-1) the arguments")
     if len(tensors) == 1:
         return tensors[0]
-    return stack([reshape(grid, (-1,)) for grid in meshgrid(*tensors)], dim=1)
+    return stack([reshape(grid, (-1,)) for grid in meshgrid(*tensors, indexing="ij")], dim=1)
 
 
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:

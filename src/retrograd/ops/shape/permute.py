@@ -218,7 +218,10 @@ def _hermitian(self: Tensor) -> Any:
 
 def _places(given: Any, ndim: int, argument: str) -> tuple[int, ...]:
     """Dimensions counted from the front, each of them once."""
-    found = [normalize_dim(dim, ndim) for dim in (given if hasattr(given, "__len__") else (given,))]
+    found = [
+        normalize_dim(dim, ndim)
+        for dim in (given if isinstance(given, (tuple, list)) else (given,))
+    ]
     if len(set(found)) < len(found):
         raise RuntimeError(f"movedim: repeated dim in `{argument}` ({found})")
     return tuple(found)

@@ -186,7 +186,8 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
 def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     """Rotated by `k` right angles in the plane of `dims`, from the first towards the second.
 
-    Raises RuntimeError unless `dims` are two different dimensions. Source: PyTorch's `rot90`.
+    Raises RuntimeError unless `dims` are two different dimensions, of two or more. Source:
+    PyTorch's `rot90`.
 
     >>> rg.rot90(rg.tensor([[1, 2], [3, 4]]))
     tensor([[2, 4],
@@ -195,6 +196,8 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     given = integers((dims,), "rot90", "dims")
     if len(given) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(given)}")
+    if input._array.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input._array.ndim}")
     first, second = [normalize_dim(dim, input._array.ndim) for dim in given]
     if first == second:
         raise RuntimeError(
@@ -270,8 +273,11 @@ def triu_indices(
 
 def _triangle(row: Any, col: Any, offset: Any) -> Any:
     """Where a matrix is not above the diagonal `offset`, as booleans."""
-    sizes = integer(row, "row"), integer(col, "col"), integer(offset, "offset")
-    return np.tri(*sizes, dtype=bool)
+    rows, columns = integer(row, "row"), integer(col, "col")
+    for name, size in (("row", rows), ("col", columns)):
+        if size < 0:
+            raise RuntimeError(f"{name} must be non-negative, got {size}")
+    return np.tri(rows, columns, integer(offset, "offset"), dtype=bool)
 
 
 def _places(chosen: Any, dtype: Any, device: Any) -> Tensor:

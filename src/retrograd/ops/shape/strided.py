@@ -103,9 +103,10 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 
     Elements are those of the storage: of all memory behind the input, which may be a view. The
     offset is that of the input if it is not given. A view of more than a contiguous input's own
-    elements cannot be written in place while that is recorded. Under `vmap` the offset is that of
-    the first example. Raises RuntimeError where the view exceeds the storage or, under `vmap`, what
-    lies between the first and the last element of an example. Source: PyTorch's `as_strided`.
+    elements cannot be written in place while that is recorded, and elements that are not the
+    input's get no gradient through it. Under `vmap` the offset is that of the first example. Raises
+    RuntimeError where the view exceeds the storage or, under `vmap`, what lies between the first
+    and the last element of an example. Source: PyTorch's `as_strided`.
 
     >>> x = rg.tensor([1, 2, 3, 4])
     >>> rg.as_strided(x, (2, 2), (1, 2)), rg.as_strided(x[2:], (2,), (1,), 0)

@@ -26,7 +26,7 @@ from ...engine.record import finish
 from ...engine.tensor import Replaced, Tensor
 from ...kernels import sums
 from ...kernels.allocation import copied, table, zeros
-from .pattern import Pattern
+from .pattern import COO, Form, Pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
-__all__ = ["RULES", "Sparse", "is_sparse", "refused", "rule"]
+__all__ = ["RULES", "Sparse", "common", "is_sparse", "refused", "rule"]
 
 NO_RULE = (
     "Could not run '{}' with arguments from the 'SparseCPU' backend: it is not there for {}. Make "
@@ -67,6 +67,12 @@ def is_sparse(value: Any) -> bool:
     return isinstance(value, Tensor) and isinstance(value._array, Sparse)
 
 
+def common(a: Pattern, b: Pattern) -> Form:
+    """The form of places that are in one of two patterns, or in both."""
+    same = (a.form.block, a.form.batch) == (b.form.block, b.form.batch)
+    return a.form if same else COO
+
+
 def refused(name: str, which: str = "sparse tensors") -> NotImplementedError:
     """The error for what is not there for sparse tensors, or for `which` of them."""
     return NotImplementedError(NO_RULE.format(name, which))
@@ -86,7 +92,7 @@ class Sparse(Replaced):
     @property
     def layout(self) -> str:
         """The name of the layout."""
-        return self.pattern.layout
+        return self.pattern.form.layout
 
     @property
     def size(self) -> int:
@@ -124,6 +130,19 @@ class Sparse(Replaced):
         array[places] = array[places] + own.values
         return array
 
+    def item(self) -> Any:
+        """The number that the one element is."""
+        return self.dense().item()
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
     def taken(self, pattern: Pattern) -> Any:
         """The values at the places of a pattern, zeros where there is no entry."""
         own = self.merged()
@@ -136,7 +155,8 @@ class Sparse(Replaced):
             return zeros(self.values, (pattern.count, *self.values.shape[1:]))
         at, there = own.pattern.find(pattern)
         there = there.reshape(-1, *[1] * (self.values.ndim - 1))
-        return np.where(table(own.values, there), own.values[table(own.values, at)], 0)
+        none = zeros(self.values, (), self.dtype)
+        return np.where(table(own.values, there), own.values[table(own.values, at)], none)
 
     # -- sums of cotangents --------------------------------------------------------------------
 
@@ -165,7 +185,7 @@ class Sparse(Replaced):
             return other.added_to(self.dense())
         values = np.concatenate([self.values, other.values])
         indices = np.concatenate([a.indices, b.indices], 1)
-        found = Sparse(values, Pattern(indices, a.shape, False, a.layout))
+        found = Sparse(values, Pattern(indices, a.shape, False, common(a, b)))
         return found.merged() if a.coalesced and b.coalesced else found
 
     def __add__(self, other: Any) -> Any:
@@ -188,8 +208,13 @@ class Sparse(Replaced):
             raise RuntimeError(NO_ROOM)
 
     def alike(self, made: Tensor) -> NoReturn:
-        """Raise: what would be like it is dense."""
-        raise refused("empty_like")
+        """Raise: other than zeros, what would be like it is dense."""
+        raise refused("full_like")
+
+    def zeroed(self, dtype: Any) -> Sparse:
+        """Zeros of this form: no entries."""
+        pattern = self.pattern.at(self.pattern.indices[:, :0], True)
+        return Sparse(zeros(self.values, (0, *self.values.shape[1:]), dtype), pattern)
 
     def __reduce__(self) -> Any:
         return Sparse, (self.values, self.pattern)

@@ -1,4 +1,4 @@
-"""Sparse tensors from indices and values."""
+"""Sparse tensors from coordinates and values."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ...engine.tensor import Tensor, set_requires_grad
 from ..creation.factories import shape_of, zeros
 from ..creation.from_data import check_device, tensor
 from .pattern import Pattern
-from .rules import made, regrouped
+from .rules import UNSORTED, made
 
-__all__ = ["sparse_coo_tensor", "sparse_csc_tensor", "sparse_csr_tensor"]
+__all__ = ["sparse_coo_tensor"]
 
 NNZ = (
     "indices and values must have same nnz, but got nnz from indices: {}, nnz from values: {}. "
@@ -84,18 +84,20 @@ def sparse_coo_tensor(
     """
     check_device(device)
     if values is None:
+        if indices is not None and size is not None:
+            raise RuntimeError("Could not infer dtype of NoneType: indices without values")
         shape = shape_of((indices if size is None else size,), "sparse_coo_tensor")
         places = np.zeros((len(shape), 0), np.int64)
         return as_leaf(made(zeros(0, dtype=dtype), Pattern(places, shape, True)), requires_grad)
     places, entries = whole(indices, "indices"), entries_of(values, dtype)
-    if places.ndim != 2 or not len(places):
+    if places.ndim != 2:
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(places.shape)}")
     entries = entries if entries.ndim else entries.reshape(1)
     count, inner = places.shape[1], entries.shape[1:]
     if len(entries) != count:
         raise RuntimeError(NNZ.format(count, len(entries)))
     if size is None:
-        if not count and len(places):
+        if not count:
             outer = (0,) * len(places)
         else:
             outer = tuple([int(index.max()) + 1 for index in places])
@@ -110,96 +112,21 @@ def sparse_coo_tensor(
         )
     if shape[dims:] != tuple(inner):
         raise RuntimeError(
-            f"values of shape {list(entries.shape)} are no entries of a tensor of size "
+            f"values has incorrect size: {list(entries.shape)} are no entries of a tensor of size "
             f"{list(shape)}: expected {[count, *shape[dims:]]}"
         )
     check_places(places, shape)
     pattern = Pattern(places, shape, bool(is_coalesced))
     if is_coalesced and (np.diff(pattern.keys) <= 0).any():
-        raise RuntimeError(
-            "cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor: some "
-            "are not sorted, or there twice. Write sparse_coo_tensor(...).coalesce()"
-        )
+        raise RuntimeError(f"{UNSORTED}. Write sparse_coo_tensor(...).coalesce()")
     return as_leaf(made(entries, pattern), requires_grad)
 
 
-def compressed(starts: Any, plain: Any, values: Any, size: Any, names: list[str]) -> Pattern:
-    """The pattern of a matrix by rows: where each begins in `plain`, the columns of the values."""
-    counts, inner = whole(starts, names[0]), whole(plain, names[1])
-    if counts.ndim != 1 or inner.ndim != 1 or values.ndim != 1:
-        raise RuntimeError(
-            f"{names[0]}, {names[1]} and values must be vectors, for there are no batches: of "
-            f"shapes {list(counts.shape)}, {list(inner.shape)}, {list(values.shape)}"
-        )
-    steps = np.diff(counts)
-    if not counts.size or counts[0] != 0 or counts[-1] != len(inner) or (steps < 0).any():
-        raise RuntimeError(
-            f"`{names[0]}[..., 0] == 0`, `{names[0]}[..., -1] == nnz`, rising, is not satisfied: "
-            f"{counts.tolist()} for {len(inner)} {names[1]}"
-        )
-    if len(values) != len(inner):
-        raise RuntimeError(NNZ.format(len(inner), len(values)))
-    rows = len(counts) - 1
-    shape = (rows, int(inner.max(initial=-1)) + 1) if size is None else size
-    if len(shape) != 2 or shape[0] != rows:
-        raise RuntimeError(
-            f"{names[0]}.shape[-1] must be equal to the number of compressed dimensions plus one, "
-            f"but it is {rows + 1} for {shape[0]}"
-        )
-    if inner.size and (inner.min() < 0 or inner.max() >= shape[1]):
-        raise RuntimeError(f"`0 <= {names[1]} < {names[2]}` is not satisfied.")
-    return Pattern(np.stack([np.repeat(np.arange(rows), steps), inner]), shape)
+def _validate_sparse_coo_tensor_args(
+    indices: Tensor, values: Tensor, size: Any, is_coalesced: bool | None = None
+) -> None:
+    """Raise RuntimeError unless these are the parts of a sparse tensor of a size.
 
-
-def sparse_csr_tensor(
-    crow_indices: Any,
-    col_indices: Any,
-    values: Any,
-    size: Any = None,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    check_invariants: bool | None = None,
-) -> Tensor:
-    """A sparse matrix (n, m) by rows: row i has `values[a:b]` in the columns `col_indices[a:b]`.
-
-    `a, b` are `crow_indices[i], crow_indices[i + 1]`. Without `size`, m is the smallest that holds
-    the columns. Columns are sorted, and those named twice added up. Raises RuntimeError for sizes
-    that do not fit, and indices outside. Source: PyTorch's `sparse_csr_tensor`.
-
-    >>> rg.sparse_csr_tensor([0, 1, 2], [2, 0], [3.0, 4.0]).to_dense()
-    tensor([[0., 0., 3.],
-            [4., 0., 0.]])
+    >>> rg._validate_sparse_coo_tensor_args(rg.tensor([[1]]), rg.ones(1), (2,))
     """
-    check_device(device)
-    names, entries = ["crow_indices", "col_indices", "ncols"], entries_of(values, dtype)
-    shape = None if size is None else shape_of((size,), "sparse_csr_tensor")
-    by_rows = compressed(crow_indices, col_indices, entries, shape, names)
-    found = regrouped(entries, by_rows.indices, by_rows.shape, "sparse_csr")
-    return as_leaf(found, requires_grad)
-
-
-def sparse_csc_tensor(
-    ccol_indices: Any,
-    row_indices: Any,
-    values: Any,
-    size: Any = None,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    check_invariants: bool | None = None,
-) -> Tensor:
-    """A sparse matrix (n, m) by columns: `sparse_csr_tensor` with rows and columns exchanged.
-
-    >>> rg.sparse_csc_tensor([0, 1, 1, 2], [1, 0], [4.0, 3.0]).to_dense()
-    tensor([[0., 0., 3.],
-            [4., 0., 0.]])
-    """
-    check_device(device)
-    names, entries = ["ccol_indices", "row_indices", "nrows"], entries_of(values, dtype)
-    shape = None if size is None else shape_of((size,), "sparse_csc_tensor")[::-1]
-    by_columns = compressed(ccol_indices, row_indices, entries, shape, names)
-    indices, turned = by_columns.indices[::-1], by_columns.shape[::-1]
-    return as_leaf(regrouped(entries, indices, turned, "sparse_csc"), requires_grad)
+    sparse_coo_tensor(indices, values.detach(), size, is_coalesced=is_coalesced)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import ContextDecorator
 from typing import Any
 
@@ -24,7 +25,7 @@ from ..tensor.inspection import sparse_coo, sparse_csc, sparse_csr
 from . import rules
 from .array import is_sparse
 from .factories import sparse_coo_tensor
-from .methods import check_layout
+from .methods import COMPRESSED, check_layout
 from .pattern import Pattern, raveled
 from .records import sampled_mm
 
@@ -56,7 +57,7 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str = "sum") -> Tensor:
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}; of a "
             f"product of matrices it is one of sum, {', '.join(REDUCED)}"
         )
-    check_layout(mat1, "mm", "sparse", "sparse_csr", "sparse_csc", "sparse_coo")
+    check_layout(mat1, "mm", "sparse", *COMPRESSED, "sparse_coo")
     if is_sparse(mat2):
         raise RuntimeError(f"mm with reduce={reduce!r} expected a strided mat2: x.to_dense()")
     rules.check_matrices(mat1, mat2)
@@ -126,7 +127,7 @@ def sampled_addmm(
     >>> rg.sparse.sampled_addmm(x, rg.ones(2, 3), rg.ones(3, 2)).values()
     tensor([4., 4.])
     """
-    check_layout(input, "sampled_addmm", "sparse", "sparse_csr", "sparse_coo")
+    check_layout(input, "sampled_addmm", "sparse", *COMPRESSED, "sparse_coo")
     if (mat1.shape[0], mat2.shape[-1]) != tuple(input.shape) or mat1.shape[1] != mat2.shape[0]:
         raise RuntimeError(
             f"sampled_addmm: shapes {list(mat1.shape)} and {list(mat2.shape)} cannot be multiplied "
@@ -169,7 +170,7 @@ def powers_and_sums(values: Tensor, pattern: Pattern, dim: int) -> tuple[Tensor,
 
 def along(input: Tensor, dim: int, dtype: Any, name: str) -> tuple[Tensor, Pattern, int]:
     """The values to normalize, their pattern and the dimension."""
-    check_layout(input, name, "sparse", "sparse_coo", "sparse_csr", "sparse_csc")
+    check_layout(input, name, "sparse", "sparse_coo", *COMPRESSED)
     values = rules.stored(input if dtype is None else input.to(dtype))
     if not values.is_floating_point():
         raise RuntimeError(f"{name}(): expected a floating dtype, got {values.dtype}: x.float()")
@@ -218,6 +219,17 @@ def spmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 
 dsmm = spmm
+
+
+def as_sparse_gradcheck(gradcheck: Callable[..., bool]) -> Callable[..., bool]:
+    """`gradcheck` itself, which takes functions of sparse tensors and such that give them.
+
+    >>> check = rg.sparse.as_sparse_gradcheck(rg.autograd.gradcheck)
+    >>> x = rg.eye(2, dtype=rg.float64).to_sparse_csr().requires_grad_()
+    >>> check(rg.Tensor.to_dense, x, masked=True)
+    True
+    """
+    return gradcheck
 
 
 class check_sparse_tensor_invariants(ContextDecorator):  # noqa: N801 (PyTorch's name)

@@ -18,14 +18,18 @@ from ..linalg.bilinear import check_dtypes, matrices_error
 from ..reduction.sum_prod import sum as total
 from ..reduction.vector_norm import _vector_norm_op as norm_op
 from ..shape.join import cat as joined
-from .array import NO_SUM, is_sparse, refused, rule
-from .pattern import Pattern
+from .array import NO_SUM, common, is_sparse, refused, rule
+from .pattern import COO, Form, Pattern
 from .records import densify, entries, from_entries, picked, sparse_mm
 
 __all__ = ["coalesced", "made", "regrouped", "stored", "stored_at", "to_dense"]
 
 ENLARGED = (
     "{}(): a sparse tensor of shape {} cannot be expanded to {}. Expand the dense one: x.to_dense()"
+)
+UNSORTED = (
+    "cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor: some are not "
+    "sorted, or there twice"
 )
 MIXED = (
     "copy_() between dense and sparse Tensors, or those of different shapes, is not implemented! "
@@ -53,9 +57,9 @@ def made(values: Tensor, pattern: Pattern) -> Tensor:
     return from_entries(values, pattern=pattern)
 
 
-def regrouped(values: Tensor, indices: Any, shape: Any, layout: str = "sparse_coo") -> Tensor:
+def regrouped(values: Tensor, indices: Any, shape: Any, form: Form = COO) -> Tensor:
     """A coalesced sparse tensor of entries of which several may be at one place."""
-    whole = made(values, Pattern(indices, shape, False, layout))
+    whole = made(values, Pattern(indices, shape, False, form))
     return made(stored(whole), coalesced(whole))
 
 
@@ -76,8 +80,9 @@ def chosen(x: Tensor, which: Any) -> Tensor:
 def mapped(op: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Tensor:
     """An elementwise op that gives 0 for 0, of one sparse tensor and numbers: of its values."""
     (place, *more) = [i for i, t in enumerate(inputs) if is_sparse(t)]
-    numbers = [not isinstance(t, Tensor) or t.ndim == 0 for t in inputs]
-    if more or not op.elementwise or op.outputs != 1 or sum(numbers) != len(inputs) - 1:
+    others = [*inputs[:place], *inputs[place + 1 :]]
+    numbers = all(not isinstance(t, Tensor) or t.ndim == 0 for t in others)
+    if more or not op.elementwise or op.outputs != 1 or not numbers:
         raise refused(op.name) from None
     x = inputs[place]
 
@@ -122,21 +127,30 @@ def sub(input: Any, other: Any) -> Tensor:
 @rule("mul")
 def mul(input: Any, other: Any) -> Tensor:
     """Products at the places of the sparse factor, or at those which both have."""
-    a, b = (input, other) if is_sparse(input) else (other, input)
+    first = is_sparse(input) and (input.ndim or not is_sparse(other))
+    a, b = (input, other) if first else (other, input)
+    if is_sparse(b) and b.ndim == 0:
+        b = to_dense(b)
     if not isinstance(b, Tensor) or b.ndim == 0:
         return made(stored(a) * b, coalesced(a))
     if is_sparse(b):
-        if a.shape != b.shape:
-            raise refused("mul", f"sparse tensors of shapes {list(a.shape)} and {list(b.shape)}")
-        pattern = coalesced(a)
-        _, there = coalesced(b).find(pattern)
-        indices = pattern.indices[:, there]
-        both = Pattern(indices, pattern.shape, True, pattern.layout)
-        return made(chosen(a, np.flatnonzero(there)) * stored_at(b, both), both)
+        return product_of(a, b)
     if np.broadcast_shapes(a.shape, b.shape) != a.shape:
         raise RuntimeError(ENLARGED.format("mul", list(a.shape), list(b.shape)))
     pattern = coalesced(a)
     return made(stored(a) * picked(b.expand(a.shape), pattern=pattern), pattern)
+
+
+def product_of(a: Tensor, b: Tensor) -> Tensor:
+    """Products where two sparse tensors both have entries; dense dimensions are broadcast."""
+    pattern, other = coalesced(a), coalesced(b)
+    k = pattern.dims
+    if a.ndim != b.ndim or other.dims != k or pattern.shape[:k] != other.shape[:k]:
+        raise refused("mul", f"sparse tensors of shapes {list(a.shape)} and {list(b.shape)}")
+    shape = (*pattern.shape[:k], *np.broadcast_shapes(pattern.shape[k:], other.shape[k:]))
+    at, there = other.find(pattern)
+    both = Pattern(pattern.indices[:, there], shape, True, common(pattern, other))
+    return made(chosen(a, np.flatnonzero(there)) * chosen(b, at[there]), both)
 
 
 @rule("copy")
@@ -144,7 +158,7 @@ def copy(input: Tensor, other: Tensor) -> Tensor:
     """The value of `copy_`, in the dtype of what is written."""
     if not (is_sparse(input) and is_sparse(other)) or input.shape != other.shape:
         raise RuntimeError(MIXED)
-    pattern = coalesced(other).laid_out(input._array.layout)
+    pattern = coalesced(other).laid_out(input._array.pattern.form)
     return made(to_dtype(stored(other), dtype=input._array.dtype), pattern)
 
 
@@ -152,19 +166,31 @@ def copy(input: Tensor, other: Tensor) -> Tensor:
 def zero(input: Tensor) -> Tensor:
     """No entries."""
     pattern = coalesced(input)
-    none = Pattern(pattern.indices[:, :0], pattern.shape, True, pattern.layout)
+    none = pattern.at(pattern.indices[:, :0], True)
     return made(chosen(input, np.zeros(0, np.int64)), none)
 
 
 @rule("unsqueeze")
 def unsqueeze(input: Tensor, *, dims: Any) -> Tensor:
-    """A dimension of size 1 among the sparse ones."""
-    pattern = coalesced(input)
-    if len(dims) != 1 or dims[0] > pattern.dims or pattern.layout != "sparse_coo":
-        raise refused("unsqueeze", "dense dimensions")
+    """A dimension of size 1, sparse if it is not beyond the sparse ones."""
+    pattern, k = coalesced(input), input._array.pattern.dims
+    if len(dims) != 1 or pattern.form != COO:
+        raise refused("unsqueeze", "several dimensions at once, or compressed matrices")
+    if dims[0] > k:
+        values = stored(input).unsqueeze(dims[0] - k + 1)
+        shape = (*pattern.shape[:k], *values.shape[1:])
+        return made(values, Pattern(pattern.indices, shape, True))
     indices = np.insert(pattern.indices, dims[0], 0, axis=0)
     shape = (*pattern.shape[: dims[0]], 1, *pattern.shape[dims[0] :])
     return made(stored(input), Pattern(indices, shape, True))
+
+
+@rule("any")
+def any_of(input: Tensor, *, dim: Any, keepdim: bool) -> Tensor:
+    """Whether any value is not 0."""
+    if keepdim or (dim is not None and len(dim) != input.ndim):
+        raise refused("any", "sparse tensors along some dimensions")
+    return stored(input).any()
 
 
 # -- sums and the order of dimensions --------------------------------------------------------------
@@ -203,9 +229,6 @@ def vector_norm(input: Tensor, *, ord: Any, dim: Any, keepdim: bool) -> Tensor:
     return norm_op(values, ord=ord, dim=tuple(range(values.ndim)), keepdim=False)
 
 
-TURNED = {"sparse_csr": "sparse_csc", "sparse_csc": "sparse_csr"}
-
-
 @rule("permute")
 def permute(input: Tensor, *, dims: Any) -> Tensor:
     """The dimensions in another order; the sparse ones stay in front."""
@@ -214,11 +237,13 @@ def permute(input: Tensor, *, dims: Any) -> Tensor:
         raise refused("permute", "sparse dimensions that become dense")
     values = stored(input).permute(0, *[d - k + 1 for d in dims[k:]])
     turned = pattern.turned(tuple(dims[:k]))
-    if pattern.layout != "sparse_coo" and turned is not pattern:
-        return regrouped(values, turned.indices, turned.shape, TURNED[pattern.layout])
+    if pattern.form != COO and turned is not pattern:
+        if tuple(dims[:k]) != (*range(k - 2), k - 1, k - 2):
+            raise refused("permute", "batches of sparse matrices, but to transpose them")
+        return regrouped(values, turned.indices, turned.shape, pattern.form.turned)
     if list(dims[k:]) != sorted(dims[k:]):
         shape = [pattern.shape[d] for d in dims]
-        turned = Pattern(turned.indices, shape, turned.coalesced, turned.layout)
+        turned = Pattern(turned.indices, shape, turned.coalesced, turned.form)
     return made(values, turned)
 
 
@@ -266,7 +291,8 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     right = starts[a.indices[1]][left] + within
     indices = np.stack([a.indices[0][left], b.indices[1][right]])
     terms = chosen(input, left) * chosen(mat2, right)
-    return regrouped(terms, indices, (a.shape[0], b.shape[1]), a.layout)
+    form = Form("sparse_csr") if a.form.block else a.form
+    return regrouped(terms, indices, (a.shape[0], b.shape[1]), form)
 
 
 @rule("mv")
@@ -280,10 +306,31 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 @rule("linear")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """`input @ weight.T + bias` for sparse rows, or a sparse weight."""
-    if input.ndim != 2:
+    if input.ndim != 2 and is_sparse(input):
         raise refused("linear", "sparse tensors that are no matrix")
-    found = mm(input, weight.t())
+    rows = input if input.ndim == 2 else input.reshape(-1, input.shape[-1])
+    found = mm(rows, weight.t())
+    if input.ndim != 2:
+        found = found.reshape(*input.shape[:-1], weight.shape[0])
     return found if bias is None else found + bias
+
+
+@rule("matmul")
+def bmm(input: Tensor, other: Tensor) -> Tensor:
+    """Products of a batch of sparse matrices (b, n, m) and dense ones (b, m, k)."""
+    if is_sparse(other) or other.ndim != 3 or input.ndim != 3 or input._array.pattern.dims != 3:
+        raise refused("matmul", "other than a batch of sparse matrices and one of dense ones")
+    (b, n, m), pattern = input.shape, coalesced(input)
+    if other.shape[:2] != (b, m):
+        raise RuntimeError(
+            f"bmm(): batches of shapes {list(input.shape)} and {list(other.shape)} cannot be "
+            "multiplied"
+        )
+    check_dtypes(input._array, other._array)
+    which, row, column = pattern.indices
+    along = Pattern(np.stack([which * n + row, which * m + column]), (b * n, b * m), True)
+    found = sparse_mm(stored(input), other.reshape(b * m, other.shape[2]), pattern=along)
+    return found.reshape(b, n, other.shape[2])
 
 
 # -- parts and joins -------------------------------------------------------------------------------
@@ -293,6 +340,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 def select_many(input: Tensor, index: Tensor, *, dim: int) -> Tensor:
     """Slices along a sparse dimension, as often as they are named."""
     pattern = coalesced(input)
+    if pattern.form.block:
+        raise refused("index_select", "sparse tensors of blocks")
     if dim >= pattern.dims:
         values = index_select(stored(input), dim - pattern.dims + 1, index)
         shape = (*pattern.shape[:dim], len(index), *pattern.shape[dim + 1 :])
@@ -308,15 +357,21 @@ def select_many(input: Tensor, index: Tensor, *, dim: int) -> Tensor:
     indices = pattern.indices[:, which].copy()
     indices[dim] = place
     shape = (*pattern.shape[:dim], len(wanted), *pattern.shape[dim + 1 :])
-    return regrouped(chosen(input, which), indices, shape, pattern.layout)
+    return regrouped(chosen(input, which), indices, shape, pattern.form)
 
 
 @rule("select", "slice")
 def part(input: Tensor, *, index: Any) -> Tensor:
-    """A part at integers and slices along sparse dimensions; dense where integers take them all."""
+    """A part at integers and slices; dense where integers take all sparse dimensions."""
     pattern, whole = coalesced(input), slice(None)
-    if any(each is None for each in index) or any(each != whole for each in index[pattern.dims :]):
-        raise refused("slice", "an index of None, or along a dense dimension")
+    if any(each is None for each in index):
+        raise refused("slice", "an index of None")
+    inner = index[pattern.dims :]
+    if any(each != whole for each in inner):
+        values = stored(input)[(whole, *inner)]
+        cut_shape = (*pattern.shape[: pattern.dims], *values.shape[1:])
+        cut = made(values, Pattern(pattern.indices, cut_shape, True, pattern.form))
+        return part(cut, index=index[: pattern.dims])
     indices, shape = pattern.indices.copy(), list(pattern.shape)
     inside, left = np.full(pattern.count, True), []
     for d, n in enumerate(pattern.shape[: pattern.dims]):
@@ -334,8 +389,12 @@ def part(input: Tensor, *, index: Any) -> Tensor:
     if not left:
         return total(chosen(input, which), 0).to(input.dtype)  # one number at most
     shape = [*[shape[d] for d in left], *shape[pattern.dims :]]
-    layout = pattern.layout if len(left) == pattern.dims else "sparse_coo"
-    return made(chosen(input, which), Pattern(indices[left][:, which], shape, True, layout))
+    form = pattern.form
+    if form.block and any(each != whole for each in index[form.batch : pattern.dims]):
+        form = form._replace(layout=f"sparse_cs{form.layout[-1]}", block=None)
+    matrices = form != COO and {pattern.dims - 2, pattern.dims - 1} <= {*left}
+    form = form._replace(batch=len(left) - 2) if matrices else COO
+    return made(chosen(input, which), Pattern(indices[left][:, which], shape, True, form))
 
 
 @rule("unbind")
@@ -366,7 +425,10 @@ def cat(*tensors: Tensor, dim: int) -> Tensor:
         at += each.shape[dim]
     shape[dim] = at
     values = joined([stored(x) for x in tensors])
-    return regrouped(values, np.concatenate(indices, 1), shape, patterns[0].layout)
+    form = patterns[0].form
+    if any(each.form != form for each in patterns):
+        form = COO
+    return regrouped(values, np.concatenate(indices, 1), shape, form)
 
 
 @rule("stack")

@@ -94,8 +94,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
     return convert(self, other.dtype.numpy)
 
 
-@public(methods="type")
-def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The tensor with another dtype, or, without one, the name of its type.
 
     >>> rg.ones(1).type(), rg.ones(1).type("retrograd.LongTensor")
@@ -191,3 +190,4 @@ def chalf(self: Tensor, memory_format: Any = None) -> Tensor:
 
 for name, target in SHORT.items():
     method(short_form(name, target))
+method(_type, "type")

@@ -69,7 +69,7 @@ def is_capsule(value: Any) -> bool:
     return type(value).__name__ == "PyCapsule"
 
 
-def to_capsule(
+def _dlpack(
     self: Tensor,
     *,
     stream: Any = -1,
@@ -113,7 +113,7 @@ def to_capsule(
     return array.__dlpack__()
 
 
-def dlpack_device(self: Tensor) -> tuple[int, int]:
+def _dlpack_device(self: Tensor) -> tuple[int, int]:
     """Where the memory lies, in DLPack's numbers: always (1, 0), the cpu."""
     return DLDeviceType.kDLCPU, 0
 
@@ -153,5 +153,5 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     return new_tensor(array.copy() if copy else array)
 
 
-method(to_capsule, "__dlpack__")
-method(dlpack_device, "__dlpack_device__")
+method(_dlpack, "__dlpack__")
+method(_dlpack_device, "__dlpack_device__")

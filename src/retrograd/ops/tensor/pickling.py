@@ -56,7 +56,7 @@ HOOK_LOST = (
 
 def attributes(tensor: Tensor) -> dict[str, Any]:
     """What the user, or a subclass, has stored on the tensor."""
-    found = dict(tensor.__dict__)
+    found: dict[str, Any] = tensor.__dict__.copy()
     for name in slots_of(type(tensor)):
         if hasattr(tensor, name):
             found[name] = getattr(tensor, name)
@@ -115,6 +115,8 @@ def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
 
 def _copy(self: Tensor) -> Tensor:
     """A leaf on the same memory and version; refused where its derivative would be lost."""
+    if type(self).__reduce_ex__ is not Tensor.__reduce_ex__:
+        return _by_parts(self)  # type: ignore[no-any-return]
     if modes.state.nested and not self.is_leaf:
         raise NotImplementedError(NO_COPY)
     held = self._array
@@ -126,6 +128,19 @@ def _copy(self: Tensor) -> Tensor:
     if not self._inference:
         made._inference = False
         made._cell = cell_of(self)
+    return made
+
+
+def _by_parts(self: Tensor) -> Any:
+    """A copy of a subclass that says itself how it is made again."""
+    found: Any = self.__reduce_ex__(4)
+    function, args, *rest = found
+    made = function(*args)
+    if rest and rest[0] is not None:
+        if hasattr(made, "__setstate__"):
+            made.__setstate__(rest[0])
+        else:
+            restore(made, rest[0])
     return made
 
 

@@ -17,23 +17,22 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
 
 from ... import dtypes, version
-from ...engine.placement import CPU, META, device
+from ...engine.placement import present
 from ...engine.tensor import Tensor, wrote
 from ...kernels.allocation import is_valueless
-from ...kernels.memory import Span, address, memory, root
-from ...kernels.shared import block_of
+from ...kernels.memory import Span, memory, root
 from ...locks import structure
 from ..core.arguments import public, titled
-from ..creation.from_data import check_device, check_dtype, copy_of
+from ..creation.from_data import blank, check_dtype, copy_of
 from ..creation.memory import mapped
 from .conversion import SHORT
 from .pickling import _copied
+from .storage_elements import Elements
 
 __all__ = ["TypedStorage", "UntypedStorage", "is_storage"]
 
@@ -59,133 +58,7 @@ class Lent(Span):
         self.storage = storage
 
 
-class _Elements:
-    """What both kinds of storages do with their elements, a flat array made anew for each call."""
-
-    _elements: Any
-    is_cuda = is_sparse = False
-
-    def _of(self, elements: Any) -> Any:
-        """A new storage of this kind with the values of an array."""
-        raise NotImplementedError
-
-    def _shown(self) -> UntypedStorage:
-        """The bytes."""
-        raise NotImplementedError
-
-    @property
-    def device(self) -> device:
-        """Where the memory lies: "meta" if there is none."""
-        return META if is_valueless(self._elements) else CPU
-
-    def __len__(self) -> int:
-        return self._elements.size  # type: ignore[no-any-return]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.tolist())
-
-    def __getitem__(self, index: int) -> Any:
-        return self._elements[self._place(index)].item()
-
-    def __setitem__(self, index: int | slice, value: Any) -> None:
-        place = index if isinstance(index, slice) else self._place(index)
-        if isinstance(value, _Elements):
-            raise RuntimeError(f"cannot set item with value type {type(value).__name__}")
-        elements = self._elements
-        if not elements.flags.writeable:
-            raise RuntimeError("the memory of this storage is read-only. Write a clone: s.clone()")
-        elements[place] = copy_of(value, elements.dtype)
-        self._shown()._count("a write to its storage")
-
-    def _place(self, index: Any) -> int:
-        size = len(self)
-        if not isinstance(index, int):
-            raise TypeError(f"can't index a {type(self).__name__} with {type(index).__name__}")
-        if not -size <= index < size:
-            raise IndexError(f"index {index} out of range for storage of size {size}")
-        return index
-
-    def __copy__(self) -> Any:
-        return self.clone()
-
-    def __repr__(self) -> str:
-        lines = [f" {value}\n" for value in self.tolist()]
-        return "".join(lines) + f"[{version.called}.storage.{self._title()} of size {len(self)}]"
-
-    def _title(self) -> str:
-        return f"{type(self).__name__}(device={self.device})"
-
-    def __sizeof__(self) -> int:
-        return object.__sizeof__(self) + self.nbytes()
-
-    def size(self) -> int:
-        """The number of elements; of bytes, for an untyped storage."""
-        return len(self)
-
-    def nbytes(self) -> int:
-        """The number of bytes."""
-        return self._elements.nbytes  # type: ignore[no-any-return]
-
-    def element_size(self) -> int:
-        """The bytes of one element: 1 for an untyped storage."""
-        return self._elements.itemsize  # type: ignore[no-any-return]
-
-    def data_ptr(self) -> int:
-        """The address of the first element; 0 where there is none."""
-        elements = self._elements
-        return address(elements) if elements.size and not is_valueless(elements) else 0
-
-    def tolist(self) -> list[Any]:
-        """The elements in their order in memory."""
-        return self._elements.tolist()  # type: ignore[no-any-return]
-
-    def fill_(self, value: Any) -> Any:
-        """Set all elements to a number."""
-        self[:] = value
-        return self
-
-    def copy_(self, source: Any, non_blocking: bool | None = None) -> Any:
-        """Take over the values of a storage; RuntimeError where it has not as many."""
-        if len(source) != len(self):
-            raise RuntimeError(
-                f"size does not match, self has {len(self)} elements but source has {len(source)}"
-            )
-        self[:] = source._elements.astype(self._elements.dtype)
-        return self
-
-    def clone(self) -> Any:
-        """A copy with memory of its own."""
-        return self._of(self._elements.copy())
-
-    def cpu(self) -> Any:
-        """The storage itself: all are in the memory of the CPU."""
-        return self
-
-    def get_device(self) -> int:
-        """-1, as for all that is in the memory of the CPU."""
-        return -1
-
-    def is_shared(self) -> bool:
-        """Whether other processes can see the memory: see `Tensor.share_memory_`."""
-        return block_of(self._shown()._owner) is not None
-
-    def is_pinned(self) -> bool:
-        """Whether the memory is page-locked: False."""
-        return False
-
-    def resizable(self) -> bool:
-        """Whether `resize_` can make more room: NOTE [Storages], 4."""
-        return self._shown()._alone()
-
-    @property
-    def _cdata(self) -> int:
-        return id(self._shown())
-
-    def _fix_weakref(self) -> None:
-        """Nothing: a weak reference that gives the object keeps it alive, as everywhere."""
-
-
-class UntypedStorage(_Elements):
+class UntypedStorage(Elements):
     """Memory by its bytes: of a tensor, `x.untyped_storage()`, or new, from a size or integers.
 
     `zeros(0).set_(storage)` shows it as a tensor, whose writes show here. Raises RuntimeError for
@@ -202,7 +75,6 @@ class UntypedStorage(_Elements):
     _size: int
 
     def __init__(self, data: Any = 0, *, device: Any = None) -> None:
-        check_device(device)
         if isinstance(data, int):
             if data < 0:
                 raise RuntimeError(f"UntypedStorage: a size cannot be negative, got {data}")
@@ -222,6 +94,7 @@ class UntypedStorage(_Elements):
                     f"{type(odd[0]).__name__} instead of int"
                 )
             made = np.array(values, np.uint8)
+        made = on(device, made)
         self._stand_on(made, made.nbytes)
 
     def _stand_on(self, owner: Any, size: int) -> None:
@@ -246,8 +119,9 @@ class UntypedStorage(_Elements):
 
     def _as_array(self, kind: np.dtype[Any] | None) -> Any:
         """The elements of a NumPy dtype that the memory holds, as an array that keeps it alive."""
-        kind, writeable = kind or np.dtype(np.int64), memory(self._owner).flags.writeable
-        whole = np.asarray(Lent(self, writeable)) if self._size else self._elements
+        kind, elements = kind or np.dtype(np.int64), self._elements
+        lent = self._size and not is_valueless(elements)
+        whole = np.asarray(Lent(self, elements.flags.writeable)) if lent else elements
         return whole[: self._size // kind.itemsize * kind.itemsize].view(kind)
 
     def _keep(self, tensor: Tensor) -> UntypedStorage:
@@ -281,7 +155,7 @@ class UntypedStorage(_Elements):
         if size > room:
             if not self._alone():
                 raise RuntimeError(NOT_RESIZABLE.format(room=room, size=size))
-            larger = np.zeros(size, np.uint8)
+            larger = on(self.device, np.zeros(size, np.uint8))
             larger[:room] = memory(self._owner)
             self._stand_on(larger, size)
         self._size = size
@@ -331,6 +205,11 @@ class UntypedStorage(_Elements):
         return storage_of(mapped(filename, shared, nbytes, BYTE))
 
 
+def on(device: Any, array: Any) -> Any:
+    """The array of a new storage, on the meta device without its data."""
+    return array if device is None else blank(array, present(device))
+
+
 def storage_of(array: Any) -> UntypedStorage:
     """The storage of the memory that an array looks at: NOTE [Storages], 1."""
     owner = array.whole if is_valueless(array) else root(array)
@@ -347,7 +226,7 @@ def rebuilt(elements: Any) -> UntypedStorage:
     return storage_of(elements).resize_(elements.size)
 
 
-class TypedStorage(_Elements):
+class TypedStorage(Elements):
     """Memory by elements of one dtype: of a tensor, `x.storage()`, or new, from a size or numbers.
 
     `untyped()` is the same by bytes, of which `wrap_storage` makes one. Raises TypeError or
@@ -369,7 +248,6 @@ class TypedStorage(_Elements):
     def __init__(
         self, *data: Any, wrap_storage: Any = None, dtype: Any = None, device: Any = None
     ) -> None:
-        check_device(device)
         if len(data) > 1:
             raise RuntimeError(
                 f"TypedStorage(): Too many positional arguments: {len(data)}, expected at most 1"
@@ -389,7 +267,8 @@ class TypedStorage(_Elements):
         self.dtype = dtypes.get_default_dtype() if dtype is None else dtype
         kind = check_dtype(self.dtype, "TypedStorage")
         if wrap_storage is None:
-            wrap_storage = storage_of(elements_of(data[0] if data else 0, kind).view(np.uint8))
+            elements = on(device, elements_of(data[0] if data else 0, kind))
+            wrap_storage = storage_of(elements.view(np.uint8))
         self._untyped_storage = wrap_storage
 
     @property
@@ -439,8 +318,8 @@ class TypedStorage(_Elements):
         """The name of the storage's type without its package, such as FloatStorage."""
         return f"{dtypes.legacy_name(self.dtype)}Storage"
 
-    _data_ptr, _nbytes, _element_size = _Elements.data_ptr, _Elements.nbytes, _Elements.element_size
-    _size, _resize_, _pickle_storage_type = _Elements.size, resize_, pickle_storage_type
+    _data_ptr, _nbytes, _element_size = Elements.data_ptr, Elements.nbytes, Elements.element_size
+    _size, _resize_, _pickle_storage_type = Elements.size, resize_, pickle_storage_type
 
 
 def elements_of(data: Any, kind: np.dtype[Any]) -> Any:
@@ -449,7 +328,7 @@ def elements_of(data: Any, kind: np.dtype[Any]) -> Any:
         return np.zeros(data, kind)
     if isinstance(data, str):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
-    if isinstance(data, (Tensor, _Elements)) or not hasattr(data, "__getitem__"):
+    if isinstance(data, (Tensor, Elements)) or not hasattr(data, "__getitem__"):
         raise TypeError(NO_DATA.format(name="TypedStorage", kind=type(data)))
     return copy_of(list(data), kind)
 
@@ -466,7 +345,7 @@ def _cast(target: str) -> Any:
 CASTS = {name: target.name for name, target in SHORT.items() if name[0] != "c" or name == "char"}
 CASTS |= {"bfloat16": "bfloat16", "complex_float": "complex64", "complex_double": "complex128"}
 for name, target in CASTS.items():
-    setattr(_Elements, name, _cast(target))
+    setattr(Elements, name, _cast(target))
 
 
 def is_storage(obj: Any) -> bool:
@@ -475,7 +354,7 @@ def is_storage(obj: Any) -> bool:
     >>> rg.is_storage(rg.zeros(2)), rg.is_storage(rg.zeros(2).storage())
     (False, True)
     """
-    return isinstance(obj, _Elements)
+    return isinstance(obj, Elements)
 
 
 @public(methods="untyped_storage")

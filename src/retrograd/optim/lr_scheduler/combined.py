@@ -49,6 +49,7 @@ class Combined(LRScheduler):
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer, with the states of the parts."""
         state = super().state_dict()
+        del state["_schedulers"]  # it comes last
         return {**state, "_schedulers": [part.state_dict() for part in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

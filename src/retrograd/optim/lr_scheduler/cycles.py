@@ -204,7 +204,7 @@ class CyclicLR(LRScheduler):
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer and a plain `scale_fn`, which cannot be saved."""
         state = super().state_dict()
-        own = state["_scale_fn_custom"]
+        own = state.pop("_scale_fn_custom")  # it comes last
         plain = own is None or isinstance(own, FunctionType)
         return {**state, "_scale_fn_custom": None if plain else dict(own.__dict__)}
 

@@ -54,7 +54,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.best = self.mode_worse
         self.cooldown_counter = self.num_bad_epochs = 0
 
-    def is_better(self, metric: float) -> bool:
+    def _is_better(self, metric: float) -> bool:
         """Whether `metric` improves on the best so far by the threshold."""
         sign = 1 if self.mode == "min" else -1
         margin = self.threshold
@@ -70,7 +70,7 @@ class ReduceLROnPlateau(LRScheduler):
         if epoch is not None:
             warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-        if self.is_better(metric):
+        if self._is_better(metric):
             self.best, self.num_bad_epochs = metric, 0
         else:
             self.num_bad_epochs += 1

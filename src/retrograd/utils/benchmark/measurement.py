@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import statistics
 from typing import TYPE_CHECKING, Any
 
@@ -69,10 +70,27 @@ class Measurement:
     @property
     def iqr(self) -> float:
         """From the first quartile of the times to the third."""
-        if len(self.times) < 2:
-            return 0.0
-        low, _, high = statistics.quantiles(self.times, n=4, method="inclusive")
+        low, high = self._quartiles
         return high - low
+
+    @property
+    def _quartiles(self) -> tuple[float, float]:
+        if len(self.times) < 2:
+            return self.median, self.median
+        low, _, high = statistics.quantiles(self.times, n=4, method="inclusive")
+        return low, high
+
+    @property
+    def significant_figures(self) -> int:
+        """How many digits of the median the measurements tell, from 1 to 4.
+
+        As many as it has above the error that the middle half of the times lets expect of it, the
+        90 % interval of a mean, and above the 25 ns that a clock is off.
+        """
+        ordered, count = sorted(self.times), len(self.times)
+        middle = ordered[count // 4 : math.ceil(3 * count / 4)]
+        error = max(1.645 * statistics.pstdev(middle) / math.sqrt(len(middle)), 25e-9)
+        return min(max(math.floor(math.log10(max(self.median / error, 1))), 1), 4)
 
     def __getattr__(self, name: str) -> Any:
         """What its `task_spec` says of the statement: `stmt`, `setup`, `label`, ..."""
@@ -94,12 +112,16 @@ class Measurement:
         lines = [f"{type(self).__name__}: {self.title}"]
         if self.task_spec.description:
             lines.append(self.task_spec.description)
+        if self.task_spec.setup not in ("", "pass"):
+            lines.append(f"setup: {self.task_spec.setup}")
         if count > 1:
             lines.append(f"  Median: {self.median / size:.2f} {unit}")
-            lines.append(f"  IQR:    {self.iqr / size:.2f} {unit}")
-        else:
+        if count > 3:
+            low, high = (f"{each / size:.2f}" for each in self._quartiles)
+            lines.append(f"  IQR:    {self.iqr / size:.2f} {unit} ({low} to {high})")
+        if count == 1:
             lines.append(f"  {self.median / size:.2f} {unit}")
         measured = f"{count} measurement" + "s" * (count > 1)
-        runs = f"{self.number_per_run} runs" + " per measurement" * (count > 1)
-        lines.append(f"  {measured}, {runs} , {threads} thread" + "s" * (threads > 1))
+        runs = f"{self.number_per_run} runs " + "per measurement" * (count > 1)
+        lines.append(f"  {measured}, {runs}, {threads} thread" + "s" * (threads > 1))
         return "\n".join(lines)

@@ -6,6 +6,7 @@ import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from ....engine.registry import called
 from ....ops.stubs import load
 from ... import init
 from ...utils.rnn import PackedSequence
@@ -168,7 +169,10 @@ class RNNBase(Module):
             )
         if single:
             return out.squeeze(1), self._each(last, lambda state: state.squeeze(1))
-        return (out.transpose(0, 1) if turned else out), last
+        if turned:
+            name = f"TransposeBackward{int(self.mode != 'LSTM')}"  # PyTorch turns others in place
+            out = called(out.transpose(0, 1), name)
+        return out, last
 
     def _as_given(self, states: list[Any]) -> Any:
         return tuple(states) if self.mode == "LSTM" else states[0]

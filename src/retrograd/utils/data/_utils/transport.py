@@ -150,7 +150,7 @@ class Channel:
     def send(self, label: Any, head: bytes, buffers: list[Any]) -> None:
         """Send what `packed` gave."""
         sizes = [len(buffer) for buffer in buffers]
-        if not sizes:
+        if not any(sizes):
             self.connection.send((label, sizes, None, head))
             return
         if self.descriptors:
@@ -168,8 +168,8 @@ class Channel:
     def receive(self) -> tuple[Any, bytes, list[Any]]:
         """A label, and what `packed` gave; EOFError if the sender is gone."""
         label, sizes, path, head = self.connection.recv()
-        if not sizes:
-            return label, head, []
+        if not any(sizes):
+            return label, head, [bytearray() for _ in sizes]
         file = self.descriptors.receive() if self.descriptors else os.open(path, os.O_RDWR)
         try:
             return label, head, _read(file, sizes, os.name != "nt")

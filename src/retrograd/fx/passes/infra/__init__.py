@@ -1,0 +1,1 @@
+"""Passes, and what runs them in order."""
