@@ -165,3 +165,9 @@ def test_numbers_choose_the_overload_of_xlogy():
         "aten.xlogy.Scalar_Other",
         "aten.xlogy.Scalar_Self",
     ]
+
+
+def test_a_number_of_repetitions_chooses_its_overload():
+    with Seen() as mode:
+        rg.ones(2).repeat_interleave(2)
+    assert "aten.repeat_interleave.self_int" in mode.names

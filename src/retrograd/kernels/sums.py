@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .allocation import empty, half, has_special, is_valueless, table, zeros
+from .allocation import empty, full, half, has_special, is_valueless, table, zeros
 from .native import places as in_c
 
 if TYPE_CHECKING:
@@ -168,12 +168,14 @@ def scattered_rows(values: Any, places: Any, size: int, onto: Any = None) -> Any
     if m == 1:
         first = None if onto is None else onto[:, 0]
         return scattered(values[:, 0], places, size, first)[:, None]
-    if values.dtype.char in "fF" and n >= MANY and n >= ROWS * size:  # many meet
+    few = MANY if values.dtype.char in "fF" else CHUNK
+    if values.dtype.kind in "fc" and n > few and n >= ROWS * size:  # many meet: a few at a time
         total = begun(values, (size, m), onto, np.result_type(values.dtype, np.float64))
+        nothing = full(values, (size, m), -0.0, total.dtype)  # -0 + x is x, for 0 and -0, too
         for at in range(0, n, CHUNK):
-            wide = values[at : at + CHUNK].astype(total.dtype)
-            total = scattered_rows(wide, places[at : at + CHUNK], size, total)
-        return total.astype(values.dtype)
+            wide = values[at : at + CHUNK].astype(total.dtype, copy=False)
+            total += scattered_rows(wide, places[at : at + CHUNK], size, nothing)
+        return total.astype(values.dtype, copy=False)
     out = begun(values, (size, m), onto, values.dtype)
     if n and m and not (is_valueless(out) or in_c.add_rows(out, values, places)):
         order = np.argsort(places, kind="stable")

@@ -278,7 +278,9 @@ FITS: dict[str, Callable[[str, Any, Any], bool]] = {
     "Scalar": lambda name, args, named: (
         is_number(args, 0) or is_number(args, PLACES.get(name.rstrip("_"), (1,))[0])
     ),
-    **dict.fromkeys(["Scalar_Other", "bin_ct"], lambda name, args, named: is_number(args, 1)),
+    **dict.fromkeys(
+        ["Scalar_Other", "bin_ct", "self_int"], lambda name, args, named: is_number(args, 1)
+    ),
     "m": lambda name, args, named: len(args) > 1,
     "float_float": lambda name, args, named: is_number(args, 0) and is_number(args, 1),
     "float_Tensor": lambda name, args, named: is_number(args, 0),

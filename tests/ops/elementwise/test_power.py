@@ -169,6 +169,17 @@ def test_a_bool_tensor_to_the_power_of_a_python_bool_is_one():
     assert (x**1).dtype is rg.int64
 
 
+@pytest.mark.parametrize("exponent", [-2, -1, -0.5, 0.5, 0, 1, 2, 3, 4, 2.5, True])
+@pytest.mark.parametrize("dtype", [rg.float16, rg.bfloat16, rg.float8_e4m3fn, rg.float8_e5m2])
+def test_powers_of_narrow_floats_are_rounded_once(dtype, exponent):
+    x = rg.tensor([1.0625, 3.0, 0.3, 7.0], dtype=dtype, requires_grad=True)
+    y = x**exponent
+    assert y.dtype is dtype
+    once = (x.detach().double() ** float(exponent)).to(dtype)
+    np.testing.assert_array_equal(y.detach().float().numpy(), once.float().numpy())
+    assert rg.autograd.grad(y.sum(), x)[0].dtype is dtype
+
+
 @pytest.mark.parametrize("arguments", [(2, 3), (rg.ones(1), "a")])
 def test_other_arguments_raise(arguments):
     with pytest.raises(TypeError, match="invalid combination of arguments"):

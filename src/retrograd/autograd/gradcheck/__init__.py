@@ -58,8 +58,8 @@ def gradcheck(
 
     Returns True, or raises GradcheckError with both Jacobians (returns False if not
     `raise_exception`). Raises ValueError where no input requires grad, AssertionError for a check
-    whose direction (`check_backward_ad`, `check_forward_ad`) is turned off. Source: PyTorch's
-    `autograd.gradcheck`.
+    whose direction (`check_backward_ad`, `check_forward_ad`) is turned off, NotImplementedError for
+    a tensor of a class that computes for itself. Source: PyTorch's `autograd.gradcheck`.
 
     >>> x = rg.tensor([1.0, 2.0], dtype=rg.float64, requires_grad=True)
     >>> rg.autograd.gradcheck(lambda x: x * x, (x,))

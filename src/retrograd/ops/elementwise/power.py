@@ -67,7 +67,10 @@ def _power(base: Any, exponent: Any) -> Any:
 
 
 def _pow_number(input: Any, *, exponent: Any) -> Any:
-    if input.dtype.char != "e" and input.dtype.kind in "fcV" and exponent.__class__ is not complex:
+    if input.dtype.kind in "fV" and input.dtype.char not in "efd":  # narrower: rounded once
+        found = _pow_number(dtypes.converted(input, dtypes.float32.numpy), exponent=exponent)
+        return found.astype(input.dtype) if found.dtype == np.float32 else found
+    if input.dtype.char != "e" and input.dtype.kind in "fc" and exponent.__class__ is not complex:
         quick = QUICK.get(exponent)
         if quick is not None:
             return quick(input)
