@@ -195,7 +195,7 @@ def unanswered(function: Any, asked: tuple[Any, ...]) -> TypeError:
 
 def public(function: Any, *served: Any) -> Any:
     """The form of a function that users see: NOTE [Who is asked], rule 1. `served`: see `form`."""
-    if function.__class__ is not FunctionType or hasattr(function, "op"):
+    if type(function) is not FunctionType or hasattr(function, "op"):
         return function  # no function, or the caller of an op
     if function.__name__ in IGNORED or function in _forms:
         return function
@@ -273,7 +273,7 @@ def publish(namespace: dict[str, Any], prefix: str) -> None:
     """
     ops = __package__.rpartition(".")[0] + ".ops"
     for name, given in list(namespace.items()):
-        known = given.__class__ is FunctionType and forms.get(given)
+        known = type(given) is FunctionType and forms.get(given)
         namespace[name] = value = known or given  # known: whatever its module is called by now
         module = getattr(value, "__module__", None) or ""
         if name.startswith("_") or isinstance(value, type) or not module.startswith(ops):

@@ -30,8 +30,6 @@ __all__ = [
 class layout:  # noqa: N801 (PyTorch's name)
     """How a tensor lies in memory: `strided`, `jagged` or one of the sparse ones, `sparse_coo`.
 
-    No tensor has `sparse_bsr` or `sparse_bsc`, by blocks: programs compare with them.
-
     >>> rg.ones(2).layout
     retrograd.strided
     """
