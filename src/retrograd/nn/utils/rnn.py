@@ -234,8 +234,8 @@ def pad_sequence(
 ) -> Tensor:
     """Sequences (T_i, *) padded to the longest and stacked: (T, N, *), or (N, T, *).
 
-    `padding_side` is "right" or "left", else RuntimeError, as for no sequences. Source: PyTorch's
-    function of this name.
+    `padding_side` is "right" or "left", else RuntimeError, as for no sequences; TypeError for what
+    is no tensor. Source: PyTorch's function of this name.
 
     >>> rg.nn.utils.rnn.pad_sequence([rg.tensor([1, 2]), rg.tensor([3])], batch_first=True)
     tensor([[1, 2],

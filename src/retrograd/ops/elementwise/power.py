@@ -51,6 +51,7 @@ QUICK: dict[float, Any] = {
     -0.5: _reciprocal_root,
     -1: _reciprocal,
 }
+IN_STEPS: dict[float, Any] = {3: _cube, -2: lambda x: np.reciprocal(x * x)}  # as PyTorch's
 
 
 def _power(base: Any, exponent: Any) -> Any:
@@ -68,6 +69,8 @@ def _power(base: Any, exponent: Any) -> Any:
 
 def _pow_number(input: Any, *, exponent: Any) -> Any:
     if input.dtype.kind in "fV" and input.dtype.char not in "efd":  # narrower: rounded once
+        if exponent in IN_STEPS:
+            return IN_STEPS[exponent](input)
         found = _pow_number(dtypes.converted(input, dtypes.float32.numpy), exponent=exponent)
         return found.astype(input.dtype) if found.dtype == np.float32 else found
     if input.dtype.char != "e" and input.dtype.kind in "fc" and exponent.__class__ is not complex:
