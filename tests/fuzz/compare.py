@@ -285,13 +285,6 @@ def overlapping_write(program, d):
     return d.sort == "numbers" and ".as_strided((3, 3), (2, 1))" in " ".join(program)
 
 
-def resized_layout(program, d):
-    """A resized `out` has the layout of the result in PyTorch: its `reshape` may be a copy."""
-    text = " ".join(program)
-    copied = "reshape(" in text and d.sort in ("facts", "numbers")
-    return copied and "out=" in text and (".t()" in text or "transpose" in text)
-
-
 def no_graph_of_zeros(program, d):
     """A derivative that is constant has no graph, in PyTorch one of zeros."""
     text = " ".join(program)
@@ -309,10 +302,10 @@ def saved_names(program, d):
 
 
 def hooks_of_the_root(program, d):
-    """PyTorch forgets hooks for gradients of several tensors, of which one is the root."""
-    fewer = d.what == "notes" and d.ours > d.theirs
+    """PyTorch calls hooks of several tensors twice, or forgets them, if one is the root."""
+    twice = d.what == "note" or (d.what == "notes" and d.ours > d.theirs)
     refused = d.what == "error" and d.ours is None
-    return "register_multi_grad_hook(" in " ".join(program) and (fewer or refused)
+    return "register_multi_grad_hook(" in " ".join(program) and (twice or refused)
 
 
 def tangents_in_inference_mode(program, d):
@@ -363,7 +356,6 @@ RULES = {
     checkpoint_of_constant: "`checkpoint` of a leaf that no longer requires grad",
     nothing_to_free: "a second pass through ops that had nothing to save",
     overlapping_write: "unrecorded writes to views that overlap themselves",
-    resized_layout: "the memory layout of results",
     no_graph_of_zeros: "second derivatives of some piecewise linear layers",
     saved_names: "attributes of nodes",
     hooks_of_the_root: "multi-grad hooks of the root",
