@@ -159,18 +159,20 @@ next_long(bitgen_t *bits)
     return upper << 32 | bits->next_uint32(bits->state);
 }
 
-/* `draw_few(capsule, out, bound)`: what the words of NumPy's generator of bits give, by the type of
+/* `draw_few(bits, out, bound)`: what the words of NumPy's generator of bits give, by the type of
    `out`: words, numbers from 0 to 1, or a mask as of `draw_words`. */
 static PyObject *
 draw_few(PyObject *module, PyObject *args)
 {
-    PyObject *capsule;
+    PyObject *owner;
     PyArrayObject *out;
     long long bound;
-    if (!PyArg_ParseTuple(args, "OO!L", &capsule, &PyArray_Type, &out, &bound)) {
+    if (!PyArg_ParseTuple(args, "OO!L", &owner, &PyArray_Type, &out, &bound)) {
         return NULL;
     }
-    bitgen_t *bits = PyCapsule_GetPointer(capsule, "BitGenerator");
+    PyObject *capsule = PyObject_GetAttrString(owner, "capsule"); /* does not keep its owner */
+    bitgen_t *bits = capsule == NULL ? NULL : PyCapsule_GetPointer(capsule, "BitGenerator");
+    Py_XDECREF(capsule);
     if (bits == NULL || !PyArray_ISCARRAY(out)) {
         return refuse("draw_few");
     }

@@ -53,7 +53,7 @@ CALLS = {
         ones(625, dtype=np.uint32), ones(5, dtype=[np.uint32, np.bool_][which > 0]), 2**52
     ),
     "draw_few": lambda which: (
-        np.random.MT19937(3).capsule, ones(5, dtype=[np.uint32, np.float32, np.bool_][which]), 2**52
+        np.random.MT19937(3), ones(5, dtype=[np.uint32, np.float32, np.bool_][which]), 2**52
     ),
     "draw_rejected": lambda which: (
         ones(625, dtype=np.uint32), np.array([0.5, which > 0]),

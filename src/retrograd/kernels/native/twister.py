@@ -34,7 +34,7 @@ def few(bits: Any, kind: Any, shape: Any, share: float = 0.0) -> Any:
     `share`.
     """
     out = np.empty(shape, kind)
-    loops.draw_few(bits.capsule, out, bound(share))
+    loops.draw_few(bits, out, bound(share))
     return out
 
 
