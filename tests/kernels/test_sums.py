@@ -135,6 +135,14 @@ def test_a_complex_mean_of_a_million_rows_is_exact_to_two_units(tall):
     near(rg.tensor(x).mean(0), x.mean(0, dtype=np.complex128))
 
 
+@pytest.mark.parametrize("shape", [(300, 4), (1_000, 4), (64, 4, 4, 4), (5_000, 3)])
+def test_batch_norm_of_few_rows_is_exact_to_four_units(shape):
+    x = np.random.default_rng(3).random(shape, dtype=np.float32)
+    d, axes = x.astype(np.float64), (0, *range(2, x.ndim))
+    expected = (d - d.mean(axes, keepdims=True)) / np.sqrt(d.var(axes, keepdims=True) + 1e-5)
+    near(F.batch_norm(rg.tensor(x), None, None, training=True), expected, ulps=4)
+
+
 def test_batch_norm_of_a_million_rows_is_exact_to_four_units_and_its_gradient_to_ten(tall):
     d, g = tall.astype(np.float64), tall[::-1].copy()
     x = rg.tensor(tall, requires_grad=True)

@@ -68,14 +68,15 @@ typedef struct {
     }                                                                                                  \
                                                                                                        \
     /* The same over `times` and `width` of images, for each of `n` channels. */                       \
-    static void standardize_channels_##REAL(const REAL *x, Along a, const REAL *weight,                \
-                                            const REAL *bias, double eps, REAL *out, REAL *mean,       \
-                                            REAL *var)                                                 \
+    static void standardize_channels_##REAL(const REAL *x, Along a, const double *sums,                \
+                                            const REAL *weight, const REAL *bias, double eps,          \
+                                            REAL *out, REAL *mean, REAL *var)                          \
     {                                                                                                  \
-        REAL count = (REAL)(a.times * a.width), dot;                                                   \
+        double count = (double)(a.times * a.width);                                                    \
         for (npy_intp c = 0; c < a.n; c++) {                                                           \
-            mean[c] /= count;                                                                          \
-            var[c] = 0;                                                                                \
+            double squares = 0;                                                                        \
+            REAL dot;                                                                                  \
+            mean[c] = (REAL)(sums[c] / count);                                                         \
             for (npy_intp i = 0; i < a.times; i++) {                                                   \
                 npy_intp at = (i * a.n + c) * a.width;                                                 \
                 for (npy_intp k = 0; k < a.width; k++) {                                               \
@@ -83,9 +84,9 @@ typedef struct {
                 }                                                                                      \
                 dot_inner[sizeof(REAL) == 8](out + at, sizeof(REAL), out + at, sizeof(REAL), &dot,     \
                                              a.width, NULL);                                           \
-                var[c] += dot;                                                                         \
+                squares += (double)dot;                                                                \
             }                                                                                          \
-            var[c] /= count;                                                                           \
+            var[c] = (REAL)(squares / count);                                                          \
             REAL scale = 1 / SQRT(var[c] + (REAL)eps);                                                 \
             scale = weight == NULL ? scale : scale * weight[c];                                        \
             for (npy_intp i = 0; i < a.times; i++) {                                                   \
@@ -311,20 +312,25 @@ small_batch_norm(const Given *all)
     a.width = PyArray_SIZE(to.x) / (a.times * a.n);
     bool wide = is_wide(to.x);
     npy_intp item = PyArray_ITEMSIZE(to.x), steps[] = {0, item, 0};
-    char *x = PyArray_DATA(to.x), *mean = PyArray_DATA(to.mean);
-    void *out = PyArray_DATA(to.out), *var = PyArray_DATA(to.var);
-    memset(mean, 0, (size_t)(a.n * item));
+    char *x = PyArray_DATA(to.x);
+    void *out = PyArray_DATA(to.out), *mean = PyArray_DATA(to.mean), *var = PyArray_DATA(to.var);
+    double sums[FEW] = {0}; /* a channel may have few numbers in each of many images */
     for (npy_intp i = 0; i < a.times * a.n; i++) {
-        char *sum = mean + i % a.n * item, *data[] = {sum, x + i * a.width * item, sum};
+        union {
+            double wide;
+            float narrow;
+        } sum = {0};
+        char *data[] = {(char *)&sum, x + i * a.width * item, (char *)&sum};
         add_inner[wide].function(data, &a.width, steps, add_inner[wide].data);
+        sums[i % a.n] += wide ? sum.wide : (double)sum.narrow;
     }
     if (wide) {
-        standardize_channels_double((double *)x, a, to.weight, to.bias, PyFloat_AS_DOUBLE(eps), out,
-                                    (double *)mean, var);
+        standardize_channels_double((double *)x, a, sums, to.weight, to.bias,
+                                    PyFloat_AS_DOUBLE(eps), out, mean, var);
     }
     else {
-        standardize_channels_float((float *)x, a, to.weight, to.bias, PyFloat_AS_DOUBLE(eps), out,
-                                   (float *)mean, var);
+        standardize_channels_float((float *)x, a, sums, to.weight, to.bias, PyFloat_AS_DOUBLE(eps),
+                                   out, mean, var);
     }
     return made;
 }
