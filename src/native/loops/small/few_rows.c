@@ -14,6 +14,13 @@ typedef struct {
     npy_intp groups, each;
 } Shared;
 
+/* A sum that goes on: of few numbers in single precision, as NumPy's, of many in double. */
+static inline double
+add_on(double sum, double each, bool in_single)
+{
+    return in_single ? (double)(float)(sum + each) : sum + each;
+}
+
 #define ROWS(REAL, SQRT)                                                                               \
     /* Put x less its maximum along an axis into `out`. */                                             \
     static void below_top_##REAL(const REAL *x, Along a, REAL *out)                                    \
@@ -73,6 +80,7 @@ typedef struct {
                                             REAL *out, REAL *mean, REAL *var)                          \
     {                                                                                                  \
         double count = (double)(a.times * a.width);                                                    \
+        bool in_single = sizeof(REAL) == sizeof(float) && a.times * a.width < TERMS;                   \
         for (npy_intp c = 0; c < a.n; c++) {                                                           \
             double squares = 0;                                                                        \
             REAL dot;                                                                                  \
@@ -84,7 +92,7 @@ typedef struct {
                 }                                                                                      \
                 dot_inner[sizeof(REAL) == 8](out + at, sizeof(REAL), out + at, sizeof(REAL), &dot,     \
                                              a.width, NULL);                                           \
-                squares += (double)dot;                                                                \
+                squares = add_on(squares, (double)dot, in_single);                                     \
             }                                                                                          \
             var[c] = (REAL)(squares / count);                                                          \
             REAL scale = 1 / SQRT(var[c] + (REAL)eps);                                                 \
@@ -322,7 +330,8 @@ small_batch_norm(const Given *all)
         } sum = {0};
         char *data[] = {(char *)&sum, x + i * a.width * item, (char *)&sum};
         add_inner[wide].function(data, &a.width, steps, add_inner[wide].data);
-        sums[i % a.n] += wide ? sum.wide : (double)sum.narrow;
+        double *whole = &sums[i % a.n], each = wide ? sum.wide : (double)sum.narrow;
+        *whole = add_on(*whole, each, !wide && a.times * a.width < TERMS);
     }
     if (wide) {
         standardize_channels_double((double *)x, a, sums, to.weight, to.bias,
