@@ -131,8 +131,14 @@ norm.eval(); model(x); show(own, norm.running_mean)
 
 def test_modules_of_other_shapes_are_told():
     for out in together("error(DDP, nn.Linear(2, 1 + rank))"):
-        assert "shape (1, 2)" in out
-        assert "shape (2, 2)" in out
+        assert "rank 0 of the group has weight of shape (1, 2)" in out
+        assert "rank 1 has weight of shape (2, 2)" in out
+
+
+def test_modules_with_more_parameters_are_told():
+    for out in together("error(DDP, nn.Linear(2, 1, bias=rank == 0))"):
+        assert "rank 0 of the group has bias of shape (1,)" in out
+        assert "rank 1 has nothing more" in out
 
 
 def test_a_rank_that_ends_before_its_backward_pass_is_an_error():

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 __all__ = ["DistributedDataParallel"]
 
 
+UNLIKE = (
+    "DistributedDataParallel expects the same module on all ranks, but rank 0 of the group has {ours} "
+    "where rank {rank} has {theirs}"
+)
 UNREACHED = (
     "Expected to have finished reduction of all gradients, but the backward pass of some rank did "
     "not reach {names}. Let the loss depend on all parameters, or pass find_unused_parameters=True "
@@ -94,11 +99,24 @@ class DistributedDataParallel(Module):
         self._hook: Any = None
         self._join_config, self._divides = None, True
         self._synchronizes, self._pass, self._reached = False, None, set[str]()
-        group = load("retrograd.distributed")
-        for tensor in [*module.parameters(), *module.buffers()] if init_sync else ():
-            group.broadcast(tensor, group=process_group, group_src=0)
+        if init_sync:
+            self._take_those_of_rank_0()
         for name, parameter in self._names.items():
             parameter.register_post_accumulate_grad_hook(partial(self._note, name))
+
+    def _take_those_of_rank_0(self) -> None:
+        """Take the parameters and buffers of rank 0, once all ranks know that theirs match."""
+        group = load("retrograd.distributed")
+        tensors = dict(chain(self.module.named_parameters(), self.module.named_buffers()))
+        own = [f"{k} of shape {tuple(t.shape)} and dtype {t.dtype}" for k, t in tensors.items()]
+        lists: list[Any] = [None] * group.get_world_size(self.process_group)
+        group.all_gather_object(lists, own, self.process_group)
+        for rank, other in enumerate(lists):
+            for ours, theirs in zip_longest(lists[0], other, fillvalue="nothing more"):
+                if ours != theirs:
+                    raise RuntimeError(UNLIKE.format(ours=ours, theirs=theirs, rank=rank))
+        for tensor in tensors.values():
+            group.broadcast(tensor, group=self.process_group, group_src=0)
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """The module's output for this rank's part of the batch."""
