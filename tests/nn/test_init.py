@@ -165,3 +165,60 @@ def test_constants_and_means_may_be_numbers_in_tensors():
         rg.manual_seed(0)
         same.append(rg.nn.init.normal_(rg.zeros(3), mean).tolist())
     assert same[0] == same[1]
+
+
+FILLS = {
+    "zeros": init.zeros_,
+    "ones": lambda t: init.ones_(t.mul_(5)),
+    "constant": lambda t: init.constant_(t, 3.0),
+    "uniform": lambda t: init.uniform_(t, 2.0, 3.0),
+    "normal": init.normal_,
+    "truncated": init.trunc_normal_,
+    "xavier": init.xavier_uniform_,
+    "kaiming": init.kaiming_normal_,
+    "eye": init.eye_,
+    "orthogonal": init.orthogonal_,
+    "sparse": lambda t: init.sparse_(t, 0.5),
+}
+
+
+@pytest.mark.filterwarnings("ignore:vmap")  # some run once per example
+@pytest.mark.parametrize("dtype", [rg.float32, rg.complex64])
+@pytest.mark.parametrize("fill", FILLS.values(), ids=FILLS)
+def test_an_initialiser_writes_each_example_of_a_batch(fill, dtype):
+    rg.manual_seed(3)
+    expected = fill(rg.full((4, 4), 9.0, dtype=dtype))
+    rg.manual_seed(3)
+    given = rg.full((2, 4, 4), 9.0, dtype=dtype)
+    found = rg.func.vmap(lambda t: fill(t.clone()), randomness="same")(given)
+    np.testing.assert_array_equal(found, rg.stack([expected, expected]))
+
+
+@pytest.mark.parametrize("fill", [init.zeros_, init.normal_])
+def test_a_batch_that_an_initialiser_writes_keeps_its_history(fill):
+    def made(w):
+        t = w * 1.0
+        fill(t)
+        return (t * w).sum()
+
+    rg.manual_seed(0)
+    expected = fill(rg.empty(3)) + 1.0  # of t, and of w by the product before the write
+    x = rg.ones(3, requires_grad=True)
+    rg.manual_seed(0)
+    made(x).backward()
+    assert x.grad.tolist() == expected.tolist()
+    rg.manual_seed(0)
+    grads = rg.func.vmap(rg.func.grad(made), randomness="same")(rg.ones(2, 3))
+    np.testing.assert_array_equal(grads, rg.stack([expected, expected]))
+
+
+def test_each_example_draws_its_own_initial_values():
+    def made(t):
+        return init.normal_(t.clone())
+
+    rg.manual_seed(0)
+    found = rg.func.vmap(made, randomness="different")(rg.zeros(2, 3))
+    rg.manual_seed(0)
+    np.testing.assert_array_equal(found, rg.stack([made(rg.zeros(3)), made(rg.zeros(3))]))
+    with pytest.raises(RuntimeError, match="randomness"):
+        rg.func.vmap(made)(rg.zeros(2, 3))

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import modes
+from .. import modes, version
 from ..engine.tensor import Tensor
 from .grad import backward, grad
 
@@ -85,11 +85,8 @@ class Variable(metaclass=VariableMeta):
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
         """A leaf on the memory of `data`; `volatile`, the first form of `no_grad`, warns."""
         if volatile:
-            warnings.warn(
-                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
-                UserWarning,
-                stacklevel=2,
-            )
+            text = "volatile was removed and now has no effect. Use `with retrograd.no_grad():`."
+            warnings.warn(version.named(text), UserWarning, stacklevel=2)
         if not (data is None or isinstance(data, Tensor)):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         made = Tensor() if data is None else data.detach()

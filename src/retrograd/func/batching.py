@@ -227,6 +227,7 @@ def _at_once(
         if error.level not in (None, level):
             raise  # it is for an outer batched call to run once per example
         attempt.undo()
+        level.rewind()
         if randomness != "different":
             text = LOOPED.format(name=name_of(func), error=error)
             warnings.warn(text, UserWarning, stacklevel=4)

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from .. import modes
 from ..engine.dispatch import check_write
 from ..engine.overriding import public
-from ..engine.tensor import Tensor, new_tensor, wrote
+from ..engine.tensor import Interpreted, Tensor, Wrapper, new_tensor, wrote
 from ..ops.creation.like import empty_like
 from ..ops.random.factories import randperm
 from ..ops.random.inplace import mean_of
@@ -97,6 +98,11 @@ def initialiser(function: F) -> F:
 
     @functools.wraps(function)
     def call(tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        array = tensor._array
+        if isinstance(array, Interpreted) and not isinstance(array, Wrapper):  # has no memory
+            value = new_tensor(np.empty(array.shape, array.dtype))
+            with modes.Changed(grad=False):
+                return tensor.copy_(fill(value, *args, **kwargs))
         check_write(tensor, function.__name__, function.__name__ == "constant_")
         fill(tensor, *args, **kwargs)
         wrote(tensor, f"init.{function.__name__}")

@@ -288,8 +288,9 @@ class Batch(Interpreted):
     def __bool__(self) -> Any:
         raise UnbatchableError(CONTROL_FLOW, self.level)
 
-    # What asks for values. No `__array_ufunc__`: NumPy leaks the arguments of what that refuses.
-    __array__ = __getitem__ = __iter__ = __len__ = __reduce_ex__ = _has_no_value
+    # What asks for values, or has NumPy write them. No `__array_ufunc__`: NumPy leaks the arguments
+    # of what that refuses.
+    __array__ = __getitem__ = __setitem__ = __iter__ = __len__ = __reduce_ex__ = _has_no_value
     __int__ = __float__ = __index__ = _has_no_value
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _has_no_value
     __hash__ = object.__hash__

@@ -33,8 +33,8 @@ __all__ = ["DistributedDataParallel"]
 
 
 UNLIKE = (
-    "DistributedDataParallel expects the same module on all ranks, but rank 0 of the group has {ours} "
-    "where rank {rank} has {theirs}"
+    "DistributedDataParallel expects the same module on all ranks, but rank 0 of the group has "
+    "{ours} where rank {rank} has {theirs}"
 )
 UNREACHED = (
     "Expected to have finished reduction of all gradients, but the backward pass of some rank did "
