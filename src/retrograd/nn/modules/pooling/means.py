@@ -12,7 +12,15 @@ from ..utils import ntuple
 __all__ = ["AvgPool1d", "AvgPool2d", "AvgPool3d", "LPPool1d", "LPPool2d", "LPPool3d"]
 
 
-class AvgPool1d(Module):
+class _AvgPoolNd(Module):
+    """Means over windows of `kernel_size`, a step of `stride` apart."""
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool1d(_AvgPoolNd):
     """Means of windows, whose stride is the kernel size by default.
 
     (N, C, L) to (N, C, L'), N optional, where L' = floor((L + 2 padding - kernel_size) / stride) +
@@ -49,22 +57,11 @@ class AvgPool1d(Module):
             self.count_include_pad,
         )
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
+class _AvgPool(_AvgPoolNd):
+    """`function(input, kernel_size, stride, padding, ceil_mode, ...)`, over more than a line."""
 
-class AvgPool2d(Module):
-    """Means of windows of images: (N, C, H, W) to (N, C, H', W'), N optional.
-
-    Settings are as for `AvgPool1d`, each a number or a pair, and so is everything else.
-    `divisor_override` replaces the number of elements in the mean.
-
-    >>> rg.nn.AvgPool2d(2)(rg.ones(1, 1, 4, 4)).tolist()
-    [[[[1.0, 1.0], [1.0, 1.0]]]]
-    """
-
-    function = staticmethod(F.avg_pool2d)
+    function: Any
 
     def __init__(
         self,
@@ -93,12 +90,21 @@ class AvgPool2d(Module):
             self.divisor_override,
         )
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+class AvgPool2d(_AvgPool):
+    """Means of windows of images: (N, C, H, W) to (N, C, H', W'), N optional.
+
+    Settings are as for `AvgPool1d`, each a number or a pair, and so is everything else.
+    `divisor_override` replaces the number of elements in the mean.
+
+    >>> rg.nn.AvgPool2d(2)(rg.ones(1, 1, 4, 4)).tolist()
+    [[[[1.0, 1.0], [1.0, 1.0]]]]
+    """
+
+    function = staticmethod(F.avg_pool2d)
 
 
-class AvgPool3d(AvgPool2d):
+class AvgPool3d(_AvgPool):
     """Means of windows of volumes: (N, C, D, H, W) to (N, C, D', H', W'), N optional.
 
     Settings are as for `AvgPool2d`, each a number or a triple, and so is everything else.
@@ -111,7 +117,7 @@ class AvgPool3d(AvgPool2d):
     function = staticmethod(F.avg_pool3d)
 
 
-class _LPPool(Module):
+class _LPPoolNd(Module):
     """`function(input, norm_type, kernel_size, stride, ceil_mode)`."""
 
     def __init__(
@@ -140,7 +146,7 @@ class _LPPool(Module):
         )
 
 
-class LPPool1d(_LPPool):
+class LPPool1d(_LPPoolNd):
     """(sum x^p)^(1/p) over windows, p = `norm_type`: (N, C, L) to (N, C, L'), N optional.
 
     L' is as for `AvgPool1d` without padding. Real or complex. Raises RuntimeError for other shapes.
@@ -152,7 +158,7 @@ class LPPool1d(_LPPool):
     function = staticmethod(F.lp_pool1d)
 
 
-class LPPool2d(_LPPool):
+class LPPool2d(_LPPoolNd):
     """(sum x^p)^(1/p) over windows, p = `norm_type`: (N, C, H, W) to (N, C, H', W'), N optional.
 
     Everything else is as for `LPPool1d`.
@@ -165,7 +171,7 @@ class LPPool2d(_LPPool):
     function = staticmethod(F.lp_pool2d)
 
 
-class LPPool3d(_LPPool):
+class LPPool3d(_LPPoolNd):
     """(sum x^p)^(1/p) over windows, p = `norm_type`: (N, C, D, H, W) to (N, C, D', H', W').
 
     N is optional. Everything else is as for `LPPool1d`.
