@@ -30,6 +30,7 @@ pytestmark = [
         "fork" not in multiprocessing.get_all_start_methods(), reason="there is no fork"
     ),
     pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:This DataLoader will create"),  # on one processor
 ]
 KINDS = ["fork", "thread"]
 FORK = multiprocessing.get_context("fork")  # whose events threads know, too
@@ -97,7 +98,6 @@ def transports(request, monkeypatch):
         pytest.skip("there is no memory without a name")
 
 
-@pytest.mark.filterwarnings("ignore:This DataLoader will create")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("settings", [{}, {"prefetch_factor": 1}, {"num_workers": 5}])
 def test_batches_come_in_the_order_of_one_process(kind, settings):
@@ -361,6 +361,44 @@ def dead(pid):
             return file.read().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:
         return gone([pid])
+
+
+INTERRUPTED = """
+import os, signal, sys
+import retrograd as rg
+from retrograd.utils.data import DataLoader
+
+forks = iter(range({after}))
+
+def interrupt():
+    if next(forks, None) is None:
+        os.killpg(0, signal.SIGINT)  # as Ctrl-C: the workers get it, too
+
+os.register_at_fork(after_in_parent=interrupt)
+try:
+    for batch in DataLoader(range(100), num_workers=2, multiprocessing_context="fork"):
+        pass
+    print("nothing came")
+except KeyboardInterrupt:
+    print("interrupted")
+try:
+    os.wait()
+except ChildProcessError:
+    print("no worker is left")
+"""
+
+
+@pytest.mark.parametrize("after", [0, 1])
+def test_ctrl_c_while_workers_start_comes_once_and_ends_all(after):
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", INTERRUPTED.format(after=after)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=True,
+        start_new_session=True,
+    )
+    assert (run.stdout, run.stderr) == ("interrupted\nno worker is left\n", "")
 
 
 @pytest.mark.parametrize("made", [lambda: rg.zeros(0, 2), lambda: rg.zeros(2, 2).to_sparse_csr()])
