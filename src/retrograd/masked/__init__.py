@@ -1,0 +1,13 @@
+"""Masked tensors, and functions of a tensor and a mask: torch.masked (names only; see `ops`)."""
+
+from ..engine import overriding
+from ..ops.masked.array import MaskedTensor, as_masked_tensor, is_masked_tensor, masked_tensor
+from . import _ops, maskedtensor
+from ._ops import *
+
+__all__ = [
+    *_ops.__all__,
+    *("MaskedTensor", "as_masked_tensor", "is_masked_tensor", "masked_tensor"),
+]
+
+overriding.publish(globals(), "retrograd.masked")

@@ -1,0 +1,6 @@
+"""Reductions and normalizations under torch.masked's names (names only; see `ops.reduction`)."""
+
+from ..ops.reduction import masked as functions
+from ..ops.reduction.masked import *  # noqa: F403
+
+__all__ = functions.__all__

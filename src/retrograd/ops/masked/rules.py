@@ -1,0 +1,292 @@
+"""What ops and functions give for masked tensors: NOTE [Masked tensors] in `array`, 4.
+
+A rule takes the op, its inputs and its parameters, one for a function the function and its
+arguments; at least one of these is masked.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import check_broadcast
+from ...engine.tensor import Tensor, new_tensor
+from ..core.pointwise import zero_where
+from ..core.structure import cast
+from ..reduction import masked as functions
+from ..sparse.array import Sparse
+from ..sparse.rules import made as sparse_made
+from ..sparse.rules import stored, stored_at
+from ..tensor.conversion import result_type
+from .array import (
+    FUNCTIONS,
+    MISMATCH,
+    RULES,
+    Masked,
+    construct,
+    held,
+    is_masked,
+    made,
+    mask_of,
+    refused,
+    same,
+)
+
+if TYPE_CHECKING:
+    from ...engine.op import Op
+
+__all__ = ["moved", "pointwise"]
+
+# Ops that are no elementwise ones and leave each element where it is.
+SAME_PLACES = (
+    *("cast", "contiguous", "copy", "fill", "imag", "masked_fill", "masked_scale", "piecewise"),
+    *("real", "zero", "zeros_like"),
+)
+# Ops that put elements elsewhere, beside all views; and those that also add up what meets.
+MOVES = (
+    *("blank", "cat", "flip", "index", "index_blank", "index_put", "index_select", "join_parts"),
+    *("place_along", "put_along", "repeat", "roll", "splice", "stack", "swap_rows", "take_along"),
+    *("undiagonal", "unslice"),
+)
+ADDS = ("index_spread", "refold", "scatter_add", "sum", "sum_dim", "sum_to", "unstrided")
+NO_INDEX = "{} indices must match. Those of {}() differ: write x.to_dense()"
+
+
+def by_kind(op: Op, *inputs: Any, **params: Any) -> Any:
+    """What an op gives without a rule of its own."""
+    if op.elementwise or op.name in SAME_PLACES:
+        return pointwise(op, *inputs, **params)
+    if op.view or op.name in MOVES:
+        return moved(op, *inputs, **params)
+    if op.name in ADDS:
+        return added(op, *inputs, **params)
+    raise refused(op.name)
+
+
+def each(found: Any, wrap: Any) -> Any:
+    """What an op gave, wrapped: one tensor, or several."""
+    return tuple(map(wrap, found)) if isinstance(found, tuple) else wrap(found)
+
+
+# -- element by element ----------------------------------------------------------------------------
+
+
+def pointwise(op: Op, *inputs: Any, **params: Any) -> Any:
+    """The op of the data, with the mask that all masked operands have."""
+    layouts = {t._array.layout for t in inputs if is_masked(t)}
+    if layouts != {"strided"}:
+        return of_entries(op, inputs, params)
+    mask = common_mask(op.name, inputs)
+    data = [held(t) if is_masked(t) else beside(t, mask, inputs) for t in inputs]
+    return each(op.call(*data, **params), lambda found: made(found, mask))
+
+
+def common_mask(name: str, inputs: Any) -> Any:
+    """The mask of the result; ValueError where those of operands differ."""
+    shapes = [t._array.shape for t in inputs if isinstance(t, Tensor)]
+    for a, b in itertools.combinations(shapes, 2):
+        check_broadcast(a, b, name)
+    shape = np.broadcast_shapes(*shapes)
+    first, *others = [np.broadcast_to(t._array.mask, shape) for t in inputs if is_masked(t)]
+    if not all(same(first, other) for other in others):
+        raise ValueError(MISMATCH.format(name))
+    return first
+
+
+def beside(t: Any, mask: Any, inputs: Any) -> Any:
+    """A plain operand, whose gradient comes from the elements alone that count."""
+    if not isinstance(t, Tensor) or t._node is None:
+        return t
+    if not t.ndim:  # its dtype counts for less than that of the others
+        whole = next(x for x in inputs if is_masked(x))
+        t = cast(t, dtype=dtypes.to_numpy(result_type(held(whole), t)))
+    return held(construct(t.expand(mask.shape), mask))
+
+
+def of_entries(op: Op, inputs: Any, params: Any) -> Any:
+    """The op of the entries of sparse operands, which have the same places."""
+    masks = [t._array.mask for t in inputs if is_masked(t)]
+    pattern, layout = masks[0].pattern, masks[0].layout
+    for mask in masks[1:]:
+        same(masks[0], mask)  # raises for other layouts
+        if not np.array_equal(mask.pattern.indices, pattern.indices):
+            raise ValueError(NO_INDEX.format(layout, op.name))
+    entries = [entries_of(t, pattern) for t in inputs]
+    return each(op.call(*entries, **params), lambda found: with_entries(found, pattern))
+
+
+def entries_of(t: Any, pattern: Any) -> Any:
+    """The entries of an operand at the places of a pattern."""
+    if is_masked(t):
+        return made(stored(held(t)), t._array.mask.values)
+    return stored_at(t, pattern) if isinstance(t, Tensor) and t.ndim else t
+
+
+def with_entries(found: Tensor, pattern: Any) -> Any:
+    """The sparse masked tensor of these entries."""
+    return made(sparse_made(held(found), pattern), Sparse(found._array.mask, pattern))
+
+
+# -- from place to place ---------------------------------------------------------------------------
+
+
+def moved(op: Op, *inputs: Any, **params: Any) -> Any:
+    """The op of the data and of the mask; plain operands count as a whole."""
+    masks = [mask_of(t) if is_masked(t) else t for t in inputs]
+    for place in [i for i, t in enumerate(inputs) if isinstance(t, Tensor) and not is_masked(t)]:
+        if op.variadic or op.inputs[place] in str(op.linear).split(", "):
+            masks[place] = inputs[place].detach().isnan() | True
+    data = op.call(*[held(t) if is_masked(t) else t for t in inputs], **params)
+    mask = op.call(*masks, **params)
+    if isinstance(data, tuple):
+        return tuple([apart(*both) for both in zip(data, mask, strict=True)])
+    return apart(data, mask)
+
+
+def apart(data: Tensor, mask: Tensor) -> Any:
+    """A masked tensor on memory of its own: no masked tensor is a view."""
+    return made(data.clone(), mask._array)
+
+
+def added(op: Op, *inputs: Any, **params: Any) -> Any:
+    """The op of the data with 0 for what does not count; a sum counts if any of its terms does."""
+    x, *others = [dense(t) if is_masked(t) else t for t in inputs]
+    found = op.call(zero_where(held(x), ~mask_of(x)), *others, **params)
+    counts = op.call(mask_of(x).long(), *others, **params)
+    return made(found, counts._array != 0)
+
+
+def where(op: Op, condition: Any, input: Any, other: Any) -> Any:
+    """A choice of data, and of masks."""
+    operands = [dense(t) if is_masked(t) else t for t in (condition, input, other)]
+    masks = [t._array.mask if is_masked(t) else np.True_ for t in operands]
+    chosen, *data = [held(t) if is_masked(t) else t for t in operands]
+    found = op.call(chosen, *data)
+    mask = np.where(chosen._array, masks[1], masks[2]) & masks[0]
+    return made(found, np.broadcast_to(mask, found.shape))
+
+
+RULES.update({"*": by_kind, "where": where})
+
+
+# -- functions -------------------------------------------------------------------------------------
+
+
+def arguments(function: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+    """The arguments of a call by name, without those that are None."""
+    bound = inspect.signature(function).bind(*args, **kwargs).arguments
+    bound.update(bound.pop("kwargs", {}))
+    return {k: v for k, v in bound.items() if v is not None and k not in ("_stacklevel", "out")}
+
+
+def reduced(function: Any, args: Any, kwargs: Any) -> Any:
+    """A reduction by the function of `masked` of its name; masked out where nothing counts."""
+    given = arguments(function, args, kwargs)
+    (x, *_), dim = given.values(), given.get("dim", ())
+    given = {"ord" if k == "p" else k: v for k, v in list(given.items())[1:] if k != "dim"}
+    x, name = dense(x), function.__name__
+    dims, mask = None if dim == () else dim, mask_of(x)
+    found = vars(functions)[name](held(x), dim=dims, mask=mask, **given)
+    return made(found, mask.any(dims, given.get("keepdim", False))._array)
+
+
+def truth(function: Any, args: Any, kwargs: Any) -> Any:
+    """Whether all, or any, of the elements that count are true."""
+    x, *more = args
+    x = dense(x)
+    neutral = function.__name__ == "all"
+    mask = mask_of(x)
+    found = function(held(x).bool().masked_fill(~mask, neutral), *more, **kwargs)
+    return made(found, mask.any(*more, **kwargs)._array)
+
+
+def along(function: Any, args: Any, kwargs: Any) -> Any:
+    """A function along a dimension, by that of `masked` of its name."""
+    given = arguments(function, args, kwargs)
+    x, *_ = given.pop(next(iter(given))), None
+    x = dense(x)
+    return made(vars(functions)[function.__name__](held(x), mask=mask_of(x), **given), x._array.mask)
+
+
+def like(function: Any, args: Any, kwargs: Any) -> Any:
+    """A new tensor in the shape of data, with their mask."""
+    x, *more = args
+    found = function(held(x.detach()), *more, **kwargs)
+    return made(found, x._array.mask.copy())
+
+
+def beside_data(function: Any, args: Any, kwargs: Any) -> Any:
+    """A new plain tensor, of the dtype of data."""
+    x, *more = args
+    return function(held(x.detach()), *more, **kwargs)
+
+
+def unwrapped(function: Any, args: Any, kwargs: Any) -> Any:
+    """A function of `masked`, of data and the mask that they have, besides one that is given."""
+    given = arguments(function, args, kwargs)
+    for name in ("input", "other"):
+        x, place = given.get(name), f"{name}_mask" if "other" in given else "mask"
+        if is_masked(x):
+            x = dense(x)
+            own, also = mask_of(x), given.get(place)
+            given |= {name: held(x), place: own if also is None else own & also}
+    return function(**given)
+
+
+def dense(x: Any) -> Any:
+    """A masked tensor in the strided layout."""
+    if x._array.layout == "strided":
+        return x
+    return made(held(x).to_dense(), x._array.mask.dense())
+
+
+def to_dense(function: Any, args: Any, kwargs: Any) -> Any:
+    return dense(args[0])
+
+
+def to_sparse(function: Any, args: Any, kwargs: Any) -> Any:
+    """With the elements that count for entries."""
+    x = args[0]
+    convert = "to_sparse_csr" if function.__name__ == "to_sparse_csr" else "to_sparse_coo"
+    if convert == "to_sparse_csr" and x.ndim != 2:
+        raise ValueError(
+            "Only 2D tensors can be converted to the SparseCsr layout but got shape: "
+            f"{list(x.shape)}. Write x.to_sparse()"
+        )
+    if x._array.layout == convert[3:]:
+        return x
+    x = dense(x)
+    mask = getattr(mask_of(x), convert)()
+    return made(held(x).sparse_mask(mask), mask._array)
+
+
+def setitem(function: Any, args: Any, kwargs: Any) -> None:
+    """Data at an index replaced; the mask stays."""
+    self, key, value = args
+    if not is_masked(self):
+        raise refused("__setitem__")
+    data = held(self).clone()
+    data[key] = held(value) if is_masked(value) else value
+    self.copy_(made(data, self._array.mask))
+
+
+LIKE = ("empty", "full", "ones", "zeros", "rand", "randint", "randn")
+
+FUNCTIONS.update(
+    {
+        **dict.fromkeys(("all", "any"), truth),
+        **dict.fromkeys(("amax", "amin", "argmax", "argmin", "logsumexp", "mean"), reduced),
+        **dict.fromkeys(("median", "norm", "prod", "std", "sum", "var"), reduced),
+        **dict.fromkeys(("cumprod", "cumsum", "log_softmax", "softmax", "softmin"), along),
+        **{f"reduction.masked.{name}": unwrapped for name in functions.__all__},
+        **dict.fromkeys(("to_sparse", "to_sparse_coo", "to_sparse_csr"), to_sparse),
+        **dict.fromkeys([f"{name}_like" for name in LIKE], like),
+        **dict.fromkeys([f"new_{name}" for name in (*LIKE[:4], "tensor")], beside_data),
+        "to_dense": to_dense,
+        "__setitem__": setitem,
+    }
+)
