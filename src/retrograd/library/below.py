@@ -51,7 +51,6 @@ from .translation import UNRECORDED, VIEWS, arranged, operator_of, overload, sig
 from .whole import WHOLE, spread
 
 if TYPE_CHECKING:
-    from ..engine.graph import Node
     from ..engine.op import Op
 
 __all__ = ["Dispatcher", "Wrapped", "call", "make_wrapper", "settle"]

@@ -6,8 +6,9 @@ from . import _ops, maskedtensor
 from ._ops import *
 
 __all__ = [
-    *_ops.__all__,
-    *("MaskedTensor", "as_masked_tensor", "is_masked_tensor", "masked_tensor"),
+    *("MaskedTensor", "amax", "amin", "argmax", "argmin", "as_masked_tensor", "cumprod", "cumsum"),
+    *("is_masked_tensor", "log_softmax", "logaddexp", "logsumexp", "masked_tensor", "mean"),
+    *("median", "norm", "normalize", "prod", "softmax", "softmin", "std", "sum", "var"),
 ]
 
 overriding.publish(globals(), "retrograd.masked")

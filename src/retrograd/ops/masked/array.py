@@ -16,25 +16,25 @@ NOTE [Masked tensors]
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import dtypes
 from ...engine.callers import computed
 from ...engine.overriding import PASSED, stands_below
 from ...engine.record import finish
-from ...engine.registry import called, declare
+from ...engine.registry import declare
 from ...engine.saved import on_tensors_from
 from ...engine.subclasses import retyped
 from ...engine.tensor import Replaced, Tensor, Wrapper, cell_of, new_tensor, set_requires_grad
-from ...errors import wrong_type
 from ...kernels.allocation import copied
 from ...quiet import copyto
 from ..core.pointwise import zero_where
 from ..sparse.array import Sparse
-from ..sparse.rules import coalesced, made as sparse_made, stored, stored_at
-from ..tensor.inspection import layout as Layout
+from ..sparse.array import rule as sparse_rule
+from ..sparse.rules import coalesced, stored, stored_at
+from ..sparse.rules import made as sparse_made
+from .text import text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,8 +89,8 @@ class Masked(Replaced, Wrapper):
     @staticmethod
     def called(function: Any, args: Any, kwargs: Any) -> Any:
         """What is made of the call of a public function; PASSED where its ops are to be asked."""
-        run = FUNCTIONS.get(f"{function.__module__}.{function.__name__}".rpartition("ops.")[2])
-        run = run or FUNCTIONS.get(function.__name__)
+        name, place = function.__name__, (getattr(function, "__module__", "") or "")
+        run = FUNCTIONS.get(f"masked.{name}" if place.endswith(".masked") else name)
         return PASSED if run is None else run(function, args, kwargs)
 
     def interpret(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -257,6 +257,15 @@ constructed: Any = declare(
 OWN = {op.op.name for op in (masked_of, data_of, constructed)}
 
 
+def _of_sparse(op: Op) -> Any:
+    """What `op` gives for a sparse tensor, which is asked before its forward runs."""
+    return lambda data, **params: finish(op, (data,), op.forward(data._array, **params), params)
+
+
+sparse_rule("masked_of")(_of_sparse(masked_of.op))
+sparse_rule("constructed")(_of_sparse(constructed.op))
+
+
 class MaskedTensor(Tensor, sees_properties=False):
     """A tensor of which the elements count where a mask is true: NOTE [Masked tensors].
 
@@ -332,9 +341,7 @@ class MaskedTensor(Tensor, sees_properties=False):
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         x: Any = self.to_dense()._array
-        if not x.ndim:
-            return f"MaskedTensor({text(x.data) if x.mask else '--'}, {bool(x.mask)})"
-        return "MaskedTensor(\n" + indented(rows(x.data, x.mask)) + "\n)"
+        return f"MaskedTensor({text(x.data, x.mask)})"
 
 
 def checked(data: Any, mask: Any) -> Masked:
@@ -455,30 +462,3 @@ def held(x: Tensor) -> Any:
 def mask_of(x: Tensor) -> Tensor:
     """The mask of a masked tensor, on its memory."""
     return new_tensor(x._array.mask)
-
-
-# -- text ------------------------------------------------------------------------------------------
-
-
-def text(number: Any) -> str:
-    """One element as text."""
-    kind = number.dtype.kind
-    if kind in "biu":
-        return str(number.item())
-    if kind == "c":
-        return f"{number.real:.4f}{number.imag:+.4f}j"
-    return f"{float(number):8.4f}"
-
-
-def rows(data: Any, mask: Any) -> str:
-    """An array as text, a line for each vector; what is masked out is "--"."""
-    if data.ndim == 1:
-        parts = [text(each) for each in data]
-        width = max([8, *[len(part) for part, kept in zip(parts, mask, strict=True) if kept]])
-        shown = [part if kept else "--".rjust(width) for part, kept in zip(parts, mask, strict=True)]
-        return f"[{', '.join(shown)}]"
-    return "[\n" + ",\n".join([indented(rows(*each)) for each in zip(data, mask, strict=True)]) + "\n]"
-
-
-def indented(lines: str) -> str:
-    return "\n".join(["  " + line for line in lines.split("\n")])

@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import check_broadcast
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor
 from ..core.pointwise import zero_where
 from ..core.structure import cast
 from ..reduction import masked as functions
@@ -26,7 +26,6 @@ from .array import (
     FUNCTIONS,
     MISMATCH,
     RULES,
-    Masked,
     construct,
     held,
     is_masked,
@@ -207,9 +206,9 @@ def truth(function: Any, args: Any, kwargs: Any) -> Any:
 def along(function: Any, args: Any, kwargs: Any) -> Any:
     """A function along a dimension, by that of `masked` of its name."""
     given = arguments(function, args, kwargs)
-    x, *_ = given.pop(next(iter(given))), None
-    x = dense(x)
-    return made(vars(functions)[function.__name__](held(x), mask=mask_of(x), **given), x._array.mask)
+    x = dense(given.pop(next(iter(given))))
+    found = vars(functions)[function.__name__](held(x), mask=mask_of(x), **given)
+    return made(found, x._array.mask)
 
 
 def like(function: Any, args: Any, kwargs: Any) -> Any:
@@ -282,7 +281,7 @@ FUNCTIONS.update(
         **dict.fromkeys(("amax", "amin", "argmax", "argmin", "logsumexp", "mean"), reduced),
         **dict.fromkeys(("median", "norm", "prod", "std", "sum", "var"), reduced),
         **dict.fromkeys(("cumprod", "cumsum", "log_softmax", "softmax", "softmin"), along),
-        **{f"reduction.masked.{name}": unwrapped for name in functions.__all__},
+        **{f"masked.{name}": unwrapped for name in functions.__all__},
         **dict.fromkeys(("to_sparse", "to_sparse_coo", "to_sparse_csr"), to_sparse),
         **dict.fromkeys([f"{name}_like" for name in LIKE], like),
         **dict.fromkeys([f"new_{name}" for name in (*LIKE[:4], "tensor")], beside_data),
