@@ -38,4 +38,5 @@ def rows(data: Any, mask: Any) -> str:
 
 
 def indented(lines: str) -> str:
+    """Lines, each two columns further right."""
     return "\n".join(["  " + line for line in lines.split("\n")])
