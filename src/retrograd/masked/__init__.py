@@ -1,6 +1,5 @@
 """Masked tensors, and functions of a tensor and a mask: torch.masked (names only; see `ops`)."""
 
-from ..engine import overriding
 from ..ops.masked.array import MaskedTensor, as_masked_tensor, is_masked_tensor, masked_tensor
 from . import _ops, maskedtensor
 from ._ops import (
@@ -30,5 +29,3 @@ __all__ = [
     "is_masked_tensor", "log_softmax", "logaddexp", "logsumexp", "masked_tensor", "mean", "median",
     "norm", "normalize", "prod", "softmax", "softmin", "std", "sum", "var",
 ]  # fmt: skip
-
-overriding.publish(globals(), "retrograd.masked")

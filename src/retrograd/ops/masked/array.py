@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...engine.callers import computed
+from ...engine.callers import computed, is_plain
 from ...engine.overriding import PASSED, stands_below
 from ...engine.record import finish
 from ...engine.registry import declare
@@ -91,7 +91,12 @@ class Masked(Replaced, Wrapper):
         """What is made of the call of a public function; PASSED where its ops are to be asked."""
         name, place = function.__name__, (getattr(function, "__module__", "") or "")
         run = FUNCTIONS.get(f"masked.{name}" if place.endswith(".masked") else name)
-        return PASSED if run is None else run(function, args, kwargs)
+        if run is not None:
+            return run(function, args, kwargs)
+        op = getattr(function, "op", None)
+        if op is None or not is_plain(op, args, kwargs):
+            return PASSED
+        return next(filter(is_masked, args))._array.interpret(op, args, kwargs)
 
     def interpret(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """What the op's rule gives."""
@@ -101,7 +106,7 @@ class Masked(Replaced, Wrapper):
 
     def astype(self, dtype: Any, *args: Any, **options: Any) -> Masked:
         """The same in another dtype."""
-        return Masked(self.data.astype(dtype, *args, **options), self.mask)
+        return Masked(self.data.astype(dtype), self.mask)
 
     def tensor(self) -> Tensor:
         """A masked tensor with this array."""
@@ -117,7 +122,7 @@ class Masked(Replaced, Wrapper):
 
     def ones(self) -> Tensor:
         """Ones in its place."""
-        return Masked(self.data * 0 + 1, self.mask).tensor()
+        return Masked(each_value(np.ones_like, self.data), self.mask).tensor()
 
     def check_room(self, target: Tensor) -> None:
         """Raise unless `target` is masked in the same way: writes keep a mask."""
@@ -195,10 +200,14 @@ def visible(array: Any) -> Any:
     """The data of a cotangent, 0 where it is masked out; what is no masked one as it is."""
     if not isinstance(array, Masked):
         return array
-    if isinstance(array.data, Sparse):
-        values = np.where(array.mask.values, array.data.values, 0).astype(array.dtype, copy=False)
-        return Sparse(values, array.data.pattern)
-    return np.where(array.mask, array.data, 0).astype(array.dtype, copy=False)
+    return each_value(lambda x, kept: np.where(kept, x, x.dtype.type(0)), array.data, array.mask)
+
+
+def each_value(function: Any, x: Any, *others: Any) -> Any:
+    """What a function gives for arrays that are dense, or sparse with the same places."""
+    if isinstance(x, Sparse):
+        return Sparse(function(x.values, *[other.values for other in others]), x.pattern)
+    return function(x, *others)
 
 
 def _shown_data(xp: Any, g: Any, mask: Any) -> Any:

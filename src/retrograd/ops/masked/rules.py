@@ -51,7 +51,7 @@ MOVES = (
     *("place_along", "put_along", "repeat", "roll", "splice", "stack", "swap_rows", "take_along"),
     *("undiagonal", "unslice"),
 )
-ADDS = ("index_spread", "refold", "scatter_add", "sum", "sum_dim", "sum_to", "unstrided")
+ADDS = ("densify", "index_spread", "refold", "scatter_add", "sum", "sum_dim", "sum_to", "unstrided")
 NO_INDEX = "{} indices must match. Those of {}() differ: write x.to_dense()"
 
 
@@ -169,7 +169,18 @@ def where(op: Op, condition: Any, input: Any, other: Any) -> Any:
     return made(found, np.broadcast_to(mask, found.shape))
 
 
-RULES.update({"*": by_kind, "where": where})
+def at_places(op: Op, input: Tensor, *, pattern: Any) -> Any:
+    """The elements at the places of a pattern."""
+    return made(stored_at(held(input), pattern), stored_at(mask_of(input), pattern)._array)
+
+
+def from_entries(op: Op, values: Tensor, *, pattern: Any) -> Any:
+    """The sparse masked tensor of these entries."""
+    return with_entries(values, pattern)
+
+
+RULES |= {"*": by_kind, "where": where}
+RULES |= {"entries": at_places, "picked": at_places, "from_entries": from_entries}
 
 
 # -- functions -------------------------------------------------------------------------------------

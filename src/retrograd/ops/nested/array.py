@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+import numpy as np
+
 from ...engine.callers import computed, is_plain
 from ...engine.graph import LEAF
 from ...engine.overriding import PASSED, stands_below
@@ -141,7 +143,7 @@ class Nested(Replaced, Wrapper):
 
     def ones(self) -> Tensor:
         """Ones in its place."""
-        return Nested(self.data * 0 + 1, self.pattern).tensor()
+        return Nested(np.ones_like(self.data), self.pattern).tensor()
 
     def check_room(self, target: Tensor) -> None:
         """Raise unless `target` is nested, too: writes replace its array."""
