@@ -25,7 +25,6 @@ from ...engine.overriding import PASSED, stands_below
 from ...engine.record import finish
 from ...engine.registry import declare
 from ...engine.saved import on_tensors_from
-from ...engine.subclasses import retyped
 from ...engine.tensor import Replaced, Tensor, Wrapper, cell_of, new_tensor, set_requires_grad
 from ...kernels.allocation import copied
 from ...quiet import copyto
@@ -230,7 +229,7 @@ def _masked_again(xp: Any, g: Any, mask: Any) -> Any:
         return g
     if isinstance(mask, Sparse) and isinstance(g, Tensor) and g.layout.name == "strided":
         g = sparse_made(stored_at(g, mask.pattern), mask.pattern)
-    return masked(xp.masked_of(g, mask=mask))
+    return xp.masked_of(g, mask=mask)
 
 
 masked_of: Any = declare(
@@ -439,14 +438,9 @@ def is_masked(value: Any) -> bool:
 # -- in and out ------------------------------------------------------------------------------------
 
 
-def masked(found: Any) -> Any:
-    """A tensor that nobody else has as a masked one; an array as it is."""
-    return retyped(found, MaskedTensor) if isinstance(found, Tensor) else found
-
-
 def made(data: Tensor, mask: Any) -> Any:
     """The masked tensor of these data, on their memory."""
-    found = masked(masked_of(data, mask=mask))
+    found = masked_of(data, mask=mask)
     if found._node is not None:
         on_tensors_from(found._node)
     return found
@@ -454,7 +448,7 @@ def made(data: Tensor, mask: Any) -> Any:
 
 def construct(data: Tensor, mask: Any) -> Any:
     """The same, whose cotangent stays masked."""
-    found = masked(constructed(data, mask=mask))
+    found = constructed(data, mask=mask)
     if found._node is not None:
         on_tensors_from(found._node)
     return found
