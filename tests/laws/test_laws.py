@@ -69,9 +69,7 @@ NO_EXAMPLES = {
 
 @pytest.mark.parametrize("op", OPS.values(), ids=repr)
 def test_every_op_carries_examples(op):
-    assert op.examples or op.name in NO_EXAMPLES, (
-        f"{op.name}: an op without examples= goes untested"
-    )
+    assert op.examples or op.name in NO_EXAMPLES, f"{op.name}: without examples= it goes untested"
 
 
 @every_sample

@@ -151,3 +151,12 @@ def test_complex_data_are_reduced_by_modulus():
     shows(z.amax(), rg.tensor(1 + 1j), True)
     shows(z.abs(), [2**0.5, 0.0, 0.5], [True, False, True])
     shows(z.real, [1.0, 0.0, 0.5], [True, False, True])
+
+
+def test_arguments_may_be_named_as_in_numpy():
+    shows(x().sum(axis=1, keepdims=True), [[4.0], [6.0]], [[True], [True]])
+    shows(rg.mean(input=x()), 10 / 3, True)
+    shows(rg.any(input=x() > 2), True, True)
+    shows(rg.zeros_like(input=x()), rg.zeros(2, 3), MASK)
+    with pytest.raises(TypeError):
+        rg.sum(x(), 1, out=rg.ones(2))

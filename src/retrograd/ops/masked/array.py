@@ -74,7 +74,7 @@ class Masked(Replaced, Wrapper):
     def __init__(self, data: Any, mask: Any) -> None:
         self.data, self.mask = data, mask
 
-    shape = property(lambda self: self.data.shape)  # type: ignore[assignment]
+    shape = property(lambda self: self.data.shape)
     dtype = property(lambda self: self.data.dtype)
     ndim = property(lambda self: len(self.data.shape))
     size = property(lambda self: self.data.size)
@@ -307,7 +307,7 @@ class MaskedTensor(Tensor, sees_properties=False):
 
     def get_data(self) -> Tensor:
         """The data, on the same memory where no history is recorded."""
-        found = held(self)
+        found: Tensor = held(self)
         if found.requires_grad and not isinstance(found._array, Sparse):
             found._array, found._cell = found._array.copy(), None
         return found
@@ -324,7 +324,8 @@ class MaskedTensor(Tensor, sees_properties=False):
     def to_tensor(self, value: Any) -> Tensor:
         """The data, dense, with `value` where they are masked out."""
         x: Any = self.to_dense()
-        return held(x).masked_fill(~mask_of(x), value)
+        found: Tensor = held(x).masked_fill(~mask_of(x), value)
+        return found
 
     def is_sparse_coo(self) -> bool:
         """Whether data and mask are sparse, by coordinates."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import check_broadcast
+from ...engine.naming import otherwise
 from ...engine.tensor import Tensor
 from ..core.pointwise import zero_where
 from ..core.structure import cast
@@ -188,9 +189,23 @@ RULES |= {"entries": at_places, "picked": at_places, "from_entries": from_entrie
 
 def arguments(function: Any, args: Any, kwargs: Any) -> dict[str, Any]:
     """The arguments of a call by name, without those that are None."""
-    bound = inspect.signature(function).bind(*args, **kwargs).arguments
+    try:
+        bound = inspect.signature(function).bind(*args, **kwargs).arguments
+    except TypeError as error:
+        again = otherwise(function, args, kwargs, error)
+        if again is None:
+            raise
+        bound = inspect.signature(function).bind(*again[0], **again[1]).arguments
     bound.update(bound.pop("kwargs", {}))
-    return {k: v for k, v in bound.items() if v is not None and k not in ("_stacklevel", "out")}
+    return {k: v for k, v in bound.items() if v is not None and k != "_stacklevel"}
+
+
+def parted(args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
+    """The first argument of a call, and the others."""
+    if args:
+        return args[0], args[1:], kwargs
+    name = next(iter(kwargs))
+    return kwargs[name], (), {k: v for k, v in kwargs.items() if k != name}
 
 
 def reduced(function: Any, args: Any, kwargs: Any) -> Any:
@@ -206,12 +221,11 @@ def reduced(function: Any, args: Any, kwargs: Any) -> Any:
 
 def truth(function: Any, args: Any, kwargs: Any) -> Any:
     """Whether all, or any, of the elements that count are true."""
-    x, *more = args
-    x = dense(x)
-    neutral = function.__name__ == "all"
+    x, more, named = parted(args, kwargs)
+    x, neutral = dense(x), function.__name__ == "all"
     mask = mask_of(x)
-    found = function(held(x).bool().masked_fill(~mask, neutral), *more, **kwargs)
-    return made(found, mask.any(*more, **kwargs)._array)
+    found = function(held(x).bool().masked_fill(~mask, neutral), *more, **named)
+    return made(found, mask.any(*more, **named)._array)
 
 
 def along(function: Any, args: Any, kwargs: Any) -> Any:
@@ -224,15 +238,14 @@ def along(function: Any, args: Any, kwargs: Any) -> Any:
 
 def like(function: Any, args: Any, kwargs: Any) -> Any:
     """A new tensor in the shape of data, with their mask."""
-    x, *more = args
-    found = function(held(x.detach()), *more, **kwargs)
-    return made(found, x._array.mask.copy())
+    x, more, named = parted(args, kwargs)
+    return made(function(held(x.detach()), *more, **named), x._array.mask)
 
 
 def beside_data(function: Any, args: Any, kwargs: Any) -> Any:
     """A new plain tensor, of the dtype of data."""
-    x, *more = args
-    return function(held(x.detach()), *more, **kwargs)
+    x, more, named = parted(args, kwargs)
+    return function(held(x.detach()), *more, **named)
 
 
 def unwrapped(function: Any, args: Any, kwargs: Any) -> Any:
@@ -248,7 +261,11 @@ def unwrapped(function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def dense(x: Any) -> Any:
-    """A masked tensor in the strided layout."""
+    """A masked tensor in the strided layout; TypeError for a plain one."""
+    if not is_masked(x):
+        raise TypeError(
+            f"expected a MaskedTensor first, got {type(x).__name__}. Write x.get_data()"
+        )
     if x._array.layout == "strided":
         return x
     return made(held(x).to_dense(), x._array.mask.dense())
