@@ -160,8 +160,6 @@ L.masked.masked_tensor(n.get_data(), m, requires_grad=True)
 x + other
 x * other
 x == other
-x @ w
-x.mm(w.t())
 x.sort()
 s
 s.layout

@@ -213,3 +213,35 @@ def test_forward_derivatives_are_masked():
         x = rg.autograd.forward_ad.make_dual(masked_tensor(DATA, MASK), tangent)
         found = rg.autograd.forward_ad.unpack_dual((x * x).sum(1)).tangent
     np.testing.assert_allclose(found.get_data().numpy(), [8.0, 11.0])
+
+
+@pytest.mark.parametrize("make", [rg.optim.SGD, rg.optim.Adam, rg.optim.Adagrad])
+def test_a_network_learns_from_the_targets_that_are_there(make):
+    targets = rg.tensor([[1.0], [NAN], [3.0], [2.0]])
+    there = ~targets.isnan()
+    inputs = rg.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0], [0.5, -1.0]])
+    found = []
+    for masked in (True, False):
+        rg.manual_seed(0)
+        model = rg.nn.Sequential(rg.nn.Linear(2, 3), rg.nn.Tanh(), rg.nn.Linear(3, 1))
+        optimizer = make(model.parameters(), lr=0.05)
+        for _ in range(3):
+            optimizer.zero_grad()
+            if masked:
+                error = as_masked_tensor(model(inputs), there) - masked_tensor(targets, there)
+                (error * error).mean().backward()
+            else:
+                ((model(inputs) - targets)[there] ** 2).mean().backward()
+            optimizer.step()
+        found.append(rg.cat([p.detach().flatten() for p in model.parameters()]))
+    rg.testing.assert_close(*found, rtol=1e-5, atol=1e-6)
+
+
+def test_convolutions_get_gradients_through_a_mask():
+    image = rg.arange(16.0).reshape(1, 1, 4, 4)
+    there = rg.tensor([[True, False], [False, True]]).reshape(1, 1, 2, 2)
+    weight = rg.full((1, 1, 3, 3), 0.5, requires_grad=True)
+    as_masked_tensor(rg.nn.functional.conv2d(image, weight), there).square().sum().backward()
+    plain = weight.detach().clone().requires_grad_()
+    rg.nn.functional.conv2d(image, plain)[there].square().sum().backward()
+    same(weight.grad.to_tensor(0.0), plain.grad)

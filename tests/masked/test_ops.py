@@ -160,3 +160,13 @@ def test_arguments_may_be_named_as_in_numpy():
     shows(rg.zeros_like(input=x()), rg.zeros(2, 3), MASK)
     with pytest.raises(TypeError):
         rg.sum(x(), 1, out=rg.ones(2))
+
+
+def test_products_of_matrices_leave_out_what_is_masked_out():
+    w = rg.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    filled = DATA.masked_fill(~MASK, 0.0)
+    shows(x() @ w, filled @ w, rg.ones(2, 2) > 0)
+    shows(w @ x(), w @ filled, (MASK | MASK.flip(0)).any(0).expand(3, 3))
+    shows(x()[0] @ DATA[0], 10.0, True)
+    none = masked_tensor(DATA, rg.tensor([[True], [False]]).expand(2, 3))
+    shows(none @ w, DATA @ w, rg.tensor([[True], [False]]).expand(2, 2))

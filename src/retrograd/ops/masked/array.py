@@ -25,7 +25,15 @@ from ...engine.overriding import PASSED, stands_below
 from ...engine.record import finish
 from ...engine.registry import declare
 from ...engine.saved import on_tensors_from
-from ...engine.tensor import Replaced, Tensor, Wrapper, cell_of, new_tensor, set_requires_grad
+from ...engine.tensor import (
+    Replaced,
+    Tensor,
+    Wrapper,
+    as_array,
+    cell_of,
+    new_tensor,
+    set_requires_grad,
+)
 from ...kernels.allocation import copied
 from ...quiet import copyto
 from ..core.pointwise import zero_where
@@ -72,7 +80,7 @@ class Masked(Replaced, Wrapper):
     __slots__ = ("data", "mask")
 
     def __init__(self, data: Any, mask: Any) -> None:
-        self.data, self.mask = data, mask
+        self.data, self.mask = data, as_array(mask)
 
     shape = property(lambda self: self.data.shape)
     dtype = property(lambda self: self.data.dtype)
@@ -118,6 +126,11 @@ class Masked(Replaced, Wrapper):
     def copy(self) -> Masked:
         """One with memory of its own."""
         return Masked(self.data.copy(), self.mask)
+
+    def dense(self) -> Any:
+        """The plain array, with 0 for what is masked out."""
+        found = visible(self)
+        return found.dense() if isinstance(found, Sparse) else found
 
     def ones(self) -> Tensor:
         """Ones in its place."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ...engine.naming import otherwise
 from ...engine.tensor import Tensor
 from ..core.pointwise import zero_where
 from ..core.structure import cast
+from ..creation.like import ones_like
 from ..reduction import masked as functions
 from ..sparse.array import Sparse
 from ..sparse.rules import made as sparse_made
@@ -46,7 +48,7 @@ SAME_PLACES = (
     *("cast", "contiguous", "copy", "fill", "imag", "masked_fill", "masked_scale", "piecewise"),
     *("real", "zero", "zeros_like"),
 )
-# Ops that put elements elsewhere, beside all views; and those that also add up what meets.
+# Ops that put elements elsewhere, beside all views; and those that add them up, beside products.
 MOVES = (
     *("blank", "cat", "flip", "index", "index_blank", "index_put", "index_select", "join_parts"),
     *("place_along", "put_along", "repeat", "roll", "splice", "stack", "swap_rows", "take_along"),
@@ -62,7 +64,7 @@ def by_kind(op: Op, *inputs: Any, **params: Any) -> Any:
         return pointwise(op, *inputs, **params)
     if op.view or op.name in MOVES:
         return moved(op, *inputs, **params)
-    if op.name in ADDS:
+    if op.name in ADDS or "|" in str(op.linear):
         return added(op, *inputs, **params)
     raise refused(op.name)
 
@@ -139,7 +141,7 @@ def moved(op: Op, *inputs: Any, **params: Any) -> Any:
     masks = [mask_of(t) if is_masked(t) else t for t in inputs]
     for place in [i for i, t in enumerate(inputs) if isinstance(t, Tensor) and not is_masked(t)]:
         if op.variadic or op.inputs[place] in str(op.linear).split(", "):
-            masks[place] = inputs[place].detach().isnan() | True
+            masks[place] = ones_like(inputs[place]).bool()
     data = op.call(*[held(t) if is_masked(t) else t for t in inputs], **params)
     mask = op.call(*masks, **params)
     if isinstance(data, tuple):
@@ -153,11 +155,13 @@ def apart(data: Tensor, mask: Tensor) -> Any:
 
 
 def added(op: Op, *inputs: Any, **params: Any) -> Any:
-    """The op of the data with 0 for what does not count; a sum counts if any of its terms does."""
-    x, *others = [dense(t) if is_masked(t) else t for t in inputs]
-    found = op.call(zero_where(held(x), ~mask_of(x)), *others, **params)
-    counts = op.call(mask_of(x).long(), *others, **params)
-    return made(found, counts._array != 0)
+    """A sum, or sum of products, in which what is masked out is 0; it counts if any term does."""
+    terms, counts = list(inputs), list(inputs)
+    for place in [i for i, name in enumerate(op.inputs) if name in re.split(r", | \| ", op.linear)]:
+        x = dense(inputs[place]) if is_masked(inputs[place]) else inputs[place]
+        terms[place] = zero_where(held(x), ~mask_of(x)) if is_masked(x) else x
+        counts[place] = mask_of(x).double() if is_masked(x) else ones_like(x, dtype=dtypes.float64)
+    return made(op.call(*terms, **params), op.call(*counts, **params)._array != 0)
 
 
 def where(op: Op, condition: Any, input: Any, other: Any) -> Any:
