@@ -245,3 +245,12 @@ def test_convolutions_get_gradients_through_a_mask():
     plain = weight.detach().clone().requires_grad_()
     rg.nn.functional.conv2d(image, plain)[there].square().sum().backward()
     same(weight.grad.to_tensor(0.0), plain.grad)
+
+
+def test_parts_of_a_plain_tensor_get_masked_gradients():
+    k = masked_tensor(rg.tensor(4.0), rg.tensor(True), requires_grad=True)
+    w = rg.tensor([1.0, 2.0], requires_grad=True)
+    _, second = w.chunk(2)
+    (k * second).sum().backward()
+    same(w.grad.to_tensor(0.0), rg.tensor([0.0, 4.0]))
+    same(k.grad.get_data(), rg.tensor(2.0))

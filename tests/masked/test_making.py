@@ -90,6 +90,16 @@ def test_sparse_masked_tensors_can_be_copied_and_saved():
     assert repr(found) == repr(x)
 
 
+def test_files_that_are_trusted_bring_them_back(tmp_path):
+    x = masked_tensor(DATA, MASK, requires_grad=True)
+    x.origin = "here"
+    rg.save({"x": x}, tmp_path / "x.pt")
+    found = rg.load(tmp_path / "x.pt", weights_only=False)["x"]
+    assert (repr(found), found.requires_grad, found.origin) == (repr(x), True, "here")
+    with pytest.raises(pickle.UnpicklingError):
+        rg.load(tmp_path / "x.pt")
+
+
 def test_sizes_and_flags_are_those_of_data():
     x = masked_tensor(DATA.reshape(1, 3), MASK.reshape(1, 3))
     assert (x.shape, x.stride(), x.is_contiguous(), x.device.type) == ((1, 3), (3, 1), True, "cpu")

@@ -168,5 +168,13 @@ def test_products_of_matrices_leave_out_what_is_masked_out():
     shows(x() @ w, filled @ w, rg.ones(2, 2) > 0)
     shows(w @ x(), w @ filled, (MASK | MASK.flip(0)).any(0).expand(3, 3))
     shows(x()[0] @ DATA[0], 10.0, True)
+    shows(rg.nn.functional.linear(x(), w.t(), w[0]), filled @ w + w[0], rg.ones(2, 2) > 0)
     none = masked_tensor(DATA, rg.tensor([[True], [False]]).expand(2, 3))
     shows(none @ w, DATA @ w, rg.tensor([[True], [False]]).expand(2, 2))
+
+
+def test_sparse_tensors_do_not_lie_in_memory():
+    with pytest.raises(
+        ValueError, match="MaskedTensors with sparse data do not have is_contiguous"
+    ):
+        x().to_sparse().is_contiguous()

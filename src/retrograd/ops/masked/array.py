@@ -41,6 +41,7 @@ from ..sparse.array import Sparse
 from ..sparse.array import rule as sparse_rule
 from ..sparse.rules import coalesced, stored, stored_at
 from ..sparse.rules import made as sparse_made
+from ..tensor.pickling import attributes, check_whole
 from .text import text
 
 if TYPE_CHECKING:
@@ -357,6 +358,11 @@ class MaskedTensor(Tensor, sees_properties=False):
         """The node of what made the data: the one that wraps them says nothing."""
         own = super().grad_fn
         return own.next_functions[0][0] if own is not None and own.op is masked_of.op else own
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        check_whole(self, "pickled")
+        parts = held(self.detach()), mask_of(self), self.requires_grad
+        return type(self), parts, attributes(self) or None
 
     def __iter__(self) -> Any:
         return iter(self.unbind())

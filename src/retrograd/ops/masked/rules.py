@@ -16,6 +16,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import check_broadcast
 from ...engine.naming import otherwise
+from ...engine.overriding import PASSED
 from ...engine.tensor import Tensor
 from ..core.pointwise import zero_where
 from ..core.structure import cast
@@ -174,6 +175,12 @@ def where(op: Op, condition: Any, input: Any, other: Any) -> Any:
     return made(found, np.broadcast_to(mask, found.shape))
 
 
+def linear(op: Op, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
+    """`input @ weight.T + bias`."""
+    found = input @ weight.transpose(-1, 0)
+    return found if bias is None else found + bias
+
+
 def at_places(op: Op, input: Tensor, *, pattern: Any) -> Any:
     """The elements at the places of a pattern."""
     return made(stored_at(held(input), pattern), stored_at(mask_of(input), pattern)._array)
@@ -184,7 +191,7 @@ def from_entries(op: Op, values: Tensor, *, pattern: Any) -> Any:
     return with_entries(values, pattern)
 
 
-RULES |= {"*": by_kind, "where": where}
+RULES |= {"*": by_kind, "linear": linear, "where": where}
 RULES |= {"entries": at_places, "picked": at_places, "from_entries": from_entries}
 
 
@@ -275,6 +282,15 @@ def dense(x: Any) -> Any:
     return made(held(x).to_dense(), x._array.mask.dense())
 
 
+def in_memory(function: Any, args: Any, kwargs: Any) -> Any:
+    """Raise ValueError for a question about memory to a sparse tensor."""
+    if args[0]._array.layout != "strided":
+        raise ValueError(
+            "MaskedTensors with sparse data do not have is_contiguous. Write x.to_dense()"
+        )
+    return PASSED
+
+
 def to_dense(function: Any, args: Any, kwargs: Any) -> Any:
     return dense(args[0])
 
@@ -317,6 +333,7 @@ FUNCTIONS.update(
         **dict.fromkeys(("to_sparse", "to_sparse_coo", "to_sparse_csr"), to_sparse),
         **dict.fromkeys([f"{name}_like" for name in LIKE], like),
         **dict.fromkeys([f"new_{name}" for name in (*LIKE[:4], "tensor")], beside_data),
+        **dict.fromkeys(("contiguous", "is_contiguous"), in_memory),
         "to_dense": to_dense,
         "__setitem__": setitem,
     }
