@@ -90,7 +90,7 @@ def test_writes_in_place():
     with pytest.raises(ValueError, match="masks must match"):
         whole.copy_(masked_tensor(DATA, ~MASK))
     with pytest.raises(RuntimeError, match="cannot be written into a plain tensor"):
-        DATA.clone().copy_(x())
+        DATA.clone().add_(x())
 
 
 def test_reductions_leave_out_what_is_masked_out():
@@ -178,3 +178,12 @@ def test_sparse_tensors_do_not_lie_in_memory():
         ValueError, match="MaskedTensors with sparse data do not have is_contiguous"
     ):
         x().to_sparse().is_contiguous()
+
+
+def test_data_are_written_into_plain_tensors():
+    plain = rg.zeros(2, 3)
+    plain[:, 1:] = x()[:, 1:]
+    assert plain.tolist() == [[0.0, 2.0, 3.0], [0.0, 5.0, 6.0]]
+    assert rg.zeros(2, 3).copy_(x().to_sparse()).tolist() == [[1.0, 0.0, 3.0], [0.0, 0.0, 6.0]]
+    plain[rg.tensor([True, False])] = x()[:1]
+    assert plain.tolist() == [[1.0, 2.0, 3.0], [0.0, 5.0, 6.0]]

@@ -312,13 +312,18 @@ def to_sparse(function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def setitem(function: Any, args: Any, kwargs: Any) -> None:
-    """Data at an index replaced; the mask stays."""
+    """Data at an index replaced, of a masked tensor, whose mask stays, or by its data."""
     self, key, value = args
-    if not is_masked(self):
-        raise refused("__setitem__")
-    data = held(self).clone()
-    data[key] = held(value) if is_masked(value) else value
-    self.copy_(made(data, self._array.mask))
+    data = held(self).clone() if is_masked(self) else self
+    data[key] = held(dense(value)) if is_masked(value) else value
+    if is_masked(self):
+        self.copy_(made(data, self._array.mask))
+
+
+def copy(function: Any, args: Any, kwargs: Any) -> Any:
+    """A copy of data into a plain tensor; one into a masked tensor is an op."""
+    self, other = args[:2]
+    return PASSED if is_masked(self) else self.copy_(held(dense(other)))
 
 
 LIKE = ("empty", "full", "ones", "zeros", "rand", "randint", "randn")
@@ -334,6 +339,7 @@ FUNCTIONS.update(
         **dict.fromkeys([f"{name}_like" for name in LIKE], like),
         **dict.fromkeys([f"new_{name}" for name in (*LIKE[:4], "tensor")], beside_data),
         **dict.fromkeys(("contiguous", "is_contiguous"), in_memory),
+        "copy_": copy,
         "to_dense": to_dense,
         "__setitem__": setitem,
     }
