@@ -334,7 +334,7 @@ def avg_pool_input(
         pairs = [n for pair in zip(out, kernel, strict=True) for n in pair]
         ends = [n for m in out for n in (m, 1)]
         tiles = np.broadcast_to(share.reshape(*lead, *ends), (*lead, *pairs))
-        return tiles.reshape(*lead, *size)
+        return tiles.copy().reshape(*lead, *size)  # memory of its own, which may be written
     padded = [
         max(p + n, s * (m - 1) + k)
         for p, n, s, m, k in zip(padding, size, stride, out, kernel, strict=True)

@@ -389,3 +389,12 @@ def test_power_pooling_by_infinity_gives_the_extreme_moduli():
     x = rg.tensor([[1.0, -3.0, 2.0, -0.5]])
     assert lp_pool1d(x, math.inf, 2).tolist() == [[3.0, 2.0]]
     assert lp_pool1d(x, -math.inf, 2).tolist() == [[1.0, 0.5]]
+
+
+@pytest.mark.parametrize("size", [1, (4, 3)])
+def test_gradients_of_means_over_tiles_have_memory_of_their_own(size):
+    x = rg.ones(1, 1, 4, 3, dtype=rg.complex64, requires_grad=True)
+    y = rg.nn.functional.adaptive_avg_pool2d(x, size)
+    (g,) = rg.autograd.grad(y.real.sum(), x, create_graph=True)
+    g.detach()[0, 0, 0, 0] = 5
+    assert g.flatten()[1].item() == pytest.approx(1 / 12 if size == 1 else 1)
