@@ -8,7 +8,8 @@ from typing import Any
 
 from ... import nn
 from ...engine.tensor import Tensor
-from ...ops import cat, flatten
+from ...ops import flatten
+from ...ops.shape.join import cat
 from ...utils.checkpoint import checkpoint
 from .weights import WeightsEnum, builder, imagenet
 
