@@ -123,12 +123,11 @@ def attach(node: Node) -> None:
         hooks, saved = state.saved_hooks[-1], node.saved
         outer, state.packing = state.packing, node
         try:
-            node.saved = PackedValues(
-                [
-                    value if value is None or is_number(value) else Packed(node, place, *hooks)
-                    for place, value in enumerate(saved)
-                ]
-            )
+            made = dict(enumerate(saved))
+            for place in node.op.read_order(saved):
+                if saved[place] is not None and not is_number(saved[place]):
+                    made[place] = Packed(node, place, *hooks)
+            node.saved = PackedValues(made.values())
         finally:
             state.packing = outer
 

@@ -233,6 +233,8 @@ class Tensor(Stored, Attached):
         self._array, self._room = array_of(value), room_of(value)
         follow(self)
         moved(self, before, "the assignment to .data")
+        if isinstance(self._array, Wrapper) and isinstance(self, type(value)):
+            self._array.settled(self)
 
     @data.deleter
     def data(self) -> None:

@@ -105,8 +105,8 @@ def called(function: Any, args: Any, kwargs: Any, whole: bool = False) -> Any:
         placed, named = arranged(function, args, kwargs)
     except TypeError:  # the function itself will say what is wrong
         return PASSED
-    name = operator.__name__
-    func = getattr(operator, chosen(name, placed, named))
+    name = operator.__name__ + "_" * named.pop("inplace", False)
+    func = overload(f"{name}.{chosen(name, placed, named)}")
     requires_grad = named.pop("requires_grad", False)
     found = answer(func, spread(name, placed) if whole else placed, named)
     if requires_grad:

@@ -125,6 +125,7 @@ METHODS = {
     "tensor.sharing": "is_shared share_memory_",
     "tensor.storage": "_typed_storage storage untyped_storage",
     "tensor.storage_types": "storage_type",
+    "tensor.swap": "module_load",
 }
 
 OPS = {

@@ -215,7 +215,7 @@ REASONS = [
         "it serves PyTorch's compiler. Leave it out; functions run as they are written",
     ),
     (
-        r"module_load|swap_in_optimizer_params_and_state|slice_inverse|hash_tensor|index",
+        r"swap_in_optimizer_params_and_state|slice_inverse|hash_tensor|index",
         "it is for PyTorch's own use",
     ),
     (
