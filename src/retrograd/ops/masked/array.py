@@ -186,9 +186,10 @@ class Masked(Replaced, Wrapper):
 
     __radd__ = __add__
 
-    def __array_ufunc__(self, ufunc: Any, *args: Any, **options: Any) -> Any:
-        """Raise: sums of cotangents are made by `+`."""
-        raise ValueError(NO_RULE.format(ufunc.__name__))
+    def __array_ufunc__(self, ufunc: Any, how: str, *args: Any, **options: Any) -> Any:
+        if ufunc is not np.add or how != "__call__" or options:
+            raise ValueError(NO_RULE.format(ufunc.__name__))
+        return self + args[args[0] is self]
 
     def __reduce__(self) -> Any:
         return Masked, (self.data, self.mask)

@@ -85,7 +85,8 @@ def pointwise(op: Op, *inputs: Any, **params: Any) -> Any:
         return of_entries(op, inputs, params)
     mask = common_mask(op.name, inputs)
     data = [held(t) if is_masked(t) else beside(t, mask, inputs) for t in inputs]
-    return each(op.call(*data, **params), lambda found: made(found, mask))
+    found = op.call(*data, **params)
+    return each(found.clone() if op.view else found, lambda found: made(found, mask))
 
 
 def common_mask(name: str, inputs: Any) -> Any:
