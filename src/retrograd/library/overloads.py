@@ -13,6 +13,10 @@ __all__ = ["OVERLOADS", "chosen"]
 NAMES = {
     "default": (
         "binary_cross_entropy copy cross_entropy_loss l1_loss lift_fresh lift_fresh_copy "
+        "convolution_backward grid_sampler_2d_backward grid_sampler_3d_backward "
+        "upsample_bicubic2d_backward upsample_bilinear2d_backward upsample_linear1d_backward "
+        "upsample_nearest1d_backward upsample_nearest2d_backward upsample_nearest3d_backward "
+        "upsample_trilinear3d_backward "
         "smooth_l1_loss "
         "_foreach_abs _foreach_abs_ _foreach_acos _foreach_acos_ _foreach_asin _foreach_asin_ "
         "_foreach_atan _foreach_atan_ _foreach_ceil _foreach_ceil_ _foreach_clone _foreach_copy_ "
@@ -149,6 +153,7 @@ NAMES = {
     "List Scalar ScalarList": "_foreach_lerp _foreach_lerp_ _foreach_pow_",
     "default Sequence": "atleast_1d atleast_2d atleast_3d",
     "default other_scalar self_scalar": "special_xlog1py special_xlogy special_zeta",
+    "deprecated default": "_convolution",
     "default padding": "conv1d conv2d conv3d",
     "default periodic": "bartlett_window blackman_window hann_window",
     "default values": "kthvalue mode topk",

@@ -185,7 +185,7 @@ REASONS = [
         PYTHON,
     ),
     (
-        r"\w+_autocast_(ipu|xla|gpu)_\w+",
+        r"\w+_autocast_(ipu|xla)_\w+|set_autocast_gpu_dtype",
         "there is no such device. Ask about the cpu: get_autocast_dtype('cpu')",
     ),
     (
