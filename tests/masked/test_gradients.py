@@ -115,6 +115,33 @@ def test_a_plain_operand_gets_a_masked_gradient_of_what_counts():
     assert s.grad.dtype is rg.float32
 
 
+def test_what_is_masked_out_stays_out_of_the_gradient_of_a_mean():
+    x = leaf()
+    (x / x.norm(dim=1, keepdim=True)).sum().backward()
+    values = DATA.nan_to_num(0.0).requires_grad_()
+    (values / values.norm(dim=1, keepdim=True))[MASK].sum().backward()
+    checked(x.grad, values.grad.tolist())
+
+
+def test_gradients_that_are_masked_can_be_clipped():
+    w = rg.ones(3, requires_grad=True)
+    as_masked_tensor(
+        w * rg.tensor([3.0, NAN, 4.0]), rg.tensor([True, False, True])
+    ).sum().backward()
+    total = rg.nn.utils.clip_grad_norm_([w], 1.0)
+    same(rg.as_tensor(total.item()), rg.tensor(5.0))
+    same(w.grad.to_tensor(0.0), rg.tensor([0.6, 0.0, 0.8]), atol=1e-6)
+
+
+def test_a_second_derivative_through_a_mask():
+    t = rg.tensor([1.0, 0.0, 3.0], requires_grad=True)
+    y = as_masked_tensor(t.log() * t**2, rg.tensor([True, False, True]))
+    (g,) = rg.autograd.grad(y.sum(), t, create_graph=True)
+    (gg,) = rg.autograd.grad(g.sum(), t)
+    expected = 2 * rg.tensor([1.0, 1.0, 3.0]).log() + 3
+    same(gg.to_tensor(0.0), expected.masked_fill(t == 0, 0.0), atol=1e-6)
+
+
 def test_a_number_in_a_tensor_keeps_the_dtype():
     x = masked_tensor(rg.ones(2), rg.tensor([True, False]))
     s = rg.tensor(3.0, dtype=rg.float64, requires_grad=True)

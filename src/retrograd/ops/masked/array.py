@@ -461,10 +461,7 @@ def is_masked(value: Any) -> bool:
 
 def made(data: Tensor, mask: Any) -> Any:
     """The masked tensor of these data, on their memory."""
-    found = masked_of(data, mask=mask)
-    if found._node is not None:
-        on_tensors_from(found._node)
-    return found
+    return masked_of(data, mask=mask)
 
 
 def construct(data: Tensor, mask: Any) -> Any:
