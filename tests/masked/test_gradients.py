@@ -239,6 +239,8 @@ def test_a_write_after_data_were_saved_is_found_out():
 def test_the_history_is_named_as_in_pytorch():
     x = leaf()
     assert (x * 2).grad_fn.name() == "MulBackward0"
+    every = masked_tensor(rg.ones(2), rg.ones(2) > 0, requires_grad=True)
+    assert every.exp().grad_fn.next_functions[0][0].name() == "GetDataBackward"
     assert x.get_data().grad_fn.name() == "GetDataBackward"
     assert as_masked_tensor(rg.ones(1, requires_grad=True), rg.ones(1) > 0).grad_fn.name() == (
         "ConstructorBackward"

@@ -84,10 +84,11 @@ def pointwise(op: Op, *inputs: Any, **params: Any) -> Any:
     if layouts != {"strided"}:
         return of_entries(op, inputs, params)
     mask = common_mask(op.name, inputs)
-    data = []
+    every, data = bool(mask.all()), []
     for t in inputs:
         x = held(t) if is_masked(t) else t
-        data.append(x if is_masked(t) and not whole(t) else beside(x, mask, inputs))
+        plain = not is_masked(t) or (whole(t) and not every)
+        data.append(beside(x, mask, inputs) if plain else x)
     found = op.call(*data, **params)
     return each(found.clone() if op.view else found, lambda found: made(found, mask))
 
@@ -305,6 +306,11 @@ def in_memory(function: Any, args: Any, kwargs: Any) -> Any:
     return PASSED
 
 
+def no_numbers(function: Any, args: Any, kwargs: Any) -> Any:
+    """Raise: what is masked out has no number."""
+    raise refused(function.__name__)
+
+
 def to_dense(function: Any, args: Any, kwargs: Any) -> Any:
     return dense(args[0])
 
@@ -353,6 +359,7 @@ FUNCTIONS.update(
         **dict.fromkeys([f"{name}_like" for name in LIKE], like),
         **dict.fromkeys([f"new_{name}" for name in (*LIKE[:4], "tensor")], beside_data),
         **dict.fromkeys(("contiguous", "is_contiguous"), in_memory),
+        **dict.fromkeys(("numpy", "tolist"), no_numbers),
         "copy_": copy,
         "to_dense": to_dense,
         "__setitem__": setitem,
