@@ -8,6 +8,7 @@ library) and the tensors of `inputs`. Its reference is the result, and the gradi
 from __future__ import annotations
 
 import importlib
+import itertools
 import json
 import math
 import warnings
@@ -25,7 +26,11 @@ true_divide eq ne le ge greater greater_equal gt less_equal lt less maximum mini
 not_equal nextafter
 """
 REDUCTIONS = "sum mean amin amax argmin argmax prod all var std"
+ALONG = "softmax log_softmax softmin cumsum cumprod normalize median"
 MASKED = "sum mean amin amax argmin argmax prod var std logsumexp"
+DTYPES = "bool uint8 int16 int64 float16 bfloat16 float32 float64 complex64 complex128"
+MASKS = ["None", "some", "rows", "nothing", "last"]
+DIMS = ("1", "-1", "None", "(0, 2)", "0, keepdim=True", "(0, 1, 2), keepdim=True", "()")
 PROGRAMS = """
 x
 x.get_data()
@@ -218,6 +223,24 @@ def programs():
     yield from PROGRAMS.strip().splitlines()
 
 
+def reductions():
+    """Functions of `masked` of plain tensors: all dtypes and masks, along some dimensions."""
+    dims = itertools.cycle(DIMS)
+    for name, dtype, mask in itertools.product((*MASKED.split(), "norm"), DTYPES.split(), MASKS):
+        dim = next(dims)
+        if name.startswith("arg") and "(" in dim:
+            dim = "2"
+        first = "2.0, " if name == "norm" else ""
+        yield f"L.masked.{name}(of(L.{dtype}), {first}{dim}, mask={mask})"
+        if mask == "some" and name[:3] not in ("arg", "log"):
+            yield f"L.masked.{name}(of(L.{dtype}), {first}1, dtype=L.complex128, mask=some)"
+    for name, dtype, mask in itertools.product(ALONG.split(), DTYPES.split(), MASKS):
+        if name == "median" and "complex" in dtype:  # PyTorch drops imaginary parts
+            continue
+        first = "2.0, " if name == "normalize" else ""
+        yield f"L.masked.{name}(of(L.{dtype}), {first}1, mask={mask})"
+
+
 def inputs(L):
     """The tensors that programs name; `x`, `u` and `W` are leaves that want gradients."""
     masked_tensor = L.masked.masked_tensor
@@ -232,8 +255,17 @@ def inputs(L):
     )
     data = L.sparse_coo_tensor(places, values, (2, 3)).to_sparse_csr()
     mask = L.sparse_csr_tensor(data.crow_indices(), data.col_indices(), kept, (2, 3))
+    some = [
+        [[True, False], [True, True], [False, True]],
+        [[False, True], [False, True], [True, True]],
+    ]
     return {
         "L": L,
+        "of": lambda dtype: numbers_of(L, dtype),
+        "some": L.tensor(some),
+        "rows": L.tensor([[[True], [False], [True]], [[True], [False], [False]]]),
+        "nothing": L.zeros(2, 3, 2, dtype=L.bool),
+        "last": L.tensor([True, False]),
         "d": d,
         "m": m,
         "w": w,
@@ -252,10 +284,25 @@ def inputs(L):
     }
 
 
+def numbers_of(L, dtype):
+    """A tensor (2, 3, 2) of a dtype."""
+    found = L.tensor([[[3, 1], [4, 0], [5, 2]], [[0, 6], [2, 3], [1, 1]]]).to(dtype)
+    if dtype.is_complex:
+        return found + 0.5j * found.flip(2)
+    return found / 2 - 1 if dtype.is_floating_point else found
+
+
 def numbers(tensor):
-    """The elements as a flat list that JSON can hold."""
+    """The elements as a flat list that JSON can hold; a complex number as a pair."""
     found = tensor.reshape(-1).tolist()
-    return [str(x) if isinstance(x, float) and not math.isfinite(x) else x for x in found]
+    if tensor.is_complex():
+        return [[number(x.real), number(x.imag)] for x in found]
+    return list(map(number, found))
+
+
+def number(x):
+    """A number as JSON can hold it."""
+    return str(x) if isinstance(x, float) and not math.isfinite(x) else x
 
 
 def describe(L, value):
@@ -302,9 +349,11 @@ def reference(torch, program):
 
 
 def main():
-    """Write the file."""
+    """Write the file; of reductions what PyTorch refuses is left out."""
     torch = importlib.import_module("torch")
-    text = ",\n".join(json.dumps(reference(torch, program)) for program in programs())
+    cases = [reference(torch, program) for program in programs()]
+    cases += [case for case in (reference(torch, r) for r in reductions()) if "gives" in case[2]]
+    text = ",\n".join(map(json.dumps, cases))
     Path(__file__).with_name("masked.json").write_text(f"[\n{text}\n]\n")
 
 

@@ -85,9 +85,9 @@ def test_copies_are_masked_tensors(make):
 
 def test_sparse_masked_tensors_can_be_copied_and_saved():
     x = masked_tensor(DATA.reshape(1, 3), MASK.reshape(1, 3)).to_sparse()
-    found = pickle.loads(pickle.dumps(x))
-    assert found.is_sparse_coo()
-    assert repr(found) == repr(x)
+    for found in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x)):
+        assert found.is_sparse_coo()
+        assert repr(found) == repr(x)
 
 
 def test_files_that_are_trusted_bring_them_back(tmp_path):

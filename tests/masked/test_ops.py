@@ -187,3 +187,11 @@ def test_data_are_written_into_plain_tensors():
     assert rg.zeros(2, 3).copy_(x().to_sparse()).tolist() == [[1.0, 0.0, 3.0], [0.0, 0.0, 6.0]]
     plain[rg.tensor([True, False])] = x()[:1]
     assert plain.tolist() == [[1.0, 2.0, 3.0], [0.0, 5.0, 6.0]]
+
+
+def test_a_tensor_all_of_whose_elements_count_is_as_a_plain_one():
+    centred = x() - x().mean(1, keepdim=True)
+    shows(centred, [[-1.0, 0.0, 1.0], [0.0, 0.0, 0.0]], MASK)
+    unit = rg.nn.functional.normalize(x())
+    shows(unit, [[1 / 10**0.5, 0.0, 3 / 10**0.5], [0.0, 0.0, 1.0]], MASK)
+    shows(rg.linalg.vector_norm(x(), 1), 10.0, True)

@@ -186,9 +186,10 @@ class Masked(Replaced, Wrapper):
 
     __radd__ = __add__
 
-    def __array_ufunc__(self, ufunc: Any, *args: Any, **options: Any) -> Any:
-        """Raise: sums of cotangents are made by `+`."""
-        raise ValueError(NO_RULE.format(ufunc.__name__))
+    def __array_ufunc__(self, ufunc: Any, how: str, *args: Any, **options: Any) -> Any:
+        if ufunc is not np.add or how != "__call__" or options:
+            raise ValueError(NO_RULE.format(ufunc.__name__))
+        return self + args[args[0] is self]
 
     def __reduce__(self) -> Any:
         return Masked, (self.data, self.mask)
@@ -460,10 +461,7 @@ def is_masked(value: Any) -> bool:
 
 def made(data: Tensor, mask: Any) -> Any:
     """The masked tensor of these data, on their memory."""
-    found = masked_of(data, mask=mask)
-    if found._node is not None:
-        on_tensors_from(found._node)
-    return found
+    return masked_of(data, mask=mask)
 
 
 def construct(data: Tensor, mask: Any) -> Any:

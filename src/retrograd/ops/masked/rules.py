@@ -84,20 +84,35 @@ def pointwise(op: Op, *inputs: Any, **params: Any) -> Any:
     if layouts != {"strided"}:
         return of_entries(op, inputs, params)
     mask = common_mask(op.name, inputs)
-    data = [held(t) if is_masked(t) else beside(t, mask, inputs) for t in inputs]
-    return each(op.call(*data, **params), lambda found: made(found, mask))
+    every, data = bool(mask.all()), []
+    for t in inputs:
+        x = held(t) if is_masked(t) else t
+        plain = not is_masked(t) or (whole(t) and not every)
+        data.append(beside(x, mask, inputs) if plain else x)
+    found = op.call(*data, **params)
+    return each(found.clone() if op.view else found, lambda found: made(found, mask))
 
 
 def common_mask(name: str, inputs: Any) -> Any:
-    """The mask of the result; ValueError where those of operands differ."""
+    """The mask of the result; ValueError where those of operands differ.
+
+    An operand all of whose elements count is as a plain one.
+    """
     shapes = [t._array.shape for t in inputs if isinstance(t, Tensor)]
     for a, b in itertools.combinations(shapes, 2):
         check_broadcast(a, b, name)
     shape = np.broadcast_shapes(*shapes)
-    first, *others = [np.broadcast_to(t._array.mask, shape) for t in inputs if is_masked(t)]
+    given = [t for t in inputs if is_masked(t)]
+    partly = [t for t in given if not whole(t)]
+    first, *others = [np.broadcast_to(t._array.mask, shape) for t in partly or given]
     if not all(same(first, other) for other in others):
         raise ValueError(MISMATCH.format(name))
     return first
+
+
+def whole(x: Tensor) -> bool:
+    """Whether all elements of a masked tensor count."""
+    return bool(x._array.mask.all())
 
 
 def beside(t: Any, mask: Any, inputs: Any) -> Any:
@@ -105,8 +120,8 @@ def beside(t: Any, mask: Any, inputs: Any) -> Any:
     if not isinstance(t, Tensor) or t._node is None:
         return t
     if not t.ndim:  # its dtype counts for less than that of the others
-        whole = next(x for x in inputs if is_masked(x))
-        t = cast(t, dtype=dtypes.to_numpy(result_type(held(whole), t)))
+        other = next(x for x in inputs if is_masked(x))
+        t = cast(t, dtype=dtypes.to_numpy(result_type(held(other), t)))
     return held(construct(t.expand(mask.shape), mask))
 
 
@@ -224,7 +239,7 @@ def reduced(function: Any, args: Any, kwargs: Any) -> Any:
     given = arguments(function, args, kwargs)
     (x, *_), dim = given.values(), given.get("dim", ())
     given = {"ord" if k == "p" else k: v for k, v in list(given.items())[1:] if k != "dim"}
-    x, name = dense(x), function.__name__
+    x, name = dense(x), function.__name__.removeprefix("vector_")
     dims, mask = None if dim == () else dim, mask_of(x)
     found = vars(functions)[name](held(x), dim=dims, mask=mask, **given)
     return made(found, mask.any(dims, given.get("keepdim", False))._array)
@@ -291,6 +306,11 @@ def in_memory(function: Any, args: Any, kwargs: Any) -> Any:
     return PASSED
 
 
+def no_numbers(function: Any, args: Any, kwargs: Any) -> Any:
+    """Raise: what is masked out has no number."""
+    raise refused(function.__name__)
+
+
 def to_dense(function: Any, args: Any, kwargs: Any) -> Any:
     return dense(args[0])
 
@@ -332,13 +352,14 @@ FUNCTIONS.update(
     {
         **dict.fromkeys(("all", "any"), truth),
         **dict.fromkeys(("amax", "amin", "argmax", "argmin", "logsumexp", "mean"), reduced),
-        **dict.fromkeys(("median", "norm", "prod", "std", "sum", "var"), reduced),
+        **dict.fromkeys(("median", "norm", "prod", "std", "sum", "var", "vector_norm"), reduced),
         **dict.fromkeys(("cumprod", "cumsum", "log_softmax", "softmax", "softmin"), along),
         **{f"masked.{name}": unwrapped for name in functions.__all__},
         **dict.fromkeys(("to_sparse", "to_sparse_coo", "to_sparse_csr"), to_sparse),
         **dict.fromkeys([f"{name}_like" for name in LIKE], like),
         **dict.fromkeys([f"new_{name}" for name in (*LIKE[:4], "tensor")], beside_data),
         **dict.fromkeys(("contiguous", "is_contiguous"), in_memory),
+        **dict.fromkeys(("numpy", "tolist"), no_numbers),
         "copy_": copy,
         "to_dense": to_dense,
         "__setitem__": setitem,
