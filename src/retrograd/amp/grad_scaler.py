@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..engine.dispatch import check_write
-from ..engine.tensor import Tensor, new_tensor, wrap, wrote
+from ..engine.tensor import Tensor, wrap, wrote
 from ..quiet import quietly
 
 if TYPE_CHECKING:
