@@ -236,13 +236,14 @@ def _fields(cls: Any, given: list[str] | None, dropped: set[str]) -> list[str]:
                 f"{cls}, as it is not a dataclass."
             )
         return given
+    called = getattr(cls, "__name__", cls)
     known = [field.name for field in dataclasses.fields(cls) if field.init]
     names = {*known} - dropped if given is None else {*given}
     for which, wrong in (("Missing", {*known} - names - dropped), ("Unexpected", names - {*known})):
         if wrong:
             raise ValueError(
                 "field_names does not include all dataclass fields.\n"
-                f"{which} fields in `field_names`: {wrong}: {cls.__name__} has {known}. Name each "
+                f"{which} fields in `field_names`: {wrong}: {called} has {known}. Name each "
                 "of these there, or in `drop_field_names`"
             )
     return [name for name in known if name in names]
