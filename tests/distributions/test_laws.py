@@ -206,6 +206,14 @@ def test_repr_names_the_class(made):
     assert repr(d).startswith(f"{type(d).__name__}(")
 
 
+def test_repr_shows_parameters_of_one_element_and_the_shapes_of_others():
+    assert repr(D.Normal(rg.zeros(1), 2.0)) == "Normal(loc: tensor([0.]), scale: tensor([2.]))"
+    assert repr(D.Normal(0.0, 2.0)) == "Normal(loc: 0.0, scale: 2.0)"
+    assert repr(D.Normal(rg.zeros(3), 1.0)) == (
+        "Normal(loc: retrograd.Size([3]), scale: retrograd.Size([3]))"
+    )
+
+
 def test_a_normal_that_shows_another_event_shape_keeps_its_density():
     class Rows(D.MultivariateNormal):
         event_shape = property(lambda self: rg.Size([2, 1]))

@@ -19,6 +19,8 @@ NOTE [Custom operators]
 9. A function for autograd runs in place of all that, recorded as it runs; what it calls within
    `_C._AutoDispatchBelowAutograd` are the other functions.
 10. The texts of schemas, and tags, serve PyTorch's compiler: nothing is checked by them.
+11. Functions may come before the definition, as they do where a library has them in several files.
+    One for the cpu goes before one for all devices, whichever came first.
 """
 
 from __future__ import annotations
@@ -50,6 +52,16 @@ __all__ = ["OPERATORS", "CustomOpDef", "custom_op", "register_autocast", "regist
            "register_fake", "register_kernel", "register_vmap"]  # fmt: skip
 
 OPERATORS: dict[str, Namespace] = {}
+EARLY: dict[str, list[tuple[str, Any]]] = {}  # functions by key, of operators not yet defined
+KEYS = {
+    "Autograd": "_recorded",
+    "AutogradCPU": "_recorded",
+    "CPU": "_kernel",
+    "CompositeExplicitAutograd": "_anywhere",
+    "CompositeImplicitAutograd": "_composite",
+    "AutocastCPU": "_autocast",
+    "Meta": "_fake",
+}  # of `Library.impl`; other keys are those of devices that are not here
 below = threading.local()  # how many regions without functions for autograd a thread is in
 NO_FORMULA = (
     "Trying to backward through {name} but no autograd formula was registered. Please use "
@@ -113,7 +125,7 @@ class CustomOpDef:
                 f"{wrong} in mutates_args were not found in the custom op's signature: {name} has "
                 f"the arguments {', '.join(self._signature.parameters)}"
             )
-        self._kernel, self._fake = None, None
+        self._kernel, self._fake, self._anywhere = None, None, None
         self._composite, self._autocast, self._vmap, self._recorded = None, None, None, None
         self._backward: Callable[..., Any] | None = None
         self._setup: Callable[..., Any] | None = None
@@ -122,6 +134,8 @@ class CustomOpDef:
         setattr(known_here, own, self)
         if overload:
             setattr(vars(known_here).setdefault(base, self), overload, self)
+        for key, given in EARLY.pop(name, ()):
+            give(name, key, given)
 
     @property
     def default(self) -> CustomOpDef:
@@ -198,7 +212,7 @@ class CustomOpDef:
             return answer(self, self._shortened(positional), named)
         tensors = [t for t in pytree.flatten(given) if isinstance(t, Tensor)]
         on_meta = any(t.device.type == "meta" for t in tensors)
-        function = (self._fake if on_meta else self._kernel) or self._composite
+        function = (self._fake if on_meta else self._kernel) or self._anywhere or self._composite
         if function is None:
             if on_meta and self._signature.return_annotation in (None, "None"):
                 return None
@@ -393,13 +407,25 @@ def custom_op(
     return define if fn is None else define(fn)
 
 
+def defined(qualname: str) -> CustomOpDef | None:
+    """The operator of a name, None for one that is not defined."""
+    space, _, own = qualname.partition("::")
+    return vars(OPERATORS.get(space, SimpleNamespace())).get(own)
+
+
+def give(qualname: str, key: str, function: Callable[..., Any]) -> None:
+    """Let a function be what an operator runs by a key of `Library.impl`; NOTE, rule 11."""
+    if (operator := defined(qualname)) is None:
+        EARLY.setdefault(qualname, []).append((key, function))
+    elif key in KEYS:
+        setattr(operator, KEYS[key], function)
+
+
 def found(op: str | CustomOpDef) -> CustomOpDef:
     """The operator of a name; RuntimeError for one that is not defined."""
     if isinstance(op, CustomOpDef):
         return op
-    space, _, own = op.partition("::")
-    operator: CustomOpDef | None = vars(OPERATORS.get(space, SimpleNamespace())).get(own)
-    if operator is None:
+    if (operator := defined(op)) is None:
         raise RuntimeError(
             f"operator {op} does not exist. Define it by library.custom_op({op!r}, ...)"
         )
