@@ -86,7 +86,7 @@ def test_the_node_that_is_run_again_is_told():
 
 
 def test_a_node_may_know_the_lines_that_made_it():
-    node = next(iter(rg.fx.symbolic_trace(rg.sin).graph.nodes))
+    node = next(iter(fx.symbolic_trace(lambda x: x.sin()).graph.nodes))
     assert node.stack_trace is None
     node.stack_trace = "line 3"
     assert (node.stack_trace, node.meta["stack_trace"]) == ("line 3", "line 3")
