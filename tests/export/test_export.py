@@ -271,6 +271,14 @@ def test_a_smoothed_cross_entropy_is_taken_apart():
     rg.testing.assert_close(program.module()(x * 2, t), loss(x * 2, t))
 
 
+def test_a_loss_that_consists_of_another_one_is_exported():
+    x = values(2, 3)
+    program = called(lambda x: F.gaussian_nll_loss(x, x * 2, x.abs() + 1), x)
+    rg.testing.assert_close(
+        program.module()(x + 1), F.gaussian_nll_loss(x + 1, x * 2 + 2, (x + 1).abs() + 1)
+    )
+
+
 def test_random_numbers_are_no_constants():
     with pytest.raises(UserError, match="draws random numbers"):
         called(lambda x: F.gumbel_softmax(x, hard=False), values(3))
