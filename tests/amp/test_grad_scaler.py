@@ -182,3 +182,31 @@ def test_a_scale_that_would_be_infinite_does_not_grow():
     scale, steps = rg.tensor([3e38]), rg.tensor([0])
     rg._amp_update_scale_(scale, steps, rg.zeros(1), 2.0, 0.5, 1)
     assert scale.item() == pytest.approx(3e38)
+
+
+def test_a_program_asks_a_scaler_what_it_found():
+    w = rg.nn.Parameter(rg.ones(2))
+    optimizer, scaler = rg.optim.SGD([w], lr=1.0), rg.amp.GradScaler("cpu", init_scale=4.0)
+    scaler.scale(w.sum() * rg.inf).backward()
+    assert [each.item() for each in scaler._check_inf_per_device(optimizer).values()] == [1.0]
+    w.grad = rg.ones(2)
+    scaler.unscale_(optimizer)
+    (found,) = scaler._found_inf_per_device(optimizer).values()
+    assert (found.item(), found.shape, w.grad.tolist()) == (0.0, (), [0.25, 0.25])
+    assert scaler._per_optimizer_states[id(optimizer)]["stage"].name == "UNSCALED"
+    scaler.step(optimizer)
+    scaler.update()
+    assert (w.tolist(), len(scaler._per_optimizer_states)) == ([0.75, 0.75], 0)
+
+
+def test_a_scaler_of_a_program_decides_whether_to_step():
+    class Counting(rg.amp.GradScaler):
+        def _maybe_opt_step(self, optimizer, optimizer_state, *args, **kwargs):
+            self.calls = sorted(optimizer_state)
+            return super()._maybe_opt_step(optimizer, optimizer_state, *args, **kwargs)
+
+    w = rg.nn.Parameter(rg.ones(()))
+    optimizer, scaler = rg.optim.SGD([w], lr=0.5), Counting("cpu")
+    scaler.scale(w).backward()
+    scaler.step(optimizer)
+    assert (w.item(), scaler.calls) == (0.5, ["found_inf_per_device", "stage"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 
 import pytest
 
@@ -253,9 +254,29 @@ def test_batched_calls_are_operators_of_the_whole_batch():
 
 
 def test_an_operator_whose_parts_ask_for_values_stays_whole():
-    program = called(lambda x, t: F.cross_entropy(x, t, label_smoothing=0.1), values(2, 3),
-                     rg.tensor([0, 2]))  # fmt: skip
-    assert targets(program.run_decompositions()) == ["aten.cross_entropy_loss.default"]
+    def asks(x):
+        raise NotImplementedError("for values")
+
+    program = called(lambda x: x.relu() + 1, values(3)).run_decompositions(
+        {ops.aten.relu.default: asks}
+    )
+    assert targets(program) == ["aten.relu.default", "aten.add.Tensor"]
+
+
+def test_a_smoothed_cross_entropy_is_taken_apart():
+    x, t = values(2, 3), rg.tensor([0, 2])
+    loss = functools.partial(F.cross_entropy, label_smoothing=0.1)
+    program = called(lambda x, t: loss(x, t), x, t).run_decompositions()
+    assert "aten._log_softmax.default" in targets(program)
+    rg.testing.assert_close(program.module()(x * 2, t), loss(x * 2, t))
+
+
+def test_a_loss_that_consists_of_another_one_is_exported():
+    x = values(2, 3)
+    program = called(lambda x: F.gaussian_nll_loss(x, x * 2, x.abs() + 1), x)
+    rg.testing.assert_close(
+        program.module()(x + 1), F.gaussian_nll_loss(x + 1, x * 2 + 2, (x + 1).abs() + 1)
+    )
 
 
 def test_random_numbers_are_no_constants():

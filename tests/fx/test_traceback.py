@@ -83,3 +83,10 @@ def test_the_node_that_is_run_again_is_told():
     with traceback.set_current_replay_node(node):
         assert traceback.get_current_replay_node() is node
     assert traceback.get_current_replay_node() is None
+
+
+def test_a_node_may_know_the_lines_that_made_it():
+    node = next(iter(fx.symbolic_trace(lambda x: x.sin()).graph.nodes))
+    assert node.stack_trace is None
+    node.stack_trace = "line 3"
+    assert (node.stack_trace, node.meta["stack_trace"]) == ("line 3", "line 3")

@@ -524,3 +524,10 @@ def test_a_class_that_replaces_call_impl_is_called_by_it():
     module.register_forward_hook(lambda *args: seen.append("hook"))
     assert (module(3), module._wrapped_call_impl(4), seen) == (6, 4, ["hook", "hook"])
     assert rg.nn.Module.dump_patches is False
+
+
+def test_modules_may_be_listed_as_often_as_they_are_there():
+    shared = rg.nn.ReLU()
+    module = rg.nn.Sequential(shared, shared)
+    assert list(module.modules(remove_duplicate=False)) == [module, shared, shared]
+    assert list(module.modules()) == [module, shared]

@@ -174,3 +174,13 @@ def test_a_prefix_is_taken_off_the_names_of_a_state_and_of_its_versions():
     assert [name for name in state if "num" not in name] == NAMES
     assert state._metadata == {"": {"version": 1}, "0": {"version": 1}, "1": {"version": 2}}
     net().load_state_dict(state)
+
+
+def test_a_state_may_be_asked_for_by_position_as_in_older_programs():
+    module, destination = rg.nn.Linear(1, 1), {}
+    with pytest.warns(FutureWarning, match="Positional args are being deprecated"):
+        found = module.state_dict(destination, "own.", True)
+    assert found is destination
+    assert found["own.weight"] is module.weight
+    with pytest.warns(FutureWarning):
+        assert list(module.state_dict(None)) == ["weight", "bias"]

@@ -247,3 +247,20 @@ def test_schedules_say_the_module_by_which_they_are_known():
 def test_the_functions_come_last_in_a_saved_state(kind):
     schedule = kind(SGD([rg.ones(1, requires_grad=True)], lr=1.0), lambda epoch: 0.5)
     assert list(schedule.state_dict())[-1] == "lr_lambdas"
+
+
+def test_a_program_s_schedule_says_what_is_better_and_what_is_done():
+    class Schedule(rg.optim.lr_scheduler.ReduceLROnPlateau):
+        def _is_better(self, a, best):
+            return a > best
+
+        def _reduce_lr(self, epoch):
+            self.cut = epoch
+            super()._reduce_lr(epoch)
+
+    optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
+    schedule = Schedule(optimizer, patience=0)
+    schedule.step(1.0)  # no better than infinity
+    assert (schedule.cut, schedule.get_last_lr()) == (1, [0.1])
+    schedule._reset()
+    assert (schedule.best, schedule.num_bad_epochs) == (rg.inf, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import subprocess
 import sys
@@ -262,3 +263,37 @@ def test_the_module_is_there_without_an_import_of_its_own():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout == "[1, 2]\n"
+
+
+@dataclasses.dataclass
+class Batch:
+    x: rg.Tensor
+    label: object = None
+    size: int = 2
+
+
+def test_a_dataclass_becomes_a_container_of_its_fields_that_are_not_none():
+    trees.register_dataclass(Batch)
+    parts, spec = trees.tree_flatten(Batch(1, size=3))
+    assert parts == [1, 3]
+    assert trees.tree_unflatten([5, 6], spec) == Batch(5, None, 6)
+    (key, _), _ = trees.tree_flatten_with_path(Batch(1))[0]
+    assert trees.keystr(key) == ".x"
+    found = rg.func.grad(lambda batch: (batch.x**2).sum())(Batch(rg.ones(2), size=rg.ones(())))
+    assert (found.x.tolist(), found.label, found.size.item()) == ([2.0, 2.0], None, 0.0)
+
+
+def test_a_field_of_a_dataclass_may_be_left_out():
+    @dataclasses.dataclass
+    class Kept:
+        a: int
+        b: int = 7
+
+    with pytest.raises(ValueError, match="Missing fields"):
+        trees.register_dataclass(Kept, field_names=["a"])
+    with pytest.raises(ValueError, match="Unexpected fields"):
+        trees.register_dataclass(Kept, field_names=["a", "b", "c"])
+    trees.register_dataclass(Kept, field_names=["a"], drop_field_names=["b"])
+    assert trees.tree_map(lambda n: n + 1, Kept(1, 2)) == Kept(2, 7)
+    with pytest.raises(ValueError, match="as it is not a dataclass"):
+        trees.register_dataclass(int)

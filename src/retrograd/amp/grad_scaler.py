@@ -3,19 +3,20 @@
 NOTE [One iteration] `scale` multiplies the loss, so all gradients. `step` divides them again, if
 `unscale_` has not done so, and skips the optimizer's step where one is infinite or NaN. `update`
 makes the scale smaller if a step was skipped, and larger after `growth_interval` steps that were
-not. What each optimizer has been through since the last `update` is in `_per_optimizer`.
+not. What each optimizer has been through since the last `update` is in `_per_optimizer_states`.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections import defaultdict
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..engine.dispatch import check_write
-from ..engine.tensor import Tensor, new_tensor, wrap, wrote
+from ..engine.tensor import Tensor, wrap, wrote
 from ..quiet import quietly
 
 if TYPE_CHECKING:
@@ -36,6 +37,11 @@ class OptState(Enum):
     READY = 0
     UNSCALED = 1
     STEPPED = 2
+
+
+def fresh() -> dict[str, Any]:
+    """The state of an optimizer since the last `update`, at first."""
+    return {"stage": OptState.READY, "found_inf_per_device": {}}
 
 
 class GradScaler:
@@ -77,7 +83,7 @@ class GradScaler:
         self._backoff_factor, self._growth_interval = backoff_factor, growth_interval
         self._growth_tracker = 0
         self._scale: float | None = None  # until it is first used
-        self._per_optimizer: dict[int, dict[str, Any]] = {}
+        self._per_optimizer_states: dict[int, dict[str, Any]] = defaultdict(fresh)
 
     def scale(self, outputs: Any) -> Any:
         """`outputs`, a tensor or a list or tuple of such, times the scale."""
@@ -103,10 +109,9 @@ class GradScaler:
             )
         if state["stage"] == OptState.STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
-        inverse, found_inf = np.float64(1.0 / self.get_scale()), new_tensor(np.zeros(1, np.float32))
+        inverse, found_inf = np.float64(1.0 / self.get_scale()), wrap(np.float32(0.0))
         found = self._unscale_grads_(optimizer, wrap(inverse), found_inf, False)
-        state["found_inf"] = any(each.item() for each in found.values()) if found else None
-        state["stage"] = OptState.UNSCALED
+        state["found_inf_per_device"], state["stage"] = found, OptState.UNSCALED
 
     def _unscale_grads_(
         self, optimizer: Any, inv_scale: Tensor, found_inf: Tensor, allow_fp16: bool
@@ -134,11 +139,30 @@ class GradScaler:
             raise RuntimeError("step() has already been called since the last update().")
         if state["stage"] == OptState.READY:
             self.unscale_(optimizer)
-        if state["found_inf"] is None:
+        if not state["found_inf_per_device"]:
             raise AssertionError("No inf checks were recorded for this optimizer.")
-        result = None if state["found_inf"] else optimizer.step(*args, **kwargs)
+        result = self._maybe_opt_step(optimizer, state, *args, **kwargs)
         state["stage"] = OptState.STEPPED
         return result
+
+    def _maybe_opt_step(
+        self, optimizer: Any, optimizer_state: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> Any:
+        """The optimizer's step, unless a gradient is not finite; programs' scalers replace it."""
+        if any(each.item() for each in optimizer_state["found_inf_per_device"].values()):
+            return None
+        return optimizer.step(*args, **kwargs)
+
+    def _found_inf_per_device(self, optimizer: Any) -> dict[Any, Tensor]:
+        """By device, 1 if one of an optimizer's gradients was not finite, else 0."""
+        found: dict[Any, Tensor] = self._per_optimizer_states[id(optimizer)]["found_inf_per_device"]
+        return found
+
+    def _check_inf_per_device(self, optimizer: Any) -> dict[Any, Tensor]:
+        """The same of the gradients as they are, with their scale."""
+        found = self._unscale_grads_(optimizer, wrap(np.float64(1)), wrap(np.float32(0)), True)
+        self._per_optimizer_states[id(optimizer)]["found_inf_per_device"] = found
+        return found
 
     def update(self, new_scale: Any = None) -> None:
         """End the iteration: a smaller, a larger or the same scale, or `new_scale`."""
@@ -146,8 +170,8 @@ class GradScaler:
             return
         if self._scale is None:
             raise AssertionError(UNUSED.format(what="update"))
-        found = [state["found_inf"] for state in self._per_optimizer.values()]
-        checked = [inf for inf in found if inf is not None]
+        states = self._per_optimizer_states.values()
+        checked = [inf.item() for s in states for inf in s["found_inf_per_device"].values()]
         if new_scale is not None:
             self._scale = float(new_scale)
         elif not checked:
@@ -161,13 +185,12 @@ class GradScaler:
                 larger = self._scale * self._growth_factor
                 self._scale = larger if np.isfinite(np.float32(larger)) else self._scale
                 self._growth_tracker = 0
-        self._per_optimizer.clear()
+        self._per_optimizer_states.clear()
 
     def _state_of(self, optimizer: Any, what: str) -> dict[str, Any]:
         if self._scale is None:
             raise AssertionError(UNUSED.format(what=what))
-        fresh = {"stage": OptState.READY, "found_inf": None}
-        return self._per_optimizer.setdefault(id(optimizer), fresh)
+        return self._per_optimizer_states[id(optimizer)]
 
     # -- settings ------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from .dynamic_shapes import Dim, ShapesCollection, dims
 from .exported_program import CallSpec, ExportedProgram, default_decompositions
 from .files import load, save
 from .graph_signature import ExportGraphSignature, InputKind
+from ..utils._nodes import register_dataclass
 from .symbols import traced
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "dims",
     "export",
     "load",
+    "register_dataclass",
     "save",
 ]
 

@@ -287,6 +287,15 @@ class Node:
         random = home.startswith(f"{PACKAGE}.ops.random")
         return self.target in effects or in_place or (impure_random and random)
 
+    @property
+    def stack_trace(self) -> str | None:
+        """The lines of the program that made the node, where they were kept."""
+        return self.meta.get("stack_trace")
+
+    @stack_trace.setter
+    def stack_trace(self, trace: str | None) -> None:
+        self.meta["stack_trace"] = trace
+
     def normalized_arguments(
         self,
         root: Any,

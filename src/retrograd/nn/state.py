@@ -50,6 +50,17 @@ class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpect
     __str__ = __repr__
 
 
+def by_position(args: tuple[Any, ...], destination: Any, prefix: str, keep_vars: bool) -> Any:
+    """The settings of `state_dict`, of which some are given by position, as older programs do."""
+    warnings.warn(
+        "Positional args are being deprecated, use kwargs instead: state_dict(prefix=...)",
+        FutureWarning,
+        stacklevel=3,
+    )
+    settings = (destination, prefix, keep_vars)
+    return (*args, *settings[len(args) :])[:3]
+
+
 def save(module: Any, destination: Any, prefix: str, keep_vars: bool) -> Any:
     """Enter the state of `module` and its children into `destination`, and return that."""
     if destination is None:

@@ -6,6 +6,7 @@ objects of registered classes, each exactly of its class.
 
 from __future__ import annotations
 
+import dataclasses
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,6 +26,7 @@ __all__ = [
     "SequenceKey",
     "is_namedtuple_instance",
     "is_structseq_instance",
+    "register_dataclass",
     "register_pytree_node",
 ]
 
@@ -223,3 +225,65 @@ def register_pytree_node(
     """
     pytree.register(cls, flatten_fn, unflatten_fn)
     SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn, flatten_with_keys_fn)
+
+
+def _fields(cls: Any, given: list[str] | None, dropped: set[str]) -> list[str]:
+    """The names of the parts of a dataclass, in its order; ValueError for others than it has."""
+    if not dataclasses.is_dataclass(cls):
+        if given is None:
+            raise ValueError(
+                "field_names must be specified with a list of all fields used to initialize "
+                f"{cls}, as it is not a dataclass."
+            )
+        return given
+    called = getattr(cls, "__name__", cls)
+    known = [field.name for field in dataclasses.fields(cls) if field.init]
+    names = {*known} - dropped if given is None else {*given}
+    for which, wrong in (("Missing", {*known} - names - dropped), ("Unexpected", names - {*known})):
+        if wrong:
+            raise ValueError(
+                "field_names does not include all dataclass fields.\n"
+                f"{which} fields in `field_names`: {wrong}: {called} has {known}. Name each "
+                "of these there, or in `drop_field_names`"
+            )
+    return [name for name in known if name in names]
+
+
+def register_dataclass(
+    cls: Any,
+    *,
+    field_names: list[str] | None = None,
+    drop_field_names: list[str] | None = None,
+    serialized_type_name: str | None = None,
+) -> None:
+    """Make objects of a dataclass containers, whose parts are their fields that are not None.
+
+    `field_names` says which fields, by default all that its constructor takes; those in
+    `drop_field_names` get their default. Of a class that is none, `field_names` are all that its
+    constructor takes. Raises ValueError for other names.
+
+    >>> @dataclasses.dataclass
+    ... class Batch:
+    ...     x: rg.Tensor
+    ...     label: rg.Tensor | None = None
+    >>> register_dataclass(Batch)
+    >>> rg.func.vmap(lambda batch: Batch(batch.x * 2))(Batch(rg.ones(2)))
+    Batch(x=tensor([2., 2.]), label=None)
+    """
+    names = _fields(cls, field_names, set(drop_field_names or ()))
+
+    def apart(owner: Any) -> tuple[list[tuple[GetAttrKey, Any]], Context]:
+        parts = {name: getattr(owner, name) for name in names}
+        there = [name for name in names if parts[name] is not None]
+        empty = [name for name in names if parts[name] is None]
+        return [(GetAttrKey(name), parts[name]) for name in there], [there, empty]
+
+    def flat(owner: Any) -> tuple[list[Any], Context]:
+        keyed, context = apart(owner)
+        return [part for _, part in keyed], context
+
+    def together(parts: Iterable[Any], context: Context) -> Any:
+        there, empty = context
+        return cls(**dict(zip(there, parts, strict=True)), **dict.fromkeys(empty))
+
+    register_pytree_node(cls, flat, together, flatten_with_keys_fn=apart)

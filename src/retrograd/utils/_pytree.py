@@ -19,6 +19,7 @@ from ._nodes import (
     _get_node_type,
     is_namedtuple_instance,
     is_structseq_instance,
+    register_dataclass,
     register_pytree_node,
 )
 
@@ -41,6 +42,7 @@ __all__ = [
     "is_structseq_instance",
     "key_get",
     "keystr",
+    "register_dataclass",
     "register_pytree_node",
     "tree_all",
     "tree_all_only",

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ...autograd.grad_mode import no_grad
 from ...engine.tensor import Tensor
 from ...nn import Module, Parameter
+from ...nn.state import by_position
 from ...nn.utils import clip_grad_norm_
 from ..device_mesh import DeviceMesh
 from ..tensor import DTensor, Replicate, distribute_tensor
@@ -277,9 +278,11 @@ class FullyShardedDataParallel(Module):
                 wrapper._settings = before
 
     def state_dict(
-        self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> Any:
         """The module's state: rule 2 of NOTE [The wrapper]."""
+        if args:
+            destination, prefix, keep_vars = by_position(args, destination, prefix, keep_vars)
         found = self.module.state_dict(destination=destination, prefix=prefix, keep_vars=keep_vars)
         kind = self._settings.state_dict_type
         if kind is SHARDED:

@@ -89,10 +89,10 @@ class _Listed(Module):
         self._modules.update((str(number), child) for number, child in enumerate(modules))
         return self
 
-    def pop(self, index: int | slice) -> Any:
-        """Remove and return the module at `index`."""
-        module = self[index]
-        del self[index]
+    def pop(self, key: int | slice) -> Any:
+        """Remove and return the module at the index `key`."""
+        module = self[key]
+        del self[key]
         return module
 
 

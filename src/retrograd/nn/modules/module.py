@@ -259,15 +259,17 @@ class Module(Tree):
     # -- state ---------------------------------------------------------------------------------
 
     def state_dict(
-        self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> Any:
         """Parameters and persistent buffers by dotted name, detached unless `keep_vars`.
 
-        The tensors share memory with the module's.
+        The tensors share memory with the module's. Arguments by position, in this order, warn.
 
         >>> list(rg.nn.Sequential(rg.nn.Linear(2, 1), rg.nn.ReLU()).state_dict())
         ['0.weight', '0.bias']
         """
+        if args:
+            destination, prefix, keep_vars = state.by_position(args, destination, prefix, keep_vars)
         return state.save(self, destination, prefix, keep_vars)
 
     def load_state_dict(

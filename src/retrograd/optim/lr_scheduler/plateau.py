@@ -51,18 +51,22 @@ class ReduceLROnPlateau(LRScheduler):
         self.last_epoch, self._last_lr = 0, self._rates()
         self.mode_worse = math.inf if mode == "min" else -math.inf
         self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
+        self._reset()
+
+    def _reset(self) -> None:
+        """Forget the metrics."""
         self.best = self.mode_worse
         self.cooldown_counter = self.num_bad_epochs = 0
 
-    def _is_better(self, metric: float) -> bool:
-        """Whether `metric` improves on the best so far by the threshold."""
+    def _is_better(self, a: float, best: float) -> bool:
+        """Whether a metric improves on the best so far by the threshold."""
         sign = 1 if self.mode == "min" else -1
         margin = self.threshold
         if self.threshold_mode == "rel":
-            if math.isinf(self.best):
-                return metric * sign < self.best * sign
-            return metric * sign < self.best * (sign - margin)
-        return metric * sign < self.best * sign - margin
+            if math.isinf(best):
+                return a * sign < best * sign
+            return a * sign < best * (sign - margin)
+        return a * sign < best * sign - margin
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Tell the metric of one epoch; `epoch`, deprecated, says which."""
@@ -70,7 +74,7 @@ class ReduceLROnPlateau(LRScheduler):
         if epoch is not None:
             warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-        if self._is_better(metric):
+        if self._is_better(metric, self.best):
             self.best, self.num_bad_epochs = metric, 0
         else:
             self.num_bad_epochs += 1
@@ -78,7 +82,7 @@ class ReduceLROnPlateau(LRScheduler):
             self.cooldown_counter -= 1
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:
-            self._reduce()
+            self._reduce_lr(self.last_epoch)
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
         self._last_lr = self._rates()
 
@@ -87,7 +91,8 @@ class ReduceLROnPlateau(LRScheduler):
         """Whether epochs are waited for since the last cut."""
         return self.cooldown_counter > 0
 
-    def _reduce(self) -> None:
+    def _reduce_lr(self, epoch: int) -> None:
+        """Cut the rates; programs' schedules extend it, as `_is_better` and `_reset`."""
         for group, low in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
             lr = float(group["lr"])
             new = max(lr * self.factor, low)

@@ -73,11 +73,11 @@ class CheckpointWrapper(Module):
             yield name.replace(INSIDE, ""), parameter
 
     def state_dict(
-        self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> Any:
         """The module's state."""
         inner = self._checkpoint_wrapped_module
-        return inner.state_dict(destination=destination, prefix=prefix, keep_vars=keep_vars)
+        return inner.state_dict(*args, destination=destination, prefix=prefix, keep_vars=keep_vars)
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
         for key in [key for key in state_dict if key.startswith(prefix)]:
