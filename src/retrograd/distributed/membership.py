@@ -119,7 +119,7 @@ def is_initialized() -> bool:
 
 def _rank_not_in_group(group: Any) -> bool:
     """Whether a group is one that this process is not in."""
-    return group == NON_GROUP_MEMBER
+    return bool(group == NON_GROUP_MEMBER)
 
 
 def _forked() -> None:

@@ -25,6 +25,7 @@ NOTE [Custom operators]
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import threading
@@ -42,7 +43,7 @@ from ..engine.tensor import Tensor, wrote
 from ..kernels.memory import root
 from ..overrides import handle_torch_function, has_torch_function
 from .answers import answer, is_seen
-from .schemas import Schema
+from .schemas import Schema, infer_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -108,13 +109,14 @@ class CustomOpDef:
         function: Callable[..., Any] | None,
         mutates_args: Iterable[str] = (),
         signature: inspect.Signature | None = None,
+        schema: str | None = None,
     ) -> None:
         space, separator, own = name.partition("::")
         base, _, overload = own.partition(".")
         if not (separator and all(map(str.isidentifier, (space, base, overload or base)))):
             raise ValueError(f"the name of a custom op is 'namespace::name', but got {name!r}")
         self._qualname, self._namespace, self._name = name, space, own
-        self._overload, self._init_fn = overload, function
+        self._overload, self._init_fn, self._text = overload, function, schema
         self._signature = signature or inspect.signature(function)  # type: ignore[arg-type]
         known = {*self._signature.parameters}
         self._mutated = known if mutates_args == "unknown" else {*mutates_args}
@@ -163,7 +165,11 @@ class CustomOpDef:
     @functools.cached_property
     def _schema(self) -> Schema:
         name, parameters = self._qualname.partition(".")[0], self._signature.parameters.values()
-        return Schema(name, self._overload, parameters, self._mutated)
+        text = self._text
+        if text is None:
+            with contextlib.suppress(ValueError):  # not all is annotated
+                text = infer_schema(self._init_fn, mutates_args=self._mutated)  # type: ignore[arg-type]
+        return Schema(name, self._overload, parameters, self._mutated, text or "")
 
     def name(self) -> str:
         """The name with its namespace, "namespace::name"."""
@@ -394,7 +400,7 @@ def custom_op(
     """
 
     def define(function: Callable[..., Any]) -> CustomOpDef:
-        operator = CustomOpDef(name, function, mutates_args)
+        operator = CustomOpDef(name, function, mutates_args, schema=schema)
         operator.register_kernel(device_types, function)
         return operator
 

@@ -54,7 +54,7 @@ class Library:
         signature, written = signature_of(inner.rstrip()[:-1])
         if out.strip() == "()":
             signature = signature.replace(return_annotation=None)
-        CustomOpDef(f"{self.ns}::{name}", None, written, signature)
+        CustomOpDef(f"{self.ns}::{name}", None, written, signature, f"({rest.strip()}")
         return name
 
     def impl(

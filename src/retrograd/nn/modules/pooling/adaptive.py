@@ -41,7 +41,7 @@ class _AdaptivePool(Module):
 
 
 class _AdaptiveAvgPoolNd(_AdaptivePool):
-    """Of means."""
+    """Means of as many windows as are wanted; programs extend it, too."""
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):

@@ -13,11 +13,51 @@ __all__ = ["AvgPool1d", "AvgPool2d", "AvgPool3d", "LPPool1d", "LPPool2d", "LPPoo
 
 
 class _AvgPoolNd(Module):
-    """Means over windows of `kernel_size`, a step of `stride` apart."""
+    """Means of windows; programs extend it, too."""
+
+    kernel_size: Any
+    stride: Any
+    padding: Any
 
     def extra_repr(self) -> str:
         """The settings."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class _AvgPoolAny(_AvgPoolNd):
+    """`function(input, kernel_size, stride, padding, ..., divisor_override)`."""
+
+    @staticmethod
+    def function(*args: Any) -> Tensor:
+        """The pooling of `functional`."""
+        raise NotImplementedError
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding, self.ceil_mode = padding, ceil_mode
+        self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The mean of each window."""
+        return self.function(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
 
 
 class AvgPool1d(_AvgPoolNd):
@@ -58,40 +98,7 @@ class AvgPool1d(_AvgPoolNd):
         )
 
 
-class _AvgPool(_AvgPoolNd):
-    """`function(input, kernel_size, stride, padding, ceil_mode, ...)`, over more than a line."""
-
-    function: Any
-
-    def __init__(
-        self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = kernel_size if stride is None else stride
-        self.padding, self.ceil_mode = padding, ceil_mode
-        self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The mean of each window."""
-        return self.function(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
-
-
-class AvgPool2d(_AvgPool):
+class AvgPool2d(_AvgPoolAny):
     """Means of windows of images: (N, C, H, W) to (N, C, H', W'), N optional.
 
     Settings are as for `AvgPool1d`, each a number or a pair, and so is everything else.
@@ -104,7 +111,7 @@ class AvgPool2d(_AvgPool):
     function = staticmethod(F.avg_pool2d)
 
 
-class AvgPool3d(_AvgPool):
+class AvgPool3d(_AvgPoolAny):
     """Means of windows of volumes: (N, C, D, H, W) to (N, C, D', H', W'), N optional.
 
     Settings are as for `AvgPool2d`, each a number or a triple, and so is everything else.
