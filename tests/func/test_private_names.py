@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
 import retrograd as rg
@@ -194,3 +196,24 @@ def test_a_container_that_batches_itself_is_an_argument_and_a_result():
         assert sums.tolist() == [4.0 * shape[0]] * table.shape[dim]
     back, _ = rg.vmap(f, (1, None), (1, 0))(table, 1.0)
     assert back.columns["a"].tolist() == table.columns["a"].tolist()
+
+
+def test_what_is_differentiated_by_transforms_is_told_and_unwrapped():
+    levels = importlib.import_module("retrograd._functorch.levels")
+    captured, seen = rg.ones(2, requires_grad=True), []
+
+    def told(*tensors):
+        seen.extend(
+            (levels.is_gradtrackingtensor(x), levels.is_functorch_wrapped_tensor(x))
+            for x in tensors
+        )
+
+    def function(x):
+        told(x, captured * x, captured, levels.get_unwrapped(x))
+        return x.sum()
+
+    rg.func.grad(function)(rg.ones(2))
+    assert seen == [(True, True), (True, True), (False, False), (False, False)]
+    seen.clear()
+    rg.vmap(lambda x: told(x, levels.get_unwrapped(x)) or x)(rg.ones(2))
+    assert seen == [(False, True), (False, False)]

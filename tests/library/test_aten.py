@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 
@@ -131,3 +132,16 @@ def test_the_gradient_of_another_resolution_is_its_transpose(kind, mode, corners
         True
     ]
     assert rg.autograd.gradcheck(lambda g: backward(g, [6, 8], x.shape, *corners), (g,))
+
+
+def test_a_copy_of_a_container_has_the_same_operators():
+    own = rg.library.custom_op("copied::twice", lambda x: x * 2, mutates_args=())
+    for operator in (aten.mm, aten.mm.default, own):
+        assert copy.deepcopy({operator: 1}) == {operator: 1}
+        assert copy.deepcopy([operator])[0] is operator
+
+
+def test_an_overload_knows_its_operator_by_the_private_name_too():
+    own = rg.library.custom_op("known::twice", lambda x: x * 2, mutates_args=())
+    assert aten.add.Tensor._overloadpacket is aten.add.Tensor.overloadpacket is aten.add
+    assert own.default._overloadpacket is own._opoverload is own

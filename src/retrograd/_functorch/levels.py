@@ -12,8 +12,15 @@ from ..autograd.transformed import to_front
 from ..engine.tensor import Tensor
 from ..engine.transforms.batch import BatchLevel, argument, is_batch, split
 from ..func.batching import debug_unwrap, moved
+from ..ops.tensor.printing import transforms_of
 
-__all__ = ["get_unwrapped", "is_batchedtensor", "maybe_get_level"]
+__all__ = [
+    "get_unwrapped",
+    "is_batchedtensor",
+    "is_functorch_wrapped_tensor",
+    "is_gradtrackingtensor",
+    "maybe_get_level",
+]
 
 
 def _vmap_increment_nesting(batch_size: int, randomness: str) -> int:
@@ -59,9 +66,26 @@ def is_batchedtensor(tensor: Any) -> bool:
     return is_batch(tensor)
 
 
+def is_gradtrackingtensor(tensor: Any) -> bool:
+    """Whether a function transform in progress differentiates by what a tensor was computed from.
+
+    >>> from retrograd._functorch.levels import is_gradtrackingtensor
+    >>> seen = []
+    >>> _ = rg.func.grad(lambda x: seen.append(is_gradtrackingtensor(x * 2)) or x)(rg.tensor(1.0))
+    >>> seen, is_gradtrackingtensor(rg.ones(2, requires_grad=True))
+    ([True], False)
+    """
+    return bool(transforms_of(tensor))
+
+
+def is_functorch_wrapped_tensor(tensor: Any) -> bool:
+    """Whether a function transform in progress sees a tensor as one of its own."""
+    return is_batchedtensor(tensor) or is_gradtrackingtensor(tensor)
+
+
 def get_unwrapped(tensor: Tensor) -> Tensor:
-    """All examples that a tensor of the newest batched call stands for."""
-    return debug_unwrap(tensor, recurse=False)
+    """All examples that a tensor of the newest batched call stands for; of others the values."""
+    return debug_unwrap(tensor, recurse=False) if is_batch(tensor) else tensor.detach()
 
 
 def maybe_get_level(tensor: Tensor) -> int:

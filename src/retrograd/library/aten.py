@@ -147,7 +147,8 @@ class Overload:
     """
 
     def __init__(self, operator: Operator, name: str) -> None:
-        self.overloadpacket, self._overloadname = operator, name
+        self.overloadpacket = self._overloadpacket = operator
+        self._overloadname = name
         self.namespace, self.__name__ = operator.namespace, f"{operator.__name__}.{name}"
         self.__doc__ = operator.function.__doc__
 
@@ -178,6 +179,10 @@ class Overload:
         """
         own = "" if self._overloadname == "default" else f".{self._overloadname}"
         return f"{self.overloadpacket._qualified_op_name}{own}"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Overload:
+        """The operator itself: there is one."""
+        return self
 
     def __str__(self) -> str:
         return f"{self.namespace}.{self.__name__}"
@@ -224,6 +229,10 @@ class Operator:
     def overloads(self) -> list[str]:
         """The names of the overloads."""
         return list(self._overloads)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Operator:
+        """The operator itself: there is one."""
+        return self
 
     def __str__(self) -> str:
         return f"{self.namespace}.{self.__name__}"

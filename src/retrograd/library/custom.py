@@ -142,14 +142,7 @@ class CustomOpDef:
         """The operator itself: PyTorch's name for its only overload."""
         return self
 
-    @property
-    def _opoverload(self) -> CustomOpDef:
-        return self
-
-    @property
-    def overloadpacket(self) -> CustomOpDef:
-        """The operator itself, as for `default`."""
-        return self
+    _opoverload = overloadpacket = _overloadpacket = default  # other names of it
 
     @property
     def namespace(self) -> str:
@@ -174,6 +167,10 @@ class CustomOpDef:
     def name(self) -> str:
         """The name with its namespace, "namespace::name"."""
         return self._qualname
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> CustomOpDef:
+        """The operator itself: there is one."""
+        return self
 
     def __str__(self) -> str:
         return f"{self._namespace}.{self._name}{'' if self._overload else '.default'}"

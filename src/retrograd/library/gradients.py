@@ -75,9 +75,8 @@ def grid_sampler_backward(
 
     >>> from retrograd.library import ops
     >>> x, at, g = rg.ones(1, 1, 2, 2), rg.zeros(1, 1, 1, 2), rg.ones(1, 1, 1, 1)
-    >>> ops.aten.grid_sampler_2d_backward(g, x, at, 0, 0, True, (True, False))[0]
-    tensor([[[[0.2500, 0.2500],
-              [0.2500, 0.2500]]]])
+    >>> ops.aten.grid_sampler_2d_backward(g, x, at, 0, 0, True, (True, False))[0].tolist()
+    [[[[0.25, 0.25], [0.25, 0.25]]]]
     """
     modes = interpolation_mode, padding_mode, align_corners
     return gradients(
