@@ -524,3 +524,12 @@ def test_a_class_that_replaces_call_impl_is_called_by_it():
     module.register_forward_hook(lambda *args: seen.append("hook"))
     assert (module(3), module._wrapped_call_impl(4), seen) == (6, 4, ["hook", "hook"])
     assert rg.nn.Module.dump_patches is False
+
+
+def test_the_output_of_an_adaptive_softmax_is_the_sum_of_head_and_tails():
+    layer = nn.AdaptiveLogSoftmaxWithLoss(4, 5, [2], div_value=2.0)
+    x, target = rg.ones(3, 4), rg.tensor([0, 3, 4])
+    output, loss = layer(x, target)
+    assert output.grad_fn.name() == "AddBackward0"
+    rg.testing.assert_close(output, layer.log_prob(x).gather(1, target[:, None]).squeeze(1))
+    rg.testing.assert_close(loss, -output.mean())
