@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import tempfile
 from importlib.util import find_spec
@@ -29,8 +30,25 @@ if find_spec("onnx") is None:
 
 @pytest.fixture(scope="session", autouse=True)
 def kept_apart(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Let temporary files, of processes started here too, be where pytest clears its own away."""
+    """Let temporary files, of processes started here too, be where pytest clears its own away.
+
+    Such a process shows what its threads did if a signal ends it.
+    """
     tempfile.tempdir = os.environ["TMPDIR"] = str(tmp_path_factory.getbasetemp())
+    os.environ["PYTHONFAULTHANDLER"] = "1"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    """Show all that a process said whose end is the error."""
+    report = yield
+    error = call.excinfo and call.excinfo.value
+    if isinstance(error, (subprocess.CalledProcessError, subprocess.TimeoutExpired)):
+        for name in ("stdout", "stderr"):
+            said = getattr(error, name) or b""
+            text = said if isinstance(said, str) else said.decode(errors="replace")
+            report.sections.append((f"{name} of the process", text))
+    return report
 
 
 @pytest.fixture(autouse=True)

@@ -12,34 +12,49 @@ NOTE [Locks]
 5. The interpreter's own locks of modules stay locked in a child, too. So what the package imports
    on demand goes through `load`, and whoever forks waits until nobody else does so. Nothing is
    loaded while one of the locks here is held.
+6. Ctrl-C during a fork would end what is registered here for it in the middle, and be lost, as
+   the interpreter drops such errors. So it waits until the fork is over: `hold_interrupts`.
 
 This module knows nothing of what the locks guard.
 """
 
 from __future__ import annotations
 
+import _thread
 import importlib
 import os
 import sys
 import threading
 import time
 import weakref
+from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import ModuleType
 
-__all__ = ["LEAVES", "ONE_AT_A_TIME", "counter", "load", "new_lock", "structure"]
+__all__ = [
+    "LEAVES",
+    "ONE_AT_A_TIME",
+    "counter",
+    "held_interrupts",
+    "let_interrupts",
+    "load",
+    "new_lock",
+    "structure",
+]
 
 # Whether the interpreter lock is there: CPython lets another thread go on only where it calls.
 ONE_AT_A_TIME: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 _forking = threading.RLock()  # one fork at a time, since `_held` is shared
-_held: list[Any] = []
+_held: list[Any] = []  # the locks that the one who forks has taken
 _gate = threading.RLock()  # taken to begin to load, and for a fork
 _loaders: list[int] = []  # the threads that load something
+_handlers: list[Any] = []  # those of Ctrl-C, while it waits
+_interrupted: list[int] = []  # the processes to which it came meanwhile
 _alive: dict[int, weakref.ref[Any]] = {}  # by age, oldest first
 _numbers = count()
 
@@ -84,10 +99,47 @@ def load(name: str, package: str | None = None) -> ModuleType:
         _loaders.remove(me)
 
 
+def hold_interrupts() -> None:
+    """Let Ctrl-C wait, where it is this thread's and has a handler, until `let_interrupts`."""
+    signal = load("signal")
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is threading.main_thread() and callable(handler):
+        _handlers.append(signal.signal(signal.SIGINT, _note))
+
+
+def _note(*_: Any) -> None:
+    _interrupted.append(os.getpid())
+
+
+def let_interrupts(deliver: Callable[[], Any] | None = None) -> None:
+    """Call the handler of a Ctrl-C that has waited; let `deliver` have it called instead."""
+    if not _handlers or threading.current_thread() is not threading.main_thread():
+        return
+    signal = load("signal")
+    signal.signal(signal.SIGINT, _handlers.pop())
+    came = os.getpid() in _interrupted
+    if not _handlers:
+        _interrupted.clear()
+        if came:
+            deliver() if deliver else signal.raise_signal(signal.SIGINT)
+
+
+@contextmanager
+def held_interrupts() -> Iterator[None]:
+    """Let Ctrl-C wait for the end of this context."""
+    hold_interrupts()
+    try:
+        yield
+    finally:
+        let_interrupts()
+
+
 def _before_fork() -> None:
-    _forking.acquire()
+    hold_interrupts()
     me = threading.get_ident()
-    _gate.acquire()
+    for lock in (_forking, _gate):
+        lock.acquire()
+        _held.append(lock)
     while any(loader != me for loader in _loaders):
         _gate.release()
         time.sleep(1e-3)
@@ -100,10 +152,19 @@ def _before_fork() -> None:
 
 
 def _after_fork() -> None:
-    while _held:
-        _held.pop().release()
-    _gate.release()
-    _forking.release()
+    try:
+        while len(_held) > 1:
+            _held.pop().release()
+        let_interrupts(lambda: _thread.start_new_thread(_interrupt, ()))
+    finally:
+        while _held:
+            _held.pop().release()
+
+
+def _interrupt() -> None:
+    """Have the main thread call its handler of Ctrl-C once the fork is over: it lets go last."""
+    with _forking:
+        _thread.interrupt_main()
 
 
 if hasattr(os, "register_at_fork"):  # where there is a fork

@@ -11,6 +11,7 @@ import pytest
 
 import retrograd as rg
 from retrograd import distributed as dist
+from retrograd.distributed import connections
 
 from .together import together, values
 
@@ -225,11 +226,10 @@ def test_a_rank_that_ends_is_an_error_of_all_others():
 
 def test_a_rank_that_is_too_late_is_an_error():
     code = """
-dist.group.WORLD.world.peers[1 - rank].settimeout(0.1)
-error(dist.recv, rg.ones(1), 1 - rank)
+with dist.group.WORLD.messages.waiting(0.1): error(dist.recv, rg.ones(1), 1 - rank)
 """
     for out in together(code):
-        assert out.startswith("DistNetworkError Timed out after 20.0 s: rank")
+        assert out.startswith("DistNetworkError Timed out after 0.1 s: rank")
 
 
 def test_an_exception_amid_an_array_breaks_the_group():
@@ -398,6 +398,31 @@ def test_a_port_that_cannot_be_is_refused(monkeypatch):
     monkeypatch.setenv("MASTER_PORT", "99999")
     with pytest.raises(ValueError, match=r"a port from 1 to 65535, got '127\.0\.0\.1' and 99999"):
         dist.init_process_group(rank=0, world_size=2)
+
+
+def test_a_process_does_not_take_itself_for_the_one_that_is_not_there_yet(monkeypatch):
+    """The system may choose the port where nobody listens yet for the end that connects to it."""
+    with connections.reserved("127.0.0.1") as port:
+        place, create, ends = ("127.0.0.1", port), socket.create_connection, []
+
+    def itself(address, timeout):
+        monkeypatch.setattr(socket, "create_connection", create)
+        ends.append(create(address, timeout, source_address=address))
+        return ends[0]
+
+    monkeypatch.setattr(socket, "create_connection", itself)
+    with pytest.raises(dist.DistNetworkError, match="nobody listens there"):
+        connections.meet(*place, 1, [0, 1], timeout=0.2)
+    assert ends[0].fileno() < 0
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the port is let go of before")
+def test_a_reserved_port_is_given_to_whoever_listens_there_and_to_nobody_else():
+    with connections.reserved("127.0.0.1") as port:
+        with socket.socket() as other, pytest.raises(OSError, match="in use"):
+            other.bind(("127.0.0.1", port))
+        with connections._listen("127.0.0.1", port, 2) as server:
+            assert server.getsockname()[1] == port
 
 
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="no IPv6 here")

@@ -11,6 +11,7 @@ import pytest
 
 import retrograd as rg
 from retrograd.autograd import gradcheck
+from retrograd.distributions import multivariate
 
 from .support import only, parameters, rebuild
 
@@ -220,3 +221,11 @@ def test_a_normal_that_shows_another_event_shape_keeps_its_density():
     rows, plain = (kind(rg.zeros(2), rg.eye(2)) for kind in (Rows, D.MultivariateNormal))
     assert rows.entropy().item() == plain.entropy().item()
     assert rows.variance.tolist() == [1.0, 1.0]
+
+
+def test_products_and_lengths_by_matrices_have_pytorch_s_private_names():
+    factor = rg.tensor([[2.0, 0.0], [1.0, 1.0]]).expand(3, 2, 2)
+    x = rg.tensor([[2.0, 1.0], [0.0, 3.0], [1.0, 0.0]])
+    assert multivariate._batch_mv(factor, x).tolist() == [[4.0, 3.0], [0.0, 3.0], [2.0, 1.0]]
+    assert multivariate._batch_mahalanobis(factor, x).tolist() == [1.0, 9.0, 0.5]
+    assert multivariate._batch_mahalanobis(factor[0], x).tolist() == [1.0, 9.0, 0.5]

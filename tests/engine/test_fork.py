@@ -142,6 +142,39 @@ def test_a_fork_waits_for_what_another_thread_is_writing(tmp_path):
 
 
 @needs_fork
+def test_an_interrupt_that_comes_while_a_fork_waits_comes_after_it_and_leaves_no_lock(tmp_path):
+    program = """
+    held = threading.Event()
+
+    def work():
+        with locks.structure:
+            held.set()
+            while not locks._held:  # the fork has begun
+                time.sleep(1e-3)
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.05)
+
+    other = thread(work)
+    held.wait()
+    pid = -1
+    try:
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0)
+        time.sleep(60)
+        print("nothing came")
+    except KeyboardInterrupt:
+        os.wait()
+    other.join()
+    for lock in (locks._forking, locks._gate, locks.structure, *locks.LEAVES):
+        free = []
+        thread(lambda: free.append(lock.acquire(timeout=10))).join()
+        assert free == [True]
+    """
+    assert run(program, tmp_path) == ""
+
+
+@needs_fork
 def test_a_child_draws_the_parents_numbers_until_it_is_seeded(tmp_path):
     program = """
     rg.manual_seed(1)

@@ -32,6 +32,7 @@ import secrets
 import selectors
 import socket
 import struct
+import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Future
 
-__all__ = ["DistNetworkError", "World", "meet", "meet_within"]
+__all__ = ["DistNetworkError", "World", "meet", "meet_within", "reserved"]
 
 KEY = "RETROGRAD_DISTRIBUTED_KEY"
 LENGTH = struct.Struct("!I")
@@ -320,9 +321,28 @@ def meet_within(world: World, ranks: Sequence[int], timeout: float) -> World:
     return meet(world.peers[others[0]].getsockname()[0], 0, first, ranks, timeout, announce)
 
 
+@contextmanager
+def reserved(host: str) -> Iterator[int]:
+    """A free port, which on Linux nobody else is given within this context.
+
+    There, a socket may listen where another one is bound that does not. Other systems refuse that,
+    so the port is let go of before.
+    """
+    with socket.socket(_family(host)) as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind((host, 0))
+        port: int = held.getsockname()[1]
+        if not sys.platform.startswith("linux"):
+            held.close()
+        yield port
+
+
 def _listen(host: str, port: int, size: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return socket.create_server((host, port), family=family, backlog=size)
+    return socket.create_server((host, port), family=_family(host), backlog=size)
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
 def _accept(
@@ -356,9 +376,12 @@ def _connect(host: str, port: int, end: float) -> socket.socket:
     while True:
         try:
             sock = socket.create_connection((host, port), _left(end))
-            break
         except ConnectionRefusedError:
             time.sleep(min(PAUSE, _left(end)))
+            continue
+        if sock.getsockname() != sock.getpeername():
+            break
+        sock.close()  # nobody listens: the system chose that very port for this end, too
     try:
         _greet(sock, b"client", b"server")
     except BaseException:

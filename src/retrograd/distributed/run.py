@@ -11,11 +11,13 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from typing import Any
+
+from .connections import reserved
 
 __all__ = ["main"]
 
@@ -43,7 +45,8 @@ def main(args: list[str] | None = None) -> None:
         parser.error(ONE)
     for restart in range(said.max_restarts + 1):
         address, port = _meeting(said)
-        status = _together(_command(said), said.nproc_per_node, address, port, restart, said)
+        with nullcontext(port) if port else reserved(address) as place:
+            status = _together(_command(said), said.nproc_per_node, address, place, restart, said)
         if not status:
             return
     raise SystemExit(status)
@@ -82,16 +85,11 @@ def _count(said: str) -> int:
 
 
 def _meeting(said: argparse.Namespace) -> tuple[str, int]:
-    """Where the ranks meet."""
+    """Where the ranks meet; at a free port if that is 0."""
     host, _, port = said.rdzv_endpoint.rpartition(":")
     if said.standalone or said.rdzv_backend != "static":
-        address, place = "127.0.0.1", 0
-    else:
-        address, place = host or said.master_addr, int(port) if port else said.master_port
-    if not place:
-        with socket.create_server((address, 0)) as free:
-            place = free.getsockname()[1]
-    return address, place
+        return "127.0.0.1", 0
+    return host or said.master_addr, int(port) if port else said.master_port
 
 
 def _command(said: argparse.Namespace) -> list[str]:

@@ -135,6 +135,24 @@ class OnTensors(PackedValues):
     __slots__ = ()
 
 
+def on_tensors_from(node: Node) -> None:
+    """Let the formulas of a node and of all before it run on tensors: any cotangent may arrive.
+
+    What lies before a node for which that was done has been seen.
+    """
+    left, seen = [node], {node}
+    while left:
+        node = left.pop()
+        held = node.saved
+        if held.__class__ is OnTensors:
+            continue
+        if node.op.formulas and isinstance(held, tuple):
+            node.saved = OnTensors(held)
+        before = {edge for edge in node.edges if edge is not None} - seen
+        seen |= before
+        left += before
+
+
 class SavedTensor:
     """The handle to one saved value, `grad_fn._raw_saved_<name>`; takes a pair of hooks.
 

@@ -223,6 +223,16 @@ def scatter(g: Any, indices: Any, size: Sizes) -> Any:
     return out
 
 
+def put(x: Any, indices: Any, size: Sizes) -> Any:
+    """Zeros `(..., *size)` with each element of `x` in place of that at its flat spatial index."""
+    dims = len(size)
+    lead = x.shape[:-dims]
+    out = zeros(x, (*lead, *size))
+    at = places_of(indices, dims, math.prod(lead), math.prod(size))
+    out.reshape(-1)[at] = x.reshape(-1)
+    return out
+
+
 def gather(x: Any, indices: Any, dims: int) -> Any:
     """The elements of `x` at flat spatial indices, in the shape of `indices`."""
     rows, each = math.prod(x.shape[:-dims]), math.prod(x.shape[-dims:])
@@ -324,7 +334,7 @@ def avg_pool_input(
         pairs = [n for pair in zip(out, kernel, strict=True) for n in pair]
         ends = [n for m in out for n in (m, 1)]
         tiles = np.broadcast_to(share.reshape(*lead, *ends), (*lead, *pairs))
-        return tiles.reshape(*lead, *size)
+        return tiles.copy().reshape(*lead, *size)  # memory of its own, which may be written
     padded = [
         max(p + n, s * (m - 1) + k)
         for p, n, s, m, k in zip(padding, size, stride, out, kernel, strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...engine.graph import LEAF, Leaf
 from ...engine.placement import everything
-from ...engine.tensor import Tensor, method, moved
+from ...engine.tensor import Tensor, method, wrote
 from ...engine.views import live_views
 from .pickling import slots_of
 
@@ -51,7 +51,7 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
         for node in (each._node, each._parked):
             if node is not None and node.op is LEAF:
                 node.saved = Leaf(each)
-        moved(each, "swap_tensors")
+        wrote(each, "swap_tensors", counted=False)  # what saved the object saved other values
 
 
 @method

@@ -32,7 +32,7 @@ import numpy as np
 
 from .... import version
 from ....kernels.native.threads import set_threads
-from ....locks import load
+from ....locks import held_interrupts, let_interrupts, load
 from ....ops.random.generator import manual_seed
 from .transport import Channel, folder_for_batches, packed
 from .worker import Failure, _generate_state, work
@@ -106,9 +106,9 @@ class Processes:
         worker = context.Process(
             target=_run, args=(job, number, there, self.folder), name=name, daemon=True
         )
-        with there:
+        with there, held_interrupts():  # else one that has begun might not be known
             worker.start()
-        self.workers.append(worker)
+            self.workers.append(worker)
 
     def put(self, number: int, task: Any) -> None:
         """Give a task to a worker; that it is dead will show when its results are missed."""
@@ -140,7 +140,7 @@ class Processes:
 
     def _dead(self) -> str:
         dead: list[Any] = []
-        until = time.monotonic() + 1
+        until = time.monotonic() + GRANTED
         while not dead and time.monotonic() < until:
             multiprocessing.connection.wait([worker.sentinel for worker in self.workers], 0.1)
             dead = [worker for worker in self.workers if not worker.is_alive()]
@@ -161,7 +161,7 @@ class Processes:
             for end in (worker.terminate, worker.kill):
                 if worker.is_alive():
                     end()
-                    worker.join(1)
+                    worker.join(GRANTED)
         if self.folder:
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -178,7 +178,16 @@ def _ends(workers: list[Any]) -> str:
 
 
 def _run(job: Job, number: int, connection: Any, folder: str | None) -> None:
-    """What a worker process runs."""
+    """What a worker process runs. Ctrl-C ends it without a word: the loader gets it, too."""
+    with suppress(KeyboardInterrupt):
+        let_interrupts()
+        _serve(job, number, connection, folder)
+    parent = multiprocessing.parent_process()
+    if folder and parent and not parent.is_alive():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _serve(job: Job, number: int, connection: Any, folder: str | None) -> None:
     for inherited in list(_open):
         inherited.leave()
     set_threads(1)
@@ -216,11 +225,6 @@ def _run(job: Job, number: int, connection: Any, folder: str | None) -> None:
     threading.Thread(target=read, daemon=True).start()
     try:
         work(job, number, where, get, give)
-    except KeyboardInterrupt:
-        pass  # the loader gets it, too
     except OSError:
-        if not closed.wait(1):
+        if not closed.wait(GRANTED):
             raise
-    parent = multiprocessing.parent_process()
-    if folder and parent and not parent.is_alive():
-        shutil.rmtree(folder, ignore_errors=True)
