@@ -279,6 +279,11 @@ def test_a_loss_that_consists_of_another_one_is_exported():
     )
 
 
+def test_a_power_series_stays_whole():
+    program = called(rg.linalg.matrix_exp, values(2, 2))
+    assert targets(program.run_decompositions()) == ["aten.linalg_matrix_exp.default"]
+
+
 def test_random_numbers_are_no_constants():
     with pytest.raises(UserError, match="draws random numbers"):
         called(lambda x: F.gumbel_softmax(x, hard=False), values(3))
@@ -363,3 +368,9 @@ def test_dropout_of_channels_is_an_operator_and_draws_nothing(inplace):
     program = called(lambda x: F.dropout2d(x * 2, 0.5, True, inplace), rg.ones(2, 3, 4, 4))
     written = "_" * inplace
     assert targets(program) == ["aten.mul.Tensor", f"aten.feature_dropout{written}.default"]
+
+
+def test_a_loss_that_uses_the_record_of_another_one_can_be_exported():
+    x, variance = values(2, 3), rg.ones(2, 3)
+    program = called(F.gaussian_nll_loss, x, x + 1, variance)
+    rg.testing.assert_close(program.module()(x, x + 1, variance), rg.tensor(0.5))

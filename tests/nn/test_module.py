@@ -531,3 +531,12 @@ def test_modules_may_be_listed_as_often_as_they_are_there():
     module = rg.nn.Sequential(shared, shared)
     assert list(module.modules(remove_duplicate=False)) == [module, shared, shared]
     assert list(module.modules()) == [module, shared]
+
+
+def test_the_output_of_an_adaptive_softmax_is_the_sum_of_head_and_tails():
+    layer = nn.AdaptiveLogSoftmaxWithLoss(4, 5, [2], div_value=2.0)
+    x, target = rg.ones(3, 4), rg.tensor([0, 3, 4])
+    output, loss = layer(x, target)
+    assert output.grad_fn.name() == "AddBackward0"
+    rg.testing.assert_close(output, layer.log_prob(x).gather(1, target[:, None]).squeeze(1))
+    rg.testing.assert_close(loss, -output.mean())

@@ -126,3 +126,11 @@ def test_an_exception_in_a_thread_is_raised_with_a_note():
     with pytest.raises(ValueError, match="inside") as caught:
         nn.DataParallel(Fails(), 2)(rg.ones(2))
     assert caught.value.__notes__ == ["Raised in replica 0 of DataParallel."]
+
+
+def test_a_module_without_devices_is_called_itself_on_the_whole_batch():
+    norm = nn.BatchNorm1d(1, momentum=1.0)
+    found = nn.DataParallel(norm)(rg.arange(8.0).reshape(8, 1))
+    assert found.grad_fn.name() == "NativeBatchNormBackward0"
+    assert norm.running_mean.tolist() == [3.5]
+    assert nn.DataParallel(norm).device_ids == []

@@ -282,3 +282,19 @@ def test_expected_sizes_of_states_are_those_of_a_batch_or_a_packed_one():
     net = rg.nn.LSTM(4, 5, 2, bidirectional=True, proj_size=3)
     assert net.get_expected_hidden_size(rg.ones(7, 6, 4), None) == (4, 6, 3)
     assert net.get_expected_cell_size(rg.ones(9, 4), rg.tensor([3, 1])) == (4, 3, 5)
+
+
+@pytest.mark.parametrize("batch_first", [False, True])
+def test_sequences_get_their_own_order_in_the_last_step_of_padding(batch_first):
+    x = rg.arange(12.0).reshape(2, 3, 2).requires_grad_()
+    given = x if batch_first else x.transpose(0, 1)
+    packed = nn.utils.rnn.pack_padded_sequence(
+        given, rg.tensor([1, 3]), batch_first, enforce_sorted=False
+    )
+    padded, lengths = nn.utils.rnn.pad_packed_sequence(packed, batch_first)
+    assert packed.data.grad_fn.name() == "PackPaddedSequenceBackward0"
+    assert padded.grad_fn.name() == "IndexSelectBackward0"
+    assert padded.is_contiguous()
+    assert lengths.tolist() == [1, 3]
+    first = padded if batch_first else padded.transpose(0, 1)
+    assert first[0].tolist() == [[0, 1], [0, 0], [0, 0]]

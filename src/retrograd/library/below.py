@@ -126,11 +126,9 @@ def called(function: Any, args: Any, kwargs: Any, whole: bool = False) -> Any:
 
 def as_whole(function: Any, args: Any, kwargs: Any) -> Any:
     """What is made of a function whose operator takes other arguments: NOTE [Whole operators]."""
-    name, public = getattr(function, "__name__", ""), names.get(function, "")
-    if name not in WHOLE or public.startswith("retrograd.Tensor."):
-        return PASSED
-    if not public and hasattr(function, "op"):  # a record that only functions of the package call
-        return PASSED
+    name, public = getattr(function, "__name__", ""), names.get(function)
+    if name not in WHOLE or public is None or public.startswith("retrograd.Tensor."):
+        return PASSED  # not a function, but a record of its name, or a method
     try:
         bound = signature(function).bind(*args, **kwargs)
     except TypeError:  # the function itself will say what is wrong

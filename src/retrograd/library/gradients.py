@@ -26,7 +26,8 @@ def gradients(
     with retrograd.enable_grad():
         out = function(*own)
     asked = [x for x, want in zip(own, wanted, strict=True) if want]
-    recorded = retrograd.is_grad_enabled()
+    given = any(x.requires_grad for x in (*inputs, grad_output))
+    recorded = given and retrograd.is_grad_enabled()
     found = iter(retrograd.autograd.grad(out, asked, grad_output, create_graph=recorded))
     return tuple(next(found) if want else None for want in wanted)
 

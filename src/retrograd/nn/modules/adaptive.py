@@ -97,14 +97,15 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         cluster = np.searchsorted(self.cutoffs, target, "right")
         place = np.where(cluster == 0, target, self.shortlist_size + cluster - 1)
         head = F.log_softmax(self.head(input), 1)
-        output = head.gather(1, new_tensor(place[:, None])).squeeze(1)
+        tails = head.new_zeros(len(place))
         for number in range(1, self.n_clusters + 1):
             rows = np.flatnonzero(cluster == number)
             if rows.size:
                 index = new_tensor(rows)
                 within = new_tensor((target[rows] - self.cutoffs[number - 1])[:, None])
                 local = F.log_softmax(self.tail[number - 1](input.index_select(0, index)), 1)
-                output = output.index_add(0, index, local.gather(1, within).squeeze(1))
+                tails = tails.index_add(0, index, local.gather(1, within).squeeze(1))
+        output = tails + head.gather(1, new_tensor(place[:, None])).squeeze(1)
         loss = (-output).mean()
         return _ASMoutput(output if batched else output.squeeze(0), loss)
 

@@ -11,7 +11,6 @@ NOTE [Threads]
 
 from __future__ import annotations
 
-import os
 import threading
 from typing import Any
 
@@ -27,11 +26,11 @@ class DataParallel(Module):
     """A module called on chunks of the batch in parallel threads, the outputs joined.
 
     module: takes tensors with the batch in `dim`, (N, *) by default, and returns such; device_ids:
-    the number of threads, or a list with one entry for each, by default one for each processor.
+    the number of threads, or a list with one entry for each, by default none: the module is called.
     Tensors in the arguments (nested in tuples, lists, dictionaries too) are split along `dim`,
     everything else is handed to every thread; outputs are joined along `dim`, 0-d ones into a
-    vector. An exception in a thread is raised here. Raises ValueError unless there is a thread.
-    Source: PyTorch's `nn.DataParallel`, whose chunks go to several devices.
+    vector. An exception in a thread is raised here.
+    Source: PyTorch's `nn.DataParallel`, whose chunks go to devices, by default to all GPUs.
 
     >>> net = rg.nn.DataParallel(rg.nn.Linear(3, 2), device_ids=2)
     >>> net(rg.ones(5, 3)).shape
@@ -42,16 +41,15 @@ class DataParallel(Module):
         self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0
     ) -> None:
         super().__init__()
-        if device_ids is None:
-            device_ids = os.cpu_count() or 1
-        self.device_ids = list(range(device_ids)) if isinstance(device_ids, int) else [*device_ids]
-        if not self.device_ids:
-            raise ValueError("device_ids must name at least one thread")
+        ids = range(device_ids) if isinstance(device_ids, int) else device_ids or ()
+        self.device_ids = list(ids)
         self.dim, self.output_device = dim, output_device
         self.module = module
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """The module's output for the whole batch."""
+        if not self.device_ids:
+            return self.module(*inputs, **kwargs)
         calls = split_arguments(inputs, kwargs, len(self.device_ids), self.dim)
         replicas = [replicate(self.module, shares_buffers=n == 0) for n in range(len(calls))]
         return gather(run_in_threads(replicas, calls), None, self.dim)

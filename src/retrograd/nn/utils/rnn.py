@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...engine.registry import called
 from ...engine.tensor import Tensor, new_tensor
 from ...errors import wrong_type
 from ...ops.elementwise.clamp_where import where
@@ -157,6 +158,7 @@ def pack_padded_sequence(
     step, place = np.nonzero(np.arange(sizes[0])[:, None] < sizes)
     counts = np.bincount(step, minlength=sizes[0])
     data = input.flatten(0, 1).index_select(0, new_tensor(step * len(sizes) + place))
+    data = called(data, "PackPaddedSequenceBackward0")
     sorting = None if order is None else new_tensor(order)
     return PackedSequence(data, new_tensor(counts), sorting)
 
@@ -211,19 +213,20 @@ def pad_packed_sequence(
             f"got total_length={total_length} and max sequence length being {steps}"
         )
     lengths = (counts[:, None] > np.arange(counts[0])).sum(0)
-    order = np.arange(len(lengths))
-    if sequence.unsorted_indices is not None:
-        order = sequence.unsorted_indices._array
     length = steps if total_length is None else total_length
     starts = np.concatenate([np.cumsum(counts) - counts, np.zeros(length - steps, np.int64)])
-    inside = np.arange(length)[:, None] < lengths[order]
-    rows = np.where(inside, starts[:, None] + order, 0)
+    inside = np.arange(length)[:, None] < lengths
+    rows = np.where(inside, starts[:, None] + np.arange(len(lengths)), 0)
     data = sequence.data
     padded = data.index_select(0, new_tensor(rows.reshape(-1)))
     padded = padded.reshape(length, len(lengths), *data.shape[1:])
     outside = new_tensor(~inside.reshape((*inside.shape, *[1] * (data._array.ndim - 1))))
     padded = where(outside, padded.new_full((), padding_value), padded)
-    return (padded.transpose(0, 1) if batch_first else padded), new_tensor(lengths[order])
+    padded = padded.transpose(0, 1) if batch_first else padded
+    order = sequence.unsorted_indices
+    if order is None:
+        return padded, new_tensor(lengths)
+    return padded.index_select(1 - batch_first, order), new_tensor(lengths[order._array])
 
 
 def pad_sequence(
