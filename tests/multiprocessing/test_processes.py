@@ -173,9 +173,9 @@ def test_a_parameter_that_is_sent_is_one():
 
 
 def test_one_file_descriptor_serves_many_small_tensors():
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(os.listdir("/dev/fd"))
     kept = [rg.ones(10).share_memory_() for _ in range(50)]
-    assert len(os.listdir("/proc/self/fd")) <= before + 4
+    assert len(os.listdir("/dev/fd")) <= before + 4
     assert all((x == 1).all() for x in kept)
 
 

@@ -121,6 +121,14 @@ class Processes:
 
         Raises TimeoutError after `timeout` seconds, unless they are 0.
         """
+        try:
+            return self._first(timeout)
+        except (OSError, ValueError):
+            if self.stopped and threading.current_thread().daemon:
+                threading.Event().wait()  # the interpreter ends, and this thread with it
+            raise
+
+    def _first(self, timeout: float) -> tuple[int, Any, Any]:
         ends = [channel.connection for channel in self.channels]
         awaited = [*ends, *(worker.sentinel for worker in self.workers)]
         ready = multiprocessing.connection.wait(awaited, timeout or None)
