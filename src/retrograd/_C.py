@@ -88,7 +88,11 @@ class Value:
     """
 
     def __init__(self) -> None:
-        raise TypeError("torch._C.Value: No constructor defined!")
+        raise TypeError(f"torch._C.{type(self).__name__}: No constructor defined!")
+
+
+class Graph(Value):
+    """A graph of TorchScript, by which libraries annotate what they write for older exporters."""
 
 
 class DispatchKey(enum.Enum):

@@ -148,6 +148,7 @@ FROM = {
             "clear_autocast_cache",
             "get_autocast_cpu_dtype",
             "get_autocast_dtype",
+            "get_autocast_gpu_dtype",
             "is_autocast_cache_enabled",
             "is_autocast_cpu_enabled",
             "is_autocast_enabled",

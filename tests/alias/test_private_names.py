@@ -53,9 +53,9 @@ def test_what_is_not_available_says_so():
 
 
 def test_a_value_of_torchscript_is_a_type_that_nothing_has():
-    assert not isinstance(rg.ones(1), rg._C.Value)
-    with pytest.raises(TypeError, match="No constructor defined"):
-        rg._C.Value()
+    assert not isinstance(rg.ones(1), rg._C.Value | rg._C.Graph)
+    with pytest.raises(TypeError, match=r"_C\.Graph: No constructor defined"):
+        rg._C.Graph()
     assert not isinstance(rg.device("cpu"), rg.DeviceObjType)
 
 
@@ -156,3 +156,77 @@ def test_attention_s_projections_are_found_beside_it():
     for one, two, three in zip(packed, single, wanted, strict=True):
         assert rg.equal(one, two)
         rg.testing.assert_close(one, three)
+
+
+def test_no_graph_of_torchscript_is_written_down():
+    with pytest.raises(RuntimeError, match=r"Write fx\.symbolic_trace"):
+        rg.jit._get_trace_graph(rg.nn.ReLU(), rg.ones(1))
+
+
+def test_what_waits_for_a_gpu_is_never_called():
+    called = []
+    assert rg.cuda._lazy_call(lambda: called.append(1), seed=True) is None
+    assert not called
+    assert not rg.cuda._is_in_bad_fork()
+    with pytest.raises(AssertionError, match="not compiled with CUDA"):
+        rg.cuda._lazy_init()
+
+
+def test_the_older_base_of_transposed_convolutions_warns():
+    conv = importlib.import_module(home_of("torch.nn.modules.conv"))
+
+    class Older(conv._ConvTransposeMixin, rg.nn.ConvTranspose1d):
+        pass
+
+    with pytest.warns(FutureWarning, match="deprecated internal class"):
+        made = Older(1, 2, 3)
+    assert made(rg.ones(1, 1, 4)).shape == (1, 2, 6)
+
+
+def test_a_free_port_can_be_listened_at():
+    ports = importlib.import_module(home_of("torch.distributed.elastic.utils.distributed"))
+    with ports.get_socket_with_port() as held:
+        assert held.getsockname()[1] != ports.get_free_port()
+
+
+def test_operators_are_of_pytorch_s_private_classes():
+    classes = importlib.import_module(home_of("torch._ops"))
+    aten = importlib.import_module(home_of("torch.ops")).aten
+    own = rg.library.custom_op("private::twice", lambda x: x * 2, mutates_args=())
+    assert isinstance(aten.add.Tensor, classes.OpOverload)
+    assert isinstance(own._opoverload, classes.OpOverload)
+    assert isinstance(aten.add, classes.OpOverloadPacket)
+    assert isinstance(aten, classes._OpNamespace)
+
+
+def test_layers_that_pool_have_a_base_for_each_kind():
+    pooling = importlib.import_module(home_of("torch.nn.modules.pooling"))
+    for kind in ("AdaptiveAvgPool", "AdaptiveMaxPool", "AvgPool", "LPPool", "MaxPool", "MaxUnpool"):
+        base = getattr(pooling, f"_{kind}Nd")
+        layers = [name for name in pooling.__all__ if issubclass(getattr(pooling, name), base)]
+        assert layers == [f"{kind}{n}d" for n in (1, 2, 3)]
+
+
+def test_tensors_do_not_go_to_gpus():
+    with pytest.raises(AssertionError, match="not compiled with CUDA"):
+        rg.cuda.comm.broadcast(rg.ones(1), [0])
+
+
+def test_what_a_wrapped_module_keeps_is_found_by_private_names():
+    state = importlib.import_module(home_of("torch.distributed._composable_state"))
+    common = importlib.import_module(home_of("torch.distributed.fsdp._common_utils"))
+    net = rg.nn.Linear(2, 1)
+    assert state._get_module_state(net) is None
+    rg.distributed.init_process_group(rank=0, world_size=1)
+    try:
+        rg.distributed.fsdp.fully_shard(net)
+        assert isinstance(state._get_module_state(net), common._FSDPState)
+        world = rg.distributed._get_default_group()
+        assert world is rg.distributed.group.WORLD
+        assert rg.distributed._get_global_rank(world, 0) == 0
+        assert not rg.distributed._rank_not_in_group(world)
+        assert rg.distributed._rank_not_in_group(rg.distributed.GroupMember.NON_GROUP_MEMBER)
+    finally:
+        rg.distributed.destroy_process_group()
+    with pytest.raises(ValueError, match="Default process group has not been initialized"):
+        rg.distributed._get_default_group()

@@ -51,3 +51,8 @@ def test_a_function_decorated_by_the_older_names_runs():
     x = rg.ones(1, requires_grad=True)
     Double.apply(x).backward()
     assert x.grad.item() == 2
+
+
+def test_the_dtype_of_regions_of_a_gpu_is_asked_for_by_its_older_name():
+    with pytest.warns(DeprecationWarning, match="get_autocast_dtype"):
+        assert rg.get_autocast_gpu_dtype() is rg.float16

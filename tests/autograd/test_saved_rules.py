@@ -34,6 +34,34 @@ def test_hooks_on_one_saved_value_change_that_one():
     assert a.grad.tolist() == [3, 6]
 
 
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize(
+    ("f", "expected"),
+    [
+        (rg.mul, [3.0, 2.0]),  # other, self
+        (rg.pow, [3.0, 2.0, 8.0]),  # exponent, self, result
+        (lambda a, b: rg.lerp(a, b, a), [3.0, 2.0, 2.0]),  # end, self, weight
+        (lambda a, b: rg.addcmul(a, b, a), [3.0, 2.0]),  # tensor1, tensor2
+    ],
+    ids=["mul", "pow", "lerp", "addcmul"],
+)
+def test_hooks_see_inputs_by_name_and_then_results(f, expected, create_graph):
+    a, b, packed, back = leaf(2), leaf(3), [], []
+
+    def pack(x):
+        packed.append(x.item())
+        return x
+
+    def unpack(x):
+        back.append(x.item())
+        return x
+
+    with graph.saved_tensors_hooks(pack, unpack):
+        y = f(a, b)
+    rg.autograd.grad(y, (a, b), create_graph=create_graph)
+    assert packed == back == expected
+
+
 def test_hooks_must_be_two_functions_and_are_set_once():
     a = leaf(1)
     y = a * a

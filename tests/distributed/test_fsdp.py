@@ -102,6 +102,23 @@ def test_states_are_whole_or_in_parts_as_it_was_said(net):
     assert rg.equal(net.state_dict()["0.bias"], state["0.bias"].full_tensor())
 
 
+def test_local_states_are_this_rank_s_parts():
+    found = values(
+        f"""
+kind = "FULL_SHARD"
+{LEARN}
+FullyShardedDataParallel.set_state_dict_type(own, StateDictType.LOCAL_STATE_DICT)
+state = {{name: part * 2 for name, part in own.state_dict().items()}}
+assert FullyShardedDataParallel.get_state_dict_type(own).state_dict_config == LocalStateDictConfig()
+own.load_state_dict(state)
+with FullyShardedDataParallel.summon_full_params(own):
+    same = [rg.allclose(p, 2 * q) for p, q in zip(own.parameters(), alone.parameters())]
+show(rg.tensor(same), rg.tensor(state["0.0.weight"].shape))
+"""
+    )
+    assert found == [[[True] * 4, [3, 3]], [[True] * 4, [2, 3]]]
+
+
 def test_states_that_do_not_fit_are_refused(net):
     with pytest.raises(RuntimeError, match=r"Unexpected key.*2\.weight"):
         net.load_state_dict({**net.state_dict(), "2.weight": rg.ones(1)})
@@ -165,3 +182,18 @@ def test_policies_choose_what_is_wrapped_inside(alone, policy, count):
     )
     assert len(wrapped.fsdp_modules(wrapped)) == count
     assert wrapped[0].weight.placements == (Replicate(),)
+
+
+def test_all_ranks_skip_the_step_in_which_one_has_no_finite_gradient():
+    found = values(
+        """
+from retrograd.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler
+p = rg.ones(2, requires_grad=True); opt = rg.optim.SGD([p], 1.0)
+scaler = ShardedGradScaler("cpu", init_scale=4.0)
+for factor in (float("inf") if rank else 1.0, 1.0):
+    opt.zero_grad(); scaler.scale((p * factor).sum()).backward()
+    scaler.step(opt); scaler.update()
+show(p.detach(), rg.tensor(scaler.get_scale()))
+"""
+    )
+    assert found == [[[0.0, 0.0], 2.0]] * 2

@@ -11,6 +11,7 @@ import pytest
 
 import retrograd as rg
 from retrograd.autograd import gradcheck
+from retrograd.distributions import multivariate
 
 from .support import only, parameters, rebuild
 
@@ -205,6 +206,14 @@ def test_repr_names_the_class(made):
     assert repr(d).startswith(f"{type(d).__name__}(")
 
 
+def test_repr_shows_parameters_of_one_element_and_the_shapes_of_others():
+    assert repr(D.Normal(rg.zeros(1), 2.0)) == "Normal(loc: tensor([0.]), scale: tensor([2.]))"
+    assert repr(D.Normal(0.0, 2.0)) == "Normal(loc: 0.0, scale: 2.0)"
+    assert repr(D.Normal(rg.zeros(3), 1.0)) == (
+        "Normal(loc: retrograd.Size([3]), scale: retrograd.Size([3]))"
+    )
+
+
 def test_a_normal_that_shows_another_event_shape_keeps_its_density():
     class Rows(D.MultivariateNormal):
         event_shape = property(lambda self: rg.Size([2, 1]))
@@ -212,3 +221,11 @@ def test_a_normal_that_shows_another_event_shape_keeps_its_density():
     rows, plain = (kind(rg.zeros(2), rg.eye(2)) for kind in (Rows, D.MultivariateNormal))
     assert rows.entropy().item() == plain.entropy().item()
     assert rows.variance.tolist() == [1.0, 1.0]
+
+
+def test_products_and_lengths_by_matrices_have_pytorch_s_private_names():
+    factor = rg.tensor([[2.0, 0.0], [1.0, 1.0]]).expand(3, 2, 2)
+    x = rg.tensor([[2.0, 1.0], [0.0, 3.0], [1.0, 0.0]])
+    assert multivariate._batch_mv(factor, x).tolist() == [[4.0, 3.0], [0.0, 3.0], [2.0, 1.0]]
+    assert multivariate._batch_mahalanobis(factor, x).tolist() == [1.0, 9.0, 0.5]
+    assert multivariate._batch_mahalanobis(factor[0], x).tolist() == [1.0, 9.0, 0.5]

@@ -317,7 +317,7 @@ def test_default_hooks_pack_once_and_unpack_as_often_as_needed():
     x = leaf(1, 2)
     with saved_tensors_hooks(pack, unpack):
         y = x.exp() * x
-    assert packed == [np.exp([1.0, 2.0]).tolist(), np.exp([1.0, 2.0]).tolist(), [1, 2]]
+    assert packed == [np.exp([1.0, 2.0]).tolist(), [1, 2], np.exp([1.0, 2.0]).tolist()]
     y.sum().backward(retain_graph=True)
     y.sum().backward()
     assert sorted(unpacked) == [0, 0, 1, 1, 2, 2]
@@ -482,3 +482,17 @@ def test_writes_to_other_memory_are_none_to_what_was_saved_of_the_former():
     y = x * view
     base.add_(1)
     assert rg.autograd.grad(y.sum(), x)[0].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("show", [lambda t: t.view(2, 2), lambda t: t[1:3]])
+def test_a_tensor_that_shows_its_memory_in_another_way_still_writes_it(show):
+    x, base = leaf(0, 1, 2, 3), rg.ones(4)
+    product, y, z = x * base.detach(), x.exp(), x.exp()
+    losses = product.sum(), y.sum(), z.sum()
+    with rg.no_grad():
+        for tensor in (base, y, z.detach()):
+            tensor.data = show(tensor.data)
+            tensor.add_(1)
+    for loss in losses:
+        with pytest.raises(VersionError):
+            loss.backward()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
+from retrograd.errors import VersionError
 
 VIEWS = {
     "as_strided": lambda b: b.as_strided((10,), (9,), 5),
@@ -299,6 +300,16 @@ def test_an_out_of_another_shape_under_no_grad_keeps_its_history():
     assert (y.is_leaf, y.requires_grad) == (False, True)
     y.sum().backward()
     assert x.grad.tolist() == [8.0] * 4
+
+
+def test_an_out_of_another_shape_under_no_grad_writes_what_was_saved():
+    x = rg.ones(4, requires_grad=True)
+    y = x.exp()
+    loss = y.sum()
+    with rg.no_grad(), pytest.warns(UserWarning, match="was resized"):
+        rg.add(rg.ones(2, 1), 1, out=y)
+    with pytest.raises(VersionError, match="written by add"):
+        loss.backward()
 
 
 THERE_AND_BACK = {

@@ -230,6 +230,8 @@ def test_both_branches_of_cond_are_in_the_graph():
     module = program.module()
     rg.testing.assert_close(module(values(3) + 2), (values(3) + 2).sin() + 1)
     rg.testing.assert_close(module(values(3)), -values(3))
+    assert "ops.higher_order.cond(" in program.graph_module.code
+    assert ops.higher_order.cond is rg.cond
     with pytest.raises(RuntimeError, match="both branches must give"):
         called(lambda x: rg.cond(x.sum() > 0, lambda x: x, lambda x: x[:1], (x,)), values(3))
 
@@ -317,3 +319,26 @@ def test_bags_of_embeddings_are_one_operator(mode):
         program = rg.export.export(bags, given)
         assert "embedding_bag" in [node.name for node in program.graph.nodes]
         assert rg.equal(program.module()(*given), bags(*given))
+
+
+@pytest.mark.parametrize(
+    "name", ["relu", "relu6", "leaky_relu", "celu", "hardtanh", "hardswish", "silu", "mish"]
+)
+def test_an_activation_in_place_is_the_operator_that_writes(name):
+    x = values(2, 3)
+    program = called(lambda x: getattr(F, name)(x + 1, inplace=True), x)
+    assert targets(program) == ["aten.add.Tensor", f"aten.{name}_.default"]
+    assert program.module()(x).tolist() == getattr(F, name)(x + 1).tolist()
+
+
+def test_an_exponential_unit_is_an_operator():
+    program = called(lambda x: F.elu(x, 2.0), values(2, 3))
+    assert targets(program) == ["aten.elu.default"]
+    assert program.module()(values(2, 3)).tolist() == F.elu(values(2, 3), 2.0).tolist()
+
+
+@pytest.mark.parametrize("inplace", [False, True])
+def test_dropout_of_channels_is_an_operator_and_draws_nothing(inplace):
+    program = called(lambda x: F.dropout2d(x * 2, 0.5, True, inplace), rg.ones(2, 3, 4, 4))
+    written = "_" * inplace
+    assert targets(program) == ["aten.mul.Tensor", f"aten.feature_dropout{written}.default"]

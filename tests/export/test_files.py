@@ -9,6 +9,7 @@ import pytest
 import retrograd as rg
 from retrograd import nn
 from retrograd.export import Dim, export, load, save
+from retrograd.library import custom_op
 
 
 class Net(nn.Module):
@@ -20,6 +21,15 @@ class Net(nn.Module):
     def forward(self, x):
         x = self.norm(self.line(x)) + self.shift
         return x.max(0), rg.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x * 2, (x,))
+
+
+class Calls(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
 
 
 def saved(program, **settings):
@@ -57,3 +67,10 @@ def test_another_file_is_refused():
     file.seek(0)
     with pytest.raises(ValueError, match="no file of an exported program"):
         load(file)
+
+
+def test_a_program_that_calls_an_operator_of_its_own_is_read_again():
+    twice = custom_op("filed::twice", lambda x: x * 2, mutates_args=())
+    twice.register_fake(rg.empty_like)
+    program = export(Calls(twice), (rg.ones(2),))
+    assert load(saved(program)).module()(rg.ones(2)).tolist() == [2.0, 2.0]

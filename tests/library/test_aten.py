@@ -77,3 +77,57 @@ def test_a_checkpoint_keeps_the_results_of_an_operator():
     x = rg.ones(1, requires_grad=True)
     rg.utils.checkpoint.checkpoint(run, x, use_reentrant=False, context_fn=kept).backward()
     assert x.grad.item() == pytest.approx(-2.4784, abs=1e-4)
+
+
+def test_the_gradient_of_a_convolution_is_an_operator_with_a_derivative():
+    generator = rg.Generator().manual_seed(0)
+    x, w = (
+        rg.randn(*shape, generator=generator, dtype=rg.float64, requires_grad=True)
+        for shape in [(2, 4, 5, 5), (6, 2, 3, 3)]
+    )
+    settings = [2, 1], [1, 0], [1, 1], False, [0, 0], 2
+    out = aten._convolution(x, w, None, *settings, False, False, False, False)
+    g = rg.randn(*out.shape, generator=generator, dtype=rg.float64, requires_grad=True)
+    by_x, by_w, by_bias = aten.convolution_backward(g, x, w, [6], *settings, [True] * 3)
+    assert rg.allclose(by_x, rg.autograd.grad(out, x, g, retain_graph=True)[0])
+    assert rg.allclose(by_w, rg.autograd.grad(out, w, g)[0])
+    assert rg.allclose(by_bias, g.sum((0, 2, 3)))
+    assert (
+        aten.convolution_backward(g, x, w, [6], *settings, [False, True, False])[::2] == (None,) * 2
+    )
+    assert rg.autograd.gradgradcheck(lambda x, w: rg.convolution(x, w, None, *settings), (x, w))
+    assert rg.autograd.gradcheck(
+        lambda g: aten.convolution_backward(g, x, w, [6], *settings, [True] * 3)[:2], (g,)
+    )
+
+
+@pytest.mark.parametrize("dims", [2, 3])
+def test_the_gradient_of_sampling_is_an_operator(dims):
+    generator = rg.Generator().manual_seed(0)
+    x = rg.randn(1, 2, *[4] * dims, generator=generator, dtype=rg.float64, requires_grad=True)
+    at = rg.rand(1, *[3] * dims, dims, generator=generator, dtype=rg.float64, requires_grad=True)
+    out = aten.grid_sampler(x, at, 0, 1, False)
+    g = rg.ones_like(out)
+    found = getattr(aten, f"grid_sampler_{dims}d_backward")(g, x, at, 0, 1, False, [True, True])
+    assert all(map(rg.allclose, found, rg.autograd.grad(out, (x, at), g)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "mode", "corners"),
+    [
+        ("nearest2d", "nearest", []),
+        ("bilinear2d", "bilinear", [True]),
+        ("bicubic2d", "bicubic", [False]),
+    ],
+)
+def test_the_gradient_of_another_resolution_is_its_transpose(kind, mode, corners):
+    x = rg.randn(1, 2, 3, 4, dtype=rg.float64, requires_grad=True)
+    out = getattr(aten, f"upsample_{kind}")(x, [6, 8], *corners, None)
+    g = rg.randn(*out.shape, dtype=rg.float64, requires_grad=True)
+    backward = getattr(aten, f"upsample_{kind}_backward")
+    (expected,) = rg.autograd.grad(out, x, g)
+    assert rg.allclose(backward(g, [6, 8], x.shape, *corners), expected)
+    assert rg.allclose(backward(g, [6, 8], x.shape, *corners, 2.0, 2.0), expected) or corners == [
+        True
+    ]
+    assert rg.autograd.gradcheck(lambda g: backward(g, [6, 8], x.shape, *corners), (g,))

@@ -46,6 +46,15 @@ def stored(x):
     return x
 
 
+def test_an_activation_in_place_is_the_operator_that_writes():
+    x = rg.tensor([-1.0, 2.0])
+    with Seen() as mode:
+        assert F.silu(x, inplace=True) is x
+        F.elu(x, 2.0)
+    assert mode.names == ["aten.silu_.default", "aten.elu.default"]
+    assert x.tolist() == pytest.approx([-0.2689414, 1.7615942])
+
+
 # Of numbers that require grad; what comes out is compared without and in a mode.
 CALLS = {
     "view of a dtype": lambda x: x.detach().view(rg.int32),

@@ -8,7 +8,7 @@ from typing import Optional, Union
 import pytest
 
 import retrograd as rg
-from retrograd.library import infer_schema
+from retrograd.library import Library, custom_op, infer_schema, ops
 
 T = rg.Tensor
 
@@ -83,3 +83,17 @@ def test_only_tensors_among_the_arguments_are_written():
         infer_schema(plain, mutates_args=["y"])
     with pytest.raises(ValueError, match="are no arguments of func"):
         infer_schema(plain, mutates_args=["nope"])
+
+
+def test_an_operator_says_its_schema():
+    def moved(x: rg.Tensor, by: float = 1.0, *, times: list[int] | None = None) -> rg.Tensor: ...
+
+    custom_op("said::moved", moved, mutates_args=["x"])
+    text = "(Tensor(a0!) x, float by=1., *, SymInt[]? times=None) -> Tensor"
+    assert str(ops.said.moved.default._schema) == f"said::moved{text}"
+    Library("said", "DEF").define("total.dims(Tensor x, int[]? dim=None) -> Tensor")
+    assert (
+        str(ops.said.total.dims._schema) == "said::total.dims(Tensor x, int[]? dim=None) -> Tensor"
+    )
+    custom_op("said::any", lambda x, n=2: x, mutates_args=())
+    assert repr(ops.said.any._schema) == "said::any(x, n=2)"

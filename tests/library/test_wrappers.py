@@ -95,6 +95,18 @@ def test_a_parameter_outlives_the_wrapper_that_it_was_made_of():
     assert (p * 2).inner.tolist() == [6.0, 8.0]
 
 
+def test_a_parameter_of_a_wrapper_is_one_too_with_its_attributes():
+    layer = rg.nn.Linear(2, 1, bias=False)
+    layer.weight = rg.nn.Parameter(held([[1.0, 2.0]]))
+    assert isinstance(layer.weight, Held)
+    assert type(layer.weight * 2) is Held
+    layer.double()
+    assert layer.weight.inner.dtype is rg.float64
+    other = pickle.loads(pickle.dumps(layer))
+    assert isinstance(other.weight, rg.nn.Parameter)
+    assert other.weight.inner.tolist() == [[1.0, 2.0]]
+
+
 @pytest.mark.parametrize(
     "copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
 )

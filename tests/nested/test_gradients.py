@@ -184,3 +184,9 @@ def test_copies_are_apart():
     assert x.values().tolist() == [1, 2, 3]
     assert copy.deepcopy(x).shape == x.shape
     assert pickle.loads(pickle.dumps(x)).shape != x.shape
+
+
+def test_the_cotangent_of_one_nested_element_is_one_whatever_the_element_is():
+    nt = rg.nested.nested_tensor([[float("nan")]], layout=rg.jagged, requires_grad=True)
+    (nt * 1).backward()
+    assert nt.grad.values().tolist() == [1.0]

@@ -15,6 +15,7 @@ import pytest
 import retrograd as rg
 from retrograd import nn
 from retrograd.engine.native import native
+from retrograd.nn import state
 
 
 class Net(nn.Module):
@@ -304,6 +305,53 @@ def test_a_parameter_shares_memory_and_shows_itself():
     with pytest.raises(RuntimeError, match="floating point and complex"):
         nn.Parameter(rg.arange(3))
     assert not nn.Parameter(rg.arange(3), requires_grad=False).requires_grad
+
+
+class Tagged(rg.Tensor):
+    """A class of tensors whose members load twice what they are given."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if func is rg.Tensor.module_load:
+            return (args[1] * 2).as_subclass(Tagged)
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+def test_a_parameter_of_a_subclass_is_one_of_it_too():
+    data = rg.tensor([1.0, 2.0]).as_subclass(Tagged)
+    parameter = nn.Parameter(data)
+    assert isinstance(parameter, Tagged)
+    assert isinstance(parameter, nn.Parameter)
+    assert type(parameter).__name__ == "Tagged"
+    assert repr(parameter) == "Parameter(Tagged([1., 2.], requires_grad=True))"
+    assert type(parameter * 2) is type(parameter.detach()) is Tagged
+    other = copy.deepcopy(parameter)
+    data.add_(1)
+    assert parameter.tolist() == [2.0, 3.0]
+    assert other.tolist() == [1.0, 2.0]
+    assert type(other) is type(parameter)
+    (parameter * parameter).sum().backward()
+    assert parameter.grad.tolist() == [4.0, 6.0]
+
+
+def test_a_module_asks_its_tensors_what_they_make_of_loaded_values(monkeypatch):
+    monkeypatch.setattr(state, "swaps", True)
+    layer = nn.Linear(2, 2)
+    layer.weight = weight = nn.Parameter(layer.weight.detach().as_subclass(Tagged))
+    bias = layer.bias
+    layer.load_state_dict({"weight": rg.ones(2, 2), "bias": rg.ones(2)})
+    assert layer.weight is weight
+    assert isinstance(weight, Tagged)
+    assert weight.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+    assert layer.bias is bias
+    assert bias.tolist() == [1.0, 1.0]
+
+
+def test_a_tensor_that_gives_itself_for_a_loaded_value_is_refused(monkeypatch):
+    monkeypatch.setattr(state, "swaps", True)
+    monkeypatch.setattr(rg.Tensor, "module_load", lambda self, other, assign=False: other)
+    with pytest.raises(RuntimeError, match="returned one of self or other for weight"):
+        nn.Linear(1, 1, bias=False).load_state_dict({"weight": rg.ones(1, 1)})
 
 
 def test_a_conversion_that_writes_in_place_counts_for_gradients_too():

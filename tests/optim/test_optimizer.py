@@ -536,3 +536,12 @@ def test_a_rate_that_is_no_number_is_a_type_error_at_the_step(rate):
         with pytest.raises(TypeError):
             optimizer.step()
     assert w.item() == 1.0
+
+
+def test_an_optimizer_of_a_program_may_ask_whether_a_step_is_captured():
+    class Descent(rg.optim.Optimizer):
+        def step(self, closure=None):
+            self._cuda_graph_capture_health_check()
+            return "stepped"
+
+    assert Descent([rg.ones(1, requires_grad=True)], {}).step() == "stepped"

@@ -296,3 +296,16 @@ def test_adams_family_refuses_a_parameter_that_was_cast_since_its_last_step(name
     optimizer.load_state_dict(optimizer.state_dict())
     optimizer.step()
     assert optimizer.state[p]["exp_avg"].dtype == rg.float64
+
+
+def test_lbfgs_tells_the_parameter_that_has_its_state():
+    p = rg.nn.Parameter(rg.ones(2))
+    optimizer = rg.optim.LBFGS([p], max_iter=2)
+
+    def closure():
+        optimizer.zero_grad()
+        (loss := (p**2).sum()).backward()
+        return loss
+
+    optimizer.step(closure)
+    assert optimizer.state[optimizer._params[0]]["n_iter"] == 1

@@ -53,9 +53,10 @@ def test_measurements_of_one_statement_are_merged():
 
 def test_a_measurement_prints_its_statistics():
     task = TaskSpec("f()", label="label", sub_label="part", description="what", num_threads=2)
-    shown = repr(Measurement(10, [1e-5, 2e-5, 3e-5], task)).splitlines()
-    assert shown == [
-        "Measurement: label: part",
+    made = Measurement(10, [1e-5, 2e-5, 3e-5], task)
+    assert repr(made).splitlines() == [
+        object.__repr__(made),
+        "label: part",
         "what",
         "  Median: 2.00 us",
         "  3 measurements, 10 runs per measurement, 2 threads",
@@ -141,7 +142,8 @@ def test_rows_say_where_they_ran_if_that_differs():
 def test_a_measurement_shows_its_quartiles():
     made = measured([1.0, 2.0, 3.0, 9.0], label="l", setup="x = 1")
     assert repr(made).splitlines() == [
-        "Measurement: l",
+        object.__repr__(made),
+        "l",
         "setup: x = 1",
         "  Median: 2.50 s",
         "  IQR:    2.75 s (1.75 to 4.50)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import retrograd as rg
+from retrograd.errors import VersionError
 
 
 def test_two_tensors_change_places():
@@ -53,6 +54,29 @@ def test_a_storage_stays_with_its_memory():
     before = b._version
     storage.fill_(0)
     assert b._version == before + 1
+
+
+def test_a_write_reaches_what_was_saved_of_the_memory_before_the_swap():
+    x = rg.ones(2, requires_grad=True)
+    y, alias, other = x.exp(), rg.ones(2), rg.zeros(2)
+    product = x * alias.detach()
+    rg.utils.swap_tensors(y, other)
+    rg.utils.swap_tensors(alias, y)
+    other.mul_(2)
+    y.mul_(2)
+    for loss in (other.sum(), product.sum()):
+        with pytest.raises(VersionError, match="modified by an inplace operation"):
+            loss.backward()
+
+
+def test_a_write_through_an_alias_reaches_what_was_saved_after_the_swap():
+    x, a, b = rg.ones(2, requires_grad=True), rg.ones(2), rg.zeros(2)
+    alias = a.detach()
+    rg.utils.swap_tensors(a, b)
+    loss = (x * b).sum()
+    alias.mul_(3)
+    with pytest.raises(VersionError):
+        loss.backward()
 
 
 def test_slots_change_places():

@@ -197,3 +197,12 @@ def test_a_step_of_the_frozen_model_is_that_of_a_linear_layer_on_its_features(fi
     )
     rg.testing.assert_close(after["fc.bias"], before["fc.bias"] - 1e-2 * difference.sum(0))
     assert all(after[name].equal(value) for name, value in before.items() if "fc." not in name)
+
+
+@pytest.mark.parametrize("name", ["resnet18", "vgg11", "mobilenet_v2"])
+def test_the_graph_of_a_model_says_what_goes_in_and_flattens_by_the_function(name):
+    traced = rg.fx.symbolic_trace(getattr(models, name)())
+    assert traced.code.splitlines()[3] == (
+        "def forward(self, x : retrograd.Tensor) -> retrograd.Tensor:"
+    )
+    assert [n.op for n in traced.graph.nodes if n.name == "flatten"] == ["call_function"]

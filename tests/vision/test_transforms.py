@@ -96,3 +96,10 @@ def test_transforms_print_their_settings():
 def test_what_cannot_be_transformed_is_an_error(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_resized_crop_shows_what_it_chooses_among():
+    assert repr(transforms.RandomResizedCrop(4)) == (
+        "RandomResizedCrop(size=(4, 4), scale=(0.08, 1.0), ratio=(0.75, 1.3333), "
+        "interpolation=bilinear, antialias=True)"
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..nn import casts
+from ..nn import casts, state
 
 __all__ = [
     "get_overwrite_module_params_on_conversion",
@@ -10,8 +10,6 @@ __all__ = [
     "set_overwrite_module_params_on_conversion",
     "set_swap_module_params_on_conversion",
 ]
-
-_swaps = False
 
 
 def set_overwrite_module_params_on_conversion(value: bool) -> None:
@@ -25,11 +23,13 @@ def get_overwrite_module_params_on_conversion() -> bool:
 
 
 def set_swap_module_params_on_conversion(value: bool) -> None:
-    """Let parameters stay the same objects: they do so unless they are overwritten."""
-    global _swaps
-    _swaps = value
+    """Let a module that loads values ask `Tensor.module_load` what its tensors are to be.
+
+    Parameters that are converted stay the same objects in any case, unless they are overwritten.
+    """
+    state.swaps = value
 
 
 def get_swap_module_params_on_conversion() -> bool:
-    """What was set last."""
-    return _swaps
+    """Whether it asks."""
+    return state.swaps

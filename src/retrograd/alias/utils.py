@@ -16,7 +16,7 @@ from ..ops.shape.join import cat
 from ..ops.shape.split import split
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ..dtypes import dtype as Dtype
 
@@ -60,6 +60,23 @@ def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
     tensor([1., 1., 0.])
     """
     return cat([tensor.reshape(-1) for tensor in tensors])
+
+
+def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterator[list[Tensor]]:
+    """The tensors in lists of one dtype, each of at most `size_limit` bytes or of one tensor.
+
+    >>> parts = rg._utils._take_tensors([rg.ones(2), rg.ones(1).double(), rg.ones(3)], 16)
+    >>> [[tensor.numel() for tensor in part] for part in parts]
+    [[2], [3], [1]]
+    """
+    open_: dict[str, tuple[list[Tensor], int]] = {}
+    for tensor in tensors:
+        held, size = open_.get(tensor.type(), ([], 0))
+        if held and size + tensor.nbytes > size_limit:
+            yield held
+            held, size = [], 0
+        open_[tensor.type()] = [*held, tensor], size + tensor.nbytes
+    yield from (held for held, _ in open_.values())
 
 
 def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:

@@ -39,6 +39,7 @@ __all__ = [
     "custom_fwd",
     "get_autocast_cpu_dtype",
     "get_autocast_dtype",
+    "get_autocast_gpu_dtype",
     "is_autocast_available",
     "is_autocast_cache_enabled",
     "is_autocast_cpu_enabled",
@@ -359,6 +360,13 @@ def get_autocast_cpu_dtype() -> Any:
     if state.dtype is None:
         state.dtype = dtypes.by_name("bfloat16")
     return state.dtype
+
+
+def get_autocast_gpu_dtype() -> Any:
+    """`get_autocast_dtype("cuda")`, with a DeprecationWarning."""
+    text = "get_autocast_gpu_dtype() is deprecated. Write get_autocast_dtype('cuda')"
+    warnings.warn(text, DeprecationWarning, stacklevel=2)
+    return get_autocast_dtype("cuda")
 
 
 def set_autocast_cpu_dtype(dtype: Any) -> None:

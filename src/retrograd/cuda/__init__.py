@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from ..engine.placement import device as Device
 from ..engine.placement import present
 from ..errors import OutOfMemoryError
-from . import amp, nvtx
+from . import amp, comm, nvtx
 from .classes import TENSORS, CUDAGraph, Event, MemPool, Stream, StreamContext, graph, stream
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Stream",
     "StreamContext",
     "amp",
+    "comm",
     "current_device",
     "current_stream",
     "default_generators",
@@ -209,6 +210,18 @@ def init() -> NoReturn:
     """  # noqa: E501
     present("cuda")
     raise AssertionError
+
+
+_lazy_init = init  # as libraries call it
+
+
+def _lazy_call(callable: Any, **kwargs: Any) -> None:
+    """Call a function once a GPU is in use: never, so nothing happens, as in PyTorch."""
+
+
+def _is_in_bad_fork() -> bool:
+    """Whether this process was forked from one that uses a GPU: never, as in PyTorch."""
+    return False
 
 
 def set_device(device: Any) -> None:

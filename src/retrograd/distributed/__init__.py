@@ -38,6 +38,9 @@ from .membership import (
     is_torchelastic_launched,
     is_ucc_available,
     is_xccl_available,
+    _get_default_group,
+    _get_global_rank,
+    _rank_not_in_group,
 )
 from .messages import P2POp, batch_isend_irecv, irecv, isend, recv, send
 from .objects import (

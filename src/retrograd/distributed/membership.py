@@ -117,6 +117,11 @@ def is_initialized() -> bool:
     return bool(GROUPS)
 
 
+def _rank_not_in_group(group: Any) -> bool:
+    """Whether a group is one that this process is not in."""
+    return bool(group == NON_GROUP_MEMBER)
+
+
 def _forked() -> None:
     for group in GROUPS:
         group.messages.forked()
@@ -221,6 +226,9 @@ def get_global_rank(group: Any, group_rank: int) -> int:
     return rank_of(group, None, group_rank)
 
 
+_get_global_rank = get_global_rank  # its older name
+
+
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
     """The number of this process on its machine, by the variable LOCAL_RANK of what started it.
 
@@ -237,6 +245,11 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
             "torch.distributed.run, or pass fallback_rank"
         )
     return index(fallback_rank)
+
+
+def _get_default_group() -> ProcessGroup:
+    """The group of all processes; ValueError where this process is in none."""
+    return joined()
 
 
 def joined(group: Any = None) -> ProcessGroup:

@@ -265,7 +265,7 @@ class Distribution:
 
     def __repr__(self) -> str:
         given = [(name, vars(self)[name]) for name in self.arg_constraints if name in vars(self)]
-        shown = (f"{name}: {v.item() if v.numel() == 1 else v.shape}" for name, v in given)
+        shown = (f"{name}: {v if v.numel() == 1 else v.shape}" for name, v in given)
         return f"{type(self).__name__}({', '.join(shown)})"
 
 

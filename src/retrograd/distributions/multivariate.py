@@ -49,6 +49,16 @@ def squares(matrix: Tensor) -> Tensor:
     return (matrix * matrix).sum((-2, -1))
 
 
+def _batch_mv(bmat: Tensor, bvec: Tensor) -> Tensor:
+    """Products of matrices (..., n, m) and vectors (..., m); PyTorch's name, as the next."""
+    return (bmat @ bvec.unsqueeze(-1)).squeeze(-1)
+
+
+def _batch_mahalanobis(bL: Tensor, bx: Tensor) -> Tensor:
+    """x^T (L L^T)^-1 x for lower triangular L, (..., n, n), and vectors x, (..., n)."""
+    return squares(solve_lower(bL, bx.unsqueeze(-1)))
+
+
 class _Normal(Distribution):
     """What multivariate normal distributions share, however their covariance is held.
 

@@ -133,6 +133,8 @@ def unary_caller(op: Op) -> Callable[..., Any]:
             restore(token)
         if r.__class__ is not ndarray:
             r = asarray(r)
+            if isinstance(r, Interpreted):
+                return finish(op, (input,), r, params)
         edge = input._node
         if edge is not None and (edge.op is STALE or special.inference_seen):
             return finish(op, (input,), r, params)

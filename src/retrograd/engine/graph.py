@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import modes
@@ -175,6 +175,10 @@ class Kind:
     def vjp(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
         """The contributions of `node` to its edges, for a kind that has no formulas."""
         raise NotImplementedError(self.name)
+
+    def read_order(self, held: Sequence[Any]) -> Sequence[int]:
+        """The places of saved values in the order in which hooks on them are called."""
+        return range(len(held))
 
     def now(self, tensor: Any) -> Node | None:
         """The history of a tensor whose node is stale: NOTE [Stale views] in `views`."""

@@ -298,6 +298,15 @@ class Op(Kind):
             for lives, formula, places in zip(live, self.formulas, reads, strict=True)
         ]
 
+    def read_order(self, held: Sequence[Any]) -> Sequence[int]:
+        """Inputs by PyTorch's names, as far as they are known, then results."""
+
+        def key(place: int) -> tuple[bool, str]:
+            name = self.saves[place]
+            return self.table.saved[place] < 0, "self" if name == self.inputs[0] else name
+
+        return sorted(range(len(held)), key=key)
+
     def history(self, node: Any, place: int) -> Node | None:
         """The node that a saved value had when it was saved."""
         source, edges = self.table.saved[place], self.table.edges

@@ -312,6 +312,15 @@ class Wrapper(Interpreted):
         raise NotImplementedError
 
 
+def shares_memory(x: Any, y: Any) -> bool:
+    """Whether two arrays may show one memory, as those without elements always do."""
+    if isinstance(y, Interpreted):
+        return y.shares_memory(x)
+    if isinstance(x, Interpreted):
+        return False
+    return 0 in (x.size, y.size) or bool(np.may_share_memory(x, y))
+
+
 class Replaced(Interpreted):
     """What is replaced where it is written, has no history beneath it, and is no view of others.
 

@@ -13,9 +13,9 @@ import numpy as np
 from .. import dtypes, modes
 from ..locks import structure
 from .graph import Kind, Node, leaf_node, new_node, output_node
+from .placement import shares_memory
 from .saved import Packed, PackedValues
 from .tensor import (
-    Interpreted,
     Tensor,
     Wrapper,
     alias,
@@ -23,6 +23,7 @@ from .tensor import (
     cell_of,
     new_tensor,
     node_of,
+    shown,
     twin,
 )
 from .trace import where
@@ -50,7 +51,7 @@ def finish(
     single = op.outputs == 1
     arrays = (results,) if single else results
     made = isinstance(arrays[0], Tensor)
-    outputs = list(arrays) if made else [new_tensor(as_array(array)) for array in arrays]
+    outputs = list(arrays) if made else [shown(as_array(array)) for array in arrays]
     state = modes.state
     if state.records:
         edges = tuple(
@@ -69,7 +70,7 @@ def finish(
                     outputs[i]._cell = made_so_far.get(place)
                 node.cells = {place: cell_of(outputs[i]) for place, i in own}
     plain = made and not isinstance(outputs[0]._array, Wrapper)  # whose views are the record's
-    if op.view and not (plain and not _shares(inputs[0]._array, outputs[0]._array)):
+    if op.view and not (plain and not shares_memory(inputs[0]._array, outputs[0]._array)):
         link_views(op, inputs[0], outputs, params)
     for forward in state.levels:
         forward.carry(op, inputs, outputs, params)
@@ -122,12 +123,11 @@ def attach(node: Node) -> None:
         hooks, saved = state.saved_hooks[-1], node.saved
         outer, state.packing = state.packing, node
         try:
-            node.saved = PackedValues(
-                [
-                    value if value is None or is_number(value) else Packed(node, place, *hooks)
-                    for place, value in enumerate(saved)
-                ]
-            )
+            made = dict(enumerate(saved))
+            for place in node.op.read_order(saved):
+                if saved[place] is not None and not is_number(saved[place]):
+                    made[place] = Packed(node, place, *hooks)
+            node.saved = PackedValues(made.values())
         finally:
             state.packing = outer
 
@@ -143,7 +143,7 @@ def is_number(value: Any) -> bool:
 
 def link_views(op: Op, source: Tensor, outputs: list[Tensor], params: dict[str, Any]) -> None:
     """Tie outputs that share the source's memory to its base, its version and its live views."""
-    if op.view == "maybe" and not _shares(source._array, outputs[0]._array):
+    if op.view == "maybe" and not shares_memory(source._array, outputs[0]._array):
         return
     state = modes.state
     if source._inference:
@@ -271,11 +271,3 @@ def tied(value: Any, nodes: Sequence[Any], level: Any = None) -> Any:
     if modes.special:
         attach(node)
     return twin(value, node)
-
-
-def _shares(x: Any, y: Any) -> bool:
-    if isinstance(y, Interpreted):
-        return y.shares_memory(x)
-    if isinstance(x, Interpreted):
-        return False
-    return 0 in (x.size, y.size) or bool(np.may_share_memory(x, y))

@@ -135,6 +135,24 @@ class OnTensors(PackedValues):
     __slots__ = ()
 
 
+def on_tensors_from(node: Node) -> None:
+    """Let the formulas of a node and of all before it run on tensors: any cotangent may arrive.
+
+    What lies before a node for which that was done has been seen.
+    """
+    left, seen = [node], {node}
+    while left:
+        node = left.pop()
+        held = node.saved
+        if held.__class__ is OnTensors:
+            continue
+        if node.op.formulas and isinstance(held, tuple):
+            node.saved = OnTensors(held)
+        before = {edge for edge in node.edges if edge is not None} - seen
+        seen |= before
+        left += before
+
+
 class SavedTensor:
     """The handle to one saved value, `grad_fn._raw_saved_<name>`; takes a pair of hooks.
 
@@ -278,8 +296,7 @@ def raw(node: Any) -> Any:
             append(None)
             continue
         elif kind is Packed:
-            append(value.unpack()._array)
-            continue
+            return unpacked(node, saved)
         elif kind is not ndarray and isinstance(value, Tensor):  # of a subclass
             cell = known_cell(value)
             append(value._array)
@@ -293,12 +310,23 @@ def raw(node: Any) -> Any:
     return values
 
 
+def unpacked(node: Any, held: Any) -> list[Any]:
+    """The same of values some of which are packed; hooks are called in their order."""
+    found: dict[int, Any] = {}
+    for place in node.op.read_order(held):
+        value = held[place]
+        value = value.unpack() if value.__class__ is Packed else tensor_at(node, place, held)
+        found[place] = None if value is None else value._array
+    return [*map(found.get, range(len(held))), *node.params]
+
+
 def tensors(node: Any) -> list[Any]:
     """The same values as tensors with history: what `create_graph=True` and the user read."""
     held = node.saved  # read once: another thread may free the node meanwhile
     if held is FREED:
         raise freed_error(node)
-    return [*[tensor_at(node, place, held) for place in range(len(held))], *node.params]
+    found = {place: tensor_at(node, place, held) for place in node.op.read_order(held)}
+    return [*map(found.get, range(len(held))), *node.params]
 
 
 def tensor_at(node: Node, place: int, held: Any) -> Tensor | None:

@@ -228,10 +228,13 @@ class Tensor(Stored, Attached):
             )
         if same_elements(value._array, self._array):
             return
+        before = self._array
         sever(self, value._array)
         self._array, self._room = array_of(value), room_of(value)
         follow(self)
-        moved(self, "the assignment to .data")
+        moved(self, before, "the assignment to .data")
+        if isinstance(self._array, Wrapper) and isinstance(self, type(value)):
+            self._array.settled(self)
 
     @data.deleter
     def data(self) -> None:
@@ -384,14 +387,16 @@ def wrote(tensor: Tensor, by: str, counted: bool = True) -> None:
             cell.note(by)
 
 
-def moved(tensor: Tensor, by: str) -> None:
-    """Note that `tensor` shows other memory now: what saved it is refused, the version stays.
+def moved(tensor: Tensor, before: Any, by: str) -> None:
+    """Note that `tensor` shows another array than `before`: what saved it is refused.
 
-    Its views and aliases keep the old memory, and the cell of that.
+    The version stays. The tensor's views and aliases keep the old memory, and the cell of that; so
+    does the tensor where it shows that memory in another way, for it still writes it.
     """
     if not tensor._inference:
-        tensor._cell = Moved(cell_of(tensor))
-        tensor._cell.note(by)
+        if not placement.shares_memory(before, tensor._array):
+            tensor._cell = Moved(cell_of(tensor))
+        wrote(tensor, by, counted=False)
 
 
 def set_requires_grad(tensor: Tensor, value: bool) -> None:
@@ -440,6 +445,7 @@ def follow(tensor: Tensor) -> None:
     """Let a tensor's node have the shape of its array, a leaf's the dtype too, or be another."""
     array, node = tensor._array, tensor._node
     if node is None or node.op is not LEAF:
+        cell_of(tensor)  # that which its node so far looks at
         load(f"{__package__}.inplace").lead_on(tensor)
     elif node.shape == array.shape:
         node.dtype = gradient_dtype(tensor)

@@ -139,7 +139,8 @@ def function_of(name: str) -> Any:
     packet, _, which = path.partition(".")
     if namespace == "retrograd":
         return getattr(own(OPS[packet]), which)
-    return getattr(getattr(getattr(ops, namespace), packet), which)
+    operator = getattr(getattr(ops, namespace), packet)
+    return getattr(operator, which) if which else operator
 
 
 def written(module: GraphModule) -> dict[str, Any]:

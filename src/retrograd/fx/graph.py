@@ -329,10 +329,7 @@ class Graph:
             print("  ".join(cells).rstrip())  # noqa: T201
 
     def __str__(self) -> str:
-        names: list[str] = []
-        result = [""]
-        lines = [line for n in self.nodes if (line := n.format_node(names, result))]
-        return "\n    ".join([f"graph(){result[0]}:", *lines])
+        return "\n    ".join(["graph():", *filter(None, (n.format_node() for n in self.nodes))])
 
     # -- copies --------------------------------------------------------------------------------
 

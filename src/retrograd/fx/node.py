@@ -82,9 +82,12 @@ def _get_qualified_name(func: Any) -> str:
     name = getattr(func, "__name__", "")
     if getattr(builtins, name, None) is func:
         return name
-    if hasattr(func, "overloadpacket"):  # an operator
-        return f"{version.called}{'' if version.called == 'torch' else '.library'}.ops.{func}"
     module = getattr(func, "__module__", None) or ""
+    operators = f"{version.called}{'' if version.called == 'torch' else '.library'}.ops"
+    if hasattr(func, "overloadpacket"):
+        return f"{operators}.{func}"
+    if module.startswith(f"{PACKAGE}._higher_order_ops."):
+        return f"{operators}.higher_order.{name}"
     known = None
     if module.partition(".")[0] in (PACKAGE, version.called):
         short = getattr(load(PACKAGE), name, None) is func

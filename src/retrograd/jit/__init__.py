@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import types
 import typing
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeVar
 
 from ..autograd.grad_mode import no_grad
 from ..engine.tensor import Tensor
@@ -93,6 +93,15 @@ class DeviceObjType:
 
 class TensorType:
     """The type that TorchScript gives to tensors, which annotations name; no value has it here."""
+
+
+def _get_trace_graph(f: Any, args: Any = (), *settings: Any, **named: Any) -> NoReturn:
+    """Raise RuntimeError: what modules call is not written down as a graph of TorchScript."""
+    raise RuntimeError(
+        "a module's calls are not written down as a graph of TorchScript: Python itself is the "
+        "program. Write fx.symbolic_trace(module), export.export(module, args), or count by "
+        "utils.flop_counter.FlopCounterMode"
+    )
 
 
 def is_scripting() -> bool:

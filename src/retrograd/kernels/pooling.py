@@ -223,6 +223,16 @@ def scatter(g: Any, indices: Any, size: Sizes) -> Any:
     return out
 
 
+def put(x: Any, indices: Any, size: Sizes) -> Any:
+    """Zeros `(..., *size)` with each element of `x` in place of that at its flat spatial index."""
+    dims = len(size)
+    lead = x.shape[:-dims]
+    out = zeros(x, (*lead, *size))
+    at = places_of(indices, dims, math.prod(lead), math.prod(size))
+    out.reshape(-1)[at] = x.reshape(-1)
+    return out
+
+
 def gather(x: Any, indices: Any, dims: int) -> Any:
     """The elements of `x` at flat spatial indices, in the shape of `indices`."""
     rows, each = math.prod(x.shape[:-dims]), math.prod(x.shape[-dims:])
@@ -235,23 +245,25 @@ def gather(x: Any, indices: Any, dims: int) -> Any:
 # -- means -------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=256)
+def lengths(n: int, m: int, k: int, s: int, p: int, count_pad: bool) -> Any:
+    """How many elements of an axis are in each window: one number if it is the same for all."""
+    start = np.arange(m) * s - p
+    end = np.minimum(start + k, n + p)
+    if not count_pad:
+        start, end = np.maximum(start, 0), np.minimum(end, n)
+    counts = end - start
+    return int(counts[0]) if m and (counts == counts[0]).all() else counts  # not to be written
+
+
 def divisors(
     size: Sizes, out: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, count_pad: bool
 ) -> Any:
-    """By how much to divide the sum of each window: one number if it is the same for all.
-
-    Nobody writes to it.
-    """
-    counts: Any = np.ones((), np.int64)
-    for n, m, k, s, p in zip(size, out, kernel, stride, padding, strict=True):
-        start = np.arange(m) * s - p
-        end = np.minimum(start + k, n + p)
-        if not count_pad:
-            start, end = np.maximum(start, 0), np.minimum(end, n)
-        counts = counts[..., None] * (end - start)
-    if counts.size and (counts == counts.flat[0]).all():
-        return int(counts.flat[0])
+    """By how much to divide the sum of each window: one number if it is the same for all."""
+    counts: Any = 1
+    for axis in zip(size, out, kernel, stride, padding, strict=True):
+        before = counts if isinstance(counts, int) else counts[..., None]
+        counts = before * lengths(*axis, count_pad)
     return counts
 
 
@@ -322,7 +334,7 @@ def avg_pool_input(
         pairs = [n for pair in zip(out, kernel, strict=True) for n in pair]
         ends = [n for m in out for n in (m, 1)]
         tiles = np.broadcast_to(share.reshape(*lead, *ends), (*lead, *pairs))
-        return tiles.reshape(*lead, *size)
+        return tiles.copy().reshape(*lead, *size)  # memory of its own, which may be written
     padded = [
         max(p + n, s * (m - 1) + k)
         for p, n, s, m, k in zip(padding, size, stride, out, kernel, strict=True)

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import retrograd
 
-from ..engine.registry import called
+from ..engine.registry import OPS, called
 from ..engine.tensor import Tensor
 from ..ops.compat.missing import reason
 from .answers import answer, is_seen
+from .gradients import convolution_backward, grid_sampler_backward, upsample_backward
 from .overloads import OVERLOADS
 from .schemas import Schema
 
@@ -84,6 +85,18 @@ def _upsample(mode: str) -> Callable[..., Tensor]:
     return compute
 
 
+def _activation_(name: str) -> Callable[..., Tensor]:
+    """An activation that writes its input."""
+    return functools.partial(getattr(retrograd.nn.functional, name), inplace=True)
+
+
+def _elu(input: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Tensor:
+    """All exponential linear units."""
+    found: Tensor = OPS["elu"].call(input, alpha=alpha, scale=scale, input_scale=input_scale)
+    return found
+
+
+WITHOUT_METHODS = ("hardsigmoid", "hardswish", "mish", "relu6", "silu")
 REDUCTIONS = ("none", "mean", "sum")
 KINDS = {
     **{f"nearest{n}d": "nearest" for n in (1, 2, 3)},
@@ -91,15 +104,21 @@ KINDS = {
     "bicubic2d": "bicubic",
 }
 OWN: dict[str, Callable[..., Any]] = {
+    "_convolution": lambda *args: retrograd.convolution(*args[:9]),  # without choices of kernels
     "_to_copy": lambda input, **settings: input.to(**settings, copy=True),
     "_pin_memory": Tensor.pin_memory,  # raises: there is no such memory
     "_sparse_addmm": retrograd.sparse.addmm,
     "alias": lambda input: called(input.view_as(input), "AliasBackward0"),
     "block_diag": lambda tensors: retrograd.block_diag(*tensors),
     "binary_cross_entropy": _loss("binary_cross_entropy", "weight"),
+    "convolution_backward": convolution_backward,
     "copy": lambda input, src: input.clone().copy_(src),
     "cross_entropy_loss": _cross_entropy,
+    "elu": _elu,
+    "elu_": lambda input, *given: input.copy_(_elu(input, *given)),
     "einsum": lambda equation, tensors: retrograd.einsum(equation, *tensors),
+    "grid_sampler_2d_backward": grid_sampler_backward,
+    "grid_sampler_3d_backward": grid_sampler_backward,
     "index": _index,
     "l1_loss": _loss("l1_loss"),
     "lift_fresh": lambda input: input,
@@ -111,10 +130,12 @@ OWN: dict[str, Callable[..., Any]] = {
     "_local_scalar_dense": Tensor.item,
     "_log_softmax": lambda input, dim, half_to_float: retrograd.log_softmax(input, dim),
     "_softmax": lambda input, dim, half_to_float: retrograd.softmax(input, dim),
+    **{f"{name}_": _activation_(name) for name in WITHOUT_METHODS},
     **{f"upsample_{kind}": _upsample(mode) for kind, mode in KINDS.items()},
+    **{f"upsample_{kind}_backward": upsample_backward(mode) for kind, mode in KINDS.items()},
 }
 
-UNSAID = ("out", "by")  # arguments that no schema of PyTorch's has
+UNSAID = ("out", "by", "inplace")  # arguments that no schema of PyTorch's has
 
 
 class Overload:

@@ -28,7 +28,7 @@ from ..engine.placement import device as make_device
 from ..engine.placement import plain
 from ..engine.record import finish
 from ..engine.registry import OPS
-from ..engine.saved import OnTensors
+from ..engine.saved import on_tensors_from
 from ..engine.subclasses import stands_below
 from ..engine.tensor import (
     Interpreted,
@@ -51,7 +51,6 @@ from .translation import UNRECORDED, VIEWS, arranged, operator_of, overload, sig
 from .whole import WHOLE, spread
 
 if TYPE_CHECKING:
-    from ..engine.graph import Node
     from ..engine.op import Op
 
 __all__ = ["Dispatcher", "Wrapped", "call", "make_wrapper", "settle"]
@@ -106,8 +105,8 @@ def called(function: Any, args: Any, kwargs: Any, whole: bool = False) -> Any:
         placed, named = arranged(function, args, kwargs)
     except TypeError:  # the function itself will say what is wrong
         return PASSED
-    name = operator.__name__
-    func = getattr(operator, chosen(name, placed, named))
+    name = operator.__name__ + "_" * named.pop("inplace", False)
+    func = overload(f"{name}.{chosen(name, placed, named)}")
     requires_grad = named.pop("requires_grad", False)
     found = answer(func, spread(name, placed) if whole else placed, named)
     if requires_grad:
@@ -224,24 +223,6 @@ def run(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if history is not None:
             on_tensors_from(history)
     return outputs
-
-
-def on_tensors_from(node: Node) -> None:
-    """Let the formulas of a node and of all before it run on tensors: any cotangent may arrive.
-
-    What lies before a node for which that was done has been seen.
-    """
-    left, seen = [node], {node}
-    while left:
-        node = left.pop()
-        held = node.saved
-        if held.__class__ is OnTensors:
-            continue
-        if node.op.formulas and isinstance(held, tuple):
-            node.saved = OnTensors(held)
-        before = {edge for edge in node.edges if edge is not None} - seen
-        seen |= before
-        left += before
 
 
 def own(result: Tensor, given: Any) -> Any:

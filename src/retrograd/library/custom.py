@@ -19,10 +19,13 @@ NOTE [Custom operators]
 9. A function for autograd runs in place of all that, recorded as it runs; what it calls within
    `_C._AutoDispatchBelowAutograd` are the other functions.
 10. The texts of schemas, and tags, serve PyTorch's compiler: nothing is checked by them.
+11. Functions may come before the definition, as they do where a library has them in several files.
+    One for the cpu goes before one for all devices, whichever came first.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import threading
@@ -40,7 +43,7 @@ from ..engine.tensor import Tensor, wrote
 from ..kernels.memory import root
 from ..overrides import handle_torch_function, has_torch_function
 from .answers import answer, is_seen
-from .schemas import Schema
+from .schemas import Schema, infer_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -49,6 +52,16 @@ __all__ = ["OPERATORS", "CustomOpDef", "custom_op", "register_autocast", "regist
            "register_fake", "register_kernel", "register_vmap"]  # fmt: skip
 
 OPERATORS: dict[str, Namespace] = {}
+EARLY: dict[str, list[tuple[str, Any]]] = {}  # functions by key, of operators not yet defined
+KEYS = {
+    "Autograd": "_recorded",
+    "AutogradCPU": "_recorded",
+    "CPU": "_kernel",
+    "CompositeExplicitAutograd": "_anywhere",
+    "CompositeImplicitAutograd": "_composite",
+    "AutocastCPU": "_autocast",
+    "Meta": "_fake",
+}  # of `Library.impl`; other keys are those of devices that are not here
 below = threading.local()  # how many regions without functions for autograd a thread is in
 NO_FORMULA = (
     "Trying to backward through {name} but no autograd formula was registered. Please use "
@@ -96,13 +109,14 @@ class CustomOpDef:
         function: Callable[..., Any] | None,
         mutates_args: Iterable[str] = (),
         signature: inspect.Signature | None = None,
+        schema: str | None = None,
     ) -> None:
         space, separator, own = name.partition("::")
         base, _, overload = own.partition(".")
         if not (separator and all(map(str.isidentifier, (space, base, overload or base)))):
             raise ValueError(f"the name of a custom op is 'namespace::name', but got {name!r}")
         self._qualname, self._namespace, self._name = name, space, own
-        self._overload, self._init_fn = overload, function
+        self._overload, self._init_fn, self._text = overload, function, schema
         self._signature = signature or inspect.signature(function)  # type: ignore[arg-type]
         known = {*self._signature.parameters}
         self._mutated = known if mutates_args == "unknown" else {*mutates_args}
@@ -111,7 +125,7 @@ class CustomOpDef:
                 f"{wrong} in mutates_args were not found in the custom op's signature: {name} has "
                 f"the arguments {', '.join(self._signature.parameters)}"
             )
-        self._kernel, self._fake = None, None
+        self._kernel, self._fake, self._anywhere = None, None, None
         self._composite, self._autocast, self._vmap, self._recorded = None, None, None, None
         self._backward: Callable[..., Any] | None = None
         self._setup: Callable[..., Any] | None = None
@@ -120,6 +134,8 @@ class CustomOpDef:
         setattr(known_here, own, self)
         if overload:
             setattr(vars(known_here).setdefault(base, self), overload, self)
+        for key, given in EARLY.pop(name, ()):
+            give(name, key, given)
 
     @property
     def default(self) -> CustomOpDef:
@@ -149,7 +165,11 @@ class CustomOpDef:
     @functools.cached_property
     def _schema(self) -> Schema:
         name, parameters = self._qualname.partition(".")[0], self._signature.parameters.values()
-        return Schema(name, self._overload, parameters, self._mutated)
+        text = self._text
+        if text is None:
+            with contextlib.suppress(ValueError):  # not all is annotated
+                text = infer_schema(self._init_fn, mutates_args=self._mutated)  # type: ignore[arg-type]
+        return Schema(name, self._overload, parameters, self._mutated, text or "")
 
     def name(self) -> str:
         """The name with its namespace, "namespace::name"."""
@@ -192,7 +212,7 @@ class CustomOpDef:
             return answer(self, self._shortened(positional), named)
         tensors = [t for t in pytree.flatten(given) if isinstance(t, Tensor)]
         on_meta = any(t.device.type == "meta" for t in tensors)
-        function = (self._fake if on_meta else self._kernel) or self._composite
+        function = (self._fake if on_meta else self._kernel) or self._anywhere or self._composite
         if function is None:
             if on_meta and self._signature.return_annotation in (None, "None"):
                 return None
@@ -380,20 +400,32 @@ def custom_op(
     """
 
     def define(function: Callable[..., Any]) -> CustomOpDef:
-        operator = CustomOpDef(name, function, mutates_args)
+        operator = CustomOpDef(name, function, mutates_args, schema=schema)
         operator.register_kernel(device_types, function)
         return operator
 
     return define if fn is None else define(fn)
 
 
+def defined(qualname: str) -> CustomOpDef | None:
+    """The operator of a name, None for one that is not defined."""
+    space, _, own = qualname.partition("::")
+    return vars(OPERATORS.get(space, SimpleNamespace())).get(own)
+
+
+def give(qualname: str, key: str, function: Callable[..., Any]) -> None:
+    """Let a function be what an operator runs by a key of `Library.impl`; NOTE, rule 11."""
+    if (operator := defined(qualname)) is None:
+        EARLY.setdefault(qualname, []).append((key, function))
+    elif key in KEYS:
+        setattr(operator, KEYS[key], function)
+
+
 def found(op: str | CustomOpDef) -> CustomOpDef:
     """The operator of a name; RuntimeError for one that is not defined."""
     if isinstance(op, CustomOpDef):
         return op
-    space, _, own = op.partition("::")
-    operator: CustomOpDef | None = vars(OPERATORS.get(space, SimpleNamespace())).get(own)
-    if operator is None:
+    if (operator := defined(op)) is None:
         raise RuntimeError(
             f"operator {op} does not exist. Define it by library.custom_op({op!r}, ...)"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .custom import CustomOpDef, custom_op, found
+from .custom import CustomOpDef, custom_op, give
 from .schemas import signature_of
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Library:
         signature, written = signature_of(inner.rstrip()[:-1])
         if out.strip() == "()":
             signature = signature.replace(return_annotation=None)
-        CustomOpDef(f"{self.ns}::{name}", None, written, signature)
+        CustomOpDef(f"{self.ns}::{name}", None, written, signature, f"({rest.strip()}")
         return name
 
     def impl(
@@ -70,23 +70,11 @@ class Library:
         "CPU" or "CompositeExplicitAutograd", on arrays, unrecorded; "CompositeImplicitAutograd",
         recorded as it runs; "Autograd" or "AutogradCPU", recorded, too, in place of all these;
         "Meta", on the meta device; "AutocastCPU", in a region of autocast. For keys of devices that
-        are not here it is not needed. Raises RuntimeError for an operator that is not defined.
+        are not here it is not needed. An operator that is defined later gets it then.
         """
         key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
         name = op_name if isinstance(op_name, str) else op_name._qualname
-        operator = found(name if "::" in name else f"{self.ns}::{name}")
-        if key in ("Autograd", "AutogradCPU"):
-            operator._recorded = fn
-        if key in ("CPU", "CompositeExplicitAutograd"):
-            operator._kernel = fn
-            if key != "CPU":  # the meta device, too
-                operator._fake = operator._fake or fn
-        elif key == "CompositeImplicitAutograd":
-            operator._composite = fn
-        elif key == "AutocastCPU":
-            operator._autocast = fn
-        elif key == "Meta":
-            operator._fake = fn
+        give(name if "::" in name else f"{self.ns}::{name}", key, fn)
 
 
 def define(
@@ -141,7 +129,7 @@ def impl(
     else:
         given = [types] if isinstance(types, str) else types
         name, keys = qualname, [KEYS.get(each, each.upper()) for each in given]
-        owner = lib or Library(found(qualname)._namespace, "FRAGMENT")
+        owner = lib or Library(str(qualname).partition("::")[0], "FRAGMENT")
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         for key in keys:

@@ -1,6 +1,6 @@
 """`torch.ops` under the alias: operators that programs defined, by namespace and name.
 
-Of PyTorch's own there are `aten`, and those of `profiler`, which programs put into graphs.
+Of PyTorch's own there are `aten`, and those of `profiler` and `higher_order`, which are in graphs.
 """
 
 from __future__ import annotations
@@ -48,6 +48,6 @@ def __getattr__(name: str) -> Any:
     """The operators of a namespace; AttributeError where none is defined."""
     if name in OPERATORS:
         return OPERATORS[name]
-    if name == "profiler":
-        return load(".profiler", __package__)
+    if name in ("higher_order", "profiler"):
+        return load(f".{name}", __package__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{reason(name)}")

@@ -33,14 +33,22 @@ class Schema:
     >>> from retrograd.library.ops import aten
     >>> aten.mul_.Tensor._schema.is_mutable, aten.mm.default._schema.name
     (True, 'aten::mm')
-    >>> [each.name for each in aten.mm.default._schema.arguments]
-    ['self', 'mat2']
+    >>> [each.name for each in aten.mm.default._schema.arguments], aten.mm.default._schema
+    (['self', 'mat2'], aten::mm(self, mat2))
     """
 
     def __init__(
-        self, name: str, overload: str, parameters: Iterable[Parameter], written: Collection[str]
+        self,
+        name: str,
+        overload: str,
+        parameters: Iterable[Parameter],
+        written: Collection[str],
+        text: str = "",
     ) -> None:
+        parameters = list(parameters)
         self.name, self.overload_name, self.is_mutable = name, overload, bool(written)
+        self._text = text or str(Signature([each.replace(annotation=Parameter.empty)
+                                            for each in parameters]))  # fmt: skip
         self.arguments = [
             types.SimpleNamespace(
                 name=each.name,
@@ -50,6 +58,11 @@ class Schema:
             )
             for each in parameters
         ]
+
+    def __repr__(self) -> str:
+        """As PyTorch writes it; for an operator that no schema was given for, without types."""
+        which = f".{self.overload_name}" if self.overload_name else ""
+        return self.name + which + re.sub(r"=(-?\d+\.)0(?=[,)])", r"=\1", self._text)
 
 
 def signature_of(text: str) -> tuple[Signature, list[str]]:

@@ -242,8 +242,19 @@ ALIKE = {  # records that take what an overload takes
     "pow_tensors": "pow.Tensor_Tensor",
     "where": "where.self",
 }
+
+
+def exponential(call: Call, x: Any, **scales: float) -> Any:
+    """An exponential linear unit, without scales at the end that are 1."""
+    given = [scales[name] for name in ("alpha", "scale", "input_scale")]
+    while len(given) > 1 and given[-1] == 1:
+        given.pop()
+    return call("elu.default", x, *given)
+
+
 RECORDS: dict[str, Callable[..., Any]] = {
     **{name: as_it_is(overload) for name, overload in ALIKE.items()},
+    "elu": exponential,
     "add_scaled": lambda call, x, y, *, alpha: call("add.Tensor", x, y, alpha=alpha),
     "sub_scaled": lambda call, x, y, *, alpha: call("sub.Tensor", x, y, alpha=alpha),
     "all": whole("all", "dims", "dim"),
@@ -411,7 +422,10 @@ def operator_of(function: Any, whole: bool = False) -> Operator | None:
 
 
 def arranged(function: Any, args: Any, kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments of a call as PyTorch would have them: rule 3."""
+    """The arguments of a call as PyTorch would have them: rule 3.
+
+    Of these `inplace` is none: whether it is said stays among those by name.
+    """
     own = signature(function)
     bound = own.bind(*args, **kwargs).arguments
     placed: list[Any] = []
@@ -422,6 +436,8 @@ def arranged(function: Any, args: Any, kwargs: Any) -> tuple[list[Any], dict[str
             placed += given if function.__name__ in NUMBERS else [listed(given)][: len(given)]
         elif each.kind == each.VAR_KEYWORD:
             named |= bound.get(name, {})
+        elif name == "inplace":
+            named |= {"inplace": True} if bound.get(name) else {}
         elif each.kind == each.KEYWORD_ONLY:
             if name in bound and bound[name] is not each.default:
                 named[name] = bound[name]

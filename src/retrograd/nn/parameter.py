@@ -7,6 +7,7 @@ This module knows no layer.
 from __future__ import annotations
 
 import copy
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,8 +92,13 @@ class Parameter(Tensor):
     __torch_function__ = overrides_nothing
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
-        """A parameter on the memory of `data`, of the class that such data say."""
-        made: Self = _same_memory(data, getattr(data, "_parameter", cls))
+        """A parameter on the memory of `data`, and of its class, too."""
+        kind: Any = type(data)
+        if cls is not Parameter or kind is Tensor or not issubclass(kind, Tensor):
+            kind = cls
+        else:
+            kind = getattr(kind, "_parameter", None) or _of_both(kind)
+        made: Self = _same_memory(data, kind)
         set_requires_grad(made, requires_grad)
         return made
 
@@ -111,6 +117,44 @@ class Parameter(Tensor):
 
 
 _ParameterMeta = type(Parameter)
+
+
+@functools.cache
+def _of_both(kind: Any) -> Any:
+    """The class of parameters that are tensors of `kind`, whose name it has.
+
+    What is computed of them, and what the class gives when it is called, is of `kind` alone.
+    """
+    if issubclass(kind, (Parameter, Buffer)):
+        return Parameter
+    members: dict[str, Any] = {"__slots__": (), "__module__": kind.__module__}
+    members |= {"__deepcopy__": _deepcopy, "__repr__": kind.__repr__}
+    members["__reduce_ex__"] = lambda self, protocol: (
+        Parameter,
+        (self.detach(), self.requires_grad),
+    )
+    members["__new__"] = lambda cls, *args, **kwargs: kind(*args, **kwargs)
+    members["__init__"] = lambda self, *args, **kwargs: None  # what `Parameter` was given
+    if kind.__repr__ is Tensor.__repr__:
+        members["__repr__"] = lambda self: f"Parameter({Tensor.__repr__(self)})"
+    for name in ("__torch_function__", "__torch_dispatch__"):
+        members[name] = classmethod(functools.partial(_asked, kind, name))
+    return type(kind.__name__, (kind, Parameter), members)
+
+
+def _asked(
+    kind: Any, name: str, cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None
+) -> Any:
+    """What `kind` answers to a call in which there are parameters of its class."""
+    types = tuple([kind if each is cls else each for each in types])
+    return getattr(kind, name)(func, types, args, kwargs or {})
+
+
+def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
+    """A parameter of its own with the same values."""
+    if id(self) not in memo:
+        memo[id(self)] = Parameter(copy.deepcopy(self.detach(), memo), self.requires_grad)
+    return memo[id(self)]
 
 
 class Buffer(Tensor):

@@ -17,10 +17,13 @@ from typing import Any
 from .. import modes, version
 from ..engine.dispatch import check_write
 from ..engine.tensor import Interpreted, Tensor, wrote
+from ..ops.tensor.swap import swap_tensors
 from ..quiet import copyto
 from .parameter import Parameter
 
 __all__ = ["IncompatibleKeys", "load", "save"]
+
+swaps = False  # whether `load_state_dict` asks `Tensor.module_load`: `torch.__future__`
 
 EXTRA_STATE = "_extra_state"
 NO_EXTRA_STATE = (
@@ -228,6 +231,8 @@ def load_one(module: Any, name: str, found: Any, key: str, assign: bool) -> str:
             f"size mismatch for {key}: copying a param with shape {found.shape} from checkpoint, "
             f"the shape in current model is {value.shape}."
         )
+    if swaps:
+        return swapped(value, found, key, assign)
     if assign:
         if isinstance(value, Parameter):
             if isinstance(found, Parameter):
@@ -251,4 +256,19 @@ def load_one(module: Any, name: str, found: Any, key: str, assign: bool) -> str:
     check_write(value, "load_state_dict")
     copyto(value._array, array, casting="unsafe")
     wrote(value, "load_state_dict")
+    return ""
+
+
+def swapped(value: Tensor, found: Tensor, key: str, assign: bool) -> str:
+    """Let a tensor of a module become what its class makes of the value that is loaded."""
+    with modes.Changed(grad=False):
+        made: Tensor = value.module_load(found, assign=assign)
+    if made is value or made is found:
+        return (
+            f"module_load returned one of self or other for {key}: return a new tensor, such as "
+            "other.detach()"
+        )
+    if isinstance(value, Parameter) and not isinstance(made, Parameter):
+        made = Parameter(made, requires_grad=value.requires_grad)
+    swap_tensors(value, made)
     return ""

@@ -125,6 +125,7 @@ METHODS = {
     "tensor.sharing": "is_shared share_memory_",
     "tensor.storage": "_typed_storage storage untyped_storage",
     "tensor.storage_types": "storage_type",
+    "tensor.swap": "module_load",
 }
 
 OPS = {
@@ -187,7 +188,7 @@ OPS = {
     "nn.embedding": "add_rows embedding weighted_rows",
     "nn.interpolate": "resample",
     "nn.normalization_records": "blend dot_to native_batch_norm native_layer_norm real_dot_to",
-    "nn.pool": "avg_pool avg_pool_input max_pool pool_gather pool_scatter",
+    "nn.pool": "avg_pool avg_pool_input max_pool pool_gather pool_put pool_scatter",
     "nn.rnn_cells": "gru_gates lstm_gates",
     "random.binomial": "drawn_binomial",
     "random.factories": "drawn_bernoulli drawn_normals drawn_poisson",

@@ -97,6 +97,7 @@ from .tensor.printing import *
 from .tensor.sharing import *
 from .tensor.storage import *
 from .tensor.storage_types import *
+from .tensor.swap import *
 
 overriding.publish(globals(), "retrograd")
 

@@ -73,6 +73,11 @@ class LBFGS(Optimizer):
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 
+    @property
+    def _params(self) -> list[Tensor]:
+        """The parameters, of which the first has the state, by PyTorch's name."""
+        return list(self.param_groups[0]["params"])
+
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Iterate until an end is met; returns the loss at the start."""
         if closure is None:

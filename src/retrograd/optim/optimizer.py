@@ -293,6 +293,8 @@ class Optimizer:
     def _patch_step_function(self) -> None:
         """Nothing: `step` calls its hooks since the class was made. Wrappers of rules ask it."""
 
+    _cuda_graph_capture_health_check = _patch_step_function  # no accelerator captures a step
+
     @staticmethod
     def _group_tensors_by_device_and_dtype(
         tensorlistlist: Sequence[Sequence[Tensor | None]], with_indices: bool = False

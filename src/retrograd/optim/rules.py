@@ -238,14 +238,14 @@ class Rule(Optimizer):
             run_each(run, small, numbers, group)
 
     def _update_entries(self, run: Any, one: Any, numbers: Any, group: dict[str, Any]) -> None:
-        """Update one parameter by a sparse gradient."""
+        """Update one parameter by a gradient that is sparse, or masked."""
         _, x, g, state = one
         if isinstance(x, Interpreted):
             raise RuntimeError(
                 f"{type(self).__name__} does not support sparse parameters. Let the values be the "
                 "parameter, and make the sparse tensor of them: sparse_coo_tensor(indices, values)"
             )
-        if not self.by_entry(group):
+        if isinstance(g, Wrapper) or not self.by_entry(group):
             self._update_large(run, (x, g.dense(), *state), numbers, group)
             return
         g = g.merged()

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..locks import load as _load
 from . import checkpoint, data, deterministic, dlpack, hooks, weak
-from .swap import swap_tensors
+from ..ops.tensor.swap import swap_tensors
 
 __all__ = ["checkpoint", "data", "deterministic", "dlpack", "hooks", "swap_tensors", "weak"]
 

@@ -380,3 +380,30 @@ def test_huber_loss_takes_a_target_of_booleans():
     loss = F.huber_loss(x, rg.tensor([False, True]), reduction="sum")
     loss.backward()
     assert (loss.item(), x.grad.tolist()) == (1.625, [1.0, -0.5])
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("weight", [None, rg.tensor([0.5, 2.0, 1.0], dtype=rg.float64)])
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_a_batch_of_losses_by_class_is_computed_at_once(smoothing, weight, reduction):
+    generator = rg.Generator().manual_seed(0)
+    x = rg.randn(4, 3, 3, 2, dtype=rg.float64, generator=generator)
+    target = rg.randint(-1, 3, (4, 3, 2), generator=generator)
+
+    def loss(x, target):
+        settings = {"ignore_index": -1, "reduction": reduction}
+        return F.cross_entropy(x, target, weight, label_smoothing=smoothing, **settings)
+
+    expected = rg.stack([loss(*example) for example in zip(x, target, strict=True)])
+    rg.testing.assert_close(rg.vmap(loss)(x, target), expected)  # without a warning
+    found = rg.vmap(rg.func.grad(lambda *args: loss(*args).sum()))(x, target)
+    x.requires_grad_()
+    rg.stack([loss(*example).sum() for example in zip(x, target, strict=True)]).sum().backward()
+    rg.testing.assert_close(found, x.grad)
+
+
+def test_a_batch_of_log_probabilities_is_weighed_at_once():
+    x, target = rg.tensor([[-1.0, -2.0], [-3.0, -4.0]]), rg.tensor([1, 0])
+    weight = rg.tensor([0.25, 3.0])
+    found = rg.vmap(lambda x, t: F.nll_loss(x, t, weight, reduction="sum"))(x, target)
+    assert found.tolist() == [6.0, 0.75]

@@ -246,6 +246,16 @@ def test_unpool_puts_maxima_back():
     assert g.tolist() == [[0.0, 1.0, 1.0, 0.0, 0.0]]
 
 
+def test_unpooling_of_windows_that_overlap_puts_each_maximum_once():
+    x = rg.tensor([[[1.0, 5.0, 2.0, 7.0, -0.0, -1.0]]], requires_grad=True)
+    values, indices = rg.nn.functional.max_pool1d(x, 2, 1, return_indices=True)
+    again = max_unpool1d(values, indices, 2, 1)
+    assert again.tolist() == [[[0.0, 5.0, 0.0, 7.0, -0.0, 0.0]]]
+    assert np.signbit(again.detach()).flatten().tolist() == [False] * 4 + [True, False]
+    again.sum().backward()
+    assert x.grad.tolist() == [[[0.0, 2.0, 0.0, 2.0, 1.0, 0.0]]]  # as PyTorch's
+
+
 def test_unpool_checks_indices_and_output_size():
     with pytest.raises(RuntimeError, match="Found an invalid max index: 35"):
         max_unpool2d(rg.ones(1, 1, 1), rg.tensor([[[35]]]), 2)
@@ -379,3 +389,12 @@ def test_power_pooling_by_infinity_gives_the_extreme_moduli():
     x = rg.tensor([[1.0, -3.0, 2.0, -0.5]])
     assert lp_pool1d(x, math.inf, 2).tolist() == [[3.0, 2.0]]
     assert lp_pool1d(x, -math.inf, 2).tolist() == [[1.0, 0.5]]
+
+
+@pytest.mark.parametrize("size", [1, (4, 3)])
+def test_gradients_of_means_over_tiles_have_memory_of_their_own(size):
+    x = rg.ones(1, 1, 4, 3, dtype=rg.complex64, requires_grad=True)
+    y = rg.nn.functional.adaptive_avg_pool2d(x, size)
+    (g,) = rg.autograd.grad(y.real.sum(), x, create_graph=True)
+    g.detach()[0, 0, 0, 0] = 5
+    assert g.flatten()[1].item() == pytest.approx(1 / 12 if size == 1 else 1)

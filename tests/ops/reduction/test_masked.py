@@ -202,8 +202,16 @@ def test_what_a_mask_drops_may_be_nan_and_gets_no_cotangent():
         y = getattr(rg.masked, name)(x, mask=mask)
         assert np.isfinite(y.item()), name
         found = grad(y, x)[0]._array
-        if name != "var":
-            assert (found[[0, 1], [1, 0]] == 0).all(), name
+        assert (found[[0, 1], [1, 0]] == 0).all(), name
+
+
+def test_masked_var_and_std_compute_in_the_dtype_given():
+    x = rg.tensor([1, 2, 4, 9], dtype=rg.int64)
+    mask = rg.tensor([True, True, True, False])
+    assert rg.masked.var(x, mask=mask, dtype=rg.float64).item() == pytest.approx(7 / 3, rel=1e-15)
+    assert rg.masked.std(x, mask=mask, dtype=rg.float64).item() == pytest.approx(
+        (7 / 3) ** 0.5, rel=1e-15
+    )
 
 
 def test_a_reduction_that_keeps_nothing_gives_its_identity():

@@ -445,3 +445,11 @@ def test_rot90_of_one_dimension_is_refused():
 def test_a_dimension_to_move_may_be_a_number_in_a_tensor():
     x = rg.arange(6).reshape(2, 3)
     assert rg.movedim(x, rg.tensor(1), rg.tensor(0)).tolist() == x.T.tolist()
+
+
+@pytest.mark.parametrize("diagonal", [-(2**63), 2**63 - 1])
+def test_a_diagonal_may_be_any_integer_of_64_bits(diagonal):
+    x, below = rg.ones(2, 3), diagonal > 0
+    assert rg.tril(x, diagonal).sum() == 6 * below
+    assert rg.triu(x, diagonal).sum() == 6 * (not below)
+    assert rg.tril_indices(2, 3, diagonal).shape == (2, 6 * below)

@@ -13,6 +13,8 @@ __all__ = [
     "CPUOffload",
     "FullOptimStateDictConfig",
     "FullStateDictConfig",
+    "LocalOptimStateDictConfig",
+    "LocalStateDictConfig",
     "MixedPrecision",
     "OptimStateDictConfig",
     "ShardedOptimStateDictConfig",
@@ -70,9 +72,13 @@ class CPUOffload:
 
 
 class StateDictType(Enum):
-    """What states hold: whole tensors, or DTensors."""
+    """What states hold: whole tensors, this rank's parts as plain tensors, or DTensors.
+
+    States of optimizers hold DTensors where those of modules hold parts.
+    """
 
     FULL_STATE_DICT = auto()
+    LOCAL_STATE_DICT = auto()
     SHARDED_STATE_DICT = auto()
 
 
@@ -88,6 +94,11 @@ class FullStateDictConfig(StateDictConfig):
     """rank0_only: only the first rank gets a state, the others an empty one."""
 
     rank0_only: bool = False
+
+
+@dataclass
+class LocalStateDictConfig(StateDictConfig):
+    """The state of each rank holds its parts."""
 
 
 @dataclass
@@ -107,6 +118,11 @@ class FullOptimStateDictConfig(OptimStateDictConfig):
     """rank0_only: only the first rank gets a state, the others an empty one."""
 
     rank0_only: bool = False
+
+
+@dataclass
+class LocalOptimStateDictConfig(OptimStateDictConfig):
+    """The state of each rank holds DTensors, as where parameters are its parts."""
 
 
 @dataclass

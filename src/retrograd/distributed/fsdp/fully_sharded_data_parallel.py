@@ -27,6 +27,8 @@ from .api import (
     CPUOffload,
     FullOptimStateDictConfig,
     FullStateDictConfig,
+    LocalOptimStateDictConfig,
+    LocalStateDictConfig,
     MixedPrecision,
     ShardedOptimStateDictConfig,
     ShardedStateDictConfig,
@@ -52,7 +54,13 @@ __all__ = [
 
 INSIDE = "_fsdp_wrapped_module."
 LONG = {ShardingStrategy.SHARD_GRAD_OP, ShardingStrategy._HYBRID_SHARD_ZERO2}
+FULL, LOCAL = StateDictType.FULL_STATE_DICT, StateDictType.LOCAL_STATE_DICT
 SHARDED = StateDictType.SHARDED_STATE_DICT
+CONFIGS: dict[StateDictType, tuple[Any, Any]] = {
+    FULL: (FullStateDictConfig, FullOptimStateDictConfig),
+    LOCAL: (LocalStateDictConfig, LocalOptimStateDictConfig),
+    SHARDED: (ShardedStateDictConfig, ShardedOptimStateDictConfig),
+}
 
 
 class FullyShardedDataParallel(Module):
@@ -230,12 +238,11 @@ class FullyShardedDataParallel(Module):
         optim_state_dict_config: Any = None,
     ) -> StateDictSettings:
         """Let states of the wrappers in a module be of a type from now on; how they were."""
-        sharded = state_dict_type is SHARDED
+        of_module, of_optimizer = CONFIGS[state_dict_type]
         made = StateDictSettings(
             state_dict_type,
-            state_dict_config or (ShardedStateDictConfig if sharded else FullStateDictConfig)(),
-            optim_state_dict_config
-            or (ShardedOptimStateDictConfig if sharded else FullOptimStateDictConfig)(),
+            state_dict_config or of_module(),
+            optim_state_dict_config or of_optimizer(),
         )
         before = FullyShardedDataParallel.get_state_dict_type(module)
         for wrapper in FullyShardedDataParallel.fsdp_modules(module):
@@ -274,11 +281,13 @@ class FullyShardedDataParallel(Module):
     ) -> Any:
         """The module's state: rule 2 of NOTE [The wrapper]."""
         found = self.module.state_dict(destination=destination, prefix=prefix, keep_vars=keep_vars)
-        if self._settings.state_dict_type is SHARDED:
+        kind = self._settings.state_dict_type
+        if kind is SHARDED:
             return found
         for key in [key for key in found if key.startswith(prefix)]:
             if isinstance(found[key], DTensor):
-                found[key] = found[key].full_tensor()
+                value = found[key]
+                found[key] = value.to_local() if kind is LOCAL else value.full_tensor()
             if getattr(self._settings.state_dict_config, "rank0_only", False) and self.rank:
                 del found[key]
         return found
@@ -290,7 +299,8 @@ class FullyShardedDataParallel(Module):
         for name, parameter in self.module.named_parameters(remove_duplicate=False):
             key = f"{prefix}{INSIDE}{name}"
             if id(parameter) in own and key in state_dict:
-                state_dict[key] = _lying(state_dict[key], parameter)
+                local = self._settings.state_dict_type is LOCAL
+                state_dict[key] = _lying(state_dict[key], parameter, local)
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
     @staticmethod
@@ -305,7 +315,7 @@ class FullyShardedDataParallel(Module):
         order = [named[id(p)] for entry in optim.param_groups for p in entry["params"]]
 
         def shown(value: Any) -> Any:
-            parts = settings.state_dict_type is SHARDED or not isinstance(value, DTensor)
+            parts = settings.state_dict_type is not FULL or not isinstance(value, DTensor)
             return value if parts else value.full_tensor()
 
         state = {order[n]: {k: shown(v) for k, v in kept.items()}
@@ -375,10 +385,15 @@ def _plain(parameter: Any, with_grads: bool) -> Parameter:
     return found
 
 
-def _lying(value: Any, like: Any) -> Any:
-    """A tensor that lies over the ranks as another does; every rank has all of it."""
+def _lying(value: Any, like: Any, local: bool = False) -> Any:
+    """A tensor that lies over the ranks as another does; every rank has all of it, or its part."""
     if isinstance(value, DTensor):
         return value
+    if local:
+        mesh, placements = like.device_mesh, like.placements
+        return DTensor.from_local(
+            value.detach(), mesh, placements, shape=like.shape, stride=like.stride()
+        )
     return distribute_tensor(value.detach(), like.device_mesh, like.placements, src_data_rank=None)
 
 

@@ -28,25 +28,26 @@ PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _ConvNd(Module):
-    """The parameters and settings of a convolution, transposed or not."""
+    """The parameters and settings of a convolution, transposed or not; programs extend it, too.
 
-    n: int
-    transposed = False
-    output_padding: tuple[int, ...]
+    Sizes are tuples, one number for each dimension; `padding` may be "same" or "valid".
+    """
 
     def __init__(
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any,
+        kernel_size: tuple[int, ...],
+        stride: tuple[int, ...],
         padding: Any,
-        dilation: Any,
+        dilation: tuple[int, ...],
+        transposed: bool,
+        output_padding: tuple[int, ...],
         groups: int,
         bias: bool,
         padding_mode: str,
-        device: Any,
-        dtype: Any,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         if groups <= 0:
@@ -61,14 +62,12 @@ class _ConvNd(Module):
                 f"padding_mode='{padding_mode}'"
             )
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size = ntuple(kernel_size, self.n)
-        self.stride, self.dilation = ntuple(stride, self.n), ntuple(dilation, self.n)
-        self.padding: Any = padding if isinstance(padding, str) else ntuple(padding, self.n)
-        self.padding_mode = padding_mode
-        self.output_padding = (0,) * self.n
+        self.kernel_size, self.stride, self.dilation = kernel_size, stride, dilation
+        self.padding, self.padding_mode = padding, padding_mode
+        self.transposed, self.output_padding = transposed, output_padding
         self._check_padding()
         channels = (out_channels, in_channels // groups)
-        if self.transposed:
+        if transposed:
             channels = (in_channels, out_channels // groups)
         self.weight = empty_parameter((*channels, *self.kernel_size), device, dtype)
         self.register_parameter(
@@ -92,13 +91,27 @@ class _ConvNd(Module):
         if self.bias is not None and self.weight._array.size:
             init.symmetric_(self.bias, 1 / math.sqrt(init.fans(self.weight)[0]))
 
+    @property
+    def _reversed_padding_repeated_twice(self) -> list[int]:
+        """The padding of `F.pad`: last dimension first, before and after."""
+        sides: list[int] = []
+        for axis in reversed(range(len(self.kernel_size))):
+            if self.padding == "same":
+                total = self.dilation[axis] * (self.kernel_size[axis] - 1)
+                sides += [total // 2, total - total // 2]
+            else:
+                size = 0 if isinstance(self.padding, str) else self.padding[axis]
+                sides += [size, size]
+        return sides
+
     def extra_repr(self) -> str:
         """The settings that differ from the defaults."""
         text = (
             f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
             f"stride={self.stride}"
         )
-        zero, one = (0,) * self.n, (1,) * self.n
+        n = len(self.kernel_size)
+        zero, one = (0,) * n, (1,) * n
         if self.padding != zero:
             text += f", padding={self.padding}"
         if self.dilation != one:
@@ -117,6 +130,8 @@ class _ConvNd(Module):
 class _Convolution(_ConvNd):
     """A convolution: `function(input, weight, bias, stride, padding, dilation, groups)`."""
 
+    n: int
+
     def __init__(
         self,
         in_channels: int,
@@ -131,37 +146,17 @@ class _Convolution(_ConvNd):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
+        kernel, step, space = (ntuple(each, self.n) for each in (kernel_size, stride, dilation))
+        borders = padding if isinstance(padding, str) else ntuple(padding, self.n)
         super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            groups,
-            bias,
-            padding_mode,
-            device,
-            dtype,
-        )
+            in_channels, out_channels, kernel, step, borders, space, False, (0,) * self.n, groups,
+            bias, padding_mode, device, dtype,
+        )  # fmt: skip
 
     @staticmethod
     def function(*args: Any) -> Tensor:
         """The convolution of `functional` for this number of dimensions."""
         raise NotImplementedError
-
-    @property
-    def _reversed_padding_repeated_twice(self) -> list[int]:
-        """The padding of `F.pad`: last dimension first, before and after."""
-        sides: list[int] = []
-        for axis in reversed(range(self.n)):
-            if self.padding == "same":
-                total = self.dilation[axis] * (self.kernel_size[axis] - 1)
-                sides += [total // 2, total - total // 2]
-            else:
-                size = 0 if isinstance(self.padding, str) else self.padding[axis]
-                sides += [size, size]
-        return sides
 
     def forward(self, input: Tensor) -> Tensor:
         """The convolution of `input`, (N, C, *sizes) or (C, *sizes)."""
@@ -223,66 +218,28 @@ class Conv3d(_Convolution):
 class _ConvTransposeNd(_ConvNd):
     """The transpose of a convolution: what carries gradients back through one."""
 
-    transposed = True
-
     def __init__(
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: Any = 1,
-        padding_mode: str = "zeros",
+        kernel_size: tuple[int, ...],
+        stride: tuple[int, ...],
+        padding: Any,
+        dilation: tuple[int, ...],
+        transposed: bool,
+        output_padding: tuple[int, ...],
+        groups: int,
+        bias: bool,
+        padding_mode: str,
         device: Any = None,
         dtype: Any = None,
     ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            groups,
-            bias,
-            padding_mode,
-            device,
-            dtype,
-        )
-        self.output_padding = ntuple(output_padding, self.n)
-
-    @staticmethod
-    def function(*args: Any) -> Tensor:
-        """The transposed convolution of `functional` for this number of dimensions."""
-        raise NotImplementedError
-
-    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
-        """The transposed convolution; `output_size` chooses among the sizes a stride allows."""
-        extra = self._output_padding(
-            input,
-            output_size,
-            self.stride,
-            self.padding,
-            self.kernel_size,
-            self.n,
-            self.dilation,
-        )
-        return self.function(
-            input,
-            self.weight,
-            self.bias,
-            self.stride,
-            self.padding,
-            extra,
-            self.groups,
-            self.dilation,
-        )
+            in_channels, out_channels, kernel_size, stride, padding, dilation, transposed,
+            output_padding, groups, bias, padding_mode, device, dtype,
+        )  # fmt: skip
 
     def _output_padding(
         self,
@@ -323,7 +280,62 @@ class _ConvTransposeNd(_ConvNd):
         return [size - low for size, low in zip(wanted, smallest, strict=True)]
 
 
-class ConvTranspose1d(_ConvTransposeNd):
+class _Transposed(_ConvTransposeNd):
+    """`function(input, weight, bias, stride, padding, output_padding, groups, dilation)`."""
+
+    n: int
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        given = (kernel_size, stride, padding, dilation, output_padding)
+        kernel, step, borders, space, extra = (ntuple(each, self.n) for each in given)
+        super().__init__(
+            in_channels, out_channels, kernel, step, borders, space, True, extra, groups, bias,
+            padding_mode, device, dtype,
+        )  # fmt: skip
+
+    @staticmethod
+    def function(*args: Any) -> Tensor:
+        """The transposed convolution of `functional` for this number of dimensions."""
+        raise NotImplementedError
+
+    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
+        """The transposed convolution; `output_size` chooses among the sizes a stride allows."""
+        extra = self._output_padding(
+            input,
+            output_size,
+            self.stride,
+            self.padding,
+            self.kernel_size,
+            self.n,
+            self.dilation,
+        )
+        return self.function(
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            extra,
+            self.groups,
+            self.dilation,
+        )
+
+
+class ConvTranspose1d(_Transposed):
     """Transposed convolution with a weight (C_in, C_out / groups, K) and a bias (C_out).
 
     (N, C_in, L) to (N, C_out, L'), N optional, where L' = (L - 1) stride - 2 padding + dilation (K
@@ -339,7 +351,7 @@ class ConvTranspose1d(_ConvTransposeNd):
     function = staticmethod(F.conv_transpose1d)
 
 
-class ConvTranspose2d(_ConvTransposeNd):
+class ConvTranspose2d(_Transposed):
     """Transposed convolution of images: (N, C_in, H, W) to (N, C_out, H', W'), N optional.
 
     Settings are as for `ConvTranspose1d`, each a number or a pair, and so is everything else.
@@ -353,7 +365,7 @@ class ConvTranspose2d(_ConvTransposeNd):
     function = staticmethod(F.conv_transpose2d)
 
 
-class ConvTranspose3d(_ConvTransposeNd):
+class ConvTranspose3d(_Transposed):
     """Transposed convolution of volumes: (N, C_in, D, H, W) to (N, C_out, D', H', W'), N optional.
 
     Settings are as for `ConvTranspose1d`, each a number or a triple, and so is everything else.

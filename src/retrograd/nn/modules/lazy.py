@@ -372,7 +372,7 @@ class _LazyNorm(LazyModuleMixin):
                 value.materialize((size,))
 
 
-class LazyBatchNorm1d(_LazyNorm, normalization.BatchNorm1d):
+class LazyBatchNorm1d(_LazyNorm, normalization._BatchNorm):
     """`BatchNorm1d` whose `num_features` is C of the first input, (N, C) or (N, C, L).
 
     >>> layer = rg.nn.LazyBatchNorm1d()
@@ -381,9 +381,10 @@ class LazyBatchNorm1d(_LazyNorm, normalization.BatchNorm1d):
     """
 
     cls_to_become = normalization.BatchNorm1d
+    dims = cls_to_become.dims
 
 
-class LazyBatchNorm2d(_LazyNorm, normalization.BatchNorm2d):
+class LazyBatchNorm2d(_LazyNorm, normalization._BatchNorm):
     """`BatchNorm2d` whose `num_features` is C of the first input, (N, C, H, W).
 
     >>> layer = rg.nn.LazyBatchNorm2d()
@@ -392,9 +393,10 @@ class LazyBatchNorm2d(_LazyNorm, normalization.BatchNorm2d):
     """
 
     cls_to_become = normalization.BatchNorm2d
+    dims = cls_to_become.dims
 
 
-class LazyBatchNorm3d(_LazyNorm, normalization.BatchNorm3d):
+class LazyBatchNorm3d(_LazyNorm, normalization._BatchNorm):
     """`BatchNorm3d` whose `num_features` is C of the first input, (N, C, D, H, W).
 
     >>> layer = rg.nn.LazyBatchNorm3d()
@@ -403,9 +405,10 @@ class LazyBatchNorm3d(_LazyNorm, normalization.BatchNorm3d):
     """
 
     cls_to_become = normalization.BatchNorm3d
+    dims = cls_to_become.dims
 
 
-class LazyInstanceNorm1d(_LazyNorm, normalization.InstanceNorm1d):
+class LazyInstanceNorm1d(_LazyNorm, normalization._InstanceNorm):
     """`InstanceNorm1d` whose `num_features` is C of the first input, (N, C, L).
 
     Raises RuntimeError for a parameter that is left without a shape.
@@ -416,9 +419,10 @@ class LazyInstanceNorm1d(_LazyNorm, normalization.InstanceNorm1d):
     """
 
     cls_to_become = normalization.InstanceNorm1d
+    dims = cls_to_become.dims
 
 
-class LazyInstanceNorm2d(_LazyNorm, normalization.InstanceNorm2d):
+class LazyInstanceNorm2d(_LazyNorm, normalization._InstanceNorm):
     """`InstanceNorm2d` whose `num_features` is C of the first input, (N, C, H, W).
 
     Raises RuntimeError for a parameter that is left without a shape.
@@ -429,9 +433,10 @@ class LazyInstanceNorm2d(_LazyNorm, normalization.InstanceNorm2d):
     """
 
     cls_to_become = normalization.InstanceNorm2d
+    dims = cls_to_become.dims
 
 
-class LazyInstanceNorm3d(_LazyNorm, normalization.InstanceNorm3d):
+class LazyInstanceNorm3d(_LazyNorm, normalization._InstanceNorm):
     """`InstanceNorm3d` whose `num_features` is C of the first input, (N, C, D, H, W).
 
     Raises RuntimeError for a parameter that is left without a shape.
@@ -442,3 +447,4 @@ class LazyInstanceNorm3d(_LazyNorm, normalization.InstanceNorm3d):
     """
 
     cls_to_become = normalization.InstanceNorm3d
+    dims = cls_to_become.dims

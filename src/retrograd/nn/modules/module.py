@@ -470,8 +470,7 @@ class Module(Tree):
         extra = self.extra_repr()
         own = extra.split("\n") if extra else []
         children = [
-            f"({name}): " + repr(child).replace("\n", "\n  ")
-            for name, child in self._modules.items()
+            f"({name}): " + _addindent(repr(child), 2) for name, child in self._modules.items()
         ]
         if len(own) == 1 and not children:
             return f"{self._get_name()}({own[0]})"
@@ -479,6 +478,11 @@ class Module(Tree):
         return f"{self._get_name()}({inside}\n)" if inside else f"{self._get_name()}()"
 
     _repr_html_ = as_html  # what a notebook shows
+
+
+def _addindent(s_: str, numSpaces: int) -> str:
+    """A text whose lines after the first are moved to the right: for a `__repr__` of one's own."""
+    return s_.replace("\n", "\n" + " " * numSpaces)
 
 
 of_all_modules.holder = Module

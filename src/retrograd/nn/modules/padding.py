@@ -66,7 +66,7 @@ class _ConstantPad(_Pad):
 
 
 class _ZeroPad(_ConstantPad):
-    """Padding with zeros."""
+    """Padding with zeros; beside the class of that number of dimensions."""
 
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0.0)
@@ -117,7 +117,7 @@ class ConstantPad3d(_ConstantPad):
     n = 3
 
 
-class ZeroPad1d(_ZeroPad):
+class ZeroPad1d(_ZeroPad, ConstantPad1d):
     """Zeros at both ends of the last dimension; `padding` is one number or (left, right).
 
     (*, L) to (*, left + L + right); any dtype. Negative widths crop.
@@ -126,10 +126,8 @@ class ZeroPad1d(_ZeroPad):
     tensor([[0., 1., 1., 0., 0.]])
     """
 
-    n = 1
 
-
-class ZeroPad2d(_ZeroPad):
+class ZeroPad2d(_ZeroPad, ConstantPad2d):
     """Zeros around the last two dimensions; one number or (left, right, top, bottom).
 
     (*, H, W) to (*, top + H + bottom, left + W + right); any dtype. Negative widths crop.
@@ -139,10 +137,8 @@ class ZeroPad2d(_ZeroPad):
              [0., 0., 0.]]])
     """
 
-    n = 2
 
-
-class ZeroPad3d(_ZeroPad):
+class ZeroPad3d(_ZeroPad, ConstantPad3d):
     """Zeros around the last three dimensions; one number or six, last dimension first.
 
     (*, D, H, W) to the same shape with each size larger by its two widths; any dtype. Negative
@@ -154,10 +150,14 @@ class ZeroPad3d(_ZeroPad):
              [[1., 1.]]]])
     """
 
-    n = 3
+
+class _ReflectionPad(_Pad):
+    """Padding with the mirror image."""
+
+    mode = "reflect"
 
 
-class ReflectionPad1d(_Pad):
+class ReflectionPad1d(_ReflectionPad):
     """The mirror image at both ends, without the border element again; one number or (left, right).
 
     (N, C, L) to (N, C, left + L + right), N optional; real or complex. Raises RuntimeError for
@@ -168,10 +168,9 @@ class ReflectionPad1d(_Pad):
     """
 
     n = 1
-    mode = "reflect"
 
 
-class ReflectionPad2d(ReflectionPad1d):
+class ReflectionPad2d(_ReflectionPad):
     """The mirror image around images; one number or (left, right, top, bottom).
 
     (N, C, H, W) to (N, C, top + H + bottom, left + W + right), N optional. Everything else is as
@@ -187,7 +186,7 @@ class ReflectionPad2d(ReflectionPad1d):
     n = 2
 
 
-class ReflectionPad3d(ReflectionPad1d):
+class ReflectionPad3d(_ReflectionPad):
     """The mirror image around volumes; one number or six, last dimension first.
 
     (N, C, D, H, W) to the same shape with each size larger by its two widths, N optional.
@@ -202,7 +201,13 @@ class ReflectionPad3d(ReflectionPad1d):
     n = 3
 
 
-class ReplicationPad1d(_Pad):
+class _ReplicationPad(_Pad):
+    """Padding with the border elements."""
+
+    mode = "replicate"
+
+
+class ReplicationPad1d(_ReplicationPad):
     """The border element repeated at both ends; `padding` is one number or (left, right).
 
     (N, C, L) to (N, C, left + L + right), N optional; real or complex. Raises NotImplementedError
@@ -213,10 +218,9 @@ class ReplicationPad1d(_Pad):
     """
 
     n = 1
-    mode = "replicate"
 
 
-class ReplicationPad2d(ReplicationPad1d):
+class ReplicationPad2d(_ReplicationPad):
     """The border elements repeated around images; one number or (left, right, top, bottom).
 
     (N, C, H, W) to (N, C, top + H + bottom, left + W + right), N optional. Everything else is as
@@ -232,7 +236,7 @@ class ReplicationPad2d(ReplicationPad1d):
     n = 2
 
 
-class ReplicationPad3d(ReplicationPad1d):
+class ReplicationPad3d(_ReplicationPad):
     """The border elements repeated around volumes; one number or six, last dimension first.
 
     (N, C, D, H, W) to the same shape with each size larger by its two widths, N optional.
@@ -247,7 +251,13 @@ class ReplicationPad3d(ReplicationPad1d):
     n = 3
 
 
-class CircularPad1d(_Pad):
+class _CircularPad(_Pad):
+    """Padding with the input continued."""
+
+    mode = "circular"
+
+
+class CircularPad1d(_CircularPad):
     """The input continued periodically at both ends; `padding` is one number or (left, right).
 
     (N, C, L) to (N, C, left + L + right), N optional; real or complex. Raises RuntimeError for
@@ -258,10 +268,9 @@ class CircularPad1d(_Pad):
     """
 
     n = 1
-    mode = "circular"
 
 
-class CircularPad2d(CircularPad1d):
+class CircularPad2d(_CircularPad):
     """The input continued periodically around images; one number or (left, right, top, bottom).
 
     (N, C, H, W) to (N, C, top + H + bottom, left + W + right), N optional. Everything else is as
@@ -277,7 +286,7 @@ class CircularPad2d(CircularPad1d):
     n = 2
 
 
-class CircularPad3d(CircularPad1d):
+class CircularPad3d(_CircularPad):
     """The input continued periodically around volumes; one number or six, last dimension first.
 
     (N, C, D, H, W) to the same shape with each size larger by its two widths, N optional.

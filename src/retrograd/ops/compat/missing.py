@@ -185,7 +185,7 @@ REASONS = [
         PYTHON,
     ),
     (
-        r"\w+_autocast_(ipu|xla|gpu)_\w+",
+        r"\w+_autocast_(ipu|xla)_\w+|set_autocast_gpu_dtype",
         "there is no such device. Ask about the cpu: get_autocast_dtype('cpu')",
     ),
     (
@@ -205,10 +205,6 @@ REASONS = [
         "storages are UntypedStorage, TypedStorage and its types by dtype, such as FloatStorage",
     ),
     (
-        r"\w*masked_tensor|MaskedTensor",
-        "masked tensors are no class: functions of retrograd.masked take the mask as an argument",
-    ),
-    (
         r"\w*DataPipe|DataChunk|functional_datapipe|runtime_validation\w*|non_deterministic"
         r"|guaranteed_datapipes_determinism",
         "there are no data pipes. Use utils.data.IterableDataset and generators",
@@ -219,7 +215,7 @@ REASONS = [
         "it serves PyTorch's compiler. Leave it out; functions run as they are written",
     ),
     (
-        r"module_load|swap_in_optimizer_params_and_state|slice_inverse|hash_tensor|index",
+        r"swap_in_optimizer_params_and_state|slice_inverse|hash_tensor|index",
         "it is for PyTorch's own use",
     ),
     (
@@ -237,7 +233,6 @@ REASONS = [
         "they mark ops for profilers of accelerators, of which there are none. Use "
         "autograd.profiler.profile, and its export_chrome_trace",
     ),
-    (r"maskedtensor", "functions of retrograd.masked take the mask as an argument"),
     (
         r"thread_safe_generator|autocast_decorator",
         "it is for PyTorch's own use. Threads of a loader share the default generator; autocast "

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.namespaces import recorded
 from ...engine.registry import called
 from ...engine.tensor import Interpreted, Tensor, new_tensor
 from ...kernels.allocation import numpys, surely, table, zeros
@@ -154,8 +153,8 @@ def nll_loss(
     check_constant("nll_loss", weight=weight)
     _check_sizes(input, target)
     _check_indices(target)
-    if isinstance(target._array, Interpreted) and weight is None:
-        return _unseen_losses(input, target, ignore_index, reduction)
+    if isinstance(target._array, Interpreted):
+        return _unseen_losses(input, target, weight, ignore_index, reduction)
     if input._array.ndim == 1:
         loss = nll_loss(*_unbatched(input, target), weight, None, ignore_index, None, reduction)
         return loss.reshape(()) if reduction == "none" else loss
@@ -218,16 +217,18 @@ def cross_entropy(
     check_tensors("cross_entropy_loss", input=input, target=target)
     if input._array.dtype.kind == "c":
         input = input.abs()
-    if isinstance(target._array, Interpreted) and weight is None and not label_smoothing:
-        return _unseen_targets(input, target, ignore_index, reduction)
     check_floating("cross_entropy", input)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    if target._array.shape == input._array.shape:
+    unseen = isinstance(target._array, Interpreted)
+    if target._array.dtype.kind in "fV" if unseen else target._array.shape == input._array.shape:
         return _soft_targets(input, target, weight, ignore_index, reduction, label_smoothing)
     check_constant("cross_entropy", weight=weight)
     _check_sizes(input, target)
     _check_indices(target)
+    if unseen:
+        log_p = input.log_softmax(min(1, input._array.ndim - 1))
+        return _unseen_losses(log_p, target, weight, ignore_index, reduction, label_smoothing)
     if input._array.ndim == 1:
         one = _unbatched(input, target)
         loss = cross_entropy(*one, weight, None, ignore_index, None, reduction, label_smoothing)
@@ -260,25 +261,28 @@ def cross_entropy(
     return loss * (1.0 - label_smoothing) + spread * part
 
 
-def _unseen_targets(input: Tensor, target: Tensor, ignore_index: int, reduction: str) -> Tensor:
-    """Cross-entropy for targets whose values cannot be looked at: they are a batch."""
-    if target._array.dtype.kind in "fV":
-        return _soft_targets(input, target, None, ignore_index, reduction, 0.0)
-    _check_sizes(input, target)
-    log_p = input.log_softmax(min(1, input._array.ndim - 1))
-    return _unseen_losses(log_p, target, ignore_index, reduction)
-
-
-def _unseen_losses(log_p: Tensor, target: Tensor, ignore_index: int, reduction: str) -> Tensor:
-    """The negative log-probabilities at such targets, reduced."""
-    dim = min(1, log_p._array.ndim - 1)
+def _unseen_losses(
+    log_p: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    ignore_index: int,
+    reduction: str,
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """The loss for targets whose values cannot be looked at: they are a batch."""
+    dim, trailing = min(1, log_p._array.ndim - 1), max(0, log_p._array.ndim - 2)
+    _check_weight(weight, log_p._array.shape[dim], log_p)
     counts = target != ignore_index
-    index = recorded.where(counts, target, recorded.zeros_like(target)).unsqueeze(dim)
-    loss = -piecewise(log_p).gather(dim, index).squeeze(dim)
-    loss = recorded.where(counts, loss, recorded.zeros_like(loss))
-    if reduction == "mean":
-        return loss.sum() / counts.sum()
-    return reduced(loss, reduction)
+    index = target.where(counts, 0).long()
+    share = counts if weight is None else weight[index].where(counts, 0.0)
+    loss = -piecewise(log_p).gather(dim, index.unsqueeze(dim)).squeeze(dim)
+    loss = loss if weight is None else loss * share
+    if label_smoothing:
+        each = log_p if weight is None else log_p * weight.reshape(-1, *(1,) * trailing)
+        spread = each.sum(dim) * (label_smoothing / log_p._array.shape[dim])
+        loss = loss * (1.0 - label_smoothing) - spread
+    loss = loss.where(counts, 0.0)
+    return loss.sum() / share.sum() if reduction == "mean" else reduced(loss, reduction)
 
 
 def _smooth_part(

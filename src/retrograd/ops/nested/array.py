@@ -17,12 +17,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+import numpy as np
+
 from ...engine.callers import computed, is_plain
 from ...engine.graph import LEAF
 from ...engine.overriding import PASSED, stands_below
 from ...engine.record import finish
 from ...engine.registry import called, declare
-from ...engine.subclasses import retyped
 from ...engine.tensor import Replaced, Tensor, Wrapper, cell_of, new_tensor
 from ...quiet import copyto
 from .pattern import Jagged, Packed, Ragged
@@ -141,7 +142,7 @@ class Nested(Replaced, Wrapper):
 
     def ones(self) -> Tensor:
         """Ones in its place."""
-        return Nested(self.data * 0 + 1, self.pattern).tensor()
+        return Nested(np.ones_like(self.data), self.pattern).tensor()
 
     def check_room(self, target: Tensor) -> None:
         """Raise unless `target` is nested, too: writes replace its array."""
@@ -178,11 +179,6 @@ class Nested(Replaced, Wrapper):
         return refused(name)
 
 
-def as_nested(found: Any) -> Any:
-    """A tensor that nobody else has as a nested one; an array as it is."""
-    return retyped(found, NestedTensor) if isinstance(found, Tensor) else found
-
-
 nested_of: Any = declare(
     "nested_of(values, *, pattern)",
     lambda values, *, pattern: Nested(values, pattern),
@@ -196,7 +192,7 @@ nested_of: Any = declare(
 values_of: Any = declare(
     "values_of(input, *, pattern)",
     lambda input, *, pattern: input.data,
-    input=lambda xp, g, pattern: as_nested(xp.nested_of(g, pattern=pattern)),
+    input=lambda xp, g, pattern: xp.nested_of(g, pattern=pattern),
     linear="input",
     batch=None,
     node_name="NestedGetValuesBackward0",
@@ -339,7 +335,7 @@ def wrapped(dim: int, ndim: int) -> int:
 
 def made(values: Tensor, pattern: Jagged | Packed) -> Tensor:
     """The nested tensor of these values, on their memory."""
-    found: Tensor = as_nested(nested_of(values, pattern=pattern))
+    found: Tensor = nested_of(values, pattern=pattern)
     if not found._inference:
         found._cell = cell_of(values)
     return found

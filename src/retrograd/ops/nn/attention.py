@@ -68,7 +68,7 @@ def scaled_dot_product_attention(
     if not 0.0 <= dropout_p <= 1.0:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p}")
     if attn_mask is not None:
-        check_mask(attn_mask, query)
+        check_mask(attn_mask, query, key)
     rows, columns = query._array.shape[-2], key._array.shape[-2]
     scale = number_in(scale, "scaled_dot_product_attention", "scale")
     if scale is None:
@@ -119,8 +119,16 @@ def by_matrices(
     return dropout(weights, dropout_p) @ value
 
 
-def check_mask(mask: Tensor, query: Tensor) -> None:
-    """Raise RuntimeError for a mask of another dtype: 0 and 1 would be added to the scores."""
+def check_mask(mask: Tensor, query: Tensor, key: Tensor) -> None:
+    """Raise RuntimeError for a mask of other sizes than the scores, or of another dtype: 0 and 1
+    would be added to the scores."""
+    sizes = (query._array.shape[-2], key._array.shape[-2])
+    for own, size in zip(mask._array.shape[::-1], sizes[::-1], strict=False):
+        if own not in (1, size):
+            raise RuntimeError(
+                f"The size of tensor a ({size}) must match the size of tensor b ({own}): attn_mask "
+                f"has shape {list(mask.shape)}, and the scores of queries by keys are of {sizes}"
+            )
     if mask._array.dtype not in (np.dtype(np.bool_), np.dtype(np.float32), query._array.dtype):
         raise RuntimeError(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got "

@@ -18,7 +18,7 @@ from ...engine.tensor import Tensor, new_tensor, placed
 from ...errors import wrong_type
 from ...kernels.layout import as_in
 from ..core.arguments import public
-from ..random.generator import default_generator, examples, in_order
+from ..random.generator import default_generator, examples, in_order, in_rows
 
 ALPHA = -1.7580993408473766  # the limit of SELU at -infinity, -scale * alpha of its paper
 
@@ -47,13 +47,14 @@ masked_scale = declare(
 
 def kept(shape: tuple[int, ...], p: float, like: Tensor) -> Tensor:
     """A mask that is True with probability 1 - p."""
-    keep = 1.0 - p
-    if shape != like._array.shape:
-        return placed(examples(lambda s: default_generator.bernoulli(keep, s), shape), like)
-    drawn = in_order(
-        lambda shape: examples(lambda s: default_generator.bernoulli(keep, s), shape), like._array
-    )
-    return placed(drawn, like)
+    keep, array = 1.0 - p, like._array
+
+    def draw(shape: tuple[int, ...]) -> Any:
+        return examples(lambda s: default_generator.bernoulli(keep, s), shape)
+
+    if shape != array.shape:
+        return placed(in_rows(draw, array[tuple(map(slice, shape))]), like)
+    return placed(in_order(draw, array), like)
 
 
 def check_probability(p: float) -> None:

@@ -7,12 +7,12 @@ from typing import Any
 
 from ... import dtypes
 from ...engine.tensor import Tensor
-from .pool import check_input, of_dims, pool_scatter
+from .pool import check_input, of_dims, pool_put
 from .sizes import for_dims, per_dim
 
 
 def _max_unpool(name: str, dims: int) -> Any:
-    record = of_dims(pool_scatter, "MaxUnpool{}DBackward0", dims)
+    record = of_dims(pool_put, "MaxUnpool{}DBackward0", dims)
 
     def unpool(
         input: Tensor,
@@ -66,9 +66,9 @@ max_unpool1d, max_unpool2d, max_unpool3d = for_dims(
     """Partial inverse of `max_pool1d`: zeros with each maximum back at its index.
 
     `input` and `indices` are what `max_pool1d(..., return_indices=True)` gives for the same kernel,
-    stride and padding; `output_size` decides between the input sizes that fit. Values with the same
-    index add up (PyTorch keeps any one of them). Raises RuntimeError for an index out of range,
-    ValueError for an output size that does not fit. Source: PyTorch's `max_unpool1d`.
+    stride and padding; `output_size` decides between the input sizes that fit. Of values with the
+    same index, which overlapping windows give, one is put there. Raises RuntimeError for an index
+    out of range, ValueError for an output size that does not fit. Source: PyTorch's `max_unpool1d`.
 
     >>> values, indices = rg.max_pool1d(rg.tensor([[1.0, 3.0, 2.0, 0.0]]), 2, return_indices=True)
     >>> max_unpool1d(values, indices, 2)

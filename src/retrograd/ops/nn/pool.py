@@ -65,8 +65,21 @@ pool_scatter = declare(
     linear="input",
     batch="leading",
     examples=[example("2x3, 2x3:int<4", size=(4,)), example("2x2x2, 2x2x2:int<6", size=(2, 3))],
-    node_name="MaxUnpool2DBackward0",
     doc="""Zeros with `input` added at flat indices into the last dimensions, of sizes `size`.""",
+)
+
+pool_put = declare(
+    "pool_put(input, indices, *, size)",
+    lambda x, indices, *, size: as_in(x, pooling.put(x, indices, size)),
+    input=lambda xp, g, indices, size: xp.pool_gather(g, indices, dims=len(size)),
+    linear="input",
+    batch="leading",
+    examples=[example("3x1, 3x1:int<4", size=(4,)), example("2x1x1, 2x1x1:int<6", size=(2, 3))],
+    node_name="MaxUnpool2DBackward0",
+    doc="""Zeros with `input` at flat indices into the last dimensions, of sizes `size`.
+
+    Several elements with one index are one element, that of any of them: each has its derivative.
+    """,
 )
 
 pool_gather = declare(

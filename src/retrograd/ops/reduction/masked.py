@@ -275,8 +275,9 @@ def var(
 ) -> Tensor:
     """Variance of the elements kept: the sum of |x - mean|² over their number less `correction`.
 
-    `correction` is 1 by default; the older `unbiased=False` means 0. Integers give float32. NaN
-    without degrees of freedom. Raises TypeError where both are given. Source: `masked.var`.
+    `correction` is 1 by default; the older `unbiased=False` means 0. Integers give float32; a wider
+    `dtype` holds all steps. NaN without degrees of freedom. Raises TypeError where both are given.
+    Source: `masked.var`.
 
     >>> rg.masked.var(rg.tensor([1.0, 9.0, 3.0]), mask=rg.tensor([True, False, True]))
     tensor(2.)
@@ -286,7 +287,8 @@ def var(
     if correction is None:
         correction = 1 if unbiased is None else int(unbiased)
     floating = dtypes.float32 if input.dtype.category < 2 else input.dtype
-    x: Any = sum_prod.converted(input, floating)
+    wide = floating if dtype is None else dtypes.promote_types(floating, dtype)
+    x: Any = fill_masked(sum_prod.converted(input, wide), mask, 0)
     x = x - mean(x, dim, keepdim=True, mask=mask)
     total = sum(x * recorded.conj(x), dim, keepdim=keepdim, mask=mask)
     freedom: Any = number(input, dim, mask, keepdim) - correction

@@ -64,13 +64,18 @@ _roll = declare(
 @lru_cache(maxsize=64)
 def below(rows: int, columns: int, diagonal: int) -> Any:
     """Where a matrix is not above a diagonal; nobody writes it. For at most `SMALL` elements."""
-    return np.tri(rows, columns, diagonal, np.bool_)
+    return not_above(rows, columns, diagonal)
+
+
+def not_above(rows: int, columns: int, diagonal: int) -> Any:
+    """The same in an array of one's own; NumPy takes a diagonal of less than 64 bits."""
+    return np.tri(rows, columns, min(max(diagonal, -rows), columns), np.bool_)
 
 
 def triangle(x: Any, diagonal: int, lower: bool) -> Any:
     """Matrices with zeros above a diagonal if `lower`, else with zeros up to it."""
     rows, columns = x.shape[-2:]
-    mask = (below if rows * columns <= SMALL else below.__wrapped__)(rows, columns, diagonal)
+    mask = (below if rows * columns <= SMALL else not_above)(rows, columns, diagonal)
     zero = x.dtype.type(0)
     both = (x, zero) if lower else (zero, x)
     return np.where(table(x, mask), *both)
@@ -277,7 +282,7 @@ def _triangle(row: Any, col: Any, offset: Any) -> Any:
     for name, size in (("row", rows), ("col", columns)):
         if size < 0:
             raise RuntimeError(f"{name} must be non-negative, got {size}")
-    return np.tri(rows, columns, integer(offset, "offset"), dtype=bool)
+    return not_above(rows, columns, integer(offset, "offset"))
 
 
 def _places(chosen: Any, dtype: Any, device: Any) -> Tensor:

@@ -47,16 +47,8 @@ class _LRScheduler(LRScheduler):
     """An older name of the base; the schedules here have the newer one."""
 
 
-class LambdaLR(LRScheduler):
-    """The initial rate times `lr_lambda(epoch)`; one function, or one for each group.
-
-    Raises ValueError for another number of functions.
-
-    >>> optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
-    >>> schedule = rg.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5 ** epoch)
-    >>> optimizer.step(); schedule.step(); schedule.get_last_lr()
-    [0.5]
-    """
+class _ByFunctions(LRScheduler):
+    """Rates by functions of the epoch, one or one for each group."""
 
     def __init__(
         self,
@@ -69,14 +61,6 @@ class LambdaLR(LRScheduler):
         if len(self.lr_lambdas) != groups:
             raise ValueError(f"Expected {groups} lr_lambdas, but got {len(self.lr_lambdas)}")
         super().__init__(optimizer, last_epoch)
-
-    @within_step
-    def get_lr(self) -> list[Any]:
-        """The initial rates times the functions' values."""
-        return [
-            base * factor(self.last_epoch)
-            for factor, base in zip(self.lr_lambdas, self.base_lrs, strict=True)
-        ]
 
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer and plain functions, which cannot be saved."""
@@ -96,7 +80,27 @@ class LambdaLR(LRScheduler):
         self.__dict__.update(state)
 
 
-class MultiplicativeLR(LambdaLR):
+class LambdaLR(_ByFunctions):
+    """The initial rate times `lr_lambda(epoch)`; one function, or one for each group.
+
+    Raises ValueError for another number of functions.
+
+    >>> optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
+    >>> schedule = rg.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5 ** epoch)
+    >>> optimizer.step(); schedule.step(); schedule.get_last_lr()
+    [0.5]
+    """
+
+    @within_step
+    def get_lr(self) -> list[Any]:
+        """The initial rates times the functions' values."""
+        return [
+            base * factor(self.last_epoch)
+            for factor, base in zip(self.lr_lambdas, self.base_lrs, strict=True)
+        ]
+
+
+class MultiplicativeLR(_ByFunctions):
     """The rate times `lr_lambda(epoch)` every epoch; one function, or one for each group.
 
     >>> optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)

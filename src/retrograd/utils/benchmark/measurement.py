@@ -109,7 +109,7 @@ class Measurement:
     def __repr__(self) -> str:
         size, unit = unit_of(self.median)
         count, threads = len(self.raw_times), self.task_spec.num_threads
-        lines = [f"{type(self).__name__}: {self.title}"]
+        lines = [object.__repr__(self), self.title]
         if self.task_spec.description:
             lines.append(self.task_spec.description)
         if self.task_spec.setup not in ("", "pass"):

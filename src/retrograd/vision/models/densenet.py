@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import nn
+from ...engine.tensor import Tensor
+from ...ops import flatten
 from ...ops.shape.join import cat
 from ...utils.checkpoint import checkpoint
 from .weights import WeightsEnum, builder, imagenet
-
-if TYPE_CHECKING:
-    from ...engine.tensor import Tensor
 
 __all__ = [
     "DenseNet",
@@ -53,7 +52,7 @@ class _DenseLayer(nn.Module):
 
     def bn_function(self, *inputs: Tensor) -> Tensor:
         """The channels so far, joined and narrowed."""
-        return self.conv1(self.relu1(self.norm1(cat(inputs, 1))))
+        return self.conv1(self.relu1(self.norm1(cat([*inputs], 1))))
 
     def forward(self, input: Any) -> Tensor:
         """The new channels; `memory_efficient` computes their joined inputs again for backward."""
@@ -164,7 +163,7 @@ class DenseNet(nn.Module):
         """The score of every class."""
         x = nn.functional.relu(self.features(x), inplace=True)
         x = nn.functional.adaptive_avg_pool2d(x, (1, 1))
-        return self.classifier(x.flatten(1))
+        return self.classifier(flatten(x, 1))
 
 
 def new_name(name: str) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import nn
+from ...engine.tensor import Tensor
+from ...ops import flatten
 from .weights import WeightsEnum, builder, imagenet
-
-if TYPE_CHECKING:
-    from ...engine.tensor import Tensor
 
 __all__ = [
     "InvertedResidual",
@@ -129,7 +128,7 @@ class MobileNetV2(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """The score of every class."""
         x = nn.functional.adaptive_avg_pool2d(self.features(x), (1, 1))
-        return self.classifier(x.flatten(1))
+        return self.classifier(flatten(x, 1))
 
 
 class MobileNet_V2_Weights(WeightsEnum):

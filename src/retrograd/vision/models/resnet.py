@@ -6,13 +6,12 @@ torchvision, it is the 3x3 convolution of a bottleneck that has the stride.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import nn
+from ...engine.tensor import Tensor
+from ...ops import flatten
 from .weights import WeightsEnum, builder, imagenet
-
-if TYPE_CHECKING:
-    from ...engine.tensor import Tensor
 
 __all__ = [
     "BasicBlock",
@@ -215,7 +214,7 @@ class ResNet(nn.Module):
         """The score of every class."""
         x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
         x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
-        return self.fc(self.avgpool(x).flatten(1))
+        return self.fc(flatten(self.avgpool(x), 1))
 
 
 class ResNet18_Weights(WeightsEnum):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import nn
+from ...engine.tensor import Tensor
+from ...ops import flatten
 from .weights import WeightsEnum, builder, imagenet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ...engine.tensor import Tensor
 
 __all__ = [
     "VGG",
@@ -82,7 +83,7 @@ class VGG(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """The score of every class."""
-        return self.classifier(self.avgpool(self.features(x)).flatten(1))
+        return self.classifier(flatten(self.avgpool(self.features(x)), 1))
 
 
 def make_layers(cfg: Iterable[Any], batch_norm: bool = False) -> Any:

@@ -339,3 +339,11 @@ class RandomResizedCrop(nn.Module):
         """The part."""
         part = self.get_params(img, self.scale, self.ratio)
         return F.resized_crop(img, *part, self.size, self.interpolation, self.antialias)
+
+    def extra_repr(self) -> str:
+        """The size, and the parts among which it chooses."""
+        (low, high), (tall, wide) = ([round(n, 4) for n in x] for x in (self.scale, self.ratio))
+        return (
+            f"size={self.size}, scale=({low}, {high}), ratio=({tall}, {wide}), "
+            f"interpolation={self.interpolation.value}, antialias={self.antialias}"
+        )

@@ -42,18 +42,6 @@ class ReLU(_InPlace):
     function = staticmethod(F.relu)
 
 
-class ReLU6(_InPlace):
-    """min(max(x, 0), 6). Source: PyTorch's `nn.ReLU6`.
-
-    From any shape (*) to the same; real or complex.
-
-    >>> rg.nn.ReLU6()(rg.tensor([-1.0, 2.0, 8.0]))
-    tensor([0., 2., 6.])
-    """
-
-    function = staticmethod(F.relu6)
-
-
 class SELU(_InPlace):
     """1.0507 x where positive, else 1.7581 (exp(x) - 1). Source: Klambauer et al., NeurIPS 2017.
 
@@ -164,7 +152,17 @@ class PReLU(Module):
         return f"num_parameters={self.num_parameters}"
 
 
-class ELU(_Activation):
+class _Exponential(_Activation):
+    """An activation of the exponential, by `alpha`."""
+
+    settings = ("alpha", "inplace")
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha, self.inplace = alpha, inplace
+
+
+class ELU(_Exponential):
     """x where positive, else alpha * (exp(x) - 1). Source: Clevert et al., ICLR 2016.
 
     From any shape (*) to the same; floating or complex, else NotImplementedError.
@@ -173,15 +171,10 @@ class ELU(_Activation):
     tensor([-0.6321,  2.0000])
     """
 
-    settings = ("alpha", "inplace")
     function = staticmethod(F.elu)
 
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__()
-        self.alpha, self.inplace = alpha, inplace
 
-
-class CELU(ELU):
+class CELU(_Exponential):
     """x where positive, else alpha * (exp(x / alpha) - 1). Source: Barron, 2017.
 
     From any shape (*) to the same; floating or complex, else NotImplementedError. Raises
@@ -194,18 +187,10 @@ class CELU(ELU):
     function = staticmethod(F.celu)
 
 
-class Softshrink(_Activation):
-    """x moved towards zero by `lambd`, zero within. Source: PyTorch's `nn.Softshrink`.
-
-    From any shape (*) to the same; floating or complex, else NotImplementedError. Raises
-    RuntimeError for a negative `lambd`.
-
-    >>> rg.nn.Softshrink()(rg.tensor([-2.0, 0.25, 1.0]))
-    tensor([-1.5000,  0.0000,  0.5000])
-    """
+class _Shrink(_Activation):
+    """An activation that is zero within a width, `lambd`."""
 
     settings = ("lambd",)
-    function = staticmethod(F.softshrink)
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -216,7 +201,20 @@ class Softshrink(_Activation):
         return str(self.lambd)
 
 
-class Hardshrink(Softshrink):
+class Softshrink(_Shrink):
+    """x moved towards zero by `lambd`, zero within. Source: PyTorch's `nn.Softshrink`.
+
+    From any shape (*) to the same; floating or complex, else NotImplementedError. Raises
+    RuntimeError for a negative `lambd`.
+
+    >>> rg.nn.Softshrink()(rg.tensor([-2.0, 0.25, 1.0]))
+    tensor([-1.5000,  0.0000,  0.5000])
+    """
+
+    function = staticmethod(F.softshrink)
+
+
+class Hardshrink(_Shrink):
     """x where |x| exceeds `lambd`, else zero. Source: PyTorch's `nn.Hardshrink`.
 
     From any shape (*) to the same; floating or complex, else NotImplementedError.
@@ -259,6 +257,23 @@ class Hardtanh(_Activation):
         if max_val <= min_val:
             raise AssertionError("max_val must be larger than min_val")
         self.min_val, self.max_val, self.inplace = min_val, max_val, inplace
+
+
+class ReLU6(Hardtanh):
+    """min(max(x, 0), 6). Source: PyTorch's `nn.ReLU6`.
+
+    From any shape (*) to the same; real or complex.
+
+    >>> rg.nn.ReLU6()(rg.tensor([-1.0, 2.0, 8.0]))
+    tensor([0., 2., 6.])
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(0.0, 6.0, inplace)
+
+    def extra_repr(self) -> str:
+        """Whether it writes its input in place."""
+        return "inplace=True" if self.inplace else ""
 
 
 class Threshold(_Activation):

@@ -10,7 +10,17 @@ from .base import _Activation
 __all__ = ["LogSoftmax", "Softmax", "Softmax2d", "Softmin"]
 
 
-class Softmax(_Activation):
+class _AlongDim(_Activation):
+    """An activation along a dimension, `dim`."""
+
+    settings = ("dim",)
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+
+class Softmax(_AlongDim):
     """exp(x) / sum(exp(x)) along `dim`. Source: PyTorch's `nn.Softmax`.
 
     From any shape (*) to the same; floating or complex, else NotImplementedError. Without `dim`, it
@@ -20,15 +30,10 @@ class Softmax(_Activation):
     tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
 
-    settings = ("dim",)
     function = staticmethod(F.softmax)
 
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
 
-
-class LogSoftmax(Softmax):
+class LogSoftmax(_AlongDim):
     """log(softmax(x)) along `dim`, without overflow. Source: PyTorch's `nn.LogSoftmax`.
 
     From any shape (*) to the same; floating or complex, else NotImplementedError.
@@ -40,7 +45,7 @@ class LogSoftmax(Softmax):
     function = staticmethod(F.log_softmax)
 
 
-class Softmin(Softmax):
+class Softmin(_AlongDim):
     """softmax(-x) along `dim`. Source: PyTorch's `nn.Softmin`.
 
     From any shape (*) to the same; floating or complex, else NotImplementedError.

@@ -10,6 +10,8 @@ from .adaptive import (
     AdaptiveMaxPool1d,
     AdaptiveMaxPool2d,
     AdaptiveMaxPool3d,
+    _AdaptiveAvgPoolNd,
+    _AdaptiveMaxPoolNd,
 )
 from .maxima import (
     FractionalMaxPool2d,
@@ -20,8 +22,19 @@ from .maxima import (
     MaxUnpool1d,
     MaxUnpool2d,
     MaxUnpool3d,
+    _MaxPoolNd,
+    _MaxUnpoolNd,
 )
-from .means import AvgPool1d, AvgPool2d, AvgPool3d, LPPool1d, LPPool2d, LPPool3d
+from .means import (
+    AvgPool1d,
+    AvgPool2d,
+    AvgPool3d,
+    LPPool1d,
+    LPPool2d,
+    LPPool3d,
+    _AvgPoolNd,
+    _LPPoolNd,
+)
 
 __all__ = [
     "AdaptiveAvgPool1d",

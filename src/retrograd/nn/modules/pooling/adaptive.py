@@ -40,7 +40,11 @@ class _AdaptivePool(Module):
         return f"output_size={self.output_size}"
 
 
-class AdaptiveAvgPool1d(_AdaptivePool):
+class _AdaptiveAvgPoolNd(_AdaptivePool):
+    """Means of as many windows as are wanted; programs extend it, too."""
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """Means of windows chosen so that (N, C, L) becomes (N, C, output_size), N optional.
 
     Window i goes from floor(i * L / n) to ceil((i + 1) * L / n). Floating or complex, else
@@ -54,7 +58,7 @@ class AdaptiveAvgPool1d(_AdaptivePool):
     function = staticmethod(F.adaptive_avg_pool1d)
 
 
-class AdaptiveAvgPool2d(_AdaptivePool):
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """Means of windows chosen so that (N, C, H, W) becomes (N, C, *output_size), N optional.
 
     A size of None keeps that of the input. Everything else is as for `AdaptiveAvgPool1d`.
@@ -67,7 +71,7 @@ class AdaptiveAvgPool2d(_AdaptivePool):
     function = staticmethod(F.adaptive_avg_pool2d)
 
 
-class AdaptiveAvgPool3d(_AdaptivePool):
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """Means of windows chosen so that (N, C, D, H, W) becomes (N, C, *output_size), N optional.
 
     A size of None keeps that of the input. Everything else is as for `AdaptiveAvgPool1d`.
@@ -80,7 +84,7 @@ class AdaptiveAvgPool3d(_AdaptivePool):
     function = staticmethod(F.adaptive_avg_pool3d)
 
 
-class _AdaptiveMaxPool(_AdaptivePool):
+class _AdaptiveMaxPoolNd(_AdaptivePool):
     """`function(input, output_size, return_indices)`."""
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
@@ -93,7 +97,7 @@ class _AdaptiveMaxPool(_AdaptivePool):
         return pooled
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """Maxima of the windows of `AdaptiveAvgPool1d`: (N, C, L) to (N, C, output_size), N optional.
 
     With `return_indices`, also where each maximum is, int64 of the output's shape. Raises
@@ -107,7 +111,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     function = staticmethod(F.adaptive_max_pool1d)
 
 
-class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """Maxima of the windows of `AdaptiveAvgPool2d`: (N, C, H, W) to (N, C, *output_size).
 
     N is optional. Everything else is as for `AdaptiveMaxPool1d`.
@@ -120,7 +124,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     function = staticmethod(F.adaptive_max_pool2d)
 
 
-class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """Maxima of the windows of `AdaptiveAvgPool3d`: (N, C, D, H, W) to (N, C, *output_size).
 
     N is optional. Everything else is as for `AdaptiveMaxPool1d`.

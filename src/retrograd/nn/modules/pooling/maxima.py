@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-class _MaxPool(Module):
+class _MaxPoolNd(Module):
     """`function(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)`."""
 
     def __init__(
@@ -65,7 +65,7 @@ class _MaxPool(Module):
         )
 
 
-class MaxPool1d(_MaxPool):
+class MaxPool1d(_MaxPoolNd):
     """Maxima of windows, whose stride is the kernel size by default.
 
     (N, C, L) to (N, C, L'), N optional, where L' = floor((L + 2 padding - dilation (kernel_size -
@@ -81,7 +81,7 @@ class MaxPool1d(_MaxPool):
     function = staticmethod(F.max_pool1d)
 
 
-class MaxPool2d(_MaxPool):
+class MaxPool2d(_MaxPoolNd):
     """Maxima of windows of images: (N, C, H, W) to (N, C, H', W'), N optional.
 
     Settings are as for `MaxPool1d`, each a number or a pair, and so is everything else.
@@ -93,7 +93,7 @@ class MaxPool2d(_MaxPool):
     function = staticmethod(F.max_pool2d)
 
 
-class MaxPool3d(_MaxPool):
+class MaxPool3d(_MaxPoolNd):
     """Maxima of windows of volumes: (N, C, D, H, W) to (N, C, D', H', W'), N optional.
 
     Settings are as for `MaxPool1d`, each a number or a triple, and so is everything else.
@@ -106,7 +106,7 @@ class MaxPool3d(_MaxPool):
     function = staticmethod(F.max_pool3d)
 
 
-class _MaxUnpool(Module):
+class _MaxUnpoolNd(Module):
     """`function(input, indices, kernel_size, stride, padding, output_size)`."""
 
     n: int
@@ -133,7 +133,7 @@ class _MaxUnpool(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class MaxUnpool1d(_MaxUnpool):
+class MaxUnpool1d(_MaxUnpoolNd):
     """A partial inverse of `MaxPool1d`: maxima at their `indices`, zeros elsewhere.
 
     input and indices (N, C, L') to (N, C, L), N optional; `output_size` says which of the possible
@@ -149,7 +149,7 @@ class MaxUnpool1d(_MaxUnpool):
     function = staticmethod(F.max_unpool1d)
 
 
-class MaxUnpool2d(_MaxUnpool):
+class MaxUnpool2d(_MaxUnpoolNd):
     """A partial inverse of `MaxPool2d`: (N, C, H', W') to (N, C, H, W), N optional.
 
     Everything else is as for `MaxUnpool1d`.
@@ -164,7 +164,7 @@ class MaxUnpool2d(_MaxUnpool):
     function = staticmethod(F.max_unpool2d)
 
 
-class MaxUnpool3d(_MaxUnpool):
+class MaxUnpool3d(_MaxUnpoolNd):
     """A partial inverse of `MaxPool3d`: (N, C, D', H', W') to (N, C, D, H, W), N optional.
 
     Everything else is as for `MaxUnpool1d`.

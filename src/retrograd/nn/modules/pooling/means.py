@@ -12,7 +12,55 @@ from ..utils import ntuple
 __all__ = ["AvgPool1d", "AvgPool2d", "AvgPool3d", "LPPool1d", "LPPool2d", "LPPool3d"]
 
 
-class AvgPool1d(Module):
+class _AvgPoolNd(Module):
+    """Means of windows; programs extend it, too."""
+
+    kernel_size: Any
+    stride: Any
+    padding: Any
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class _AvgPoolAny(_AvgPoolNd):
+    """`function(input, kernel_size, stride, padding, ..., divisor_override)`."""
+
+    @staticmethod
+    def function(*args: Any) -> Tensor:
+        """The pooling of `functional`."""
+        raise NotImplementedError
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding, self.ceil_mode = padding, ceil_mode
+        self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The mean of each window."""
+        return self.function(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
+
+
+class AvgPool1d(_AvgPoolNd):
     """Means of windows, whose stride is the kernel size by default.
 
     (N, C, L) to (N, C, L'), N optional, where L' = floor((L + 2 padding - kernel_size) / stride) +
@@ -49,12 +97,8 @@ class AvgPool1d(Module):
             self.count_include_pad,
         )
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
-
-class AvgPool2d(Module):
+class AvgPool2d(_AvgPoolAny):
     """Means of windows of images: (N, C, H, W) to (N, C, H', W'), N optional.
 
     Settings are as for `AvgPool1d`, each a number or a pair, and so is everything else.
@@ -66,39 +110,8 @@ class AvgPool2d(Module):
 
     function = staticmethod(F.avg_pool2d)
 
-    def __init__(
-        self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = kernel_size if stride is None else stride
-        self.padding, self.ceil_mode = padding, ceil_mode
-        self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
 
-    def forward(self, input: Tensor) -> Tensor:
-        """The mean of each window."""
-        return self.function(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
-
-class AvgPool3d(AvgPool2d):
+class AvgPool3d(_AvgPoolAny):
     """Means of windows of volumes: (N, C, D, H, W) to (N, C, D', H', W'), N optional.
 
     Settings are as for `AvgPool2d`, each a number or a triple, and so is everything else.
@@ -111,7 +124,7 @@ class AvgPool3d(AvgPool2d):
     function = staticmethod(F.avg_pool3d)
 
 
-class _LPPool(Module):
+class _LPPoolNd(Module):
     """`function(input, norm_type, kernel_size, stride, ceil_mode)`."""
 
     def __init__(
@@ -140,7 +153,7 @@ class _LPPool(Module):
         )
 
 
-class LPPool1d(_LPPool):
+class LPPool1d(_LPPoolNd):
     """(sum x^p)^(1/p) over windows, p = `norm_type`: (N, C, L) to (N, C, L'), N optional.
 
     L' is as for `AvgPool1d` without padding. Real or complex. Raises RuntimeError for other shapes.
@@ -152,7 +165,7 @@ class LPPool1d(_LPPool):
     function = staticmethod(F.lp_pool1d)
 
 
-class LPPool2d(_LPPool):
+class LPPool2d(_LPPoolNd):
     """(sum x^p)^(1/p) over windows, p = `norm_type`: (N, C, H, W) to (N, C, H', W'), N optional.
 
     Everything else is as for `LPPool1d`.
@@ -165,7 +178,7 @@ class LPPool2d(_LPPool):
     function = staticmethod(F.lp_pool2d)
 
 
-class LPPool3d(_LPPool):
+class LPPool3d(_LPPoolNd):
     """(sum x^p)^(1/p) over windows, p = `norm_type`: (N, C, D, H, W) to (N, C, D', H', W').
 
     N is optional. Everything else is as for `LPPool1d`.

@@ -1,14 +1,14 @@
-"""Swapping what two tensors are, while each stays the object that it is."""
+"""Swapping what two tensors are, while each stays the object that it is; `module_load`."""
 
 from __future__ import annotations
 
-from ..engine.graph import LEAF, Leaf
-from ..engine.placement import everything
-from ..engine.tensor import Tensor, moved
-from ..engine.views import live_views
-from ..ops.tensor.pickling import slots_of
+from ...engine.graph import LEAF, Leaf
+from ...engine.placement import everything
+from ...engine.tensor import Tensor, method, wrote
+from ...engine.views import live_views
+from .pickling import slots_of
 
-__all__ = ["swap_tensors"]
+__all__: list[str] = []  # `swap_tensors` is of `utils`
 
 TIED = (
     "Cannot swap {name} because it is a view, has views, or retains its gradient: others refer to "
@@ -51,4 +51,18 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
         for node in (each._node, each._parked):
             if node is not None and node.op is LEAF:
                 node.saved = Leaf(each)
-        moved(each, "swap_tensors")
+        wrote(each, "swap_tensors", counted=False)  # what saved the object saved other values
+
+
+@method
+def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What a module that loads `other` in the place of `self` is to hold, as a new tensor.
+
+    `self` with the values of `other`, or with `assign` `other` itself. Subclasses override it;
+    `load_state_dict` asks it under `torch.__future__.set_swap_module_params_on_conversion(True)`.
+    Source: PyTorch's `Tensor.module_load`.
+
+    >>> rg.zeros(2).module_load(rg.ones(2))
+    tensor([1., 1.])
+    """
+    return other.detach() if assign else self.copy_(other).detach()

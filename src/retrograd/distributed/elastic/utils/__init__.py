@@ -1,0 +1,5 @@
+"""What launchers of processes need of the machine."""
+
+from . import distributed
+
+__all__ = ["distributed"]

@@ -1,6 +1,0 @@
-"""Masked reductions and normalizations under torch.masked's names (names only; see `ops`)."""
-
-from .ops.reduction import masked as functions
-from .ops.reduction.masked import *  # noqa: F403
-
-__all__ = functions.__all__

@@ -1,0 +1,3 @@
+"""Masked tensors: NOTE [Masked tensors] in `array`."""
+
+from . import rules
