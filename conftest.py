@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from importlib.util import find_spec
+from multiprocessing.util import Finalize
 from typing import Any
 
 import numpy as np
@@ -27,14 +29,21 @@ if find_spec("tensorboard") is None:
 if find_spec("onnx") is None:
     collect_ignore += ["src/retrograd/onnx"]
 
+LONGEST = 48  # characters of a folder whose sockets have names: macOS takes 104, with all below it
+
 
 @pytest.fixture(scope="session", autouse=True)
-def kept_apart(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Let temporary files, of processes started here too, be where pytest clears its own away.
+def kept_apart() -> None:
+    """Let temporary files, of processes started here too, be in a folder that goes afterwards.
 
-    Such a process shows what its threads did if a signal ends it.
+    The name of a socket in it is short enough for every system. A process that a signal ends shows
+    what its threads did.
     """
-    tempfile.tempdir = os.environ["TMPDIR"] = str(tmp_path_factory.getbasetemp())
+    usual = tempfile.gettempdir()
+    place = "/tmp" if len(usual) > LONGEST and os.access("/tmp", os.W_OK) else usual
+    tempfile.tempdir = os.environ["TMPDIR"] = folder = tempfile.mkdtemp(dir=place)
+    # After that of multiprocessing, which has a folder in it.
+    Finalize(None, shutil.rmtree, args=(folder, True), exitpriority=-200)
     os.environ["PYTHONFAULTHANDLER"] = "1"
 
 

@@ -67,7 +67,7 @@ def test_a_shared_tensor_in_a_queue_is_the_same_memory_there(how, view):
     whole = rg.zeros(6, 5).share_memory_()
     part = view(whole)
     queue.put(part)
-    assert answers.get() == (part.numel(), True)
+    assert answers.get(timeout=300) == (part.numel(), True)  # what cannot be sent never comes
     queue.put(None)
     process.join()
     assert whole.sum() == part.numel()
@@ -173,9 +173,9 @@ def test_a_parameter_that_is_sent_is_one():
 
 
 def test_one_file_descriptor_serves_many_small_tensors():
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(os.listdir("/dev/fd"))
     kept = [rg.ones(10).share_memory_() for _ in range(50)]
-    assert len(os.listdir("/proc/self/fd")) <= before + 4
+    assert len(os.listdir("/dev/fd")) <= before + 4
     assert all((x == 1).all() for x in kept)
 
 

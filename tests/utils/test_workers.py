@@ -33,7 +33,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:This DataLoader will create"),  # on one processor
 ]
 KINDS = ["fork", "thread"]
-FORK = multiprocessing.get_context("fork")  # whose events threads know, too
 
 
 class Plain(Dataset):
@@ -88,6 +87,12 @@ def gone(pids):
             continue
         return False
     return True
+
+
+@pytest.fixture
+def ready():
+    """What workers may wait for, processes and threads."""
+    return multiprocessing.get_context("fork").Event()
 
 
 @pytest.fixture(params=[True, False], ids=["descriptors", "files"])
@@ -248,8 +253,7 @@ def test_large_tasks_and_results_do_not_wait_for_each_other():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_batch_is_waited_for_so_long(kind):
-    ready = FORK.Event()
+def test_a_batch_is_waited_for_so_long(kind, ready):
     batches = iter(loader(Plain({0: ready.wait}, 2), None, kind, timeout=0.1))
     with pytest.raises(RuntimeError, match=r"DataLoader timed out after 0\.1 seconds"):
         next(batches)
@@ -271,8 +275,7 @@ def test_workers_stay_for_further_passes():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_batches_may_come_as_they_are_ready(kind):
-    ready = FORK.Event()
+def test_batches_may_come_as_they_are_ready(kind, ready):
     batches = iter(loader(Plain({0: ready.wait}, 6), None, kind, in_order=False))
     assert next(batches) == 1
     ready.set()
@@ -361,6 +364,28 @@ def dead(pid):
             return file.read().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:
         return gone([pid])
+
+
+LEFT_ALONE = """
+import atexit, threading, time
+atexit.register(time.sleep, 0.5)  # after the workers are stopped
+from retrograd.utils.data import DataLoader
+
+def load():
+    while True:
+        for batch in DataLoader(range(10_000), num_workers=1, multiprocessing_context="fork"):
+            begun.set()
+
+begun = threading.Event()
+threading.Thread(target=load, daemon=True).start()
+begun.wait()
+"""
+
+
+def test_a_program_ends_without_a_word_while_another_thread_loads():
+    command = [sys.executable, "-W", "ignore", "-c", LEFT_ALONE]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
+    assert (run.stdout, run.stderr) == ("", "")
 
 
 INTERRUPTED = """

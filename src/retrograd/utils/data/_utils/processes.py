@@ -113,7 +113,7 @@ class Processes:
     def put(self, number: int, task: Any) -> None:
         """Give a task to a worker; that it is dead will show when its results are missed."""
         message = pickle.dumps(task)
-        with suppress(OSError):
+        with suppress(OSError, TypeError):  # the latter where it is closed amid the call
             self.channels[number].connection.send_bytes(message)
 
     def get(self, timeout: float) -> tuple[int, Any, Any]:
@@ -121,6 +121,14 @@ class Processes:
 
         Raises TimeoutError after `timeout` seconds, unless they are 0.
         """
+        try:
+            return self._first(timeout)
+        except Exception:  # of whatever kind, where a connection is closed amid its use
+            if self.stopped and threading.current_thread().daemon:
+                threading.Event().wait()  # the interpreter ends, and this thread with it
+            raise
+
+    def _first(self, timeout: float) -> tuple[int, Any, Any]:
         ends = [channel.connection for channel in self.channels]
         awaited = [*ends, *(worker.sentinel for worker in self.workers)]
         ready = multiprocessing.connection.wait(awaited, timeout or None)
