@@ -244,7 +244,7 @@ def _masked_again(xp: Any, g: Any, mask: Any) -> Any:
         return g
     if isinstance(mask, Sparse) and isinstance(g, Tensor) and g.layout.name == "strided":
         g = sparse_made(stored_at(g, mask.pattern), mask.pattern)
-    return xp.masked_of(g, mask=mask)
+    return masked_of(g, mask=mask) if isinstance(g, Tensor) else Masked(g, mask)
 
 
 masked_of: Any = declare(
