@@ -20,7 +20,8 @@ import numpy as np
 from .. import modes
 from ..engine.dispatch import check_write
 from ..engine.overriding import public
-from ..engine.tensor import Interpreted, Tensor, Wrapper, new_tensor, wrote
+from ..engine.tensor import Tensor, new_tensor, wrote
+from ..engine.transforms.batch import is_batch
 from ..ops.creation.like import empty_like
 from ..ops.random.factories import randperm
 from ..ops.random.inplace import mean_of
@@ -98,9 +99,8 @@ def initialiser(function: F) -> F:
 
     @functools.wraps(function)
     def call(tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        array = tensor._array
-        if isinstance(array, Interpreted) and not isinstance(array, Wrapper):  # has no memory
-            value = new_tensor(np.empty(array.shape, array.dtype))
+        if is_batch(tensor):  # which has no memory
+            value = new_tensor(np.empty(tensor._array.shape, tensor._array.dtype))
             with modes.Changed(grad=False):
                 return tensor.copy_(fill(value, *args, **kwargs))
         check_write(tensor, function.__name__, function.__name__ == "constant_")
