@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .version import named
 
 __all__ = [
     "CastError",
+    "ComplexWarning",
     "LinAlgError",
     "OutOfMemoryError",
     "SecondBackwardError",
@@ -55,6 +58,13 @@ class CastError(RuntimeError, TypeError):
     """A result cannot be stored in the dtype of what is written.
 
     PyTorch raises the one built-in type or the other, by function.
+    """
+
+
+class ComplexWarning(np.exceptions.ComplexWarning, UserWarning):
+    """Complex values were stored as real ones, by their real parts.
+
+    NumPy warns by the one type, PyTorch by the other, and filters are written for either.
     """
 
 

@@ -8,6 +8,7 @@ from .. import dtypes
 from ..engine.placement import device, present
 from ..engine.subclasses import retyped
 from ..engine.tensor import Tensor, new_tensor
+from ..ops.core.structure import held_by
 from ..ops.creation.like import empty_like
 from ..ops.creation.memory_format import arranged, check_format, lies_in, memory_format
 from .parameter import Buffer
@@ -26,10 +27,7 @@ def cast(t: Tensor, target: dtypes.dtype) -> Tensor:
     """`t` itself if it has the dtype, else a converted tensor without history."""
     if t.dtype is target:
         return t
-    array = t._array
-    if array.dtype.kind == "c" and not target.is_complex:
-        array = array.real
-    return of_kind(t, array.astype(target.numpy))
+    return of_kind(t, held_by(target.numpy, t._array).astype(target.numpy))
 
 
 def of_kind(t: Tensor, array: Any) -> Tensor:

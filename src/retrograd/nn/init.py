@@ -133,7 +133,7 @@ def symmetric_(tensor: Tensor, bound: float, generator: Any = None) -> Tensor:
 @initialiser
 def normal_(tensor: Tensor, mean: Any = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Normal with this mean, which may be complex, and standard deviation."""
-    middle = mean_of(mean)
+    middle = mean_of(mean, tensor, "normal_")
     for part, center in zip(_parts(tensor), (middle.real, middle.imag), strict=False):
         part.normal_(center, _whole(tensor, std), generator=generator)
     return tensor

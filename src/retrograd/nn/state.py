@@ -17,6 +17,7 @@ from typing import Any
 from .. import modes, version
 from ..engine.dispatch import check_write
 from ..engine.tensor import Interpreted, Tensor, wrote
+from ..ops.core.structure import held_by
 from ..ops.tensor.swap import swap_tensors
 from ..quiet import copyto
 from .parameter import Parameter
@@ -255,17 +256,12 @@ def load_one(module: Any, name: str, found: Any, key: str, assign: bool) -> str:
     if value.is_meta and not found.is_meta:
         warnings.warn(NO_COPY.format(key=key), UserWarning, stacklevel=2)
         return ""
-    if array.dtype.kind == "c" and value._array.dtype.kind != "c":
-        warnings.warn(
-            f"Casting complex values to real discards the imaginary part of {key}", stacklevel=2
-        )
-        array = array.real
     if isinstance(value._array, Interpreted):
         with modes.Changed(grad=False):
             value.copy_(found)
         return ""
     check_write(value, "load_state_dict")
-    copyto(value._array, array, casting="unsafe")
+    copyto(value._array, held_by(value._array.dtype, array), casting="unsafe")
     wrote(value, "load_state_dict")
     return ""
 

@@ -15,6 +15,7 @@ from ..dtypes import real_of
 from ..engine.backward.hooks import HookTable
 from ..engine.tensor import Tensor, new_tensor
 from ..engine.updates import drop_gradients
+from ..ops.core.structure import held_by
 from ..ops.elementwise.complex import view_as_real
 
 if TYPE_CHECKING:
@@ -496,5 +497,5 @@ def _loaded(value: Any, param: Tensor, name: Any = None) -> Any:
         target = real_of(target)
     own = name == "step" or array.ndim < min(1, param._array.ndim)  # a number of the rule's own
     if array.dtype.kind in "fc" and target.kind in "fc" and not own:
-        array = array.astype(target)
+        array = held_by(target, array).astype(target)
     return new_tensor(array.copy())

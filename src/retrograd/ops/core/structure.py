@@ -5,17 +5,24 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ...engine.registry import declare, example
+from ...engine.trace import users_level
+from ...errors import ComplexWarning
 from ...kernels import sums
 from ...kernels.allocation import copied, empty, empty_beside, has_special, numpys, table
 from ...kernels.native.small import quick
 from . import batching, batching_index
 
+DISCARDS = (
+    "Casting complex values to real discards the imaginary part. Write x.real where it is not "
+    "wanted, x.abs() for the modulus, or store the result in a complex tensor."
+)
 SMALL = 4096  # elements; below it, filling an array costs less than a stride of 0 later
 
 
@@ -103,8 +110,15 @@ spread = declare(
 
 
 def held_by(dtype: Any, x: Any) -> Any:
-    """What a dtype can hold of `x`; NumPy warns where it drops imaginary parts itself."""
-    return x.real if x.dtype.kind == "c" and dtype.kind not in "cb" else x
+    """What a dtype can hold of `x`, in whichever way a program stores it; that less is a warning.
+
+    The engine, which takes the real parts of cotangents, calls `real` for that.
+    """
+    if x.dtype.kind != "c" or dtype.kind in "cbOSU":
+        return x
+    real = x.real  # what carries ops out itself may refuse, and is asked again
+    warnings.warn(DISCARDS, ComplexWarning, stacklevel=users_level())
+    return real
 
 
 def _cast(input: Any, *, dtype: Any) -> Any:
@@ -175,7 +189,7 @@ def _splice(
     xp: Any, input: Any, values: Any, *, path: tuple[Any, ...], layout: tuple[int, ...] | None
 ) -> Any:
     out = _laid_out(input, layout)
-    np.copyto(walk(xp, out, path), values, casting="unsafe")
+    np.copyto(walk(xp, out, path), held_by(out.dtype, values), casting="unsafe")
     return out
 
 

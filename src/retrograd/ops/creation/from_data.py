@@ -26,6 +26,7 @@ from ...errors import wrong_type
 from ...kernels.allocation import is_valueless
 from ...locks import load
 from ...quiet import QUIET, Quiet, quieten, quietly, restore
+from ..core.structure import held_by
 
 __all__ = ["as_tensor", "asarray", "from_numpy", "scalar_tensor", "tensor"]
 
@@ -111,7 +112,8 @@ def copy_of(data: Any, target: np.dtype[Any] | None) -> Any:
         return data.copy() if target is None else data.astype(target)
     if isinstance(data, (np.ndarray, np.generic)):
         native = dtypes.of_numpy(data.dtype).numpy
-        return converted(data, native if target is None else target)
+        target = native if target is None else target
+        return converted(held_by(target, data), target)
     if data.__class__ in NUMBERS:
         return from_numbers(data, target)
     if not isinstance(data, SEQUENCES):
@@ -268,6 +270,8 @@ def from_mixture(data: Any, target: np.dtype[Any] | None) -> Any:
                 f"holds {', '.join(sorted({each.name for each in found}))}. Give a dtype"
             )
     try:
+        if any(each.kind == "c" for each in found):
+            bare = held_by(target, np.array(bare, complex))
         return np.array(bare, target)
     except ValueError:
         check_lengths(bare)
@@ -451,7 +455,7 @@ def fill_value(value: Any, target: np.dtype[Any] | None) -> Any:
     if target.kind in "iu" and isinstance(value, int) and not -(2**63) <= value < 2**64:
         raise OverflowError(f"int too big to convert: {value} does not fit into 64 bits")
     kind = target.kind
-    if kind != "c":
+    if kind not in "cb":
         value = dtypes.real_scalar(value, target)
     most = 2**64 if target == np.uint64 else 2**63
     if kind in "iu" and isinstance(value, int) and not -(2**63) <= value < most:

@@ -166,10 +166,6 @@ def _scalar(self: Tensor, value: Any, name: str) -> Tensor:
             f"{name} only supports 0-dimension value tensor but got tensor with "
             f"{found._array.ndim} dimensions. Write x.copy_(value)"
         )
-    if found._array.dtype.kind == "c" and self._array.dtype.kind != "c":
-        raise RuntimeError(
-            f"value cannot be converted to type {self.dtype} without overflow: it is complex"
-        )
     return found
 
 

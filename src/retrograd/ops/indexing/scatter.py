@@ -17,7 +17,7 @@ from ...kernels.native.places import highest
 from ..core import batching_index
 from ..core.arguments import public
 from ..core.dims import broadcast_shapes, normalize_dim
-from ..creation.from_data import NUMBERS, fill_value, filler
+from ..creation.from_data import NUMBERS, fill_value
 from ..elementwise.arithmetic import check_alpha
 from ..shape.basic_views import basic
 from .assign import region_shape
@@ -236,8 +236,7 @@ def scatter(
     place = check_along(input, index, dim, "scatter", source if given else None)
     index = of_dims(index, input._array.ndim)
     if not given:
-        source = filler(source, input._array.dtype)
-        source = source if source._array.dtype == input._array.dtype else source.to(input.dtype)
+        source = zero_dim(input, source, "scatter")
         source = placed(source._array, input) if is_valueless(input._array) else source
     source = cut(input, source, index, "scatter", given)
     if reduce == "add":

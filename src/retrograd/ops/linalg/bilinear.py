@@ -21,20 +21,19 @@ from ...kernels.native.small import quick
 from ..core import batching
 from ..core.pointwise import through_float32
 
-CONVERT = "Convert one of them first, such as x.to(y.dtype)."
-
 
 def check_dtypes(x: Any, y: Any, bias: Any = None) -> None:
     """Raise unless two matrices have one dtype; products do not promote, as in PyTorch."""
     if x.dtype is not y.dtype and x.dtype != y.dtype:
+        advice = dtypes.conversion(x.dtype, y.dtype)
         if bias is not None:
             a, b = (dtypes.legacy_name(v.dtype) for v in (x, y))
             raise RuntimeError(
-                f"mat1 and mat2 must have the same dtype, but got {a} and {b}. {CONVERT}"
+                f"mat1 and mat2 must have the same dtype, but got {a} and {b}. {advice}"
             )
         a, b = (dtypes.cpp_name(v.dtype) for v in (x, y))
         raise RuntimeError(
-            f"expected m1 and m2 to have the same dtype, but got: {a} != {b}. {CONVERT}"
+            f"expected m1 and m2 to have the same dtype, but got: {a} != {b}. {advice}"
         )
 
 
@@ -91,7 +90,8 @@ def _matmul_arrays(x: Any, y: Any) -> Any:
         return _mm_arrays(x, y) if x.ndim == 2 else rows_times(x, y)
     if x.dtype is not y.dtype and x.dtype != y.dtype:
         a, b = (dtypes.legacy_name(v.dtype) for v in (x, y))
-        raise RuntimeError(f"expected scalar type {a} but found {b}. {CONVERT}")
+        advice = dtypes.conversion(x.dtype, y.dtype)
+        raise RuntimeError(f"expected scalar type {a} but found {b}. {advice}")
     if x.size * y.shape[-1] >= LARGE and (found := product(x, y)) is not None:
         return found
     try:
@@ -156,7 +156,8 @@ def _mv_arrays(x: Any, y: Any) -> Any:
     if x.dtype is not y.dtype and x.dtype != y.dtype:
         a, b = (dtypes.legacy_name(v.dtype) for v in (x, y))
         raise RuntimeError(
-            f"addmv input tensors must have the same dtype, but got {b}, {a}, and {b}. {CONVERT}"
+            f"addmv input tensors must have the same dtype, but got {b}, {a}, and {b}. "
+            f"{dtypes.conversion(x.dtype, y.dtype)}"
         )
     try:
         return x.dot(y)
@@ -182,7 +183,8 @@ def _dot_arrays(x: Any, y: Any) -> Any:
     if x.dtype is not y.dtype and x.dtype != y.dtype:
         a, b = (dtypes.legacy_name(v.dtype) for v in (x, y))
         raise RuntimeError(
-            f"dot : expected both vectors to have same dtype, but found {a} and {b}. {CONVERT}"
+            f"dot : expected both vectors to have same dtype, but found {a} and {b}. "
+            f"{dtypes.conversion(x.dtype, y.dtype)}"
         )
     try:
         return x.dot(y)
@@ -264,7 +266,8 @@ def bias_error(out: Any, b: Any) -> RuntimeError:
     if b.dtype != out.dtype:
         a, c = (dtypes.legacy_name(v.dtype) for v in (b, out))
         return RuntimeError(
-            f"self and mat2 must have the same dtype, but got {a} and {c}. {CONVERT}"
+            f"self and mat2 must have the same dtype, but got {a} and {c}. "
+            f"{dtypes.conversion(b.dtype, out.dtype)}"
         )
     return RuntimeError(
         f"The expanded size of the tensor ({out.shape[-1]}) must match the existing size "

@@ -17,7 +17,7 @@ from ..core.arguments import public
 from ..core.dims import integer, place_of
 from ..core.structure import blank, clone
 from ..elementwise.arithmetic import add, mul
-from .bilinear import CONVERT, bias_error
+from .bilinear import bias_error
 from .matmul import bmm, linear, matmul, mm, mv, outer
 from .solve import inv
 
@@ -60,7 +60,8 @@ def plus(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     if x.dtype != y.dtype:
         a, b = (dtypes.legacy_name(t.dtype) for t in (input, product))
         raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {a} and {b}. {CONVERT}"
+            f"self and mat2 must have the same dtype, but got {a} and {b}. "
+            f"{dtypes.conversion(x.dtype, y.dtype)}"
         )
     kind = y.dtype
     if kind.kind == "f" and beta.__class__ is alpha.__class__ is int and beta == alpha == 1:
@@ -325,7 +326,8 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
         )
     if input._array.dtype != other._array.dtype:
         a, b = (dtypes.legacy_name(t.dtype) for t in (input, other))
-        raise RuntimeError(f"expected scalar type {a} but found {b}. {CONVERT}")
+        advice = dtypes.conversion(input._array.dtype, other._array.dtype)
+        raise RuntimeError(f"expected scalar type {a} but found {b}. {advice}")
     check_broadcast(tuple(input.shape), tuple(other.shape), "cross")
     return _cross(input, other, dim=dim)
 

@@ -81,7 +81,8 @@ def _track(
         return
     if found._array.dtype.kind == "c" and running._array.dtype.kind != "c":
         raise RuntimeError(
-            f"{name}(): running_mean of a complex input must be complex, but is {running.dtype}"
+            f"{name}(): running_mean of a complex input must be complex, but is {running.dtype}. "
+            f"{dtypes.conversion(found._array.dtype, running._array.dtype)}"
         )
     if is_batched(found, running):
         if not is_batched(running) and not isinstance(found._array, Wrapper):

@@ -135,11 +135,12 @@ def _halves(source: Generator, shape: Any, dtype: Any, low: float, high: float) 
     return np.where(rounded < most, rounded, np.nextafter(most, start))
 
 
-def mean_of(given: Any) -> Any:
-    """The number in a mean, which may be a 0-d tensor; TypeError for what is none."""
+def mean_of(given: Any, target: Tensor, name: str, argument: str = "mean") -> Any:
+    """The number in a mean, which may be a 0-d tensor; TypeError for what is none for `target`."""
     found = given.item() if isinstance(given, Tensor) and not given._array.ndim else given
-    if not isinstance(found, (int, float, complex, np.number)):
-        raise wrong_type("normal_", "mean", "float", given, 1)
+    taken = (int, float, complex) if target._array.dtype.kind == "c" else (int, float)
+    if not isinstance(found.item() if isinstance(found, np.number) else found, taken):
+        raise wrong_type(name, argument, "float", given, 1)
     return found
 
 
@@ -156,7 +157,7 @@ def normal_(
     """
     refuse("normal_kernel_cpu", self._array.dtype, "fc")
     check_std(std)
-    center = mean_of(mean)
+    center = mean_of(mean, self, "normal_")
 
     def make(source: Generator, shape: Any, dtype: Any) -> Any:
         if dtype.kind != "c":
@@ -230,10 +231,11 @@ def cauchy_(
     _continuous(self, "Cauchy")
     if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    center = mean_of(median, self, "cauchy_", "median")
 
     def make(source: Generator, shape: Any, dtype: Any) -> Any:
         angle = np.pi * (source.uniform(shape, np.dtype(np.float64)) - 0.5)
-        return (median + sigma * np.tan(angle)).astype(dtype)
+        return (center + sigma * np.tan(angle)).astype(dtype)
 
     return fill(self, "cauchy", generator, make)
 
@@ -269,12 +271,13 @@ def log_normal_(
     refuse("log_normal_cpu", self._array.dtype, "f")
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
+    center = mean_of(mean, self, "log_normal_")
     return fill(
         self,
         "log_normal",
         generator,
         lambda source, shape, dtype: np.exp(
-            source.normal(shape, np.dtype(np.float64), False) * std + mean
+            source.normal(shape, np.dtype(np.float64), False) * std + center
         ).astype(dtype),
     )
 

@@ -13,6 +13,7 @@ import numpy as np
 from ... import dtypes, modes
 from ...engine.tensor import Tensor, has_tangent, method
 from ...kernels.allocation import is_valueless
+from ..core.structure import held_by
 from .inspection import strided
 
 __all__: list[str] = []
@@ -78,11 +79,11 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
 
 def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
     array = numpy(self)
-    if copy:
-        return np.array(array, dtype)
     if copy is False and dtype is not None and np.dtype(dtype) != array.dtype:
         raise ValueError(f"a copy is needed to convert a tensor of {self.dtype} to {dtype}")
-    return array if dtype is None else array.astype(dtype, copy=False)
+    if dtype is not None:
+        array = held_by(np.dtype(dtype), array)
+    return array.astype(array.dtype if dtype is None else dtype, copy=bool(copy))
 
 
 def _single(self: Tensor) -> Any:

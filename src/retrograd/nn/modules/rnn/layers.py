@@ -6,6 +6,7 @@ import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from ....dtypes import conversion
 from ....engine.registry import called
 from ....ops.stubs import load
 from ... import init
@@ -210,8 +211,7 @@ class RNNBase(Module):
         if input.dtype is not weight.dtype:
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). "
-                f"Convert input: input.to({weight.dtype}), or convert model: "
-                f"model.to({input.dtype})"
+                f"{conversion(input.dtype.numpy, weight.dtype.numpy)}"
             )
         if input._array.ndim != wanted:
             raise RuntimeError(f"input must have {wanted} dimensions, got {input._array.ndim}")
