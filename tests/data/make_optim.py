@@ -1,18 +1,29 @@
 """Trajectories of optimizers and schedules, and what PyTorch makes of them.
 
-`CASES` and `SCHEDULES` list the settings, `trajectory`, `descent` and `rates` carry one out with
-either library. As a script, with PyTorch installed, this writes the results to `optim.json`:
+`CASES`, `LINES` and `SCHEDULES` list the settings, `begun` and `gone_on` carry one out with either
+library, in parts. As a script, with PyTorch installed, this writes the results to `optim.json`, and
+what PyTorch saves after 1, 2 and 5 steps to `optim.pt.gz`:
 
     python make_optim.py
 """
 
+import copy
+import gzip
 import json
 import math
 from pathlib import Path
 
 PATH = Path(__file__).with_name("optim.json")
+STATES = Path(__file__).with_name("optim.pt.gz")
+STOPS = (1, 2, 5)
 
 CASES = {
+    "SGD": ("SGD", {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1}),
+    "Adam": ("Adam", {"lr": 0.1, "amsgrad": True, "weight_decay": 0.1}),
+    "AdamW": ("AdamW", {"lr": 0.1, "weight_decay": 0.1}),
+    "Adagrad": ("Adagrad", {"lr": 0.5, "lr_decay": 0.1, "initial_accumulator_value": 0.1}),
+    "RMSprop": ("RMSprop", {"lr": 0.1, "momentum": 0.9, "centered": True}),
+    "SparseAdam": ("SparseAdam", {"lr": 0.1}),
     "Adadelta": ("Adadelta", {"lr": 0.5}),
     "Adadelta all": (
         "Adadelta",
@@ -69,6 +80,11 @@ LINES = {
 }
 
 SCHEDULES = {
+    "StepLR": [("StepLR", [3], {"gamma": 0.5})],
+    "MultiStepLR": [("MultiStepLR", [[2, 6, 6]], {"gamma": 0.3})],
+    "LambdaLR": [("LambdaLR", [lambda epoch: (epoch + 1) / 4], {})],
+    "CosineAnnealingLR": [("CosineAnnealingLR", [5], {"eta_min": 0.01})],
+    "ReduceLROnPlateau": [("ReduceLROnPlateau", [], {"patience": 1, "cooldown": 1})],
     "MultiplicativeLR": [("MultiplicativeLR", [lambda epoch: 1 - 0.1 * (epoch % 3)], {})],
     "warm restarts": [("CosineAnnealingWarmRestarts", [3], {"T_mult": 2, "eta_min": 0.1})],
     "warm restarts, even": [("CosineAnnealingWarmRestarts", [4], {})],
@@ -122,9 +138,9 @@ def parameters(lib, name):
     found = [lib.tensor([[0.5, -1.0, 2.0], [0.25, 1.5, -0.75]], **real)]
     if name != "Muon":
         found += [lib.tensor([0.5, -2.0], **real), lib.tensor(0.75, **real)]
-        if name != "Adafactor":
+        if name not in ("Adafactor", "SparseAdam"):
             found.append(lib.tensor([1 + 2j, -0.5 + 0.25j], **pair))
-    return [p.requires_grad_() for p in found]
+    return [p.requires_grad_() for p in found[: 2 if name == "SparseAdam" else None]]
 
 
 def numbers(t):
@@ -134,61 +150,104 @@ def numbers(t):
     return [float(f"{p:.12g}") for p in parts]
 
 
-def trajectory(lib, case):
-    """The parameters after each of eight steps, and the names in the state."""
-    name, settings = case
-    params = parameters(lib, name)
-    optimizer = getattr(lib.optim, name)(params, **settings)
-    found = []
-    for step in range(8):
-        for k, p in enumerate(params):
-            pull = math.sin(2.3 * step + k) + (0.5j if p.is_complex() else 0.0)
-            p.grad = (p.detach() * (0.5 + 0.2 * k) + pull).detach()
-        optimizer.step()
-        found.append([numbers(p) for p in params])
-    return {"path": found, "state": sorted(optimizer.state[params[0]])}
-
-
-def descent(lib, settings):
-    """Three calls of L-BFGS on a curved valley: losses, parameters, evaluations."""
-    x = lib.tensor([-1.2, 1.0], dtype=lib.float64, requires_grad=True)
-    z = lib.tensor([0.5 - 0.75j], dtype=lib.complex128, requires_grad=True)
-    optimizer = lib.optim.LBFGS([x, z], **settings)
-
-    def closure():
-        optimizer.zero_grad()
-        valley = 10 * (x[1] - x[0] ** 2) ** 2 + (1 - x[0]) ** 2
-        loss = valley + ((z * z - (0.25 + 1j)).abs() ** 2).sum()
-        loss.backward()
-        return loss
-
-    found = [[float(f"{optimizer.step(closure).item():.10g}"), numbers(x), numbers(z)]
-             for _ in range(3)]  # fmt: skip
-    return {"path": found, "evaluations": optimizer.state[x]["func_evals"]}
-
-
-def rates(lib, schedule):
-    """The rates of the first 13 epochs, for two groups, and the momentum."""
+def begun(lib, group, name):
+    """The parameters, the optimizer and the schedules of a case, before the first step."""
+    if group == "rules":
+        kind, settings = CASES[name]
+        params = parameters(lib, kind)
+        return params, getattr(lib.optim, kind)(params, **settings), []
+    if group == "lines":
+        params = [
+            lib.tensor([-1.2, 1.0], dtype=lib.float64, requires_grad=True),
+            lib.tensor([0.5 - 0.75j], dtype=lib.complex128, requires_grad=True),
+        ]
+        return params, lib.optim.LBFGS(params, **LINES[name]), []
     params = [lib.zeros(1, requires_grad=True) for _ in range(2)]
     groups = [{"params": params[:1]}, {"params": params[1:], "lr": 0.4}]
     optimizer = lib.optim.SGD(groups, lr=0.8, momentum=0.9)
     made = []
-    for name, args, keywords in schedule:
-        where = lib.optim.swa_utils if name == "SWALR" else lib.optim.lr_scheduler
-        kind = getattr(where, name)
-        if name == "ChainedScheduler":
-            made = [kind(made, optimizer)]
-        elif name == "SequentialLR":
-            made = [kind(optimizer, made, **keywords)]
+    for kind, args, keywords in SCHEDULES[name]:
+        where = lib.optim.swa_utils if kind == "SWALR" else lib.optim.lr_scheduler
+        schedule = getattr(where, kind)
+        if kind == "ChainedScheduler":
+            made = [schedule(made, optimizer)]
+        elif kind == "SequentialLR":
+            made = [schedule(optimizer, made, **keywords)]
         else:
-            made.append(kind(optimizer, *args, **keywords))
+            made.append(schedule(optimizer, *args, **keywords))
+    return params, optimizer, made
+
+
+def gone_on(group, run, steps):
+    """What a run gives at each of the steps: parameters; losses beside them; or rates, momentum."""
+    params, optimizer, schedules = run
     found = []
-    for epoch in range(13):
-        if epoch:
+    for step in steps:
+        if group == "rules":
+            for k, p in enumerate(params):
+                pull = math.sin(2.3 * step + k) + (0.5j if p.is_complex() else 0.0)
+                g = (p.detach() * (0.5 + 0.2 * k) + pull).detach()
+                p.grad = g.to_sparse() if type(optimizer).__name__ == "SparseAdam" else g
             optimizer.step()
-            made[0].step()
-        found.append([*made[0].get_last_lr(), optimizer.param_groups[0]["momentum"]])
-    return [[float(f"{v:.12g}") for v in row] for row in found]
+            found.append([numbers(p) for p in params])
+        elif group == "lines":
+            loss = optimizer.step(lambda: valley(optimizer, *params))
+            found.append([float(f"{loss.item():.10g}"), *map(numbers, params)])
+        else:
+            if step:
+                optimizer.step()
+                watches = type(schedules[0]).__name__ == "ReduceLROnPlateau"
+                schedules[0].step(*[math.cos(step)] * watches)
+            rates = [*schedules[0].get_last_lr(), optimizer.param_groups[0]["momentum"]]
+            found.append([float(f"{v:.12g}") for v in rates])
+    return found
+
+
+def valley(optimizer, x, z):
+    """A curved valley, and its gradient."""
+    optimizer.zero_grad()
+    loss = 10 * (x[1] - x[0] ** 2) ** 2 + (1 - x[0]) ** 2
+    loss = loss + ((z * z - (0.25 + 1j)).abs() ** 2).sum()
+    loss.backward()
+    return loss
+
+
+def state(run):
+    """What a program saves of a run."""
+    params, optimizer, schedules = run
+    schedule = schedules[0].state_dict() if schedules else None
+    return [[p.detach().clone() for p in params], optimizer.state_dict(), schedule]
+
+
+def resumed(lib, group, name, saved):
+    """A new run of a case that goes on where `saved` was."""
+    run = params, optimizer, schedules = begun(lib, group, name)
+    for p, value in zip(params, saved[0], strict=True):
+        p.data.copy_(value)
+    optimizer.load_state_dict(saved[1])
+    if schedules:
+        schedules[0].load_state_dict(saved[2])
+    return run
+
+
+STEPS = {"rules": range(8), "lines": range(7), "schedules": range(13)}
+GROUPS = {"rules": CASES, "lines": LINES, "schedules": SCHEDULES}
+
+
+def results(lib, group, name):
+    """All steps of a case, and the names in the first parameter's state at the end."""
+    run = begun(lib, group, name)
+    path = gone_on(group, run, STEPS[group])
+    return {"path": path, "state": sorted(run[1].state[run[0][0]])}
+
+
+def stops(lib, group, name):
+    """What a program saves of a case after each number of `STOPS` of steps."""
+    run, found, done = begun(lib, group, name), {}, 0
+    for stop in STOPS:
+        gone_on(group, run, range(done, stop))
+        found[stop], done = copy.deepcopy(state(run)), stop
+    return found
 
 
 if __name__ == "__main__":
@@ -197,15 +256,13 @@ if __name__ == "__main__":
     import torch
 
     warnings.simplefilter("ignore")
-    groups = {
-        "rules": {name: trajectory(torch, case) for name, case in CASES.items()},
-        "lines": {name: descent(torch, settings) for name, settings in LINES.items()},
-        "schedules": {name: rates(torch, schedule) for name, schedule in SCHEDULES.items()},
-    }
     lines = [
         f"{json.dumps(group)}: {{\n"
-        + ",\n".join(f"{json.dumps(n)}: {json.dumps(r)}" for n, r in found.items())
+        + ",\n".join(f"{json.dumps(n)}: {json.dumps(results(torch, group, n))}" for n in names)
         + "\n}"
-        for group, found in groups.items()
+        for group, names in GROUPS.items()
     ]
     PATH.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    saved = {g: {n: stops(torch, g, n) for n in names} for g, names in GROUPS.items()}
+    with gzip.GzipFile(STATES, "wb", mtime=0) as file:
+        torch.save(saved, file, _use_new_zipfile_serialization=False)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import gzip
 import importlib.util
+import io
 import json
 from pathlib import Path
 
@@ -30,30 +32,71 @@ def close(found, expected, rtol, atol=0.0):
             assert one == pytest.approx(other, rel=rtol, abs=atol)
 
 
-@pytest.mark.parametrize("name", cases.CASES)
-def test_an_optimizer_follows_the_path_of_pytorch(name):
-    found, expected = cases.trajectory(rg, cases.CASES[name]), RESULTS["rules"][name]
-    assert found["state"] == expected["state"]
-    rounded = name.startswith("Muon")  # PyTorch's iteration runs in bfloat16
-    close(found["path"], expected["path"], 5e-3 if rounded else 1e-10, 5e-3 if rounded else 1e-10)
+ALL = [(group, name) for group, names in cases.GROUPS.items() for name in names]
 
 
-@pytest.mark.parametrize("name", cases.LINES)
-def test_lbfgs_follows_the_path_of_pytorch(name):
-    found, expected = cases.descent(rg, cases.LINES[name]), RESULTS["lines"][name]
-    assert found["evaluations"] == expected["evaluations"]
-    close(found["path"], expected["path"], 1e-6, 1e-9)
+def exact(group, name):
+    """The relative and the absolute tolerance of a path."""
+    if name.startswith("Muon"):  # PyTorch's iteration runs in bfloat16
+        return 5e-3, 5e-3
+    return (1e-6, 1e-9) if group == "lines" else (1e-10, 1e-10)
 
 
-@pytest.mark.parametrize("name", cases.SCHEDULES)
-def test_a_schedule_sets_the_rates_and_momentum_of_pytorch(name):
-    close(cases.rates(rg, cases.SCHEDULES[name]), RESULTS["schedules"][name], 1e-10, 1e-12)
+@pytest.fixture(scope="module")
+def saved():
+    """What PyTorch saved of each case."""
+    with gzip.open(cases.STATES) as file:
+        return rg.load(io.BytesIO(file.read()))
 
 
-def test_every_case_has_a_result():
-    assert list(RESULTS["rules"]) == list(cases.CASES)
-    assert list(RESULTS["lines"]) == list(cases.LINES)
-    assert list(RESULTS["schedules"]) == list(cases.SCHEDULES)
+@pytest.mark.parametrize(("group", "name"), ALL)
+def test_a_case_follows_the_path_of_pytorch(group, name):
+    found, expected = cases.results(rg, group, name), RESULTS[group][name]
+    close(found["path"], expected["path"], *exact(group, name))
+    assert found["state"] == [key for key in expected["state"] if key != "al"]
+
+
+@pytest.mark.parametrize(("group", "name"), ALL)
+@pytest.mark.parametrize("stop", cases.STOPS)
+def test_what_pytorch_saved_goes_on_to_the_same_numbers(group, name, stop, saved):
+    run = cases.resumed(rg, group, name, saved[group][name][stop])
+    steps = cases.STEPS[group][stop:]
+    found = cases.gone_on(group, run, steps)
+    assert len(found) == len(steps) > 1
+    close(found, RESULTS[group][name]["path"][stop:], *exact(group, name))
+
+
+@pytest.mark.parametrize(("group", "name"), ALL)
+def test_what_is_saved_is_what_pytorch_saves(group, name, saved):
+    """So PyTorch goes on from it as from its own, which takes a number for a 0-d tensor."""
+    for stop, found in cases.stops(rg, group, name).items():
+        alike(found, saved[group][name][stop], exact(group, name))
+
+
+def alike(found, expected, tolerances):
+    """The same containers, names, dtypes and values."""
+    if isinstance(expected, dict):
+        known = [key for key in expected if key != "al"]  # room for sums, filled before it is read
+        assert [*found] == known
+        for key in known:
+            alike(found[key], expected[key], tolerances)
+    elif isinstance(expected, (list, tuple)):
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected, strict=True):
+            alike(one, other, tolerances)
+    elif isinstance(found, rg.Tensor) and isinstance(expected, rg.Tensor):
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+        np.testing.assert_allclose(found.numpy(), expected.numpy(), *tolerances)
+    elif isinstance(found, (int, float, rg.Tensor)) and not isinstance(found, bool):
+        assert float(found) == pytest.approx(float(expected), rel=tolerances[0], abs=tolerances[1])
+    else:
+        assert type(found) is type(expected)
+        assert found == expected
+
+
+def test_every_case_has_a_result(saved):
+    for group, names in cases.GROUPS.items():
+        assert list(RESULTS[group]) == list(saved[group]) == list(names)
 
 
 # -- complex parameters, shapes, states ----------------------------------------------------------

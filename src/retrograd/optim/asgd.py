@@ -29,6 +29,7 @@ class ASGD(Rule):
     """
 
     arrays = ("ax",)
+    scalars = ("step", "eta", "mu")
     lists = (("mu", "mus"), ("ax", "axs"), ("eta", "etas"), ("step", "state_steps"))
 
     def __init__(

@@ -193,7 +193,7 @@ def _direction(own: dict[str, Any], g: Any, size: int) -> Any:
         own.update(d=None, t=None, old_dirs=[], old_stps=[], ro=[], H_diag=1.0)
         return -g
     changes, steps, inverse = own["old_dirs"], own["old_stps"], own["ro"]
-    y, s = g - own["prev_flat_grad"]._array, own["d"]._array * own["t"]
+    y, s = g - own["prev_flat_grad"]._array, own["d"]._array * float(own["t"])
     curvature = float(y @ s)
     if curvature > 1e-10:
         if len(changes) == size:
@@ -205,11 +205,13 @@ def _direction(own: dict[str, Any], g: Any, size: int) -> Any:
         own["H_diag"] = curvature / float(y @ y)
     q = -g
     weights = []
-    memory = [(a._array, b._array, ro) for a, b, ro in zip(changes, steps, inverse, strict=True)]
+    memory = [
+        (a._array, b._array, float(ro)) for a, b, ro in zip(changes, steps, inverse, strict=True)
+    ]
     for y, s, ro in reversed(memory):
         weights.append(float(s @ q) * ro)
         q = q - y * weights[-1]
-    q = q * own["H_diag"]
+    q = q * float(own["H_diag"])
     for (y, s, ro), weight in zip(memory, reversed(weights), strict=True):
         q = q + s * (weight - float(y @ q) * ro)
     return q

@@ -31,6 +31,7 @@ class NAdam(Rule):
     """
 
     arrays = ("exp_avg", "exp_avg_sq")
+    scalars = ("step", "mu_product")
     one_dtype = True
     lists = (
         ("exp_avg", "exp_avgs"),

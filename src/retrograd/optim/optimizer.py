@@ -68,6 +68,7 @@ class Optimizer:
 
     param_groups: list[dict[str, Any]]
     state: defaultdict[Any, Any]
+    scalars: tuple[str, ...] = ("step",)  # names of numbers in the state, as 0-d tensors
     _hooks: Mapping[str, HookTable] = MappingProxyType({})  # by what they watch
     _stepped: bool = False  # for learning-rate schedulers; the next one, too
     _replaced: bool = False  # whether the step is none of the class
@@ -212,7 +213,7 @@ class Optimizer:
         state: defaultdict[Any, Any] = defaultdict(dict)
         for key, value in state_dict["state"].items():
             if key in params:
-                state[params[key]] = _loaded(value, params[key])
+                state[params[key]] = self._loaded(value, params[key])
             else:
                 state[key] = value
         groups = []
@@ -227,6 +228,24 @@ class Optimizer:
         self.__setstate__({"state": state, "param_groups": self.param_groups})
         for hook in self._at("loaded"):
             hook(self)
+
+    def _loaded(self, value: Any, param: Tensor, name: Any = None) -> Any:
+        """A loaded state of a parameter: copies, floating tensors in it in the parameter's dtype.
+
+        The numbers of the rule keep their own, so that what goes on is what would have gone on.
+        """
+        if isinstance(value, dict):
+            return {key: self._loaded(item, param, key) for key, item in value.items()}
+        if type(value) in (list, tuple):
+            return type(value)(self._loaded(item, param, name) for item in value)
+        if not isinstance(value, Tensor):
+            return deepcopy(value)
+        array, target = value._array, param._array.dtype
+        if array.dtype.kind == "f" and target.kind == "c":  # as a modulus of a complex parameter
+            target = real_of(target)
+        if array.dtype.kind in "fc" and target.kind in "fc" and name not in self.scalars:
+            array = held_by(target, array).astype(target)
+        return new_tensor(array.copy())
 
     def __getstate__(self) -> dict[str, Any]:
         names = ("defaults", "state", "param_groups")
@@ -482,20 +501,3 @@ def _with_hooks(step: Any, optimizer: Any, args: Any, kwargs: Any) -> Any:
     for hook in [*optimizer._at("stepped"), *after_any.values()]:
         hook(optimizer, args, kwargs)
     return result
-
-
-def _loaded(value: Any, param: Tensor, name: Any = None) -> Any:
-    """A loaded state of a parameter: copies, floating tensors in it in the parameter's dtype."""
-    if isinstance(value, dict):
-        return {key: _loaded(item, param, key) for key, item in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(_loaded(item, param, name) for item in value)
-    if not isinstance(value, Tensor):
-        return deepcopy(value)
-    array, target = value._array, param._array.dtype
-    if array.dtype.kind == "f" and target.kind == "c":  # as a modulus of a complex parameter
-        target = real_of(target)
-    own = name == "step" or array.ndim < min(1, param._array.ndim)  # a number of the rule's own
-    if array.dtype.kind in "fc" and target.kind in "fc" and not own:
-        array = held_by(target, array).astype(target)
-    return new_tensor(array.copy())

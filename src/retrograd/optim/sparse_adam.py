@@ -60,6 +60,15 @@ class SparseAdam(Rule):
             )
         super()._update(group)
 
+    def begin(self, x: Any, group: dict[str, Any]) -> dict[str, Any]:
+        """The steps are counted in a number, as PyTorch, which computes with it, counts them."""
+        return {**super().begin(x, group), "step": 0}
+
+    def advance(self, own: dict[str, Any], group: dict[str, Any]) -> int:
+        """The count, which a file may have as a tensor."""
+        own["step"] = int(own["step"]) + 1
+        return own["step"]
+
     def by_entry(self, group: dict[str, Any]) -> bool:
         """True: that is the rule."""
         return True
