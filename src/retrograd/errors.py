@@ -22,8 +22,17 @@ __all__ = [
     "UnorderedError",
     "UserError",
     "VersionError",
+    "conversion",
     "wrong_type",
 ]
+
+
+CONVERT = "Convert one of them: x.to({to}), or y.to({of}), or a layer: layer.to({of})."
+MAKE_COMPLEX = (
+    "One is complex. Make the other one complex, too, which loses nothing: layer.to({to}), or "
+    "y.to({to}) of a tensor. Or make the complex one real: x.real drops the imaginary part, "
+    "x.abs() drops the phase."
+)
 
 
 class VersionError(RuntimeError):
@@ -97,6 +106,13 @@ def wrong_type(
         kind = f"numpy.{kind}"
     text = f"{function}(): argument '{argument}'{place} must be {expected}, not {kind}"
     return TypeError(named(text))
+
+
+def conversion(x: np.dtype[Any], y: np.dtype[Any]) -> str:
+    """What a program can do that gave two dtypes to what takes one."""
+    if (x.kind == "c") != (y.kind == "c"):
+        return named(MAKE_COMPLEX.format(to=f"retrograd.{x if x.kind == 'c' else y}"))
+    return named(CONVERT.format(to=f"retrograd.{y}", of=f"retrograd.{x}"))
 
 
 def constant(

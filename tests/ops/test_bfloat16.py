@@ -46,6 +46,7 @@ def test_promotion_is_that_of_pytorch(other, result):
 
 
 @pytest.mark.parametrize("dtype", [rg.float64, rg.float32, rg.complex64])
+@pytest.mark.filterwarnings("ignore::retrograd.errors.ComplexWarning")
 def test_conversion_there_and_back_carries_gradients_of_each_dtype(dtype):
     x = rg.tensor([1.0, 2.5], dtype=dtype, requires_grad=True)
     y = x.bfloat16()

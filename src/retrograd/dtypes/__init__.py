@@ -190,12 +190,6 @@ NO_COMPLEX32 = (
     "retrograd.complex32 is not supported: there is no complex dtype of two half floats that NumPy "
     "would treat as complex. Use complex64: x.cfloat()"
 )
-CONVERT = "Convert one of them: x.to({to}), or y.to({of}), or a layer: layer.to({of})."
-MAKE_COMPLEX = (
-    "One is complex. Make the other one complex, too, which loses nothing: layer.to({to}), or "
-    "y.to({to}) of a tensor. Or make the complex one real: x.real drops the imaginary part, "
-    "x.abs() drops the phase."
-)
 NO_PROMOTION = (
     "Promotion for Float8 Types is not supported, attempted to promote {} and {}. Convert first: "
     "x.float()"
@@ -236,13 +230,6 @@ def set_default_dtype(d: dtype) -> None:
     if d.__class__ is not dtype or not d.is_floating_point:
         raise TypeError(f"only floating-point types are supported as the default type, got {d}")
     _default = d.numpy
-
-
-def conversion(x: np.dtype[Any], y: np.dtype[Any]) -> str:
-    """What a program can do where it gave two dtypes and one is wanted, for errors."""
-    if (x.kind == "c") != (y.kind == "c"):
-        return MAKE_COMPLEX.format(to=of_numpy(x if x.kind == "c" else y))
-    return CONVERT.format(to=of_numpy(y), of=of_numpy(x))
 
 
 def default_numpy() -> np.dtype[Any]:

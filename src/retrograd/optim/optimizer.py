@@ -230,10 +230,7 @@ class Optimizer:
             hook(self)
 
     def _loaded(self, value: Any, param: Tensor, name: Any = None) -> Any:
-        """A loaded state of a parameter: copies, floating tensors in it in the parameter's dtype.
-
-        The numbers of the rule keep their own, so that what goes on is what would have gone on.
-        """
+        """A loaded state of a parameter: copies, floating tensors but `scalars` in its dtype."""
         if isinstance(value, dict):
             return {key: self._loaded(item, param, key) for key, item in value.items()}
         if type(value) in (list, tuple):

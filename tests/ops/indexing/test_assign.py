@@ -74,6 +74,7 @@ def test_memory_of_its_own_has_no_room_of_before():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int64"])
+@pytest.mark.filterwarnings("ignore::retrograd.errors.ComplexWarning")
 def test_copies_of_complex_numbers_keep_the_real_part(dtype):
     z = rg.tensor([1 + 2j])
     x = rg.zeros(1, dtype=getattr(rg, dtype))

@@ -32,7 +32,7 @@ __all__ = ["as_tensor", "asarray", "from_numpy", "scalar_tensor", "tensor"]
 
 COPY_CONSTRUCT = (
     "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-    "sourceTensor.detach().clone().requires_grad_(True), rather than {name}(sourceTensor)."
+    "sourceTensor.detach().clone().requires_grad_(True), rather than {}(sourceTensor)."
 )
 NUMBERS = (bool, int, float, complex)  # each holds those before it, but for large integers
 NATURAL = tuple([np.dtype(kind) for kind in (np.bool_, np.int64, np.float64, np.complex128)])
@@ -92,8 +92,7 @@ def tensor(
     """
     target = None if dtype is None else check_dtype(dtype, "tensor")
     if isinstance(data, Tensor):
-        text = COPY_CONSTRUCT.format(name=f"{version.called}.tensor")
-        warnings.warn(text, UserWarning, stacklevel=2)
+        warnings.warn(COPY_CONSTRUCT.format(f"{version.called}.tensor"), stacklevel=2)
         device = data.device if device is None else device
     if device is None:
         return finish(copy_of(data, target), requires_grad)
@@ -269,10 +268,9 @@ def from_mixture(data: Any, target: np.dtype[Any] | None) -> Any:
                 "Promotion for uint16, uint32, uint64 types is not supported: no integer dtype "
                 f"holds {', '.join(sorted({each.name for each in found}))}. Give a dtype"
             )
+    wide = complex if any(each.kind == "c" for each in found) else target
     try:
-        if any(each.kind == "c" for each in found):
-            bare = held_by(target, np.array(bare, complex))
-        return np.array(bare, target)
+        return held_by(target, np.array(bare, wide)).astype(target, copy=False)
     except ValueError:
         check_lengths(bare)
         raise
@@ -454,13 +452,11 @@ def fill_value(value: Any, target: np.dtype[Any] | None) -> Any:
         return np.array(value, target)  # the usual numbers, at once
     if target.kind in "iu" and isinstance(value, int) and not -(2**63) <= value < 2**64:
         raise OverflowError(f"int too big to convert: {value} does not fit into 64 bits")
-    kind = target.kind
-    if kind not in "cb":
+    if target.kind not in "cb":
         value = dtypes.real_scalar(value, target)
     most = 2**64 if target == np.uint64 else 2**63
-    if kind in "iu" and isinstance(value, int) and not -(2**63) <= value < most:
-        name = dtypes.of_numpy(target).name
-        raise RuntimeError(dtypes.OVERFLOW.format(dtype=name, value=value))
+    if target.kind in "iu" and isinstance(value, int) and not -(2**63) <= value < most:
+        raise RuntimeError(dtypes.OVERFLOW.format(dtype=dtypes.of_numpy(target).name, value=value))
     if target == np.uint64 and isinstance(value, int) and value < 0:
         value += 2**64  # it wraps, as the other unsigned dtypes do
     dtypes.check_scalar(value, target)

@@ -52,7 +52,7 @@ def _new_tensor(
     """A leaf with a copy of `data`, of this tensor's dtype unless one is given."""
     target = self.dtype.numpy if dtype is None else check_dtype(dtype, "new_tensor")
     if isinstance(data, Tensor):
-        warnings.warn(COPY_CONSTRUCT.format(name="tensor.new_tensor"), UserWarning, stacklevel=2)
+        warnings.warn(COPY_CONSTRUCT.format("tensor.new_tensor"), UserWarning, stacklevel=2)
     with where_of(self.device if device is None else device):
         return as_wide(finish(copy_of(data, target), requires_grad), self)
 

@@ -211,7 +211,8 @@ def _setitem(self: Tensor, key: Any, value: Any) -> None:
         source = _strip(source, len(shape))
         if isinstance(value, Tensor) and value._array.dtype != self._array.dtype:
             if value._array.size == 1 and only_masks(key):
-                _scalar(self, value.reshape(()), "setitem")  # for its error
+                if not isinstance(value._array, Interpreted):
+                    fill_value(value._array.item(), self._array.dtype)  # for its error
             else:
                 check_values(source, shape)
                 check_same(self, value)

@@ -15,6 +15,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.graph import Node
 from ...engine.registry import declare, example
+from ...errors import conversion
 from ...kernels.allocation import half
 from ...kernels.native.products import LARGE, product
 from ...kernels.native.small import quick
@@ -25,7 +26,7 @@ from ..core.pointwise import through_float32
 def check_dtypes(x: Any, y: Any, bias: Any = None) -> None:
     """Raise unless two matrices have one dtype; products do not promote, as in PyTorch."""
     if x.dtype is not y.dtype and x.dtype != y.dtype:
-        advice = dtypes.conversion(x.dtype, y.dtype)
+        advice = conversion(x.dtype, y.dtype)
         if bias is not None:
             a, b = (dtypes.legacy_name(v.dtype) for v in (x, y))
             raise RuntimeError(
@@ -90,7 +91,7 @@ def _matmul_arrays(x: Any, y: Any) -> Any:
         return _mm_arrays(x, y) if x.ndim == 2 else rows_times(x, y)
     if x.dtype is not y.dtype and x.dtype != y.dtype:
         a, b = (dtypes.legacy_name(v.dtype) for v in (x, y))
-        advice = dtypes.conversion(x.dtype, y.dtype)
+        advice = conversion(x.dtype, y.dtype)
         raise RuntimeError(f"expected scalar type {a} but found {b}. {advice}")
     if x.size * y.shape[-1] >= LARGE and (found := product(x, y)) is not None:
         return found
@@ -157,7 +158,7 @@ def _mv_arrays(x: Any, y: Any) -> Any:
         a, b = (dtypes.legacy_name(v.dtype) for v in (x, y))
         raise RuntimeError(
             f"addmv input tensors must have the same dtype, but got {b}, {a}, and {b}. "
-            f"{dtypes.conversion(x.dtype, y.dtype)}"
+            f"{conversion(x.dtype, y.dtype)}"
         )
     try:
         return x.dot(y)
@@ -184,7 +185,7 @@ def _dot_arrays(x: Any, y: Any) -> Any:
         a, b = (dtypes.legacy_name(v.dtype) for v in (x, y))
         raise RuntimeError(
             f"dot : expected both vectors to have same dtype, but found {a} and {b}. "
-            f"{dtypes.conversion(x.dtype, y.dtype)}"
+            f"{conversion(x.dtype, y.dtype)}"
         )
     try:
         return x.dot(y)
@@ -267,7 +268,7 @@ def bias_error(out: Any, b: Any) -> RuntimeError:
         a, c = (dtypes.legacy_name(v.dtype) for v in (b, out))
         return RuntimeError(
             f"self and mat2 must have the same dtype, but got {a} and {c}. "
-            f"{dtypes.conversion(b.dtype, out.dtype)}"
+            f"{conversion(b.dtype, out.dtype)}"
         )
     return RuntimeError(
         f"The expanded size of the tensor ({out.shape[-1]}) must match the existing size "

@@ -12,6 +12,7 @@ from ... import dtypes, modes, version
 from ...engine.dispatch import check_broadcast, own
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, placed
+from ...errors import conversion
 from ...kernels.allocation import half
 from ..core.arguments import public
 from ..core.dims import integer, place_of
@@ -61,7 +62,7 @@ def plus(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
         a, b = (dtypes.legacy_name(t.dtype) for t in (input, product))
         raise RuntimeError(
             f"self and mat2 must have the same dtype, but got {a} and {b}. "
-            f"{dtypes.conversion(x.dtype, y.dtype)}"
+            f"{conversion(x.dtype, y.dtype)}"
         )
     kind = y.dtype
     if kind.kind == "f" and beta.__class__ is alpha.__class__ is int and beta == alpha == 1:
@@ -326,7 +327,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
         )
     if input._array.dtype != other._array.dtype:
         a, b = (dtypes.legacy_name(t.dtype) for t in (input, other))
-        advice = dtypes.conversion(input._array.dtype, other._array.dtype)
+        advice = conversion(input._array.dtype, other._array.dtype)
         raise RuntimeError(f"expected scalar type {a} but found {b}. {advice}")
     check_broadcast(tuple(input.shape), tuple(other.shape), "cross")
     return _cross(input, other, dim=dim)

@@ -18,7 +18,7 @@ from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
-from ...errors import wrong_type
+from ...errors import conversion, wrong_type
 from ...kernels import convolution, sums
 from ...kernels.layout import as_in
 from ..core import batching
@@ -208,7 +208,7 @@ def check_same_dtype(input: Tensor, weight: Tensor, bias: Tensor | None) -> None
             raise RuntimeError(
                 f"expected scalar type {dtypes.legacy_name(a)} but found {dtypes.legacy_name(b)}. "
                 f"Input type ({dtypes.cpp_name(a)}) and {name} type ({dtypes.cpp_name(b)}) should "
-                f"be the same. {dtypes.conversion(x, t._array.dtype)}"
+                f"be the same. {conversion(x, t._array.dtype)}"
             )
 
 

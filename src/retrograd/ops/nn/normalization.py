@@ -18,6 +18,7 @@ from ...engine.namespaces import recorded
 from ...engine.record import attach
 from ...engine.registry import called, renamed
 from ...engine.tensor import Interpreted, Tensor, Wrapper, wrap, wrote
+from ...errors import conversion
 from ...quiet import copyto
 from ..core.pointwise import check_constant, check_floating
 from ..creation.memory_format import in_order_of
@@ -82,7 +83,7 @@ def _track(
     if found._array.dtype.kind == "c" and running._array.dtype.kind != "c":
         raise RuntimeError(
             f"{name}(): running_mean of a complex input must be complex, but is {running.dtype}. "
-            f"{dtypes.conversion(found._array.dtype, running._array.dtype)}"
+            f"{conversion(found._array.dtype, running._array.dtype)}"
         )
     if is_batched(found, running):
         if not is_batched(running) and not isinstance(found._array, Wrapper):

@@ -6,8 +6,8 @@ import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from ....dtypes import conversion
 from ....engine.registry import called
+from ....errors import conversion
 from ....ops.stubs import load
 from ... import init
 from ...utils.rnn import PackedSequence
