@@ -325,9 +325,9 @@ def test_parts_are_a_list(function):
 def test_unique_says_where_each_is_and_how_often(options):
     array = np.array([[2.0, np.nan, 2.0], [1.0, np.nan, 1.0]])
     asked = {"return_index": True, "return_inverse": True, "return_counts": True, **options}
-    found, expected = np.unique(rg.tensor(array), **asked), np.unique(array, **asked)
-    for part, value in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(part.numpy(), value)
+    found = np.unique(rg.tensor(array, requires_grad=True), **asked)
+    for part, value in zip(found, np.unique(array, **asked), strict=True):
+        np.testing.assert_array_equal(part.detach().numpy(), value)
 
 
 def test_splitting_along_an_axis_that_is_not_there_raises():
@@ -359,7 +359,7 @@ INTEGERS = np.array([[3, -2, 0], [5, 1, -4]])
 )
 def test_integers_beside_other_numbers_count_as_in_numpy(call):
     found = call(rg.tensor(INTEGERS))
-    np.testing.assert_allclose(found.numpy(), call(INTEGERS), rtol=1e-6)
+    np.testing.assert_allclose(np.asarray(found), call(INTEGERS), rtol=1e-6)
 
 
 @pytest.mark.parametrize("compare", [np.less, np.less_equal, np.greater, np.equal, np.not_equal])

@@ -6,8 +6,9 @@ NOTE [Calls]
 2. Arguments are matched by NumPy's signature: in order as far as ours are positional, then by
    name, some of which differ (`ALIASES`). One that says what NumPy does anyway is dropped; one that
    ours lacks raises.
-3. A function that is in no table runs on the arrays where no gradient can be lost, and raises at
-   once where one would be.
+3. Where no gradient can be lost, a function that is in no table runs on the arrays, and raises at
+   once where one would be. So do those that are no ufuncs and not in `TENSORS`, as in PyTorch:
+   who calls `atleast_1d` or `append` goes on with an array's methods.
 4. `out=` takes a tensor, as PyTorch does, or an array, if there is no gradient to be lost.
 """
 
@@ -26,7 +27,7 @@ from ..engine.tensor import Interpreted, Tensor, has_tangent, new_tensor
 from ..ops.core.arguments import write_value
 from ..ops.creation.from_data import copy_of
 from ..ops.tensor.conversion import convert
-from .numpy_table import ACCUMULATIONS, FUNCTIONS, PAIRS, QUESTIONS, REDUCTIONS, UFUNCS
+from .numpy_table import ACCUMULATIONS, FUNCTIONS, PAIRS, QUESTIONS, REDUCTIONS, TENSORS, UFUNCS
 from .scipy_special import SCIPY
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def array_function(self: Tensor, function: Any, types: Any, args: Any, options: 
 
     >>> x = rg.tensor([[2.0, 0.0], [0.0, 4.0]], requires_grad=True)
     >>> np.sum(np.linalg.solve(x, np.array([2.0, 4.0], np.float32))).backward()
-    >>> np.diagonal(x.grad)
+    >>> x.grad.diagonal()
     tensor([-0.5000, -0.2500])
     """
     if not all(issubclass(kind, (Tensor, np.ndarray)) for kind in types):
@@ -156,7 +157,7 @@ def array_function(self: Tensor, function: Any, types: Any, args: Any, options: 
     if function in QUESTIONS:
         return function(*arrays_in(args), **arrays_in(options))
     ours = FUNCTIONS.get(function)
-    if ours is None:
+    if ours is None or not (function in TENSORS or keeps((args, options))):
         return on_arrays(function, name, args, options)
     positional, named = placed(function, ours, args, options)
     out = named.pop("out", None)
@@ -282,6 +283,13 @@ def loses(value: Any) -> bool:
         recorded = value._node is not None and modes.state.records
         return recorded or has_tangent(value) or isinstance(value._array, Interpreted)
     return pytree.is_container(value) and any(map(loses, pytree.flatten(value)))
+
+
+def keeps(value: Any) -> bool:
+    """Whether an argument has more than NumPy's array for it: a history, no memory, other kinds."""
+    if isinstance(value, Tensor):
+        return loses(value) or type(value._array) is not np.ndarray
+    return pytree.is_container(value) and any(map(keeps, pytree.flatten(value)))
 
 
 def on_arrays(function: Any, name: str, args: Any, options: Any) -> Any:

@@ -20,7 +20,7 @@ from . import numpy_pad, numpy_reductions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ACCUMULATIONS", "FUNCTIONS", "PAIRS", "QUESTIONS", "REDUCTIONS", "UFUNCS"]
+__all__ = ["ACCUMULATIONS", "FUNCTIONS", "PAIRS", "QUESTIONS", "REDUCTIONS", "TENSORS", "UFUNCS"]
 
 Table = dict[Any, "Callable[..., Any]"]
 
@@ -156,6 +156,24 @@ PAIRS = {
     *(np.searchsorted, np.isin, np.isclose, np.allclose, np.linalg.lstsq, np.linalg.solve),
     *(np.linalg.tensorsolve, np.linalg.cross, np.linalg.matmul, np.linalg.outer),
     *(np.linalg.tensordot, np.linalg.vecdot),
+}
+
+# What NumPy does by a method of its argument, or gives as it gave it: it is a tensor for a tensor.
+TENSORS = {
+    *same(
+        np,
+        np,
+        """sum prod max min amax amin all any mean var std ptp argmax argmin argsort searchsorted
+        cumsum cumprod clip round around fix real imag nonzero argwhere compress choose repeat
+        reshape squeeze swapaxes transpose moveaxis rollaxis flip take take_along_axis delete insert
+        trim_zeros diagflat block split array_split hsplit vsplit dsplit apply_along_axis linspace
+        logspace percentile nanpercentile array_repr array_str array2string""",
+    ),
+    *same(
+        np.linalg,
+        np.linalg,
+        "cholesky inv pinv solve qr eig eigh svd lstsq tensorsolve matmul vecdot",
+    ),
 }
 
 # Questions, whose answers have no gradient whatever the tensors have: NumPy answers them.
