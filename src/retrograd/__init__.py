@@ -130,7 +130,7 @@ FROM = {
         ("chalf", "complex32", "qint8", "qint32", "quint2x4", "quint4x2", "quint8"),
         "dtypes.unheld",
     ),
-    **dict.fromkeys(("DeviceObjType", "TensorType"), "jit"),
+    **dict.fromkeys(("DeviceObjType", "TensorType", "Type"), "jit"),
     "Future": "futures",
     "ForwardAccumulator": "tape",
     "GradScaler": "amp",

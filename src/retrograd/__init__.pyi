@@ -110,6 +110,7 @@ from .dtypes.unheld import quint4x2 as quint4x2
 from .dtypes.unheld import quint8 as quint8
 from .jit import DeviceObjType as DeviceObjType
 from .jit import TensorType as TensorType
+from .jit import Type as Type
 from .futures import Future as Future
 from .tape import ForwardAccumulator as ForwardAccumulator
 from .amp import GradScaler as GradScaler

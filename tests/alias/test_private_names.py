@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 
 import pytest
 
@@ -230,3 +231,34 @@ def test_what_a_wrapped_module_keeps_is_found_by_private_names():
         rg.distributed.destroy_process_group()
     with pytest.raises(ValueError, match="Default process group has not been initialized"):
         rg.distributed._get_default_group()
+
+
+@pytest.mark.parametrize(
+    ("values", "width", "first"),
+    [
+        ([1.0, 2.5], 6, "1.0000"),
+        ([1, 200], 3, "  1"),
+        ([1e-10, 1e10], 10, "1.0000e-10"),
+        ([True, False], 5, " True"),
+        ([math.nan, 1.0], 2, "nan"),
+    ],
+)
+def test_numbers_are_formatted_in_pytorchs_widths(values, width, first):
+    x = rg.tensor(values)
+    formatter = importlib.import_module(home_of("torch._tensor_str"))._Formatter(x)
+    assert (formatter.width(), formatter.format(values[0])) == (width, first)
+    assert formatter.format(x[0]) == first
+
+
+def test_clones_of_a_layer_share_nothing():
+    layer = rg.nn.Linear(2, 2)
+    clones = rg.nn.modules.transformer._get_clones(layer, 2)
+    with rg.no_grad():
+        clones[0].weight.zero_()
+    assert clones[1].weight.equal(layer.weight)
+    assert not layer.weight.equal(clones[0].weight)
+
+
+def test_types_of_scripts_are_types():
+    assert issubclass(rg.TensorType, rg.Type)
+    assert not isinstance(rg.ones(1), rg.Type)

@@ -540,3 +540,12 @@ def test_the_output_of_an_adaptive_softmax_is_the_sum_of_head_and_tails():
     assert output.grad_fn.name() == "AddBackward0"
     rg.testing.assert_close(output, layer.log_prob(x).gather(1, target[:, None]).squeeze(1))
     rg.testing.assert_close(loss, -output.mean())
+
+
+def test_a_module_without_tensors_goes_to_any_device():
+    layer = nn.ReLU()
+    assert layer.to("cuda") is layer.to(device="cuda:0") is layer.to("mps", rg.float64) is layer
+    with pytest.raises(RuntimeError, match="Expected one of cpu, cuda"):
+        layer.to("nonsense")
+    with pytest.raises(AssertionError, match="not compiled with CUDA enabled"):
+        nn.Sequential(layer, nn.Linear(1, 1)).to("cuda")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..engine.tensor import Tensor
 from ..ops.tensor import printing
 from ..ops.tensor.printing import get_printoptions, printoptions, set_printoptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from ..engine.tensor import Tensor
 
 __all__ = ["get_printoptions", "printoptions", "set_printoptions"]
 
@@ -55,3 +54,23 @@ def _str_intern(inp: Tensor, *, tensor_contents: str | None = None) -> str:
     'tensor([...])'
     """
     return printing.to_text(inp, shown=tensor_contents)
+
+
+class _Formatter:
+    """The notation and the width in which the elements of a tensor would be shown.
+
+    >>> shown = rg._tensor_str._Formatter(rg.tensor([1.0, 2.5]))
+    >>> shown.width(), shown.format(1.0)
+    (6, '1.0000')
+    """
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._numbers = printing.kind_of(tensor._array)(tensor._array)
+
+    def width(self) -> int:
+        """The number of columns."""
+        return self._numbers.width
+
+    def format(self, value: Any) -> str:
+        """A number, or a tensor of one element, in this notation."""
+        return self._numbers.show(value.item() if isinstance(value, Tensor) else value)

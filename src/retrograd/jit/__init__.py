@@ -87,11 +87,15 @@ class ScriptFunction:
     """What PyTorch makes of functions; nothing here is one."""
 
 
-class DeviceObjType:
+class Type:
+    """The types of TorchScript, by which programs tell annotations apart; no value has one here."""
+
+
+class DeviceObjType(Type):
     """The type that TorchScript gives to devices, which annotations name; no value has it here."""
 
 
-class TensorType:
+class TensorType(Type):
     """The type that TorchScript gives to tensors, which annotations name; no value has it here."""
 
 

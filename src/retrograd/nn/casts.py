@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from ..engine.placement import device, present
+from ..engine.placement import device
 from ..engine.subclasses import retyped
 from ..engine.tensor import Tensor, new_tensor
 from ..ops.core.structure import held_by
@@ -39,7 +39,7 @@ def of_kind(t: Tensor, array: Any) -> Tensor:
 
 
 def on_device(t: Tensor, place: device) -> Tensor:
-    """`t` on a device; NotImplementedError from the meta device, where it has no data."""
+    """`t` on a device: AssertionError where there is none, NotImplementedError from meta."""
     return t if t.device.type == place.type else of_kind(t, t.detach().to(place)._array)
 
 
@@ -82,8 +82,8 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
         )
     tensor = given.get("tensor")
     place = given.get("device") if tensor is None else tensor.device
-    if place is not None:
-        place = present(place)
+    if place is not None and not isinstance(place, device):
+        place = device(place)
     format = given.get("memory_format")
     if format is not None:
         check_format(format, format.ndim if isinstance(format, memory_format) else 0, "to")

@@ -64,7 +64,7 @@ class SparseAdam(Rule):
         """The steps are counted in a number, as PyTorch, which computes with it, counts them."""
         return {**super().begin(x, group), "step": 0}
 
-    def advance(self, own: dict[str, Any], group: dict[str, Any]) -> int:
+    def advance(self, own: dict[str, Any], group: dict[str, Any]) -> Any:
         """The count, which a file may have as a tensor."""
         own["step"] = int(own["step"]) + 1
         return own["step"]

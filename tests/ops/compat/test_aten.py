@@ -381,6 +381,14 @@ def test_binomial_counts_successes():
         rg.binomial(rg.tensor([1]), rg.ones(1))
 
 
+def test_lobpcg_takes_sparse_matrices():
+    sparse = rg.diag(rg.arange(1.0, 13.0, dtype=rg.float64)).to_sparse()
+    for A in (sparse, sparse.to_sparse_csr()):
+        np.testing.assert_allclose(rg.lobpcg(A, 2)[0], [12, 11], 1e-12)
+        np.testing.assert_allclose(rg.lobpcg(A, 1, largest=False)[0], [1], 1e-12)
+        np.testing.assert_allclose(rg.lobpcg(sparse.to_dense(), 1, A)[0], [1], 1e-12)
+
+
 @pytest.mark.parametrize("kind", ["float64", "complex128"])
 @pytest.mark.parametrize("largest", [True, False])
 def test_lobpcg_solves_the_generalized_problem(kind, largest):

@@ -228,7 +228,7 @@ class TransformerEncoder(Module):
         mask_check: bool = True,
     ) -> None:
         super().__init__()
-        self.layers = ModuleList([copy.deepcopy(encoder_layer) for _ in range(num_layers)])
+        self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
         self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
 
@@ -262,7 +262,7 @@ class TransformerDecoder(Module):
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
-        self.layers = ModuleList([copy.deepcopy(decoder_layer) for _ in range(num_layers)])
+        self.layers = _get_clones(decoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
 
     def forward(
@@ -377,3 +377,14 @@ class Transformer(Module):
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
         """(sz, sz), -inf above the diagonal and 0 elsewhere: position i sees positions 0 to i."""
         return full((sz, sz), -math.inf, dtype=dtype, device=device).triu(1)
+
+
+def _get_clones(module: Module, N: int) -> ModuleList:
+    """A list of `N` copies of a module, which share nothing.
+
+    >>> rg.nn.modules.transformer._get_clones(rg.nn.Linear(2, 3), 2)
+    ModuleList(
+      (0-1): 2 x Linear(in_features=2, out_features=3, bias=True)
+    )
+    """
+    return ModuleList([copy.deepcopy(module) for _ in range(N)])

@@ -150,7 +150,7 @@ PLACES = [
         r"|DeepCopyMemoTable|DispatchKey\w*|ErrorReport|ExcludeDispatchKeyGuard|ExecutionPlan|FatalError"
         r"|FileCheck|FunctionSchema|Gradient|GraphExecutorState|IODescriptor|JITException|Lite\w+"
         r"|LockingLogger|LoggerBase|NoopLogger|ModuleDict|Node|OperatorInfo|ParameterDict"
-        r"|PyTorchFileWriter|StaticModule|ThroughputBenchmark|TracingState|Type|Use|Value|classes"
+        r"|PyTorchFileWriter|StaticModule|ThroughputBenchmark|TracingState|Use|Value|classes"
         r"|\w+_type_\w+)",
         CPP,
     ),

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...engine.tensor import Tensor
 from ..random.factories import randn
+from ..tensor.inspection import strided
 from .cholesky import cholesky
 from .eigen import eigh
 from .solve import solve_triangular
@@ -37,14 +38,16 @@ def lobpcg(
     """The `k` largest eigenvalues of A x = l B x, or smallest, and their vectors.
 
     Returns (..., k) and (..., m, k). A: (..., m, m), symmetric or Hermitian; B, the identity by
-    default, positive definite, too. `largest` is the default; k is that of `X`, or 1. The vectors
-    are orthonormal with respect to B; differentiable as `linalg.eigh`. Raises ValueError where
-    m < 3 k, as PyTorch. Source: PyTorch's `lobpcg`; Knyazev, 2001.
+    default, positive definite, too; either may be sparse. `largest` is the default; k is that of
+    `X`, or 1. The vectors are orthonormal with respect to B; differentiable as `linalg.eigh`.
+    Raises ValueError where m < 3 k, as PyTorch. Source: PyTorch's `lobpcg`; Knyazev, 2001.
 
     >>> A = rg.diag(rg.tensor([1.0, 5.0, 2.0]))
     >>> rg.lobpcg(A)[0], rg.lobpcg(A, largest=False)[0]
     (tensor([5.]), tensor([1.]))
     """
+    A = A if A.layout is strided else A.to_dense()
+    B = B if B is None or B.layout is strided else B.to_dense()
     m = A.shape[-1]
     count = (1 if X is None else X.shape[-1]) if k is None else k
     if m < 3 * count:

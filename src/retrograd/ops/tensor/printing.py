@@ -172,8 +172,12 @@ def elements(array: Any, indent: int) -> str:
     if summarize and options["edgeitems"] == 0:
         return "[...]"
     looked_at = edges(array) if summarize else array
-    kind = ComplexNumbers if array.dtype.kind == "c" else Numbers
-    return layout(array, indent, summarize, kind(looked_at))
+    return layout(array, indent, summarize, kind_of(array)(looked_at))
+
+
+def kind_of(array: Any) -> type[Numbers] | type[ComplexNumbers]:
+    """What shows the elements of an array."""
+    return ComplexNumbers if array.dtype.kind == "c" else Numbers
 
 
 def parts(tensor: Tensor, indent: int) -> str:
