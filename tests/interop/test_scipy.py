@@ -314,6 +314,14 @@ def test_functions_that_give_arrays_compute_in_numpys_dtypes_on_the_tensors_memo
         assert type(np.append(rg.ones(2, requires_grad=True), 1.0)) is np.ndarray
 
 
+def test_ufuncs_without_a_gradient_take_where():
+    out, some = np.zeros(3), np.array([True, False, True])
+    assert np.add(tensor(V), 1.0, where=some, out=out) is out
+    assert out.tolist() == [2.0, 0.0, 4.0]
+    with pytest.raises(TypeError, match="does not take where="):
+        np.add(tensor(V).requires_grad_(), 1.0, where=some)
+
+
 def test_tensors_under_a_transform_stay_tensors():
     found = rg.vmap(lambda row: np.append(row, row))(tensor(M))
     assert found.shape == (3, 6)

@@ -82,7 +82,7 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **options: 
         name += f".{method}"
     outs = options.pop("out", ())
     function = counterpart(ufunc, method)
-    if function is None:
+    if function is None or (options.get("where", True) is not True and not keeps(inputs)):
         if outs:
             options["out"] = outs
         found = on_arrays(getattr(ufunc, method), name, inputs, options)
