@@ -1,9 +1,9 @@
 """Values, dtypes and gradients of every op are those of PyTorch, on stored calls.
 
 `tests/data/make_ops.py` chose the calls and ran them with PyTorch; `tests/data/ops_format.py` says
-how they are stored. Arrays agree to the tolerance of their dtype, relative to their largest finite
-element (at least 1): 1e-10 in double precision, 1e-5 in single precision; those of `ROUGH`, which
-PyTorch itself has less exactly, to the tolerance stated there.
+how they are stored. Every element agrees to the tolerance of its dtype, absolute below 1 and
+relative above: 1e-10 in double precision, 1e-5 in single precision; those of `ROUGH`, which PyTorch
+itself has less exactly, to the tolerance stated there.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ ROUGH = {
     "logcumsumexp": {"float32": 2e-3},  # PyTorch's gradients go through logarithms
     "nn.functional.hardsigmoid": {"float64": 1e-7},  # PyTorch's 1/6 is a float32
     "nn.functional.layer_norm": {"float32": 2e-4},  # of one element: 1/sqrt(eps) times rounding
+    "polygamma": {"float32": 2e-5},  # beside poles
+    "special.polygamma": {"float32": 2e-5},
     "special.bessel_j0": {"float64": 1e-7},
     "special.bessel_j1": {"float64": 1e-7},
 }
@@ -42,7 +44,7 @@ def given(dtype, array, wanted):
 def check(found, expected, what, name):
     """A tensor has the dtype, the shape and the numbers of an (dtype, array) pair."""
     dtype, array = expected
-    assert str(found.dtype) == f"torch.{dtype}".replace("torch", "retrograd"), what
+    assert str(found.dtype) == f"retrograd.{dtype}", what
     if isinstance(array, tuple):
         assert tuple(found.shape) == array, what
         return
@@ -52,12 +54,8 @@ def check(found, expected, what, name):
     if array.dtype.kind not in "fc":
         np.testing.assert_array_equal(values, array, err_msg=what)
         return
-    finite = np.abs(array[np.isfinite(array)])
     tolerance = ROUGH.get(name, {}).get(dtype, TOLERANCES[dtype])
-    scale = max(1.0, float(finite.max(initial=0.0)))
-    np.testing.assert_allclose(
-        values, array, rtol=tolerance, atol=tolerance * scale, err_msg=what, equal_nan=True
-    )
+    np.testing.assert_allclose(values, array, rtol=tolerance, atol=tolerance, err_msg=what)
 
 
 def check_call(name, expression, inputs, results, gradients):
@@ -72,9 +70,10 @@ def check_call(name, expression, inputs, results, gradients):
     assert len(outs) == len(results), expression
     for place, (out, expected) in enumerate(zip(outs, results, strict=True)):
         check(out, expected, f"{expression}: result {place}", name)
+    if gradients is None:  # none are stored
+        return
     leaves = [t for t in made if t.requires_grad]
-    for place, (leaf, expected) in enumerate(zip(leaves, gradients or (), strict=False)):
-        found = grads and grads[place]
+    for place, (leaf, expected, found) in enumerate(zip(leaves, gradients, grads, strict=True)):
         nothing = str(leaf.dtype).removeprefix("retrograd."), np.zeros(leaf.shape)
         check(
             rg.zeros_like(leaf) if found is None else found,

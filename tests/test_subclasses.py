@@ -122,20 +122,10 @@ def test_what_is_no_tensor_stays_what_it_is():
     assert type(x.numpy()) is np.ndarray
 
 
-def runs(sample):
-    """Whether the op takes the drawn arrays at all: some take no integers."""
-    try:
-        sample.op.forward(*sample.arrays, **sample.params)
-    except Exception:
-        return False
-    return True
-
-
 def law_samples():
     first = {}
     for sample in [*samples(), *samples(differentiable=False)]:
-        if sample.op.name not in first and runs(sample):
-            first[sample.op.name] = sample
+        first.setdefault(sample.op.name, sample)
     return [pytest.param(sample, id=name) for name, sample in first.items()]
 
 

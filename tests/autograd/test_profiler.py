@@ -253,8 +253,15 @@ def test_named_blocks_decorate_functions_even_recursive_ones():
 
 
 def test_a_named_block_without_a_profile_does_nothing():
-    with record_function("nothing"):
-        assert rg.ones(2).exp() is not None
+    with record_function("nothing") as block:
+        found = rg.zeros(2).exp()
+        with profile() as prof:
+            found.sin()
+    found.cos()
+    assert found.tolist() == [1.0, 1.0]
+    assert block.open == []
+    assert names(prof) == ["sin"]
+    assert prof.function_events[0].cpu_parent is None
 
 
 def test_an_error_ends_the_blocks_it_leaves():

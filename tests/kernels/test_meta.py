@@ -15,15 +15,12 @@ EXCEPTIONS = {
     **dict.fromkeys(["unique", "unique_consecutive", "weighted_rows"], BY_VALUES),
     **dict.fromkeys(["exp_derivative", "ldl_solve"], BY_VALUES),
     **dict.fromkeys(["as_strided", "over_storage", "unstrided"], "by strides of one's own"),
-    "ldl_factor_ex": "its sample is of whole numbers, which only a public call makes floating",
     "spherical_j": "SciPy's function for orders from 1 on is no ufunc",
 }
 SAMPLES = [
     s
     for s in samples(differentiable=False)
-    if s.op.name not in EXCEPTIONS
-    and not s.params.get("by_frequency")  # which counts
-    and not (s.op.name == "view_dtype" and s.complex)  # NumPy cannot, of a 0-d array
+    if s.op.name not in EXCEPTIONS and not s.params.get("by_frequency")  # which counts
 ]
 ORDERS = {"avg_pool_input"}  # of their results in memory, which say nothing
 

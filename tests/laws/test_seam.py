@@ -52,12 +52,7 @@ def _in_numpy(monkeypatch):
         loops.leave_small_out(False)
 
 
-SAMPLES = [
-    sample
-    for sample in samples(differentiable=False)
-    if sample.op.name not in EXCEPTIONS
-    and not (sample.op.name == "view_dtype" and sample.complex)  # NumPy cannot, of a 0-d array
-]
+SAMPLES = [sample for sample in samples(differentiable=False) if sample.op.name not in EXCEPTIONS]
 
 
 def owned(value):

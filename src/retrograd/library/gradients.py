@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import retrograd
+from ..autograd import enable_grad, grad, is_grad_enabled
+from ..nn.functional import interpolate
+from ..ops import convolution, grid_sampler
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,12 +25,12 @@ def gradients(
 ) -> tuple[Tensor | None, ...]:
     """The gradients by the inputs that are wanted, None for the others."""
     own = [x if x.requires_grad else x.detach().requires_grad_() for x in inputs]
-    with retrograd.enable_grad():
+    with enable_grad():
         out = function(*own)
     asked = [x for x, want in zip(own, wanted, strict=True) if want]
     given = any(x.requires_grad for x in (*inputs, grad_output))
-    recorded = given and retrograd.is_grad_enabled()
-    found = iter(retrograd.autograd.grad(out, asked, grad_output, create_graph=recorded))
+    recorded = given and is_grad_enabled()
+    found = iter(grad(out, asked, grad_output, create_graph=recorded))
     return tuple(next(found) if want else None for want in wanted)
 
 
@@ -56,7 +58,7 @@ def convolution_backward(
     settings = stride, padding, dilation, transposed, output_padding, groups
     bias = weight.new_zeros(weight.shape[1] * groups if transposed else weight.shape[0])
     return gradients(
-        lambda x, w, b: retrograd.convolution(x, w, b, *settings),
+        lambda x, w, b: convolution(x, w, b, *settings),
         (input, weight, bias),
         output_mask,
         grad_output,
@@ -81,7 +83,7 @@ def grid_sampler_backward(
     """
     modes = interpolation_mode, padding_mode, align_corners
     return gradients(
-        lambda x, at: retrograd.grid_sampler(x, at, *modes),
+        lambda x, at: grid_sampler(x, at, *modes),
         (input, grid),
         output_mask,
         grad_output,
@@ -102,7 +104,7 @@ def upsample_backward(mode: str) -> Callable[..., Tensor]:
         scales = [each for each in given[cornered:] if each is not None]
         size, scale = (None, tuple(scales)) if scales else (tuple(output_size), None)
         (found,) = gradients(
-            lambda x: retrograd.nn.functional.interpolate(x, size, scale, mode, **named),
+            lambda x: interpolate(x, size, scale, mode, **named),
             (grad_output.new_zeros(input_size),),
             (True,),
             grad_output,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
+import scipy.special
 
 import retrograd as rg
 from retrograd import nn
@@ -321,10 +323,22 @@ def test_circularity_coefficients_do_not_change_under_linear_maps():
     )
 
 
-def test_the_test_of_circularity_keeps_its_level():
-    values = [cnn.circularity_test(rg.randn(400, 2, dtype=C)).p_value.item() for _ in range(300)]
-    assert sum(p < 0.05 for p in values) == pytest.approx(15, abs=14)
-    assert sum(p < 0.5 for p in values) == pytest.approx(150, abs=40)
+def test_the_test_of_circularity_compares_determinants():
+    z = rg.randn(50, 3, dtype=C) @ rg.randn(3, 3, dtype=C)
+    z = z + 0.3 * z.conj()
+    moved = (z - z.mean(0)).numpy()
+    both = np.linalg.slogdet(np.cov(np.hstack([moved, moved.conj()]).T))[1]
+    apart = np.linalg.slogdet(np.cov(moved.T))[1]
+    expected = -50 * (both - 2 * apart)
+    statistic, p_value = cnn.circularity_test(z)
+    assert statistic.item() == pytest.approx(expected, rel=1e-9)
+    assert p_value.item() == pytest.approx(scipy.special.chdtrc(12, expected), rel=1e-7)
+
+
+def test_shares_of_circular_samples_are_uniform():
+    made = [cnn.circularity_test(rg.randn(400, 2, dtype=C)).p_value.item() for _ in range(300)]
+    away = np.abs(np.sort(made) - (np.arange(300) + 0.5) / 300)
+    assert away.max() < 0.075  # Kolmogorov's bound for 300 samples at 5 % is 0.078
 
 
 def test_samples_that_are_none_raise():

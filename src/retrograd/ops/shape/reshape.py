@@ -62,7 +62,7 @@ _view_dtype = declare(
     batch="leading",
     examples=[
         example("2x3:real", dtype=np.dtype(np.int32)),
-        example("", dtype=np.dtype(np.int64)),
+        example(":real", dtype=np.dtype(np.int64)),
         example("0x2:real", dtype=np.dtype(np.int32)),
     ],
     doc="""The same bytes read as another dtype; not differentiable.""",
