@@ -2,22 +2,27 @@
 
 What runs on it runs on anything that speaks the protocols (NEP 13 and 18, and ndarray's methods): a
 tracer, an array on another device. It refuses whatever would make a plain array or a Python number
-of it, and writes other than by a ufunc's `out=`, `x[...] = v` and `np.copyto`.
+of it, writes other than by a ufunc's `out=`, `x[...] = v` and `np.copyto`, and the functions,
+arguments and flags that CuPy's arrays lack: `tests/data/cupy.json`.
 """
 
 from __future__ import annotations
 
+import contextlib
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-__all__ = ["LOG", "Recorder", "Refused", "plain", "recorded"]
+__all__ = ["CUPY", "LOG", "Recorder", "Refused", "plain", "recorded"]
 
+CUPY = json.loads((Path(__file__).parents[1] / "data" / "cupy.json").read_text())
 LOG: list[str] = []
 
-FACTS = ["shape", "dtype", "ndim", "size", "strides", "flags", "itemsize", "nbytes", "base"]
-PARTS = ["T", "mT", "real", "imag"]
+FACTS = ["shape", "dtype", "ndim", "size", "strides", "itemsize", "nbytes"]
+PARTS = ["T", "mT", "real", "imag", "base"]
 METHODS = ["all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "clip",
            "compress", "conj", "conjugate", "copy", "cumprod", "cumsum", "diagonal", "dot",
            "flatten", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "reshape",
@@ -26,12 +31,22 @@ METHODS = ["all", "any", "argmax", "argmin", "argpartition", "argsort", "astype"
 
 CONVERSIONS = ["tolist", "item", "tobytes", "__float__", "__int__", "__complex__", "__index__",
                "__bool__", "__array__"]  # fmt: skip
-WRITERS = ["fill", "put", "sort", "partition", "resize", "setfield", "byteswap"]
+WRITERS = ["fill", "put", "sort", "partition", "byteswap"]
 UNSEEN = {np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis}
 
 
 class Refused(TypeError):
     """Code asked an array for what only NumPy's own arrays give."""
+
+
+class Flags:
+    """What is known of how an array lies in memory."""
+
+    __slots__ = tuple(CUPY["flags"])
+
+    def __init__(self, held: Any) -> None:
+        for name in self.__slots__:
+            setattr(self, name, getattr(held.flags, name))
 
 
 class Recorder(NDArrayOperatorsMixin):
@@ -41,6 +56,10 @@ class Recorder(NDArrayOperatorsMixin):
 
     def __init__(self, held: Any) -> None:
         self._held = held
+
+    @property
+    def flags(self) -> Flags:
+        return Flags(self._held)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         LOG.append(f"{ufunc.__name__}.{method}")
@@ -55,6 +74,9 @@ class Recorder(NDArrayOperatorsMixin):
             raise Refused(f"np.{function.__name__} writes: x[...] = v, np.copyto or out= instead")
         if function is not np.asarray:  # with `like=`
             own(args, options)
+            check_call(f"{function.__module__}.{function.__name__}", args, options)
+        if options.get("shape", 1) == ():
+            del options["shape"]  # as CuPy does
         found = function(*plain(args), **plain(options))
         out = options.get("out")
         return recorded(found) if out is None else out
@@ -97,10 +119,24 @@ def own(*values: Any) -> None:
             own(*(value.values() if type(value) is dict else value))
 
 
+def check_call(name: str, args: Any, options: Any) -> None:
+    """Raise for a function of NumPy's that CuPy lacks, and for an argument that it does not take."""
+    if name not in CUPY["functions"]:
+        raise Refused(f"CuPy has no {name}")
+    known = CUPY["functions"][name]
+    if known is not None:
+        unknown = options.keys() - set(known) | {"subok"} & options.keys()
+        if unknown or len(args) > len(known):
+            raise Refused(f"CuPy's {name} takes {known}, not {len(args)} and {sorted(options)}")
+
+
 def recorded(value: Any) -> Any:
     """`value` with recorders in place of NumPy's arrays and scalars."""
     if isinstance(value, (np.ndarray, np.generic)):
-        return Recorder(np.asarray(value))
+        made = np.asarray(value)
+        with contextlib.suppress(ValueError):  # of windows, which nothing writes
+            made.flags.writeable = True  # as all of CuPy's are
+        return Recorder(made)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*map(recorded, value))
     return type(value)(map(recorded, value)) if type(value) in (list, tuple) else value

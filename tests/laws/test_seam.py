@@ -20,7 +20,7 @@ from retrograd.kernels.search import first_largest, searched
 from retrograd.ops.sparse import pattern
 from retrograd.quiet import Quiet
 
-from .recorder import Recorder, Refused, plain
+from .recorder import CUPY, Recorder, Refused, plain
 from .samples import samples
 
 # The records whose forward, or whose formula, cannot run on such arrays, and why.
@@ -175,3 +175,16 @@ def test_hardly_any_record_is_an_exception():
 def test_a_recorder_refuses_to_become_an_array_or_a_number(ask):
     with pytest.raises((Refused, TypeError)):
         ask(Recorder(np.array(1.0)))
+
+
+def test_a_recorder_has_nothing_that_cupys_arrays_lack():
+    x = Recorder(np.ones((2, 3)))
+    assert {name for name in dir(Recorder) if not name.startswith("_")} <= set(CUPY["ndarray"])
+    assert (x.flags.c_contiguous, x.flags.owndata, x.T.base.flags.forc) == (True, True, True)
+    assert not hasattr(x.flags, "writeable")
+    with pytest.raises(Refused, match=r"np.put_along_axis writes"):
+        np.put_along_axis(x, np.zeros((2, 1), int), 1.0, 1)
+    with pytest.raises(Refused, match="CuPy's numpy.max takes"):
+        np.max(x, initial=0.0)
+    with pytest.raises(Refused, match="CuPy's numpy.empty_like takes"):
+        np.empty_like(x, subok=True)

@@ -27,7 +27,7 @@ from ..engine.tensor import (
 )
 from ..engine.transforms.batch import BatchLevel, batched, is_batch, split
 from ..errors import SecondBackwardError, UnbatchableError
-from ..kernels.allocation import copied, full, zeros
+from ..kernels.allocation import copied, full, numpys, zeros
 from ..ops.tensor.autograd_methods import retain_grad
 from .graph import GradientEdge, stand_in
 
@@ -244,7 +244,7 @@ def owned(g: Any, others: Sequence[Any]) -> Tensor | None:
     g = as_array(g)
     if isinstance(g, Interpreted):
         return shown(g)
-    fresh = g.base is None and g.flags.writeable and g.flags.owndata
+    fresh = g.base is None and g.flags.owndata and (not numpys(g) or g.flags.writeable)
     return new_tensor(g if fresh and not _is_shared(g, others) else copied(g))
 
 

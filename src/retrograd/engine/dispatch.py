@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..errors import CastError, UnorderedError, wrong_type
+from ..kernels.allocation import numpys
 from ..kernels.memory import overlaps
 from ..locks import load
 from ..quiet import copyto
@@ -301,11 +302,13 @@ def check_memory(array: Any, name: str, uniform: bool = False) -> None:
 
     `uniform` says that all get the same value, so that several may be one.
     """
-    if isinstance(array, Interpreted) or array.flags.carray:  # the first is replaced, not written
+    if array.__class__ is np.ndarray and array.flags.carray:
+        return
+    if isinstance(array, Interpreted):  # is replaced, not written
         return
     if not uniform and 0 in array.strides and array.size > 1 and expanded(array):
         raise RuntimeError(OVERLAP)
-    if not array.flags.writeable:
+    if numpys(array) and not array.flags.writeable:
         raise RuntimeError(READ_ONLY.format(name=name, shape=list(array.shape)))
 
 

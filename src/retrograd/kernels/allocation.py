@@ -13,8 +13,9 @@ NOTE [The seam]
 5. Public functions of tensors keep to it, too: what they make themselves, indices and masks and
    drawn numbers, they put beside an argument by `engine.tensor.placed`; and they leave out checks
    of values that cannot be seen (`surely`). `tests/laws/test_foreign_arrays.py` runs them all.
-6. `tests/laws/test_seam.py` runs every record on an array that has nothing but the protocols, and
-   lists the few that need more.
+6. `tests/laws/test_seam.py` runs every record on an array that has nothing but the protocols, and of
+   these what CuPy has (`tests/data/cupy.json`): flags that tell the order alone, functions without
+   `subok` and `initial`. It lists the few records that need more.
 """
 
 from __future__ import annotations
@@ -75,14 +76,14 @@ def empty(like: Any, shape: Any, dtype: Any = None) -> Any:
     """An uninitialised row-major array; its dtype is that of `like` where none is given."""
     if like.__class__ is ndarray:  # the quickest way
         return new(shape, like.dtype if dtype is None else dtype)
-    return np.empty_like(like, dtype, "C", True, shape)
+    return beside(np.empty_like, like, shape, dtype)
 
 
 def zeros(like: Any, shape: Any, dtype: Any = None) -> Any:
     """Zeros, for a NumPy array memory that the system gives as zeros: no pass over it."""
     if like.__class__ is ndarray:
         return np.zeros(shape, like.dtype if dtype is None else dtype)
-    return np.zeros_like(like, dtype, "C", True, shape)
+    return beside(np.zeros_like, like, shape, dtype)
 
 
 def marked(array: Any) -> Any:
@@ -148,4 +149,10 @@ def table(like: Any, values: Any) -> Any:
 
 def full(like: Any, shape: Any, value: Any, dtype: Any = None) -> Any:
     """An array of one value."""
-    return np.full_like(like, value, dtype, "C", True, shape)
+    return beside(np.full_like, like, shape, dtype, value)
+
+
+def beside(make: Any, like: Any, shape: Any, dtype: Any, *value: Any) -> Any:
+    """What a function such as `np.empty_like` makes; CuPy's take a shape without sizes for none."""
+    made = make(like, *value, dtype=dtype, order="C", shape=(1,) if shape == () else shape)
+    return made.reshape(()) if shape == () else made

@@ -69,7 +69,9 @@ def _spread(input: Any, *, shape: tuple[int, ...]) -> Any:
 @quick("expand")
 def _expand(input: Any, *, shape: tuple[int, ...]) -> Any:
     out = np.broadcast_to(input, shape)
-    if input.flags.writeable:  # a part of it may be written where no two elements are one
+    if (
+        numpys(input) and input.flags.writeable
+    ):  # a part of it may be written where no two elements are one
         out.flags.writeable = True
     return out
 

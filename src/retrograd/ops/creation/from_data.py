@@ -23,7 +23,7 @@ from ...engine.dispatch import as_tensor as beside
 from ...engine.placement import default, device, present
 from ...engine.tensor import Interpreted, Tensor, is_array, new_tensor, set_requires_grad
 from ...errors import wrong_type
-from ...kernels.allocation import is_valueless
+from ...kernels.allocation import is_valueless, numpys
 from ...locks import load
 from ...quiet import QUIET, Quiet, quieten, quietly, restore
 from ..core.structure import held_by
@@ -355,7 +355,7 @@ def shareable(data: Any) -> bool:
         is_array(data)
         and hasattr(data, "flags")  # as what has memory of its own
         and data.dtype == dtypes.of_numpy(data.dtype).numpy
-        and data.flags.writeable
+        and (not numpys(data) or data.flags.writeable)
     )
 
 

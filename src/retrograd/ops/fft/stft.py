@@ -255,7 +255,7 @@ def _overlapped(
     squares = (weights * weights).expand(count, n_fft)
     signal = _added(frames, hop, (*frames.shape[:-2], total), first, kept)
     envelope = _added(squares, hop, (total,), first, kept)
-    lowest = np.min(np.abs(envelope._array), initial=np.inf)
+    lowest = np.min(np.abs(envelope._array)) if kept else np.inf
     if surely(lowest < 1e-11):
         raise _fail(
             "istft",

@@ -98,7 +98,7 @@ def of_two(name: str, by: str, input: Any, other: Any) -> Tensor:
 
 def _arranged(input: Any, *, by: str, backwards: bool) -> Any:
     given = np.flip(input, -1) if backwards else input
-    places = np.lexsort(tuple([key(given) for key in KEYS[by]]), -1)
+    places = np.lexsort(tuple([key(given) for key in KEYS[by]]))
     places = input.shape[-1] - 1 - places if backwards else places
     ranks = np.argsort(places, -1).astype(np.float64)  # the inverse of a permutation
     return np.where(np.isnan(input), np.nan, ranks), places
