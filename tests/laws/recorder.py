@@ -120,7 +120,7 @@ def own(*values: Any) -> None:
 
 
 def check_call(name: str, args: Any, options: Any) -> None:
-    """Raise for a function of NumPy's that CuPy lacks, and for an argument that it does not take."""
+    """Raise for a function that CuPy lacks, and for an argument that its own does not take."""
     if name not in CUPY["functions"]:
         raise Refused(f"CuPy has no {name}")
     known = CUPY["functions"][name]

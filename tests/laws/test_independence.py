@@ -79,6 +79,6 @@ def test_an_infinite_tangent_gives_no_nan_where_the_output_does_not_depend_on_th
             tangents = [new_tensor(move) if i == index else None for i in range(len(sample.arrays))]
             out = jvp(sample.op, sample.tensors(grad=False), tangents, sample.params)
             found = out if isinstance(out, (tuple, list)) else [out]
-            for depends, t in zip(changes, found, strict=False):
+            for depends, t in zip(changes, found[: len(changes)], strict=True):
                 free = ~depends[(..., *place)]
                 assert not np.isnan(t._array[free]).any()

@@ -184,7 +184,7 @@ def test_a_recorder_has_nothing_that_cupys_arrays_lack():
     assert not hasattr(x.flags, "writeable")
     with pytest.raises(Refused, match=r"np.put_along_axis writes"):
         np.put_along_axis(x, np.zeros((2, 1), int), 1.0, 1)
-    with pytest.raises(Refused, match="CuPy's numpy.max takes"):
+    with pytest.raises(Refused, match=r"CuPy's numpy.max takes"):
         np.max(x, initial=0.0)
-    with pytest.raises(Refused, match="CuPy's numpy.empty_like takes"):
+    with pytest.raises(Refused, match=r"CuPy's numpy.empty_like takes"):
         np.empty_like(x, subok=True)

@@ -280,8 +280,10 @@ def publish(namespace: dict[str, Any], prefix: str) -> None:
             continue
         namespace[name] = seen = public(value)
         told = seen in _forms or hasattr(seen, "op")
-        if told and name not in IGNORED and names.get(seen, TENSOR).startswith(TENSOR):
-            names[seen] = f"{prefix}.{name}"
+        called, path = names.get(seen, TENSOR), f"{prefix}.{name}"
+        shorter = path.count(".") < called.count(".")  # whichever module was imported first
+        if told and name not in IGNORED and (shorter or called.startswith(TENSOR)):
+            names[seen] = path
         home, own = vars(sys.modules[module]), getattr(value, "__name__", "")
         if home.get(own) is value:
             home[own] = seen
