@@ -106,6 +106,12 @@ def samples(differentiable: bool = True) -> list[Sample]:
     return found
 
 
+def at_least(count: int, cases: list[Any]) -> list[Any]:
+    """`cases`, of which what chose them has to leave `count`: a law of none holds for anything."""
+    assert len(cases) >= count, f"{len(cases)} cases of a law that is to have {count}"
+    return cases
+
+
 def inner(a: Any, b: Any) -> float:
     """The real inner product of two lists of arrays: sum of Re(conj(a) b)."""
     return float(sum(np.sum((np.conj(x) * y).real) for x, y in zip(a, b, strict=True)))

@@ -1,7 +1,7 @@
 """Laws of `__torch_dispatch__`: whoever sees every operator and changes nothing changes nothing.
 
-For which functions a mode sees what PyTorch's own modes see is compared with `data/dispatched.json`;
-`data/dispatched_otherwise.json` names the others.
+For which functions a mode sees what PyTorch's own modes see is compared with
+`data/dispatched.json`; `data/dispatched_otherwise.json` names the others.
 """
 
 from __future__ import annotations

@@ -19,10 +19,10 @@ from retrograd.engine.registry import OPS
 from retrograd.engine.tensor import Tensor, new_tensor
 from retrograd.engine.transforms.forward import jvp
 
-from .samples import inner, like, sample, samples
+from .samples import at_least, inner, like, sample, samples
 
 STEP, TOLERANCE = 1e-6, 1e-6
-DIFFERENTIABLE = samples()
+DIFFERENTIABLE = at_least(1900, samples())
 every_sample = pytest.mark.parametrize("sample", DIFFERENTIABLE, ids=repr)
 
 
@@ -256,19 +256,23 @@ def test_dropping_the_output_frees_it_without_the_collector(sample):
         gc.enable()
 
 
+def keeps_its_first_input(sample):
+    """Whether the result of a sample fits into its first input."""
+    made, first = sample.forward(sample.arrays)[0], sample.arrays[0]
+    return (made.shape, made.dtype) == (first.shape, first.dtype)
+
+
 INPLACE = [
     s
     for s in DIFFERENTIABLE
-    if s.op.inplace and hasattr(Tensor, f"{s.op.name}_") and len(s.op.formulas) >= 1
+    if s.op.inplace and hasattr(Tensor, f"{s.op.name}_") and keeps_its_first_input(s)
 ]
+every_write = pytest.mark.parametrize("sample", at_least(280, INPLACE), ids=repr)
 
 
-@pytest.mark.parametrize("sample", INPLACE, ids=repr)
+@every_write
 def test_in_place_equals_out_of_place(sample):
     plain = sample.forward(sample.arrays)[0]
-    first = sample.arrays[0]
-    if plain.shape != first.shape or plain.dtype != first.dtype:
-        return
     _, cotangents, grads = gradients(sample)
     again = sample.tensors()
     target = again[0].clone()
@@ -301,11 +305,8 @@ def tangents_derivative(sample, form):
     )
 
 
-@pytest.mark.parametrize("sample", INPLACE, ids=repr)
+@every_write
 def test_a_tangent_of_the_in_place_form_can_be_differentiated(sample):
-    plain, first = sample.forward(sample.arrays)[0], sample.arrays[0]
-    if plain.shape != first.shape or plain.dtype != first.dtype:
-        return
     expected = tangents_derivative(sample, sample.op.call)
     found = tangents_derivative(sample, getattr(Tensor, f"{sample.op.name}_"))
     assert len(found) == len(expected)

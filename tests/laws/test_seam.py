@@ -21,7 +21,7 @@ from retrograd.ops.sparse import pattern
 from retrograd.quiet import Quiet
 
 from .recorder import CUPY, Recorder, Refused, plain
-from .samples import samples
+from .samples import at_least, samples
 
 # The records whose forward, or whose formula, cannot run on such arrays, and why.
 BY_STRIDES = "the protocols know no strides of one's own choosing"
@@ -52,7 +52,9 @@ def _in_numpy(monkeypatch):
         loops.leave_small_out(False)
 
 
-SAMPLES = [sample for sample in samples(differentiable=False) if sample.op.name not in EXCEPTIONS]
+SAMPLES = at_least(
+    2100, [sample for sample in samples(differentiable=False) if sample.op.name not in EXCEPTIONS]
+)
 
 
 def owned(value):

@@ -14,8 +14,8 @@ NOTE [The seam]
    drawn numbers, they put beside an argument by `engine.tensor.placed`; and they leave out checks
    of values that cannot be seen (`surely`). `tests/laws/test_foreign_arrays.py` runs them all.
 6. `tests/laws/test_seam.py` runs every record on an array that has nothing but the protocols, and
-   of these what CuPy has (`tests/data/cupy.json`): flags that tell the order alone, functions without
-   `subok` and `initial`. It lists the few records that need more.
+   of these what CuPy has (`tests/data/cupy.json`): flags that tell the order alone, functions
+   without `subok` and `initial`. It lists the few records that need more.
 """
 
 from __future__ import annotations
