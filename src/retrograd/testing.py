@@ -23,7 +23,7 @@ from .ops.elementwise.comparison import isclose
 from .ops.random.factories import randint
 from .ops.random.inplace import uniform_
 from .ops.tensor.inspection import strided
-from .quiet import Quiet
+from .quiet import quietly
 
 __all__ = ["assert_allclose", "assert_close", "make_tensor"]
 
@@ -235,6 +235,7 @@ def gaps(*found: tuple[str, Any, float]) -> str:
     )
 
 
+@quietly
 def arrays(
     actual: Any, expected: Any, rtol: float | None, atol: float | None, how: dict[str, bool]
 ) -> str | None:
@@ -258,9 +259,8 @@ def arrays(
     close = isclose(a, e, rtol=rtol, atol=atol, equal_nan=how["equal_nan"])._array
     if close.all():
         return None
-    with Quiet():
-        gap = abs(a - e)
-        relative = gap / abs(e)
+    gap = abs(a - e)
+    relative = gap / abs(e)
     if not actual.ndim:
         return scalars_differ(a.item(), e.item(), gap.item(), rtol, atol)
     wrong = int(close.size - np.count_nonzero(close))

@@ -9,7 +9,6 @@ pytest.importorskip("llvmlite")
 
 from retrograd.compiler.mathematics import EMIT
 from retrograd.compiler.values import convert
-from retrograd.quiet import Quiet
 
 from .loops import run
 
@@ -55,7 +54,7 @@ def test_the_ends_are_numpys(name):
     few = np.array([0.0, 1.0, 0.5, 2.5, 100.0, 710.0, 800.0, 1e-300, 1e300, np.inf, np.nan])
     few = np.concatenate([few, -few])
     z = np.array([complex(a, b) for a in few for b in few])
-    with Quiet():
+    with np.errstate(all="ignore"):
         expected = getattr(np, name)(z)
     found = run(EMIT[name], z)
     tiny = np.finfo(float).smallest_subnormal
@@ -71,7 +70,7 @@ def test_complex64_has_the_ends_of_complex128(name):
     few = np.array([0.0, 1.0, 0.5, 2.5, 100.0, 1e30, np.inf, np.nan], np.float32)
     few = np.concatenate([few, -few])
     z = np.array([complex(a, b) for a in few for b in few], np.complex64)
-    with Quiet():
+    with np.errstate(all="ignore"):
         expected = run(EMIT[name], z.astype(np.complex128))
         expected = expected.astype(z.dtype if expected.dtype.kind == "c" else np.float32)
     found = run(EMIT[name], z)

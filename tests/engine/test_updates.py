@@ -17,10 +17,10 @@ def with_gradient(size=2):
 
 
 @pytest.mark.parametrize("kind", [list, tuple])
-def test_a_write_is_counted_where_there_is_a_gradient_and_in_the_state_there(kind):
+def test_a_write_is_counted_for_each_tensor_and_for_the_tensors_of_its_state(kind):
     x, y, own, other = with_gradient(), rg.ones(2, requires_grad=True), rg.ones(2), rg.ones(2)
-    wrote_all(kind([x, y]), {x: {"buffer": own, "note": 3}, y: {"buffer": other}}, "a step")
-    assert [t._version for t in (x, own, y, other)] == [1, 1, 0, 0]
+    wrote_all(kind([x, y]), {x: {"buffer": own, "note": 3}, other: {"buffer": other}}, "a step")
+    assert [t._version for t in (x, own, y, other)] == [1, 1, 1, 0]
 
 
 def test_many_writes_in_one_step_are_named_and_the_last_few_remembered():

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.quiet import Quiet
 from retrograd.utils._python_dispatch import TorchDispatchMode
 from retrograd.utils._pytree import tree_map
 
@@ -83,7 +82,7 @@ def check_alike(found: Any, expected: Any) -> None:
 def test_a_mode_that_changes_nothing_leaves_results_and_gradients(sample):
     made = sample.tensors()
     leaves = [made[i] for i in sample.differentiable]
-    with Quiet():
+    with np.errstate(all="ignore"):
         expected = sample.call(made)
         mode = Seen()
         with mode:
@@ -102,7 +101,7 @@ def test_a_wrapper_that_changes_nothing_leaves_results_and_gradients(sample):
     wrapped = [
         None if t is None else Wrapper(t.detach(), requires_grad=t.requires_grad) for t in made
     ]
-    with Quiet():
+    with np.errstate(all="ignore"):
         expected = sample.call(made)
         found = sample.call(wrapped)
         assert all(type(t) is Wrapper for t in found)

@@ -263,12 +263,9 @@ count_writes(PyObject *module, PyObject *const *args, Py_ssize_t count)
     PyObject *write = number == NULL ? NULL : PyTuple_Pack(2, number, args[2]);
     int failed = write == NULL ? -1 : 0;
     for (Py_ssize_t i = 0; failed == 0 && i < PySequence_Fast_GET_SIZE(params); i++) {
-        PyObject *p = Py_NewRef(PySequence_Fast_GET_ITEM(params, i)), *own = NULL;
-        PyObject *grad = PyObject_GetAttr(p, text_grad);
-        if (grad != NULL && grad != Py_None) {
-            failed = wrote_at(p, number, write, plain);
-            own = Py_XNewRef(PyDict_GetItemWithError(args[1], p));
-        }
+        PyObject *p = Py_NewRef(PySequence_Fast_GET_ITEM(params, i)), *own;
+        failed = wrote_at(p, number, write, plain);
+        own = Py_XNewRef(PyDict_GetItemWithError(args[1], p));
         if (own != NULL && PyDict_Check(own)) {
             for (Py_ssize_t at = 0; failed == 0 && PyDict_Next(own, &at, &name, &value);) {
                 Py_INCREF(value);
@@ -277,7 +274,6 @@ count_writes(PyObject *module, PyObject *const *args, Py_ssize_t count)
             }
         }
         failed = failed == 0 && PyErr_Occurred() ? -1 : failed;
-        Py_XDECREF(grad);
         Py_XDECREF(own);
         Py_DECREF(p);
     }

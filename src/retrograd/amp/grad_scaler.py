@@ -118,10 +118,10 @@ class GradScaler:
     ) -> dict[Any, Tensor]:
         """Multiply the gradients by `inv_scale`; by device, 1 if one is not finite, else 0."""
         grads = [
-            p.grad
+            grad
             for group in optimizer.param_groups
             for p in group["params"]
-            if p._gradient is not None
+            if (grad := p._gradient) is not None
         ]
         if not allow_fp16 and any(grad._array.dtype == np.float16 for grad in grads):
             raise ValueError("Attempting to unscale FP16 gradients.")

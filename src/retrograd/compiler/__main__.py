@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..quiet import Quiet
+from ..quiet import calm
 from . import cache, door
 
 USAGE = "python -m retrograd.compiler warm [float32] [float64] [complex64] [complex128]"
@@ -55,8 +55,7 @@ def warm(dtypes: list[Any]) -> int:
         for function, inputs, params in calls(dtypes):
             count += 1
             try:
-                with Quiet():
-                    function(*inputs, **params)
+                calm(function, *inputs, **params)
             except (NotImplementedError, ImportError, TypeError):
                 continue  # an op that is not for the dtype, or not without SciPy
     finally:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
-from ..quiet import QUIET, quieten, restore
+from ..quiet import CALM, calm
 from . import native
 from .dispatch import NUMBERS, dispatch, write_out
 from .graph import Node, tick
@@ -66,13 +66,10 @@ def careful(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], otherwise: 
             return otherwise(op, inputs, params, None)
     if modes.state.dispatchers and is_plain(op, inputs, params):
         return modes.state.dispatchers[-1].run(op, inputs, params)
-    token = quieten(QUIET)
     try:
-        results = computed(op, inputs, params)
+        results = calm(computed, op, inputs, params)
     except Exception as error:
         return otherwise(op, inputs, params, error)
-    finally:
-        restore(token)
     return finished(op, inputs, results, params)
 
 
@@ -123,14 +120,11 @@ def unary_caller(op: Op) -> Callable[..., Any]:
             return write_out(call, params.pop("out"), (input,), params)
         if special.special:
             return careful(op, (input,), params)
-        token = quieten(QUIET)
         try:
             x = input._array
-            r = forward(x, **params) if params else forward(x)
+            r = CALM.copy().run(forward, x, **params)
         except Exception as error:
             return dispatch(op, (input,), params, error)
-        finally:
-            restore(token)
         if r.__class__ is not ndarray:
             r = asarray(r)
             if isinstance(r, Interpreted):
@@ -196,7 +190,6 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
             return write_out(call, out, (input, other), {})
         if special.special:
             return careful(op, (input, other), {}, dispatch)
-        token = quieten(QUIET)
         try:
             x = input._array
             if isinstance(other, Tensor):
@@ -207,14 +200,12 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
                 right = None
             mixed = x.dtype is not y.dtype
             if mixed:
-                x, y = promote(x, y)
-                r = rounded(forward(x, y), x, y)
+                x, y = calm(promote, x, y)
+                r = calm(rounded, calm(forward, x, y), x, y)
             else:
-                r = forward(x, y)
+                r = CALM.copy().run(forward, x, y)
         except Exception as error:
             return dispatch(op, (input, other), {}, error)
-        finally:
-            restore(token)
         if r.__class__ is not ndarray:
             r = asarray(r)
         left = input._node
@@ -284,13 +275,11 @@ def general_caller(op: Op) -> Callable[..., Any]:
                 return found
         if special.special:
             return careful(op, inputs, params)
-        token = quieten(QUIET)
         try:
-            r = forward(*[None if t is None else t._array for t in inputs], **params)
+            arrays = [None if t is None else t._array for t in inputs]
+            r = CALM.copy().run(forward, *arrays, **params)
         except Exception as error:
             return dispatch(op, inputs, params, error)
-        finally:
-            restore(token)
         if not recordable:
             return finish(op, inputs, r, params)
         edges = []

@@ -80,9 +80,8 @@ def run_each(run: Callable[..., None], some: list[Gathered], *rest: Any) -> None
 
 @native.in_c
 def wrote_all(params: list[Tensor], state: dict[Tensor, dict[str, Any]], by: str) -> None:
-    """Count a write to each tensor that has a gradient, and to the tensors of its own state."""
+    """Count a write to each of the tensors, and to the tensors of its own state."""
     for p in params:
-        if p._gradient is not None:
-            for each in (p, *state.get(p, {}).values()):
-                if isinstance(each, Tensor):
-                    wrote(each, by)
+        for each in (p, *state.get(p, {}).values()):
+            if isinstance(each, Tensor):
+                wrote(each, by)

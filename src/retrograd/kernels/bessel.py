@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..quiet import Quiet
+from ..quiet import quietly
 from .library import scipy_special, widely
 
 __all__ = ["airy", "bessel_i", "bessel_ie", "bessel_j", "bessel_k", "bessel_ke", "bessel_y",
@@ -68,6 +68,7 @@ def bessel_i(order: float, x: Any) -> Any:
     return _near_zero(_of_order("iv", n, x), n, x)
 
 
+@quietly  # at 0, where it is not taken
 def bessel_ie(order: float, x: Any) -> Any:
     """exp(-|x|) I(x) of an order, for real `x`."""
     n = _mirrored(order)
@@ -75,8 +76,7 @@ def bessel_ie(order: float, x: Any) -> Any:
     if n < 2:
         return value
     size = np.abs(x).astype(np.float64)
-    with Quiet():  # at 0, where it is not taken
-        far = np.sign(x) ** n * (1 - (4 * n * n - 1) / (8 * size)) / np.sqrt(2 * np.pi * size)
+    far = np.sign(x) ** n * (1 - (4 * n * n - 1) / (8 * size)) / np.sqrt(2 * np.pi * size)
     return np.where(size > FAR, far, value).astype(x.dtype)
 
 

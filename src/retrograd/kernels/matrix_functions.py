@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..quiet import Quiet
+from ..quiet import calm, quietly
 from .allocation import is_valueless, surely, table, zeros
 from .lapack import inv
 
@@ -43,12 +43,12 @@ def matrix_trace(x: Any) -> Any:
 WELL_CONDITIONED = 1e-3
 
 
+@quietly
 def inverses(x: Any) -> tuple[Any, Any]:
     """(inverse, which matrices are well-conditioned enough for it to be used)."""
     inverse = inv(x)[0]
-    with Quiet():
-        size = np.abs(x).sum(-1).max(-1, initial=0) * np.abs(inverse).sum(-1).max(-1, initial=0)
-        return inverse, size * np.finfo(x.dtype).eps < WELL_CONDITIONED
+    size = np.abs(x).sum(-1).max(-1, initial=0) * np.abs(inverse).sum(-1).max(-1, initial=0)
+    return inverse, size * np.finfo(x.dtype).eps < WELL_CONDITIONED
 
 
 def adjugate(x: Any) -> Any:
@@ -128,8 +128,7 @@ def exp(x: Any) -> Any:
     """The exponential, by scaling to `RADIUS`, approximation and squaring."""
     if is_valueless(x):
         return x.copy()
-    with Quiet():
-        steps = np.ceil(np.log2(norms(x) / RADIUS))
+    steps = np.ceil(calm(np.log2, norms(x) / RADIUS))
     steps = np.where(np.isfinite(steps), np.maximum(steps, 0), 0).astype(int)
     out = approximant(x * np.ldexp(x.real.dtype.type(1), -steps)[..., None, None])
     for step in range(int(steps.max(initial=0))):

@@ -6,19 +6,18 @@ method remembers lies in the state of the first parameter.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..engine.tensor import Tensor, new_tensor, wrote
-from ..quiet import Quiet
-from .line_search import CURVATURE, DECREASE, NARROW, Point, interpolated, strong_wolfe
+from ..quiet import calm
+from .line_search import CURVATURE, DECREASE, NARROW, Point, answered, interpolated, strong_wolfe
 from .optimizer import Optimizer
 from .rules import check_complex, check_settings, check_writable, evaluate, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from ..engine.tensor import Tensor
 
@@ -86,17 +85,16 @@ class LBFGS(Optimizer):
                 "clears the gradients, computes the loss, calls backward() and returns the loss"
             )
         check_writable(self, "LBFGS.step", every=True)
-        with Quiet() as calm:
-            return self._iterate(partial(calm.aloud, partial(evaluate, closure)))
+        return answered(self._iterate(), lambda _: evaluate(closure), calm)
 
-    def _iterate(self, look: Callable[[], Any]) -> Any:
-        """All iterations of one step; `look` evaluates the closure."""
+    def _iterate(self) -> Generator[None, Any, Any]:
+        """All iterations of one step, quiet; what it yields for is what the closure returns."""
         group = self.param_groups[0]
         lr, most, tolerance = float(group["lr"]), group["max_iter"], group["tolerance_change"]
         own = self.state[group["params"][0]]
         own.setdefault("func_evals", 0)
         own.setdefault("n_iter", 0)
-        first = look()
+        first = yield
         loss, g, evaluations = number(first), self._gradient(), 1
         own["func_evals"] += 1
         if self._sizes(g).max(initial=0.0) <= group["tolerance_grad"]:
@@ -111,13 +109,13 @@ class LBFGS(Optimizer):
                 break
             if group["line_search_fn"] is not None:
                 limit = max(group["max_eval"] - evaluations, 0)
-                loss, g, t, count = self._search(look, t, d, (loss, g, slope), limit)
+                loss, g, t, count = yield from self._search(t, d, (loss, g, slope), limit)
                 self._move(t, d)
             else:
                 self._move(t, d)
                 count = 0
                 if iteration != most:  # after the last step nobody asks for the gradient
-                    loss, g, count = number(look()), self._gradient(), 1
+                    loss, g, count = number((yield)), self._gradient(), 1
             own["t"] = t
             own["func_evals"] += count
             evaluations += count
@@ -128,8 +126,8 @@ class LBFGS(Optimizer):
         return first
 
     def _search(
-        self, look: Any, t: float, d: Any, start: tuple[float, Any, Any], limit: int
-    ) -> tuple[float, Any, float, int]:
+        self, t: float, d: Any, start: tuple[float, Any, Any], limit: int
+    ) -> Generator[None, Any, tuple[float, Any, float, int]]:
         """Loss, gradient, step and number of evaluations of a search along `d`."""
         name = self.param_groups[0]["line_search_fn"]
         if name != "strong_wolfe":
@@ -137,24 +135,25 @@ class LBFGS(Optimizer):
         params = self.param_groups[0]["params"]
         origin = [p._array.copy() for p in params]
 
-        def at(step: float) -> tuple[float, Any]:
+        def at(step: float) -> Generator[None, Any, tuple[float, Any]]:
             self._move(step, d)
-            found = number(look()), self._gradient()
+            found = number((yield)), self._gradient()
             for p, values in zip(params, origin, strict=True):
                 p._array[...] = values
                 wrote(p, "LBFGS.step")
             return found
 
-        return strong_wolfe(at, t, d, start, limit)
+        return (yield from strong_wolfe(at, t, d, start, limit))
 
     def _gradient(self) -> Any:
         """All gradients as one vector; zeros for a parameter that has none."""
         flat = []
         for p in self.param_groups[0]["params"]:
-            x = p._array if p._gradient is None else p._gradient._array
+            grad = p._gradient
+            x = p._array if grad is None else grad._array
             line = np.ascontiguousarray(x).reshape(-1)
             line = line.view(line.real.dtype)
-            flat.append(np.zeros_like(line) if p._gradient is None else line)
+            flat.append(np.zeros_like(line) if grad is None else line)
         return np.concatenate(flat)
 
     def _sizes(self, vector: Any) -> Any:
@@ -234,10 +233,12 @@ def _strong_wolfe(
 
     `obj_func(x, step, d)` gives loss and gradient; f, g, gtd are those of step 0 and the slope.
     """
-    start = float(f), g, gtd
-    return strong_wolfe(
-        lambda step: obj_func(x, step, d), t, d, start, max_ls, c1, c2, tolerance_change
-    )
+
+    def at(step: float) -> Generator[float, Any, Any]:
+        return (yield step)
+
+    search = strong_wolfe(at, t, d, (float(f), g, gtd), max_ls, c1, c2, tolerance_change)
+    return answered(search, lambda step: obj_func(x, step, d))  # type: ignore[no-any-return]
 
 
 def _cubic_interpolate(

@@ -7,10 +7,11 @@ and safeguards of PyTorch's `optim.LBFGS`.
 from __future__ import annotations
 
 import math
+import operator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
 __all__ = ["strong_wolfe"]
 
@@ -33,7 +34,7 @@ class Point(NamedTuple):
 
 
 def strong_wolfe(
-    at: Callable[[float], tuple[float, Any]],
+    at: Callable[[float], Generator[Any, Any, tuple[float, Any]]],
     step: float,
     direction: Any,
     start: tuple[float, Any, float],
@@ -41,19 +42,19 @@ def strong_wolfe(
     decrease: float = DECREASE,
     curvature: float = CURVATURE,
     narrow: float = NARROW,
-) -> tuple[float, Any, float, int]:
+) -> Generator[Any, Any, tuple[float, Any, float, int]]:
     """Loss, gradient and step where the conditions hold, and how often `at` was called.
 
-    `at(step)` gives loss and gradient; `start` is loss, gradient and slope at step 0. After `limit`
-    rounds the best point so far is returned.
+    `at(step)` gives loss and gradient, and yields for what it needs: `answered`. `start` is loss,
+    gradient and slope at step 0. After `limit` rounds the best point so far is returned.
     """
     origin = Point(0.0, *start)
 
-    def look(where: float) -> Point:
-        loss, gradient = at(where)
+    def look(where: float) -> Generator[Any, Any, Point]:
+        loss, gradient = yield from at(where)
         return Point(where, loss, gradient, gradient @ direction)
 
-    bracket, rounds, done = find_bracket(look, origin, step, limit, decrease, curvature)
+    bracket, rounds, done = yield from find_bracket(look, origin, step, limit, decrease, curvature)
     calls = rounds + 1
     low = 0 if bracket[0].loss <= bracket[-1].loss else len(bracket) - 1
     reach, stuck = float(abs(direction).max()), False
@@ -62,7 +63,7 @@ def strong_wolfe(
         if (max(ends) - min(ends)) * reach < narrow:
             break
         where, stuck = inside(interpolated(bracket[0], bracket[1]), min(ends), max(ends), stuck)
-        point = look(where)
+        point = yield from look(where)
         calls, rounds = calls + 1, rounds + 1
         if fails(point, origin, decrease) or point.loss >= bracket[low].loss:
             bracket[1 - low] = point
@@ -76,21 +77,34 @@ def strong_wolfe(
     return best.loss, best.gradient, float(best.step), calls
 
 
+def answered(
+    search: Generator[Any, Any, Any], answer: Callable[[Any], Any], run: Any = operator.call
+) -> Any:
+    """What a search returns that is sent `answer(...)` of all it yields; `run` calls its parts."""
+    found = None
+    while True:
+        try:
+            asked = run(search.send, found)
+        except StopIteration as done:
+            return done.value
+        found = answer(asked)
+
+
 def fails(point: Point, origin: Point, decrease: float) -> bool:
     """Whether the loss has not sunk enough."""
     return bool(point.loss > origin.loss + decrease * point.step * origin.slope)
 
 
 def find_bracket(
-    look: Callable[[float], Point],
+    look: Callable[[float], Generator[Any, Any, Point]],
     origin: Point,
     step: float,
     limit: int,
     decrease: float,
     curvature: float,
-) -> tuple[list[Point], int, bool]:
+) -> Generator[Any, Any, tuple[list[Point], int, bool]]:
     """Two points around a good one (or that one alone, and True), and the rounds it took."""
-    before, point = origin, look(step)
+    before, point = origin, (yield from look(step))
     for rounds in range(limit):
         if fails(point, origin, decrease) or (rounds > 1 and point.loss >= before.loss):
             return [before, point], rounds, False
@@ -99,7 +113,7 @@ def find_bracket(
         if point.slope >= 0:
             return [before, point], rounds, False
         least, most = point.step + 0.01 * (point.step - before.step), point.step * 10
-        before, point = point, look(interpolated(before, point, (least, most)))
+        before, point = point, (yield from look(interpolated(before, point, (least, most))))
     return [origin, point], limit, False
 
 

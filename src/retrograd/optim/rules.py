@@ -37,7 +37,7 @@ from ..engine.tensor import Interpreted, Tensor, Wrapper, is_array, new_tensor, 
 from ..engine.updates import all_plain, gathered, run_each, wrote_all
 from ..kernels import allocation
 from ..kernels.memory import in_rows
-from ..quiet import QUIET, quieten, restore
+from ..quiet import calm
 from .optimizer import Optimizer, _get_value
 
 if TYPE_CHECKING:
@@ -144,9 +144,10 @@ class Rule(Optimizer):
         Of what in a group has a gradient: the tensors, their gradients, their state, which is made
         where a step begins with it. Gives whether any is complex.
         """
-        held = [p for p in group["params"] if p._gradient is not None]
+        found = [(p, g) for p in group["params"] if (g := p._gradient) is not None]
+        held = [p for p, _ in found]
         params += held
-        grads += [p._gradient for p in held]
+        grads += [g for _, g in found]
         for p in held if self.counted else ():
             self.state[p] = self.state[p] or self.begin(p._array, group)
         for (name, _), values in zip(self.lists, lists, strict=True):
@@ -173,18 +174,17 @@ class Rule(Optimizer):
             if group.get("differentiable") or place in calling:
                 self._record(group)
                 continue
-            token = quieten(QUIET)
+            every = gathered(group["params"], self.state, self.state_names(group))
             try:
-                self._update(group)
+                calm(self._update, group, every)
             except ValueError:
                 self._check_shapes(group, name)
                 raise
-            finally:
-                restore(token)
-                wrote_all(group["params"], self.state, name)
+            finally:  # meanwhile another thread may have dropped gradients
+                wrote_all([one[0] for one in every], self.state, name)
 
-    def _update(self, group: dict[str, Any]) -> None:
-        """One loop over the parameters with everything constant outside it: it is timed."""
+    def _update(self, group: dict[str, Any], every: list[Any]) -> None:
+        """One loop over what was gathered, with everything constant outside it: it is timed."""
         if isinstance(group["lr"], Tensor):
             group = {**group, "lr": _get_value(group["lr"])}
         names, run, more = self.state_names(group), self.rule, ()
@@ -197,7 +197,6 @@ class Rule(Optimizer):
         most: float = 0
         few: float = 0
         small: list[Any] = []
-        every = gathered(group["params"], self.state, names)
         if self.elementwise:
             check_complete(self, every, names)
         for one in every:
@@ -206,7 +205,8 @@ class Rule(Optimizer):
                 first = state is None
                 if first:
                     self.state[p].update(self.begin(x, group))
-                    ((p, x, g, state),) = (one,) = gathered([p], self.state, names)  # noqa: PLW2901
+                    state = [self.state[p][n]._array for n in names if n in self.state[p]]
+                    one = p, x, g, state  # noqa: PLW2901
             step = advance(self.state[p], group) if counted else first
             if x.dtype is not dtype or step != last:
                 if small:
@@ -268,7 +268,8 @@ class Rule(Optimizer):
         run, more = directed(self, group)
         with modes.Changed(grad=bool(group.get("differentiable"))):
             for p in group["params"]:
-                if p._gradient is None:
+                grad = p._gradient
+                if grad is None:
                     continue
                 names = self.state_names(group)
                 own = self.state[p] if names else {}
@@ -282,7 +283,7 @@ class Rule(Optimizer):
                 for part in parts(p):
                     all_of = (p, *map(own.__getitem__, names))
                     x, *state = [getattr(t, part).clone() for t in all_of]
-                    run(x, getattr(p._gradient, part), state, numbers, group)
+                    run(x, getattr(grad, part), state, numbers, group)
                     made.append((x, *state))
                 x, *state = made[0]
                 if len(made) > 1:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.tensor import shown
 from .rules import Rule, check_betas, settings
 
 __all__ = ["SparseAdam"]
@@ -53,12 +54,12 @@ class SparseAdam(Rule):
                 f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors"
             )
 
-    def _update(self, group: dict[str, Any]) -> None:
-        if any(p._gradient is not None and not p._gradient.is_sparse for p in group["params"]):
+    def _update(self, group: dict[str, Any], every: list[Any]) -> None:
+        if not all(shown(g).is_sparse for _, _, g, _ in every):
             raise RuntimeError(
                 "SparseAdam does not support dense gradients, please consider Adam instead"
             )
-        super()._update(group)
+        super()._update(group, every)
 
     def begin(self, x: Any, group: dict[str, Any]) -> dict[str, Any]:
         """The steps are counted in a number, as PyTorch, which computes with it, counts them."""

@@ -156,11 +156,10 @@ class NodeHooks:
         places = seen(node, tuple(range(len(contributions))))
         if contributions:  # a leaf has none
             xp = recorded if task.create_graph else arrays
-            with task.calm:
-                contributions = tuple(
-                    c if c is None or edge is None else fit(c, edge, node, xp)
-                    for c, edge in zip(contributions, node.edges, strict=True)
-                )
+            contributions = tuple(
+                c if c is None or edge is None else task.calm(fit, c, edge, node, xp)
+                for c, edge in zip(contributions, node.edges, strict=True)
+            )
         shares = tuple([contributions[place] for place in places])
         with Running(task):
             inputs = _all_shown(shares, True)

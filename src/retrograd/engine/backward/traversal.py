@@ -20,8 +20,8 @@ where `inputs` are named. Nothing recurses; all state is local: passes nest, and
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
 from functools import partial
 from heapq import heappop, heappush
 from typing import Any
@@ -30,7 +30,7 @@ import numpy as np
 
 from ... import modes
 from ...locks import counter
-from ...quiet import QUIET, Quiet, quieten, restore
+from ...quiet import calm, quietly
 from .. import native, saved
 from ..graph import FREED, LEAF, OUTPUT, PLAIN, Node
 from ..namespaces import arrays, reals, recorded
@@ -74,11 +74,10 @@ def run(
         with modes.Changed(grad=create_graph):
             return run(roots, retain_graph, create_graph, captures, accumulate, within)
     task = Pass({}, set(), [], [], retain_graph, on_tensors, accumulate, roots)
-    with task.calm:
-        for node, root in roots:
-            if isinstance(root, Tensor) is not on_tensors:
-                root = new_tensor(root) if on_tensors else root._array  # noqa: PLW2901
-            task.add_contribution(node, root, False)
+    for node, root in roots:
+        if isinstance(root, Tensor) is not on_tensors:
+            root = new_tensor(root) if on_tensors else root._array  # noqa: PLW2901
+        task.calm(task.add_contribution, node, root, False)
     if captures is not None:
         task.wanted = set(captures)
         task.needed, task.within = needed_for(task.wanted, task.grads, within), within
@@ -142,7 +141,8 @@ def start(node: Node, g: Any, retain_graph: bool | None, call: Any) -> Any:
 
 
 @native.in_c
-def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> Node | None:  # noqa: PLR0915
+@quietly
+def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> Node | None:
     """Run ordinary nodes, newest first, as long as nothing else has to be done.
 
     In Python those with one output and a formula for each edge; in C all that have formulas.
@@ -153,7 +153,6 @@ def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> No
     get, pop = grads.get, grads.pop
     led = False
     node: Any = None
-    token = quieten(QUIET)
     try:
         while heap:
             node = heappop(heap)[1]
@@ -208,8 +207,6 @@ def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> No
     except Exception as error:
         noted(error, node)
         raise
-    finally:
-        restore(token)
 
 
 pass_number = counter()
@@ -248,8 +245,8 @@ class Pass:
         self.accumulate = accumulate
         self.captured: dict[Node, Any] = {}
         self.callbacks: list[Any] = []  # to be called at the end
-        # Within it the pass computes on arrays; ops on tensors see to themselves: NOTE [Quiet].
-        self.calm: Any = nullcontext() if create_graph else Quiet()
+        # By it the pass computes on arrays; ops on tensors see to themselves: NOTE [Quiet].
+        self.calm: Any = operator.call if create_graph else calm
 
     @property
     def number(self) -> int:
@@ -372,7 +369,8 @@ class Pass:
             contributions = hooks.after_node(contributions, g, self)
         if careful and modes.state.check_nan:
             check_nan(node, contributions)
-        self.contribute(node, g, contributions, bool(op.formulas) and hooks is None)
+        fresh = bool(op.formulas) and hooks is None
+        self.calm(self.contribute, node, g, contributions, fresh)
         if self.last is None:
             for edge in node.edges:
                 if edge is not None and edge.op is LEAF and edge.hooks is not None:
@@ -401,15 +399,14 @@ class Pass:
     def contribute(self, node: Node, g: Any, contributions: Any, fresh: bool) -> None:
         """Fit the contributions of `node` and add them to its edges."""
         needed, xp = self.needed, recorded if self.create_graph else arrays
-        with self.calm:
-            for edge, c in zip(node.edges, contributions, strict=True):
-                if edge is None or (needed is not None and edge not in needed):
-                    continue
-                if c is not None:
-                    self.add_contribution(edge, fit(c, edge, node, xp), fresh and c is not g)
-                else:
-                    self.undefined = True
-                    self.add_contribution(edge, None, False)
+        for edge, c in zip(node.edges, contributions, strict=True):
+            if edge is None or (needed is not None and edge not in needed):
+                continue
+            if c is not None:
+                self.add_contribution(edge, fit(c, edge, node, xp), fresh and c is not g)
+            else:
+                self.undefined = True
+                self.add_contribution(edge, None, False)
 
     def leaf(self, node: Any) -> None:
         """Run the hooks of a leaf, and accumulate or capture its cotangent."""
@@ -481,19 +478,21 @@ class Pass:
             return on_tensors(node, g, live)
         else:
             xp, values = arrays, read(node)
-        with self.calm:
-            try:
-                found = op.derive(xp, g, values, live)
-            except ValueError as error:
-                if not isinstance(node.saved, saved.PackedValues):
-                    raise
-                raise RuntimeError(RESHAPED.format(node=node.name(), error=error)) from error
-            if op.variadic:
-                return found
-            if modes.state.absorb and op.elementwise:
-                found = [
-                    None if c is None else xp.where(g != 0, c, xp.zeros_like(c)) for c in found
-                ]
-            if op.piecewise and self.create_graph:
-                found = [None if c is None else tied(c, node.edges, node.level) for c in found]
+        return self.calm(self.derived, node, xp, g, values, live)
+
+    def derived(self, node: Any, xp: Any, g: Any, values: Any, live: Sequence[bool]) -> Any:
+        """What the formulas of `node` give for its values."""
+        op = node.op
+        try:
+            found = op.derive(xp, g, values, live)
+        except ValueError as error:
+            if not isinstance(node.saved, saved.PackedValues):
+                raise
+            raise RuntimeError(RESHAPED.format(node=node.name(), error=error)) from error
+        if op.variadic:
+            return found
+        if modes.state.absorb and op.elementwise:
+            found = [None if c is None else xp.where(g != 0, c, xp.zeros_like(c)) for c in found]
+        if op.piecewise and self.create_graph:
+            found = [None if c is None else tied(c, node.edges, node.level) for c in found]
         return found

@@ -30,7 +30,7 @@ __all__ = [
 def _grads(parameters: Any) -> list[Tensor]:
     """The gradients there are."""
     found = [parameters] if isinstance(parameters, Tensor) else list(parameters)
-    return [p.grad for p in found if p.grad is not None]
+    return [grad for p in found if (grad := p.grad) is not None]
 
 
 def get_total_norm(

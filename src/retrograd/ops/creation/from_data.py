@@ -25,7 +25,7 @@ from ...engine.tensor import Interpreted, Tensor, is_array, new_tensor, set_requ
 from ...errors import wrong_type
 from ...kernels.allocation import is_valueless, numpys
 from ...locks import load
-from ...quiet import QUIET, Quiet, quieten, quietly, restore
+from ...quiet import calm, quietly
 from ..core.structure import held_by
 
 __all__ = ["as_tensor", "asarray", "from_numpy", "scalar_tensor", "tensor"]
@@ -167,16 +167,12 @@ def from_numbers(data: Any, target: np.dtype[Any] | None, found: set[Any] | None
         raise
     except OverflowError as error:
         raise refusal(wanted, error) from None
-    token = quieten(QUIET)
-    try:
-        if target is not None:
-            return store(array, target)
-        if wanted.kind == "f":
-            return array.astype(dtypes.default_numpy(), copy=False)
-        if wanted.kind == "c":
-            return array.astype(dtypes.complex_of(dtypes.default_numpy()), copy=False)
-    finally:
-        restore(token)
+    if target is not None:
+        return calm(store, array, target)
+    if wanted.kind == "f":
+        return calm(array.astype, dtypes.default_numpy(), copy=False)
+    if wanted.kind == "c":
+        return calm(array.astype, dtypes.complex_of(dtypes.default_numpy()), copy=False)
     return array
 
 
@@ -222,8 +218,7 @@ def store(array: Any, target: np.dtype[Any]) -> Any:
                 f"value cannot be converted to type {name} without overflow: "
                 f"the values lie between {least} and {most}"
             )
-    with Quiet():
-        return array.astype(target)
+    return calm(array.astype, target)
 
 
 def extremes(array: Any) -> tuple[Any, Any]:

@@ -12,7 +12,7 @@ from ... import dtypes
 from ...engine.registry import called
 from ...engine.tensor import Tensor, has_history
 from ...errors import wrong_type
-from ...quiet import Quiet
+from ...quiet import quietly
 from ..core.arguments import public, titled
 from ..core.dims import place_of
 from ..creation.from_data import check_device, finish
@@ -241,12 +241,12 @@ def _points(n: Any, name: str) -> int:
     return count
 
 
+@quietly  # a spacing of 0 gives infinite frequencies
 def _frequencies(steps: Any, span: float, dtype: Any, made: tuple[Any, bool]) -> Tensor:
     device, requires_grad = made
     check_device(device)
     wanted = dtypes.default_numpy() if dtype is None else dtypes.to_numpy(dtype)
-    with Quiet():  # a spacing of 0 gives infinite frequencies
-        array = (steps * (1.0 / np.float64(span) if steps.size else 1.0)).astype(wanted)
+    array = (steps * (1.0 / np.float64(span) if steps.size else 1.0)).astype(wanted)
     return finish(array, requires_grad)
 
 

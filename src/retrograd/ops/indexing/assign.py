@@ -6,6 +6,7 @@ engine's rules for in-place writes do the rest.
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ from ...errors import wrong_type
 from ...kernels.allocation import is_valueless, marked, zeros
 from ...kernels.layout import channels_inside
 from ...kernels.memory import strided
-from ...quiet import Quiet, copyto
+from ...quiet import calm, copyto
 from ..core import batching
 from ..core.arguments import public
 from ..core.structure import held_by
@@ -261,8 +262,7 @@ def _put(
         how = {"dims": dims, "accumulate": accumulate}
         return write(target, "index_put_", index_put_op, (values, found), how)
     check_writable(target, "index_put_", False)
-    with Quiet():
-        target._array[places(found._array, dims)] = values._array
+    calm(operator.setitem, target._array, places(found._array, dims), values._array)
     return overwritten(target, "index_put_")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import check_broadcast
 from ...engine.tensor import Tensor, new_tensor
-from ...quiet import Quiet
+from ...quiet import calm
 from ..tensor.inspection import check_tensor
 from .factories import declare_drawn
 from .generator import Generator, chosen
@@ -36,9 +36,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
                 f"{dtypes.legacy_name(array.dtype)}"
             )
     check_broadcast(count._array.shape, prob._array.shape, "binomial")
-    with Quiet():
-        counts, chances = count._array.astype(np.float64), prob._array.astype(np.float64)
-        given = np.broadcast_arrays(counts, chances)
-        values = chosen(generator, "binomial").draw("rejected", "binomial", *given)
-        array = values.astype(count._array.dtype)
+    given = np.broadcast_arrays(*[calm(t._array.astype, np.float64) for t in (count, prob)])
+    values = chosen(generator, "binomial").draw("rejected", "binomial", *given)
+    array = calm(values.astype, count._array.dtype)
     return _drawn(count.expand(array.shape), new_tensor(array))

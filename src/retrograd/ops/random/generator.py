@@ -23,7 +23,7 @@ from ...engine.transforms.batch import Batch
 from ...errors import wrong_type
 from ...kernels.allocation import is_valueless, numpys, table
 from ...locks import new_lock
-from ...quiet import QUIET, quieten, restore
+from ...quiet import calm
 from .streams import STREAMS
 
 FIRST_SEED = 67280421310721  # what PyTorch's generators start with
@@ -173,12 +173,8 @@ class Generator:
         """What the method `name` of the stream gives."""
         if modes.special:
             check_batches(self)
-        token = quieten(QUIET)
-        try:
-            with self._lock:
-                return np.asarray(getattr(self.stream, name)(*args))
-        finally:
-            restore(token)
+        with self._lock:
+            return np.asarray(calm(getattr(self.stream, name), *args))
 
 
 def check_batches(source: Generator) -> None:
