@@ -14,7 +14,8 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 import retrograd as rg
-from retrograd.engine.namespaces import arrays
+from retrograd.engine.registry import OPS as RECORDS
+from retrograd.ops.stubs import attached
 
 PLACE = Path(__file__).parents[1] / "src" / "retrograd" / "ops" / "families.py"
 OPS = "retrograd.ops."
@@ -31,15 +32,15 @@ __all__ = ["METHODS", "NAMES", "OPS"]
 
 def watch_loading(found: dict[str, set[tuple[str, str]]]) -> None:
     """Note from now on which methods and ops appear while a module runs, but not one it imports."""
-    run, known = SourceFileLoader.exec_module, dict(vars(rg.Tensor))
-    ops = set(vars(arrays))
+    run, known = SourceFileLoader.exec_module, attached()
+    ops = set(RECORDS)
 
     def exec_module(self: SourceFileLoader, module: object) -> None:
         run(self, module)  # what a module imports is through, and known, before it itself is
-        new = {("method", name) for name, m in vars(rg.Tensor).items() if known.get(name) is not m}
-        new |= {("op", name) for name in set(vars(arrays)) - ops}
-        known.update(vars(rg.Tensor))
-        ops.update(vars(arrays))
+        new = {("method", name) for name, m in attached().items() if known.get(name) is not m}
+        new |= {("op", name) for name in set(RECORDS) - ops}
+        known.update(attached())
+        ops.update(RECORDS)
         found[module.__name__] = new
 
     SourceFileLoader.exec_module = exec_module

@@ -49,7 +49,7 @@ def forget(name):
     """Take an op out of the registry and the namespaces."""
     del OPS[name]
     for namespace in (namespaces.arrays, namespaces.reals, namespaces.recorded):
-        delattr(namespace, name)
+        vars(namespace).pop(name, None)
 
 
 def leaf(*values, dtype=None):

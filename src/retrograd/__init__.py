@@ -6,6 +6,10 @@ import numpy as _numpy  # first and from here: far down, CPython makes its stack
 
 from math import e, inf, nan, pi
 
+from .locks import forget_orphans as _forget_orphans, load as _load
+
+_forget_orphans()  # of an import that has failed
+
 from . import autograd
 from .ops import *
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
@@ -49,7 +53,6 @@ from .dtypes import int16 as short
 from .dtypes import int32 as int
 from .dtypes import int64 as long
 from .engine.tensor import Size, Tensor, device
-from .locks import load as _load
 from . import interop
 from .errors import OutOfMemoryError
 from .version import __version__

@@ -73,6 +73,8 @@ from . import vision as vision
 from . import viz as viz
 from . import wirtinger as wirtinger
 from . import xpu as xpu
+from .locks import forget_orphans as _forget_orphans
+from .locks import load as _load
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from .autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from .autograd.grad_mode import enable_grad as enable_grad
@@ -90,7 +92,6 @@ from .dtypes import set_default_dtype as set_default_dtype
 from .engine.tensor import Size as Size
 from .engine.tensor import Tensor as Tensor
 from .engine.tensor import device as device
-from .locks import load as _load
 from .errors import OutOfMemoryError as OutOfMemoryError
 from .version import __version__ as __version__
 from .modes import is_warn_always_enabled as is_warn_always_enabled

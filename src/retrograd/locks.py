@@ -11,7 +11,9 @@ NOTE [Locks]
    `LEAVES` come first: adding to a gradient counts a write, which takes `structure`.
 5. The interpreter's own locks of modules stay locked in a child, too. So what the package imports
    on demand goes through `load`, and whoever forks waits until nobody else does so. Nothing is
-   loaded while one of the locks here is held.
+   loaded while one of the locks here is held. Where an import fails, as by an interrupt, the
+   interpreter forgets a package, but none of its subpackages: the next import might begin in one
+   of them, and run the modules in an order that no import has had. So they are forgotten, too.
 6. Ctrl-C during a fork would end what is registered here for it in the middle, and be lost, as
    the interpreter drops such errors. So it waits until the fork is over: `hold_interrupts`.
 
@@ -39,6 +41,7 @@ __all__ = [
     "LEAVES",
     "ONE_AT_A_TIME",
     "counter",
+    "forget_orphans",
     "held_interrupts",
     "let_interrupts",
     "load",
@@ -48,6 +51,12 @@ __all__ = [
 
 # Whether the interpreter lock is there: CPython lets another thread go on only where it calls.
 ONE_AT_A_TIME: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
+
+OWN = f"{__package__}."
+COPY = (
+    "this copy of {package} cannot load {name}: it was taken out of sys.modules, and the package "
+    "may have been imported anew. Use the new one (import {package}), and no objects of this copy"
+)
 
 _forking = threading.RLock()  # one fork at a time, since `_held` is shared
 _held: list[Any] = []  # the locks that the one who forks has taken
@@ -89,14 +98,32 @@ structure = new_lock()  # what is made on demand: version cells, lists of views,
 
 
 def load(name: str, package: str | None = None) -> ModuleType:
-    """Import a module on demand: NOTE [Locks], 5."""
+    """Import a module on demand: NOTE [Locks], 5.
+
+    Raises ImportError in a copy of the package that is no longer the one in `sys.modules`: what it
+    loaded would be of the other one.
+    """
+    own = package is not None or name.startswith(OWN)
+    if own and getattr(sys.modules.get(__name__), "load", None) is not load:
+        raise ImportError(COPY.format(package=__package__, name=name))
     me = threading.get_ident()
     with _gate:
         _loaders.append(me)
     try:
         return importlib.import_module(name, package)
+    except BaseException:
+        forget_orphans()
+        raise
     finally:
         _loaders.remove(me)
+
+
+def forget_orphans() -> None:
+    """Forget the subpackages of packages whose import has failed: NOTE [Locks], 5."""
+    for known, module in sorted(sys.modules.items()):
+        orphan = known.startswith(OWN) and known.rpartition(".")[0] not in sys.modules
+        if orphan and hasattr(module, "__path__"):
+            del sys.modules[known]
 
 
 def hold_interrupts() -> None:

@@ -28,6 +28,7 @@ from .engine.overriding import (
 )
 from .engine.subclasses import UNWATCHED, kept_types, watch_properties
 from .engine.tensor import Tensor
+from .ops.stubs import attached
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -227,7 +228,7 @@ def get_ignored_functions() -> set[Any]:
             function = getattr(module, name, None)
             if function is not None and not isinstance(function, type):
                 found.add(function)
-    owned = vars(Tensor)
+    owned = attached()
     return found | {owned[name] for name in IGNORED if callable(owned.get(name))}
 
 

@@ -278,11 +278,8 @@ def searched():
     return x.detach()
 
 
-SOURCE = rg.Generator()
-
-
 def made():
-    x = rg.fft.fftfreq(4, d=0.5) + rg.randn(4, generator=SOURCE.manual_seed(0))
+    x = rg.fft.fftfreq(4, d=0.5) + rg.randn(4, generator=rg.manual_seed(0))
     x[rg.tensor([0, 1])] = rg.ones(2)
     x[0] = 3
     return x

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -167,3 +172,139 @@ def test_a_decorated_generator_holds_its_mode_only_while_it_runs(wrap):
     running.close()
     assert seen == [False]
     assert_defaults()
+
+
+# -- the first use of a family ---------------------------------------------------------------------
+
+ROOT = Path(__file__).parents[2]
+
+
+def run_fresh(*command):
+    """What a fresh interpreter prints, which has loaded nothing of the package."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", *command],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_first_use_that_is_struck_anywhere_leaves_the_next_one_right(tmp_path, monkeypatch):
+    """`RETROGRAD_STRIKES` says how many lines of each first use are struck, 0 every one: hours."""
+    monkeypatch.setenv("PLACE", str(tmp_path))
+    strikes = os.environ.get("RETROGRAD_STRIKES", "3")
+    found = json.loads(run_fresh("-m", "tests.laws.first_uses", strikes))
+    assert found["failed"] == []
+    assert found["struck"] > 350
+
+
+IMPORTED_AGAIN = """
+import importlib.util, os, sys, numpy
+home = os.path.dirname(importlib.util.find_spec("retrograd").origin)
+count, at = 0, 0
+
+def trace(frame, event, arg):
+    global count
+    if not frame.f_code.co_filename.startswith(home):
+        return None
+    count += event == "line"
+    if event == "line" and count == at:
+        raise KeyboardInterrupt
+    return trace
+
+def use():
+    import retrograd as rg
+    x = rg.tensor([0.0, 1.0], requires_grad=True)
+    y = x.clone()
+    y[0] = 3
+    (y.exp() * x).view(2).sum().backward()
+    return x.grad.tolist()
+
+def in_a_child():
+    sys.settrace(trace)
+    try:
+        import retrograd
+    except KeyboardInterrupt:
+        pass
+    sys.settrace(None)
+    print(count, use(), flush=True)
+    os._exit(0)
+
+for at in [10**9, *range(97, 10**9, 797)]:
+    reader, writer = os.pipe()
+    if not os.fork():
+        os.dup2(writer, 1)
+        in_a_child()
+    os.close(writer)
+    said = open(reader).read()
+    print(said, end="")
+    if int(said.split()[0]) < at < 10**9:
+        break
+"""
+
+
+def test_an_import_that_is_struck_anywhere_is_made_good_by_the_next():
+    whole, *struck = run_fresh("-c", IMPORTED_AGAIN).splitlines()
+    expected = whole.partition(" ")[2]
+    assert len(struck) > 10
+    assert {line.partition(" ")[2] for line in struck} == {expected}
+
+
+# -- a second copy ---------------------------------------------------------------------------------
+
+COPIES = """
+import sys, warnings
+import retrograd as first
+
+def use(rg):
+    x = rg.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    y = (x * x)[0].view(2)
+    y.sum().backward()
+    z = x.detach().clone()
+    z.view(-1)[1:].add_(1)
+    z[0] = 7
+    return repr(z), x.grad.tolist()
+
+expected = use(first)
+for name in [name for name in sys.modules if name.partition(".")[0] == "retrograd"]:
+    del sys.modules[name]
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    import retrograd as second
+assert second is not first
+for rg in (second, first, second, first):
+    assert use(rg) == expected, use(rg)
+assert use(second.exp(second.zeros(1)).__class__ and second) == expected
+try:
+    first.exp(first.zeros(1))
+except ImportError as error:
+    print(error)
+print(len(told), *[each.message for each in told])
+"""
+
+
+@pytest.mark.parametrize("native", ["0", "1"])
+def test_two_copies_of_the_package_work_beside_each_other(native, monkeypatch):
+    monkeypatch.setenv("RETROGRAD_NATIVE", native)
+    refused, told = run_fresh("-c", COPIES).splitlines()
+    assert "this copy of retrograd cannot load" in refused
+    assert "import retrograd" in refused
+    if native == "1" and rg.engine.native.native is not None:
+        assert told.startswith("1 ")
+        assert "another copy" in told
+    else:
+        assert told == "0"
+
+
+def test_a_reload_of_the_package_changes_nothing():
+    code = (
+        "import importlib, retrograd as rg\n"
+        "x = rg.ones(2, requires_grad=True)\n"
+        "again = importlib.reload(rg)\n"
+        "(again.exp(x) * x).sum().backward()\n"
+        "print(again is rg, isinstance(x, again.Tensor), x.grad.tolist() == (2 * x.exp()).tolist())"
+    )
+    assert run_fresh("-c", code).split() == ["True", "True", "True"]

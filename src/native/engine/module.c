@@ -94,10 +94,6 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&passed, "passed"},
         {&overrides_nothing, "overrides_nothing"},
     };
-    if (Tensor != NULL) {
-        PyErr_SetString(PyExc_RuntimeError, "the engine has been set up already");
-        return NULL;
-    }
     Py_ssize_t given = kwargs == NULL ? 0 : PyDict_GET_SIZE(kwargs);
     for (size_t i = 0; i < Py_ARRAY_LENGTH(parts); i++) {
         parts[i].given = kwargs == NULL ? NULL : PyDict_GetItemString(kwargs, parts[i].name);
@@ -115,6 +111,10 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         if (parts[i].type == &PyType_Type || parts[i].part == &constants) {
             *parts[i].part = parts[i].given;
         }
+    }
+    if (Tensor != NULL && tensor != (PyObject *)Tensor) { /* the same: an import goes on */
+        PyErr_SetString(PyExc_RuntimeError, "the engine has been set up already");
+        return NULL;
     }
     if (given != (Py_ssize_t)Py_ARRAY_LENGTH(parts)) {
         PyErr_Format(PyExc_TypeError, "setup() needs %zu parts, not %zd", Py_ARRAY_LENGTH(parts),
@@ -189,6 +189,13 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
     Py_RETURN_NONE;
 }
 
+/* `is_set_up()`: whether a copy of the package uses the engine here. */
+static PyObject *
+is_set_up(PyObject *module, PyObject *ignored)
+{
+    return PyBool_FromLong(Tensor != NULL);
+}
+
 /* The function here that is the twin of one in Python, which it keeps: NOTE [Twins] in native.py. */
 static PyObject *
 twin(PyObject *module, PyObject *function)
@@ -223,6 +230,7 @@ twin(PyObject *module, PyObject *function)
 
 static PyMethodDef functions[] = {
     {"setup", (PyCFunction)(void (*)(void))setup, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"is_set_up", is_set_up, METH_NOARGS, NULL},
     {"advance", (PyCFunction)(void (*)(void))advance, METH_FASTCALL, NULL},
     {"add_to_leaf", (PyCFunction)(void (*)(void))add_to_leaf, METH_FASTCALL, NULL},
     {"enlist", (PyCFunction)(void (*)(void))add_to_views, METH_FASTCALL, NULL},

@@ -20,7 +20,7 @@ from ..kernels.native import loops
 from .door import setting
 from .emission import code, unknown
 from .machine import address
-from .recorder import FLOAT, Operand, positional, record
+from .recorder import FLOAT, PASSING, Operand, positional, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -87,6 +87,8 @@ class Kernel:
         """The address of the code for inputs of which these are numbers; 0 if LLVM fails."""
         try:
             return address(code, self.program, numbers)
+        except PASSING:
+            raise
         except Exception as error:
             warnings.warn(FAILED.format(error=error, program=self.program), RuntimeWarning, 2)
             return 0
@@ -157,6 +159,8 @@ def kernel(
     function, known, weak = abstracted(function, names, operands)
     try:
         recording = record(function, weak, writes)
+    except PASSING:
+        raise
     except Exception:
         return None if weak == known else Baked(function, known)
     return made(recording)
@@ -226,6 +230,8 @@ class Baked:
             operands[i] = number
         try:
             return made(record(self.function, operands))
+        except PASSING:
+            raise
         except Exception:
             return None
 

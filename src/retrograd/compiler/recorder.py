@@ -36,6 +36,9 @@ LOGICAL = {"invert": "logical_not", "bitwise_and": "logical_and", "bitwise_or": 
 POWERS: dict[Any, Any] = {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal}
 
 
+PASSING = (MemoryError, RecursionError)  # that say nothing of the function that is recorded
+
+
 class Refused(TypeError):  # noqa: N818 (it is no fault)
     """A function does what no elementwise program says."""
 

@@ -15,7 +15,7 @@ from ..kernels import memory
 from ..kernels.native import loops
 from .door import setting
 from .machine import address
-from .recorder import Refused, positional
+from .recorder import PASSING, Refused, positional
 from .row_emission import row_code
 from .row_plan import LANES, Places, Variant, along_rows, known_rows, parts_of
 from .row_recorder import Recording, columnwise, flat, record, sums_across
@@ -175,6 +175,8 @@ class Rows:
             if sizes == {1}:  # nothing is summed, and NumPy's result lies in memory as its input
                 return None
             return RowKernel(recording, arrays)
+        except PASSING:
+            raise
         except Exception:
             return None
 

@@ -4,7 +4,8 @@ NOTE [Namespaces]
 `arrays` and `recorded` have every op by its name: the first its forward, the second its caller. So
 a formula that calls ops runs on arrays and on tensors alike. `reals` is `arrays` for nodes whose
 values are all real: there `conj`, for one, is the identity. They are modules because CPython reads
-a module's names fastest. `registry.declare` fills them; what is not there yet, `complete` loads.
+a module's names fastest. An op that is asked for enters them from the registry, once the family
+that declares it has loaded as a whole: half of one leaves no trace here.
 """
 
 from __future__ import annotations
@@ -30,15 +31,18 @@ reals: Any = ModuleType("reals")
 recorded: Callers = ModuleType("recorded")  # type: ignore[assignment]
 
 
-def complete(declare: Callable[[str], None]) -> None:
-    """Let `declare` load the op that is asked for by name and is not there yet."""
+def complete(ops: dict[str, Any], load: Callable[[str], None] | None = None) -> None:
+    """Let the namespaces find what is in `ops`; `load` loads the family of an op."""
 
-    def find(namespace: Any, name: str) -> Any:
-        declare(name)
+    def find(namespace: Any, which: str, name: str) -> Any:
+        if load is not None:
+            load(name)
         try:
-            return vars(namespace)[name]
+            found = getattr(ops[name], which)
         except KeyError:
             raise AttributeError(f"there is no op {name!r}") from None
+        setattr(namespace, name, found)
+        return found
 
-    for namespace in (arrays, reals, recorded):
-        vars(namespace)["__getattr__"] = partial(find, namespace)
+    for namespace, which in ((arrays, "forward"), (reals, "on_reals"), (recorded, "call")):
+        vars(namespace)["__getattr__"] = partial(find, namespace, which)

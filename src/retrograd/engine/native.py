@@ -52,3 +52,7 @@ def give_up(error: Exception) -> None:
     global native
     native = None
     leave_out(NAME, PART, error)
+
+
+if native is not None and native.is_set_up():
+    give_up(ImportError(f"another copy of {__package__}, taken out of sys.modules, is using it"))

@@ -107,6 +107,7 @@ class Op(Kind):
 
     members: Callable[[Op], dict[str, Any]]  # of the class of its nodes
     call: Any  # what users call; as `members`, set when the op is entered
+    home: str  # the module that declares it
 
     def __init__(
         self,

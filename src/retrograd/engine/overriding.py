@@ -289,6 +289,15 @@ def publish(namespace: dict[str, Any], prefix: str) -> None:
             home[own] = seen
 
 
+def put(cls: type, name: str, seen: Any) -> None:
+    """Let a method stand on a class; or wait, where something stands for it: `ops.stubs`."""
+    waiting: Any = vars(cls).get(name)
+    if hasattr(waiting, "seen"):
+        waiting.seen = seen
+    else:
+        setattr(cls, name, seen)
+
+
 def is_function(value: Any) -> bool:
     """Whether a value is one of the functions that users call, and no method of tensors."""
     kind: Any = type(value)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any, ParamSpec
 
@@ -22,7 +23,7 @@ from .backward.fitting import fit
 from .callers import binary_caller, caller, native_caller
 from .dispatch import about_to_write, dispatch, known
 from .graph import FREED, OUTPUT, Cell, Kind, Leaf, Node, tick
-from .namespaces import arrays, reals, recorded
+from .namespaces import arrays, complete, reals, recorded
 from .naming import look_at, otherwise
 from .op import Example, NodeName, Op, Shows, example
 from .record import STALE, STALE_VIEW
@@ -34,6 +35,8 @@ __all__ = ["OPS", "Example", "called", "declare", "example", "operator", "rename
 P = ParamSpec("P")
 
 OPS: dict[str, Op] = {}
+
+complete(OPS)
 
 native.bind(
     tensor=Tensor,
@@ -82,20 +85,24 @@ def entered(make: Callable[P, Op]) -> Callable[P, Callable[..., Tensor]]:
     """`declare`, which takes what a record takes."""
 
     def declare(*args: P.args, **settings: P.kwargs) -> Callable[..., Tensor]:
-        """Make a record, `Op`, and enter it into the registry and both namespaces.
+        """Make a record, `Op`, and enter it into the registry, where the namespaces find it.
 
-        Returns its caller. To type checkers that gives one tensor; what an op with several outputs
-        gives is unpacked, or annotated as Any.
+        One that the same module declares again, as after an interrupt, takes the place of the first
+        one. Returns its caller. To type checkers that gives one tensor; what an op with several
+        outputs gives is unpacked, or annotated as Any.
         """
         op = make(*args, **settings)
-        if op.name in OPS:
-            raise TypeError(f"an op called {op.name!r} exists already")
+        op.home = sys._getframe(1).f_globals["__name__"]
+        if op.name in OPS and OPS[op.name].home != op.home:
+            raise TypeError(
+                f"an op called {op.name!r} exists already, of {OPS[op.name].home}. Choose another "
+                "name: the first argument of declare begins with it"
+            )
         op.members = saved_properties
         op.call = call = named(op, caller(op))
         OPS[op.name] = op
-        setattr(arrays, op.name, op.forward)
-        setattr(reals, op.name, op.on_reals)
-        setattr(recorded, op.name, call)
+        for namespace in (arrays, reals, recorded):
+            vars(namespace).pop(op.name, None)
         for name in op.methods:
             method(operator(call, name) if name.startswith("__") and op.is_binary else call, name)
         return call

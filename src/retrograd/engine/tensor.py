@@ -24,7 +24,7 @@ from ..kernels.allocation import is_valueless, numpys, table
 from ..locks import load, structure
 from . import native, placement
 from .graph import LEAF, Cell, Leaf, Moved, Node, leaf_node, renewed, target
-from .overriding import IGNORED, TENSOR, names, never, public
+from .overriding import IGNORED, TENSOR, names, never, public, put
 from .placement import CPU, META, Interpreted, Replaced, Size, Stored, Wrapper, concrete, device
 from .views import disinherit, inherit, room_of, same_elements, sever
 
@@ -496,5 +496,5 @@ def method(function: F, *under: str) -> F:
         seen = function if name in IGNORED else public(function)
         if callable(seen):
             names.setdefault(seen, TENSOR + name)
-        setattr(Tensor, name, seen)
+        put(Tensor, name, seen)
     return function

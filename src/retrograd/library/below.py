@@ -174,10 +174,10 @@ def check(name: str, found: Any, single: bool) -> None:
 
 
 PLAIN = {"bool", "int", "float"}
-NUMBERS = {vars(Tensor)[f"__{kind.__name__}__"]: kind for kind in (bool, float, int)}
+NUMBERS = {getattr(Tensor, f"__{kind.__name__}__"): kind for kind in (bool, float, int)}
 KEYED = {
-    vars(Tensor)["__getitem__"]: "index.Tensor",
-    vars(Tensor)["__setitem__"]: "index_put_.default",
+    Tensor.__getitem__: "index.Tensor",
+    Tensor.__setitem__: "index_put_.default",
 }
 
 

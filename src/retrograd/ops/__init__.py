@@ -7,7 +7,7 @@ formula, one of their ops (`stubs`).
 from types import ModuleType
 from typing import Any
 
-from ..engine import namespaces, overriding, subclasses
+from ..engine import namespaces, overriding, registry, subclasses
 from . import stubs
 from .compat import argument_orders, saved_names
 from .core import structure
@@ -27,7 +27,7 @@ from .creation.memory_format import *
 from .tensor.inspection import *
 from .tensor.values import *
 
-namespaces.complete(stubs.declare)
+namespaces.complete(registry.OPS, stubs.declare)
 overriding.publish(globals(), "retrograd")
 
 __all__ = [

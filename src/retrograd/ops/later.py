@@ -6,6 +6,7 @@ They are more than half of the package, and a program needs few of them: so the 
 from types import ModuleType
 
 from ..engine import overriding
+from . import families, stubs
 from .activation.piecewise import celu, hardshrink, prelu, relu, rrelu, selu, sigmoid, threshold
 from .activation.softmax import *
 from .compat.aten import *
@@ -99,6 +100,8 @@ from .tensor.storage import *
 from .tensor.storage_types import *
 from .tensor.swap import *
 
+for _family in families.METHODS:
+    stubs.attach(_family)
 overriding.publish(globals(), "retrograd")
 
 __all__ = [

@@ -1,11 +1,18 @@
 """Methods and names of the families that load later: a family loads when one of them is asked for.
 
-A family's own `method` calls replace what stands on `Tensor` here, before anybody has seen it.
+NOTE [Whole or not at all]
+1. An interrupt, or an error for want of memory, may end a load anywhere. Nobody sees what half of a
+   family has declared: methods come to stand on `Tensor`, and ops in the namespaces, when the
+   module has loaded as a whole. Until then they wait, in `Later.seen` and in the registry.
+2. The next who asks loads the module anew, over what the first load has left: whatever a module
+   enters into a table as it loads replaces an older entry of its own.
+
 `families.py` lists them all.
 """
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 from ..engine.overriding import publish
@@ -15,16 +22,36 @@ from .families import METHODS, NAMES, OPS
 
 
 class Later:
-    """A method of tensors until its family, which loads when somebody asks for it, attaches it."""
+    """A method of tensors until its family, which loads when somebody asks for it, is there."""
 
-    __slots__ = ("family", "name")
+    __slots__ = ("family", "seen")
 
-    def __init__(self, family: str, name: str) -> None:
-        self.family, self.name = family, name
+    def __init__(self, family: str) -> None:
+        self.family, self.seen = family, None  # what the family attaches in its place
 
     def __get__(self, tensor: Tensor | None, cls: type[Tensor]) -> Any:
-        load_module(f"{__package__}.{self.family}")
-        return vars(Tensor)[self.name].__get__(tensor, cls)
+        family_module(self.family)
+        return self.seen.__get__(tensor, cls)
+
+
+def family_module(family: str) -> ModuleType:
+    """The module of a family, loaded as a whole, and its methods on `Tensor`."""
+    module = load_module(f"{__package__}.{family}")
+    attach(family)
+    return module
+
+
+def attach(family: str) -> None:
+    """Let the methods of a family that has loaded stand on `Tensor`."""
+    for name in METHODS.get(family, "").split():
+        waiting = vars(Tensor)[name]
+        if isinstance(waiting, Later) and waiting.seen is not None:
+            setattr(Tensor, name, waiting.seen)
+
+
+def attached() -> dict[str, Any]:
+    """What is on `Tensor`, and, by the same names, what waits for its module to be whole."""
+    return {name: getattr(each, "seen", each) for name, each in vars(Tensor).items()}
 
 
 def family_of(name: str) -> str | None:
@@ -37,7 +64,7 @@ def family_of(name: str) -> str | None:
 
 def load(name: str) -> Any:
     """What a public name stands for, by way of loading its family."""
-    module = load_module(f"{__package__}.{family_of(name)}")
+    module = family_module(family_of(name) or "")
     namespace = {name: getattr(module, name)}
     publish(namespace, "retrograd")
     return namespace[name]
@@ -47,7 +74,7 @@ def declare(op: str) -> None:
     """Load the family that declares an op, if one does."""
     for family, own in OPS.items():
         if op in own.split():
-            load_module(f"{__package__}.{family}")
+            family_module(family)
 
 
 def names() -> list[str]:
@@ -57,4 +84,4 @@ def names() -> list[str]:
 
 for family, own in METHODS.items():
     for name in own.split():
-        setattr(Tensor, name, Later(family, name))
+        setattr(Tensor, name, Later(family))

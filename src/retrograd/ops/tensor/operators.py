@@ -15,6 +15,7 @@ from ...engine.dispatch import NUMBERS, operand
 from ...engine.inplace import write
 from ...engine.overriding import operators, shown_as
 from ...engine.tensor import Tensor, method, new_tensor
+from ..stubs import attached
 
 OPERANDS = (Tensor, *NUMBERS)  # an array's operator, which Python asks next, makes a tensor of it
 
@@ -86,7 +87,7 @@ def show_operators() -> None:
 
     A family that attaches some calls this when it has attached all of them.
     """
-    owned = {name: value for name, value in vars(Tensor).items() if callable(value)}
+    owned = {name: value for name, value in attached().items() if callable(value)}
     known = [f"__{prefix}{name}__" for name in BINARY for prefix in ("", "r", "i")]
     for name in (*known, *[f"__{name}__" for name in COMPARISONS]):
         if name in owned:  # `x @= y` makes another tensor
