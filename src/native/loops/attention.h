@@ -115,7 +115,7 @@ OF(draw_kept)(const Attention *a, int64_t head, int64_t row, int64_t high, unsig
     int64_t blocks = (a->rows + TILE - 1) / TILE;
     if (a->states != NULL) {
         memcpy(state, a->states + (head * blocks + row / TILE) * STATE, sizeof state);
-        draw_below(state, a->bound, kept, high * a->columns);
+        draw(state, NPY_BOOL, a->bound, kept, high * a->columns);
     }
 }
 

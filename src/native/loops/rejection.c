@@ -23,8 +23,7 @@ uniform(Source *from)
 {
     uint32_t words[2];
     next_words(from->state, words, 2);
-    uint64_t upper = words[0] & UINT32_C(0x1fffff);
-    return (double)(upper << 32 | words[1]) * 0x1p-53;
+    return (double)long_of(words) * 0x1p-53;
 }
 
 static double

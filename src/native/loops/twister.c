@@ -1,11 +1,12 @@
-/* The Mersenne Twister by the block: its words, and masks drawn from them.
+/* The Mersenne Twister by the block: its words, and what is drawn from them.
 
    NOTE [Twister]
    1. A state is 625 numbers: the 624 words of M. Matsumoto and T. Nishimura (1998), and which of them
       is next. Words are one sequence, so no thread can begin in its middle but from a state there:
       `pass_words` goes on without drawing, and leaves states behind.
-   2. An element of a mask takes two words. The lower 53 bits of both, the first one the upper half,
-      are compared with the share of 2**53 that is to be true.
+   2. A float32 takes a word, of which the lower 24 bits are its digits; a float64 and an element of a
+      mask take two, the first one the upper half, of which the lower 53 bits are the digits or are
+      compared with the share of 2**53 that is to be true.
 */
 
 #ifndef RETROGRAD_TWISTER
@@ -13,7 +14,6 @@
 
 #include "multiply.c"
 
-#include <numpy/random/bitgen.h>
 #include <stdint.h>
 
 enum { WORDS = 624, AHEAD = 397, STATE = WORDS + 1 };
@@ -64,18 +64,33 @@ next_words(uint32_t *state, uint32_t *out, int64_t count)
     }
 }
 
-/* The next `count` elements of a mask: NOTE [Twister], 2. */
+/* The lower 53 bits of two words, the first one the upper half. */
+INLINE int64_t
+long_of(const uint32_t *words)
+{
+    return (int64_t)(words[0] & UINT32_C(0x1fffff)) << 32 | words[1];
+}
+
+/* The next `count` elements of an array of a type: words, numbers from 0 to 1, or a mask. */
 INLINE void
-next_below(uint32_t *state, int64_t bound, unsigned char *out, int64_t count)
+next_of(uint32_t *state, int type, int64_t bound, char *out, int64_t count)
 {
     enum { PIECE = 512 };
     uint32_t words[2 * PIECE];
     for (int64_t at = 0; at < count; at += PIECE) {
         int64_t n = count - at < PIECE ? count - at : PIECE;
-        next_words(state, words, 2 * n);
-        for (int64_t i = 0; i < n; i++) {
-            int64_t upper = words[2 * i] & UINT32_C(0x1fffff);
-            out[at + i] = (upper << 32 | words[2 * i + 1]) < bound;
+        next_words(state, words, type == NPY_UINT32 || type == NPY_FLOAT ? n : 2 * n);
+        for (int64_t i = 0; type == NPY_FLOAT && i < n; i++) {
+            ((float *)out)[at + i] = (float)(int32_t)(words[i] & UINT32_C(0xffffff)) * 0x1p-24f;
+        }
+        for (int64_t i = 0; type == NPY_DOUBLE && i < n; i++) {
+            ((double *)out)[at + i] = (double)long_of(words + 2 * i) * 0x1p-53;
+        }
+        for (int64_t i = 0; type == NPY_BOOL && i < n; i++) {
+            out[at + i] = long_of(words + 2 * i) < bound;
+        }
+        if (type == NPY_UINT32) {
+            memcpy(out + at * sizeof *words, words, n * sizeof *words);
         }
     }
 }
@@ -90,27 +105,21 @@ next_words_avx2(uint32_t *state, uint32_t *out, int64_t count)
 }
 
 QUICK static void
-next_below_avx2(uint32_t *state, int64_t bound, unsigned char *out, int64_t count)
+next_of_avx2(uint32_t *state, int type, int64_t bound, char *out, int64_t count)
 {
-    next_below(state, bound, out, count);
+    next_of(state, type, bound, out, count);
 }
 
 #undef QUICK
 #else
 #define next_words_avx2 next_words
-#define next_below_avx2 next_below
+#define next_of_avx2 next_of
 #endif
 
 static void
-draw(uint32_t *state, uint32_t *out, int64_t count)
+draw(uint32_t *state, int type, int64_t bound, void *out, int64_t count)
 {
-    (kernels.bytes > 16 ? next_words_avx2 : next_words)(state, out, count);
-}
-
-static void
-draw_below(uint32_t *state, int64_t bound, unsigned char *out, int64_t count)
-{
-    (kernels.bytes > 16 ? next_below_avx2 : next_below)(state, bound, out, count);
+    (kernels.bytes > 16 ? next_of_avx2 : next_of)(state, type, bound, out, count);
 }
 
 #undef INLINE
@@ -123,8 +132,29 @@ is_of_states(PyArrayObject *array, int64_t count)
            PyArray_SIZE(array) == count * STATE;
 }
 
-/* `draw_words(state, out, bound)`: the next words into `out`, or, if it is boolean, the next elements
-   of a mask, that many of 2**53 of them true. The state goes on. */
+/* `seed_words(state, seed)`: the state before the first word of a seed. */
+static PyObject *
+seed_words(PyObject *module, PyObject *args)
+{
+    PyArrayObject *array;
+    unsigned int seed;
+    if (!PyArg_ParseTuple(args, "O!I", &PyArray_Type, &array, &seed)) {
+        return NULL;
+    }
+    if (!is_of_states(array, 1)) {
+        return refuse("seed_words");
+    }
+    uint32_t *state = PyArray_DATA(array), word = seed;
+    for (uint32_t i = 0; i < WORDS; i++) {
+        state[i] = word;
+        word = UINT32_C(1812433253) * (word ^ word >> 30) + i + 1;
+    }
+    state[WORDS] = WORDS;
+    Py_RETURN_NONE;
+}
+
+/* `draw_words(state, out, bound)`: what the next words give, by the type of `out`: words, numbers from
+   0 to 1, or a mask of which `bound` of 2**53 elements are true. The state goes on. */
 static PyObject *
 draw_words(PyObject *module, PyObject *args)
 {
@@ -135,74 +165,12 @@ draw_words(PyObject *module, PyObject *args)
     }
     int type = PyArray_TYPE(out);
     if (!is_of_states(state, 1) || !PyArray_ISCARRAY(out) ||
-        (type != NPY_UINT32 && type != NPY_BOOL)) {
+        (type != NPY_UINT32 && type != NPY_FLOAT && type != NPY_DOUBLE && type != NPY_BOOL)) {
         return refuse("draw_words");
     }
-    uint32_t *from = PyArray_DATA(state);
-    int64_t count = PyArray_SIZE(out);
     Py_BEGIN_ALLOW_THREADS;
-    if (type == NPY_BOOL) {
-        draw_below(from, bound, PyArray_DATA(out), count);
-    }
-    else {
-        draw(from, PyArray_DATA(out), count);
-    }
+    draw(PyArray_DATA(state), type, bound, PyArray_DATA(out), PyArray_SIZE(out));
     Py_END_ALLOW_THREADS;
-    Py_RETURN_NONE;
-}
-
-/* The lower 53 bits of the next two words, the first one the upper half. */
-static int64_t
-next_long(bitgen_t *bits)
-{
-    int64_t upper = bits->next_uint32(bits->state) & UINT32_C(0x1fffff);
-    return upper << 32 | bits->next_uint32(bits->state);
-}
-
-/* `draw_few(bits, out, bound)`: what the words of NumPy's generator of bits give, by the type of
-   `out`: words, numbers from 0 to 1, or a mask as of `draw_words`. */
-static PyObject *
-draw_few(PyObject *module, PyObject *args)
-{
-    PyObject *owner;
-    PyArrayObject *out;
-    long long bound;
-    if (!PyArg_ParseTuple(args, "OO!L", &owner, &PyArray_Type, &out, &bound)) {
-        return NULL;
-    }
-    PyObject *capsule = PyObject_GetAttrString(owner, "capsule"); /* does not keep its owner */
-    bitgen_t *bits = capsule == NULL ? NULL : PyCapsule_GetPointer(capsule, "BitGenerator");
-    Py_XDECREF(capsule);
-    if (bits == NULL || !PyArray_ISCARRAY(out)) {
-        return refuse("draw_few");
-    }
-    npy_intp count = PyArray_SIZE(out);
-    void *to = PyArray_DATA(out);
-    switch (PyArray_TYPE(out)) {
-    case NPY_UINT32:
-        for (npy_intp i = 0; i < count; i++) {
-            ((uint32_t *)to)[i] = bits->next_uint32(bits->state);
-        }
-        break;
-    case NPY_FLOAT:
-        for (npy_intp i = 0; i < count; i++) {
-            uint32_t word = bits->next_uint32(bits->state) & UINT32_C(0xffffff);
-            ((float *)to)[i] = (float)word * 0x1p-24f;
-        }
-        break;
-    case NPY_DOUBLE:
-        for (npy_intp i = 0; i < count; i++) {
-            ((double *)to)[i] = (double)next_long(bits) * 0x1p-53;
-        }
-        break;
-    case NPY_BOOL:
-        for (npy_intp i = 0; i < count; i++) {
-            ((npy_bool *)to)[i] = next_long(bits) < bound;
-        }
-        break;
-    default:
-        return refuse("draw_few");
-    }
     Py_RETURN_NONE;
 }
 
@@ -224,7 +192,7 @@ pass_words(PyObject *module, PyObject *args)
     Py_BEGIN_ALLOW_THREADS;
     for (int64_t i = 0; i < n; i++, state += STATE) {
         memcpy(state + STATE, state, STATE * sizeof(uint32_t));
-        draw(state + STATE, NULL, count[i]);
+        (kernels.bytes > 16 ? next_words_avx2 : next_words)(state + STATE, NULL, count[i]);
     }
     Py_END_ALLOW_THREADS;
     Py_RETURN_NONE;

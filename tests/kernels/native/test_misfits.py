@@ -50,10 +50,11 @@ CALLS = {
         ones(2, 3, 4), ones(2, 3, 2), ones(2, 3, 4), ones(1 + (which > 0), 1 + 2 * (which > 1), 4),
     ),
     "draw_words": lambda which: (
-        ones(625, dtype=np.uint32), ones(5, dtype=[np.uint32, np.bool_][which > 0]), 2**52
+        ones(625, dtype=np.uint32), ones(5, dtype=[np.uint32, np.float32, np.bool_][which]), 2**52
     ),
-    "draw_few": lambda which: (
-        np.random.MT19937(3), ones(5, dtype=[np.uint32, np.float32, np.bool_][which]), 2**52
+    "seed_words": lambda which: (ones(625, dtype=np.uint32), 3),
+    "draw_normal": lambda which: (
+        ones(625, dtype=np.uint32), np.array([0.5, which > 0]), ones(5, dtype="d")
     ),
     "draw_rejected": lambda which: (
         ones(625, dtype=np.uint32), np.array([0.5, which > 0]),

@@ -403,9 +403,13 @@ def test_few_numbers_are_padded(dtype, value):
         )
 
 
-@pytest.mark.parametrize("count", [2, 14, 600])
-def test_normal_numbers_are_those_of_numpy_to_the_bit(count):
-    found, expected = both(streams.box_muller, np.random.default_rng(1).random(count))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("count", [16, 160, 4096, 8192])
+def test_normal_numbers_by_runs_are_those_of_numpy_to_the_bit(count, dtype):
+    uniform = np.random.default_rng(1).random(count, dtype)
+    found, expected = uniform.copy(), uniform.copy()
+    assert streams.by_run(found) is found
+    streams.by_run.function(expected)
     assert found.tobytes() == expected.tobytes()
 
 

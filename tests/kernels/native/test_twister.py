@@ -44,22 +44,42 @@ def test_states_go_on_by_the_words_that_are_drawn_or_passed(before):
     start, later = twister.passed(state, np.array([1000, 3]))
     np.testing.assert_array_equal(start[:624], drawn(before)[1][:624])
     expected = numbers.integers(0, 1 << 32, 1000 + 3 + 1300, np.uint32)
-    np.testing.assert_array_equal(twister.words(later, 3 + 1300), expected[1000:])
-    np.testing.assert_array_equal(twister.words(state, 1300), expected[1003:])
+    np.testing.assert_array_equal(twister.drawn(later, np.uint32, 3 + 1300), expected[1000:])
+    np.testing.assert_array_equal(twister.drawn(state, np.uint32, 1300), expected[1003:])
     np.testing.assert_array_equal(state, later)
 
 
-@pytest.mark.skipif(loops is None, reason="the loops in C are not built")
-@pytest.mark.parametrize("before", [0, 1, 623])
-def test_few_numbers_are_those_of_the_words(before):
-    expected = pairs(drawn(before)[0], 400).astype(np.uint64)
+@pytest.fixture(params=["arrays", "loops"])
+def way(request, monkeypatch):
+    """Both ways to draw, if both are there."""
+    if request.param == "arrays":
+        monkeypatch.setattr(twister, "loops", None)
+
+
+@pytest.mark.parametrize("before", BEFORE)
+def test_all_kinds_of_numbers_are_made_of_the_words_in_order(way, before):
+    expected = pairs(drawn(before)[0], 1000).astype(np.uint64)
     longs = (expected[:, 0] & 0x1FFFFF) << 32 | expected[:, 1]
+    singles = ((expected.ravel() & 0xFFFFFF) * 2.0**-24).astype(np.float32)
+    state = drawn(before)[1]
 
-    def found(kind, count, share=0.0):
-        return twister.few(drawn(before)[0].bit_generator, kind, count, share)
+    def check(kind, shape, numbers, share=0.0):
+        own = state.copy()
+        found = twister.drawn(own, kind, shape, share)
+        assert found.shape == shape
+        assert found.dtype == kind
+        np.testing.assert_array_equal(found.ravel(), numbers)
+        words = found.size * (1 if kind in (np.uint32, np.float32) else 2)
+        np.testing.assert_array_equal(own, drawn(before + words)[1])
 
-    np.testing.assert_array_equal(found(np.uint32, 800), expected.ravel())
-    singles = (expected.ravel() & 0xFFFFFF) * 2.0**-24
-    np.testing.assert_array_equal(found(np.float32, 800), singles.astype(np.float32))
-    np.testing.assert_array_equal(found(np.float64, 400), longs * 2.0**-53)
-    np.testing.assert_array_equal(found(np.bool_, (20, 20), 0.3).ravel(), longs * 2.0**-53 < 0.3)
+    check(np.uint32, (2000,), expected.ravel())
+    check(np.float32, (40, 50), singles)
+    check(np.float64, (1000,), longs * 2.0**-53)
+    check(np.bool_, (20, 50), longs * 2.0**-53 < 0.3, 0.3)
+    check(np.float32, (0, 3), singles[:0])
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**31, 2**32 - 1, 2**32 + 5, 2**64 - 1])
+def test_seeds_begin_numpys_legacy_stream_of_their_lower_32_bits(way, seed):
+    key, position = np.random.RandomState(seed % 2**32).get_state()[1:3]
+    np.testing.assert_array_equal(twister.seeded(seed), [*key, position])

@@ -92,35 +92,93 @@ small_bce_with_logits(const Given *all)
     return out;
 }
 
-/* `box_muller(uniform)`: normal numbers in pairs, cosines before sines, of pairs of uniform ones. */
+/* `draw_normal(state, kept, out)`: normal numbers in pairs, cosines before sines, from the words of a
+   state, which goes on. Kept is the number that is left of the last pair, and whether there is one. */
 static PyObject *
-small_box_muller(const Given *all)
+draw_normal(PyObject *module, PyObject *args)
+{
+    PyArrayObject *state, *kept, *out;
+    if (!PyArg_ParseTuple(args, "O!O!O!", &PyArray_Type, &state, &PyArray_Type, &kept,
+                          &PyArray_Type, &out)) {
+        return NULL;
+    }
+    if (!is_of_states(state, 1) || !is_plain(kept, NPY_DOUBLE) || !PyArray_ISWRITEABLE(kept) ||
+        PyArray_SIZE(kept) != 2 || !is_plain(out, NPY_DOUBLE) || !PyArray_ISWRITEABLE(out)) {
+        return refuse("draw_normal");
+    }
+    double *left = PyArray_DATA(kept), *to = PyArray_DATA(out), *end = to + PyArray_SIZE(out);
+    if (to < end && left[1] != 0) {
+        *to++ = left[0];
+        left[1] = 0;
+    }
+    while (to < end) {
+        double uniform[FEW], radius[FEW / 2], angle[FEW / 2], cosine[FEW / 2], sine[FEW / 2];
+        npy_intp count = (end - to + 1) / 2 < FEW / 2 ? (end - to + 1) / 2 : FEW / 2;
+        draw(PyArray_DATA(state), NPY_DOUBLE, 0, uniform, 2 * count);
+        for (npy_intp i = 0; i < count; i++) {
+            angle[i] = 2 * NPY_PI * uniform[2 * i];
+            radius[i] = -uniform[2 * i + 1];
+        }
+        run_inner(&log1p_inner[1], (char *)radius, (char *)radius, count, sizeof(double));
+        run_inner(&cos_inner[1], (char *)angle, (char *)cosine, count, sizeof(double));
+        run_inner(&sin_inner[1], (char *)angle, (char *)sine, count, sizeof(double));
+        for (npy_intp i = 0; i < count; i++) {
+            double r = sqrt(-2 * radius[i]);
+            *to++ = r * cosine[i];
+            if (to < end) {
+                *to++ = r * sine[i];
+            }
+            else {
+                left[0] = r * sine[i];
+                left[1] = 1;
+            }
+        }
+    }
+    Py_RETURN_NONE;
+}
+
+/* Runs of 16 uniform numbers, eight for radii and eight for angles, become cosines and sines. */
+#define BY_RUN(name, real, wide, root)                                                             \
+    static void name(real *x, npy_intp count)                                                      \
+    {                                                                                              \
+        real radius[FEW / 2], angle[FEW / 2], cosine[FEW / 2], sine[FEW / 2];                      \
+        for (npy_intp i = 0; i < count; i++) {                                                     \
+            real *run = x + i / 8 * 16 + i % 8;                                                    \
+            radius[i] = 1 - run[0];                                                                \
+            angle[i] = (real)(2 * NPY_PI) * run[8];                                                \
+        }                                                                                          \
+        run_inner(&log_inner[wide], (char *)radius, (char *)radius, count, sizeof(real));          \
+        run_inner(&cos_inner[wide], (char *)angle, (char *)cosine, count, sizeof(real));           \
+        run_inner(&sin_inner[wide], (char *)angle, (char *)sine, count, sizeof(real));             \
+        for (npy_intp i = 0; i < count; i++) {                                                     \
+            real *run = x + i / 8 * 16 + i % 8, r = root(-2 * radius[i]);                          \
+            run[0] = r * cosine[i];                                                                \
+            run[8] = r * sine[i];                                                                  \
+        }                                                                                          \
+    }
+
+BY_RUN(single_by_run, float, 0, sqrtf)
+BY_RUN(double_by_run, double, 1, sqrt)
+
+/* `by_run(uniform)`: normal numbers in the place of runs of uniform ones; gives them. */
+static PyObject *
+small_by_run(const Given *all)
 {
     PyArrayObject *uniform = few(all->args[0]);
-    if (uniform == NULL || !is_wide(uniform) || PyArray_SIZE(uniform) % 2 != 0) {
+    if (uniform == NULL || PyArray_SIZE(uniform) % 16 != 0 || !PyArray_ISWRITEABLE(uniform)) {
         return NULL;
     }
-    npy_intp size = PyArray_SIZE(uniform), count = size / 2, item = sizeof(double);
-    PyObject *out = PyArray_SimpleNew(1, &size, NPY_DOUBLE);
-    double radius[FEW / 2], angle[FEW / 2], cosine[FEW / 2], sine[FEW / 2];
-    double *from = PyArray_DATA(uniform);
-    double *to = out == NULL ? NULL : PyArray_DATA((PyArrayObject *)out);
-    if (out == NULL) {
+    npy_intp count = PyArray_SIZE(uniform) / 2;
+    if (is_wide(uniform)) {
+        double_by_run(PyArray_DATA(uniform), count);
+    }
+    else if (PyArray_TYPE(uniform) == NPY_FLOAT) {
+        single_by_run(PyArray_DATA(uniform), count);
+    }
+    else {
         return NULL;
     }
-    for (npy_intp i = 0; i < count; i++) {
-        angle[i] = 2 * NPY_PI * from[2 * i];
-        radius[i] = -from[2 * i + 1];
-    }
-    run_inner(&log1p_inner[1], (char *)radius, (char *)radius, count, item);
-    run_inner(&cos_inner[1], (char *)angle, (char *)cosine, count, item);
-    run_inner(&sin_inner[1], (char *)angle, (char *)sine, count, item);
-    for (npy_intp i = 0; i < count; i++) {
-        double r = sqrt(-2 * radius[i]);
-        to[2 * i] = r * cosine[i];
-        to[2 * i + 1] = r * sine[i];
-    }
-    return out;
+    return Py_NewRef(uniform);
 }
 
 #endif

@@ -194,7 +194,7 @@ static const Few fews[] = {
     {"pad", small_pad, 3},
     {"dot_to", small_dot_to, 3},
     {"blend", small_blend, 5},
-    {"box_muller", small_box_muller, 1},
+    {"by_run", small_by_run, 1},
     {"sort", small_sort, 3},
     {"topk", small_topk, 5},
     {"cumsum", small_cumsum, 3},

@@ -15,41 +15,58 @@ import numpy as np
 from ..allocation import table
 from . import loops
 
-__all__ = ["LARGE", "below", "few", "kept", "masked", "passed", "words"]
+__all__ = ["WORDS", "drawn", "kept", "passed", "seeded"]
 
 WORDS, AHEAD = 624, 397
 BACK = WORDS - AHEAD
-LARGE = 1 << 16  # words: below it, the way to the state costs more than its loops save
+
+
+def seeded(seed: int) -> Any:
+    """The state before the first word, of the lower 32 bits of a seed."""
+    state = np.empty(WORDS + 1, np.uint32)
+    if loops is not None:
+        loops.seed_words(state, seed & 0xFFFFFFFF)
+        return state
+    word = seed & 0xFFFFFFFF
+    for i in range(WORDS):
+        state[i] = word
+        word = (1812433253 * (word ^ word >> 30) + i + 1) & 0xFFFFFFFF
+    state[WORDS] = WORDS
+    return state
+
+
+def drawn(state: Any, kind: Any, shape: Any, share: float = 0.0) -> Any:
+    """What the next words give; the state goes on.
+
+    Words as uint32, numbers from 0 to 1 as float32 or, of two words each, as float64, or a mask,
+    true with probability `share`.
+    """
+    out = np.empty(shape, kind)
+    if loops is not None:
+        loops.draw_words(state, out, bound(share))
+        return out
+    if kind in (np.uint32, np.float32):
+        words = next_words(state, out.size).reshape(out.shape)
+        return words if kind is np.uint32 else (words & 0xFFFFFF).astype(kind) * kind(2**-24)
+    pairs = next_words(state, 2 * out.size).reshape(*out.shape, 2)
+    if kind is np.bool_:
+        return below(pairs, share)
+    return ((pairs[..., 0] & 0x1FFFFF) * 2.0**32 + pairs[..., 1]) * 2.0**-53
+
+
+def next_words(state: Any, count: int) -> Any:
+    """The next words, by arrays."""
+    blocks, position = [state[:WORDS].copy()], int(state[WORDS])
+    while position + count > WORDS * len(blocks):
+        blocks.append(twisted(blocks[-1]))
+    found = tempered(np.concatenate(blocks)[position : position + count])
+    state[:WORDS], state[WORDS] = blocks[-1], position + count - WORDS * (len(blocks) - 1)
+    return found
 
 
 def bound(share: float) -> int:
     """Which numbers of 53 bits are below a share of all of them."""
     return math.ceil(share * 2**53)
-
-
-def few(bits: Any, kind: Any, shape: Any, share: float = 0.0) -> Any:
-    """What the next words of NumPy's generator `bits` give, fewer than `LARGE` of them.
-
-    Words as uint32, numbers from 0 to 1 as float32 or float64, or a mask, true with probability
-    `share`.
-    """
-    out = np.empty(shape, kind)
-    loops.draw_few(bits, out, bound(share))
-    return out
-
-
-def words(state: Any, count: int) -> Any:
-    """The next words; the state goes on."""
-    out = np.empty(count, np.uint32)
-    loops.draw_words(state, out, 0)
-    return out
-
-
-def masked(state: Any, share: float, count: int) -> Any:
-    """The next elements of a mask, true with probability `share`; the state goes on."""
-    out = np.empty(count, np.bool_)
-    loops.draw_words(state, out, bound(share))
-    return out
 
 
 def passed(state: Any, counts: Any) -> Any:
@@ -72,7 +89,7 @@ def kept(states: Any, count: int, share: float) -> Any:
     """The `count` elements of a mask that follow each state: (..., 625) to (..., count)."""
     if loops is not None and states.__class__ is np.ndarray:
         own = states.reshape(-1, WORDS + 1).astype(np.uint32, "C")
-        made = [masked(state, share, count) for state in own]
+        made = [drawn(state, np.bool_, count, share) for state in own]
         return np.reshape(made, (*states.shape[:-1], count)).astype(np.bool_, copy=False)
     blocks = [states[..., :WORDS]]
     for _ in range(-(-2 * count // WORDS)):

@@ -9,6 +9,7 @@ loaded at the first draw: importing it is slow.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import os
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes, modes, version
+from ...engine.placement import CPU
 from ...engine.placement import device as placed
 from ...engine.tensor import Tensor, device, is_array, new_tensor
 from ...engine.transforms.batch import Batch
@@ -27,6 +29,7 @@ from ...quiet import calm
 from .streams import STREAMS
 
 FIRST_SEED = 67280421310721  # what PyTorch's generators start with
+LOCKS = itertools.cycle([new_lock() for _ in range(16)])  # the next generator's: so few share one
 
 
 class Generator:
@@ -51,13 +54,13 @@ class Generator:
             raise ValueError(
                 f"a Generator's algorithm is one of {', '.join(STREAMS)}, but got {algorithm!r}"
             )
-        self._device = placed("cpu" if device is None else device)
+        self._device = CPU if device in (None, "cpu") else placed(device)
         if self._device.type != "cpu":
             kind = self._device.type.upper()
             raise RuntimeError(
                 f"Cannot get a {kind} generator: numbers are drawn on the cpu. Write Generator()"
             )
-        self._lock = new_lock()
+        self._lock = next(LOCKS)
         self._seed = FIRST_SEED
         self._kind = STREAMS[algorithm]
         self._stream: Any = None

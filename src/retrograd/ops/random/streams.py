@@ -28,7 +28,6 @@ from ...kernels.native.small import quick
 
 RUN = 16  # how many numbers a run of the Box-Muller transform has
 LONG = 1 << 28  # from how many values on integers come from longs
-WORDS = 624  # in the state of the Mersenne Twister
 # PyTorch's state: seed, words left, whether seeded, next word; the words; the normal number kept
 STATE = np.dtype(
     [
@@ -36,7 +35,7 @@ STATE = np.dtype(
         ("left", "<i4"),
         ("seeded", "<i4"),
         ("next", "<u8"),
-        ("words", "<u8", WORDS),
+        ("words", "<u8", twister.WORDS),
         ("unused_x", "<f8"),
         ("kept", "<f8"),
         ("unused_rho", "<f8"),
@@ -54,36 +53,20 @@ class Twister:
 
     size = STATE.itemsize
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, place: Any = None) -> None:
         self.seed = seed
-        self.bits = np.random.MT19937(0)
-        legacy = np.random.RandomState(seed & 0xFFFFFFFF)  # which seeds as PyTorch does
-        state: Any = legacy.get_state(legacy=False)
-        self.bits.state = state
-        self.kept: float | None = None
+        self.place = twister.seeded(seed) if place is None else place
+        self.kept = np.zeros(2)  # the other number of a pair of normal ones, and whether it is kept
 
     # -- words -----------------------------------------------------------------------------------
 
     def words(self, count: int) -> Any:
         """The next 32-bit words."""
-        if loops is None:
-            return self.bits.random_raw(count).astype(np.uint32)
-        if count < twister.LARGE:
-            return twister.few(self.bits, np.uint32, count)
-        return self.run(twister.words, count)
-
-    def run(self, loop: Any, *args: Any) -> Any:
-        """What a loop gives for the state, which it moves on."""
-        state: Any = self.bits.state
-        place = np.append(state["state"]["key"], np.uint32(state["state"]["pos"]))
-        made = loop(place, *args)
-        state["state"] = {"key": place[:WORDS], "pos": int(place[WORDS])}
-        self.bits.state = state
-        return made
+        return twister.drawn(self.place, np.uint32, count)
 
     def passed(self, counts: Any) -> Any:
         """The states before each of the stretches of so many words, all of which are passed."""
-        return self.run(twister.passed, counts)
+        return twister.passed(self.place, counts)
 
     def longs(self, count: int) -> Any:
         """The next 64-bit numbers."""
@@ -91,22 +74,11 @@ class Twister:
 
     def singles(self, count: int) -> Any:
         """Uniform numbers in float32."""
-        if are_few(count):
-            return twister.few(self.bits, np.float32, count)
-        drawn = (self.words(count) & np.uint32(0xFFFFFF)).astype(np.float32)
-        drawn *= np.float32(2**-24)
-        return drawn
+        return twister.drawn(self.place, np.float32, count)
 
     def doubles(self, count: int) -> Any:
         """Uniform numbers in float64."""
-        if are_few(2 * count):
-            return twister.few(self.bits, np.float64, count)
-        pairs = self.words(2 * count).reshape(count, 2)
-        drawn = (pairs[:, 0] & np.uint32(0x1FFFFF)).astype(np.float64)
-        drawn *= 2.0**32
-        drawn += pairs[:, 1]
-        drawn *= 2.0**-53
-        return drawn
+        return twister.drawn(self.place, np.float64, count)
 
     # -- numbers ---------------------------------------------------------------------------------
 
@@ -136,21 +108,22 @@ class Twister:
         draw = self.doubles if target.itemsize == 8 else self.singles
         over = count % RUN
         drawn = draw(count) if target.itemsize > 2 else np.pad(draw(count - over), (0, over))
-        by_run(drawn[: count - over].reshape(-1, RUN))
+        by_run(drawn[: count - over])
         if over:
-            drawn[-RUN:] = draw(RUN)
-            by_run(drawn[-RUN:].reshape(1, RUN))
+            drawn[-RUN:] = by_run(draw(RUN))
         return moved(drawn, mean, std).astype(target, copy=False).reshape(shape)
 
     def gaussians(self, count: int) -> Any:
         """Normal numbers in float64, in pairs; one may be left from before, and for later."""
-        start = int(count > 0 and self.kept is not None)
-        drawn = box_muller(self.doubles((count - start + 1) // 2 * 2))
-        if start:
-            drawn = np.append(np.float64(self.kept or 0.0), drawn)
-            self.kept = None
-        if len(drawn) > count:
-            self.kept = float(drawn[-1])
+        if loops is not None:
+            out = np.empty(count)
+            loops.draw_normal(self.place, self.kept, out)
+            return out
+        last, is_kept = self.kept.tolist()
+        start = int(count > 0 and is_kept)
+        drawn = np.append([last] * start, box_muller(self.doubles((count - start + 1) // 2 * 2)))
+        if count:
+            self.kept[:] = drawn[-1], len(drawn) > count
         return drawn[:count]
 
     def exponential(self, shape: tuple[int, ...], precision: np.dtype[Any]) -> Any:
@@ -160,12 +133,7 @@ class Twister:
 
     def bernoulli(self, p: float, shape: tuple[int, ...]) -> Any:
         """Booleans, true with probability `p`."""
-        count = math.prod(shape)
-        if loops is None:
-            return twister.below(self.words(2 * count).reshape(*shape, 2), p)
-        if are_few(2 * count):
-            return twister.few(self.bits, np.bool_, shape, p)
-        return self.run(twister.masked, p, count).reshape(shape)
+        return twister.drawn(self.place, np.bool_, shape, p)
 
     def integers(self, low: int, high: int, shape: tuple[int, ...], kind: Any) -> Any:
         """From `low` to `high`, exclusive."""
@@ -183,15 +151,11 @@ class Twister:
         """Numbers of the distribution `name` for each element of parameters of one shape."""
         if loops is None:
             return rejection.drawn(name, self.next_double, self.next_normal, *parameters)
-        kept = np.array([self.kept or 0.0, self.kept is not None])
-        made = self.run(rejection.drawn_by_loops, kept, name, *parameters)
-        self.kept = float(kept[0]) if kept[1] else None
-        return made
+        return rejection.drawn_by_loops(self.place, self.kept, name, *parameters)
 
     def next_double(self) -> float:
         """One number of `doubles`."""
-        upper = self.bits.random_raw() & 0x1FFFFF
-        return (upper << 32 | self.bits.random_raw()) * 2.0**-53
+        return float(self.doubles(1)[0])
 
     def next_normal(self) -> float:
         """One number of `gaussians`."""
@@ -216,35 +180,28 @@ class Twister:
 
     def state(self) -> Any:
         """The place, as PyTorch's generators give it."""
-        made = np.zeros((), STATE)
-        inner: Any = self.bits.state["state"]
-        made["seed"], made["words"], made["seeded"] = self.seed, inner["key"], 1
-        fresh = inner["pos"] == WORDS
-        made["left"], made["next"] = (1, 0) if fresh else (WORDS + 1 - inner["pos"], inner["pos"])
-        if self.kept is not None:
-            made["kept"], made["keeps"] = self.kept, 1
+        made, position = np.zeros((), STATE), self.place[-1]
+        made["seed"], made["words"], made["seeded"] = self.seed, self.place[:-1], 1
+        fresh = position == twister.WORDS
+        made["left"], made["next"] = (1, 0) if fresh else (twister.WORDS + 1 - position, position)
+        if self.kept[1]:
+            made["kept"], made["keeps"] = self.kept
         return np.frombuffer(made.tobytes(), np.uint8).copy()
 
     @classmethod
     def at(cls, content: bytes) -> Twister:
         """The stream at a place."""
         (given,) = np.frombuffer(content, STATE)
-        made = cls(int(given["seed"]))
-        position = WORDS if given["left"] == 1 else int(given["next"])
-        key = given["words"].astype(np.uint32)
-        if given["seeded"] != 1 or not 0 < given["left"] <= WORDS or position > WORDS:
+        left, position = int(given["left"]), int(given["next"])
+        position = twister.WORDS if left == 1 else position
+        if given["seeded"] != 1 or not 0 < left <= twister.WORDS or position > twister.WORDS:
             raise RuntimeError(f"the state of a generator is broken: it is at word {position}")
-        made.bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": position}}
-        made.kept = float(given["kept"]) if given["keeps"] & 1 else None
+        place = np.append(given["words"], np.uint64(position)).astype(np.uint32)
+        made = cls(int(given["seed"]), place)
+        made.kept[:] = given["kept"], given["keeps"] & 1
         return made
 
 
-def are_few(words: int) -> bool:
-    """Whether so many words are drawn by the loop in C for few of them."""
-    return loops is not None and words < twister.LARGE
-
-
-@quick("box_muller")
 def box_muller(uniform: Any) -> Any:
     """Normal numbers in pairs, cosines before sines, of pairs of uniform ones in float64."""
     first, second = uniform.reshape(-1, 2).T
@@ -252,14 +209,16 @@ def box_muller(uniform: Any) -> Any:
     return np.stack((radius * np.cos(angle), radius * np.sin(angle)), 1).reshape(-1)
 
 
-def by_run(runs: Any) -> None:
+@quick("by_run")
+def by_run(uniform: Any) -> Any:
     """The Box-Muller transform of runs of uniform numbers, in place."""
-    half = RUN // 2
+    runs, half = uniform.reshape(-1, RUN), RUN // 2
     one = runs.dtype.type(1)
     radius = np.sqrt(-2 * np.log(one - runs[:, :half]))
     angle = runs.dtype.type(2 * np.pi) * runs[:, half:]
     np.multiply(radius, np.cos(angle), out=runs[:, :half])
     np.multiply(radius, np.sin(angle), out=runs[:, half:])
+    return uniform
 
 
 def moved(standard: Any, mean: float, std: float) -> Any:
