@@ -255,13 +255,28 @@ def test_a_kernel_in_c_checks_what_it_is_made_of():
         kernel(1)
 
 
-@in_c
-def test_a_door_forgets_kernels_when_they_are_too_many():
-    opened = loops.Door(lambda x, n: x, np.exp, "many")
-    x = np.ones(5000)
-    for n in range(1500):
-        opened(x, n)
-    assert len(opened.kernels) < 1025
+@pytest.mark.parametrize("way", [pytest.param("loops", marks=in_c), "arrays"])
+def test_a_door_with_too_many_kernels_forgets_those_that_were_not_used_lately(way, monkeypatch):
+    made = []
+
+    def new_kernel(function, names, operands, writes=False):
+        made.append(operands)
+        return None
+
+    monkeypatch.setattr(door, "new_kernel", new_kernel)
+    if way == "arrays":
+        monkeypatch.setattr(door, "loops", None)
+    door.change()
+    try:
+        opened, x = door.opened(lambda x, n, m: x, "many"), np.ones(5000)
+        for n in range(1500):
+            opened(x, n % 250, n // 250)
+            opened(x, 7, 0)
+    finally:
+        monkeypatch.undo()
+        door.change()
+    assert len(opened.kernels) == 1024
+    assert len(made) == 1500
 
 
 @pytest.mark.parametrize(

@@ -310,6 +310,16 @@ def test_arrays_of_other_sizes_have_the_same_code():
     assert len({k.address for k in kernels.kernels.values()}) == 1
 
 
+def test_many_shapes_in_turn_are_recorded_once_each(monkeypatch):
+    made = []
+    kernels = Rows(lambda x: plain("softmax")(x, dim=(1,)))
+    monkeypatch.setattr(kernels, "made", lambda operands, arrays: made.append(operands))
+    for _ in range(3):
+        for columns in range(400, 600):
+            kernels((np.ones((50, columns), np.float32),))
+    assert len(made) == 200
+
+
 def test_a_large_tensor_goes_through_a_kernel():
     x = rg.ones(40, 60, requires_grad=True)
     x.softmax(1).sum().backward()

@@ -55,11 +55,10 @@ def test_a_kernel_updates_as_the_rule_does(rule, settings, dtype):
 
 
 def test_most_rules_have_kernels():
-    updates.known.clear()
+    updates.kernels.clear()
     for rule, settings in RULES:
         run(rule, settings, "f", 4096)
-    without = {key[0][0].__name__ for key, found in updates.known.items()
-               for _, kernel in found if kernel is None}  # fmt: skip
+    without = {key[0][0][0].__name__ for key, found in updates.kernels.items() if found is None}
     assert without == {"RAdam"}  # which branches on a number of the step
 
 
@@ -73,6 +72,31 @@ def test_a_setting_that_a_rule_reads_may_change():
     optimizer.param_groups[0]["nesterov"] = True
     optimizer.step()
     assert x[0].item() == -2.5 - 1.875
+
+
+@pytest.mark.parametrize("rule", ["RMSprop", "SGD", "Adam"])
+def test_numbers_that_vary_with_each_step_make_no_kernels(rule):
+    x = rg.zeros(SIZE, requires_grad=True)
+    x.grad = rg.ones(SIZE)
+    settings = {"betas": (0.9, 0.99)} if rule == "Adam" else {"momentum": 0.9}
+    optimizer = getattr(rg.optim, rule)([x], lr=0.1, **settings)
+    schedule = rg.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=100)
+    updates.kernels.clear()
+    for _ in range(99):
+        optimizer.step()
+        schedule.step()
+    assert len(updates.kernels) == 1
+
+
+def test_a_setting_that_a_rule_reads_leaves_no_more_kernels_than_a_function_may_have(monkeypatch):
+    monkeypatch.setattr(door, "MOST_KERNELS", 10)
+    x = rg.zeros(SIZE, requires_grad=True)
+    x.grad = rg.ones(SIZE)
+    optimizer = rg.optim.SGD([x], lr=1.0, momentum=0.5)
+    for step in range(50):
+        optimizer.param_groups[0]["dampening"] = step / 64
+        optimizer.step()
+    assert len(updates.kernels) == 10
 
 
 def test_memory_that_is_shared_is_updated_in_blocks():

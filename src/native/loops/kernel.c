@@ -581,6 +581,31 @@ tuple_of(PyObject *const *items, Py_ssize_t count)
     return made;
 }
 
+/* Put what is kept under a key behind all else, if what is in front may soon have to go. */
+static int
+put_last(PyObject *kernels, PyObject *key, PyObject *kept)
+{
+    if (PyDict_GET_SIZE(kernels) <= most_kernels / 2) {
+        return 0;
+    }
+    return PyDict_DelItem(kernels, key) < 0 ? -1 : PyDict_SetItem(kernels, key, kept);
+}
+
+/* Drop the kernel that rests for the longest time. */
+static int
+drop_first(PyObject *kernels)
+{
+    Py_ssize_t place = 0;
+    PyObject *key, *kept;
+    if (!PyDict_Next(kernels, &place, &key, &kept)) {
+        return 0;
+    }
+    Py_INCREF(key);
+    int failed = PyDict_DelItem(kernels, key);
+    Py_DECREF(key);
+    return failed;
+}
+
 /* The function's kernel for such arguments, or None. */
 static PyObject *
 kernel_for(Door *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
@@ -589,11 +614,11 @@ kernel_for(Door *self, PyObject *const *args, Py_ssize_t count, PyObject *kwname
     if (self->kernels == NULL && (self->kernels = PyDict_New()) == NULL) {
         return NULL;
     }
-    if (PyDict_GET_SIZE(self->kernels) >= most_kernels) {
-        PyDict_Clear(self->kernels);
-    }
     key = key_of(args, count, kwnames);
     found = key == NULL ? NULL : Py_XNewRef(PyDict_GetItemWithError(self->kernels, key));
+    if (found != NULL && put_last(self->kernels, key, found) < 0) {
+        Py_CLEAR(found);
+    }
     if (found == NULL && key != NULL && !PyErr_Occurred()) {
         operands = tuple_of(args, count);
         names = kwnames == NULL ? PyTuple_New(0) : Py_NewRef(kwnames);
@@ -602,7 +627,8 @@ kernel_for(Door *self, PyObject *const *args, Py_ssize_t count, PyObject *kwname
                    ? NULL
                    : PyObject_CallFunctionObjArgs(make, self->function, names, operands, NULL);
         Py_DECREF(make);
-        if (made != NULL && PyDict_SetItem(self->kernels, key, made) == 0) {
+        if (made != NULL && PyDict_SetItem(self->kernels, key, made) == 0 &&
+            (PyDict_GET_SIZE(self->kernels) <= most_kernels || drop_first(self->kernels) == 0)) {
             found = Py_NewRef(made);
         }
         Py_XDECREF(made);

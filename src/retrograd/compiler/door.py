@@ -18,6 +18,7 @@ NOTE [The door]
 from __future__ import annotations
 
 import os
+from collections import OrderedDict
 from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,7 @@ from ..locks import load
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["AVAILABLE", "change", "opened", "setting"]
+__all__ = ["AVAILABLE", "Recent", "change", "opened", "setting"]
 
 CPU = __cpu_features__  # of all kinds of processors: what those of other kinds have is false
 HAS_FMA = CPU.get("FMA3", True) or not CPU.get("SSE2", True)  # which of all an x86 may lack
@@ -40,7 +41,7 @@ AVAILABLE = (
 )
 
 MOST = 256  # of whole numbers for which there are kernels
-MOST_KERNELS = 1024  # that a door remembers: a parameter may take ever new values
+MOST_KERNELS = 1024  # that a function has at once: a parameter may take ever new values
 ndarray = np.ndarray
 FEW = {bool, str, type(None), ModuleType}  # what parameters and namespaces are
 
@@ -50,6 +51,21 @@ class Setting:
 
     least = 4096
     watcher: Any = None
+
+
+class Recent(OrderedDict[Any, Any]):
+    """The kernels used last; of too many, the one that rests for the longest time goes."""
+
+    def found(self, key: Any, make: Callable[..., Any], *args: Any) -> Any:
+        """What is kept under a key, which is `make(*args)` where there is nothing."""
+        try:
+            self.move_to_end(key)
+            return self[key]
+        except KeyError:
+            self[key] = made = make(*args)
+            if len(self) > MOST_KERNELS:
+                self.popitem(last=False)
+            return made
 
 
 setting = Setting()
@@ -87,7 +103,7 @@ def opened(function: Callable[..., Any], name: str, rows: bool = False) -> Calla
     ufunc = getattr(function, "loops", function)
     if loops is not None:
         return loops.Door(function, ufunc, name)  # type: ignore[no-any-return]
-    kernels: dict[Any, Any] = {}
+    kernels = Recent()
 
     def call(*args: Any, **params: Any) -> Any:
         found, least = None, setting.least
@@ -105,18 +121,14 @@ def opened(function: Callable[..., Any], name: str, rows: bool = False) -> Calla
     return call
 
 
-def by_kernel(function: Any, kernels: dict[Any, Any], args: Any, params: dict[str, Any]) -> Any:
+def by_kernel(function: Any, kernels: Recent, args: Any, params: dict[str, Any]) -> Any:
     """What the function's kernel for such arguments gives; None where there is none."""
     operands = (*args, *params.values())
     try:
         key = (*map(known_of, operands), tuple(params))
-        if key not in kernels:
-            if len(kernels) >= MOST_KERNELS:
-                kernels.clear()
-            kernels[key] = new_kernel(function, tuple(params), operands)
     except TypeError:  # a parameter that is one of many
         return None
-    kernel = kernels.get(key)
+    kernel = kernels.found(key, new_kernel, function, tuple(params), operands)
     return None if kernel is None else kernel(operands)
 
 

@@ -17,7 +17,7 @@ from numpy._core._multiarray_umath import __cpu_features__
 
 from ..kernels import memory
 from ..kernels.native import loops
-from .door import setting
+from .door import Recent, setting
 from .emission import code, unknown
 from .machine import address
 from .recorder import FLOAT, PASSING, Operand, positional, record
@@ -210,17 +210,14 @@ class Baked:
     def __init__(self, function: Callable[..., Any], operands: Sequence[Any]) -> None:
         self.function, self.operands = function, operands
         self.numbers = [i for i, x in enumerate(operands) if x.__class__ is float]
-        self.kernels: dict[Any, Any] = {}
+        self.kernels = Recent()
 
     def __call__(self, operands: Sequence[Any]) -> Any:
         """What the kernel for the numbers among the operands gives."""
         numbers = tuple([operands[i] for i in self.numbers])
         if not all(map(simple, numbers)):
             return None
-        key = tuple(map(repr, numbers))
-        if key not in self.kernels:
-            self.kernels[key] = self.made(numbers)
-        kernel = self.kernels[key]
+        kernel = self.kernels.found(tuple(map(repr, numbers)), self.made, numbers)
         return None if kernel is None else kernel(operands)
 
     def made(self, numbers: Sequence[float]) -> Any:

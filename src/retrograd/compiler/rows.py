@@ -13,7 +13,7 @@ import numpy as np
 
 from ..kernels import memory
 from ..kernels.native import loops
-from .door import setting
+from .door import Recent, setting
 from .machine import address
 from .recorder import PASSING, Refused, positional
 from .row_emission import row_code
@@ -30,7 +30,6 @@ PIECES = 16  # at most, where there are sums across rows: each piece has sums of
 TIMES = 4  # how much larger than others arrays must be here, where each call costs more
 MOST_LANES = max(LANES.values())
 LONGEST = 64  # calls of a program
-MOST = 64  # shapes that one function has kernels for
 CHUNK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -140,7 +139,7 @@ class Rows:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.kernels: dict[Any, Any] = {}
+        self.kernels = Recent()
 
     def __call__(self, operands: Sequence[Any]) -> Any:
         """What the kernel for such operands gives; None where there is none."""
@@ -155,12 +154,7 @@ class Rows:
                 key.append(x)
         if max(x.size for x in arrays) < setting.least * TIMES:
             return None
-        found = tuple(key)
-        if found not in self.kernels:
-            if len(self.kernels) >= MOST:
-                self.kernels.clear()
-            self.kernels[found] = self.made(operands, arrays)
-        kernel = self.kernels[found]
+        kernel = self.kernels.found(tuple(key), self.made, operands, arrays)
         return None if kernel is None else kernel(arrays)
 
     def made(self, operands: Sequence[Any], arrays: Sequence[Any]) -> RowKernel | None:

@@ -34,10 +34,11 @@ class Noting(dict[str, Any]):
 
 
 class Updates:
-    """The kernels of one rule."""
+    """The kernels of all rules, by the values of the settings that a rule reads."""
 
     def __init__(self) -> None:
-        self.known: dict[Any, list[tuple[dict[str, Any], Any]]] = {}
+        self.kernels = door.Recent()
+        self.read = door.Recent()  # which settings, of which there are few choices for a rule
 
     def run(
         self, rule: Callable[..., None], arrays: Sequence[Any], numbers: Sequence[Any],
@@ -51,9 +52,12 @@ class Updates:
         if not door.AVAILABLE or arrays[0].size < door.setting.least:
             return False
         operands = (*arrays, *numbers)
-        entries = self.known.setdefault((variant, len(arrays), arrays[0].dtype.num), [])
-        for read, kernel in entries:
-            if all(group.get(name) == value for name, value in read.items()):
+        kind = variant, len(arrays), arrays[0].dtype.num
+        choices = self.read.found(kind, list)
+        for names in choices:
+            key = kind, names, tuple(map(group.get, names))
+            if key in self.kernels:
+                kernel = self.kernels.found(key, None)
                 return kernel is not None and kernel(operands) is not None
         noting = Noting(group)
 
@@ -65,5 +69,8 @@ class Updates:
                     given[...] = held
 
         kernel = door.new_kernel(of_operands, (), operands, True)
-        entries.append((noting.read, kernel))
+        names = tuple(noting.read)
+        if names not in choices:
+            choices.append(names)
+        self.kernels.found((kind, names, (*noting.read.values(),)), lambda: kernel)
         return kernel is not None and kernel(operands) is not None

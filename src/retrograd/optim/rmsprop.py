@@ -80,7 +80,7 @@ class RMSprop(Rule):
             mean += (g - mean) * take
             v = v - square(mean, group)
         step = g / (np.sqrt(v) + eps)
-        if group["momentum"] > 0:
+        if len(others) > group["centered"]:  # not by the momentum, which may change with each step
             b = others[0]
             b *= momentum
             b += step
