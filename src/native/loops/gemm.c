@@ -34,11 +34,19 @@ gemm(PyObject *module, PyObject *args)
     Py_RETURN_FALSE;
 }
 
+static PyObject *
+trsm(PyObject *module, PyObject *args)
+{
+    Py_RETURN_FALSE;
+}
+
 #else
 
 #include <dlfcn.h>
 
-enum { ROW_MAJOR = 101, AS_IT_IS = 111, TRANSPOSED = 112, MOST_DIMS = 16, PIECE = 1 << 18 };
+enum { ROW_MAJOR = 101, COLUMN_MAJOR = 102, LEFT = 141 };
+enum { UPPER = 121, LOWER = 122, NO_UNIT = 131, UNIT = 132 };
+enum { AS_IT_IS = 111, TRANSPOSED = 112, MOST_DIMS = 16, PIECE = 1 << 18 };
 
 static struct {
     void (*real)(int, int, int, int64_t, int64_t, int64_t, float, const void *, int64_t,
@@ -49,6 +57,14 @@ static struct {
                          int64_t, const void *, int64_t, const void *, void *, int64_t);
     void (*complex_wide)(int, int, int, int64_t, int64_t, int64_t, const void *, const void *,
                          int64_t, const void *, int64_t, const void *, void *, int64_t);
+    void (*solve_real)(int, int, int, int, int, int64_t, int64_t, float, const void *, int64_t,
+                       void *, int64_t);
+    void (*solve_wide)(int, int, int, int, int, int64_t, int64_t, double, const void *, int64_t,
+                       void *, int64_t);
+    void (*solve_complex_real)(int, int, int, int, int, int64_t, int64_t, const void *,
+                               const void *, int64_t, void *, int64_t);
+    void (*solve_complex_wide)(int, int, int, int, int, int64_t, int64_t, const void *,
+                               const void *, int64_t, void *, int64_t);
     void (*set_threads)(int);
     int (*threads)(void);
     pthread_mutex_t lock;
@@ -99,6 +115,10 @@ use_blas(PyObject *module, PyObject *path)
         {&blas.wide, "scipy_cblas_dgemm64_"},
         {&blas.complex_real, "scipy_cblas_cgemm64_"},
         {&blas.complex_wide, "scipy_cblas_zgemm64_"},
+        {&blas.solve_real, "scipy_cblas_strsm64_"},
+        {&blas.solve_wide, "scipy_cblas_dtrsm64_"},
+        {&blas.solve_complex_real, "scipy_cblas_ctrsm64_"},
+        {&blas.solve_complex_wide, "scipy_cblas_ztrsm64_"},
         {&blas.threads, "scipy_openblas_get_num_threads64_"},
         {&blas.set_threads, "scipy_openblas_set_num_threads64_"},
     };
@@ -292,6 +312,70 @@ gemm(PyObject *module, PyObject *args)
     enter_blas();
     pool_run(multiply_pieces, &p, count * p.pieces, PIECE / work + 1);
     leave_blas();
+    Py_END_ALLOW_THREADS;
+    Py_RETURN_TRUE;
+}
+
+/* `trsm(a, x, upper, unit)`: overwrite x by the solution of a @ solution = x, of one triangle of a, in
+   stacks of one shape but for those of a that repeat; False where BLAS cannot read an operand. */
+static PyObject *
+trsm(PyObject *module, PyObject *args)
+{
+    PyArrayObject *matrix, *solved;
+    int upper, unit;
+    if (!PyArg_ParseTuple(args, "O!O!pp", &PyArray_Type, &matrix, &PyArray_Type, &solved, &upper,
+                          &unit)) {
+        return NULL;
+    }
+    int type = PyArray_TYPE(solved), dims = PyArray_NDIM(solved);
+    bool known =
+        type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_CFLOAT || type == NPY_CDOUBLE;
+    if (!known || blas.real == NULL || dims < 2 || dims > MOST_DIMS ||
+        PyArray_NDIM(matrix) != dims || PyArray_TYPE(matrix) != type ||
+        PyArray_DIM(matrix, dims - 1) != PyArray_DIM(solved, dims - 2) ||
+        PyArray_DIM(matrix, dims - 2) != PyArray_DIM(solved, dims - 2) ||
+        !PyArray_ISBEHAVED(solved)) {
+        return refuse("trsm");
+    }
+    Matrices a, x;
+    int64_t count = PyArray_SIZE(solved), n = PyArray_DIM(solved, dims - 2),
+            k = PyArray_DIM(solved, dims - 1);
+    if (count == 0 || !read_matrices(matrix, solved, &a) || !read_matrices(solved, solved, &x)) {
+        Py_RETURN_FALSE;
+    }
+    int order = x.order == AS_IT_IS ? ROW_MAJOR : COLUMN_MAJOR,
+        turned = a.order == x.order ? AS_IT_IS : TRANSPOSED,
+        part = (upper != 0) == (turned == AS_IT_IS) ? UPPER : LOWER,
+        diagonal = unit ? UNIT : NO_UNIT;
+    const double one[] = {1, 0};
+    const float small_one[] = {1, 0};
+    Py_BEGIN_ALLOW_THREADS;
+    for (int64_t number = 0; number < count / (n * k); number++) {
+        const char *from = a.data;
+        char *to = x.data;
+        int64_t left = number;
+        for (int d = dims - 3; d >= 0; d--) {
+            from += left % PyArray_DIM(solved, d) * a.steps[d];
+            to += left % PyArray_DIM(solved, d) * x.steps[d];
+            left /= PyArray_DIM(solved, d);
+        }
+        if (type == NPY_FLOAT) {
+            blas.solve_real(order, LEFT, part, turned, diagonal, n, k, 1, from, a.pitch, to,
+                            x.pitch);
+        }
+        else if (type == NPY_DOUBLE) {
+            blas.solve_wide(order, LEFT, part, turned, diagonal, n, k, 1, from, a.pitch, to,
+                            x.pitch);
+        }
+        else if (type == NPY_CFLOAT) {
+            blas.solve_complex_real(order, LEFT, part, turned, diagonal, n, k, small_one, from,
+                                    a.pitch, to, x.pitch);
+        }
+        else {
+            blas.solve_complex_wide(order, LEFT, part, turned, diagonal, n, k, one, from, a.pitch,
+                                    to, x.pitch);
+        }
+    }
     Py_END_ALLOW_THREADS;
     Py_RETURN_TRUE;
 }

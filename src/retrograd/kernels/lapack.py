@@ -22,6 +22,7 @@ import numpy as np
 from ..errors import LinAlgError
 from .allocation import empty, is_valueless, numpys, table, zeros
 from .layout import with_channels_inside
+from .native.products import solved
 
 __all__ = [
     "cholesky",
@@ -89,14 +90,18 @@ def inv(a: Any) -> tuple[Any, Any]:
 
 def solve_triangular(a: Any, b: Any, *, upper: bool, unit: bool) -> Any:
     """`x` with `a @ x = b`, of which one triangle is read, and no diagonal if `unit`."""
-    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    x = by_columns(np.broadcast_to(b, batch + b.shape[-2:]))
+    if a.shape[:-2] != b.shape[:-2]:
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        b = np.broadcast_to(b, batch + b.shape[-2:])
+    x = by_columns(b)
     substitute(a, x, upper, unit)
     return x
 
 
 def substitute(a: Any, x: Any, upper: bool, unit: bool) -> None:
-    """Overwrite `x` by the solution; halves at a time (depth: the logarithm of the size)."""
+    """Overwrite `x` by the solution, by BLAS or halves at a time (depth: the size's logarithm)."""
+    if solved(a, x, upper, unit):
+        return
     n = a.shape[-1]
     if n > BLOCK:
         low, high = slice(0, n // 2), slice(n // 2, n)

@@ -17,7 +17,7 @@ import numpy as np
 from .. import native
 from . import loops
 
-__all__ = ["LARGE", "product"]
+__all__ = ["LARGE", "product", "solved"]
 
 LARGE = 1 << 18  # multiplications: below it, BLAS itself takes one thread
 
@@ -60,3 +60,13 @@ def product(x: Any, y: Any, bias: Any = None) -> Any:
         return None
     out = np.empty(shape, dtype)
     return out if native.loops.gemm(out, x, y, bias) else None
+
+
+def solved(a: Any, x: Any, upper: bool, unit: bool) -> bool:
+    """Overwrite `x` by what solves `a @ solution = x`, of one triangle; whether that was done."""
+    if native.loops is None or a.__class__ is not np.ndarray or x.__class__ is not np.ndarray:
+        return False
+    if a.dtype != x.dtype or a.dtype.char not in "fdFD" or a.ndim > x.ndim or not has_blas():
+        return False
+    a = a.reshape((1,) * (x.ndim - a.ndim) + a.shape)
+    return native.loops.trsm(a, x, upper, unit)  # type: ignore[no-any-return]
