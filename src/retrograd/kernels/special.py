@@ -1,10 +1,11 @@
 """Special functions that NumPy lacks, as array kernels: erf and its relatives, and the gammas.
 
-SciPy's ufuncs where SciPy is installed, one loop each; else what follows here, many. Nothing here
-knows of tensors. Real kernels compute in double precision and give back the dtype they were given.
-Relative errors without SciPy, measured against it: below 1e-15 for real erf and erfc where the
-result is a normal number (erfc beyond 4: 2e-15), 2e-15 for erfinv, 1e-13 in norm for complex erf,
-1e-14 for polygamma away from its zeros; lgamma is the C library's.
+SciPy's ufuncs where SciPy is installed, one loop each; else what follows here, many. But real erf
+and erfc need no SciPy: of few numbers they are the C library's. Nothing here knows of tensors. Real
+kernels compute in double precision and give back the dtype they were given. Relative errors without
+SciPy, measured against it: below 1e-15 for real erf and erfc where the result is a normal number
+(erfc beyond 4: 2e-15), 2e-15 for erfinv, 1e-13 in norm for complex erf, 1e-14 for polygamma away
+from its zeros; lgamma is the C library's.
 
 Sources: W. J. Cody, "Rational Chebyshev approximations for the error function", Math. Comp. 23
 (1969), with the coefficients of its published program; M. Giles, "Approximating the erfinv
@@ -24,13 +25,13 @@ from . import gammas
 from .allocation import empty, has_special, numpys
 from .gammas import BERNOULLI
 from .library import by_scipy
+from .native.small import quick
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["erf", "erfc", "erfinv", "lgamma", "polygamma"]
 
-SMALL = 512  # elements: up to here the C library, one by one, beats some sixty array operations
 BLOCK = 8192  # elements: what the kernels work on at once, so that intermediate results stay cached
 
 # Cody's rational approximations, highest power first. Below 0.46875, erf(x) = x R(x^2);
@@ -146,28 +147,20 @@ def _erfc_block(x: Any) -> Any:
     return out
 
 
-def _erf(x: Any) -> Any:
-    if x.dtype.kind == "c":
-        return _erf_complex(x.astype(np.complex128)).astype(x.dtype)
-    small = x.size <= SMALL and numpys(x)
-    return one_by_one(math.erf, x) if small else blockwise(_erf_block, x)
-
-
+@quick("erf")
 def erf(x: Any) -> Any:
     """The error function of a real or complex array."""
-    return by_scipy("erf", _erf, x)
+    if has_special(x) or x.dtype.kind == "c":
+        return by_scipy("erf", lambda z: _erf_complex(z.astype(np.complex128)).astype(z.dtype), x)
+    return blockwise(_erf_block, x)
 
 
-def _erfc(x: Any) -> Any:
-    if x.dtype.kind == "c":
-        return _erfc_complex(x.astype(np.complex128)).astype(x.dtype)
-    small = x.size <= SMALL and numpys(x)
-    return one_by_one(math.erfc, x) if small else blockwise(_erfc_block, x)
-
-
+@quick("erfc")
 def erfc(x: Any) -> Any:
     """1 - erf(x), without cancellation for real x far to the right."""
-    return by_scipy("erfc", _erfc, x)
+    if has_special(x) or x.dtype.kind == "c":
+        return by_scipy("erfc", lambda z: _erfc_complex(z.astype(np.complex128)).astype(z.dtype), x)
+    return blockwise(_erfc_block, x)
 
 
 def _erfinv_guess(s: Any) -> Any:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
+from retrograd.engine.namespaces import arrays
 from retrograd.engine.registry import OPS
+from retrograd.kernels import special
 from retrograd.kernels.native import loops
 from retrograd.ops.activation import smooth, softmax
 from retrograd.ops.core.structure import _expand, _spread, _sum_to
@@ -14,6 +18,7 @@ from retrograd.ops.linalg import bilinear
 from retrograd.ops.loss import cross_entropy as losses
 from retrograd.ops.loss import elementwise
 from retrograd.ops.nn import normalization_records as records
+from retrograd.ops.nn import rnn_cells
 from retrograd.ops.random import streams
 from retrograd.ops.reduction import scan, sum_prod, variance
 from retrograd.ops.shape import join, pad
@@ -418,3 +423,44 @@ def same_bits(function, *args, **params):
     found, expected = function(*args, **params), function.function(*args, **params)
     for one, other in zip(found, expected, strict=True):
         assert (one.shape, one.dtype, one.tobytes()) == (other.shape, other.dtype, other.tobytes())
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("shape", [(3,), (1, 1), (4, 5), (2, 3, 16), (2, 1024)])
+@pytest.mark.parametrize("name", ["lstm_array", "lstm_back", "gru_array", "gru_back"])
+def test_gates_of_recurrent_cells_agree(name, shape, dtype):
+    times = {
+        "lstm_array": (4, 1),
+        "lstm_back": (1, 1, 4, 1, 1),
+        "gru_array": (3, 3, 1),
+        "gru_back": (1, 3, 3, 1),
+    }[name]
+    function = getattr(rnn_cells, name)
+    given = [2 * some(dtype, *shape[:-1], n * shape[-1]) for n in times]
+    found, expected = function(*given, arrays), function.function(*given, arrays)
+    several = isinstance(expected, tuple)
+    for one, other in zip(*((x if several else (x,)) for x in (found, expected)), strict=True):
+        assert (one.shape, one.dtype) == (other.shape, dtype)
+        close(one, other)
+
+
+def test_gates_that_do_not_fit_are_left_to_the_formula():
+    gates, c = some("f", 2, 8), some("f", 2, 2)
+    for wrong in (c.astype("d"), c[:1], some("f", 4, 2)[::2]):
+        function = rnn_cells.lstm_array
+        for one, other in zip(
+            function(gates, wrong, arrays), function.function(gates, wrong, arrays), strict=True
+        ):
+            assert one.tobytes() == other.tobytes()
+    with pytest.raises(ValueError, match="broadcast"):
+        rnn_cells.lstm_array(gates, some("f", 3, 2), arrays)
+
+
+@pytest.mark.parametrize("name", ["erf", "erfc"])
+def test_error_functions_of_few_numbers_are_those_of_the_c_library(name):
+    x = np.random.uniform(-6, 9, (30, 40))  # 10 and more are subnormal in single precision
+    expected = np.vectorize(getattr(math, name))
+    np.testing.assert_array_equal(getattr(special, name)(x), expected(x))
+    found = getattr(special, name)(x.astype("f"))
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected(x.astype("f").astype("d")), rtol=6e-8)

@@ -13,7 +13,8 @@ typedef struct {
 } Inner;
 
 /* Of single and double precision. */
-static Inner add_inner[2], exp_inner[2], log_inner[2], log1p_inner[2], cos_inner[2], sin_inner[2];
+static Inner add_inner[2], exp_inner[2], log_inner[2], log1p_inner[2], cos_inner[2], sin_inner[2],
+    tanh_inner[2];
 static PyArray_DotFunc *dot_inner[2];
 static PyObject *text_shape, *text_dim, *text_keepdim, *text_scale, *text_eps, *text_descending,
     *text_largest, *text_sorted, *text_k, *text_reverse, *text_total, *text_correction, *text_value,

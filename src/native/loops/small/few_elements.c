@@ -181,4 +181,40 @@ small_by_run(const Given *all)
     return Py_NewRef(uniform);
 }
 
+/* What a function of the C library gives for each number. */
+static PyObject *
+each(const Given *all, double (*function)(double))
+{
+    PyArrayObject *x = few(all->args[0]);
+    if (x == NULL || all->count != 1 || all->names != NULL ||
+        !(is_wide(x) || PyArray_TYPE(x) == NPY_FLOAT)) {
+        return NULL;
+    }
+    PyObject *out = PyArray_SimpleNew(PyArray_NDIM(x), PyArray_DIMS(x), PyArray_TYPE(x));
+    void *from = PyArray_DATA(x), *to = out == NULL ? NULL : PyArray_DATA((PyArrayObject *)out);
+    for (npy_intp i = 0; to != NULL && i < PyArray_SIZE(x); i++) {
+        if (is_wide(x)) {
+            ((double *)to)[i] = function(((double *)from)[i]);
+        }
+        else {
+            ((float *)to)[i] = (float)function(((float *)from)[i]);
+        }
+    }
+    return out;
+}
+
+/* `erf(x)`. */
+static PyObject *
+small_erf(const Given *all)
+{
+    return each(all, erf);
+}
+
+/* `erfc(x)`. */
+static PyObject *
+small_erfc(const Given *all)
+{
+    return each(all, erfc);
+}
+
 #endif

@@ -7,7 +7,7 @@
       of BLAS, NOTE [One pool], in one thread. Exponentials are NumPy's own loops.
    3. The interpreter's lock is kept: so little work is done before it could be handed over.
    The files: `few.h` is what loops share, `few_copies.c`,
-   `few_elements.c`, `few_sums.c`, `few_rows.c`, `few_places.c` and
+   `few_elements.c`, `few_gates.c`, `few_sums.c`, `few_rows.c`, `few_places.c` and
    `few_losses.c` are some of
    them.
 */
@@ -15,6 +15,7 @@
 #include "../gemm.c"
 #include "few_copies.c"
 #include "few_elements.c"
+#include "few_gates.c"
 #include "few_losses.c"
 #include "few_places.c"
 #include "few_rows.c"
@@ -195,6 +196,8 @@ static const Few fews[] = {
     {"dot_to", small_dot_to, 3},
     {"blend", small_blend, 5},
     {"by_run", small_by_run, 1},
+    {"erf", small_erf, 1},
+    {"erfc", small_erfc, 1},
     {"sort", small_sort, 3},
     {"topk", small_topk, 5},
     {"cumsum", small_cumsum, 3},
@@ -206,6 +209,10 @@ static const Few fews[] = {
     {"max", small_max, 3},
     {"min", small_min, 3},
     {"sigmoid", small_sigmoid, 1},
+    {"lstm", small_lstm, 3},
+    {"lstm_back", small_lstm_back, 6},
+    {"gru", small_gru, 4},
+    {"gru_back", small_gru_back, 5},
     {"bce_with_logits", small_bce_with_logits, 2},
     {"highest", small_highest, 1},
     {"cross_entropy", small_cross_entropy, 5},
@@ -351,8 +358,8 @@ prepare_small(void)
         const char *name;
         Inner *inner;
     } needed[] = {
-        {"add", add_inner},     {"exp", exp_inner}, {"log", log_inner},
-        {"log1p", log1p_inner}, {"cos", cos_inner}, {"sin", sin_inner},
+        {"add", add_inner}, {"exp", exp_inner}, {"log", log_inner},   {"log1p", log1p_inner},
+        {"cos", cos_inner}, {"sin", sin_inner}, {"tanh", tanh_inner},
     };
     PyObject *numpy = PyImport_ImportModule("numpy");
     int failed = numpy == NULL || PyType_Ready(&SmallType) < 0;

@@ -14,6 +14,7 @@ import numpy as np
 
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...kernels.native.small import quick
 from ..activation.piecewise import relu
 from ..elementwise.trigonometry import tanh
 from ..linalg.matmul import linear
@@ -30,41 +31,34 @@ def parts(gates: Any, count: int) -> list[Any]:
     return [gates[..., i * width : (i + 1) * width] for i in range(count)]
 
 
-def _lstm_array(xp: Any, gates: Any, c: Any) -> tuple[Any, Any]:
+@quick("lstm")
+def lstm_array(gates: Any, c: Any, xp: Any) -> tuple[Any, Any]:
+    """The forward of `lstm_gates`."""
     i, f, _, o = parts(xp.sigmoid(gates), 4)  # all at once costs less than three of the four
     after = f * c + i * np.tanh(parts(gates, 4)[2])
     return o * np.tanh(after), after
 
 
-def _lstm_cell_share(xp: Any, g: Any, o: Any, after: Any) -> tuple[Any, Any]:
-    """tanh of the new cell state, and the whole cotangent of that state."""
-    squashed = xp.tanh(after)
-    return squashed, g[1] + g[0] * xp.conj(o * (1 - squashed * squashed))
-
-
-def _lstm_gates(xp: Any, g: Any, gates: Any, c: Any, after: Any) -> Any:
+@quick("lstm_back")
+def lstm_back(g_h: Any, g_c: Any, gates: Any, c: Any, after: Any, xp: Any) -> tuple[Any, Any]:
+    """The cotangents of the gates and of the cell state, of the cotangents of both results."""
     i, f, _, o = parts(xp.sigmoid(gates), 4)
-    new = xp.tanh(parts(gates, 4)[2])
-    squashed, share = _lstm_cell_share(xp, g, o, after)
-    return xp.cat(
+    new, squashed = xp.tanh(parts(gates, 4)[2]), xp.tanh(after)
+    share = g_c + g_h * xp.conj(o * (1 - squashed * squashed))  # the whole one of the new state
+    each = (
         share * xp.conj(new * i * (1 - i)),
         share * xp.conj(c * f * (1 - f)),
         share * xp.conj(i * (1 - new * new)),
-        g[0] * xp.conj(squashed * o * (1 - o)),
-        dim=gates.ndim - 1,
+        g_h * xp.conj(squashed * o * (1 - o)),
     )
-
-
-def _lstm_c(xp: Any, g: Any, gates: Any, after: Any) -> Any:
-    _, f, _, o = parts(xp.sigmoid(gates), 4)
-    return _lstm_cell_share(xp, g, o, after)[1] * xp.conj(f)
+    return xp.cat(*each, dim=gates.ndim - 1), share * xp.conj(f)
 
 
 lstm_gates = declare(
     "lstm_gates(gates, c) -> h, after",
-    _lstm_array,
-    gates=_lstm_gates,
-    c=_lstm_c,
+    lambda xp, gates, c: lstm_array(gates, c, xp),
+    gates=lambda xp, g, gates, c, after: lstm_back(*g, gates, c, after, xp)[0],
+    c=lambda xp, g, gates, c, after: lstm_back(*g, gates, c, after, xp)[1],
     batch="leading",
     node_name="MulBackward0",
     examples=[example("2x8, 2x2"), example("4, 1"), example("0x4, 0x1")],
@@ -75,41 +69,32 @@ lstm_gates = declare(
 )
 
 
-def _gru_array(xp: Any, x_gates: Any, h_gates: Any, h: Any) -> Any:
+@quick("gru")
+def gru_array(x_gates: Any, h_gates: Any, h: Any, xp: Any) -> Any:
+    """The forward of `gru_gates`."""
     (r, z, n), (hr, hz, hn) = parts(x_gates, 3), parts(h_gates, 3)
     n = np.tanh(n + xp.sigmoid(r + hr) * hn)
     return n + xp.sigmoid(z + hz) * (h - n)
 
 
-def _gru_shares(xp: Any, g: Any, x_gates: Any, h_gates: Any, h: Any) -> tuple[Any, ...]:
-    """The cotangents of r, z and n before their activation, the reset gate, the update gate."""
+@quick("gru_back")
+def gru_back(g: Any, x_gates: Any, h_gates: Any, h: Any, xp: Any) -> tuple[Any, ...]:
+    """The cotangents of both gates and of the hidden state."""
     (r, z, n), (hr, hz, hn) = parts(x_gates, 3), parts(h_gates, 3)
     r, z = xp.sigmoid(r + hr), xp.sigmoid(z + hz)
     n = xp.tanh(n + r * hn)
     new = g * xp.conj((1 - z) * (1 - n * n))
-    reset = new * xp.conj(hn * r * (1 - r))
-    return reset, g * xp.conj((h - n) * z * (1 - z)), new, r, z
-
-
-def _gru_x(xp: Any, g: Any, x_gates: Any, h_gates: Any, h: Any) -> Any:
-    return xp.cat(*_gru_shares(xp, g, x_gates, h_gates, h)[:3], dim=h.ndim - 1)
-
-
-def _gru_h_gates(xp: Any, g: Any, x_gates: Any, h_gates: Any, h: Any) -> Any:
-    reset, update, new, r, _ = _gru_shares(xp, g, x_gates, h_gates, h)
-    return xp.cat(reset, update, new * xp.conj(r), dim=h.ndim - 1)
-
-
-def _gru_h(xp: Any, g: Any, x_gates: Any, h_gates: Any) -> Any:
-    return g * xp.conj(xp.sigmoid(parts(x_gates, 3)[1] + parts(h_gates, 3)[1]))
+    reset, update = new * xp.conj(hn * r * (1 - r)), g * xp.conj((h - n) * z * (1 - z))
+    x = xp.cat(reset, update, new, dim=h.ndim - 1)
+    return x, xp.cat(reset, update, new * xp.conj(r), dim=h.ndim - 1), g * xp.conj(z)
 
 
 gru_gates = declare(
     "gru_gates(x_gates, h_gates, h)",
-    _gru_array,
-    x_gates=_gru_x,
-    h_gates=_gru_h_gates,
-    h=_gru_h,
+    lambda xp, x_gates, h_gates, h: gru_array(x_gates, h_gates, h, xp),
+    x_gates=lambda xp, g, x_gates, h_gates, h: gru_back(g, x_gates, h_gates, h, xp)[0],
+    h_gates=lambda xp, g, x_gates, h_gates, h: gru_back(g, x_gates, h_gates, h, xp)[1],
+    h=lambda xp, g, x_gates, h_gates, h: gru_back(g, x_gates, h_gates, h, xp)[2],
     batch="leading",
     node_name="AddBackward0",
     examples=[example("2x6, 2x6, 2x2"), example("3, 3, 1"), example("0x3, 0x3, 0x1")],

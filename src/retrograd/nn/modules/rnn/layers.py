@@ -126,12 +126,10 @@ class RNNBase(Module):
 
     @property
     def _all_weights(self) -> list[list[str]]:
-        found = []
-        for layer in range(self.num_layers):
-            for suffix in self._suffixes(layer):
-                names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
-                found.append([name + suffix for name in names if hasattr(self, name + suffix)])
-        return found
+        names = ["weight_ih", "weight_hh"] + ["bias_ih", "bias_hh"] * self.bias
+        names += ["weight_hr"] * (self.proj_size > 0)
+        suffixes = [s for layer in range(self.num_layers) for s in self._suffixes(layer)]
+        return [[name + suffix for name in names] for suffix in suffixes]
 
     @property
     def _flat_weights_names(self) -> list[str]:
@@ -207,7 +205,7 @@ class RNNBase(Module):
 
     def check_input(self, input: Any, batch_sizes: Any) -> None:
         """Raise for an input, packed if it has `batch_sizes`, of another dtype or size."""
-        weight, wanted = self.all_weights[0][0], 3 if batch_sizes is None else 2
+        weight, wanted = self.weight_ih_l0, 3 if batch_sizes is None else 2
         if input.dtype is not weight.dtype:
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). "
