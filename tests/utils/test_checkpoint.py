@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd import autograd, nn
+from retrograd import autograd, func, nn
 from retrograd.engine.transforms.watch import Watcher
 from retrograd.utils import checkpoint as module
 from retrograd.utils.checkpoint import (
@@ -1129,3 +1129,37 @@ def test_a_recomputed_value_that_the_function_overwrites_is_refused(write):
         function(x).backward()
     with pytest.raises(rg.errors.VersionError, match="modified by an inplace operation"):
         checkpoint(function, x, use_reentrant=False).backward()
+
+
+def transposed(x):
+    """What forward mode differentiates by transposing formulas, partly."""
+    return (x.sin() * x).cumsum(0).softmax(0)
+
+
+def test_forward_mode_goes_through_a_checkpoint():
+    x, t = rg.tensor([[0.0, 1.0], [2.0, 3.0]]), rg.tensor([[1.0, 2.0], [3.0, 4.0]])
+    again = partial(checkpoint, transposed)
+    value, tangent = func.jvp(again, (x,), (t,))
+    assert value.tolist() == transposed(x).tolist()
+    expected = [[-0.0277476, 2.7057933], [0.0277476, -2.7057933]]
+    rg.testing.assert_close(tangent, rg.tensor(expected), rtol=1e-5, atol=1e-7)
+    assert func.jacfwd(again)(x).tolist() == func.jacfwd(transposed)(x).tolist()
+
+
+def test_forward_over_reverse_and_over_forward_mode_go_through_a_checkpoint():
+    x, t = rg.tensor([[0.0, 1.0], [2.0, 3.0]]), rg.tensor([[1.0, 2.0], [3.0, 4.0]])
+    again = partial(checkpoint, transposed)
+    for twice in (
+        lambda f: func.jvp(func.grad(lambda x: f(x).square().sum()), (x,), (t,))[1],
+        lambda f: func.jvp(lambda x: func.jvp(f, (x,), (t,))[1], (x,), (t,))[1],
+    ):
+        assert twice(again).tolist() == twice(transposed).tolist()
+
+
+def test_pack_hooks_do_not_see_what_forward_mode_records_and_reads_at_once():
+    seen = []
+    hooks = autograd.graph.saved_tensors_hooks(lambda t: seen.append(t.shape), lambda t: None)
+    x = rg.tensor([1.0, 2.0])
+    with hooks:
+        func.jvp(lambda x: x.softmax(0), (x,), (x,))
+    assert seen == []

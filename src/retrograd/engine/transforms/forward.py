@@ -345,7 +345,8 @@ def by_transposition(
     if all(t is None for t in tangents):
         return [None] * len(outputs)
     create_graph = modes.state.records
-    before = modes.change(grad=True)
+    hooks = modes.state.saved_hooks  # what is recorded here is read here, and they never see it
+    before = modes.change(grad=True, saved_hooks=())
     try:
         cotangents = [recorded.zeros_like(out) for out in outputs]
         for u in cotangents:
@@ -358,6 +359,7 @@ def by_transposition(
                 if node is not None:  # else that derivative is zero
                     roots.append((node, t))
         nodes: list[Any] = [u._node for u in cotangents]
+        modes.change(saved_hooks=hooks)
         found = run(roots, True, create_graph, nodes, accumulate=False) if roots else {}
     finally:
         modes.restore(before)
