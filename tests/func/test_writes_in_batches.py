@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import retrograd as rg
+from retrograd.errors import VersionError
 from retrograd.func import grad, jacfwd, jacrev, jvp, vjp, vmap
 
 ROWS = rg.arange(6.0).view(3, 2)
@@ -247,3 +248,57 @@ def test_what_is_flattened_from_a_strided_view_is_a_copy_in_a_batch_as_elsewhere
 
     rows = rg.arange(12.0).view(2, 6)
     assert vmap(flattened)(rows).tolist() == [flattened(row).tolist() for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("run", "plain"),
+    [
+        (lambda r: r.sin_().sum(), lambda r: r.sin().sum()),
+        (lambda r: (r[:1].mul_(r[1:] * 2) * r[1:]).sum(), lambda r: 2 * r[0] * r[1] ** 2),
+        (lambda r: r.detach().mul_(r * 2).sum(), lambda r: (r.detach() * r * 2).sum()),
+        (lambda r: r.mul_(w()).mul_(r * 3).sum(), lambda r: 3 * (w() * r).square().sum()),
+        (lambda r: vmap(lambda a: a.exp_() * 2)(r).sum(), lambda r: 2 * r.exp().sum()),
+        (lambda r: grad(lambda a: (a.sin_() * a).sum())(r).sum(), lambda r: (2 * r).sin().sum()),
+    ],
+)  # fmt: skip
+def test_the_gradient_goes_through_a_batch_that_writes_what_it_was_given(run, plain):
+    x = ROWS.double() / 4
+    found = grad(lambda y: vmap(run)(y * 1).sum())(x)
+    rg.testing.assert_close(found, grad(lambda y: vmap(plain)(y).sum())(x))
+    leaf = x.clone().requires_grad_()
+    vmap(run)(leaf * 1).sum().backward()
+    rg.testing.assert_close(leaf.grad, found)
+
+
+def test_the_gradient_of_a_factor_goes_through_a_batch_without_history_that_it_writes():
+    factor = w(2.0, 3.0).requires_grad_()
+    vmap(lambda r: r.mul_(factor).sum())(ROWS.clone()).sum().backward()
+    assert factor.grad.tolist() == [6.0, 9.0]
+
+
+def test_what_saved_an_argument_before_it_was_written_is_refused():
+    def run(row):
+        square = row * row
+        row.mul_(2)
+        return square.sum()
+
+    with pytest.raises(VersionError, match="modified by an inplace operation"):
+        grad(lambda y: vmap(run)(y * 1).sum())(ROWS)
+
+
+def test_a_transform_writes_what_examples_share_and_the_history_outside_stays():
+    def outer(x):
+        y = x * 2
+        part = y[1:]
+
+        def inner(v):
+            grad(lambda a: (a.mul_(a * 0.5) * x).sum())(y)
+            return v * part
+
+        return (vmap(inner)(ROWS[:, :1]) * y).sum()
+
+    def expected(x):
+        y = 2 * x * x
+        return (ROWS[:, :1] * y[1:] * y).sum()
+
+    rg.testing.assert_close(grad(outer)(w(1.0, 0.5)), grad(expected)(w(1.0, 0.5)))

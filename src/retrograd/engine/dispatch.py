@@ -341,6 +341,17 @@ def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
         )
 
 
+def check_store(target: Tensor, result: Tensor) -> None:
+    """Raise unless the result fits into the target's memory."""
+    if result._array.shape != target._array.shape:
+        raise RuntimeError(
+            f"output with shape {list(target.shape)} doesn't match the broadcast shape "
+            f"{list(result.shape)}"
+        )
+    if result._array.dtype is not target._array.dtype:
+        check_cast(result._array.dtype, target._array.dtype)
+
+
 def own(result: Tensor, *sources: Any) -> Tensor:
     """`result`, a view no longer, of memory that only the function which returns it has seen.
 

@@ -28,7 +28,7 @@ from ..kernels.memory import memory_order
 from ..quiet import copyto
 from . import native
 from .backward.hooks import hooks_of
-from .dispatch import about_to_write, check_apart, check_cast, check_memory
+from .dispatch import about_to_write, check_apart, check_memory, check_store
 from .graph import LEAF, Cell, new_node, tick
 from .graph import target as shown_target
 from .record import STALE, STALE_VIEW, derived, make_node, walk
@@ -135,16 +135,19 @@ def write(
     check_writable(target, name, tracked, uniform)
     if tracked:
         check_apart(target, others, uniform)
-    if not tracked:
+    kept = isinstance(target._array, Interpreted) and target._array.is_kept(others)
+    if not (tracked or kept):
         return stored(target, name, function(target, *args, **kwargs))
     held = [twin(target, history_of(target))]
     args = tuple(_apart(a, target, held) for a in args)
     kwargs = {key: _apart(a, target, held) for key, a in kwargs.items()}
-    if modes.special and modes.state.saved_hooks:  # they may keep the memory that is overwritten
+    if kept or (modes.special and modes.state.saved_hooks):  # they may keep what is overwritten
         held[0]._array, held[0]._cell = held[0]._array.copy(), Cell()
     before = tick()
     result = function(held[0], *args, **kwargs)
     del args, kwargs, others
+    if not tracked:
+        return stored(target, name, result)
     return replaced(target, name, held, result, before)
 
 
@@ -175,6 +178,8 @@ def replaced(target: Tensor, name: str, held: list[Tensor], result: Tensor, befo
         if reader is not None:
             reader._array = reader._array.copy()
             reader._cell = Cell()
+            for level in modes.state.levels if modes.special else ():
+                level.preserve(reader)
     store(target, result)
     wrote(target, name)
     node = result._node
@@ -293,16 +298,21 @@ def turn(
     """Let `target` become a view of itself: `t_`, `squeeze_` and the like; nothing is written.
 
     `step` is the (op's name, parameters) of that view, `undo` of the one that leads back: paths of
-    the tensor's own views begin with it from now on. `overload` is what PyTorch's node ends with.
+    the tensor's own views begin with it from now on, and links are told: NOTE [Links] in `views`.
+    `overload` is what PyTorch's node ends with.
     """
     tracked = is_tracked(target, ())
     about_to_write(target)
     if tracked:
         check_tracked(target, name)
-    op, params = OPS[step[0]], step[1]
+    (op, params), back = (OPS[step[0]], step[1]), (OPS[undo[0]], undo[1], None)
     before = twin(target, node_of(target))
     turned = called(op.call(before, **params), f"{str(op.node_name)[:-1]}{overload}")
     wrote(target, name)
+    if isinstance(target._array, Interpreted):
+        target._array.turned(turned._array)
+    if modes.transforming() or modes.state.nested:
+        target._turns = (*target._turns, ((op, params, None), back))
     target._array = turned._array
     target._tangents = turned._tangents
     if target._view_of is not None:
@@ -321,7 +331,7 @@ def turn(
         follow(target)
     for view in live_views(target):
         how: Any = view._view_of
-        how.path = ((OPS[undo[0]], undo[1], None), *how.path)
+        how.path = (back, *how.path)
     base = base_of(target)
     own = tracked and base is not target
     if own:  # its history leads on from the one before; that of other views is derived anew
@@ -402,17 +412,6 @@ def refusal(target: Tensor, what: str, plain: str = "mul") -> str:
     block = "inference_mode" if view.origin == "inference" else "no_grad"
     reason = REASONS[view.origin].format(block=block, plain=plain)
     return f"{start} {reason}{TRACE.format(view.trace) if view.trace else ''}"
-
-
-def check_store(target: Tensor, result: Tensor) -> None:
-    """Raise unless the result fits into the target's memory."""
-    if result._array.shape != target._array.shape:
-        raise RuntimeError(
-            f"output with shape {list(target.shape)} doesn't match the broadcast shape "
-            f"{list(result.shape)}"
-        )
-    if result._array.dtype is not target._array.dtype:
-        check_cast(result._array.dtype, target._array.dtype)
 
 
 def rebase(target: Tensor, node: Any) -> None:

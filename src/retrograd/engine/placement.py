@@ -257,11 +257,18 @@ class Interpreted:
         """Make `made`, a tensor without history that has this array of `source`, its alias."""
         made._array = self.detached()
 
+    def turned(self, made: Any) -> None:
+        """Called before a tensor that has this array has `made` instead, a view of all of it."""
+
     def lent(self, source: Any) -> None:
         """Called before another tensor than `source`, whose array it is, has it, too."""
 
     def check_data(self) -> None:
         """Raise where a tensor that has this array does not show it as its `data`."""
+
+    def is_kept(self, others: Any) -> bool:
+        """Whether nodes beneath may keep what a write to this that reads `others` changes."""
+        return False
 
     def with_history(self, before: Any) -> Interpreted:
         """The same with the history that `before`, which it replaces, has beneath."""

@@ -27,7 +27,7 @@ from .tensor import (
     twin,
 )
 from .trace import where
-from .views import LONGEST, add_view, enlist, shortened
+from .views import LONGEST, Link, add_view, enlist, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -179,9 +179,11 @@ def link_views(op: Op, source: Tensor, outputs: list[Tensor], params: dict[str, 
                 output._node = leaf_node(output, output._array.shape, dtype)
                 output._node.inherited = True
         if parent is not None and parent.roots:
-            made.roots = tuple(
-                [(level, source if root is None else root, n) for level, root, n in parent.roots]
-            )
+            made.roots = tuple([
+                (level, Link(source, (step,), output) if link is None else
+                 Link(link.base, (*link.steps(source), step), output))
+                for level, link in parent.roots
+            ])  # fmt: skip
         if state.anomaly:
             made.trace = where()
 

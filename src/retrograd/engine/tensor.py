@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Self, TypeVar
 
     from .attached import Attached  # what `method` attaches: docs/make_stubs.py writes it
-    from .views import View
+    from .views import Link, View
 
     F = TypeVar("F")
 else:
@@ -52,7 +52,6 @@ NO_LEAF = (
     "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you "
     "access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead."
 )
-
 
 ANY = object()  # stands for the dtype of a `.grad` that may have each
 
@@ -80,7 +79,8 @@ class Tensor(Stored, Attached):
     _outdated: dict[int, Any] | None = None  # by id: weak references to stale views
     _inference: bool = False
     _tangents: dict[Any, Tensor] | None = None  # by level: `engine.transforms.forward`
-    _alias_of: Any = None  # of a detached batch: whose it is, and the path to its elements
+    _turns: tuple[Any, ...] = ()  # the steps of `t_` and its like, and those that lead back
+    _alias_of: Link | None = None  # of a detached batch, or what a transform gave: whose it is
     _aliases: list[Any] | None = None  # of a batch: weak references to those
     _gradient: Tensor | None = None
     _grad_dtype: Any = None  # of `.grad`, where it is not the tensor's own: `gradient_dtype`

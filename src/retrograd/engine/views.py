@@ -13,6 +13,16 @@ NOTE [Stale views]
 4. A path that got long is replaced by one strided region, so that a view of a view of a view ... is
    followed in a few steps.
 
+NOTE [Links] A tensor may show what another one holds: the memory of its base; at a level, the
+tangent of a root; in a batched call, the elements of a batch that it was detached from, or what a
+transform gave it for. `t_`, `unsqueeze_` and their like may turn either of the two later.
+1. A tensor keeps the turns that it takes within transforms, in order: nobody else asks for them.
+2. A `Link` is the path from one to the other as both were when it was made, and how often each had
+   been turned by then. The path between them as they are now leads back through the turns of the
+   one since then, along that path, and through those of the other. So a turn changes no link.
+3. The path of a `View`, which C reads, is always the one between the two as they are now:
+   `inplace.turn` alone lengthens it.
+
 A tensor is here whatever has the slots of one: `tensor` builds on this module.
 """
 
@@ -41,8 +51,8 @@ class View:
     None. `origin` says what later writes must know: "plain", "multi" (one of several views made by
     one call), "no_grad", "inference", "custom" (returned by a user's Function) or "resized" (its
     base has lost some of its elements); `trace` is where it was made, in anomaly mode. `roots`
-    names, for some forward derivatives, a tensor on the way whose tangent this one shares, instead
-    of the base's: `engine.transforms.forward`.
+    has, for some forward derivatives, the link to the tensor on the way whose tangent this one
+    shares instead of the base's, or None where it is that tensor: `engine.transforms.forward`.
     """
 
     __slots__ = ("base", "origin", "path", "roots", "trace")
@@ -53,6 +63,23 @@ class View:
         self.origin = origin
         self.trace: Any = None
         self.roots: tuple[Any, ...] = ()
+
+
+class Link:
+    """How a tensor shows what `base` holds, whatever the two are turned: NOTE [Links]."""
+
+    __slots__ = ("base", "path", "turns")
+
+    def __init__(self, base: Any, path: tuple[Any, ...], tensor: Any) -> None:
+        self.base = base
+        self.path = path
+        self.turns = len(base._turns), len(tensor._turns)
+
+    def steps(self, tensor: Any) -> tuple[Any, ...]:
+        """The path from the base to the tensor, as they are now."""
+        there, here = self.turns
+        back = [undo for _, undo in reversed(self.base._turns[there:])]
+        return (*back, *self.path, *[step for step, _ in tensor._turns[here:]])
 
 
 # The ops "permute" and "as_strided", of which a shortened path is made. Entered by `ops`.

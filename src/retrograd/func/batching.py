@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import modes, pytree
 from ..autograd.transformed import to_front
-from ..engine.inplace import exchange
+from ..engine.inplace import exchange, turn
 from ..engine.namespaces import recorded
 from ..engine.tensor import Interpreted, Tensor, concrete, wrote
 from ..engine.transforms.batch import Batch, BatchLevel, argument, split
@@ -200,7 +200,7 @@ def _at_once(
 ) -> tuple[list[Any], list[bool], Any]:
     """The outputs with the batch dimension in front, which of them all examples share, the result.
 
-    Where the function writes to its arguments, so does this.
+    What the function writes to its arguments is written at once: `argument`.
     """
     level = BatchLevel(size, randomness)
     attempt = Attempt(level)
@@ -210,15 +210,9 @@ def _at_once(
                 leaf if dim is None else example_of(leaf, level, dim)
                 for leaf, dim in zip(examples, dims, strict=True)
             ]
-            arrays = [leaf._array if isinstance(leaf, Tensor) else None for leaf in given]
             like = func(*pytree.unflatten(args, given, is_leaf), **kwargs)
             leaves = [checked(leaf, func) for leaf in pytree.flatten(like, is_leaf)]
             results = [all_of(leaf, level, func) for leaf in leaves]
-        for leaf, stacked, before in zip(given, examples, arrays, strict=True):
-            if level.holds(leaf) and leaf._array is not before:
-                written = split(leaf, level)
-                if base_of(written) is not base_of(stacked):  # else only `t_` or its like turned it
-                    stacked.copy_(written)
         shared = [
             not is_own(leaf) and (not level.holds(leaf) or leaf._array.shared) for leaf in leaves
         ]
@@ -241,17 +235,22 @@ class Attempt:
         self.level = level
         self.outer = modes.state.before_write
         self.originals: dict[int, tuple[Tensor, Any, Any]] = {}
+        self.turns: dict[int, tuple[Tensor, int]] = {}
 
     def before_write(self, target: Tensor) -> None:
         """Keep the values and the history that `target`, or its base, had first."""
         if self.outer is not None:
             self.outer(target)
+        self.turns.setdefault(id(target), (target, len(target._turns)))
         base = base_of(target)
         if id(base) not in self.originals and not self.level.holds(base):
             self.originals[id(base)] = base, base._array.copy(), base._node
 
     def undo(self) -> None:
-        """Give them back."""
+        """Give them back, and turn back what was turned."""
+        for target, count in self.turns.values():
+            for (op, params, _), (back, own, _) in reversed(target._turns[count:]):
+                turn(target, "vmap", (back.name, own), (op.name, params))
         for base, array, node in self.originals.values():
             if isinstance(array, Interpreted):
                 exchange(base, array)

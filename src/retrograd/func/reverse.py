@@ -31,10 +31,11 @@ from ..engine.backward.traversal import run
 from ..engine.graph import LEAF, new_node
 from ..engine.inplace import rebase
 from ..engine.namespaces import recorded
+from ..engine.record import walk
 from ..engine.registry import OPS
 from ..engine.tensor import Tensor, alias, as_array, node_of, placed, shown
-from ..engine.transforms.batch import give_back, variable
-from ..engine.views import View, base_of, live_views
+from ..engine.transforms.batch import give_back, is_batch, variable
+from ..engine.views import Link, View, base_of, live_views
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -134,7 +135,10 @@ def fresh_variables(tree: Any, caller: str) -> tuple[Any, list[Tensor]]:
                 f"differentiated, got {leaf.dtype}. Convert it first: x.float()"
             )
     fresh = [fresh_variable(leaf) for leaf in leaves]
-    return pytree.unflatten(tree, fresh), [alias(x, x._node) for x in fresh]
+    given = [alias(x, x._node) for x in fresh]
+    for leaf, own, before in zip(leaves, fresh, given, strict=True):
+        before._alias_of = Link(leaf, (), own)
+    return pytree.unflatten(tree, fresh), given
 
 
 def settle(tree: Any, variables: Any, given: Sequence[Tensor]) -> None:
@@ -142,11 +146,13 @@ def settle(tree: Any, variables: Any, given: Sequence[Tensor]) -> None:
     for x, own, before in zip(pytree.flatten(tree), pytree.flatten(variables), given, strict=True):
         if own._node is before._node and own._array is before._array:
             continue
-        give_back(own, x)
+        link: Any = before._alias_of
+        x = walk(x, link.steps(own))  # noqa: PLW2901 (in the shape that the variable has now)
+        takes = give_back(own, x)
         result = value_of(own, own._node is not None and is_wanted([own._node], ()))
-        for level in modes.state.levels:
+        for level in own._array.level.inner if is_batch(own) else modes.state.levels:
             level.rewrite(x, result)
-        if result._node is not None:
+        if takes and result._node is not None:
             rebase(x, result._node)
 
 

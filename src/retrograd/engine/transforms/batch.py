@@ -32,16 +32,29 @@ import numpy as np
 from ... import dtypes, modes
 from ...errors import UnbatchableError
 from ...quiet import copyto
+from ..backward.search import reachable
 from ..graph import new_node
 from ..inplace import exchange, outdate, renew
 from ..namespaces import recorded
 from ..record import finish, walk
 from ..registry import OPS
-from ..tensor import Interpreted, Tensor, Wrapper, alias, concrete, new_tensor, node_of, twin
-from ..views import live_views
+from ..tensor import (
+    Interpreted,
+    Tensor,
+    Wrapper,
+    alias,
+    cell_of,
+    concrete,
+    new_tensor,
+    node_of,
+    twin,
+)
+from ..views import Link, base_of, live_views
 from .rules import run, with_axis
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..op import Op
 
 RANDOM = (
@@ -87,7 +100,7 @@ class BatchLevel:
         self.left = False  # whether the call is over
         self.singly = False  # whether the function runs once per example after all
         self.starts: dict[Any, Any] = {}  # of generators: their states before the first draw
-        self.lent: dict[int, tuple[Tensor, Any]] = {}  # tensors that are batches, and their arrays
+        self.lent: dict[int, tuple[Tensor, Link]] = {}  # tensors that are batches, from their own
         self.given: list[Batch] = []  # what the call was given, in the caller's memory
 
     def __enter__(self) -> BatchLevel:
@@ -98,11 +111,11 @@ class BatchLevel:
     def __exit__(self, *exc: object) -> None:
         modes.restore(self.before)
         self.left = True
-        for tensor, array in self.lent.values():
+        for tensor, link in self.lent.values():
             if self.holds(tensor):
                 held = tensor._array.value
                 tensor._node, tensor._tangents = held._node, held._tangents
-                renew(tensor, array)
+                renew(tensor, walk(link.base, link.steps(tensor))._array)
                 for each in live_views(tensor):
                     each._tangents = walk(twin(tensor, None), each._view_of.path)._tangents
                 if tensor._views and tensor._node is not None:
@@ -110,9 +123,14 @@ class BatchLevel:
         self.lent.clear()
         self.given.clear()
 
+    @property
+    def inner(self) -> tuple[Any, ...]:
+        """The forward derivatives in progress within the call: batches have their tangents."""
+        return tuple([each for each in modes.state.levels if each not in self.outer])
+
     def lend(self, tensor: Tensor) -> None:
         """Let a tensor be a batch until the call ends: NOTE [Batches], 3."""
-        self.lent[id(tensor)] = tensor, tensor._array
+        self.lent[id(tensor)] = tensor, Link(new_tensor(tensor._array), (), tensor)
         if tensor._node is not None or tensor._tangents:
             renew(tensor, Batch(twin(tensor, node_of(tensor)), self, shared=True))
             for each in (tensor, *live_views(tensor)):
@@ -124,7 +142,8 @@ class BatchLevel:
     def keep_memory(self, tensor: Tensor) -> None:
         """Write the values of a tensor that is a batch for now into its own memory."""
         if id(tensor) in self.lent:
-            copyto(self.lent[id(tensor)][1], concrete(tensor._array))
+            link = self.lent[id(tensor)][1]
+            copyto(walk(link.base, link.steps(tensor))._array, concrete(tensor._array))
 
     def draw(self, source: Any) -> None:
         """Called before the generator `source` is used: refuse, or leave it to each example."""
@@ -139,6 +158,12 @@ class BatchLevel:
         """Let the next example draw the same numbers as the first, if it has to."""
         for source, state in self.starts.items():
             source.set_state(state)
+
+    def differentiates(self, tensor: Tensor) -> bool:
+        """Whether a tensor has history that a transform in progress within the call may use."""
+        inside = [each for each in modes.state.nested if each.number > self.number]
+        node = tensor._node
+        return node is not None and any(each.transform in inside for each in reachable([node]))
 
     def holds(self, tensor: Any) -> bool:
         """Whether a tensor's array is a batch of this level."""
@@ -202,11 +227,22 @@ class Batch(Interpreted):
         view = source._view_of
         base, path = (source, ()) if view is None else (view.base, view.path)
         if base._alias_of is not None:
-            base, before = base._alias_of
-            path = (*before, *path)
-        made._alias_of = base, path
+            link = base._alias_of
+            base, path = link.base, (*link.steps(base), *path)
+        made._alias_of = Link(base, path, made)
         alive = [ref for ref in base._aliases or () if ref() is not None]
         base._aliases = [*alive, weakref.ref(made)]
+
+    def turned(self, made: Batch) -> None:
+        """Let writes to `made`, too, go to the caller's memory if those to this do."""
+        if self.is_given:
+            self.level.given.append(made)
+
+    def is_kept(self, others: Sequence[Tensor]) -> bool:
+        """Whether the caller's memory is written, by an op that has history outside of the call."""
+        cell = cell_of(self.value)
+        given = any(cell_of(each.value) is cell for each in self.level.given)
+        return given and (is_recorded(self.value) or any(map(is_recorded, others)))
 
     def alike(self, made: Tensor) -> Batch:
         """A batch in which `made` is the same for all examples, with room for one of each."""
@@ -268,7 +304,8 @@ class Batch(Interpreted):
         for ref in base._aliases or ():
             alias = ref()
             if alias is not None:  # its values are those of the base, its history is its own
-                part = walk(new_tensor(base._array.detached()), alias._alias_of[1])
+                path = alias._alias_of.steps(alias)
+                part = walk(new_tensor(base._array.detached()), path)
                 renew(alias, part._array.with_history(alias._array, True))
 
     @property
@@ -319,7 +356,7 @@ class Batch(Interpreted):
             raise UnbatchableError("a parameter is a batch")
         flags = [level.holds(t) and not t._array.shared for t in inputs]
         held = [t._array.value if level.holds(t) else t for t in inputs]
-        inner = tuple([each for each in modes.state.levels if each not in level.outer])
+        inner = level.inner
         with at_levels(level.outer):
             if any(flags):
                 results = run(op, level.size, held, flags, params)
@@ -350,18 +387,25 @@ def scalar(value: Any, like: Any) -> Tensor:
 
 def write_through(alias: Tensor) -> Tensor:
     """Write the values of a detached alias into the batch that it is one of; give that."""
-    base, path = alias._alias_of
+    link: Any = alias._alias_of
+    base: Tensor = link.base
+    path = link.steps(alias)
     value, held = new_tensor(alias._array.detached()), base._array
     if path:
         value = OPS["splice"].call(new_tensor(held.detached()), value, path=path, layout=None)
     renew(base, value._array.with_history(held, True).stored(base))
     base._array.level.keep_memory(base)
-    return base  # type: ignore[no-any-return]
+    return base
 
 
 def is_batch(value: Any) -> bool:
     """Whether a tensor's array is a batch."""
     return isinstance(value, Tensor) and isinstance(value._array, Batch)
+
+
+def is_recorded(tensor: Tensor) -> bool:
+    """Whether a tensor, or what it holds, has history."""
+    return tensor._node is not None or (is_batch(tensor) and is_recorded(tensor._array.value))
 
 
 def batched(value: Tensor, level: BatchLevel, dim: int = 0) -> Tensor:
@@ -399,20 +443,26 @@ def variable(tensor: Tensor) -> Tensor:
     levels = [level for level in modes.state.batches if not level.singly]
     if not levels or levels[-1].holds(tensor):
         return twin(tensor, None)
-    value = tensor if is_batch(tensor) else recorded.clone(tensor)
-    made = new_tensor(Batch(value, levels[-1], shared=True))
+    made = new_tensor(Batch(recorded.clone(tensor), levels[-1], shared=True))
     made._tangents = tensor._tangents
     return made
 
 
-def give_back(made: Tensor, tensor: Tensor) -> None:
+def give_back(made: Tensor, tensor: Tensor) -> bool:
     """Let `tensor`, of which `made` is the `variable`, have what was written to that.
 
-    Raises RuntimeError where examples wrote different values to what they share.
+    The result says whether it takes over the history of `made`, too, of which there is no use where
+    it is no batch of the call. Raises RuntimeError where examples wrote different values to what
+    they share.
     """
-    if is_batch(made) and made._array.shared and not made._array.level.holds(tensor):
+    if not is_batch(made):
+        return True
+    if made._array.is_given:  # it is in that memory
+        made._array.settled(base_of(tensor))
+        return True
+    level = made._array.level
+    if made._array.shared and not level.holds(tensor) and not level.differentiates(made):
         tensor.copy_(made._array.value)
-    elif is_batch(made):
-        given = made._array.level.given  # what was saved of its memory is still to be read
-        given[:] = [each for each in given if each is not tensor._array]
-        exchange(tensor, made._array)
+        return False
+    exchange(tensor, made._array)
+    return True

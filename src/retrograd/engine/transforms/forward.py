@@ -120,10 +120,17 @@ class Level:
         node._tangents = saved
         self.nodes.append(weakref.ref(node))
 
+    def preserve(self, reader: Tensor) -> None:
+        """Let a tensor that a node saved keep its tangent, before a write to that it came from."""
+        t = tangent_of(reader, self)
+        if self.writes_tangents and t is not None:
+            with self.hidden():
+                set_tangent(reader, self, recorded.clone(t))
+
     def was_given(self, root: Tensor) -> bool:
         """Whether a tensor's tangent is one that a user gave, and wants to see written."""
         view = root._view_of
-        own = view is not None and any(r is None and at is self for at, r, _ in view.roots)
+        own = view is not None and (self, None) in view.roots
         return self.writes_tangents and own
 
     def rewrite(self, target: Tensor, result: Tensor) -> None:
@@ -159,7 +166,7 @@ def make_root(tensor: Tensor, level: Level) -> None:
     """Let `tensor`, a view perhaps, have a tangent of its own at a level: NOTE [Roots]."""
     view = tensor._view_of
     if view is not None:
-        view.roots = (*view.roots, (level, None, len(view.path)))
+        view.roots = (*view.roots, (level, None))
 
 
 def root_of(tensor: Tensor, level: Level) -> tuple[Tensor, tuple[Any, ...]]:
@@ -167,9 +174,9 @@ def root_of(tensor: Tensor, level: Level) -> tuple[Tensor, tuple[Any, ...]]:
     view = tensor._view_of
     if view is None:
         return tensor, ()
-    for where, root, steps in reversed(view.roots):
+    for where, link in reversed(view.roots):
         if where is level:
-            return tensor if root is None else root, view.path[steps:]
+            return (tensor, ()) if link is None else (link.base, link.steps(tensor))
     return view.base, view.path
 
 
