@@ -79,6 +79,20 @@ run_loop(Call *call)
     return (PyObject *)made;
 }
 
+/* Whether the order of an elementwise result is not NumPy's: not `layout.agree`. */
+static bool
+disagree(PyObject *first, PyObject *second)
+{
+    PyArrayObject *x = (PyArrayObject *)first, *y = (PyArrayObject *)second;
+    if (!PyArray_CheckExact(first) || PyArray_IS_C_CONTIGUOUS(x) || !PyArray_CheckExact(second)) {
+        return false;
+    }
+    int dims = PyArray_NDIM(x);
+    return dims > 1 && PyArray_NDIM(y) > 1 &&
+           (PyArray_NDIM(y) != dims ||
+            memcmp(PyArray_STRIDES(x), PyArray_STRIDES(y), (size_t)dims * sizeof(npy_intp)) != 0);
+}
+
 /* What the forward gives for the arrays and parameters on the stack. */
 static PyObject *
 compute(Call *call)
@@ -95,7 +109,13 @@ compute(Call *call)
     if (token == NULL) {
         return NULL;
     }
-    result = PyObject_Vectorcall(call->of->forward, call->arrays, count, call->kwnames);
+    if (call->of->takes_scalar && disagree(call->arrays[0], call->arrays[1])) {
+        result = PyObject_CallFunctionObjArgs(meeting, call->of->forward, call->arrays[0],
+                                              call->arrays[1], NULL);
+    }
+    else {
+        result = PyObject_Vectorcall(call->of->forward, call->arrays, count, call->kwnames);
+    }
     if (make_loud(token) < 0) {
         Py_CLEAR(result);
     }

@@ -80,6 +80,8 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&check_current, "check_current"},
         {&check_interior, "check_interior"},
         {&about_to_write, "about_to_write"},
+        {&kept_shape, "kept_shape"},
+        {&meeting, "meeting"},
         {&freed, "freed"},
         {&refused, "refused"},
         {&stale_view, "stale_view"},

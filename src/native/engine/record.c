@@ -75,17 +75,25 @@ keyword(Call *call, PyObject *name)
     return NULL;
 }
 
+/* `layout.kept_shape`. */
+static PyObject *
+fact_of(PyObject *array)
+{
+    bool plain = !PyArray_CheckExact(array) || PyArray_IS_C_CONTIGUOUS((PyArrayObject *)array);
+    return plain ? shape_of(array) : PyObject_CallOneArg(kept_shape, array);
+}
+
 /* The shape of one input, None if it is absent; of all of them where `place` is negative. */
 static PyObject *
 shape_at(Call *call, long place)
 {
     if (place >= 0) {
         PyObject *array = call->arrays[place];
-        return array == Py_None ? Py_NewRef(Py_None) : shape_of(array);
+        return array == Py_None ? Py_NewRef(Py_None) : fact_of(array);
     }
     PyObject *shapes = PyTuple_New(call->count);
     for (int i = 0; shapes != NULL && i < call->count; i++) {
-        PyObject *shape = shape_of(call->arrays[i]);
+        PyObject *shape = fact_of(call->arrays[i]);
         if (shape == NULL) {
             Py_CLEAR(shapes);
             break;

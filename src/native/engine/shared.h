@@ -30,7 +30,7 @@ static long long KEPT, LONGEST, JOINED, VARIADIC, CALLED, NEVER, DTYPES, DEFAULT
 static PyObject *as_array, *scalar_array, *fit, *fit_leaf, *own, *sum_apart, *about_to_write,
     *numbers, *freed, *arrays, *reals, *modes, *add, *zero, *state, *refused, *output_kind,
     *new_in_python, *one, *calm, *noted, *finish, *inference_seen, *stale_view, *ops, *overlaps,
-    *check_current, *check_interior;
+    *check_current, *check_interior, *kept_shape, *meeting;
 static PyObject *wrote_in_python, *enlist_in_python, *add_in_python, *all_plain_in_python,
     *wrote_all_in_python, *gathered_in_python, *run_each_in_python, *start_in_python,
     *advance_in_python; /* NOTE [Twins] in native.py */

@@ -553,7 +553,7 @@ key_of(PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
         else if (x == Py_None || PyModule_Check(x)) {
             part = Py_NewRef(x);
         }
-        else if (PyTuple_CheckExact(x)) {
+        else if (Py_TYPE(x)->tp_hash == PyTuple_Type.tp_hash) {
             part = holds_sizes(x) ? Py_NewRef(x) : key_of_tuple(x);
         }
         else {

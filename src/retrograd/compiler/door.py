@@ -137,7 +137,7 @@ def known_of(x: Any) -> Any:
     kind = x.__class__
     if kind is ndarray:
         return x.dtype.num, x.ndim > 0
-    if kind is tuple:  # sizes, as they come with arrays
+    if issubclass(kind, tuple):  # sizes, as they come with arrays
         return tuple([each if each.__class__ is int else known_of(each) for each in x])
     if kind is float:
         return float

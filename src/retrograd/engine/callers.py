@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
+from ..kernels.layout import kept_shape, meeting
 from ..quiet import CALM, calm
 from . import native
 from .dispatch import NUMBERS, dispatch, write_out
@@ -150,9 +151,9 @@ def unary_caller(op: Op) -> Callable[..., Any]:
         if not facts:
             node.params = ()
         elif only_shape:
-            node.params = (x.shape,)
+            node.params = (kept_shape(x),)
         else:
-            node.params = tuple([x.shape if key == 0 else params[key] for key in facts])
+            node.params = tuple([kept_shape(x) if key == 0 else params[key] for key in facts])
         node.shape = r.shape
         node.dtype = dtype = r.dtype
         node.fits = exact and edge.dtype is dtype
@@ -202,8 +203,10 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
             if mixed:
                 x, y = calm(promote, x, y)
                 r = calm(rounded, calm(forward, x, y), x, y)
-            else:
+            elif x.__class__ is not ndarray or x.flags.c_contiguous:
                 r = CALM.copy().run(forward, x, y)
+            else:
+                r = calm(meeting, forward, x, y)
         except Exception as error:
             return dispatch(op, (input, other), {}, error)
         if r.__class__ is not ndarray:

@@ -40,6 +40,7 @@ import numpy as np
 from .. import dtypes, modes
 from ..compiler.door import opened
 from ..kernels.allocation import zeros
+from ..kernels.layout import kept_shape
 from .graph import JOINED, MANY, PLAIN, VARIADIC, Kind, Node, output_node
 from .namespaces import arrays
 from .placement import home_of
@@ -337,8 +338,8 @@ def parse_signature(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...], t
 def shape_at(inputs: tuple[Any, ...], place: int) -> Any:
     """The shape of one input, None if it is absent; of all of them where `place` is negative."""
     if place < 0:
-        return tuple([t._array.shape for t in inputs])
-    return None if inputs[place] is None else inputs[place]._array.shape
+        return tuple([kept_shape(t._array) for t in inputs])
+    return None if inputs[place] is None else kept_shape(inputs[place]._array)
 
 
 def camel_case(name: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any, ParamSpec
 import numpy as np
 
 from .. import dtypes, modes
+from ..kernels.layout import kept_shape, meeting
 from ..kernels.memory import overlaps
 from ..quiet import CALM
 from . import callers, graph, native, overriding, table, views
@@ -67,6 +68,8 @@ native.bind(
     check_current=accumulation.check_current,
     check_interior=accumulation.check_interior,
     about_to_write=about_to_write,
+    kept_shape=kept_shape,
+    meeting=meeting,
     new_tensor=shown,
     finish=callers.finished,
     freed=FREED,

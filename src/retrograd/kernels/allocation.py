@@ -97,20 +97,23 @@ def marked(array: Any) -> Any:
     return array
 
 
-def inward(shape: Any, strides: Any) -> list[int]:
+def inward(shape: Any, *strides: Any) -> list[int]:
     """The axes from the innermost in memory to the outermost; one of stride 0 stays where it is.
 
-    That is how PyTorch lays out a copy of what was expanded.
+    That is how PyTorch lays out a copy of what was expanded. Of several arrays of that shape the
+    first decides, and the next only on axes of stride 0 in it, as in PyTorch's elementwise results.
     """
     axes = list(range(len(shape)))[::-1]
     for last in range(1, len(axes)):
         place = last
         for other in range(last)[::-1]:
-            a, b = (abs(strides[axes[at]]) for at in (other, place))
-            if a and b and (a, shape[axes[other]]) > (b, shape[axes[place]]):
-                axes[other], axes[place] = axes[place], axes[other]
+            i, j = axes[other], axes[place]
+            pairs = [(abs(each[i]), abs(each[j])) for each in strides if each[i] and each[j]]
+            a, b = next((pair for pair in pairs if pair[0] != pair[1]), (shape[i], shape[j]))
+            if pairs and a > b:
+                axes[other], axes[place] = j, i
                 place = other
-            elif a and a < b:
+            elif pairs and a < b:
                 break
     return axes
 

@@ -13,17 +13,32 @@ import numpy as np
 
 from .allocation import empty, inward
 
-__all__ = ["Flags", "along", "as_in", "channels_inside", "rows", "with_channels_inside"]
+__all__ = [
+    "Flags",
+    "Turned",
+    "along",
+    "as_in",
+    "as_it_lies",
+    "channels_inside",
+    "choose",
+    "formatted",
+    "kept_shape",
+    "meeting",
+    "ordered",
+    "rows",
+    "with_channels_inside",
+]
 
 ndarray = np.ndarray
 
 
-def channels_inside(x: Any, channel: int = 1) -> bool:
+def channels_inside(x: Any, channel: int = 1, least: int = 4) -> bool:
     """Whether the channels of `x` are innermost, by its strides, and it is not in row-major order.
 
-    There may be gaps, as in a slice. False for arrays that are not NumPy's.
+    There may be gaps, as in a slice. False for arrays that are not NumPy's, and for those of fewer
+    than `least` dimensions: convolutions alone know such sequences, as PyTorch's do.
     """
-    if x.__class__ is not ndarray or x.flags.c_contiguous or x.ndim not in (4, 5):
+    if x.__class__ is not ndarray or x.flags.c_contiguous or not least <= x.ndim <= 5:
         return False
     sizes, strides, reach = x.shape, x.strides, x.itemsize
     for dim in (channel, *[d for d in range(x.ndim - 1, -1, -1) if d != channel]):
@@ -44,11 +59,76 @@ def with_channels_inside(x: Any, channel: int = 1) -> Any:
     return out
 
 
-def as_in(x: Any, *outs: Any, channel: int = 1) -> Any:
+def as_in(x: Any, *outs: Any, channel: int = 1, least: int = 4) -> Any:
     """The arrays `outs`, or the only one, with their channels innermost where those of `x` are."""
-    if channels_inside(x, channel):
+    if channels_inside(x, channel, least):
         outs = tuple([with_channels_inside(out, channel) for out in outs])
     return outs if len(outs) > 1 else outs[0]
+
+
+def formatted(x: Any) -> Any:
+    """`x` in row-major order, or with its channels innermost: itself, if it is."""
+    return x if x.flags.c_contiguous or channels_inside(x) else x.copy()
+
+
+def ordered(*arrays: Any, dtype: Any) -> Any:
+    """An uninitialised array for what is computed of these, elementwise: in PyTorch's order."""
+    arrays = np.broadcast_arrays(*arrays)
+    shape = arrays[0].shape
+    axes = inward(shape, *[x.strides for x in arrays])
+    steps = rows([shape[axis] for axis in axes[::-1]], np.dtype(dtype).itemsize)[::-1]
+    strides = [steps[axes.index(axis)] for axis in range(len(shape))]
+    return ndarray(shape, dtype, strides=strides)
+
+
+def agree(x: Any, y: Any) -> bool:
+    """Whether NumPy's order of what is computed of both is PyTorch's, where `x` is not in rows."""
+    return y.__class__ is not ndarray or y.ndim < 2 or x.ndim < 2 or x.strides == y.strides
+
+
+def meeting(forward: Any, x: Any, y: Any) -> Any:
+    """`forward(x, y)`, elementwise, where `x` is not in row-major order, which NumPy would choose.
+
+    The first that has an order decides on that of the result, as in PyTorch.
+    """
+    ufunc = getattr(forward, "loops", forward)
+    if agree(x, y):
+        return forward(x, y)
+    if isinstance(ufunc, np.ufunc):
+        dtype = ufunc.resolve_dtypes((x.dtype, y.dtype, None))[-1]
+        return ufunc(x, y, out=ordered(x, y, dtype=dtype))
+    found = forward(x, y)
+    out = ordered(x, y, dtype=found.dtype)
+    if out.strides == found.strides:
+        return found
+    out[...] = found
+    return out
+
+
+def choose(condition: Any, x: Any, y: Any) -> Any:
+    """`np.where`, whose result lies as the first of the three that has an order."""
+    if condition.__class__ is not ndarray or condition.ndim < 2 or condition.flags.c_contiguous:
+        return np.where(condition, x, y)
+    out = ordered(condition, x, y, dtype=np.result_type(x, y))
+    out[...] = y
+    np.copyto(out, x, where=condition)
+    return out
+
+
+def as_it_lies(function: Any, x: Any, **params: Any) -> Any:
+    """What a function gives in row-major order, in the order of `x`, which it is given turned.
+
+    It may take a `dim`, and give several arrays.
+    """
+    axes = inward(x.shape, x.strides)[::-1]
+    back = np.argsort(axes).tolist()
+    if "dim" in params:
+        params["dim"] = axes.index(params["dim"])
+    turned = x.transpose(axes)
+    found = function(np.ascontiguousarray(turned), **params)
+    if isinstance(found, tuple):
+        return tuple([each.transpose(back) for each in found])
+    return found.transpose(back)
 
 
 def rows(shape: Any, itemsize: int) -> tuple[int, ...]:
@@ -66,6 +146,26 @@ def along(x: Any, order: str, itemsize: int) -> tuple[int, ...]:
         axes = inward(x.shape, x.strides)
     strides = rows([x.shape[axis] for axis in axes[::-1]], itemsize)[::-1]
     return tuple(strides[axes.index(axis)] for axis in range(x.ndim))
+
+
+class Turned(tuple[int, ...]):
+    """The shape of an array that is not in row-major order.
+
+    A cotangent for it is repeated, not filled in, so that other operands decide on the order.
+    `columns` says whether it is a matrix that lies column by column.
+    """
+
+    columns = False
+
+
+def kept_shape(x: Any) -> tuple[int, ...]:
+    """The shape of an array, as a node keeps it."""
+    if x.__class__ is not ndarray or x.flags.c_contiguous:
+        return x.shape  # type: ignore[no-any-return]
+    shape = Turned(x.shape)
+    if x.ndim == 2 and x.flags.f_contiguous:
+        shape.columns = True
+    return shape
 
 
 class Flags:

@@ -24,6 +24,7 @@ import numpy as np
 from . import gammas
 from .allocation import empty, has_special, numpys
 from .gammas import BERNOULLI
+from .layout import as_it_lies
 from .library import by_scipy
 from .native.small import quick
 
@@ -78,6 +79,8 @@ def blockwise(kernel: Callable[[Any], Any], x: Any) -> Any:
     wide = np.complex128 if x.dtype.kind == "c" else np.float64
     if not numpys(x):
         return kernel(x.astype(wide)).astype(x.dtype)
+    if not x.flags.c_contiguous:
+        return as_it_lies(partial(blockwise, kernel), x)
     flat = x.reshape(-1)
     out = empty(flat, flat.shape)
     for start in range(0, flat.size, BLOCK):
@@ -88,6 +91,8 @@ def blockwise(kernel: Callable[[Any], Any], x: Any) -> Any:
 
 def one_by_one(function: Callable[[float], float], x: Any) -> Any:
     """Apply a function of the C library to every element of a real array of NumPy's."""
+    if not x.flags.c_contiguous:
+        return as_it_lies(partial(one_by_one, function), x)
     values = map(function, x.ravel().tolist())
     return np.fromiter(values, np.float64, x.size).astype(x.dtype).reshape(x.shape)
 

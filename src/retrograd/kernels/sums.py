@@ -1,4 +1,4 @@
-"""Sums along any axes, as exact along the outer ones as along the last.
+"""Reductions, in row-major order; sums along any axes, as exact along the outer ones as the last.
 
 NOTE [Sums]
 1. NumPy adds pairwise along the axis that is contiguous in memory. Along another it adds row after
@@ -25,7 +25,7 @@ from .native import places as in_c
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["inner", "run_starts", "scattered", "scattered_rows", "total"]
+__all__ = ["inner", "reduced", "run_starts", "scattered", "scattered_rows", "total"]
 
 LARGE = 1024  # elements: below it, the calls here cost more than they save
 MANY = 256  # terms of one sum: below it, rounding errors are few
@@ -34,6 +34,22 @@ WIDE = 1024  # elements of a row: enough for a call of BLAS
 CHUNK = 4096  # products that are added in the arrays' own precision
 
 add_reduce: Any = np.add.reduce  # Any: NumPy's stubs know no positional keepdims
+ndarray = np.ndarray
+
+
+def reduced(
+    ufunc: Any,
+    x: Any,
+    axes: Any,
+    dtype: Any = None,
+    keepdims: bool = False,
+    initial: Any = np._NoValue,
+) -> Any:
+    """`ufunc.reduce`, in row-major order whatever that of `x` is, as PyTorch's reductions are."""
+    if x.__class__ is not ndarray or axes is None or x.flags.c_contiguous:
+        return ufunc.reduce(x, axes, dtype, None, keepdims, initial)
+    shape = [1 if d in axes else n for d, n in enumerate(x.shape) if keepdims or d not in axes]
+    return ufunc.reduce(x, axes, dtype, np.empty(shape, dtype or x.dtype), keepdims, initial)
 
 
 def total(x: Any, axes: Any, keepdims: bool = False) -> Any:
@@ -44,12 +60,12 @@ def total(x: Any, axes: Any, keepdims: bool = False) -> Any:
     if x.dtype.char not in "fdFD":
         if x.dtype.kind in "biu":
             return add_reduce(x, axes, None, None, keepdims)
-        return add_reduce(x, axes, np.float32, None, keepdims).astype(x.dtype)
+        return reduced(np.add, x, axes, np.float32, keepdims).astype(x.dtype)
     if x.size < LARGE or has_special(x) or (axes is None and x.flags.forc):
-        return add_reduce(x, axes, None, None, keepdims)
+        return reduced(np.add, x, axes, None, keepdims)
     axes = tuple(range(x.ndim)) if axes is None else axes
     if math.prod([x.shape[axis] for axis in axes]) < MANY:
-        return add_reduce(x, axes, None, None, keepdims)
+        return reduced(np.add, x, axes, None, keepdims)
     order = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
     sizes, summed = merged(x, order, axes)
     out = x.transpose(order).reshape(sizes)
@@ -60,7 +76,7 @@ def total(x: Any, axes: Any, keepdims: bool = False) -> Any:
     out = out.reshape([x.shape[axis] for axis in left]).transpose(np.argsort(left).tolist())
     if keepdims:
         out = out.reshape([1 if axis in axes else n for axis, n in enumerate(x.shape)])
-    return out.astype(x.dtype, copy=False)
+    return out.astype(x.dtype, "C", copy=False)
 
 
 def merged(x: Any, order: list[int], axes: tuple[int, ...]) -> tuple[list[int], list[bool]]:

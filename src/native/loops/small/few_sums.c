@@ -292,6 +292,13 @@ repeated(PyArrayObject *x, npy_intp times, npy_intp n, npy_intp width, int dims,
     return out;
 }
 
+/* Not what a `layout.Turned` is the shape of. */
+static bool
+is_filled(PyObject *shape)
+{
+    return PyTuple_CheckExact(shape);
+}
+
 /* `spread(x, shape)` of one number. */
 static PyObject *
 small_spread(const Given *all)
@@ -299,7 +306,7 @@ small_spread(const Given *all)
     PyArrayObject *x = few(all->args[0]);
     npy_intp shape[NPY_MAXDIMS], size = 1;
     int dims = read_shape(given(all, 1, text_shape), shape);
-    if (x == NULL || PyArray_NDIM(x) != 0 || dims < 0) {
+    if (x == NULL || PyArray_NDIM(x) != 0 || dims < 0 || !is_filled(given(all, 1, text_shape))) {
         return NULL;
     }
     for (int d = 0; d < dims; d++) {
@@ -315,7 +322,8 @@ small_unreduce(const Given *all)
     PyArrayObject *x = few(all->args[0]);
     npy_intp sizes[3], shape[NPY_MAXDIMS];
     int first, dims = read_shape(given(all, 3, text_shape), shape);
-    if (x == NULL || dims < 0 || !read_axes(given(all, 1, text_dim), dims, shape, sizes, &first) ||
+    if (x == NULL || dims < 0 || !is_filled(given(all, 3, text_shape)) ||
+        !read_axes(given(all, 1, text_dim), dims, shape, sizes, &first) ||
         PyArray_SIZE(x) != sizes[0] * sizes[2]) {
         return NULL;
     }

@@ -10,6 +10,7 @@ from ... import dtypes
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...kernels import sums
 from ...kernels.memory import in_rows
 from ...kernels.native.small import quick
 from ...kernels.sums import in_single
@@ -19,8 +20,6 @@ from ..core.pointwise import single
 from ..reduction.sum_prod import DIMS, add_up, converted
 
 __all__ = ["log_softmax", "logsumexp", "softmax"]
-
-maximum_reduce: Any = np.maximum.reduce
 
 ONE_DIM = [
     example("3x4", dim=(1,)),
@@ -33,7 +32,7 @@ ONE_DIM = [
 
 def top(x: Any, dim: Any) -> Any:
     """The largest real part over `dim`, with size 1 kept: what an exponent is measured from."""
-    return maximum_reduce(x.real, dim, None, None, True, -np.inf)
+    return sums.reduced(np.maximum, x.real, dim, None, True, -np.inf)
 
 
 def floating(x: Any, name: str) -> Any:

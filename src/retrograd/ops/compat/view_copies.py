@@ -31,7 +31,7 @@ def _entries(
 
 
 def _view(input: Tensor, size: Any = None, dtype: Any = None) -> Tensor:
-    return view(input, size) if dtype is None else view(input, dtype=dtype)
+    return view(input.contiguous(), size) if dtype is None else view(input, dtype=dtype)
 
 
 # By name: a view function with the arguments of its copy; those of an example; what that gives.

@@ -20,6 +20,7 @@ from ...engine.inplace import in_place
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
 from ...kernels.allocation import half
+from ...kernels.layout import choose
 
 SINGLE = [example("3x4"), example(""), example("0")]
 PAIRS = [example("3x4, 3x4"), example("3x1, 4"), example("2x3, "), example(", "), example("0, 0")]
@@ -201,7 +202,7 @@ def shared(xp: Any, g: Any, share: Any) -> Any:
 def _where(condition: Any, input: Any, other: Any) -> Any:
     if input.dtype is not other.dtype:
         input, other = dtypes.promote(input, other)
-    return np.where(condition, input, other)
+    return choose(condition, input, other)
 
 
 where_op = declare(

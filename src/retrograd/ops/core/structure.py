@@ -16,6 +16,7 @@ from ...engine.trace import users_level
 from ...errors import ComplexWarning
 from ...kernels import sums
 from ...kernels.allocation import copied, empty, empty_beside, has_special, numpys, table
+from ...kernels.layout import Turned
 from ...kernels.native.small import quick
 from . import batching, batching_index
 
@@ -58,7 +59,7 @@ def _sum_to(input: Any, *, shape: tuple[int, ...]) -> Any:
 
 @quick("spread")
 def _spread(input: Any, *, shape: tuple[int, ...]) -> Any:
-    if input.ndim == 0:
+    if input.ndim == 0 and shape.__class__ is not Turned:
         out = empty(input, shape)
         if out.size < SMALL:  # later arithmetic wants real strides
             out[...] = input

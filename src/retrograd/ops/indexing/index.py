@@ -24,6 +24,7 @@ from ...engine.tensor import Tensor, concrete, method, new_tensor
 from ...errors import wrong_type
 from ...kernels import sums
 from ...kernels.allocation import copied, empty_beside, numpys
+from ...kernels.memory import in_rows
 from ...kernels.native.places import taken
 from ..core import batching_index
 from ..core.arguments import public
@@ -85,7 +86,7 @@ def added_at(
     first = None if onto is None else onto.transpose(*dims, *others).reshape(count, values.shape[1])
     rows = sums.scattered_rows(values, flat, count, first)
     out = rows.reshape(*[shape[d] for d in dims], *inner)
-    return out.transpose(np.argsort((*dims, *others)).tolist())
+    return in_rows(out.transpose(np.argsort((*dims, *others)).tolist()))
 
 
 def laid_out(found: Any, out: Any) -> Any:

@@ -35,7 +35,7 @@ __all__ = [
 
 
 def _scatter(input: Any, src: Any, index: Any, *, dim: int) -> Any:
-    out = copied(input)
+    out = input.copy()
     store(out, index, src, dim)
     return out
 

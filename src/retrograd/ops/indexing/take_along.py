@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.registry import declare, example
-from ...kernels import sums
+from ...kernels import memory, sums
 from ...kernels.allocation import table, zeros
 from ...kernels.native import places as by_loops
 from ...kernels.native.small import quick
@@ -52,7 +52,8 @@ def taken_along(input: Any, index: Any, *, dim: int) -> Any:
         found = by_loops.gather(input, index, math.prod(input.shape[:-1]), input.shape[-1])
         if found is not None:
             return found
-    return pick(np.atleast_1d(input), np.atleast_1d(index), dim).reshape(index.shape)
+    places = np.atleast_1d(memory.in_rows(index))
+    return pick(np.atleast_1d(input), places, dim).reshape(index.shape)
 
 
 def flat_places(index: Any, dim: int, shape: tuple[int, ...]) -> Any:

@@ -17,6 +17,7 @@ from ...engine.graph import Node
 from ...engine.registry import declare, example
 from ...errors import conversion
 from ...kernels.allocation import half
+from ...kernels.layout import Turned
 from ...kernels.native.products import LARGE, product
 from ...kernels.native.small import quick
 from ..core import batching
@@ -74,11 +75,18 @@ def _mm_arrays(x: Any, y: Any) -> Any:
         raise matrices_error(x, y) from None
 
 
+def as_factor(xp: Any, a: Any, b: Any, shape: Any) -> Any:
+    """`a @ b`, the gradient of a factor of that shape: by columns where the factor lies so."""
+    if shape.__class__ is Turned and shape.columns:
+        return xp.t(xp.mm(xp.t(b), xp.t(a)))
+    return xp.mm(a, b)
+
+
 mm = declare(
     "mm(input, mat2)",
     _mm_arrays,
-    input=lambda xp, g, mat2: xp.mm(g, xp.adjoint(mat2)),
-    mat2=lambda xp, g, input: xp.mm(xp.adjoint(input), g),
+    input=lambda xp, g, mat2, input_shape: as_factor(xp, g, xp.adjoint(mat2), input_shape),
+    mat2=lambda xp, g, input, mat2_shape: as_factor(xp, xp.adjoint(input), g, mat2_shape),
     linear="input | mat2",
     batch=batching.as_matmul("matrix", "matrix"),
     examples=[example("2x3, 3x4"), example("0x2, 2x3"), example("2x0, 0x3")],

@@ -87,7 +87,8 @@ _cholesky_ex = declare(
 def factor(A: Tensor, upper: bool) -> tuple[Tensor, Tensor]:
     """The factor of the wanted shape, and `info`."""
     check_square(A, "linalg.cholesky")
-    result, info = _cholesky_ex(mirror(A, upper=upper), upper=upper)
+    mirrored = mirror(recorded.adjoint(A), upper=not upper)  # whose gradient lies by columns
+    result, info = _cholesky_ex(mirrored, upper=upper)
     return result, info
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import NUMBERS, own
+from ...engine.namespaces import recorded
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, is_array, placed
 from ...errors import wrong_type
@@ -120,7 +121,7 @@ def pinv(
     check_matrix(A, "linalg.pinv")
     if hermitian:
         check_square(A, "linalg.pinv")
-        A = mirror(A, upper=False)
+        A = mirror(recorded.adjoint(A), upper=True)  # whose gradient lies by columns
     return _pinv_op(A, *tolerances(A, atol, rtol if rcond is None else rcond))
 
 

@@ -14,6 +14,7 @@ from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, placed
 from ...errors import conversion
 from ...kernels.allocation import half
+from ...kernels.memory import in_rows
 from ..core.arguments import public
 from ..core.dims import integer, place_of
 from ..core.structure import blank, clone
@@ -36,7 +37,7 @@ CHAIN = "retrograd.chain_matmul is deprecated. Use retrograd.linalg.multi_dot, w
 
 _cross = declare(
     "cross(input, other, *, dim)",
-    lambda x, y, *, dim: np.cross(x, y, axis=dim),
+    lambda x, y, *, dim: in_rows(np.cross(x, y, axis=dim)),
     input=lambda xp, g, other, dim: xp.cross(xp.conj(other), g, dim=dim),
     other=lambda xp, g, input, dim: xp.cross(g, xp.conj(input), dim=dim),
     linear="input | other",

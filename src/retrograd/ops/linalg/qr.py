@@ -164,7 +164,7 @@ def reflected(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool) -> Tenso
         inside = scale.conj() * inside
     else:
         inside = solve_triangular(system, scale * inside, upper=True, unitriangular=True)
-    return own((other.mT - inside.mT @ vectors.mT).mT)
+    return own((-(inside.mT @ vectors.mT) + other.mT).mT)  # the first decides on the order
 
 
 @public(out=True)

@@ -46,22 +46,29 @@ def geometry(
 # -- records -----------------------------------------------------------------------------------
 
 
+def lying(out: Any, *inputs: Any) -> Any:
+    """`out` with its channels innermost where those of an input are, of sequences too."""
+    for x in inputs:
+        out = as_in(x, out, least=3)
+    return out
+
+
 def _conv_arrays(
     x: Any, w: Any, b: Any, *, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
 ) -> Any:
-    return as_in(x, as_in(w, convolution.conv(x, w, b, stride, padding, dilation, groups)))
+    return lying(convolution.conv(x, w, b, stride, padding, dilation, groups), x, w)
 
 
 def _conv_input_arrays(
     g: Any, w: Any, *, size: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
 ) -> Any:
-    return as_in(g, as_in(w, convolution.conv_input(g, w, size, stride, padding, dilation, groups)))
+    return lying(convolution.conv_input(g, w, size, stride, padding, dilation, groups), g, w)
 
 
 def _conv_weight_arrays(
     g: Any, x: Any, *, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
 ) -> Any:
-    return convolution.conv_weight(g, x, kernel, stride, padding, dilation, groups)
+    return lying(convolution.conv_weight(g, x, kernel, stride, padding, dilation, groups), x)
 
 
 _conv = declare(

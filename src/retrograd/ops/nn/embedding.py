@@ -367,4 +367,4 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError(
             f"Class values must be smaller than num_classes. Got {values.max()} for {classes}"
         )
-    return (input.unsqueeze(-1) == placed(np.arange(classes), input)).long()
+    return (input.contiguous().unsqueeze(-1) == placed(np.arange(classes), input)).long()

@@ -19,6 +19,7 @@ from ...engine.record import attach
 from ...engine.registry import called, renamed
 from ...engine.tensor import Interpreted, Tensor, Wrapper, wrap, wrote
 from ...errors import conversion
+from ...kernels.layout import channels_inside
 from ...quiet import copyto
 from ..core.pointwise import check_constant, check_floating
 from ..creation.memory_format import in_order_of
@@ -203,6 +204,8 @@ def _with_running(
     shift = -scale * mean.detach()
     if bias is not None:
         shift = shift + bias
+    if not channels_inside(input._array):
+        input = input.contiguous()
     return input * _per_channel(scale, ndim) + _per_channel(shift, ndim)  # type: ignore[no-any-return]
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from ...engine.registry import declare, example
 from ...kernels import sums
+from ...kernels.layout import formatted
 from ...kernels.memory import in_rows
 from ...kernels.native.small import quick
 from ..core import batching
@@ -134,7 +135,7 @@ def _scaled(centred: Any, factors: Sequence[Any], bias: Any) -> Any:
 def _batch_forward(
     input: Any, weight: Any, bias: Any, *, dim: tuple[int, ...], eps: float
 ) -> tuple[Any, Any, Any]:
-    centred, mean, var, scale = _standardize(input, dim, eps)
+    centred, mean, var, scale = _standardize(formatted(input), dim, eps)
     factors = [scale if weight is None else scale * weight]
     return _scaled(centred, factors, bias), mean, var
 

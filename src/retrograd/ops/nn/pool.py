@@ -60,7 +60,7 @@ max_pool_record = declare(
 
 pool_scatter = declare(
     "pool_scatter(input, indices, *, size)",
-    lambda x, indices, *, size: as_in(x, pooling.scatter(x, indices, size)),
+    lambda x, indices, *, size: as_in(indices, as_in(x, pooling.scatter(x, indices, size))),
     input=lambda xp, g, indices, size: xp.pool_gather(g, indices, dims=len(size)),
     linear="input",
     batch="leading",

@@ -17,6 +17,7 @@ from ...engine.namespaces import recorded
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor
 from ...errors import UnorderedError
+from ...kernels import sums
 from ...kernels.allocation import full, surely, table, zeros
 from ...kernels.memory import in_rows
 from ...kernels.native.small import quick
@@ -75,7 +76,8 @@ def _tie_share(x: Any, out: Any, *, dim: Any, keepdim: bool) -> Any:
         out = np.expand_dims(out, dim)
     ties = (x == out) | (np.isnan(x) & np.isnan(out))
     number = ties.sum(dim, np.float64, keepdims=dim is not None)
-    return np.true_divide(ties, np.maximum(number, 1)).astype(x.dtype)
+    share = np.true_divide(ties, np.maximum(number, 1))
+    return share.astype(x.dtype, "C" if dim is None else "K")
 
 
 tie_share = declare(
@@ -103,7 +105,7 @@ def extremes(ufunc: Any, name: str) -> Any:
     """The forward of `amax` or `amin`."""
 
     def forward(input: Any, *, dim: Any, keepdim: bool) -> Any:
-        return ufunc.reduce(ordered(input, name), dim, None, None, keepdim)
+        return sums.reduced(ufunc, ordered(input, name), dim, None, keepdim)
 
     return forward
 

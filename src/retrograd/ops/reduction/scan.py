@@ -130,7 +130,7 @@ linear_recurrence = declare(
 
 def _cumprod_before(input: Any, *, dim: int | None, reverse: bool) -> Any:
     x = dim_first(input, dim, reverse)
-    out = full(x, x.shape, 1)
+    out = np.ones_like(x)
     np.multiply.accumulate(x[:-1], 0, out=out[1:])
     return dim_back(out, dim, input.shape, reverse)
 

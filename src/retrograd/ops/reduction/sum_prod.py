@@ -18,6 +18,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import sums
 from ...kernels.allocation import empty
+from ...kernels.layout import Turned
 from ...kernels.native.small import quick
 from ..core import batching
 from ..core.arguments import public
@@ -27,7 +28,6 @@ from ..core.structure import SMALL
 __all__ = ["all", "any", "count_nonzero", "mean", "nanmean", "nansum", "prod", "sum"]
 
 add_reduce: Any = np.add.reduce  # Any: NumPy's stubs know no positional keepdims
-multiply_reduce: Any = np.multiply.reduce
 
 DIMS = [
     example("3x4", dim=(0,), keepdim=False),
@@ -52,9 +52,9 @@ def converted(input: Tensor, dtype: Any) -> Tensor:
 def add_up(x: Any, dim: Any, keepdim: bool = False) -> Any:
     """Sums over `dim`: integers as int64, half floats accumulated in float32."""
     if x.size < sums.LARGE and x.dtype.char in "fdFD":
-        return add_reduce(x, dim, None, None, keepdim)
+        return sums.reduced(np.add, x, dim, None, keepdim)
     if x.dtype.kind in "biu":
-        return add_reduce(x, dim, np.int64, None, keepdim)
+        return sums.reduced(np.add, x, dim, np.int64, keepdim)
     return sums.total(x, dim, keepdim)
 
 
@@ -69,7 +69,7 @@ def _unreduce(input: Any, *, dim: Any, keepdim: bool, shape: Any) -> Any:
         return np.expand_dims(input, () if keepdim else dim)
     if not keepdim:
         input = input.reshape([1 if i in dim else n for i, n in enumerate(shape)])
-    if math.prod(shape) >= SMALL:
+    if shape.__class__ is Turned or math.prod(shape) >= SMALL:
         return np.broadcast_to(input, shape)
     out = empty(input, shape)  # later arithmetic wants real strides
     out[...] = input
@@ -255,10 +255,10 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
 def multiply_up(x: Any, dim: Any, keepdim: bool = False) -> Any:
     """Products over `dim`: integers as int64, half floats accumulated in float32."""
     if x.dtype.char in "fdFD":
-        return multiply_reduce(x, dim, None, None, keepdim)
+        return sums.reduced(np.multiply, x, dim, None, keepdim)
     if x.dtype.kind in "biu":
-        return multiply_reduce(x, dim, np.int64, None, keepdim)
-    return multiply_reduce(x, dim, np.float32, None, keepdim).astype(x.dtype)
+        return sums.reduced(np.multiply, x, dim, np.int64, keepdim)
+    return sums.reduced(np.multiply, x, dim, np.float32, keepdim).astype(x.dtype)
 
 
 def others(xp: Any, input: Any, dim: int | None) -> Any:
@@ -312,24 +312,24 @@ def prod(
 # -- counts and truth ----------------------------------------------------------------------------
 
 
-def truth(reduce: Any) -> Any:
+def truth(ufunc: Any) -> Any:
     """The forward of `any` or `all`; PyTorch keeps uint8, every other dtype gives booleans."""
 
     def forward(input: Any, *, dim: Any, keepdim: bool) -> Any:
-        found = reduce(input, dim, np.bool_, None, keepdim)
+        found = sums.reduced(ufunc, input, dim, np.bool_, keepdim)
         return found.astype(np.uint8) if input.dtype == np.uint8 else found
 
     return forward
 
 
-_any = declare("any(input, *, dim, keepdim)", truth(np.logical_or.reduce), examples=DIMS)
-_all = declare("all(input, *, dim, keepdim)", truth(np.logical_and.reduce), examples=DIMS)
+_any = declare("any(input, *, dim, keepdim)", truth(np.logical_or), examples=DIMS)
+_all = declare("all(input, *, dim, keepdim)", truth(np.logical_and), examples=DIMS)
 
 
 def _count_nonzeros(input: Any, *, dim: Any) -> Any:
     if not input.ndim:
         return (input != 0).astype(np.int64)
-    return np.count_nonzero(dtypes.converted(input, dtypes.boolean.numpy), dim)
+    return sums.reduced(np.add, dtypes.converted(input, dtypes.boolean.numpy), dim, np.int64)
 
 
 _count_nonzero = declare(

@@ -16,6 +16,7 @@ from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels.allocation import half, zeros
+from ...kernels.layout import ordered
 from ...kernels.native.small import quick
 from ..core.arguments import public
 from ..core.dims import wrap_dims
@@ -27,7 +28,13 @@ __all__ = ["std", "std_mean", "var", "var_mean"]
 
 
 def _div_or_zero(x: Any, y: Any) -> Any:
-    out = zeros(x, np.broadcast_shapes(x.shape, y.shape), np.result_type(x, y))
+    shape = np.broadcast_shapes(x.shape, y.shape)
+    kind = np.result_type(x, y)
+    if x.__class__ is not np.ndarray or x.flags.c_contiguous:
+        out = zeros(x, shape, kind)
+    else:
+        out = ordered(x, y, dtype=kind)
+        out[...] = 0
     return np.divide(x, y, out=out, where=y != 0)
 
 

@@ -18,7 +18,7 @@ from ...engine.namespaces import recorded
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, placed
 from ...errors import wrong_type
-from ...kernels.allocation import zeros
+from ...kernels import sums
 from ..core.arguments import number_in, public
 from ..core.dims import wrap_dim, wrap_dims
 from ..core.pointwise import shared
@@ -29,7 +29,7 @@ __all__ = ["dist", "norm", "renorm"]
 
 
 def _pow_or_zero(x: Any, *, exponent: float) -> Any:
-    out = zeros(x, x.shape)
+    out = np.zeros_like(x)
     return np.power(x, x.dtype.type(exponent), out=out, where=x != 0)
 
 
@@ -64,7 +64,7 @@ def norm_of(x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any:
     if math.isinf(ord):
         extreme: Any = np.maximum if ord > 0 else np.minimum
         start = 0 if ord > 0 else None
-        return extreme.reduce(size, dim, None, None, keepdim, start)
+        return sums.reduced(extreme, size, dim, None, keepdim, start)
     if ord == 0:
         return add_up((size != 0).astype(size.dtype), dim, keepdim)
     if ord == 1:
@@ -244,7 +244,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     if input.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim}")
-    at = wrap_dim(input, dim)
+    at, input = wrap_dim(input, dim), input.contiguous()
     size = vector_norm(input, p, [d for d in range(input.ndim) if d != at], True)
     one = placed(np.ones((), size._array.dtype), size)
     factor = recorded.where(size > maxnorm, maxnorm / (size + 1e-7), one)

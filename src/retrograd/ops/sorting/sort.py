@@ -14,6 +14,7 @@ from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import full, table
+from ...kernels.layout import as_it_lies
 from ...kernels.native import order
 from ...kernels.native.small import quick
 from ...kernels.search import comparable, kth, ranked
@@ -31,12 +32,25 @@ __all__ = [
 # -- sorting -------------------------------------------------------------------------------------
 
 
+def turning(function: Any) -> Any:
+    """A forward along `dim` whose results lie in memory as its input does."""
+
+    def forward(input: Any, *, dim: int, descending: bool) -> Any:
+        if input.__class__ is not np.ndarray or input.flags.c_contiguous:
+            return function(input, dim=dim, descending=descending)
+        return as_it_lies(function, input, dim=dim, descending=descending)
+
+    return forward
+
+
+@turning
 def _argsort(input: Any, *, dim: int, descending: bool) -> Any:
     values = np.atleast_1d(ordered(input, "sort"))
     return ranked(values, dim, descending).reshape(input.shape)
 
 
 @quick("sort")
+@turning
 def _sort(input: Any, *, dim: int, descending: bool) -> Any:
     places = _argsort(input, dim=dim, descending=descending)
     if input.ndim == 0:

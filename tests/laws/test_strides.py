@@ -1,0 +1,226 @@
+"""A law of memory: results and gradients have the strides that PyTorch gives them.
+
+Inputs lie in many layouts; `tests/data/strides_format.py` says which, and what is compared. It
+holds with the engine in C and in Python, with kernels and without (the Makefile runs it so).
+
+The rules: reductions, products of matrices, gathers and scatters, norms of batches are contiguous;
+what is elementwise lies as its first operand that has an order, a convolution with its channels
+innermost where those of an operand are; a gradient lies as its formula's result, a product's as its
+factor. What differs is listed with the number of strides that do, which may only fall.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd.autograd import grad
+from retrograd.compiler import door
+
+from .samples import ops_format
+
+assert rg.nn.__doc__  # all records are there
+
+spec = importlib.util.spec_from_file_location(
+    "tests.data.strides_format", ops_format.HERE / "strides_format.py"
+)
+strides_format = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(strides_format)
+
+CALLS = list(strides_format.read())
+PARTS = 8  # tests, so that several workers share them
+
+# fmt: off
+DIFFER = {
+    "PyTorch leaves what LAPACK or BLAS gave, often by columns; here often by rows": {
+        "addbmm": 48, "addmm": 12, "cdist": 9, "einsum": 6, "lib.einsum('ij,jk->ik',x0,x1)": 9,
+        "lib.inner(x0,x1)": 18,
+        "lib.nn.functional.interpolate(x0,scale_factor=2,mode='bilinear')": 2,
+        "lib.nn.functional.linear(x0,x1,x2)": 15, "linalg.householder_product": 46,
+        "linalg.lstsq": 111, "linalg.lu_solve": 84, "linalg.pinv": 54, "linalg.qr": 33,
+        "lu_solve": 21, "nn.functional.bilinear": 27, "nn.functional.linear": 36,
+        "nn.functional.linear_cross_entropy": 42,
+        "nn.functional.multi_head_attention_forward": 9,
+        "nn.functional.scaled_dot_product_attention": 39, "nn.functional.upsample_bilinear": 2,
+        "ormqr": 88, "pinverse": 33, "qr": 33, "tensordot": 48, "triangular_solve": 6,
+    },
+    "transforms run along a dimension that PyTorch leaves innermost": {
+        "fft.hfft2": 12, "fft.hfftn": 12, "istft": 36, "lib.fft.fft(x0)": 8,
+        "lib.fft.rfft(x0,dim=1)": 28,
+    },
+    "whose channels are innermost is told by the input, here by the cotangent as well": {
+        "lib.nn.functional.adaptive_avg_pool1d(x0,2)": 4,
+        "lib.nn.functional.adaptive_avg_pool2d(x0,2)": 2,
+        "lib.nn.functional.avg_pool1d(x0,2)": 4, "lib.nn.functional.avg_pool2d(x0,2)": 2,
+        "lib.nn.functional.batch_norm(x0,None,None,training=True)": 2,
+        "lib.nn.functional.conv1d(x0,x1,x2)": 5, "lib.nn.functional.conv2d(x0,x1,x2)": 2,
+        "lib.nn.functional.conv2d(x0,x1,x2,padding=1)": 2,
+        "lib.nn.functional.conv_transpose1d(x0,x1)": 5, "lib.nn.functional.group_norm(x0,2)": 2,
+        "lib.nn.functional.instance_norm(x0)": 2,
+        "lib.nn.functional.interpolate(x0,scale_factor=2)": 2,
+        "lib.nn.functional.local_response_norm(x0,2)": 5,
+        "lib.nn.functional.lp_pool1d(x0,2,2)": 4, "lib.nn.functional.max_pool1d(x0,2)": 4,
+        "lib.stack([x0,x0])": 2, "nn.functional.adaptive_avg_pool2d": 2,
+        "nn.functional.avg_pool1d": 16, "nn.functional.channel_shuffle": 2,
+        "nn.functional.conv1d": 13, "nn.functional.conv2d": 3,
+        "nn.functional.conv_transpose1d": 10, "nn.functional.conv_transpose2d": 6,
+        "nn.functional.dropout2d": 6, "nn.functional.interpolate": 23,
+        "nn.functional.local_response_norm": 8, "nn.functional.max_pool1d": 12,
+        "nn.functional.max_pool3d": 3, "nn.functional.max_unpool3d": 2, "nn.functional.pad": 2,
+        "stack": 4,
+    },
+    "operands of a formula lie in different orders: NumPy's result is in row-major order": {
+        "(x0*x0).transpose(0,2).mean(0)": 18, "__rand__": 5, "__rmod__": 1, "__ror__": 5,
+        "__rxor__": 5, "addcdiv": 8, "addcmul": 8, "angle": 2, "atan2": 1, "atanh": 1,
+        "clamp": 14, "clamp_max": 1, "clamp_min": 1, "complex": 2, "diagonal_scatter": 12,
+        "erf": 1, "erfinv": 4, "fmax": 2, "fmin": 2, "histogramdd": 12, "igamma": 1,
+        "igammac": 1, "index_copy": 4, "isclose": 4, "lerp": 3, "lib.atan2(x0, x1)": 12,
+        "lib.autograd.grad((x0.transpose(0,1)**2).sum(),x0,create_graph=True)": 4,
+        "lib.cosine_similarity(x0,x1)": 6, "lib.div(x0, x1)": 8, "lib.erf(x0)": 4,
+        "lib.hypot(x0,x1)": 4, "lib.lerp(x0,x1,0.3)": 12, "lib.logsumexp(x0, dim=(0, 2))": 2,
+        "lib.logsumexp(x0, dim=(1, 3))": 2, "lib.logsumexp(x0, dim=0)": 5,
+        "lib.logsumexp(x0, dim=1)": 5, "lib.logsumexp(x0, dim=1, keepdim=True)": 5,
+        "lib.logsumexp(x0, dim=2)": 7, "lib.maximum(x0, x1)": 40, "lib.mul(x0, x1)": 4,
+        "lib.nn.functional.binary_cross_entropy(x0,x1)": 12, "lib.nn.functional.elu(x0)": 4,
+        "lib.nn.functional.hardswish(x0)": 4, "lib.nn.functional.logsigmoid(x0)": 12,
+        "lib.nn.functional.mse_loss(x0,x1)": 24, "lib.nn.functional.normalize(x0)": 3,
+        "lib.nn.functional.normalize(x0, dim=(0, 2))": 2,
+        "lib.nn.functional.normalize(x0, dim=(1, 3))": 2,
+        "lib.nn.functional.normalize(x0, dim=0)": 5, "lib.nn.functional.normalize(x0, dim=1)": 5,
+        "lib.nn.functional.normalize(x0, dim=2)": 7,
+        "lib.nn.functional.smooth_l1_loss(x0,x1,reduction='none')": 16,
+        "lib.nn.functional.softplus(x0)": 4, "lib.prod(x0, dim=0)": 18,
+        "lib.prod(x0, dim=1)": 24, "lib.prod(x0, dim=1, keepdim=True)": 24,
+        "lib.prod(x0, dim=2)": 15, "lib.renorm(x0,2,1,0.5)": 4, "lib.where(x0>0.5,x0,x1)": 16,
+        "lib.where(x0>x1,x0,x1)": 10, "logaddexp2": 4, "masked.cumprod": 9, "masked.cumsum": 9,
+        "masked.log_softmax": 3, "masked.logaddexp": 5, "masked.median": 3, "masked.softmax": 3,
+        "masked.softmin": 3, "masked_fill": 2, "masked_select": 9, "max": 2, "maximum": 2,
+        "min": 2, "minimum": 2, "mvlgamma": 12, "nextafter": 1,
+        "nn.functional.binary_cross_entropy": 6,
+        "nn.functional.binary_cross_entropy_with_logits": 18,
+        "nn.functional.cosine_embedding_loss": 18, "nn.functional.hardswish": 1,
+        "nn.functional.hinge_embedding_loss": 1, "nn.functional.huber_loss": 8,
+        "nn.functional.layer_norm": 7, "nn.functional.relu": 1, "nn.functional.rms_norm": 4,
+        "nn.functional.threshold": 10, "polar": 2, "prod": 39, "put": 4, "ravel": 1, "rot90": 28,
+        "scatter_reduce": 60, "sgn": 1, "slice_scatter": 18, "special.chebyshev_polynomial_t": 3,
+        "special.chebyshev_polynomial_u": 3, "special.chebyshev_polynomial_v": 3,
+        "special.chebyshev_polynomial_w": 3, "special.hermite_polynomial_h": 3,
+        "special.hermite_polynomial_he": 3, "special.laguerre_polynomial_l": 3,
+        "special.legendre_polynomial_p": 3, "special.shifted_chebyshev_polynomial_t": 3,
+        "special.shifted_chebyshev_polynomial_u": 3, "special.shifted_chebyshev_polynomial_v": 3,
+        "special.shifted_chebyshev_polynomial_w": 3, "special.xlog1py": 1, "special.zeta": 1,
+        "take": 3, "unravel_index": 24, "where": 2, "x0.clamp(0.2,0.7)": 4, "x0.logsumexp(1)": 3,
+        "x0.masked_fill(x0>0.5,0.)": 4, "x0.prod()": 12, "x0.relu()": 9, "x0.rot90(1,(0,1))": 7,
+        "x0[...,[1,2]]": 4, "x0[:,None]": 4, "x0[:,[0,2]]": 7, "x1[x0]": 2, "xlogy": 1,
+    },
+}
+# fmt: on
+ALLOWED = {name: count for names in DIFFER.values() for name, count in names.items()}
+
+
+def compared(part):
+    """How many strides there are in a part of the calls, and of each name those that differ."""
+    total, differ = 0, Counter()
+    for name, expression, arrays, wanted, answers in CALLS[part::PARTS]:
+        for letter, expected in answers.items():
+            given = strides_format.arranged(arrays, letter)
+            found = strides_format.answer(rg, expression, given, wanted)
+            for pair in zip(expected, found, strict=True):
+                both = [each for each in zip(*pair, strict=True) if "-" not in each]
+                total += len(both)
+                differ[name or expression] += sum(ours != theirs for theirs, ours in both)
+    return total, differ
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_strides_are_those_of_pytorch(part):
+    total, differ = compared(part)
+    more = {name: n for name, n in differ.items() if n > ALLOWED.get(name, 0)}
+    assert not more
+    assert total > 5000
+    assert differ.total() < 0.07 * total
+
+
+def test_the_table_has_more_than_1500_calls_and_few_that_differ():
+    assert len(CALLS) > 1500
+    assert sum(ALLOWED.values()) < 0.045 * 45000
+
+
+REDUCED = ["sum", "mean", "std", "logsumexp", "norm", "amax", "softmax", "nansum"]
+
+
+@pytest.mark.skipif(not door.AVAILABLE, reason="kernels need llvmlite")
+@pytest.mark.parametrize("name", REDUCED)
+def test_kernels_give_the_same_strides(name):
+    x = np.arange(24.0).reshape(2, 3, 4) / 24
+    for letter in "ctmfp":
+        made = []
+        for least in (0, 10**9):
+            before = door.change(least=least)
+            try:
+                given = strides_format.arranged([x], letter)
+                made.append(strides_format.answer(rg, f"lib.{name}(x0, dim=1)", given, [True]))
+            finally:
+                door.change(**before)
+        assert made[0] == made[1]
+
+
+# -- programs --------------------------------------------------------------------------------------
+
+
+def test_a_gradient_through_a_transpose_can_be_viewed_and_written():
+    w = rg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+    (g,) = grad((w.t() ** 2).sum(), w)
+    assert g.is_contiguous()
+    assert g.view(-1).tolist() == [2.0, 4.0, 6.0, 8.0, 10.0, 12.0]
+    g.flatten().clamp_(max=3.0)
+    assert g.tolist() == [[2.0, 3.0, 3.0], [3.0, 3.0, 3.0]]
+    (g,) = rg.func.grad(lambda w: (w.t() ** 2).sum())(w.detach()).unsqueeze(0)
+    g.flatten()[0] = 9.0
+    assert g[0, 0] == 9.0
+
+
+NAMES = [
+    *("sum", "mean", "prod", "amax", "amin", "std", "var", "logsumexp", "norm", "any", "all"),
+    *("linalg.vector_norm", "nansum", "nanmean", "count_nonzero", "trapezoid"),
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("shape", [(2, 3, 4), (20, 30, 40)])
+def test_a_reduction_of_a_transposed_tensor_is_contiguous(name, shape):
+    x = rg.ones(shape).transpose(0, 1)
+    function = rg
+    for part in name.split("."):
+        function = getattr(function, part)
+    found = function(x, dim=2)
+    assert found.stride() == (shape[0], 1)
+    flat = found.view(-1)
+    found.flatten()[0] = 0
+    assert flat[0] == 0
+
+
+def test_std_mean_batch_norm_one_hot_and_renorm_are_contiguous():
+    x = rg.rand(2, 3, 4).transpose(1, 2)
+    assert all(t.is_contiguous() for t in rg.std_mean(x, dim=0))
+    for training in (True, False):
+        running = (rg.zeros(4), rg.ones(4))
+        out = rg.nn.functional.batch_norm(x, *running, training=training)
+        assert out.is_contiguous()
+    assert rg.nn.functional.instance_norm(x).is_contiguous()
+    assert rg.renorm(x, 2, 0, 1.0).is_contiguous()
+    indices = rg.tensor([[0, 1, 2], [2, 1, 0]]).t()
+    assert rg.nn.functional.one_hot(indices).stride() == (6, 3, 1)
+    assert rg.nn.functional.cosine_similarity(x, x, dim=0).is_contiguous()
+    assert rg.nn.functional.pairwise_distance(x, x).is_contiguous()
+
+
+def test_negative_strides_count_by_their_size():
+    x = rg.from_numpy(np.arange(6.0).reshape(2, 3)[::-1, ::-1])
+    assert (x * 2).is_contiguous()
+    assert x.sum(0).is_contiguous()
+    assert (x.t() + 1).stride() == (1, 3)
