@@ -172,10 +172,12 @@ accumulate(PyObject *node, PyObject *g, bool borrowed)
     if (!failed && leaf != Py_None) {
         now = held_by(leaf, Tensor, of_tensor.node, text_node);
         failed = now == NULL ? -1 : 0;
-        if (now == node) {
+        bool current = now == node || (is_a(now, Node) && SLOT(now, of_node.saved) == held);
+        if (current) { /* `accumulation.is_current` */
             fitted = fits_leaf(node, leaf, g)
                          ? Py_NewRef(g)
-                         : PyObject_CallFunctionObjArgs(fit_leaf, leaf, g, NULL);
+                         : PyObject_CallFunctionObjArgs(fit_leaf, leaf, g,
+                                                        SLOT(node, of_node.dtype), NULL);
             lock = fitted == NULL ? NULL : held_by(held, Leaf, of_leaf.lock, text_lock);
             failed = lock == NULL ? -1 : add_under(lock, leaf, fitted, borrowed);
         }

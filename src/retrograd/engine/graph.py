@@ -332,15 +332,17 @@ def leaf_node(tensor: Any, shape: tuple[int, ...], dtype: Any) -> Node:
 
 
 def renewed(node: Node, shape: tuple[int, ...], dtype: Any) -> Node:
-    """The node of a leaf that has got another shape, to which the former one, `node`, leads.
+    """The node of a leaf that has got another shape or dtype since its node was made.
 
-    Graphs from before end there, and a pass that gets so far raises: nothing fits both shapes.
+    Graphs from before end at the former one, `node`. Its cotangents go to the same `.grad`, in its
+    own dtype; that of another shape leads to the new one, and a pass that gets so far raises.
     """
     made = new_node(LEAF, ())
     made.seq, made.saved, made.shape, made.dtype = 0, node.saved, shape, dtype
-    made.hooks, node.hooks = node.hooks, None
+    made.hooks = node.hooks
     made.__dict__.update(node.__dict__)
-    node.edges = (made,)
+    if node.shape != shape:
+        node.hooks, node.edges = None, (made,)
     return made
 
 

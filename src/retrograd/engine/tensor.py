@@ -442,14 +442,12 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
 
 
 def follow(tensor: Tensor) -> None:
-    """Let a tensor's node have the shape of its array, a leaf's the dtype too, or be another."""
+    """Let a tensor's node have the shape of its array, and a leaf's the dtype: another one has."""
     array, node = tensor._array, tensor._node
     if node is None or node.op is not LEAF:
         cell_of(tensor)  # that which its node so far looks at
         load(f"{__package__}.inplace").lead_on(tensor)
-    elif node.shape == array.shape:
-        node.dtype = gradient_dtype(tensor)
-    else:
+    elif node.shape != array.shape or node.dtype != gradient_dtype(tensor):
         tensor._node = renewed(node, array.shape, gradient_dtype(tensor))
         if tensor._lent is node:
             tensor._lent = tensor._node

@@ -26,8 +26,10 @@ class Later:
 
     __slots__ = ("family", "seen")
 
+    seen: Any  # what the family attaches in its place
+
     def __init__(self, family: str) -> None:
-        self.family, self.seen = family, None  # what the family attaches in its place
+        self.family, self.seen = family, None
 
     def __get__(self, tensor: Tensor | None, cls: type[Tensor]) -> Any:
         family_module(self.family)

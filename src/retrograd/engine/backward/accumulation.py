@@ -25,7 +25,6 @@ from ..tensor import (
     Tensor,
     as_array,
     cell_of,
-    gradient_dtype,
     new_tensor,
     shown,
     wrote,
@@ -46,20 +45,20 @@ INTERIOR = (
 )
 
 
-def fit_leaf(leaf: Tensor, g: Any) -> Any:
+def fit_leaf(leaf: Tensor, g: Any, dtype: Any) -> Any:
     """The cotangent `g`, an array or a tensor, as it may be added to the leaf's `.grad`.
 
     By the graph it fits already, unless the leaf itself has changed since: by an assignment to
-    `.data`, or by `t_()` and the like under no_grad. Another dtype is cast, as for any edge. Raises
-    RuntimeError for another shape, and for a `.grad` that cannot be added to.
+    `.data`, or by `t_()` and the like under no_grad. `dtype` is that of the leaf's node; another
+    one is cast, as for any edge. Raises RuntimeError for another shape, and for a `.grad` that
+    cannot be added to.
     """
     found, before = g._array if isinstance(g, Tensor) else g, leaf._gradient
-    dtype = gradient_dtype(leaf)
     for each in (leaf, before):
         if each is not None and found.shape != each._array.shape:
             raise RuntimeError(LEAF_CHANGED.format(list(found.shape), list(each.shape)))
-    if before is not None and before.is_complex() is not leaf.is_complex():
-        raise RuntimeError(LEAF_CHANGED.format(leaf.dtype, before.dtype))
+    if before is not None and before._array.dtype.kind != "c" == dtype.kind:
+        raise RuntimeError(LEAF_CHANGED.format(dtypes.of_numpy(dtype), before.dtype))
     if found.dtype == dtype:
         return g
     if found.dtype.kind == "c" and dtype.kind != "c":
@@ -67,13 +66,13 @@ def fit_leaf(leaf: Tensor, g: Any) -> Any:
     return g.to(dtypes.of_numpy(dtype)) if isinstance(g, Tensor) else found.astype(dtype)
 
 
-def add_grad(tensor: Tensor, g: Tensor, lock: Any) -> None:
+def add_grad(tensor: Tensor, g: Tensor, dtype: Any, lock: Any) -> None:
     """Add `g` to the tensor's `.grad`, which keeps no memory of `g`: it may be written later.
 
     The sum is an op, which code of the user's may watch: `lock` is not held meanwhile, and if
     another thread has replaced or written the gradient since, the sum is made again.
     """
-    g = fit_leaf(tensor, g)
+    g = fit_leaf(tensor, g, dtype)
     while True:
         before: Any = tensor._gradient
         version = None if before is None else cell_of(before).version
@@ -152,6 +151,12 @@ def check_current(node: Any) -> None:
         raise RuntimeError(LEAF_CHANGED.format(list(node.shape), list(leaf.shape)))
 
 
+def is_current(node: Any, leaf: Tensor) -> bool:
+    """Whether a node accumulates for its leaf: it is the leaf's, or was before another dtype."""
+    now = leaf._node
+    return now is node or (now is not None and now.saved is node.saved)
+
+
 def check_interior(leaf: Tensor) -> None:
     """Raise for a leaf that has become the result of an op since; another's gradient is dropped."""
     if leaf._node is not None and not isinstance(leaf._node, AccumulateGrad):
@@ -173,8 +178,8 @@ def accumulate(node: Any, g: Any, borrowed: bool, create_graph: bool) -> None:
     leaf = node.saved.tensor()
     if leaf is None:
         return
-    if leaf._node is node:
-        add_grad(leaf, g, node.saved.lock)
+    if is_current(node, leaf):
+        add_grad(leaf, g, node.dtype, node.saved.lock)
     else:
         check_interior(leaf)
 
@@ -196,7 +201,7 @@ def sum_apart(leaf: Any, g: Any) -> Tensor:
     Where arrays are replaced when they are written, the tensor that is there gets the sum's.
     """
     before = leaf._gradient
-    total = as_array(before._array + fit_leaf(leaf, g))
+    total = as_array(before._array + fit_leaf(leaf, g, g.dtype))
     if not isinstance(total, Replaced) or total.__class__ is not before._array.__class__:
         return shown(total)
     before._array = total
@@ -211,11 +216,11 @@ def add_to_leaf(node: Any, g: Any, borrowed: bool) -> None:
     leaf = node.saved.tensor()
     if leaf is None:
         return
-    if leaf._node is not node:
+    if not is_current(node, leaf):
         check_interior(leaf)
         return
     if g.shape != leaf._array.shape or g.dtype is not node.dtype:
-        g = fit_leaf(leaf, g)
+        g = fit_leaf(leaf, g, node.dtype)
     lock = node.saved.lock
     lock.acquire()  # twice as fast as `with`
     try:

@@ -27,7 +27,7 @@ from ... import dtypes, modes
 from ...locks import counter, structure
 from ..graph import Node, node_method, seen
 from ..namespaces import arrays, recorded
-from ..tensor import Tensor, as_array, shown
+from ..tensor import Tensor, as_array, gradient_dtype, shown
 from .accumulation import add_grad, apart
 from .anomaly import run_hook
 from .fitting import fit
@@ -135,7 +135,7 @@ class NodeHooks:
             for ref in self.retained:
                 tensor = ref()
                 if tensor is not None:
-                    add_grad(tensor, grad, structure)
+                    add_grad(tensor, grad, gradient_dtype(tensor), structure)
         return grad if task.create_graph else grad._array
 
     def before_node(self, g: Any, task: Any) -> Any:
