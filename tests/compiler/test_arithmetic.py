@@ -94,6 +94,13 @@ def test_a_complex_product_is_that_of_its_parts(char):  # NumPy's is fused where
         same(run(EMIT["square"], x), run(EMIT["multiply"], x, x))
 
 
+def test_floats_beyond_the_largest_int64_are_uint64s():
+    x = np.array(
+        [0.0, 2.0**62, 2.0**63 - 1024, 2.0**63, 2.0**63 + 2048, 1.5 * 2.0**63, 2.0**64 - 2048]
+    )
+    same(run(lambda v: convert(v, np.dtype("u8")), x), x.astype("u8"))
+
+
 def test_where_takes_one_of_two():
     x = np.arange(8.0)
     np.testing.assert_array_equal(run(EMIT["where"], x > 3, x, -x), np.where(x > 3, x, -x))

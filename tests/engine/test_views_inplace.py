@@ -650,3 +650,60 @@ def test_hooks_on_a_view_that_is_written_with_itself_see_the_operand(view):
     y.add_(y)
     y.sum().backward()
     assert x.grad.tolist() == ([11, 11] if view else [20, 20])
+
+
+@pytest.mark.parametrize(
+    ("mode", "says"),
+    [
+        (
+            rg.no_grad,
+            "created in no_grad mode and is being modified inplace with grad mode enabled",
+        ),
+        (
+            rg.inference_mode,
+            "created in inference mode and is being modified inplace in normal mode",
+        ),
+    ],
+)
+def test_the_error_names_the_mode_in_which_a_view_was_made(mode, says):
+    x = rg.ones(2, requires_grad=True) * 1
+    with mode():
+        view = x[:1]
+    with pytest.raises(RuntimeError, match=says) as caught:
+        view.mul_(2)
+    assert mode.__name__ in str(caught.value)
+
+
+def test_a_view_whose_base_was_written_keeps_its_history_when_the_base_gets_other_data():
+    leaf = rg.tensor([1.0, 2.0], requires_grad=True)
+    base = leaf * 1
+    view = base[:1]
+    base.mul_(3)
+    base.data = rg.zeros(5)
+    assert view.tolist() == [3.0]
+    assert rg.autograd.grad(view.sum(), leaf)[0].tolist() == [3.0, 0.0]
+
+
+@pytest.mark.parametrize("mode", [rg.enable_grad, rg.autograd.detect_anomaly])
+@pytest.mark.filterwarnings("ignore:Anomaly")
+def test_a_result_written_in_place_is_saved_in_the_memory_of_its_target(mode):
+    x = rg.tensor([1.0, 2.0], requires_grad=True)
+    with mode():
+        y = (x * 1).exp_()
+    assert y.grad_fn._saved_result.data_ptr() == y.data_ptr()
+    y.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize(
+    ("turned", "name"),
+    [
+        (lambda x: x.t_(), "TBackward1"),
+        (lambda x: x.unsqueeze_(0), "UnsqueezeBackward1"),
+        (lambda x: x.squeeze_(), "SqueezeBackward3"),
+        (lambda x: x.transpose_(0, 1), "TransposeBackward1"),
+    ],
+)
+def test_a_tensor_that_was_turned_names_pytorchs_node(turned, name):
+    assert turned(rg.ones(1, 3, requires_grad=True) * 1).grad_fn.name() == name

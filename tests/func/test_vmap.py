@@ -657,3 +657,20 @@ def test_losses_that_look_at_values_run_at_once():
         assert vmap(function)(p, t).tolist() == expected  # a warning would be an error
     with pytest.raises(RuntimeError, match="between 0 and 1"):
         vmap(loss.binary_cross_entropy)(p + 1, t)
+
+
+def test_statistics_of_each_example_normalise_with_weight_and_bias():
+    x, rng = (
+        rg.tensor(np.random.default_rng(1).standard_normal((3, 2, 4, 5))),
+        np.random.default_rng(2),
+    )
+    mean, var = rg.tensor(rng.standard_normal((3, 4))), rg.tensor(rng.random((3, 4)) + 0.5)
+    weight, bias = rg.tensor(rng.standard_normal(4)), rg.tensor(rng.standard_normal(4))
+
+    def f(x, mean, var):
+        return F.batch_norm(x, mean, var, weight, bias)
+
+    found = vmap(f)(x, mean, var)
+    column = (..., None)
+    expected = (x - mean[:, None, :, None]) / (var[:, None, :, None] + 1e-5).sqrt()
+    close(found, (expected * weight[column] + bias[column]).numpy())

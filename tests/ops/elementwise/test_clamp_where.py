@@ -61,6 +61,11 @@ def test_clamp_by_tensors_sends_the_slope_to_what_was_chosen():
     ]
 
 
+def test_between_equal_bounds_only_what_is_above_has_a_slope():
+    x, low, high = leaf(0, 1, 2), leaf(1, 1, 1), leaf(1, 1, 1)
+    assert gradients(x.clamp(low, high), x, low, high) == [[0, 1, 0], [0, 0, 0], [0, 0, 1]]
+
+
 def test_clamp_second_derivative_is_zero():
     x = leaf(-2, 1, 0.5)
     g = rg.ones(3, dtype=rg.float64, requires_grad=True)

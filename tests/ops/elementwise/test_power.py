@@ -220,3 +220,9 @@ def test_a_number_is_given_as_self():
     assert rg.pow(self=2, exponent=exponent).tolist() == [2.0, 8.0]
     assert rg.xlogy(self=2, other=rg.ones(1)).tolist() == [0.0]
     assert rg.bitwise_and(self=6, other=rg.tensor([3])).tolist() == [2]
+
+
+def test_a_complex_number_to_real_powers_has_the_real_part_of_the_slope():
+    x, base = leaf(0.0, 1.0, 2.0), 1 + 2j
+    (found,) = rg.autograd.grad(rg.pow(base, x).real.sum(), x)
+    check(found.numpy(), [(base**n * np.log(base)).real for n in (0, 1, 2)])

@@ -94,6 +94,18 @@ def test_ldl_has_no_derivative_but_its_systems_have_one_in_the_right_side():
     close(found, np.linalg.solve(a.detach().numpy(), np.ones((3, 1))))
 
 
+@KINDS
+@pytest.mark.parametrize("hermitian", [False, True])
+def test_the_gradient_of_ldl_systems_is_that_of_solve(hermitian, complex):
+    a = values(2, 4, 4, complex=complex)
+    a = a + (a.conj() if hermitian else a).swapaxes(-1, -2)
+    b, g = values(2, 4, 3, complex=complex), rg.tensor(values(2, 4, 3, complex=complex, seed=7))
+    LD, pivots = rg.linalg.ldl_factor(rg.tensor(a), hermitian=hermitian)
+    b = rg.tensor(b, requires_grad=True)
+    (found,) = grad(rg.linalg.ldl_solve(LD, pivots, b, hermitian=hermitian), b, g)
+    close(found, np.linalg.solve(a.conj().swapaxes(-1, -2), g.numpy()))
+
+
 def test_ldl_reports_a_zero_pivot():
     assert rg.linalg.ldl_factor_ex(rg.zeros(2, 2)).info.item() == 1
     with pytest.raises(LinAlgError, match="The pivot 1 is zero"):

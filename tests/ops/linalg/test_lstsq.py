@@ -21,6 +21,15 @@ def test_pseudoinverses_are_numpys(shape, complex):
     close(rg.tensor(a).pinverse(), expected)
 
 
+@pytest.mark.parametrize("driver", ["gelsd", "gelss"])
+def test_least_squares_of_dependent_columns_have_no_residuals(driver):
+    a, b = rg.ones(3, 2, dtype=rg.float64), rg.tensor([[1.0], [2.0], [6.0]], dtype=rg.float64)
+    found = rg.linalg.lstsq(a, b, driver=driver)
+    assert found.residuals.shape == (0,)
+    assert found.rank.item() == 1
+    close(found.solution, [[1.5], [1.5]])
+
+
 def test_small_singular_values_count_as_zero():
     a = rg.tensor(np.stack([np.diag([4.0, 1.0, 1e-3]), np.diag([1.0, 1.0, 0.5])]))
     assert rg.linalg.matrix_rank(a).tolist() == [3, 3]

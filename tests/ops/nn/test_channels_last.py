@@ -154,3 +154,20 @@ def test_no_format_asks_for_row_major_order():
     x = rg.ones(2, 3)
     assert x.is_contiguous(memory_format=rg.preserve_format)
     assert not x.t().is_contiguous(memory_format=rg.preserve_format)
+
+
+def test_only_channels_before_width_before_height_is_channels_last():
+    for spatial in (2, 3):
+        _, x = in_both_orders(spatial)
+        assert channels_inside(x._array)
+        last = list(range(2, 2 + spatial))
+        turned = x._array.transpose(0, 1, *last[::-1])  # the last dimension is no longer next
+        assert not channels_inside(turned)
+        assert not channels_inside(x._array.transpose(1, 0, *last))
+
+
+def test_the_order_of_dimensions_in_memory():
+    assert rg.ones(2, 3, 4, 5).to(memory_format=rg.channels_last).dim_order() == (0, 2, 3, 1)
+    assert rg.ones(2, 3, 4, 5).dim_order() == (0, 1, 2, 3)
+    thin = rg.ones(2, 3, 1, 5).to(memory_format=rg.channels_last)
+    assert thin.dim_order(ambiguity_check=[rg.channels_last]) == (0, 2, 3, 1)

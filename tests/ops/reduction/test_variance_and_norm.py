@@ -164,3 +164,18 @@ def test_a_deviation_of_half_floats_is_there_where_their_variance_is_not():
     x.std().backward()
     assert (x.std().item(), x.std().dtype) == (21216.0, rg.float16)
     assert [round(v, 2) for v in x.grad.tolist()] == [-0.71, 0.71]
+
+
+@pytest.mark.parametrize("order", [INF, -INF, -1, -0.5])
+@pytest.mark.parametrize(("shape", "dim"), [((0,), None), ((2, 0), 1), ((0, 3), (0, 1))])
+def test_norms_without_an_identity_refuse_empty_dimensions(order, shape, dim):
+    with pytest.raises(RuntimeError, match="does not have an identity"):
+        rg.linalg.vector_norm(rg.ones(shape), order, dim)
+
+
+def test_observations_may_weigh_nothing():
+    a, weights = np.random.default_rng(0).standard_normal((2, 4)), np.array([0.0, 1.0, 2.0, 0.5])
+    found = rg.cov(rg.tensor(a), aweights=rg.tensor(weights))
+    np.testing.assert_allclose(found.numpy(), np.cov(a, aweights=weights), rtol=1e-14)
+    with pytest.raises(RuntimeError, match="aweights cannot be negative"):
+        rg.cov(rg.tensor(a), aweights=-rg.tensor(weights))

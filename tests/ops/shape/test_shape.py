@@ -442,6 +442,28 @@ def test_rot90_of_one_dimension_is_refused():
         rg.ones(3).rot90()
 
 
+def test_rot90_of_one_or_three_dimensions_is_refused():
+    for dims in [(0,), (0, 1, 2)]:
+        with pytest.raises(
+            RuntimeError, match=f"total rotation dims == 2, but got dims = {len(dims)}"
+        ):
+            rg.rot90(rg.ones(2, 2, 2), 1, dims)
+
+
+def test_tensor_split_of_a_number_is_refused():
+    with pytest.raises(
+        RuntimeError, match="at least a 1-dimensional tensor, but got a tensor with 0"
+    ):
+        rg.tensor_split(rg.tensor(1.0), 2)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
+@pytest.mark.parametrize(("shape", "pad"), [((4,), (1, 1)), ((4, 4, 4, 4), (1, 1)), ((4, 4), (1,))])
+def test_borders_of_other_dimensions_are_refused(mode, shape, pad):
+    with pytest.raises(NotImplementedError, match="Only 2D, 3D, 4D, 5D padding"):
+        rg.nn.functional.pad(rg.ones(shape), pad, mode)
+
+
 def test_a_dimension_to_move_may_be_a_number_in_a_tensor():
     x = rg.arange(6).reshape(2, 3)
     assert rg.movedim(x, rg.tensor(1), rg.tensor(0)).tolist() == x.T.tolist()
@@ -453,3 +475,25 @@ def test_a_diagonal_may_be_any_integer_of_64_bits(diagonal):
     assert rg.tril(x, diagonal).sum() == 6 * below
     assert rg.triu(x, diagonal).sum() == 6 * (not below)
     assert rg.tril_indices(2, 3, diagonal).shape == (2, 6 * below)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_grids_in_both_orders_are_numpys(n):
+    axes = [np.arange(float(k + 2)) for k in range(n)]
+    for order in ("ij", "xy"):
+        found = rg.meshgrid(*map(rg.tensor, axes), indexing=order)
+        for grid, expected in zip(found, np.meshgrid(*axes, indexing=order), strict=True):
+            np.testing.assert_array_equal(grid.numpy(), expected)
+
+
+def test_wider_elements_begin_behind_an_even_number_of_others():
+    x = rg.arange(16, dtype=rg.int16)
+    assert x[4:8].view(rg.int64).tolist() == [4 + (5 << 16) + (6 << 32) + (7 << 48)]
+    with pytest.raises(RuntimeError, match=r"storage_offset\(\) must be divisible by 4 to view"):
+        x[2:6].view(rg.int64)
+
+
+def test_a_circular_border_continues_what_a_negative_one_leaves():
+    x = rg.arange(5.0)[None]
+    assert rg.nn.functional.pad(x, (-1, 2), "circular").tolist() == [[1, 2, 3, 4, 1, 2]]
+    assert rg.nn.functional.pad(x, (2, -1), "circular").tolist() == [[2, 3, 0, 1, 2, 3]]

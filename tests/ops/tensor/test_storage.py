@@ -324,3 +324,7 @@ def test_a_tensor_with_gaps_keeps_them_when_it_grows():
     x = rg.from_numpy(np.arange(6.0)[::2]).resize_(5)
     assert x.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
     assert rg.from_numpy(np.arange(6.0)[::2]).resize_(6)[:5].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+
+
+def test_a_storage_names_its_class():
+    assert rg.ones(1).untyped_storage().type().endswith(".storage.UntypedStorage")

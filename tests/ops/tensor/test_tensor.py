@@ -399,3 +399,12 @@ def test_numpys_truth_values_are_exponents():
     x = rg.tensor([1.0, 2.0])
     assert (x**np.True_).tolist() == rg.pow(x, np.True_).tolist() == [1.0, 2.0]
     assert (x**np.False_).tolist() == [1.0, 1.0]
+
+
+def test_the_second_flag_of_to_asks_for_a_copy():
+    x = rg.ones(2)
+    for args in [(rg.float32,), ("cpu",), ("cpu", rg.float32), (rg.zeros(1),)]:
+        assert x.to(*args) is x
+        assert x.to(*args, True) is x
+        assert x.to(*args, False, True) is not x
+        assert x.to(*args, False, False) is x
