@@ -11,7 +11,7 @@ IN_PYTHON := tests/engine tests/autograd tests/fuzz tests/laws/test_dtypes.py te
 UNCOMPILED := tests/laws/test_laws.py tests/laws/test_results.py tests/laws/test_sizes.py \
 	tests/laws/test_strides.py
 
-.PHONY: demo picture test sanitize bench fuzz lint docs clean
+.PHONY: demo picture test sanitize bench fuzz mutants lint docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m demo
@@ -43,6 +43,10 @@ SEED ?= 0
 MINUTES ?= inf
 fuzz: $(VENV)/.base
 	$(BIN)/python -m tests.fuzz COUNT=$(COUNT) SEED=$(SEED) MINUTES=$(MINUTES)
+
+# Breaks the package in 600 ways and prints those that no test notices; tests/mutants/survivors.md has them.
+mutants: $(VENV)/.test
+	nice $(BIN)/python -m tests.mutants SEED=$(SEED) WORKERS=$(WORKERS)
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

@@ -1,0 +1,1 @@
+"""Mutation testing: the package with one fault in it, and the tests that should notice."""
