@@ -2,9 +2,11 @@
 
 collect_ignore = [
     "make_aten.py",
+    "make_cupy.py",
     "make_dispatched.py",
     "make_ops.py",
     "make_random.py",
+    "make_strides.py",
     "make_transformers.py",
     "make_vision.py",
     "make_vision_ops.py",
