@@ -90,6 +90,7 @@ def test_numbers_that_vary_with_each_step_make_no_kernels(rule):
 
 def test_a_setting_that_a_rule_reads_leaves_no_more_kernels_than_a_function_may_have(monkeypatch):
     monkeypatch.setattr(door, "MOST_KERNELS", 10)
+    updates.kernels.clear()
     x = rg.zeros(SIZE, requires_grad=True)
     x.grad = rg.ones(SIZE)
     optimizer = rg.optim.SGD([x], lr=1.0, momentum=0.5)
