@@ -97,7 +97,7 @@ _div = declare(
     "div(input, other)",
     _div_arrays,
     methods=["__truediv__"],
-    promote=dtypes.promote_factor,
+    promote=dtypes.promote_quotient,
     input=lambda xp, g, other: g / xp.conj(other),
     other=lambda xp, g, input, other: -g * xp.conj((input / other) / other),
     elementwise=True,

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...engine.dispatch import operand
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example, operator
@@ -205,6 +206,7 @@ copysign = binary(
     floating(only("copysign", "f", np.copysign)),
     "The magnitude of `input` with the sign of `other`; derivative 0 in `input` at 0.",
     ("[1.0, 2.0]", "[-1.0, 0.0]", "[-1.,  2.]"),
+    promote=dtypes.promote_floating,
     input=lambda xp, g, input, out: g * (xp.sgn(input) * xp.sgn(out)),
     other=zero_derivative,
     complex=False,

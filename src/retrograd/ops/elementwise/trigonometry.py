@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...engine.registry import declare, example
 from ...kernels import complexes
 from ...kernels.complexes import joined
@@ -242,6 +243,7 @@ atan2 = arctan2 = binary(
     "Complex numbers have its analytic continuation.",
     ("[1.0, 0.0]", "[1.0, -1.0]", "[0.7854, 3.1416]"),
     ["arctan2"],
+    promote=dtypes.promote_floating,
     input=_atan2_input,
     other=lambda xp, g, input, other: -_atan2_input(xp, g, other, input),
     domain=(0.5, 2.0),

@@ -42,6 +42,7 @@ declare(
 _xlogy = declare(
     "xlogy(input, other)",
     floating(lambda x, y: _zero_product(x, y, np.log)),
+    promote=dtypes.promote_floating,
     input=lambda xp, g, input, other: xp.zero_where(
         g * xp.conj(xp.log(other)), xp.at_zero_product(input, other, edge=0.0)
     ),
@@ -55,6 +56,7 @@ _xlogy = declare(
 _xlog1py = declare(
     "xlog1py(input, other)",
     floating(lambda x, y: _zero_product(x, y, log1p_array)),
+    promote=dtypes.promote_floating,
     input=lambda xp, g, input, other: xp.zero_where(
         g * xp.conj(xp.log1p(other)), xp.at_zero_product(input, other, edge=-1.0)
     ),

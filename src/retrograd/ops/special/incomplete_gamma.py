@@ -102,6 +102,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
 _zeta = declare(
     "zeta(input, other)",
     _by_scipy("zeta", "zeta", integers=True),
+    promote=dtypes.promote_floating,
     input=refusing("zeta"),
     other=lambda xp, g, input, other: g * (-input * xp.zeta(input + 1.0, other)),
     elementwise=True,
@@ -127,7 +128,10 @@ def zeta(input: Any, other: Any) -> Tensor:
 
 
 def numbers_as_tensors(input: Any, other: Any) -> tuple[Tensor, Tensor]:
-    """Two tensors from a tensor and a number, in either order, or from two tensors."""
+    """Two tensors from a tensor and a number, in either order, or from two tensors.
+
+    Beside integers a whole number is a 0-d tensor of its own dtype, which does not wrap around.
+    """
     known = input if isinstance(input, Tensor) else other
     if not isinstance(known, Tensor):
         raise TypeError(
@@ -135,4 +139,5 @@ def numbers_as_tensors(input: Any, other: Any) -> tuple[Tensor, Tensor]:
             f"({type(input).__name__}, {type(other).__name__})"
         )
     like = known._array.dtype
+    like = np.dtype(np.bool_) if like.kind in "iu" else like
     return as_tensor(input, like), as_tensor(other, like)
