@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .row_plan import ACROSS
+from .row_plan import ACROSS, PLAIN
 from .values import Value, isnan, select
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ __all__ = ["JOINS", "in_pairs", "in_tree", "wide"]
 
 def wide(call: Call) -> Any:
     """The dtype in which a reduction is held."""
-    return np.dtype(np.float64 if call.function == "sum" else call.dtype)
+    return np.dtype(np.float64 if call.function in ("sum", PLAIN) else call.dtype)
 
 
 def in_pairs(call: Call) -> bool:
@@ -60,6 +60,7 @@ def smaller(x: Value, held: Value) -> tuple[Value]:
 
 JOINS: dict[str, Callable[..., Any]] = {
     "sum": added,
+    PLAIN: added,
     ACROSS: added,
     "max": larger,
     "min": smaller,

@@ -10,7 +10,8 @@ NOTE [Rows]
    elements are divided by a number of the row, they are multiplied by its reciprocal.
 3. A run is done `LANES` elements at a time, its end under a mask, and lanes are joined as a tree:
    the order of additions depends neither on the machine's vectors nor on the number of threads.
-4. Sums of float64 are pairs, as good as in twice the precision; of float32 they are float64. A few
+4. Sums of float64 are pairs, as good as in twice the precision; of float32 they are float64, as are
+   those in float64 of programs whose inputs are all float32. A few
    terms are added in float32 before: `UNROLLED` vectors of a row, two by two, where nothing dear is
    computed for them, so that additions need not wait for each other; and across, `BLOCK` rows.
 5. Sums across the rows have a pass of their own, before the last, which may write over what waits.

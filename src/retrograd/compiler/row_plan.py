@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ACROSS",
     "LANES",
+    "PLAIN",
     "REDUCTIONS",
     "Places",
     "Variant",
@@ -33,7 +34,8 @@ __all__ = [
 
 LANES = {4: 16, 8: 8}
 ACROSS = "sum across"
-REDUCTIONS = {"sum": 0.0, "max": -math.inf, "min": math.inf}
+PLAIN = "plain sum"  # in float64, without what rounding lost
+REDUCTIONS = {"sum": 0.0, PLAIN: 0.0, "max": -math.inf, "min": math.inf}
 WITHOUT_VECTORS = {"sin", "cos", "tan"}  # which look numbers up
 
 

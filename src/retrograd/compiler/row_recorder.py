@@ -24,7 +24,7 @@ import numpy as np
 
 from .program import Program, live, simplified
 from .recorder import Abstract, Refused, Trace, kind_of, operand, written
-from .row_plan import ACROSS, LANES
+from .row_plan import ACROSS, LANES, PLAIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,6 +40,7 @@ class RowTrace(Trace):
     def __init__(self, inputs: int, shape: tuple[int, ...], across: bool) -> None:
         super().__init__(inputs)
         self.shape, self.across = shape, across
+        self.single = False  # whether no input has float64, so that its sums need no pairs
         self.dim: tuple[int, ...] = ()
         self.columns: set[int] = set()  # values that have a number for each column
 
@@ -160,6 +161,7 @@ class Row(Abstract):
             place = trace.call(ACROSS, (self.place,), self.dtype)
             column = trace.column if keepdims else self.shape[-len(trace.dim) :]
             return Row(trace, place, self.dtype, column)
+        name = PLAIN if name == "sum" and self.dtype.char == "d" and trace.single else name
         place = trace.call(name, (self.place,), self.dtype)
         return Row(trace, place, self.dtype, trace.row if keepdims else trace.squeezed)
 
@@ -236,6 +238,7 @@ def record(function: Callable[..., Any], operands: Sequence[Any]) -> Recording:
     largest = max(arrays, key=lambda x: x.size)
     shape = largest.shape
     trace = RowTrace(2 * len(arrays), shape, in_rows(largest))
+    trace.single = all(x.dtype.char != "d" for x in arrays)
     count = iter(range(len(arrays)))
 
     def abstract(x: Any) -> Any:

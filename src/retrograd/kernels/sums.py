@@ -9,6 +9,9 @@ NOTE [Sums]
    first. That is faster than NumPy, too, the more the shorter the rows.
 3. Arrays smaller than `LARGE` and sums of fewer than `MANY` terms are left to NumPy, and arrays
    that have functions of their own add themselves.
+4. The rounding of a large mean is seen in the distances from it. So these are taken in double
+   precision; where the copy would not stay in the cache, the mean of the distances, which is what
+   rounding lost, is taken from them, too.
 """
 
 from __future__ import annotations
@@ -25,12 +28,22 @@ from .native import places as in_c
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["inner", "reduced", "run_starts", "scattered", "scattered_rows", "total"]
+__all__ = [
+    "deviations",
+    "inner",
+    "reduced",
+    "run_starts",
+    "scattered",
+    "scattered_rows",
+    "total",
+    "wide",
+]
 
 LARGE = 1024  # elements: below it, the calls here cost more than they save
 MANY = 256  # terms of one sum: below it, rounding errors are few
 ROWS = 32  # rows that are added in the array's own precision
 WIDE = 1024  # elements of a row: enough for a call of BLAS
+CACHED = 1 << 16  # elements that stay in the cache in double precision
 CHUNK = 4096  # products that are added in the arrays' own precision
 
 add_reduce: Any = np.add.reduce  # Any: NumPy's stubs know no positional keepdims
@@ -77,6 +90,25 @@ def total(x: Any, axes: Any, keepdims: bool = False) -> Any:
     if keepdims:
         out = out.reshape([1 if axis in axes else n for axis, n in enumerate(x.shape)])
     return out.astype(x.dtype, "C", copy=False)
+
+
+def wide(x: Any) -> Any:
+    """A real or complex array in double precision, in row-major order where it was expanded."""
+    order: Any = "K" if has_special(x) or 0 not in x.strides else "C"
+    return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64, order, copy=False)
+
+
+def deviations(x: Any, axes: tuple[int, ...], count: int) -> tuple[Any, Any]:
+    """`x` less its mean over `axes`, which stay, and the mean, of `count` numbers: NOTE [Sums], 4."""
+    if x.size > CACHED and not has_special(x) and x.dtype.char in "fdFD":
+        mean = np.true_divide(total(x, axes, True), count)
+        centred = x - mean
+        rest = np.true_divide(total(centred, axes, True), count)
+        centred -= rest
+        return centred, mean + rest
+    exact = wide(x)
+    mean = np.true_divide(total(exact, axes, True), count)
+    return exact - mean, mean
 
 
 def merged(x: Any, order: list[int], axes: tuple[int, ...]) -> tuple[list[int], list[bool]]:

@@ -14,101 +14,93 @@ typedef struct {
     npy_intp groups, each;
 } Shared;
 
-/* A sum that goes on: of few numbers in single precision, as NumPy's, of many in double. */
-static inline double
-add_on(double sum, double each, bool in_single)
-{
-    return in_single ? (double)(float)(sum + each) : sum + each;
-}
-
-#define ROWS(REAL, SQRT)                                                                               \
-    /* Put x less its maximum along an axis into `out`. */                                             \
-    static void below_top_##REAL(const REAL *x, Along a, REAL *out)                                    \
-    {                                                                                                  \
-        for (npy_intp i = 0; i < a.times * a.width; i++) {                                             \
-            npy_intp at = i / a.width * a.n * a.width + i % a.width;                                   \
-            REAL top = x[at];                                                                          \
-            for (npy_intp j = 1; j < a.n; j++) {                                                       \
-                REAL each = x[at + j * a.width];                                                       \
-                top = each > top || each != each ? each : top;                                         \
-            }                                                                                          \
-            for (npy_intp j = 0; j < a.n; j++) {                                                       \
-                out[at + j * a.width] = x[at + j * a.width] - top;                                     \
-            }                                                                                          \
-        }                                                                                              \
-    }                                                                                                  \
-                                                                                                       \
-    /* Divide by, or subtract, one number for each row along an axis. */                               \
-    static void settle_##REAL(REAL *x, Along a, const REAL *by, bool subtract)                         \
-    {                                                                                                  \
-        for (npy_intp i = 0; i < a.times; i++, by += a.width) {                                        \
-            for (npy_intp j = 0; j < a.n; j++, x += a.width) {                                         \
-                for (npy_intp k = 0; k < a.width; k++) {                                               \
-                    x[k] = subtract ? x[k] - by[k] : x[k] / by[k];                                     \
-                }                                                                                      \
-            }                                                                                          \
-        }                                                                                              \
-    }                                                                                                  \
-                                                                                                       \
-    /* (x - mean) * scale, times the weight, plus the bias, of which `each` numbers share one, and   \
+#define ROWS(REAL)                                                                                   \
+    /* Put x less its maximum along an axis into `out`. */                                           \
+    static void below_top_##REAL(const REAL *x, Along a, REAL *out)                                  \
+    {                                                                                                \
+        for (npy_intp i = 0; i < a.times * a.width; i++) {                                           \
+            npy_intp at = i / a.width * a.n * a.width + i % a.width;                                 \
+            REAL top = x[at];                                                                        \
+            for (npy_intp j = 1; j < a.n; j++) {                                                     \
+                REAL each = x[at + j * a.width];                                                     \
+                top = each > top || each != each ? each : top;                                       \
+            }                                                                                        \
+            for (npy_intp j = 0; j < a.n; j++) {                                                     \
+                out[at + j * a.width] = x[at + j * a.width] - top;                                   \
+            }                                                                                        \
+        }                                                                                            \
+    }                                                                                                \
+                                                                                                     \
+    /* Divide by, or subtract, one number for each row along an axis. */                             \
+    static void settle_##REAL(REAL *x, Along a, const REAL *by, bool subtract)                       \
+    {                                                                                                \
+        for (npy_intp i = 0; i < a.times; i++, by += a.width) {                                      \
+            for (npy_intp j = 0; j < a.n; j++, x += a.width) {                                       \
+                for (npy_intp k = 0; k < a.width; k++) {                                             \
+                    x[k] = subtract ? x[k] - by[k] : x[k] / by[k];                                   \
+                }                                                                                    \
+            }                                                                                        \
+        }                                                                                            \
+    }                                                                                                \
+                                                                                                     \
+    /* (x - mean) * scale, times the weight, plus the bias, of which `each` numbers share one, and \
        every so-manieth row all. */ \
-    static void standardize_##REAL(const REAL *x, Along a, const REAL *weight, const REAL *bias,       \
-                                   Shared by, double eps, REAL *out, REAL *mean, REAL *var)            \
-    {                                                                                                  \
-        REAL count = (REAL)a.n;                                                                        \
-        for (npy_intp i = 0; i < a.times; i++, x += a.n, out += a.n) {                                 \
-            mean[i] /= count;                                                                          \
-            for (npy_intp j = 0; j < a.n; j++) {                                                       \
-                out[j] = x[j] - mean[i];                                                               \
-            }                                                                                          \
-            dot_inner[sizeof(REAL) == 8](out, sizeof(REAL), out, sizeof(REAL), &var[i], a.n,           \
-                                         NULL);                                                        \
-            var[i] /= count;                                                                           \
-            REAL scale = 1 / SQRT(var[i] + (REAL)eps);                                                 \
-            for (npy_intp j = 0; j < a.n; j++) {                                                       \
-                REAL each = out[j] * scale;                                                            \
-                npy_intp at = (i % by.groups * a.n + j) / by.each;                                     \
-                each = weight == NULL ? each : each * weight[at];                                      \
-                out[j] = bias == NULL ? each : each + bias[at];                                        \
-            }                                                                                          \
-        }                                                                                              \
-    }                                                                                                  \
-                                                                                                       \
-    /* The same over `times` and `width` of images, for each of `n` channels. */                       \
-    static void standardize_channels_##REAL(const REAL *x, Along a, const double *sums,                \
-                                            const REAL *weight, const REAL *bias, double eps,          \
-                                            REAL *out, REAL *mean, REAL *var)                          \
-    {                                                                                                  \
-        double count = (double)(a.times * a.width);                                                    \
-        bool in_single = sizeof(REAL) == sizeof(float) && a.times * a.width < TERMS;                   \
-        for (npy_intp c = 0; c < a.n; c++) {                                                           \
-            double squares = 0;                                                                        \
-            REAL dot;                                                                                  \
-            mean[c] = (REAL)(sums[c] / count);                                                         \
-            for (npy_intp i = 0; i < a.times; i++) {                                                   \
-                npy_intp at = (i * a.n + c) * a.width;                                                 \
-                for (npy_intp k = 0; k < a.width; k++) {                                               \
-                    out[at + k] = x[at + k] - mean[c];                                                 \
-                }                                                                                      \
-                dot_inner[sizeof(REAL) == 8](out + at, sizeof(REAL), out + at, sizeof(REAL), &dot,     \
-                                             a.width, NULL);                                           \
-                squares = add_on(squares, (double)dot, in_single);                                     \
-            }                                                                                          \
-            var[c] = (REAL)(squares / count);                                                          \
-            REAL scale = 1 / SQRT(var[c] + (REAL)eps);                                                 \
-            scale = weight == NULL ? scale : scale * weight[c];                                        \
-            for (npy_intp i = 0; i < a.times; i++) {                                                   \
-                npy_intp at = (i * a.n + c) * a.width;                                                 \
-                for (npy_intp k = 0; k < a.width; k++) {                                               \
-                    REAL each = out[at + k] * scale;                                                   \
-                    out[at + k] = bias == NULL ? each : each + bias[c];                                \
-                }                                                                                      \
-            }                                                                                          \
-        }                                                                                              \
+    static void standardize_##REAL(double *x, Along a, const double *sums, const REAL *weight,       \
+                                   const REAL *bias, Shared by, double eps, REAL *out, REAL *mean,   \
+                                   REAL *var)                                                        \
+    {                                                                                                \
+        for (npy_intp i = 0; i < a.times; i++, x += a.n, out += a.n) {                               \
+            double centre = sums[i] / (double)a.n, spread;                                           \
+            for (npy_intp j = 0; j < a.n; j++) {                                                     \
+                x[j] -= centre;                                                                      \
+            }                                                                                        \
+            dot_inner[1](x, sizeof(double), x, sizeof(double), &spread, a.n, NULL);                  \
+            spread /= (double)a.n;                                                                   \
+            REAL scale = (REAL)(1 / sqrt(spread + eps));                                             \
+            mean[i] = (REAL)centre;                                                                  \
+            var[i] = (REAL)spread;                                                                   \
+            for (npy_intp j = 0; j < a.n; j++) {                                                     \
+                REAL each = (REAL)x[j] * scale;                                                      \
+                npy_intp at = (i % by.groups * a.n + j) / by.each;                                   \
+                each = weight == NULL ? each : each * weight[at];                                    \
+                out[j] = bias == NULL ? each : each + bias[at];                                      \
+            }                                                                                        \
+        }                                                                                            \
+    }                                                                                                \
+                                                                                                     \
+    /* The same over `times` and `width` of images, for each of `n` channels. */                     \
+    static void standardize_channels_##REAL(double *x, Along a, const double *sums,                  \
+                                            const REAL *weight, const REAL *bias, double eps,        \
+                                            REAL *out, REAL *mean, REAL *var)                        \
+    {                                                                                                \
+        double count = (double)(a.times * a.width);                                                  \
+        for (npy_intp c = 0; c < a.n; c++) {                                                         \
+            double centre = sums[c] / count, spread = 0, dot;                                        \
+            for (npy_intp i = 0; i < a.times; i++) {                                                 \
+                double *own = x + (i * a.n + c) * a.width;                                           \
+                for (npy_intp k = 0; k < a.width; k++) {                                             \
+                    own[k] -= centre;                                                                \
+                }                                                                                    \
+                dot_inner[1](own, sizeof(double), own, sizeof(double), &dot, a.width, NULL);         \
+                spread += dot;                                                                       \
+            }                                                                                        \
+            spread /= count;                                                                         \
+            mean[c] = (REAL)centre;                                                                  \
+            var[c] = (REAL)spread;                                                                   \
+            REAL scale = (REAL)(1 / sqrt(spread + eps));                                             \
+            scale = weight == NULL ? scale : scale * weight[c];                                      \
+            for (npy_intp i = 0; i < a.times; i++) {                                                 \
+                npy_intp at = (i * a.n + c) * a.width;                                               \
+                for (npy_intp k = 0; k < a.width; k++) {                                             \
+                    REAL each = (REAL)x[at + k] * scale;                                             \
+                    out[at + k] = bias == NULL ? each : each + bias[c];                              \
+                }                                                                                    \
+            }                                                                                        \
+        }                                                                                            \
     }
 
-ROWS(float, sqrtf)
-ROWS(double, sqrt)
+ROWS(float)
+ROWS(double)
 
 /* Softmax, or its logarithm, along one axis. */
 static PyObject *
@@ -217,14 +209,15 @@ static void
 run_rows_normed(const Normed *to, npy_intp n, Shared by, double eps)
 {
     Along a = {PyArray_SIZE(to->x) / n, n, 1};
-    void *x = PyArray_DATA(to->x), *out = PyArray_DATA(to->out), *mean = PyArray_DATA(to->mean);
-    void *var = PyArray_DATA(to->var);
-    add_rows_of(is_wide(to->x), x, a.times, n, 1, mean);
+    void *out = PyArray_DATA(to->out), *mean = PyArray_DATA(to->mean), *var = PyArray_DATA(to->var);
+    double x[FEW], sums[FEW];
+    widen(to->x, x);
+    add_rows_of(true, (char *)x, a.times, n, 1, (char *)sums);
     if (is_wide(to->x)) {
-        standardize_double(x, a, to->weight, to->bias, by, eps, out, mean, var);
+        standardize_double(x, a, sums, to->weight, to->bias, by, eps, out, mean, var);
     }
     else {
-        standardize_float(x, a, to->weight, to->bias, by, eps, out, mean, var);
+        standardize_float(x, a, sums, to->weight, to->bias, by, eps, out, mean, var);
     }
 }
 
@@ -318,28 +311,23 @@ small_batch_norm(const Given *all)
     }
     Along a = {PyArray_DIM(to.x, 0), PyArray_DIM(to.x, 1), 1};
     a.width = PyArray_SIZE(to.x) / (a.times * a.n);
-    bool wide = is_wide(to.x);
-    npy_intp item = PyArray_ITEMSIZE(to.x), steps[] = {0, item, 0};
-    char *x = PyArray_DATA(to.x);
+    npy_intp steps[] = {0, sizeof(double), 0};
     void *out = PyArray_DATA(to.out), *mean = PyArray_DATA(to.mean), *var = PyArray_DATA(to.var);
-    double sums[FEW] = {0}; /* a channel may have few numbers in each of many images */
+    double x[FEW], sums[FEW] = {0}; /* a channel may have few numbers in each of many images */
+    widen(to.x, x);
     for (npy_intp i = 0; i < a.times * a.n; i++) {
-        union {
-            double wide;
-            float narrow;
-        } sum = {0};
-        char *data[] = {(char *)&sum, x + i * a.width * item, (char *)&sum};
-        add_inner[wide].function(data, &a.width, steps, add_inner[wide].data);
-        double *whole = &sums[i % a.n], each = wide ? sum.wide : (double)sum.narrow;
-        *whole = add_on(*whole, each, !wide && a.times * a.width < TERMS);
+        double sum = 0;
+        char *data[] = {(char *)&sum, (char *)(x + i * a.width), (char *)&sum};
+        add_inner[1].function(data, &a.width, steps, add_inner[1].data);
+        sums[i % a.n] += sum;
     }
-    if (wide) {
-        standardize_channels_double((double *)x, a, sums, to.weight, to.bias,
-                                    PyFloat_AS_DOUBLE(eps), out, mean, var);
+    if (is_wide(to.x)) {
+        standardize_channels_double(x, a, sums, to.weight, to.bias, PyFloat_AS_DOUBLE(eps), out,
+                                    mean, var);
     }
     else {
-        standardize_channels_float((float *)x, a, sums, to.weight, to.bias, PyFloat_AS_DOUBLE(eps),
-                                   out, mean, var);
+        standardize_channels_float(x, a, sums, to.weight, to.bias, PyFloat_AS_DOUBLE(eps), out,
+                                   mean, var);
     }
     return made;
 }

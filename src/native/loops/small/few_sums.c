@@ -5,6 +5,8 @@
 
 #include "few.h"
 
+#include <math.h>
+
 enum {
     TERMS = 256
 }; /* of one sum: from here on single precision adds up errors, see `sums.MANY` */
@@ -164,31 +166,41 @@ small_average(const Given *all)
     return (PyObject *)out;
 }
 
-#define SQUARES(REAL)                                                                              \
-    /* Squares of the distances from a mean for each row along an axis. */                         \
-    static void squares_##REAL(const REAL *x, npy_intp times, npy_intp n, npy_intp width,          \
-                               const REAL *mean, REAL *out)                                        \
-    {                                                                                              \
-        for (npy_intp i = 0; i < times; i++, mean += width) {                                      \
-            for (npy_intp j = 0; j < n; j++, x += width, out += width) {                           \
-                for (npy_intp k = 0; k < width; k++) {                                             \
-                    out[k] = (x[k] - mean[k]) * (x[k] - mean[k]);                                  \
-                }                                                                                  \
-            }                                                                                      \
-        }                                                                                          \
+/* Few numbers in double precision: NOTE [Sums] in `kernels/sums.py`, 4. */
+static void
+widen(PyArrayObject *x, double *to)
+{
+    npy_intp count = PyArray_SIZE(x);
+    if (is_wide(x)) {
+        memcpy(to, PyArray_DATA(x), (size_t)count * sizeof(double));
+        return;
     }
+    for (npy_intp i = 0; i < count; i++) {
+        to[i] = (double)((float *)PyArray_DATA(x))[i];
+    }
+}
 
-SQUARES(float)
-SQUARES(double)
+/* Squares of the distances from a mean for each row along an axis, in place of the numbers. */
+static void
+square_distances(double *x, npy_intp times, npy_intp n, npy_intp width, const double *mean)
+{
+    for (npy_intp i = 0; i < times; i++, mean += width) {
+        for (npy_intp j = 0; j < n; j++, x += width) {
+            for (npy_intp k = 0; k < width; k++) {
+                x[k] = (x[k] - mean[k]) * (x[k] - mean[k]);
+            }
+        }
+    }
+}
 
-/* `var(x, dim, correction, keepdim)`. */
+/* `var(x, dim, correction, keepdim)`, or its square root. */
 static PyObject *
-small_var(const Given *all)
+spread_of(const Given *all, bool root)
 {
     PyArrayObject *x = few(all->args[0]), *out;
     PyObject *axes = given(all, 1, text_dim), *keep = given(all, 3, text_keepdim);
     PyObject *correction = given(all, 2, text_correction);
-    double squares[FEW];
+    double numbers[FEW], sums[FEW];
     npy_intp sizes[3];
     int first;
     if (x == NULL || !read_axes(axes, PyArray_NDIM(x), PyArray_DIMS(x), sizes, &first) ||
@@ -204,18 +216,37 @@ small_var(const Given *all)
     if (out == NULL) {
         return NULL;
     }
-    add_few(x, sizes[0], sizes[1], sizes[2], out);
-    divide_few(out, (double)sizes[1]);
-    if (is_wide(x)) {
-        squares_double(PyArray_DATA(x), sizes[0], sizes[1], sizes[2], PyArray_DATA(out), squares);
+    widen(x, numbers);
+    npy_intp count = PyArray_SIZE(out);
+    add_rows_of(true, (char *)numbers, sizes[0], sizes[1], sizes[2], (char *)sums);
+    for (npy_intp i = 0; i < count; i++) {
+        sums[i] /= (double)sizes[1];
     }
-    else {
-        squares_float(PyArray_DATA(x), sizes[0], sizes[1], sizes[2], PyArray_DATA(out),
-                      (float *)squares);
+    square_distances(numbers, sizes[0], sizes[1], sizes[2], sums);
+    add_rows_of(true, (char *)numbers, sizes[0], sizes[1], sizes[2], (char *)sums);
+    for (npy_intp i = 0; i < count; i++) {
+        sums[i] /= left > 0 ? left : 0;
+        sums[i] = root ? sqrt(sums[i]) : sums[i];
+        if (is_wide(x)) {
+            ((double *)PyArray_DATA(out))[i] = sums[i];
+        }
+        else {
+            ((float *)PyArray_DATA(out))[i] = (float)sums[i];
+        }
     }
-    add_rows_of(is_wide(x), (char *)squares, sizes[0], sizes[1], sizes[2], PyArray_BYTES(out));
-    divide_few(out, left > 0 ? left : 0);
     return (PyObject *)out;
+}
+
+static PyObject *
+small_var(const Given *all)
+{
+    return spread_of(all, false);
+}
+
+static PyObject *
+small_std(const Given *all)
+{
+    return spread_of(all, true);
 }
 
 /* `sum(x)`. */

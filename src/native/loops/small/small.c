@@ -206,6 +206,7 @@ static const Few fews[] = {
     {"nll", small_nll, 3},
     {"average", small_average, 3},
     {"var", small_var, 4},
+    {"std", small_std, 4},
     {"max", small_max, 3},
     {"min", small_min, 3},
     {"sigmoid", small_sigmoid, 1},

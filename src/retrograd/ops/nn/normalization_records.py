@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ...dtypes import real_of
 from ...engine.registry import declare, example
 from ...kernels import sums
 from ...kernels.layout import formatted
@@ -110,10 +111,14 @@ def _standardize(x: Any, dim: tuple[int, ...], eps: float) -> tuple[Any, Any, An
     Those of no elements are 0, so that the sums in the gradients, 0 too, stay 0.
     """
     count = _count(x, dim)
-    mean = sums.total(x, dim, True) / count
-    centred = x - mean
+    centred, mean = sums.deviations(x, dim, count)
     var = _dot_to(centred, centred, shape=mean.shape).real / count
-    return centred, mean, var, 1.0 / np.sqrt(var + eps)
+    scale = 1.0 / np.sqrt(var + eps)
+    kind, real = x.dtype, real_of(x.dtype)
+    return (
+        *[each.astype(kind, copy=False) for each in (centred, mean)],
+        *[each.astype(real, copy=False) for each in (var, scale)],
+    )
 
 
 def _scaled(centred: Any, factors: Sequence[Any], bias: Any) -> Any:

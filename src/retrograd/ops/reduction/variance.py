@@ -15,7 +15,8 @@ import numpy as np
 from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
-from ...kernels.allocation import half, zeros
+from ...kernels import sums
+from ...kernels.allocation import zeros
 from ...kernels.layout import ordered
 from ...kernels.native.small import quick
 from ..core.arguments import public
@@ -64,13 +65,10 @@ def _var(x: Any, *, dim: Any, correction: float, keepdim: bool) -> Any:
             "std and var only support floating point and complex dtypes, not "
             f"{dtypes.legacy_name(x.dtype)}. Convert first: x.float().var()"
         )
-    if x.dtype.char not in "fdFD":
-        single = dtypes.converted(x, dtypes.float32.numpy)
-        result = _var(single, dim=dim, correction=correction, keepdim=keepdim)
-        return result.astype(x.dtype)
     n = count(x.shape, dim)
-    centre = np.true_divide(add_up(x, dim, True), n)
-    return np.true_divide(add_up(squares(x - centre), dim, keepdim), max(n - correction, 0))
+    centred, _ = sums.deviations(x, dim, n)
+    out = np.true_divide(add_up(squares(centred), dim, keepdim), max(n - correction, 0))
+    return out.astype(dtypes.real_of(x.dtype), copy=False)
 
 
 def scale(shape: tuple[int, ...], dim: Any, correction: float) -> float:
@@ -105,12 +103,11 @@ def shift(xp: Any, g: Any, dim: Any, keepdim: bool, input_shape: Any) -> Any:
     return xp.unreduce(g, dim=dim, keepdim=keepdim, shape=input_shape)
 
 
+@quick("std")
 def _std(input: Any, *, dim: Any, correction: float, keepdim: bool) -> Any:
-    kind = input.dtype
-    if half(kind):  # whose variance may be beyond the dtype
-        input = dtypes.converted(input, dtypes.float32.numpy)
-    found = np.sqrt(_var(input, dim=dim, correction=correction, keepdim=keepdim))
-    return found if input.dtype == kind else found.astype(kind)
+    exact = input if input.dtype.kind in "biu" else sums.wide(input)  # squares go beyond float32
+    found = np.sqrt(_var(exact, dim=dim, correction=correction, keepdim=keepdim))
+    return found.astype(dtypes.real_of(input.dtype), copy=False)
 
 
 def with_mean(forward: Any) -> Any:
