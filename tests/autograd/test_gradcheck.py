@@ -194,3 +194,64 @@ def test_random_numbers_after_gradgradcheck_are_pytorchs():
     x = rg.rand(3, 3, dtype=rg.float64, requires_grad=True)
     assert gradgradcheck(lambda x: x**3, x)
     assert rg.rand(2).tolist() == pytest.approx([0.2081, 0.9298], abs=1e-4)  # PyTorch 2.13
+
+
+NO_TENSORS = {
+    "number": lambda x: x.sum().item(),
+    "constant": lambda x: 3.0,
+    "nothing": lambda x: None,
+    "text": lambda x: "x",
+    "array": lambda x: x.detach().numpy(),
+    "dictionary": lambda x: {"out": x * 2},
+    "generator": lambda x: (y for y in (x * 2,)),
+    "nested": lambda x: (x * 2, (x * 3,)),
+    "number beside a tensor": lambda x: (x * 2, 3.0),
+    "nothing beside a tensor": lambda x: (x * 2, None),
+}
+
+
+@pytest.mark.parametrize("function", NO_TENSORS.values(), ids=NO_TENSORS)
+def test_what_is_no_tensor_is_not_checked(function):
+    x = rg.tensor([1.0, 2.0], dtype=rg.float64, requires_grad=True)
+    for settings in ({}, {"fast_mode": True}, {"raise_exception": False},
+                     {"check_forward_ad": True, "check_backward_ad": False}):  # fmt: skip
+        with pytest.raises(TypeError, match="whose derivative cannot be checked"):
+            rg.autograd.gradcheck(function, (x,), **settings)
+    with pytest.raises(TypeError, match="whose derivative cannot be checked"):
+        rg.autograd.gradgradcheck(function, (x,))
+
+
+def test_a_sparse_output_is_not_checked():
+    x = rg.tensor([1.0, 2.0], dtype=rg.float64, requires_grad=True)
+    with pytest.raises(ValueError, match="Sparse output is not supported"):
+        rg.autograd.gradcheck(lambda x: (x * 2).to_sparse(), (x,))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.detach() * 2,
+        lambda x: rg.ones(2, dtype=rg.float64),
+        lambda x: x.long(),
+        lambda x: x > 0,
+        lambda x: x.detach()[:0],
+        lambda x: (),
+    ],
+)
+def test_second_derivatives_of_outputs_without_history_are_not_checked(function):
+    x = rg.tensor([1.0, 2.0], dtype=rg.float64, requires_grad=True)
+    with pytest.raises(ValueError, match="no output of the function has a history"):
+        rg.autograd.gradgradcheck(function, (x,))
+
+
+def test_second_derivatives_without_recording_are_not_checked():
+    x = rg.tensor([1.0, 2.0], dtype=rg.float64, requires_grad=True)
+    with rg.no_grad(), pytest.raises(ValueError, match="no output of the function has a history"):
+        rg.autograd.gradgradcheck(lambda x: x * x, (x,))
+
+
+def test_an_output_that_depends_on_inputs_without_history_fails():
+    x = rg.tensor([1.0, 2.0], dtype=rg.float64, requires_grad=True)
+    with pytest.raises(rg.autograd.gradcheck.GradcheckError, match="expected to be zero"):
+        rg.autograd.gradcheck(lambda x: x.detach() * 2, (x,))
+    assert rg.autograd.gradcheck(lambda x: rg.ones(2, dtype=rg.float64), (x,))

@@ -26,6 +26,10 @@ NO_VALUES = (
     "gradcheck(): a tensor made by _make_wrapper_subclass has no values of its own to vary. Check "
     "the function of what it holds"
 )
+NO_OUTPUT = (
+    "gradgradcheck(): no output of the function has a history, so there are no gradients to check. "
+    "Compute it from the inputs without .detach() and no_grad()"
+)
 
 
 def gradcheck(
@@ -57,7 +61,8 @@ def gradcheck(
     Of a sparse input the values are checked, at their places, whatever `masked` says.
 
     Returns True, or raises GradcheckError with both Jacobians (returns False if not
-    `raise_exception`). Raises ValueError where no input requires grad, AssertionError for a check
+    `raise_exception`). Raises TypeError where `func` returns anything but tensors, ValueError where
+    it returns a sparse one or no input requires grad, AssertionError for a check
     whose direction (`check_backward_ad`, `check_forward_ad`) is turned off, NotImplementedError for
     a tensor made by `_make_wrapper_subclass`. Source: PyTorch's `autograd.gradcheck`.
 
@@ -136,7 +141,8 @@ def gradgradcheck(
 
     grad_outputs: a cotangent per differentiable output, by default random ones (in memory that is
     not contiguous if `gen_non_contig_grad_outputs`). The rest is as for `gradcheck`. Raises
-    AssertionError where neither of the two directions is to be checked, or a further check needs
+    ValueError where no output has a history, AssertionError where neither of the two directions is
+    to be checked, or a further check needs
     `check_rev_over_rev`. Source: PyTorch's `autograd.gradgradcheck`.
 
     >>> x = rg.tensor([1.0, 2.0], dtype=rg.float64, requires_grad=True)
@@ -157,6 +163,8 @@ def gradgradcheck(
     arguments = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     if grad_outputs is None:
         outputs = differences.differentiable_outputs(func(*arguments))
+        if not outputs and any(isinstance(x, Tensor) and x.requires_grad for x in arguments):
+            raise ValueError(NO_OUTPUT)
         cotangents = backwards.random_cotangents(outputs, gen_non_contig_grad_outputs)
     else:
         several = isinstance(grad_outputs, (tuple, list))

@@ -11,10 +11,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...engine.tensor import Tensor, new_tensor
+from ...ops.tensor.inspection import strided
 
 PERTURBED = (
     "Expected `func` to return outputs with the same {what} when inputs are perturbed by {eps}, "
     "but got: {what}s {up} and {down}. A function that changes them has no derivative there."
+)
+
+NO_TENSOR = (
+    "The function returned a value of type {kind}, whose derivative cannot be checked. Return a "
+    "tensor or a tuple of tensors, without .item(), float() or .numpy() on the way"
+)
+SPARSE = (
+    "Sparse output is not supported at gradcheck yet. Please call to_dense(masked_grad=...) on the "
+    "output of fn for gradcheck."
 )
 
 
@@ -28,9 +38,18 @@ class Settings(NamedTuple):
 
 
 def as_outputs(result: Any) -> list[Tensor]:
-    """The tensors that a function returned, in order."""
+    """The tensors that a function returned, in order.
+
+    Raises TypeError for whatever else it returned, and ValueError for a sparse tensor: neither has
+    a derivative that could be compared.
+    """
     values = result if isinstance(result, (tuple, list)) else (result,)
-    return [value for value in values if isinstance(value, Tensor)]
+    for value in values:
+        if not isinstance(value, Tensor):
+            raise TypeError(NO_TENSOR.format(kind=type(value).__name__))
+        if value.layout is not strided:
+            raise ValueError(SPARSE)
+    return list(values)
 
 
 def differentiable_outputs(result: Any) -> list[Tensor]:
