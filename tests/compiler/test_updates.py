@@ -58,7 +58,11 @@ def test_most_rules_have_kernels():
     updates.kernels.clear()
     for rule, settings in RULES:
         run(rule, settings, "f", 4096)
-    without = {key[0][0][0].__name__ for key, found in updates.kernels.items() if found is None}
+    without = {
+        key[0][0][0].__qualname__.split(".")[0]
+        for key, found in updates.kernels.items()
+        if found is None
+    }
     assert without == {"RAdam"}  # which branches on a number of the step
 
 
@@ -107,3 +111,94 @@ def test_memory_that_is_shared_is_updated_in_blocks():
     both.fill_(1.0)
     rg.optim.SGD([x], lr=0.5).step()
     assert x.detach().eq(0.5).all()
+
+
+RATE = 0.5
+
+
+class Rates:
+    rate = 0.5
+
+
+def half(g):
+    return g * RATE
+
+
+def of_global(x, g, state, numbers, group):
+    x -= g * RATE
+
+
+def of_class(x, g, state, numbers, group):
+    x -= g * Rates.rate
+
+
+def of_helper(x, g, state, numbers, group):
+    x -= half(g)
+
+
+def of_default(x, g, state, numbers, group, rates=Rates):
+    x -= g * rates.rate
+
+
+def of_inner(x, g, state, numbers, group):
+    def scaled():
+        return g * RATE
+
+    x -= scaled()
+
+
+def of_closure():
+    rates = Rates
+
+    def rule(x, g, state, numbers, group):
+        x -= g * rates.rate
+
+    return rule
+
+
+def optimizer_of(rule, x):
+    class Own(rg.optim.rules.Rule):
+        counted = False
+
+        def numbers(self, group, step):
+            return (group["lr"],)
+
+    Own.rule = staticmethod(rule)
+    return Own([x], {"lr": 0.5})
+
+
+@pytest.mark.parametrize(
+    "rule", [of_global, of_class, of_helper, of_default, of_inner, of_closure()]
+)
+@pytest.mark.parametrize("size", [4, 4096, 40_000])
+def test_what_a_rule_reads_beside_its_arguments_may_change(rule, size, monkeypatch):
+    x = rg.ones(size, requires_grad=True)
+    optimizer = optimizer_of(rule, x)
+    for rate, expected in ((0.5, 0.5), (0.25, 0.25), (-1.0, 1.25)):
+        monkeypatch.setattr(Rates, "rate", rate)
+        monkeypatch.setitem(globals(), "RATE", rate)
+        x.grad = rg.ones(size)
+        optimizer.step()
+        assert (x == expected).all()
+
+
+def test_another_rule_of_the_same_optimizer_is_another_kernel():
+    x = rg.ones(40_000, requires_grad=True)
+    optimizer = rg.optim.SGD([x], lr=0.5)
+    x.grad = rg.ones(40_000)
+    optimizer.step()
+    optimizer.rule = of_global
+    optimizer.step()
+    assert (x == 0.5 - RATE).all()
+
+
+def test_a_rule_that_reads_its_arguments_and_numpy_has_a_kernel():
+    def rule(x, g, state, numbers, group):
+        x -= np.sqrt(np.abs(g)) * numbers[0]
+
+    x = rg.ones(40_000, requires_grad=True)
+    x.grad = rg.full((40_000,), 4.0)
+    updates.known.clear()
+    optimizer_of(rule, x).step()
+    assert (x == 0).all()
+    assert [kernel is not None for ((_, kernel),) in updates.known.values()] == [True]

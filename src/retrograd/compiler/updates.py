@@ -1,12 +1,18 @@
 """Update rules of optimizers as kernels: one loop over a parameter, its gradient and its state.
 
 A rule is a function that writes its operands; it reads settings of its group, such as `nesterov`. A
-kernel is for the settings that the rule read when it was recorded.
+kernel is for the settings that the rule read when it was recorded. What else a rule reads would
+stay in the kernel as it was then, so a rule that does has none.
 """
 
 from __future__ import annotations
 
+import inspect
+import math
+from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from . import door
 
@@ -33,6 +39,25 @@ class Noting(dict[str, Any]):
         return found
 
 
+def reads_apart(rule: Any, seen: tuple[Any, ...] = ()) -> bool:
+    """Whether a function may read what is neither an argument nor constant.
+
+    Functions of this package do not; NumPy's, but for random numbers, and `math` are constant.
+    """
+    if rule in (np, math) or isinstance(rule, (np.ufunc, BuiltinFunctionType)) or rule in seen:
+        return False
+    if not isinstance(rule, FunctionType):
+        return True
+    if rule.__module__.startswith(__name__.partition(".")[0] + "."):
+        return False
+    code, names = rule.__code__, inspect.getclosurevars(rule)
+    if "random" in code.co_names or any(isinstance(x, CodeType) for x in code.co_consts):
+        return True
+    read = [*names.nonlocals.values(), *names.globals.values()]
+    read += filter(None, (rule.__defaults__, rule.__kwdefaults__))
+    return any(reads_apart(x, (*seen, rule)) for x in read)
+
+
 class Updates:
     """The kernels of all rules, by the values of the settings that a rule reads."""
 
@@ -47,9 +72,9 @@ class Updates:
         """Update a parameter and its state in place; False where there is no kernel for them.
 
         `arrays` are the parameter, the gradient and the state, alike and real. `variant` tells one
-        rule from another.
+        rule from another: the optimizer's own first.
         """
-        if not door.AVAILABLE or arrays[0].size < door.setting.least:
+        if not door.AVAILABLE or arrays[0].size < door.setting.least or reads_apart(variant[0]):
             return False
         operands = (*arrays, *numbers)
         kind = variant, len(arrays), arrays[0].dtype.num

@@ -258,7 +258,7 @@ class Rule(Optimizer):
     def _update_large(self, run: Any, arrays: Any, numbers: Any, group: dict[str, Any]) -> None:
         """Update one large parameter: by a kernel, or in blocks."""
         flat = in_line(arrays)
-        variant = type(self), *map(bool, (group.get(name) for name in DIRECTIONS))
+        variant = self.rule, *map(bool, (group.get(name) for name in DIRECTIONS))
         if flat is None or not updates.run(run, flat, numbers, group, variant):
             for part in pieces(arrays, flat):
                 run(part[0], part[1], part[2:], numbers, group)
