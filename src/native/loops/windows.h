@@ -56,7 +56,7 @@ OF(max_line)(const Windows *w, const REAL *image, REAL *to, int64_t *where, Taps
             }
         }
         for (int64_t l = 0; l < n; l++) {
-            where[first + l] = winner[l] + (first + l) * z->stride;
+            where[first + l] = winner[l] == NOBODY ? -1 : winner[l] + (first + l) * z->stride;
         }
     }
 }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .allocation import empty, full, surely, table, zeros
+from .allocation import full, surely, table, zeros
 from .native import places, windowed
 from .sums import in_single
 
@@ -100,7 +100,10 @@ def blocks(x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes) -> 
 def max_pool(
     x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool
 ) -> tuple[Any, Any]:
-    """Maxima and the flat spatial index of the first one in each window; NaN counts as largest."""
+    """Maxima and the flat spatial index of the first one in each window; NaN counts as largest.
+
+    That of a window with nothing but padding is the lowest number, its index -1.
+    """
     dims = len(kernel)
     size = x.shape[-dims:]
     out = pooled_size(size, kernel, stride, padding, dilation, ceil)
@@ -122,7 +125,7 @@ def max_pool(
         np.maximum(values, view, out=values)
         np.maximum(best, better, out=best)  # numbers grow: a later maximum overrides
     if not surely((values > lowest).all()):  # NaN, or a window with nothing above the padding
-        values, best = careful_max(source, size, kernel, stride, padding, dilation, out)
+        values, best = careful_max(source, size, kernel, stride, padding, dilation, out, lowest)
     return values, flat_index(best, size, kernel, stride, padding, dilation)
 
 
@@ -152,9 +155,10 @@ def careful_max(
     padding: Sizes,
     dilation: Sizes,
     out: Sizes,
+    lowest: Any,
 ) -> tuple[Any, Any]:
-    """Maxima and their taps where values may be NaN or as low as the padding."""
-    values = empty(source, (*source.shape[: -len(out)], *out))
+    """Maxima and their taps where values may be NaN or as low as the padding; -1 for no tap."""
+    values = full(source, (*source.shape[: -len(out)], *out), lowest)
     best = full(values, values.shape, -1, np.int64)
     views = taps(source, kernel, stride, dilation, out)
     for number, (tap, view) in enumerate(zip(np.ndindex(*kernel), views, strict=True)):
@@ -180,7 +184,7 @@ def flat_index(
         start = start[..., None] * n + (np.arange(m) * s - p)
     index = np.take(table(best, offset), best)
     index += table(best, start)
-    return index
+    return index if best.dtype.kind == "u" else np.where(best < 0, -1, index)
 
 
 def adaptive_max(x: Any, out: Sizes) -> tuple[Any, Any]:
@@ -213,8 +217,10 @@ def places_of(indices: Any, dims: int, rows: int, each: int) -> Any:
 
 @in_single
 def scatter(g: Any, indices: Any, size: Sizes) -> Any:
-    """Zeros `(..., *size)` with each element of `g` added at its flat spatial index."""
+    """Zeros `(..., *size)` with each element of `g` added at its flat spatial index; not at -1."""
     dims = len(size)
+    if not surely((indices >= 0).all()):
+        g, indices = np.where(indices < 0, 0, g), np.maximum(indices, 0)
     lead = g.shape[:-dims]
     rows, each = math.prod(lead), math.prod(size)
     out = zeros(g, (*lead, *size))
@@ -234,7 +240,9 @@ def put(x: Any, indices: Any, size: Sizes) -> Any:
 
 
 def gather(x: Any, indices: Any, dims: int) -> Any:
-    """The elements of `x` at flat spatial indices, in the shape of `indices`."""
+    """The elements of `x` at flat spatial indices, in the shape of `indices`; 0 at -1."""
+    if not surely((indices >= 0).all()):
+        return np.where(indices < 0, 0, gather(x, np.maximum(indices, 0), dims))
     rows, each = math.prod(x.shape[:-dims]), math.prod(x.shape[-dims:])
     found = places.gather(x, indices, rows, each)
     if found is None:

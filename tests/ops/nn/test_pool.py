@@ -398,3 +398,25 @@ def test_gradients_of_means_over_tiles_have_memory_of_their_own(size):
     (g,) = rg.autograd.grad(y.real.sum(), x, create_graph=True)
     g.detach()[0, 0, 0, 0] = 5
     assert g.flatten()[1].item() == pytest.approx(1 / 12 if size == 1 else 1)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("n", "kernel", "stride", "dilation", "ceil"),
+    [(2, 2, 2, 3, False), (1, 2, 3, 2, False), (3, 2, 1, 4, False), (1, 2, 5, 2, True)],
+)
+@pytest.mark.parametrize("dtype", [rg.float32, rg.float64, rg.float16])
+def test_a_window_of_padding_alone_is_minus_infinity_and_has_no_gradient(
+    dims, n, kernel, stride, dilation, ceil, dtype
+):
+    pool = getattr(rg.nn.functional, f"max_pool{dims}d")
+    x = rg.ones(2, 1, *(n,) * dims, dtype=dtype, requires_grad=True)
+    out, indices = pool(x, kernel, stride, 1, dilation, ceil, return_indices=True)
+    assert (out == -math.inf).all()
+    assert (indices == -1).all()
+    (g,) = rg.autograd.grad(out, x, rg.ones_like(out), create_graph=True)
+    assert (g == 0).all()
+    cotangent = rg.ones_like(out, requires_grad=True)
+    (g,) = rg.autograd.grad(pool(x, kernel, stride, 1, dilation, ceil), x, cotangent,
+                            create_graph=True)  # fmt: skip
+    assert (rg.autograd.grad(g.sum(), cotangent)[0] == 0).all()
