@@ -247,3 +247,18 @@ def test_batch_norm_of_one_dimension_is_refused(training):
     zeros = rg.zeros(3)
     with pytest.raises(IndexError, match="expects input"):
         F.batch_norm(rg.ones(3), zeros, zeros, training=training)
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("dtype", [rg.float32, rg.float64])
+def test_a_batch_norm_of_an_empty_vector_is_empty(dtype, training):
+    for statistics in (None, rg.zeros(3, dtype=dtype)):
+        x = rg.ones(0, dtype=dtype, requires_grad=True)
+        weight = rg.ones(1, dtype=dtype, requires_grad=True)
+        for own in (None, weight):
+            out = F.batch_norm(x, statistics, statistics, own, own, training=training)
+            assert (out.shape, out.dtype) == ((0,), dtype)
+            out.sum().backward()
+            assert x.grad.shape == (0,)
+        assert weight.grad.tolist() == [0.0]
+        assert statistics is None or statistics.tolist() == [0.0] * 3

@@ -151,6 +151,10 @@ def batch_norm(
     shape = input._array.shape
     check_floating("batch_norm", input)
     check_constant("batch_norm", running_mean=running_mean, running_var=running_var)
+    if shape == (0,):  # no channels, and nothing to standardise
+        out = input.clone()
+        out = out if weight is None else out * weight[0]
+        return out if bias is None else out + bias[0]
     if len(shape) < 2:
         raise IndexError(f"batch_norm expects input (N, C) or (N, C, ...), got shape {list(shape)}")
     if eps < 0:
