@@ -99,7 +99,7 @@ def wide(x: Any) -> Any:
 
 
 def deviations(x: Any, axes: tuple[int, ...], count: int) -> tuple[Any, Any]:
-    """`x` less its mean over `axes`, which stay, and the mean, of `count` numbers: NOTE [Sums], 4."""
+    """`x` less its mean over `axes`, which stay, and the mean of `count`: NOTE [Sums], 4."""
     if x.size > CACHED and not has_special(x) and x.dtype.char in "fdFD":
         mean = np.true_divide(total(x, axes, True), count)
         centred = x - mean

@@ -226,7 +226,9 @@ def _complex_logcumsumexp(x: Any, top: Any, fade: Any) -> Any:
 
 
 def _logcumsumexp_input(xp: Any, g: Any, input: Any, out: Any, dim: int | None) -> Any:
-    rise = xp.shift(out - xp.shift(out, dim=dim, by=1), dim=dim, by=-1)  # to the next; last 0
+    before = xp.shift(out, dim=dim, by=1)
+    rise = xp.zero_where(out - before, out == before)  # of infinity to infinity, too
+    rise = xp.shift(rise, dim=dim, by=-1)  # to the next; last 0
     return xp.conj(xp.exp(input - out)) * xp.linear_recurrence(
         g, xp.conj(xp.exp(-rise)), dim=dim, reverse=True
     )

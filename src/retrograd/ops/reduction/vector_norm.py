@@ -245,7 +245,9 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     if input.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim}")
     at, input = wrap_dim(input, dim), input.contiguous()
-    size = vector_norm(input, p, [d for d in range(input.ndim) if d != at], True)
+    others = [d for d in range(input.ndim) if d != at]
+    large = vector_norm(input.detach(), p, others, True) > maxnorm
+    size = vector_norm(recorded.zero_where(input, ~large), p, others, True)  # no NaN of the rest
     one = placed(np.ones((), size._array.dtype), size)
-    factor = recorded.where(size > maxnorm, maxnorm / (size + 1e-7), one)
+    factor = recorded.where(large, maxnorm / (size + 1e-7), one)
     return called(recorded.mul(input, factor), "RenormBackward0")
