@@ -85,7 +85,7 @@ def extension(name, source, *flags):
 
 parts = [
     extension("engine._native", "engine/module.c"),
-    extension("kernels._loops", "loops/loops.c", "-O3", "-pthread"),
+    extension("kernels._loops", "loops/loops.c", "-O3", "-pthread", "-fno-math-errno"),
 ]
 setup(
     ext_modules=[] if left_out else parts,

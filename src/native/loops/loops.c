@@ -66,6 +66,7 @@ is_near(int64_t steps, int64_t step, int64_t more)
 #include "gemm.c"
 #include "index.c"
 #include "kernel.c"
+#include "moments.c"
 #include "pool.c"
 #include "recycle.c"
 #include "rejection.c"
@@ -105,6 +106,7 @@ static PyMethodDef functions[] = {
     {"attention", attention, METH_VARARGS, NULL},
     {"attention_bias", attention_bias, METH_VARARGS, NULL},
     {"is_finite", is_finite, METH_O, NULL},
+    {"moments", moments, METH_VARARGS, NULL},
     {"run_rows", run_rows, METH_VARARGS, NULL},
     {"rank", rank_rows, METH_VARARGS, NULL},
     {"select", select_places, METH_VARARGS, NULL},

@@ -10,10 +10,10 @@ NOTE [Rows]
    elements are divided by a number of the row, they are multiplied by its reciprocal.
 3. A run is done `LANES` elements at a time, its end under a mask, and lanes are joined as a tree:
    the order of additions depends neither on the machine's vectors nor on the number of threads.
-4. Sums of float64 are pairs, as good as in twice the precision; of float32 they are float64, as are
-   those in float64 of programs whose inputs are all float32. A few
-   terms are added in float32 before: `UNROLLED` vectors of a row, two by two, where nothing dear is
-   computed for them, so that additions need not wait for each other; and across, `BLOCK` rows.
+4. Sums of float64 are pairs, as good as in twice the precision; of float32 they are float64. Those
+   that ask for a dtype are held in it. A few terms are added in float32 before: `UNROLLED` vectors
+   of a row, two by two, where nothing dear is computed for them, so that additions need not wait
+   for each other; and across, `BLOCK` rows.
 5. Sums across the rows have a pass of their own, before the last, which may write over what waits.
    It goes over a block of rows, by strips of `UNROLLED` vectors whose sums stay in registers until
    they are added to those in memory; what is known of each row waits on the stack. Each piece that
@@ -52,7 +52,8 @@ if TYPE_CHECKING:
 __all__ = ["row_code"]
 
 BIT, LONG, INT = ir.IntType(1), ir.IntType(64), ir.IntType(32)
-UNROLLED = 4  # vectors of a row that are read at once
+UNROLLED = 8  # vectors of a row that are read at once
+SOME = 4  # those of what is left at its end
 BLOCK = 8  # rows that are added before memory is
 
 
@@ -286,9 +287,9 @@ class Writer:
     def run(
         self, at: Any, length: Any, each: Callable[[Any, list[Any], Any], None], times: int
     ) -> None:
-        """One run: so many vectors at a time, then single ones, then the rest."""
+        """One run: so many vectors at a time, then some, then single ones, then the rest."""
         done = LONG(0)
-        for count in sorted({times, 1}, reverse=True):
+        for count in sorted({times, min(times, SOME), 1}, reverse=True):
             step = self.lanes * count
             whole = self.b.and_(length, LONG(-step))
             places = range(0, step, self.lanes)
@@ -461,15 +462,20 @@ class Writer:
             self.b.store(value.ir, place, align=size)
 
     def total(self, call: Call, places: list[Any]) -> Value:
-        """What all lanes give together, two by two."""
-        dtype = wide(call)
-        vectors = [self.b.load(place, typ=ir_type(dtype, self.lanes)) for place in places]
-        lanes = [
-            [Value(self.b, self.b.extract_element(v, INT(i)), dtype) for v in vectors]
-            for i in range(self.lanes)
-        ]
-        high, *low = in_tree(partial(self.pair, call), lanes)
+        """What all lanes give together, one half of them joined to the other again and again."""
+        dtype, lanes = wide(call), self.lanes
+        held = [Value(self.b, self.b.load(p, typ=ir_type(dtype, lanes)), dtype) for p in places]
+        while lanes > 1:
+            lanes //= 2
+            halves = [[self.lanes_of(x, at, lanes) for x in held] for at in (0, lanes)]
+            held = self.pair(call, *halves)
+        high, *low = [x.made(self.b.extract_element(x.ir, INT(0))) for x in held]
         return convert(high + low[0] if low else high, call.dtype)
+
+    def lanes_of(self, x: Value, first: int, count: int) -> Value:
+        """Some lanes of a vector."""
+        places = ir.Constant(ir.VectorType(INT, count), list(range(first, first + count)))
+        return x.made(self.b.shuffle_vector(x.ir, ir.Constant(x.ir.type, ir.Undefined), places))
 
     def pair(self, call: Call, a: list[Value], b: list[Value]) -> list[Value]:
         """Two lanes as one."""

@@ -34,7 +34,7 @@ __all__ = [
 
 LANES = {4: 16, 8: 8}
 ACROSS = "sum across"
-PLAIN = "plain sum"  # in float64, without what rounding lost
+PLAIN = "plain sum"  # in the dtype that is asked for
 REDUCTIONS = {"sum": 0.0, PLAIN: 0.0, "max": -math.inf, "min": math.inf}
 WITHOUT_VECTORS = {"sin", "cos", "tan"}  # which look numbers up
 

@@ -40,7 +40,6 @@ class RowTrace(Trace):
     def __init__(self, inputs: int, shape: tuple[int, ...], across: bool) -> None:
         super().__init__(inputs)
         self.shape, self.across = shape, across
-        self.single = False  # whether no input has float64, so that its sums need no pairs
         self.dim: tuple[int, ...] = ()
         self.columns: set[int] = set()  # values that have a number for each column
 
@@ -153,7 +152,7 @@ class Row(Abstract):
         start = initial is None or (name == "max" and initial == -math.inf)
         if name is None or self.shape != trace.shape or not start or axis is None:
             raise Refused(f"{ufunc.__name__}.reduce over {axis}")
-        if out is not None or dtype is not None:
+        if out is not None or (dtype is not None and name != "sum"):
             raise Refused(f"{ufunc.__name__}.reduce into {dtype}")
         if trace.over(axis if isinstance(axis, tuple) else (axis,)):
             if name != "sum":
@@ -161,9 +160,9 @@ class Row(Abstract):
             place = trace.call(ACROSS, (self.place,), self.dtype)
             column = trace.column if keepdims else self.shape[-len(trace.dim) :]
             return Row(trace, place, self.dtype, column)
-        name = PLAIN if name == "sum" and self.dtype.char == "d" and trace.single else name
-        place = trace.call(name, (self.place,), self.dtype)
-        return Row(trace, place, self.dtype, trace.row if keepdims else trace.squeezed)
+        kind, name = (self.dtype, name) if dtype is None else (np.dtype(dtype), PLAIN)
+        place = trace.call(name, (self.place,), kind)
+        return Row(trace, place, kind, trace.row if keepdims else trace.squeezed)
 
     def reshape(self, *shape: Any) -> Row:
         """The same numbers, with or without the dimensions that they have not."""
@@ -238,7 +237,6 @@ def record(function: Callable[..., Any], operands: Sequence[Any]) -> Recording:
     largest = max(arrays, key=lambda x: x.size)
     shape = largest.shape
     trace = RowTrace(2 * len(arrays), shape, in_rows(largest))
-    trace.single = all(x.dtype.char != "d" for x in arrays)
     count = iter(range(len(arrays)))
 
     def abstract(x: Any) -> Any:

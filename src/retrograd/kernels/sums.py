@@ -9,9 +9,10 @@ NOTE [Sums]
    first. That is faster than NumPy, too, the more the shorter the rows.
 3. Arrays smaller than `LARGE` and sums of fewer than `MANY` terms are left to NumPy, and arrays
    that have functions of their own add themselves.
-4. The rounding of a large mean is seen in the distances from it. So these are taken in double
-   precision; where the copy would not stay in the cache, the mean of the distances, which is what
-   rounding lost, is taken from them, too.
+4. The rounding of a large mean is seen in the distances from it, and squares may be beyond float32.
+   So variances of float32 numbers are computed in double precision, by a loop in C. Kernels, and
+   NumPy on arrays whose copy would not stay in the cache, take the mean of the rounded distances
+   from the mean, which is what rounding lost, from these and from their squares.
 """
 
 from __future__ import annotations
@@ -22,15 +23,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..dtypes import real_of
 from .allocation import empty, full, half, has_special, is_valueless, table, zeros
+from .native import loops
 from .native import places as in_c
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "deviations",
-    "inner",
+    "dots",
+    "moments",
     "reduced",
     "run_starts",
     "scattered",
@@ -43,7 +46,8 @@ LARGE = 1024  # elements: below it, the calls here cost more than they save
 MANY = 256  # terms of one sum: below it, rounding errors are few
 ROWS = 32  # rows that are added in the array's own precision
 WIDE = 1024  # elements of a row: enough for a call of BLAS
-CACHED = 1 << 16  # elements that stay in the cache in double precision
+CACHED = 1 << 14  # elements that stay in the cache in double precision
+SMALL = 1e-30  # sums of squares below it may have lost terms
 CHUNK = 4096  # products that are added in the arrays' own precision
 
 add_reduce: Any = np.add.reduce  # Any: NumPy's stubs know no positional keepdims
@@ -92,23 +96,90 @@ def total(x: Any, axes: Any, keepdims: bool = False) -> Any:
     return out.astype(x.dtype, "C", copy=False)
 
 
+def moments(
+    x: Any, axes: tuple[int, ...], degrees: float, root: bool = False, keep: bool = True
+) -> tuple[Any, Any, Any]:
+    """`x` less its mean over `axes`, which stay, the mean, and the variance, or its `root`.
+
+    Not to `keep` the first two may save them. `degrees` of freedom divide the sum of squares.
+    """
+    kind = x.dtype
+    if x.__class__ is np.ndarray and kind.char == "f" and x.size and loops is not None:
+        found = measured(x, axes, degrees, root, keep)
+        if found is not None:
+            return found
+    count = max(1, math.prod([x.shape[axis] for axis in axes]))
+    if kind.char == "f" and has_special(x):
+        mean = np.true_divide(add_reduce(x, axes, np.float64, None, True), count).astype(kind)
+        centred = x - mean
+        rest = np.true_divide(add_reduce(centred, axes, kind, None, True), count)
+        far = centred.astype(np.float64) if root else centred
+        share = np.square(rest.astype(np.float64)) * count
+        squares = add_reduce(far * far, axes, np.float64, None, True) - share
+        centred = centred - rest
+    else:
+        rounded = kind.char in "fF" and x.size > CACHED and not has_special(x)
+        exact = x if rounded or kind.char in "dD" else wide(x)
+        centred, mean, squares = distances(exact, axes, count)
+        if rounded:
+            rest = np.true_divide(total(centred, axes, True), count)
+            share = (rest * rest.conj()).real * count
+            squares = np.maximum(squares - share, 0)
+            if not squares.max() < math.inf or (root and squares.min() < SMALL):
+                centred, mean, squares = distances(wide(x), axes, count)
+            elif keep and (share > 1e-15 * squares).any():
+                centred -= rest
+    spread = np.true_divide(squares, degrees)
+    spread = np.sqrt(spread) if root else spread
+    return (
+        centred.astype(kind, copy=False) if keep else None,
+        mean.astype(kind, copy=False) if keep else None,
+        spread.astype(real_of(kind), copy=False),
+    )
+
+
+def distances(x: Any, axes: tuple[int, ...], count: int) -> tuple[Any, Any, Any]:
+    """The distances from the mean, the mean, and the sums of the squares of the distances."""
+    mean = np.true_divide(total(x, axes, True), count)
+    centred = x - mean
+    return centred, mean, dots(centred, centred, axes).real
+
+
+def dots(x: Any, y: Any, axes: tuple[int, ...]) -> Any:
+    """The sums of `conj(x) * y` over `axes`, which stay; of the last ones without the products."""
+    first = x.ndim - len(axes)
+    if not x.size or axes != tuple(range(first, x.ndim)) or has_special(x):
+        return total(x.conj() * y, axes, True)
+    rows = x.shape[:first]
+    found = inner(x.reshape(*rows, -1), y.reshape(*rows, -1))
+    return found.reshape(*rows, *[1] * len(axes))
+
+
+def measured(x: Any, axes: tuple[int, ...], degrees: float, root: bool, keep: bool) -> Any:
+    """`moments` by the loop in C; None where there is none for such axes."""
+    order = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
+    rows = np.ascontiguousarray(x.transpose(order))
+    sizes = [1, 1, 1, 1]  # outer ones, summed, kept, summed
+    place = 4
+    parts = merged(rows, [*range(x.ndim)], tuple([order.index(axis) for axis in axes]))
+    for n, own in reversed([*zip(*parts, strict=True)]):
+        place -= 1 + (own != (place % 2 == 0))
+        if place < 0:
+            return None
+        sizes[place] = n
+    shape = [1 if axis in axes else x.shape[axis] for axis in order]
+    centred, mean = (np.empty(s, x.dtype) if keep else None for s in (rows.shape, shape))
+    spread = np.empty(shape, x.dtype)
+    loops.moments(rows, centred, mean, spread, tuple(sizes[:3]), degrees, root)
+    back = sorted(range(x.ndim), key=order.__getitem__)
+    made = (centred, mean, spread)
+    return tuple([None if each is None else each.transpose(back) for each in made])
+
+
 def wide(x: Any) -> Any:
     """A real or complex array in double precision, in row-major order where it was expanded."""
     order: Any = "K" if has_special(x) or 0 not in x.strides else "C"
     return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64, order, copy=False)
-
-
-def deviations(x: Any, axes: tuple[int, ...], count: int) -> tuple[Any, Any]:
-    """`x` less its mean over `axes`, which stay, and the mean of `count`: NOTE [Sums], 4."""
-    if x.size > CACHED and not has_special(x) and x.dtype.char in "fdFD":
-        mean = np.true_divide(total(x, axes, True), count)
-        centred = x - mean
-        rest = np.true_divide(total(centred, axes, True), count)
-        centred -= rest
-        return centred, mean + rest
-    exact = wide(x)
-    mean = np.true_divide(total(exact, axes, True), count)
-    return exact - mean, mean
 
 
 def merged(x: Any, order: list[int], axes: tuple[int, ...]) -> tuple[list[int], list[bool]]:

@@ -14,93 +14,68 @@ typedef struct {
     npy_intp groups, each;
 } Shared;
 
-#define ROWS(REAL)                                                                                   \
-    /* Put x less its maximum along an axis into `out`. */                                           \
-    static void below_top_##REAL(const REAL *x, Along a, REAL *out)                                  \
-    {                                                                                                \
-        for (npy_intp i = 0; i < a.times * a.width; i++) {                                           \
-            npy_intp at = i / a.width * a.n * a.width + i % a.width;                                 \
-            REAL top = x[at];                                                                        \
-            for (npy_intp j = 1; j < a.n; j++) {                                                     \
-                REAL each = x[at + j * a.width];                                                     \
-                top = each > top || each != each ? each : top;                                       \
-            }                                                                                        \
-            for (npy_intp j = 0; j < a.n; j++) {                                                     \
-                out[at + j * a.width] = x[at + j * a.width] - top;                                   \
-            }                                                                                        \
-        }                                                                                            \
-    }                                                                                                \
-                                                                                                     \
-    /* Divide by, or subtract, one number for each row along an axis. */                             \
-    static void settle_##REAL(REAL *x, Along a, const REAL *by, bool subtract)                       \
-    {                                                                                                \
-        for (npy_intp i = 0; i < a.times; i++, by += a.width) {                                      \
-            for (npy_intp j = 0; j < a.n; j++, x += a.width) {                                       \
-                for (npy_intp k = 0; k < a.width; k++) {                                             \
-                    x[k] = subtract ? x[k] - by[k] : x[k] / by[k];                                   \
-                }                                                                                    \
-            }                                                                                        \
-        }                                                                                            \
-    }                                                                                                \
-                                                                                                     \
-    /* (x - mean) * scale, times the weight, plus the bias, of which `each` numbers share one, and \
+#define ROWS(REAL, SQRT)                                                                                \
+    /* Put x less its maximum along an axis into `out`. */                                              \
+    static void below_top_##REAL(const REAL *x, Along a, REAL *out)                                     \
+    {                                                                                                   \
+        for (npy_intp i = 0; i < a.times * a.width; i++) {                                              \
+            npy_intp at = i / a.width * a.n * a.width + i % a.width;                                    \
+            REAL top = x[at];                                                                           \
+            for (npy_intp j = 1; j < a.n; j++) {                                                        \
+                REAL each = x[at + j * a.width];                                                        \
+                top = each > top || each != each ? each : top;                                          \
+            }                                                                                           \
+            for (npy_intp j = 0; j < a.n; j++) {                                                        \
+                out[at + j * a.width] = x[at + j * a.width] - top;                                      \
+            }                                                                                           \
+        }                                                                                               \
+    }                                                                                                   \
+                                                                                                        \
+    /* Divide by, or subtract, one number for each row along an axis. */                                \
+    static void settle_##REAL(REAL *x, Along a, const REAL *by, bool subtract)                          \
+    {                                                                                                   \
+        for (npy_intp i = 0; i < a.times; i++, by += a.width) {                                         \
+            for (npy_intp j = 0; j < a.n; j++, x += a.width) {                                          \
+                for (npy_intp k = 0; k < a.width; k++) {                                                \
+                    x[k] = subtract ? x[k] - by[k] : x[k] / by[k];                                      \
+                }                                                                                       \
+            }                                                                                           \
+        }                                                                                               \
+    }                                                                                                   \
+                                                                                                        \
+    /* Scale what is centred, times the weight, plus the bias, of which `each` numbers share one, and \
        every so-manieth row all. */ \
-    static void standardize_##REAL(double *x, Along a, const double *sums, const REAL *weight,       \
-                                   const REAL *bias, Shared by, double eps, REAL *out, REAL *mean,   \
-                                   REAL *var)                                                        \
-    {                                                                                                \
-        for (npy_intp i = 0; i < a.times; i++, x += a.n, out += a.n) {                               \
-            double centre = sums[i] / (double)a.n, spread;                                           \
-            for (npy_intp j = 0; j < a.n; j++) {                                                     \
-                x[j] -= centre;                                                                      \
-            }                                                                                        \
-            dot_inner[1](x, sizeof(double), x, sizeof(double), &spread, a.n, NULL);                  \
-            spread /= (double)a.n;                                                                   \
-            REAL scale = (REAL)(1 / sqrt(spread + eps));                                             \
-            mean[i] = (REAL)centre;                                                                  \
-            var[i] = (REAL)spread;                                                                   \
-            for (npy_intp j = 0; j < a.n; j++) {                                                     \
-                REAL each = (REAL)x[j] * scale;                                                      \
-                npy_intp at = (i % by.groups * a.n + j) / by.each;                                   \
-                each = weight == NULL ? each : each * weight[at];                                    \
-                out[j] = bias == NULL ? each : each + bias[at];                                      \
-            }                                                                                        \
-        }                                                                                            \
-    }                                                                                                \
-                                                                                                     \
-    /* The same over `times` and `width` of images, for each of `n` channels. */                     \
-    static void standardize_channels_##REAL(double *x, Along a, const double *sums,                  \
-                                            const REAL *weight, const REAL *bias, double eps,        \
-                                            REAL *out, REAL *mean, REAL *var)                        \
-    {                                                                                                \
-        double count = (double)(a.times * a.width);                                                  \
-        for (npy_intp c = 0; c < a.n; c++) {                                                         \
-            double centre = sums[c] / count, spread = 0, dot;                                        \
-            for (npy_intp i = 0; i < a.times; i++) {                                                 \
-                double *own = x + (i * a.n + c) * a.width;                                           \
-                for (npy_intp k = 0; k < a.width; k++) {                                             \
-                    own[k] -= centre;                                                                \
-                }                                                                                    \
-                dot_inner[1](own, sizeof(double), own, sizeof(double), &dot, a.width, NULL);         \
-                spread += dot;                                                                       \
-            }                                                                                        \
-            spread /= count;                                                                         \
-            mean[c] = (REAL)centre;                                                                  \
-            var[c] = (REAL)spread;                                                                   \
-            REAL scale = (REAL)(1 / sqrt(spread + eps));                                             \
-            scale = weight == NULL ? scale : scale * weight[c];                                      \
-            for (npy_intp i = 0; i < a.times; i++) {                                                 \
-                npy_intp at = (i * a.n + c) * a.width;                                               \
-                for (npy_intp k = 0; k < a.width; k++) {                                             \
-                    REAL each = (REAL)x[at + k] * scale;                                             \
-                    out[at + k] = bias == NULL ? each : each + bias[c];                              \
-                }                                                                                    \
-            }                                                                                        \
-        }                                                                                            \
+    static void scale_rows_##REAL(REAL *x, Along a, const REAL *weight, const REAL *bias,               \
+                                  Shared by, double eps, const REAL *var)                               \
+    {                                                                                                   \
+        for (npy_intp i = 0; i < a.times; i++, x += a.n) {                                              \
+            REAL scale = 1 / SQRT(var[i] + (REAL)eps);                                                  \
+            for (npy_intp j = 0; j < a.n; j++) {                                                        \
+                REAL each = x[j] * scale;                                                               \
+                npy_intp at = (i % by.groups * a.n + j) / by.each;                                      \
+                each = weight == NULL ? each : each * weight[at];                                       \
+                x[j] = bias == NULL ? each : each + bias[at];                                           \
+            }                                                                                           \
+        }                                                                                               \
+    }                                                                                                   \
+                                                                                                        \
+    /* The same over `times` and `width` of images, for each of `n` channels. */                        \
+    static void scale_channels_##REAL(REAL *x, Along a, const REAL *weight, const REAL *bias,           \
+                                      double eps, const REAL *var)                                      \
+    {                                                                                                   \
+        for (npy_intp i = 0; i < a.times * a.n; i++, x += a.width) {                                    \
+            npy_intp c = i % a.n;                                                                       \
+            REAL scale = 1 / SQRT(var[c] + (REAL)eps);                                                  \
+            scale = weight == NULL ? scale : scale * weight[c];                                         \
+            for (npy_intp k = 0; k < a.width; k++) {                                                    \
+                REAL each = x[k] * scale;                                                               \
+                x[k] = bias == NULL ? each : each + bias[c];                                            \
+            }                                                                                           \
+        }                                                                                               \
     }
 
-ROWS(float)
-ROWS(double)
+ROWS(float, sqrtf)
+ROWS(double, sqrt)
 
 /* Softmax, or its logarithm, along one axis. */
 static PyObject *
@@ -204,20 +179,62 @@ new_normed(Normed *to, PyObject *axes)
     return all;
 }
 
+/* Centre numbers over `times` and `width`, for each of `n`, and write means and variances. */
+static void
+centre_few(const Normed *to, Along a)
+{
+    npy_intp count = a.times * a.width, step = sizeof(double), steps[] = {0, step, 0};
+    if (!is_wide(to->x)) {
+        Moments job = {PyArray_DATA(to->x),
+                       PyArray_DATA(to->out),
+                       PyArray_DATA(to->mean),
+                       PyArray_DATA(to->var),
+                       1,
+                       a.times,
+                       a.n,
+                       a.width,
+                       (double)count,
+                       false};
+        measure_some(&job, 0, pieces_of(&job));
+        return;
+    }
+    const double *x = PyArray_DATA(to->x);
+    double *out = PyArray_DATA(to->out);
+    for (npy_intp c = 0; c < a.n; c++) {
+        double mean = 0, var = 0;
+        for (npy_intp i = 0; i < a.times; i++) {
+            double sum = 0;
+            char *data[] = {(char *)&sum, (char *)(x + (i * a.n + c) * a.width), (char *)&sum};
+            add_inner[1].function(data, &a.width, steps, add_inner[1].data);
+            mean += sum;
+        }
+        mean /= (double)count;
+        for (npy_intp i = 0; i < a.times; i++) {
+            npy_intp at = (i * a.n + c) * a.width;
+            double dot;
+            for (npy_intp k = at; k < at + a.width; k++) {
+                out[k] = x[k] - mean;
+            }
+            dot_inner[1](out + at, step, out + at, step, &dot, a.width, NULL);
+            var += dot;
+        }
+        ((double *)PyArray_DATA(to->mean))[c] = mean;
+        ((double *)PyArray_DATA(to->var))[c] = var / (double)count;
+    }
+}
+
 /* Standardise rows of `n` numbers. */
 static void
 run_rows_normed(const Normed *to, npy_intp n, Shared by, double eps)
 {
     Along a = {PyArray_SIZE(to->x) / n, n, 1};
-    void *out = PyArray_DATA(to->out), *mean = PyArray_DATA(to->mean), *var = PyArray_DATA(to->var);
-    double x[FEW], sums[FEW];
-    widen(to->x, x);
-    add_rows_of(true, (char *)x, a.times, n, 1, (char *)sums);
+    void *out = PyArray_DATA(to->out), *var = PyArray_DATA(to->var);
+    centre_few(to, (Along){1, a.times, n});
     if (is_wide(to->x)) {
-        standardize_double(x, a, sums, to->weight, to->bias, by, eps, out, mean, var);
+        scale_rows_double(out, a, to->weight, to->bias, by, eps, var);
     }
     else {
-        standardize_float(x, a, sums, to->weight, to->bias, by, eps, out, mean, var);
+        scale_rows_float(out, a, to->weight, to->bias, by, eps, var);
     }
 }
 
@@ -311,23 +328,13 @@ small_batch_norm(const Given *all)
     }
     Along a = {PyArray_DIM(to.x, 0), PyArray_DIM(to.x, 1), 1};
     a.width = PyArray_SIZE(to.x) / (a.times * a.n);
-    npy_intp steps[] = {0, sizeof(double), 0};
-    void *out = PyArray_DATA(to.out), *mean = PyArray_DATA(to.mean), *var = PyArray_DATA(to.var);
-    double x[FEW], sums[FEW] = {0}; /* a channel may have few numbers in each of many images */
-    widen(to.x, x);
-    for (npy_intp i = 0; i < a.times * a.n; i++) {
-        double sum = 0;
-        char *data[] = {(char *)&sum, (char *)(x + i * a.width), (char *)&sum};
-        add_inner[1].function(data, &a.width, steps, add_inner[1].data);
-        sums[i % a.n] += sum;
-    }
+    void *out = PyArray_DATA(to.out), *var = PyArray_DATA(to.var);
+    centre_few(&to, a);
     if (is_wide(to.x)) {
-        standardize_channels_double(x, a, sums, to.weight, to.bias, PyFloat_AS_DOUBLE(eps), out,
-                                    mean, var);
+        scale_channels_double(out, a, to.weight, to.bias, PyFloat_AS_DOUBLE(eps), var);
     }
     else {
-        standardize_channels_float(x, a, sums, to.weight, to.bias, PyFloat_AS_DOUBLE(eps), out,
-                                   mean, var);
+        scale_channels_float(out, a, to.weight, to.bias, PyFloat_AS_DOUBLE(eps), var);
     }
     return made;
 }

@@ -5,7 +5,7 @@
 
 #include "few.h"
 
-#include <math.h>
+#include "../moments.c"
 
 enum {
     TERMS = 256
@@ -166,28 +166,15 @@ small_average(const Given *all)
     return (PyObject *)out;
 }
 
-/* Few numbers in double precision: NOTE [Sums] in `kernels/sums.py`, 4. */
+/* Squares of the distances from a mean for each row along an axis. */
 static void
-widen(PyArrayObject *x, double *to)
-{
-    npy_intp count = PyArray_SIZE(x);
-    if (is_wide(x)) {
-        memcpy(to, PyArray_DATA(x), (size_t)count * sizeof(double));
-        return;
-    }
-    for (npy_intp i = 0; i < count; i++) {
-        to[i] = (double)((float *)PyArray_DATA(x))[i];
-    }
-}
-
-/* Squares of the distances from a mean for each row along an axis, in place of the numbers. */
-static void
-square_distances(double *x, npy_intp times, npy_intp n, npy_intp width, const double *mean)
+square_distances(const double *x, npy_intp times, npy_intp n, npy_intp width, const double *mean,
+                 double *out)
 {
     for (npy_intp i = 0; i < times; i++, mean += width) {
-        for (npy_intp j = 0; j < n; j++, x += width) {
+        for (npy_intp j = 0; j < n; j++, x += width, out += width) {
             for (npy_intp k = 0; k < width; k++) {
-                x[k] = (x[k] - mean[k]) * (x[k] - mean[k]);
+                out[k] = (x[k] - mean[k]) * (x[k] - mean[k]);
             }
         }
     }
@@ -200,7 +187,7 @@ spread_of(const Given *all, bool root)
     PyArrayObject *x = few(all->args[0]), *out;
     PyObject *axes = given(all, 1, text_dim), *keep = given(all, 3, text_keepdim);
     PyObject *correction = given(all, 2, text_correction);
-    double numbers[FEW], sums[FEW];
+    double squares[FEW];
     npy_intp sizes[3];
     int first;
     if (x == NULL || !read_axes(axes, PyArray_NDIM(x), PyArray_DIMS(x), sizes, &first) ||
@@ -216,23 +203,33 @@ spread_of(const Given *all, bool root)
     if (out == NULL) {
         return NULL;
     }
-    widen(x, numbers);
-    npy_intp count = PyArray_SIZE(out);
-    add_rows_of(true, (char *)numbers, sizes[0], sizes[1], sizes[2], (char *)sums);
-    for (npy_intp i = 0; i < count; i++) {
-        sums[i] /= (double)sizes[1];
+    left = left > 0 ? left : 0;
+    if (!is_wide(x)) {
+        Moments job = {.x = PyArray_DATA(x),
+                       NULL,
+                       NULL,
+                       PyArray_DATA(out),
+                       sizes[0],
+                       sizes[1],
+                       sizes[2],
+                       1,
+                       left,
+                       root};
+        if (sizes[2] == 1) { /* rows */
+            job = (Moments){job.x, NULL, NULL, job.spread, 1, 1, sizes[0], sizes[1], left, root};
+        }
+        measure_some(&job, 0, pieces_of(&job));
+        return (PyObject *)out;
     }
-    square_distances(numbers, sizes[0], sizes[1], sizes[2], sums);
-    add_rows_of(true, (char *)numbers, sizes[0], sizes[1], sizes[2], (char *)sums);
-    for (npy_intp i = 0; i < count; i++) {
-        sums[i] /= left > 0 ? left : 0;
-        sums[i] = root ? sqrt(sums[i]) : sums[i];
-        if (is_wide(x)) {
-            ((double *)PyArray_DATA(out))[i] = sums[i];
-        }
-        else {
-            ((float *)PyArray_DATA(out))[i] = (float)sums[i];
-        }
+    double *spread = PyArray_DATA(out);
+    npy_intp count = PyArray_SIZE(out);
+    add_few(x, sizes[0], sizes[1], sizes[2], out);
+    divide_few(out, (double)sizes[1]);
+    square_distances(PyArray_DATA(x), sizes[0], sizes[1], sizes[2], spread, squares);
+    add_rows_of(true, (char *)squares, sizes[0], sizes[1], sizes[2], (char *)spread);
+    divide_few(out, left);
+    for (npy_intp i = 0; root && i < count; i++) {
+        spread[i] = sqrt(spread[i]);
     }
     return (PyObject *)out;
 }

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import real_of
 from ...engine.registry import declare, example
 from ...kernels import sums
 from ...kernels.layout import formatted
@@ -38,9 +37,8 @@ def _dot_to(x: Any, y: Any, *, shape: tuple[int, ...]) -> Any:
         trailing += 1
     alike = x.shape == y.shape and len(shape) == ndim and x.size
     if alike and trailing and x.flags.c_contiguous and y.flags.c_contiguous:
-        rows = x.shape[: ndim - trailing]
-        products = sums.inner(y.reshape(*rows, -1), x.reshape(*rows, -1))
-        return sum_to_arrays(products.reshape(*rows, *shape[ndim - trailing :]), shape=shape)
+        products = sums.dots(y, x, tuple(range(ndim - trailing, ndim)))
+        return sum_to_arrays(products, shape=shape)
     return sum_to_arrays(x * y.conj(), shape=shape)
 
 
@@ -110,15 +108,8 @@ def _standardize(x: Any, dim: tuple[int, ...], eps: float) -> tuple[Any, Any, An
 
     Those of no elements are 0, so that the sums in the gradients, 0 too, stay 0.
     """
-    count = _count(x, dim)
-    centred, mean = sums.deviations(x, dim, count)
-    var = _dot_to(centred, centred, shape=mean.shape).real / count
-    scale = 1.0 / np.sqrt(var + eps)
-    kind, real = x.dtype, real_of(x.dtype)
-    return (
-        *[each.astype(kind, copy=False) for each in (centred, mean)],
-        *[each.astype(real, copy=False) for each in (var, scale)],
-    )
+    centred, mean, var = sums.moments(x, dim, _count(x, dim))
+    return centred, mean, var, 1.0 / np.sqrt(var + eps)
 
 
 def _scaled(centred: Any, factors: Sequence[Any], bias: Any) -> Any:

@@ -21,7 +21,7 @@ from ...kernels.layout import ordered
 from ...kernels.native.small import quick
 from ..core.arguments import public
 from ..core.dims import wrap_dims
-from .sum_prod import DIMS, add_up, average, count
+from .sum_prod import DIMS, average, count
 
 __all__ = ["std", "std_mean", "var", "var_mean"]
 
@@ -53,22 +53,21 @@ div_or_zero = declare(
 )
 
 
-def squares(x: Any) -> Any:
-    """|x|², real."""
-    return x.real * x.real + x.imag * x.imag if x.dtype.kind == "c" else x * x
-
-
-@quick("var")
-def _var(x: Any, *, dim: Any, correction: float, keepdim: bool) -> Any:
+def spread_of(x: Any, dim: Any, correction: float, keepdim: bool, root: bool) -> Any:
+    """The variance, or its root, whose square may be beyond the dtype."""
     if x.dtype.kind in "biu":
         raise RuntimeError(
             "std and var only support floating point and complex dtypes, not "
             f"{dtypes.legacy_name(x.dtype)}. Convert first: x.float().var()"
         )
-    n = count(x.shape, dim)
-    centred, _ = sums.deviations(x, dim, n)
-    out = np.true_divide(add_up(squares(centred), dim, keepdim), max(n - correction, 0))
-    return out.astype(dtypes.real_of(x.dtype), copy=False)
+    degrees = max(count(x.shape, dim) - correction, 0)
+    found = sums.moments(x, dim, degrees, root, keep=False)[2]
+    return found if keepdim else found.reshape([n for d, n in enumerate(x.shape) if d not in dim])
+
+
+@quick("var")
+def _var(x: Any, *, dim: Any, correction: float, keepdim: bool) -> Any:
+    return spread_of(x, dim, correction, keepdim, False)
 
 
 def scale(shape: tuple[int, ...], dim: Any, correction: float) -> float:
@@ -105,9 +104,7 @@ def shift(xp: Any, g: Any, dim: Any, keepdim: bool, input_shape: Any) -> Any:
 
 @quick("std")
 def _std(input: Any, *, dim: Any, correction: float, keepdim: bool) -> Any:
-    exact = input if input.dtype.kind in "biu" else sums.wide(input)  # squares go beyond float32
-    found = np.sqrt(_var(exact, dim=dim, correction=correction, keepdim=keepdim))
-    return found.astype(dtypes.real_of(input.dtype), copy=False)
+    return spread_of(input, dim, correction, keepdim, True)
 
 
 def with_mean(forward: Any) -> Any:
