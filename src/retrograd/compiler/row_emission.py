@@ -226,10 +226,19 @@ class Writer:
             if not self.kinds[value] and not self.parts[i]
         ]  # fmt: skip
         if whole:
-            self.runs(partial(self.write, whole))
+            computed = self.computed([self.program.outputs[i] for i in whole])
+            self.runs(partial(self.write, whole), SOME if self.easy(computed) else 1)
         for i, value in enumerate(self.program.outputs):
             if self.kinds[value]:
                 self.b.store(self.scalars[value].ir, self.at[self.inputs + i])
+
+    def computed(self, values: Sequence[int]) -> set[int]:
+        """What must be computed of each element for these values."""
+        return needed(self.program, values, [i in self.scalars for i in range(len(self.kinds))])
+
+    def easy(self, computed: set[int]) -> bool:
+        """Whether none of it is dear."""
+        return all(self.program.calls[i - self.inputs].function in EASY for i in computed)
 
     def loaded(self, i: int, pointer: Any) -> Value:
         """One element of an input."""
@@ -366,10 +375,10 @@ class Writer:
 
     def write(self, whole: list[int], at: list[Any], offsets: list[Any], mask: Any) -> None:
         """Write the outputs that are as long as a row."""
-        (offset,) = offsets
-        value = self.vectors(at, offset, mask)
-        for i in whole:
-            self.put(value(self.program.outputs[i]), at[self.inputs + i], offset, mask)
+        for offset in offsets:
+            value = self.vectors(at, offset, mask)
+            for i in whole:
+                self.put(value(self.program.outputs[i]), at[self.inputs + i], offset, mask)
 
     def add_across(
         self, count: Any, again: Callable[[Any], None], shift: Any, offsets: list[Any], mask: Any
@@ -426,13 +435,10 @@ class Writer:
                 self.b.store(ir.Constant(kind, [value] * self.lanes), place)
 
         operands = [i for n in numbers for i in self.program.calls[n - self.inputs].operands]
-        computed = needed(
-            self.program, operands, [i in self.scalars for i in range(len(self.kinds))]
-        )
+        computed = self.computed(operands)
         dear = (self.parked.keys() & computed) - self.waiting
         calls = {number: self.program.calls[number - self.inputs] for number in numbers}
-        easy = all(self.program.calls[i - self.inputs].function in EASY for i in computed)
-        once = not easy or any(map(in_pairs, calls.values()))
+        once = not self.easy(computed) or any(map(in_pairs, calls.values()))
 
         def add(at: list[Any], offsets: list[Any], mask: Any) -> None:
             found: dict[int, list[Value]] = {number: [] for number in numbers}
