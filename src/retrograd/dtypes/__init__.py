@@ -328,24 +328,9 @@ def promote(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def promote_floating(x: Any, y: Any) -> tuple[Any, Any]:
-    """`promote` for results that are floating: integers count as the numbers that they are.
-
-    Promoted to an integer dtype, a 0-d one could wrap around first.
-    """
+    """`promote` for floating results: in an integer dtype, a 0-d integer could wrap around."""
     if x.dtype.kind in "biu" and y.dtype.kind in "biu":
         return converted(x, _default), converted(y, _default)
-    return promote(x, y)
-
-
-def promote_quotient(x: Any, y: Any) -> tuple[Any, Any]:
-    """`promote_floating` for a dividend and a divisor: as `promote_factor` beside half floats."""
-    return (promote_factor if half(x.dtype) else promote_floating)(x, y)
-
-
-def promote_factor(x: Any, y: Any) -> tuple[Any, Any]:
-    """`promote` for products and quotients: beside half floats a number, or 0-d `y`, is float32."""
-    if half(x.dtype) and (y.dtype is NUMBER or (y.ndim == 0 and common(x, y) == x.dtype)):
-        return x, converted(y, NUMBER)
     return promote(x, y)
 
 

@@ -23,6 +23,21 @@ __all__ = [
     "subtract", "true_divide",
 ]  # fmt: skip
 
+
+def promote_factor(x: Any, y: Any) -> tuple[Any, Any]:
+    """`dtypes.promote` for factors: beside half floats a number, or a 0-d `y`, is float32."""
+    if dtypes.half(x.dtype) and (
+        y.dtype is dtypes.NUMBER or (y.ndim == 0 and dtypes.common(x, y) == x.dtype)
+    ):
+        return x, dtypes.converted(y, dtypes.NUMBER)
+    return dtypes.promote(x, y)
+
+
+def promote_quotient(x: Any, y: Any) -> tuple[Any, Any]:
+    """`dtypes.promote_floating`, but `promote_factor` where `x` is of half floats."""
+    return (promote_factor if dtypes.half(x.dtype) else dtypes.promote_floating)(x, y)
+
+
 mul = declare(
     "mul(input, other)",
     np.multiply,
@@ -32,7 +47,7 @@ mul = declare(
     linear="input | other",
     elementwise=True,
     number_first=True,
-    promote=dtypes.promote_factor,
+    promote=promote_factor,
     examples=PAIRS,
     doc="""Product, elementwise.
 
@@ -97,7 +112,7 @@ _div = declare(
     "div(input, other)",
     _div_arrays,
     methods=["__truediv__"],
-    promote=dtypes.promote_quotient,
+    promote=promote_quotient,
     input=lambda xp, g, other: g / xp.conj(other),
     other=lambda xp, g, input, other: -g * xp.conj((input / other) / other),
     elementwise=True,
@@ -130,7 +145,7 @@ _floor_div, _trunc_div = [
     declare(
         f"{name}(input, other)",
         forward,
-        promote=dtypes.promote_factor,
+        promote=promote_factor,
         input=lambda xp, g: xp.zeros_like(g),
         other=lambda xp, g: xp.zeros_like(g),
         elementwise=True,
@@ -160,7 +175,7 @@ neg = declare(
 
 
 def _times(input: Any, *, factor: Any) -> Any:
-    x, y = dtypes.promote_factor(input, dtypes.operand_array(factor, input.dtype))
+    x, y = promote_factor(input, dtypes.operand_array(factor, input.dtype))
     return dtypes.rounded(np.multiply(x, y), x, y)
 
 
