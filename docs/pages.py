@@ -44,8 +44,6 @@ PLACES = (
         "distributions",
         "vision.models",
         "vision.ops",
-        "vision.transforms",
-        "vision.datasets",
         "viz",
         "tape",
         "wirtinger",

@@ -193,7 +193,6 @@ OVER_MEMORY = {
         "utils/data/_utils/transport.py",
     ): "NumPy checks bounds; the array keeps the map",
     ("frombuffer", "vision/codecs.py"): "bytes made there, which the array keeps",
-    ("frombuffer", "vision/datasets/mnist.py"): "copied",
     ("from_dlpack", "ops/tensor/dlpack.py"): "the capsule states shape and owner",
     ("__array_interface__", "kernels/memory.py"): "`Span`: from an array's first byte to its last",
     ("ctypes", "compiler/kernels.py"): "kernels write what they were given, as far as it goes",

@@ -262,10 +262,10 @@ def test_check_leaves_names_alone_that_the_program_assigns(tmp_path):
 
 
 def test_check_knows_torchvision_where_none_is_installed(tmp_path):
-    text = "from torchvision import transforms as T\nimport torchvision.ops\nT.Resize, T.Blur\n"
+    text = "from torchvision import models as M\nimport torchvision.ops\nM.ResNet, M.VGG\n"
     script = write(tmp_path, "script.py", text)
     done = run("-m", "retrograd", "check", script)
-    assert done.stdout.startswith(f"{script}:3: torchvision.transforms.Blur is not in Retrograd: ")
+    assert done.stdout.startswith(f"{script}:3: torchvision.models.VGG is not in Retrograd: ")
     assert done.stdout.count("\n") == 1
 
 
@@ -324,9 +324,9 @@ def test_pytest_says_what_an_import_of_a_test_file_lacks(tmp_path):
 
 def test_torchvision_is_the_package_s_where_none_is_installed(tmp_path):
     code = """
-import retrograd, torch, torchvision, torchvision.transforms as T
+import retrograd, torch, torchvision, torchvision.ops as O
 from torchvision.models import resnet18
-print(torchvision is retrograd.vision, T is retrograd.vision.transforms)
+print(torchvision is retrograd.vision, O is retrograd.vision.ops)
 print(resnet18 is retrograd.vision.models.resnet18)
 try:
     import torchvision.tv_tensors
@@ -347,9 +347,9 @@ def test_a_torchvision_that_is_installed_is_itself(tmp_path):
 
 
 def test_a_name_that_torchvision_lacks_is_told_by_its_own_name(tmp_path):
-    path = write(tmp_path, "program.py", "from torchvision.transforms import CenterCop")
+    path = write(tmp_path, "program.py", "from torchvision.ops import roi_aline")
     done = run("-m", "retrograd", "run", path)
-    assert "torchvision.transforms.CenterCop is not in Retrograd: retrograd.vision" in done.stderr
+    assert "torchvision.ops.roi_aline is not in Retrograd: retrograd.vision" in done.stderr
     assert "pip install --no-deps torchvision pillow. The nearest name is" in done.stderr
 
 

@@ -65,12 +65,6 @@ def test_torchvision_says_the_version_that_goes_with_pytorch_s():
     assert rg.vision.__version__ == "0.28.0+retrograd"
 
 
-def test_newer_transforms_of_torchvision_are_those_that_are_here():
-    v2 = importlib.import_module(home_of("torchvision.transforms.v2"))
-    assert v2.CenterCrop is rg.vision.transforms.CenterCrop
-    assert v2.functional.resize is rg.vision.transforms.functional.resize
-
-
 # -- records of files --------------------------------------------------------------------------
 
 

@@ -1,6 +1,6 @@
 """Writes vision.json, what torchvision says of `vision_cases`: `python make_vision.py`.
 
-Needs PyTorch, torchvision and Pillow.
+Needs PyTorch and torchvision.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from pathlib import Path
 import torch
 import torchvision
 import vision_cases as cases
-from PIL import Image
 
 
 def state(name: str) -> list:
@@ -20,19 +19,9 @@ def state(name: str) -> list:
         return cases.state_of(getattr(torchvision.models, name)())
 
 
-KINDS = cases.pictures(torch, Image)
 found = {
     "states": {name: state(name) for name in cases.MODELS},
     "outputs": {name: cases.outputs(torch, torchvision, name) for name in cases.RUN},
-    "weights": {
-        name: cases.weights_of(torchvision.models.get_model_weights(name)) for name in cases.MODELS
-    },
-    "transforms": {
-        f"{name} of {kind}": cases.transformed(torch, torchvision, Image, name, kind)
-        for name in cases.transforms(torchvision.transforms)
-        for kind in KINDS
-    },
-    "fake": cases.fake(torchvision),
 }
 lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in found.items()]
 (Path(__file__).parent / "vision.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")

@@ -28,7 +28,7 @@ ALIAS = "retrograd.alias."
 OWN = ("torch", "torchvision", "retrograd")
 SCRIPTED = ("code", "graph", "inlined_graph", "save", "save_to_buffer")  # of scripted modules alone
 OTHER_PICTURES = (
-    ": retrograd.vision, which stands for torchvision, holds what PyTorch's examples use. "
+    ": retrograd.vision, which stands for torchvision, holds ResNet and operators. "
     "torchvision itself runs here: pip install --no-deps torchvision pillow"
 )
 

@@ -1,7 +1,7 @@
-"""Models, transforms and data sets of pictures, by torchvision's names: nothing is downloaded."""
+"""ResNet, and the operators that torchvision has in C++: torchvision itself runs on the alias."""
 
-from . import datasets, io, models, ops, transforms, utils
+from . import models, ops
 
-__all__ = ["datasets", "io", "models", "ops", "transforms", "utils"]
+__all__ = ["models", "ops"]
 
 __version__ = "0.28.0+retrograd"  # of the torchvision that goes with the PyTorch that is followed

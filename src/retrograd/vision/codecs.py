@@ -17,7 +17,6 @@ from .. import dtypes
 from ..engine.tensor import Tensor
 from ..library.custom import custom_op
 from ..ops.creation.from_data import from_numpy
-from .transforms.functional import pil_to_tensor
 
 __all__ = ["decoded"]
 
@@ -58,11 +57,17 @@ def decoded(picture: Any, mode: int, apply_exif_orientation: bool = False) -> Te
     if apply_exif_orientation:
         picture = ImageOps.exif_transpose(picture)
     if wanted in (None, picture.mode) or (deep and wanted == "L"):
-        return pil_to_tensor(picture)
-    found = pil_to_tensor(picture.convert(wanted))
+        return channels(picture)
+    found = channels(picture.convert(wanted))
     if picture.format == "PNG" and picture.mode in ("RGB", "RGBA") and wanted in ("L", "LA"):
         found[0] = from_numpy(gray(np.asarray(picture)[..., :3].astype(np.int32)))
     return found
+
+
+def channels(picture: Any) -> Tensor:
+    """The tensor (C, H, W), uint8, of a picture."""
+    array = np.asarray(picture)
+    return from_numpy(array[None].copy() if array.ndim == 2 else array.transpose(2, 0, 1).copy())
 
 
 def gray(pixels: np.ndarray) -> np.ndarray:

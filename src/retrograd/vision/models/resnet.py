@@ -1,43 +1,45 @@
 """Residual networks: K. He et al., "Deep residual learning for image recognition" (2015).
 
-Wider and grouped forms: S. Zagoruyko and N. Komodakis (2016), S. Xie et al. (2016). As in
-torchvision, it is the 3x3 convolution of a bottleneck that has the stride.
+The names of parameters are torchvision's, and as there it is the 3x3 convolution of a bottleneck
+that has the stride.
+
+NOTE [Pretrained weights]
+1. `weights` is the path of a checkpoint, in any format that `load` reads, or "DEFAULT".
+2. "DEFAULT" and `pretrained=True` stand for the file that torchvision downloads, in the folder
+   where PyTorch keeps such files: `$TORCH_HOME/hub/checkpoints`, by default in `~/.cache/torch`.
+   Nothing is downloaded: put the file there.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from ... import nn
 from ...engine.tensor import Tensor
+from ...hub import get_dir
 from ...ops import flatten
-from .weights import WeightsEnum, builder, imagenet
+from ...serialization import load
 
 __all__ = [
     "BasicBlock",
     "Bottleneck",
-    "ResNeXt50_32X4D_Weights",
-    "ResNeXt101_32X8D_Weights",
-    "ResNeXt101_64X4D_Weights",
     "ResNet",
-    "ResNet18_Weights",
-    "ResNet34_Weights",
-    "ResNet50_Weights",
-    "ResNet101_Weights",
-    "ResNet152_Weights",
-    "Wide_ResNet50_2_Weights",
-    "Wide_ResNet101_2_Weights",
     "resnet18",
     "resnet34",
     "resnet50",
     "resnet101",
     "resnet152",
-    "resnext50_32x4d",
-    "resnext101_32x8d",
-    "resnext101_64x4d",
-    "wide_resnet50_2",
-    "wide_resnet101_2",
 ]
+
+SERVER = "https://download.pytorch.org/models/"
+FILES = {
+    "resnet18": "resnet18-f37072fd.pth",
+    "resnet34": "resnet34-b627a593.pth",
+    "resnet50": "resnet50-11ad3fa6.pth",
+    "resnet101": "resnet101-cd907fc2.pth",
+    "resnet152": "resnet152-f82ba261.pth",
+}
 
 
 def conv3x3(before: int, after: int, stride: int = 1, groups: int = 1, dilation: int = 1) -> Any:
@@ -217,167 +219,63 @@ class ResNet(nn.Module):
         return self.fc(flatten(self.avgpool(x), 1))
 
 
-class ResNet18_Weights(WeightsEnum):
-    """Files of `resnet18`."""
-
-    IMAGENET1K_V1 = imagenet("resnet18-f37072fd.pth")
-    DEFAULT = IMAGENET1K_V1
-
-
-class ResNet34_Weights(WeightsEnum):
-    """Files of `resnet34`."""
-
-    IMAGENET1K_V1 = imagenet("resnet34-b627a593.pth")
-    DEFAULT = IMAGENET1K_V1
-
-
-class ResNet50_Weights(WeightsEnum):
-    """Files of `resnet50`."""
-
-    IMAGENET1K_V1 = imagenet("resnet50-0676ba61.pth")
-    IMAGENET1K_V2 = imagenet("resnet50-11ad3fa6.pth", 232)
-    DEFAULT = IMAGENET1K_V2
+def built(name: str, block: Any, layers: list[int], weights: Any, settings: Any) -> ResNet:
+    """A network with the weights of a file: NOTE [Pretrained weights]."""
+    model = ResNet(block, layers, **settings)
+    if weights is True or weights == "DEFAULT":
+        weights = Path(get_dir()) / "checkpoints" / FILES[name]
+    if not weights:
+        return model
+    if not Path(weights).exists():
+        raise FileNotFoundError(
+            f"{name}: there is no file '{weights}', and no weights are downloaded. Put "
+            f"{SERVER}{FILES[name]} there, or write weights='path/of/a/checkpoint.pth'"
+        )
+    model.load_state_dict(load(weights, map_location="cpu", weights_only=True))
+    return model
 
 
-class ResNet101_Weights(WeightsEnum):
-    """Files of `resnet101`."""
-
-    IMAGENET1K_V1 = imagenet("resnet101-63fe2227.pth")
-    IMAGENET1K_V2 = imagenet("resnet101-cd907fc2.pth", 232)
-    DEFAULT = IMAGENET1K_V2
-
-
-class ResNet152_Weights(WeightsEnum):
-    """Files of `resnet152`."""
-
-    IMAGENET1K_V1 = imagenet("resnet152-394f9c45.pth")
-    IMAGENET1K_V2 = imagenet("resnet152-f82ba261.pth", 232)
-    DEFAULT = IMAGENET1K_V2
-
-
-class ResNeXt50_32X4D_Weights(WeightsEnum):
-    """Files of `resnext50_32x4d`."""
-
-    IMAGENET1K_V1 = imagenet("resnext50_32x4d-7cdf4587.pth")
-    IMAGENET1K_V2 = imagenet("resnext50_32x4d-1a0047aa.pth", 232)
-    DEFAULT = IMAGENET1K_V2
-
-
-class ResNeXt101_32X8D_Weights(WeightsEnum):
-    """Files of `resnext101_32x8d`."""
-
-    IMAGENET1K_V1 = imagenet("resnext101_32x8d-8ba56ff5.pth")
-    IMAGENET1K_V2 = imagenet("resnext101_32x8d-110c445d.pth", 232)
-    DEFAULT = IMAGENET1K_V2
-
-
-class ResNeXt101_64X4D_Weights(WeightsEnum):
-    """Files of `resnext101_64x4d`."""
-
-    IMAGENET1K_V1 = imagenet("resnext101_64x4d-173b62eb.pth", 232)
-    DEFAULT = IMAGENET1K_V1
-
-
-class Wide_ResNet50_2_Weights(WeightsEnum):
-    """Files of `wide_resnet50_2`."""
-
-    IMAGENET1K_V1 = imagenet("wide_resnet50_2-95faca4d.pth")
-    IMAGENET1K_V2 = imagenet("wide_resnet50_2-9ba9bcbe.pth", 232)
-    DEFAULT = IMAGENET1K_V2
-
-
-class Wide_ResNet101_2_Weights(WeightsEnum):
-    """Files of `wide_resnet101_2`."""
-
-    IMAGENET1K_V1 = imagenet("wide_resnet101_2-32ee1156.pth")
-    IMAGENET1K_V2 = imagenet("wide_resnet101_2-d733dc28.pth", 232)
-    DEFAULT = IMAGENET1K_V2
-
-
-@builder(ResNet18_Weights)
-def resnet18(**settings: Any) -> Any:
+def resnet18(pretrained: bool = False, *, weights: Any = None, **settings: Any) -> ResNet:
     """ResNet of 18 layers, 11.7 million parameters.
 
     >>> model = rg.vision.models.resnet18(num_classes=10)
     >>> sum(p.numel() for p in model.parameters()), model.fc
     (11181642, Linear(in_features=512, out_features=10, bias=True))
     """
-    return ResNet(BasicBlock, [2, 2, 2, 2], **settings)
+    return built("resnet18", BasicBlock, [2, 2, 2, 2], weights or pretrained, settings)
 
 
-@builder(ResNet34_Weights)
-def resnet34(**settings: Any) -> Any:
+def resnet34(pretrained: bool = False, *, weights: Any = None, **settings: Any) -> ResNet:
     """ResNet of 34 layers, 21.8 million parameters.
 
     >>> len(rg.vision.models.resnet34(num_classes=10).layer3)
     6
     """
-    return ResNet(BasicBlock, [3, 4, 6, 3], **settings)
+    return built("resnet34", BasicBlock, [3, 4, 6, 3], weights or pretrained, settings)
 
 
-@builder(ResNet50_Weights)
-def resnet50(**settings: Any) -> Any:
+def resnet50(pretrained: bool = False, *, weights: Any = None, **settings: Any) -> ResNet:
     """ResNet of 50 layers, 25.6 million parameters.
 
     >>> len(rg.vision.models.resnet50(num_classes=10).layer3)
     6
     """
-    return ResNet(Bottleneck, [3, 4, 6, 3], **settings)
+    return built("resnet50", Bottleneck, [3, 4, 6, 3], weights or pretrained, settings)
 
 
-@builder(ResNet101_Weights)
-def resnet101(**settings: Any) -> Any:
+def resnet101(pretrained: bool = False, *, weights: Any = None, **settings: Any) -> ResNet:
     """ResNet of 101 layers, 44.5 million parameters.
 
     >>> len(rg.vision.models.resnet101(num_classes=10).layer3)
     23
     """
-    return ResNet(Bottleneck, [3, 4, 23, 3], **settings)
+    return built("resnet101", Bottleneck, [3, 4, 23, 3], weights or pretrained, settings)
 
 
-@builder(ResNet152_Weights)
-def resnet152(**settings: Any) -> Any:
+def resnet152(pretrained: bool = False, *, weights: Any = None, **settings: Any) -> ResNet:
     """ResNet of 152 layers, 60.2 million parameters.
 
     >>> len(rg.vision.models.resnet152(num_classes=10).layer3)
     36
     """
-    return ResNet(Bottleneck, [3, 8, 36, 3], **settings)
-
-
-@builder(ResNeXt50_32X4D_Weights)
-def resnext50_32x4d(**settings: Any) -> Any:
-    """ResNeXt of 50 layers, in 32 groups of 4 channels: 25.0 million parameters.
-
-    >>> rg.vision.models.resnext50_32x4d(num_classes=10).layer1[0].conv2.groups
-    32
-    """
-    return ResNet(Bottleneck, [3, 4, 6, 3], **{"groups": 32, "width_per_group": 4, **settings})
-
-
-@builder(ResNeXt101_32X8D_Weights)
-def resnext101_32x8d(**settings: Any) -> Any:
-    """ResNeXt of 101 layers, in 32 groups of 8 channels: 88.8 million parameters."""
-    return ResNet(Bottleneck, [3, 4, 23, 3], **{"groups": 32, "width_per_group": 8, **settings})
-
-
-@builder(ResNeXt101_64X4D_Weights)
-def resnext101_64x4d(**settings: Any) -> Any:
-    """ResNeXt of 101 layers, in 64 groups of 4 channels: 83.5 million parameters."""
-    return ResNet(Bottleneck, [3, 4, 23, 3], **{"groups": 64, "width_per_group": 4, **settings})
-
-
-@builder(Wide_ResNet50_2_Weights)
-def wide_resnet50_2(**settings: Any) -> Any:
-    """ResNet of 50 layers, twice as wide inside its blocks: 68.9 million parameters.
-
-    >>> rg.vision.models.wide_resnet50_2(num_classes=10).layer1[0].conv2.weight.shape
-    retrograd.Size([128, 128, 3, 3])
-    """
-    return ResNet(Bottleneck, [3, 4, 6, 3], **{"width_per_group": 128, **settings})
-
-
-@builder(Wide_ResNet101_2_Weights)
-def wide_resnet101_2(**settings: Any) -> Any:
-    """ResNet of 101 layers, twice as wide inside its blocks: 126.9 million parameters."""
-    return ResNet(Bottleneck, [3, 4, 23, 3], **{"width_per_group": 128, **settings})
+    return built("resnet152", Bottleneck, [3, 8, 36, 3], weights or pretrained, settings)
