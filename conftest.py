@@ -24,8 +24,8 @@ if os.environ.get("RETROGRAD_COMPILE") == "0":
     sys.modules["llvmlite"] = None  # as where it is not installed: whoever imports it fails
 if find_spec("llvmlite") is None:
     collect_ignore += ["src/retrograd/compiler", "tests/compiler/loops.py", "docs/compiler.md"]
-if find_spec("tensorboard") is None:
-    collect_ignore += ["src/retrograd/utils/tensorboard"]
+if find_spec("tensorboardX") is None:
+    collect_ignore += ["src/retrograd/utils/tensorboard.py"]
 if find_spec("onnx") is None:
     collect_ignore += ["src/retrograd/onnx"]
 

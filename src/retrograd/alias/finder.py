@@ -104,7 +104,6 @@ HOMES = {
     "torch.utils.benchmark.utils": "retrograd.utils.benchmark",
     "torch.utils.benchmark.utils.common": "retrograd.utils.benchmark.measurement",
     "torch.utils.benchmark.utils.compare": "retrograd.utils.benchmark.compare",
-    "torch.utils.benchmark.utils.fuzzer": "retrograd.utils.benchmark.fuzzer",
     "torch.utils.benchmark.utils.timer": "retrograd.utils.benchmark.timer",
     "torch.version": "retrograd.alias.version",
 }
