@@ -256,3 +256,19 @@ def test_masks_of_some_batches_and_heads_are_those_of_the_whole():
 def test_a_backend_is_printed_by_its_name():
     backend = rg.nn.attention.SDPBackend.MATH
     assert (str(backend), f"{backend}", int(backend)) == ("SDPBackend.MATH", "SDPBackend.MATH", 0)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        (
+            (4, 2),
+            r"key weights shape of \(4, 4\), but got \S+Size\(\[4, 3\]\)\. Give a key of width 3",
+        ),
+        ((3, 3), r"value weights shape of \(4, 3\), but got \S+Size\(\[4, 2\]\)"),
+    ],
+)
+def test_keys_and_values_of_other_widths_than_their_weights_are_refused(shapes, message):
+    layer = rg.nn.MultiheadAttention(4, 1, kdim=3, vdim=2)
+    with pytest.raises(AssertionError, match=message):
+        layer(rg.ones(2, 4), rg.ones(3, shapes[0]), rg.ones(3, shapes[1]))

@@ -92,6 +92,7 @@ def multi_head_attention_forward(
     _check_sizes(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
     if use_separate_proj_weight:
         weights = (q_proj_weight, k_proj_weight, v_proj_weight)
+        _check_weights(weights, embed_dim_to_check, key, value)
         q, k, v = _in_projection(query, key, value, *weights, *_thirds(in_proj_bias))
     else:
         q, k, v = _in_projection_packed(query, key, value, in_proj_weight, in_proj_bias)
@@ -260,6 +261,17 @@ def _check_ranks(
                 f"Expected `attn_mask` shape to be {wanted} but got {tuple(mask.shape)}"
             )
     return bool(ndim == 3)
+
+
+def _check_weights(weights: Any, width: int, key: Tensor, value: Tensor) -> None:
+    """Raise AssertionError where separate projections do not take the sequences."""
+    names, widths = ("query", "key", "value"), (width, key.shape[-1], value.shape[-1])
+    for name, weight, taken in zip(names, weights, widths, strict=True):
+        if weight.shape != (width, taken):
+            raise AssertionError(
+                f"expecting {name} weights shape of {(width, taken)}, but got {weight.shape}. Give "
+                f"a {name} of width {weight.shape[-1]}"
+            )
 
 
 def _check_sizes(
