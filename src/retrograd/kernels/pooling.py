@@ -241,13 +241,13 @@ def put(x: Any, indices: Any, size: Sizes) -> Any:
 
 def gather(x: Any, indices: Any, dims: int) -> Any:
     """The elements of `x` at flat spatial indices, in the shape of `indices`; 0 at -1."""
-    if not surely((indices >= 0).all()):
-        return np.where(indices < 0, 0, gather(x, np.maximum(indices, 0), dims))
     rows, each = math.prod(x.shape[:-dims]), math.prod(x.shape[-dims:])
-    found = places.gather(x, indices, rows, each)
+    there = surely((indices >= 0).all())
+    at = indices if there else np.maximum(indices, 0)
+    found = places.gather(x, at, rows, each)
     if found is None:
-        found = x.reshape(-1)[places_of(indices, dims, rows, each)].reshape(indices.shape)
-    return found
+        found = x.reshape(-1)[places_of(at, dims, rows, each)].reshape(indices.shape)
+    return found if there else np.where(indices < 0, 0, found)
 
 
 # -- means -------------------------------------------------------------------------------------
