@@ -45,10 +45,10 @@ WELL_CONDITIONED = 1e-3
 
 @quietly
 def inverses(x: Any) -> tuple[Any, Any]:
-    """(inverse, which matrices are well-conditioned enough for it to be used)."""
-    inverse = inv(x)[0]
-    size = np.abs(x).sum(-1).max(-1, initial=0) * np.abs(inverse).sum(-1).max(-1, initial=0)
-    return inverse, size * np.finfo(x.dtype).eps < WELL_CONDITIONED
+    """(inverse, where it is to be used: well-conditioned matrices, and those with a NaN)."""
+    inverse, norm = inv(x)[0], np.abs(x).sum(-1).max(-1, initial=0)
+    size = norm * np.abs(inverse).sum(-1).max(-1, initial=0)
+    return inverse, (size * np.finfo(x.dtype).eps < WELL_CONDITIONED) | np.isnan(norm)
 
 
 def adjugate(x: Any) -> Any:

@@ -72,6 +72,45 @@ def test_values_that_are_not_finite_raise():
         rg.linalg.svd(rg.full((2, 2), float("nan")))
 
 
+NAN = [[1.0, float("nan"), 2.0], [3.0, 4.0, 5.0], [1.0, 1.0, 7.0]]
+
+
+@pytest.mark.parametrize("dtype", [rg.float32, rg.complex128])
+@pytest.mark.parametrize(
+    "function",
+    [
+        rg.linalg.pinv,
+        rg.pinverse,
+        lambda A: rg.linalg.lstsq(A, rg.ones_like(A)),
+        rg.linalg.matrix_rank,
+        rg.linalg.svdvals,
+        rg.linalg.cond,
+        lambda A: rg.linalg.norm(A, 2),
+        lambda A: rg.linalg.norm(A, "nuc"),
+    ],
+)
+def test_what_needs_singular_values_names_the_algorithm_that_failed(function, dtype):
+    A = rg.tensor([NAN, NAN], dtype=dtype)[0]
+    with pytest.raises(LinAlgError, match=r"linalg.svd: The algorithm failed to converge"):
+        function(A)
+
+
+@pytest.mark.parametrize("function", [rg.linalg.eig, rg.linalg.eigvals])
+def test_eigenvalues_of_what_is_not_a_number_raise(function):
+    with pytest.raises(LinAlgError, match=r"linalg.eig: The algorithm failed to converge"):
+        function(rg.tensor(NAN))
+
+
+def test_determinants_of_what_is_not_a_number_have_such_derivatives():
+    A = rg.tensor([NAN, np.diag([1.0, 2.0, 0.0]).tolist()], requires_grad=True)
+    (g,) = grad(rg.linalg.det(A).sum(), A, create_graph=True)
+    assert g[0].isnan().all()
+    close(g[1], np.diag([0.0, 0.0, 2.0]))
+    (second,) = grad(g.sum(), A)
+    assert second[0].isnan().all()
+    assert second[1].isfinite().all()
+
+
 @KINDS
 @pytest.mark.parametrize("shape", [(7, 5), (5, 7), (2, 6, 6)])
 def test_low_rank_matrices_are_found_by_projection(shape, complex):

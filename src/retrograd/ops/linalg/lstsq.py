@@ -13,6 +13,7 @@ from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, is_array, placed
 from ...errors import wrong_type
 from ...kernels.allocation import surely
+from ...kernels.lapack import svd
 from ..core import return_types
 from ..core.arguments import public
 from ..elementwise.clamp_where import maximum
@@ -63,7 +64,7 @@ def tolerance(value: Any, like: Tensor, dtype: Any) -> Tensor:
 
 
 def _pinv(x: Any, atol: Any, rtol: Any) -> Any:
-    u, s, vh = np.linalg.svd(x, full_matrices=False)
+    u, s, vh = svd(x, full=False)
     cut = np.maximum(atol, rtol * s.max(-1, initial=0))[..., None]
     keep = s > cut
     scale = np.where(keep, 1 / np.where(keep, s, 1), 0)
@@ -113,7 +114,7 @@ def pinv(
     Singular values up to max(atol, rtol * the largest) count as 0; numbers, or tensors that
     broadcast with the stack. `rtol` (once called `rcond`) is eps * max(m, n) by default, 0 beside
     an `atol`. If `hermitian`, the lower triangle of a square A is read. The gradient is that for a
-    constant rank. Source: PyTorch's `linalg.pinv`.
+    constant rank. Raises LinAlgError for NaN. Source: PyTorch's `linalg.pinv`.
 
     >>> rg.linalg.pinv(rg.tensor([[2.0], [0.0]]))
     tensor([[0.5000, 0.0000]])
@@ -167,8 +168,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     given beside the solution, as in PyTorch: "gelsy" (the default) the rank; "gelsd" and "gelss"
     also singular values and, for m > n and full rank, the sums of squares |A X - B|^2; "gels" those
     alone. What is not given is an empty tensor. One algorithm serves all, so "gels" may have a
-    deficient A. The gradient is that for a constant rank. Raises RuntimeError for another `driver`
-    and shapes that do not fit. Source: PyTorch's `linalg.lstsq`.
+    deficient A. The gradient is that for a constant rank. Raises LinAlgError for NaN, RuntimeError
+    for another `driver` and shapes that do not fit. Source: PyTorch's `linalg.lstsq`.
 
     >>> rg.linalg.lstsq(rg.tensor([[1.0], [1.0]]), rg.tensor([[1.0], [3.0]])).solution.round()
     tensor([[2.]])
