@@ -311,3 +311,22 @@ def test_values_of_activations_are_written_where_they_are_wanted(function):
     x, out = rg.tensor([-2.0, 0.25, 3.0]), rg.empty(3)
     assert function(x, out=out) is out
     assert rg.equal(out, function(x))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        rg.abs,
+        F.elu,
+        F.selu,
+        F.celu,
+        lambda x: x.norm(1),
+        lambda x: x.norm(INF),
+        lambda x: rg.nn.functional.l1_loss(x, rg.zeros(2)),
+    ],
+)
+def test_the_derivative_at_what_is_not_a_number_is_none(function):
+    x = rg.tensor([NAN, 1.0], requires_grad=True)
+    function(x).sum().backward()
+    assert x.grad[0].isnan()
+    assert x.grad[1].isfinite()
