@@ -350,14 +350,14 @@ _scalars: dict[Any, Any] = {}
 def operand_array(value: Any, like: np.dtype[Any]) -> Any:
     """A Python or NumPy scalar as a 0-d array of the dtype it takes beside `like` in arithmetic.
 
-    That is `NUMBER` beside half floats that do not hold it. Cached, because NumPy takes a ready 0-d
-    array twice as fast as a Python number. Zeros are told apart by their text: 0.0 and -0.0 are
-    equal keys.
+    That is `NUMBER` beside half floats that do not hold it, and a boolean stays one. Cached,
+    because NumPy takes a ready 0-d array twice as fast as a Python number. Zeros are told apart by
+    their text: 0.0 and -0.0 are equal keys.
     """
     key = (value.__class__, value or str(value), like, _default)
     found = _scalars.get(key)
     if found is None:
-        found = _make_scalar(value, like)
+        found = _make_scalar(value, boolean.numpy if isinstance(value, (bool, np.bool_)) else like)
         if half(like) and found.dtype == like:
             wide = _make_scalar(value, NUMBER)
             found = found if wide == found else wide
@@ -368,9 +368,10 @@ def operand_array(value: Any, like: np.dtype[Any]) -> Any:
 
 
 def scalar_array(value: Any, like: np.dtype[Any]) -> Any:
-    """`operand_array`, rounded to half floats beside them."""
+    """`operand_array`, rounded to half floats beside them, and a boolean as the number it is."""
     found = operand_array(value, like)
-    return found if found.dtype is not NUMBER else _make_scalar(value, like)
+    same = found.dtype is not NUMBER and found.dtype.kind != "b"
+    return found if same else _make_scalar(value, like)
 
 
 @quietly

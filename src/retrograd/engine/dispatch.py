@@ -85,7 +85,9 @@ def as_tensor(value: Any, like: np.dtype[Any]) -> Tensor:
 
 
 def operand(value: Any, like: np.dtype[Any]) -> Tensor:
-    """`as_tensor` for arithmetic, in which every integer wraps around in an integer dtype."""
+    """`as_tensor` for arithmetic: integers wrap around in an integer dtype, booleans stay so."""
+    if isinstance(value, (bool, np.bool_)):
+        return new_tensor(dtypes.operand_array(value, like))
     if like.kind in "iu" and isinstance(value, INTEGERS) and not holds(like, value):
         return new_tensor(dtypes.wrapped(int(value), like))
     return as_tensor(value, like)

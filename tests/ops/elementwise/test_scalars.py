@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 import retrograd as rg
@@ -128,14 +129,52 @@ def test_booleans_are_not_subtracted(other):
         lambda x, mask: x.sub(mask, alpha=2),
         lambda x, mask: rg.rsub(mask, x, alpha=2),
         lambda x, mask: rg.vmap(lambda one: one - (one > 1))(x),
+        lambda x, mask: x - True,
+        lambda x, mask: False - x,
+        lambda x, mask: x[0] - True,
+        lambda x, mask: x - np.True_,
+        lambda x, mask: x.__isub__(True),
+        lambda x, mask: x.sub_(False),
+        lambda x, mask: x.sub(True, alpha=2),
+        lambda x, mask: rg.sub(x, True),
+        lambda x, mask: rg.sub(True, x),
+        lambda x, mask: rg.sub(x, True, out=rg.empty(2)),
+        lambda x, mask: rg.rsub(x, False),
+        lambda x, mask: rg.rsub(x, True, alpha=2),
+        lambda x, mask: rg._foreach_sub([x], True),
+        lambda x, mask: rg.vmap(lambda one: one - True)(x),
+        lambda x, mask: x.to("meta") - True,
     ],
 )
-@pytest.mark.parametrize("dtype", [rg.float32, rg.int64])
+@pytest.mark.parametrize("dtype", [rg.float32, rg.int64, rg.float16])
 def test_a_mask_is_not_subtracted_from_numbers_nor_they_from_it(call, dtype):
     x, mask = rg.tensor([1, 2], dtype=dtype), rg.tensor([True, False])
     with pytest.raises(RuntimeError, match="Subtraction, the `-` operator, with a bool tensor is"):
         call(x, mask)
     assert x.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("dtype", [rg.uint8, rg.int64, rg.float16, rg.float32, rg.complex64])
+def test_a_boolean_counts_as_a_number_elsewhere(dtype):
+    x = rg.tensor([0, 2, 3], dtype=dtype)
+    for y, expected in (
+        (x + True, [1, 3, 4]),
+        (True + x, [1, 3, 4]),
+        (x.add(True, alpha=2), [2, 4, 5]),
+        (x * True, [0, 2, 3]),
+        (x**True, [0, 2, 3]),
+        (rg.where(x != 0, x, True), [1, 2, 3]),
+        (x.clone().add_(True), [1, 3, 4]),
+        (rg.vmap(lambda one: one + True)(x), [1, 3, 4]),
+    ):
+        assert (y.tolist(), y.dtype) == (expected, dtype)
+    assert (x == False).tolist() == [True, False, False]  # noqa: E712
+    if dtype.is_floating_point:
+        x.requires_grad_()
+        y = (x + True) * True / True
+        assert (y.tolist(), y.dtype) == ([1, 3, 4], dtype)
+        y.sum().backward()
+        assert (x.grad.tolist(), x.grad.dtype) == ([1, 1, 1], dtype)
 
 
 def test_masks_alone_have_no_products_to_add():
