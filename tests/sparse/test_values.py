@@ -536,3 +536,14 @@ def test_rows_of_a_sparse_matrix_are_sparse_and_numbers_of_a_vector_are_dense():
     assert [row.layout for row in rg.eye(2).to_sparse()] == [rg.sparse_coo] * 2
     assert [x.item() for x in rg.tensor([0.0, 2.0]).to_sparse()] == [0.0, 2.0]
     assert [row.to_dense().tolist() for row in rg.eye(2).to_sparse_csr()] == rg.eye(2).tolist()
+
+
+def test_strides_of_coordinates_are_zeros_and_other_sparse_layouts_have_none():
+    x = rg.eye(3).to_sparse()
+    assert (x.stride(), x.stride(-1)) == ((0, 0), 0)
+    assert rg.ones(3, 1, 0).to_sparse(2).stride() == (0, 0, 0)
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        x.stride(2)
+    for made in (x.to_sparse_csr(), x.to_sparse_csc(), x.to_sparse_bsr((1, 1))):
+        with pytest.raises(RuntimeError, match=r"has no strides.*x\.to_dense\(\)\.stride\(\)"):
+            made.stride()

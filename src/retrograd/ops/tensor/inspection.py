@@ -93,16 +93,23 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     """The steps in memory, in elements, along each dimension or along `dim`.
 
     Along a dimension of size 1, in which nobody steps, it is the extent of the next one, as in
-    PyTorch. Those of a tensor without elements are as if it were contiguous, or a view of such.
+    PyTorch. Those of a tensor without elements are as if it were contiguous, or a view of such;
+    those of a COO tensor are 0, and other sparse tensors raise RuntimeError.
     """
     array = self._array
+    kind = _layout(self)
+    if kind not in (strided, sparse_coo):
+        raise RuntimeError(
+            f"a tensor of layout {kind} has no strides. Those of the dense one: "
+            "x.to_dense().stride()"
+        )
     if not array.size and not any(array.strides) and self._view_of is not None:
         base = self._view_of.base._array
         array = view_of(base, base.shape, [base.itemsize * n for n in steps(base)])
         for op, params, output in self._view_of.path:
             made = op.forward(array, **params)
             array = made if output is None else made[output]
-    found = steps(array)
+    found = steps(array) if kind is strided else array.strides
     return found if dim is None else found[place_of(dim, self.ndim)]
 
 
