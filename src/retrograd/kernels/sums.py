@@ -25,6 +25,7 @@ import numpy as np
 
 from ..dtypes import real_of
 from .allocation import empty, full, half, has_special, is_valueless, table, zeros
+from .memory import in_rows
 from .native import loops
 from .native import places as in_c
 
@@ -172,8 +173,9 @@ def measured(x: Any, axes: tuple[int, ...], degrees: float, root: bool, keep: bo
     spread = np.empty(shape, x.dtype)
     loops.moments(rows, centred, mean, spread, tuple(sizes[:3]), degrees, root)
     back = sorted(range(x.ndim), key=order.__getitem__)
-    made = (centred, mean, spread)
-    return tuple([None if each is None else each.transpose(back) for each in made])
+    if keep:
+        centred, mean = centred.transpose(back), in_rows(mean.transpose(back))
+    return centred, mean, in_rows(spread.transpose(back))
 
 
 def wide(x: Any) -> Any:
