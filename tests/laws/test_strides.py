@@ -224,3 +224,24 @@ def test_negative_strides_count_by_their_size():
     assert (x * 2).is_contiguous()
     assert x.sum(0).is_contiguous()
     assert (x.t() + 1).stride() == (1, 3)
+
+
+MIXED = {
+    "a.double() + b": (1, 3),
+    "b.double() + a": (2, 1),
+    "a + b.double()": (1, 3),
+    "a.short() < b": (1, 3),
+    "rg.maximum(a.double(), b)": (1, 3),
+    "a.long() * b": (1, 3),
+    "a.half() + b": (1, 3),
+    "a.double() / b.long()": (1, 3),
+    "a + b.double().expand(5, 3, 2)": (6, 1, 3),
+}
+
+
+@pytest.mark.parametrize("text", MIXED)
+def test_operands_of_two_dtypes_give_the_order_of_the_first(text):
+    a, b = rg.ones(2, 3).t(), rg.ones(3, 2)
+    found = eval(text, {"rg": rg, "a": a, "b": b})
+    assert found.stride() == MIXED[text]
+    assert found.tolist() == eval(text, {"rg": rg, "a": a.contiguous(), "b": b}).tolist()

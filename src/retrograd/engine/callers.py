@@ -202,7 +202,7 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
             mixed = x.dtype is not y.dtype
             if mixed:
                 x, y = calm(promote, x, y)
-                r = calm(rounded, calm(forward, x, y), x, y)
+                r = calm(rounded, calm(meeting, forward, x, y), x, y)
             elif x.__class__ is not ndarray or x.flags.c_contiguous:
                 r = CALM.copy().run(forward, x, y)
             else:

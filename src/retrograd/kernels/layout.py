@@ -82,14 +82,15 @@ def ordered(*arrays: Any, dtype: Any) -> Any:
 
 
 def agree(x: Any, y: Any) -> bool:
-    """Whether NumPy's order of what is computed of both is PyTorch's, where `x` is not in rows."""
-    return y.__class__ is not ndarray or y.ndim < 2 or x.ndim < 2 or x.strides == y.strides
+    """Whether NumPy's order of what is computed of both is PyTorch's, by their strides."""
+    both = x.__class__ is y.__class__ is ndarray
+    return not both or y.ndim < 2 or x.ndim < 2 or x.strides == y.strides
 
 
 def meeting(forward: Any, x: Any, y: Any) -> Any:
-    """`forward(x, y)`, elementwise, where `x` is not in row-major order, which NumPy would choose.
+    """`forward(x, y)`, elementwise: the first that has an order decides on that of the result.
 
-    The first that has an order decides on that of the result, as in PyTorch.
+    So it is in PyTorch; NumPy would choose row-major order, where one of them is in it.
     """
     ufunc = getattr(forward, "loops", forward)
     if agree(x, y):
