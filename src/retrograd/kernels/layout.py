@@ -26,6 +26,7 @@ __all__ = [
     "meeting",
     "ordered",
     "rows",
+    "settled",
     "with_channels_inside",
 ]
 
@@ -98,8 +99,17 @@ def meeting(forward: Any, x: Any, y: Any) -> Any:
     if isinstance(ufunc, np.ufunc):
         dtype = ufunc.resolve_dtypes((x.dtype, y.dtype, None))[-1]
         return ufunc(x, y, out=ordered(x, y, dtype=dtype))
-    found = forward(x, y)
-    out = ordered(x, y, dtype=found.dtype)
+    return settled(forward(x, y), x, y)
+
+
+def settled(found: Any, *arrays: Any) -> Any:
+    """What was computed of these arrays, elementwise, in PyTorch's order: itself, if it is."""
+    if found.__class__ is not ndarray:
+        return found
+    given = [x for x in arrays if x.__class__ is ndarray]  # the others are numbers, or absent
+    if found.flags.c_contiguous and all(x.flags.c_contiguous for x in given):
+        return found
+    out = ordered(*given, dtype=found.dtype)
     if out.strides == found.strides:
         return found
     out[...] = found

@@ -281,6 +281,8 @@ def rrelu(
             "Lower bound should be less than or equal to the upper bound, but got lower = "
             f"{lower} and upper = {upper}"
         )
+    if not inplace:
+        input = input.contiguous()
     if not training:
         return called(leaky_relu(input, (lower + upper) / 2, inplace), "RreluWithNoiseBackward0")
     bounds = (lower, upper, generator or default_generator)

@@ -19,6 +19,7 @@ from ...engine.dispatch import as_tensor
 from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, method
 from ...errors import UnorderedError
+from ...kernels.layout import settled
 from ..core.arguments import public
 from ..core.pointwise import (
     binary,
@@ -166,7 +167,8 @@ def _clamp_tensors(input: Any, min: Any, max: Any) -> Any:
     """The same of real arrays of any dtypes, in their common one."""
     x, *_ = promoted(*[array for array in (input, min, max) if array is not None])
     low = x if min is None else np.maximum(x, min.astype(x.dtype, copy=False))
-    return low if max is None else np.minimum(low, max.astype(x.dtype, copy=False))
+    found = low if max is None else np.minimum(low, max.astype(x.dtype, copy=False))
+    return settled(found, input, min, max)
 
 
 def _clamp_min(xp: Any, g: Any, input: Any, min: Any, max: Any) -> Any:

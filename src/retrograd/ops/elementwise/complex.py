@@ -16,6 +16,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
 from ...errors import wrong_type
 from ...kernels.allocation import empty
+from ...kernels.layout import settled
 from ..core.arguments import public
 from ..core.pointwise import floating, holds_complex, unary, unsupported
 from .complex_parts import imag, real
@@ -35,7 +36,7 @@ def _complex_arrays(real: Any, imag: Any) -> Any:
 
 _complex = declare(
     "complex(real, imag)",
-    _complex_arrays,
+    lambda real, imag: settled(_complex_arrays(real, imag), real, imag),
     real=lambda xp, g: xp.real(g),
     imag=lambda xp, g: xp.imag(g),
     linear="real, imag",
@@ -154,7 +155,9 @@ angle = unary(
 
 _polar = declare(
     "polar(abs, angle)",
-    lambda abs, angle: _complex_arrays(abs * np.cos(angle), abs * np.sin(angle)),
+    lambda abs, angle: settled(
+        _complex_arrays(abs * np.cos(angle), abs * np.sin(angle)), abs, angle
+    ),
     abs=lambda xp, g, angle: xp.real(g) * xp.cos(angle) + xp.imag(g) * xp.sin(angle),
     angle=lambda xp, g, out: g * xp.conj(out * 1j),
     elementwise=True,

@@ -17,6 +17,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import complexes
 from ...kernels.allocation import half
+from ...kernels.layout import settled
 from ..core.arguments import number_in, public
 from ..core.pointwise import (
     binary,
@@ -186,7 +187,8 @@ def _lerp_arrays(start: Any, end: Any, weight: Any) -> Any:
     low = np.abs(weight) < 0.5
     step = end - start
     found = np.where(low, start + weight * step, end - step * (1 - weight))
-    return found.astype(step.dtype) if found.dtype.kind == step.dtype.kind else found
+    found = found.astype(step.dtype) if found.dtype.kind == step.dtype.kind else found
+    return settled(found, start, end, weight)
 
 
 _lerp = declare(
@@ -248,7 +250,8 @@ def _addcmul_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> An
         return through_float32(_addcmul_arrays, (input, tensor1, tensor2), {"value": value})
     value = dtypes.real_scalar(value, input.dtype)
     product = tensor1 * tensor2
-    return input + (product if value == 1 else product * input.dtype.type(value))
+    product = product if value == 1 else product * input.dtype.type(value)
+    return settled(input + product, input, tensor1, tensor2)
 
 
 _addcmul = declare(
@@ -283,7 +286,8 @@ def _addcdiv_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> An
     if half(input.dtype):
         return through_float32(_addcdiv_arrays, (input, tensor1, tensor2), {"value": value})
     value = dtypes.real_scalar(value, input.dtype)
-    return input + tensor1 / tensor2 * input.dtype.type(value)
+    quotient = tensor1 / tensor2 * input.dtype.type(value)
+    return settled(input + quotient, input, tensor1, tensor2)
 
 
 ADDCDIV = (

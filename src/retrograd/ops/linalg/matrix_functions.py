@@ -122,7 +122,7 @@ def addbmm(
         )
     left = batch1.transpose(0, 1).reshape(n, b * k)
     right = batch2.reshape(b * k, batch2.shape[2])
-    made = plus_product(input, mm, left, right, beta, alpha)
+    made = plus_product(input.contiguous(), mm, left, right, beta, alpha)
     return called(made, "AddbmmBackward0")
 
 

@@ -101,7 +101,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
     for name, t in (("mat1", mat1), ("mat2", mat2)):
         if t._array.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {t.ndim}-D tensor")
-    return called(plus_product(input, mm, mat1, mat2, beta, alpha), "AddmmBackward0")
+    return called(plus_product(input.contiguous(), mm, mat1, mat2, beta, alpha), "AddmmBackward0")
 
 
 @public(out=True, methods="addmv addmv_")
@@ -132,7 +132,8 @@ def baddbmm(
     >>> rg.baddbmm(rg.tensor([1.0]), rg.tensor([[[2.0]]]), rg.tensor([[[3.0]]]))
     tensor([[[7.]]])
     """
-    return called(plus_product(input, bmm, batch1, batch2, beta, alpha), "BaddbmmBackward0")
+    made = plus_product(input.contiguous(), bmm, batch1, batch2, beta, alpha)
+    return called(made, "BaddbmmBackward0")
 
 
 @public(out=True, methods="addr addr_")
