@@ -64,14 +64,13 @@ DIFFER = {
         "lib.nn.functional.interpolate(x0,scale_factor=2)": 2,
         "lib.nn.functional.local_response_norm(x0,2)": 5,
         "lib.nn.functional.lp_pool1d(x0,2,2)": 4, "lib.nn.functional.max_pool1d(x0,2)": 4,
-        "lib.stack([x0,x0])": 2, "nn.functional.adaptive_avg_pool2d": 2,
+        "nn.functional.adaptive_avg_pool2d": 2,
         "nn.functional.avg_pool1d": 16, "nn.functional.channel_shuffle": 2,
         "nn.functional.conv1d": 13, "nn.functional.conv2d": 3,
         "nn.functional.conv_transpose1d": 10, "nn.functional.conv_transpose2d": 6,
         "nn.functional.dropout2d": 6, "nn.functional.interpolate": 23,
         "nn.functional.local_response_norm": 8, "nn.functional.max_pool1d": 12,
         "nn.functional.max_pool3d": 3, "nn.functional.max_unpool3d": 2, "nn.functional.pad": 2,
-        "stack": 4,
     },
     "operands of a formula lie in different orders: NumPy's result is in row-major order": {
         "(x0*x0).transpose(0,2).mean(0)": 18, "__rand__": 5, "__rmod__": 1, "__ror__": 5,
@@ -291,3 +290,51 @@ def test_large_operands_give_the_order_of_the_first_as_small_ones_do(text):
     found = eval(text, {"rg": rg, "a": a, "b": b})
     assert found.stride() == (1, 90)
     assert rg.equal(found, eval(text, {"rg": rg, "a": a.contiguous(), "b": b}))
+
+
+JOINED = {
+    "a, a": [(12, 1, 6, 3), (24, 1, 12, 6), (24, 1, 6, 3), (24, 1, 12, 3)],
+    "a, a.double()": [(12, 1, 6, 3), (24, 1, 12, 6), (24, 1, 6, 3), (24, 1, 12, 3)],
+    "a": [(12, 1, 6, 3)] * 4,
+    "a, b": [(12, 4, 2, 1), (24, 4, 2, 1), (24, 8, 2, 1), (24, 8, 4, 1)],
+    "b, a": [(12, 4, 2, 1), (24, 4, 2, 1), (24, 8, 2, 1), (24, 8, 4, 1)],
+    "a, b.double()": [(12, 4, 2, 1), (24, 4, 2, 1), (24, 8, 2, 1), (24, 8, 4, 1)],
+    "a, rg.zeros(0), a": [(12, 4, 2, 1), (24, 4, 2, 1), (24, 8, 2, 1), (24, 8, 4, 1)],
+}
+
+
+@pytest.mark.parametrize("text", JOINED)
+def test_what_is_joined_has_its_channels_innermost_where_all_parts_have(text):
+    b = rg.arange(24.0).reshape(2, 3, 2, 2)
+    a = b.contiguous(memory_format=rg.channels_last)
+    parts = eval(f"[{text}]", {"rg": rg, "a": a, "b": b})
+    for dim, strides in enumerate(JOINED[text]):
+        found = rg.cat(parts, dim)
+        assert found.stride() == strides
+        assert rg.equal(found, rg.cat([part.contiguous() for part in parts], dim))
+
+
+STACKED = {
+    4: [
+        (24, 12, 1, 6, 3),
+        (24, 3, 1, 12, 6),
+        (24, 1, 12, 6, 3),
+        (24, 1, 12, 6, 3),
+        (24, 8, 4, 2, 1),
+    ],
+    5: [
+        *((48, 24, 1, 12, 6, 3), (48, 3, 1, 24, 12, 6), (48, 1, 24, 12, 6, 3)),
+        *((48, 1, 24, 12, 6, 3), (48, 1, 24, 12, 6, 3), (48, 16, 8, 4, 2, 1)),
+    ],
+}
+
+
+@pytest.mark.parametrize("ndim", STACKED)
+def test_stacked_tensors_with_channels_innermost_lie_as_if_joined(ndim):
+    b = rg.arange(3.0 * 2 ** (ndim - 1)).reshape(2, 3, *[2] * (ndim - 2))
+    a = b.contiguous(memory_format=rg.channels_last if ndim == 4 else rg.channels_last_3d)
+    for dim, strides in enumerate(STACKED[ndim]):
+        found = rg.stack([a, a], dim)
+        assert found.stride() == strides
+        assert rg.equal(found, rg.stack([b, b], dim))
+        assert rg.stack([a, b], dim).is_contiguous()

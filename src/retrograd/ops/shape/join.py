@@ -14,7 +14,7 @@ from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, new_tensor, placed
 from ...engine.trace import users_level
 from ...kernels.allocation import is_valueless, surely, table, zeros
-from ...kernels.layout import as_in
+from ...kernels.layout import as_in, channels_inside, with_channels_inside
 from ...kernels.memory import in_rows
 from ...kernels.native.small import quick
 from ..core import batching
@@ -34,14 +34,21 @@ EMPTY = (0,)  # `cat` skips a tensor of this shape, whatever the others' number 
 DTYPE, SHAPE = operator.attrgetter("dtype"), operator.attrgetter("shape")
 
 
+def _as_all(tensors: Any, joined: Any) -> Any:
+    """What was joined, with its channels innermost where those of all tensors are."""
+    return as_in(tensors[0], joined) if all(map(channels_inside, tensors)) else joined
+
+
 @quick("cat")
 def _cat(*tensors: Any, dim: int) -> Any:
     dtype = tensors[0].dtype
     if {dtype}.issuperset(map(DTYPE, tensors)) and EMPTY not in map(SHAPE, tensors):
-        return as_in(tensors[0], in_rows(np.concatenate(tensors, dim)))
+        return _as_all(tensors, in_rows(np.concatenate(tensors, dim)))
     dtype = dtypes.common(*tensors)
     arrays = [x.astype(dtype, copy=False) for x in tensors if x.shape != EMPTY]
-    return in_rows(np.concatenate(arrays, dim)) if arrays else zeros(tensors[0], (0,), dtype)
+    if not arrays:
+        return zeros(tensors[0], (0,), dtype)
+    return _as_all(tensors, in_rows(np.concatenate(arrays, dim)))
 
 
 def _cat_shares(xp: Any, g: Any, dim: int, tensors_shape: Any) -> list[Any]:
@@ -77,6 +84,10 @@ def _stack(*tensors: Any, dim: int) -> Any:
         dtype = dtypes.common(*tensors)
         tensors = tuple([x.astype(dtype, copy=False) for x in tensors])
     place = (*[slice(None)] * dim, None)
+    if dim < tensors[0].ndim and all(map(channels_inside, tensors)):
+        shape = tensors[0].shape
+        joined = with_channels_inside(np.concatenate(tensors, dim))
+        return joined.reshape(*shape[:dim], len(tensors), *shape[dim:])
     return in_rows(np.concatenate([x[place] for x in tensors], dim))
 
 
