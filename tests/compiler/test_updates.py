@@ -198,7 +198,7 @@ def test_a_rule_that_reads_its_arguments_and_numpy_has_a_kernel():
 
     x = rg.ones(40_000, requires_grad=True)
     x.grad = rg.full((40_000,), 4.0)
-    updates.known.clear()
+    updates.kernels.clear()
     optimizer_of(rule, x).step()
     assert (x == 0).all()
-    assert [kernel is not None for ((_, kernel),) in updates.known.values()] == [True]
+    assert [kernel is not None for kernel in updates.kernels.values()] == [True]

@@ -16,7 +16,6 @@ from retrograd.engine.tensor import new_tensor
 from retrograd.kernels import convolution, lapack, pooling, special, sums
 from retrograd.ops.core import structure
 from retrograd.ops.linalg import distance
-from retrograd.ops.reduction import sum_prod
 from retrograd.optim import rules
 
 from .samples import like, samples
@@ -27,10 +26,9 @@ THRESHOLDS = [
     (sums, "MANY", 2),
     (sums, "ROWS", 2),
     (sums, "WIDE", 4),
+    (sums, "CACHED", 1),
     (sums, "CHUNK", 2),
     (structure, "SMALL", 1),
-    (sum_prod, "SMALL", 1),
-    (special, "SMALL", 0),
     (special, "BLOCK", 3),
     (convolution, "BLOCK", 64),
     (pooling, "MANY_TAPS", 1),
