@@ -16,7 +16,6 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..errors import CastError, UnorderedError, wrong_type
-from ..kernels.allocation import numpys
 from ..kernels.memory import overlaps
 from ..locks import load
 from ..quiet import copyto
@@ -310,7 +309,7 @@ def check_memory(array: Any, name: str, uniform: bool = False) -> None:
         return
     if not uniform and 0 in array.strides and array.size > 1 and expanded(array):
         raise RuntimeError(OVERLAP)
-    if numpys(array) and not array.flags.writeable:
+    if not getattr(array.flags, "writeable", True):  # of which CuPy's know nothing
         raise RuntimeError(READ_ONLY.format(name=name, shape=list(array.shape)))
 
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..engine.tensor import Tensor
 from .optimizer import step_lists
-from .rules import Rule, check_settings, scalar, settings
+from .rules import Rule, check_settings, scalar, settings, where
 
 __all__ = ["ASGD", "asgd"]
 
@@ -78,7 +76,7 @@ class ASGD(Rule):
         (eta, keep, mu), (average,) = numbers, state
         x *= keep
         x -= g * eta
-        average[...] = np.where(mu == 1, x, average + (x - average) * mu)
+        average[...] = where(mu == 1, x, average + (x - average) * mu)
 
 
 def asgd(

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..engine.tensor import Tensor
 from .optimizer import step_lists
-from .rules import Rule, check_complex, check_settings, filled, settings, spare
+from .rules import Rule, check_complex, check_settings, filled, settings, spare, where
 
 __all__ = ["Rprop", "rprop"]
 
@@ -73,9 +73,9 @@ class Rprop(Rule):
         if group.get("complex") == "modulus":
             agreement = (g * before.conj()).real
         turned = agreement < 0
-        size *= np.where(turned, less, np.where(agreement > 0, more, 1))
+        size *= where(turned, less, where(agreement > 0, more, 1))
         size = state[1] = np.clip(size, least, most, out=spare(size))
-        before[...] = np.where(turned, 0, g)
+        before[...] = where(turned, 0, g)
         x -= np.sign(before) * size
 
 

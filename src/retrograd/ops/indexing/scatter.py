@@ -35,7 +35,7 @@ __all__ = [
 
 
 def _scatter(input: Any, src: Any, index: Any, *, dim: int) -> Any:
-    out = input.copy()
+    out = copied(input) if input.flags.c_contiguous else input.copy()
     store(out, index, src, dim)
     return out
 
