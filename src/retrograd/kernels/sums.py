@@ -119,7 +119,8 @@ def moments(
         squares = add_reduce(far * far, axes, np.float64, None, True) - share
         centred = centred - rest
     else:
-        rounded = kind.char in "fF" and x.size > CACHED and not has_special(x)
+        plain = x.__class__ is np.ndarray  # whose values may be asked for
+        rounded = plain and kind.char in "fF" and x.size > CACHED
         exact = x if rounded or kind.char in "dD" else wide(x)
         centred, mean, squares = distances(exact, axes, count)
         if rounded:
