@@ -45,7 +45,7 @@ LEAVES = {  # of functions by other names
     **{"arctan2_": "atan2_", "absolute_": "abs_", "clip_": "clamp_", "fix_": "trunc_"},
     **{"greater_": "gt_", "greater_equal_": "ge_", "less_": "lt_", "less_equal_": "le_"},
     **{"__itruediv__": "div_", "__ifloordiv__": "floor_divide_", "__imod__": "remainder_"},
-    **{"relu_": "relu_", "not_equal_": "ne_"},
+    **{"relu_": "relu_", "not_equal_": "ne_", "matrix_exp": "linalg_matrix_exp"},
     **dict.fromkeys(["item", "__bool__", "__float__", "__int__"], "_local_scalar_dense"),
     **{f"__i{name}__": f"{name}_" for name in ("add", "sub", "mul", "pow")},
     **{f"__i{name}__": f"bitwise_{name}_" for name in ("and", "or", "xor")},
