@@ -8,7 +8,8 @@ import numpy as np
 
 from ..engine.tensor import Tensor
 from .optimizer import step_lists
-from .rules import Rule, check_complex, check_settings, filled, settings, spare, where
+from .rules import Rule, check_complex, check_settings, filled, settings, spare
+from .where import where
 
 __all__ = ["Rprop", "rprop"]
 

@@ -37,7 +37,6 @@ from ..engine.tensor import Interpreted, Tensor, Wrapper, is_array, new_tensor, 
 from ..engine.updates import all_plain, gathered, run_each, wrote_all
 from ..kernels import allocation
 from ..kernels.memory import in_rows
-from ..ops.stubs import load
 from ..quiet import calm
 from .optimizer import Optimizer, _get_value
 
@@ -404,13 +403,6 @@ def as_tensors(dtype: np.dtype[Any], numbers: tuple[Any, ...]) -> list[Tensor]:
     """The same as tensors; one that is a tensor may have a history."""
     pairs = zip(numbers, as_arrays(dtype, numbers), strict=True)
     return [n.squeeze() if isinstance(n, Tensor) else new_tensor(array) for n, array in pairs]
-
-
-def where(condition: Any, x: Any, y: Any) -> Any:
-    """NumPy's `where` in a rule, which of tensors is a tensor, with a gradient or without."""
-    if any(isinstance(each, Tensor) for each in (condition, x, y)):
-        return load("where")(condition, x, y)
-    return np.where(condition, x, y)
 
 
 def spare(t: Any) -> Any:
