@@ -6,8 +6,8 @@ from typing import Any
 
 from ..engine.tensor import Tensor
 from .optimizer import step_lists
+from .rprop import where
 from .rules import Rule, check_settings, scalar, settings
-from .where import where
 
 __all__ = ["ASGD", "asgd"]
 

@@ -7,11 +7,18 @@ from typing import Any
 import numpy as np
 
 from ..engine.tensor import Tensor
+from ..ops.stubs import load
 from .optimizer import step_lists
 from .rules import Rule, check_complex, check_settings, filled, settings, spare
-from .where import where
 
 __all__ = ["Rprop", "rprop"]
+
+
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """NumPy's `where` in a rule, which of tensors is a tensor, with a gradient or without."""
+    if any(isinstance(each, Tensor) for each in (condition, x, y)):
+        return load("where")(condition, x, y)
+    return np.where(condition, x, y)
 
 
 class Rprop(Rule):
