@@ -13,6 +13,14 @@ import cupy
 import numpy as np
 
 MODULES = ["", ".linalg", ".fft", ".lib.stride_tricks"]
+# What ufuncs' methods take, and which ufuncs have them: CuPy says so by raising alone.
+CALL = ["out", "dtype", "casting"]
+METHODS = {
+    "reduce": (["add", "multiply"], ["axis", "dtype", "out", "keepdims"]),
+    "accumulate": (["add", "multiply"], ["axis", "dtype", "out"]),
+    "reduceat": (["add"], ["axis", "dtype", "out"]),
+    "at": ("add bitwise_and bitwise_or bitwise_xor maximum minimum subtract".split(), []),
+}
 
 
 def arguments(function):
@@ -33,12 +41,13 @@ for name in MODULES:
     theirs, ours = (importlib.import_module(f"{top}{name}") for top in ("numpy", "cupy"))
     for each in sorted(set(dir(theirs)) & set(dir(ours))):
         numpy, cupys = getattr(theirs, each), getattr(ours, each)
-        if isinstance(numpy, np.ufunc) and isinstance(cupys, cupy.ufunc):
+        if isinstance(numpy, np.ufunc) and callable(cupys) and cupys is not numpy:
             ufuncs.append(each)
         elif inspect.isroutine(numpy) and callable(cupys) and cupys is not numpy:
             functions[f"{numpy.__module__}.{numpy.__name__}"] = arguments(cupys)
 methods = [each for each in dir(cupy.ndarray) if not each.startswith("_")]
 flags = [each for each in dir(cupy._core.flags.Flags) if not each.startswith("_")]
-found = {"functions": functions, "ufuncs": ufuncs, "ndarray": methods, "flags": flags}
+called = {"__call__": (ufuncs, CALL), "outer": (ufuncs, CALL)} | METHODS
+found = {"functions": functions, "methods": called, "ndarray": methods, "flags": flags}
 text = json.dumps(found, indent=None, sort_keys=True)
 (Path(__file__).parent / "cupy.json").write_text(text + "\n")

@@ -64,6 +64,8 @@ class Recorder(NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         LOG.append(f"{ufunc.__name__}.{method}")
         own(inputs, options)
+        if getattr(np, ufunc.__name__, None) is ufunc:  # else it is SciPy's
+            check_ufunc(ufunc.__name__, method, options)
         found = getattr(ufunc, method)(*plain(inputs), **plain(options))
         out = options.get("out")
         return recorded(found) if out is None else out[0] if len(out) == 1 else out
@@ -128,6 +130,15 @@ def check_call(name: str, args: Any, options: Any) -> None:
         unknown = options.keys() - set(known) | {"subok"} & options.keys()
         if unknown or len(args) > len(known):
             raise Refused(f"CuPy's {name} takes {known}, not {len(args)} and {sorted(options)}")
+
+
+def check_ufunc(name: str, method: str, options: Any) -> None:
+    """Raise for a ufunc that CuPy lacks, and for a method or an argument that its own lacks."""
+    names, known = CUPY["methods"][method]
+    if name not in names:
+        raise Refused(f"CuPy has no {name}.{method}")
+    if options.keys() - set(known) or len(options.get("out", ())) > 1:
+        raise Refused(f"CuPy's {name}.{method} takes {known}, not {sorted(options)}")
 
 
 def recorded(value: Any) -> Any:

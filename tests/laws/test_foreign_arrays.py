@@ -146,12 +146,14 @@ def test_every_rule_runs_on_recorders(name, dtype):
 NUMBER = "it gives a Python number, or takes one from a tensor"
 BY_STRIDES = "the protocols know no strides of one's own choosing"
 LOOKS = "how many steps to take, or which, depends on the values"
+PRODUCTS = "CuPy multiplies at no places, nor in runs"
 NUMPYS = {
     **dict.fromkeys(["allclose", "histc", "item", "linspace", "logspace"], NUMBER),
     **dict.fromkeys(["narrow", "tensor_split", "nn.functional.one_hot"], NUMBER),
     **dict.fromkeys(["as_strided", "as_strided_copy", "as_strided_scatter"], BY_STRIDES),
     "new_empty_strided": BY_STRIDES,
     **dict.fromkeys(["linalg.ldl_factor", "linalg.ldl_factor_ex", "linalg.ldl_solve"], LOOKS),
+    **dict.fromkeys(["index_reduce", "scatter_reduce"], PRODUCTS),
     "matrix_exp": LOOKS,
     "nn.functional.rrelu": LOOKS,  # as many numbers are drawn as there are elements below 0
     **dict.fromkeys([f"special.{shifted}chebyshev_polynomial_{kind}"
@@ -167,6 +169,9 @@ MORE = {
     "linalg.qr": ("lib.linalg.qr(x0, 'r')", "3x3"),
     "lu_unpack": ("lib.lu_unpack(*lib.linalg.lu_factor(x0), False)", "3x3"),
     "func.grad": ("lib.func.grad(lambda x: (x * x).sum())(x0)", "3"),
+    "scatter_reduce": ("[x0.scatter_reduce(1, x1, x0, each) for each in ('sum', 'mean', 'amin')]",
+                       "3x4", "3x4:int<4"),
+    "index_reduce": ("x0.index_reduce(0, x1, x0, 'amax', include_self=False)", "3x4", "3:int<3"),
     "writes": ("x0.clone().clamp_(min=0.5).index_fill(0, lib.tensor([1]), 2.0)", "3"),
     "cross_entropy of weights": (
         "lib.nn.functional.cross_entropy(x0, x1, x2, label_smoothing=0.1)", "5x3", "5:int<3", "3"),

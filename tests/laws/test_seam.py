@@ -36,6 +36,9 @@ EXCEPTIONS = {
     "ldl_factor_ex": PIVOTS,
     "ldl_solve": PIVOTS,
     "spherical_j": "SciPy's function for orders from 1 on is no ufunc",
+    **dict.fromkeys(
+        ["scatter_multiply", "segment_prod"], "CuPy multiplies at no places, nor in runs"
+    ),
 }
 
 
@@ -191,3 +194,26 @@ def test_a_recorder_has_nothing_that_cupys_arrays_lack():
         np.max(x, initial=0.0)
     with pytest.raises(Refused, match=r"CuPy's numpy.empty_like takes"):
         np.empty_like(x, subok=True)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda x: np.maximum.reduce(x), "CuPy has no maximum.reduce"),
+        (lambda x: np.logical_or.reduce(x), "CuPy has no logical_or.reduce"),
+        (lambda x: np.add.reduce(x, initial=1.0), r"add.reduce takes .* not \['initial'\]"),
+        (lambda x: np.add.reduce(x, where=x > 0), "add.reduce takes .* not .*'where'"),
+        (lambda x: np.divide(x, x, out=x, where=x > 0), r"divide.* not \['out', 'where'\]"),
+        (lambda x: np.maximum.accumulate(x), "CuPy has no maximum.accumulate"),
+        (lambda x: np.minimum.reduceat(x, [0]), "CuPy has no minimum.reduceat"),
+        (lambda x: np.multiply.at(x, 0, x), "CuPy has no multiply.at"),
+        (lambda x: np.vecdot(x, x), "CuPy has no vecdot.__call__"),
+        (lambda x: np.frexp(x, out=(x, x)), r"frexp.* not \['out'\]"),
+    ],
+)
+def test_a_recorder_has_no_ufuncs_methods_or_arguments_that_cupys_lack(call, text):
+    x = Recorder(np.ones(3))
+    with pytest.raises(Refused, match=text):
+        call(x)
+    assert plain(np.add.reduce(x, 0, keepdims=True)).tolist() == [3.0]
+    assert plain(np.multiply.accumulate(x)).tolist() == [1.0, 1.0, 1.0]

@@ -253,6 +253,11 @@ def written(target: Any, value: Any) -> Any:
     return target
 
 
+def copied(target: Any, value: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    """`np.copyto`."""
+    written(target, value if where is True else np.where(where, value, target))
+
+
 def filled(x: Any, value: Any, dtype: Any = None, order: Any = "K", subok: Any = True,
            shape: Any = None) -> Abstract:  # fmt: skip
     """An array of one value, like `x`: `np.full_like`."""
@@ -312,7 +317,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.clip: clipped,
     np.nan_to_num: numbered,
     np.round: rounded,
-    np.copyto: lambda target, value, casting="same_kind": written(target, value) and None,
+    np.copyto: copied,
     np.full_like: filled,
     np.empty_like: zeros,
     np.zeros_like: zeros,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Recording", "columnwise", "flat", "record", "sums_across"]
 
-NAMES = {np.add: "sum", np.maximum: "max", np.minimum: "min"}
+NAMES = {np.add: "sum", np.maximum: "max", np.minimum: "min", np.max: "max", np.min: "min"}
 
 
 class RowTrace(Trace):
@@ -115,13 +115,7 @@ class Row(Abstract):
         return 0 < self.ndim < len(self.trace.shape)
 
     def __array_ufunc__(
-        self,
-        ufunc: Any,
-        method: str,
-        *operands: Any,
-        out: Any = None,
-        where: Any = True,
-        **options: Any,
+        self, ufunc: Any, method: str, *operands: Any, out: Any = None, **options: Any
     ) -> Any:
         if method == "reduce":
             return self.reduced(ufunc, **options)
@@ -132,8 +126,6 @@ class Row(Abstract):
         asked = {"signature": (None,) * ufunc.nin + (options["dtype"],)} if options else {}
         dtypes = ufunc.resolve_dtypes(kinds, **asked)
         made = self.trace.ufunc(ufunc.__name__, given, dtypes)
-        if where is not True:
-            made = np.where(where, made, out[0])
         return made if out is None else written(out[0], made)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
@@ -141,6 +133,8 @@ class Row(Abstract):
             return args[0].broadcast_to(*args[1:], **options)
         if function is np.expand_dims:
             return args[0].expanded(*args[1:], **options)
+        if function in NAMES:
+            return self.reduced(function, *args[1:], **options)
         if function is np.where:
             args = aligned(args)
         return super().__array_function__(function, types, args, options)

@@ -15,7 +15,8 @@ NOTE [The seam]
    of values that cannot be seen (`surely`). `tests/laws/test_foreign_arrays.py` runs them all.
 6. `tests/laws/test_seam.py` runs every record on an array that has nothing but the protocols, and
    of these what CuPy has (`tests/data/cupy.json`): flags that tell the order alone, functions
-   without `subok` and `initial`. It lists the few records that need more.
+   without `subok` and `initial`, ufuncs without `where`, `reduce` and `accumulate` of sums and
+   products alone (`sums.reduced`). It lists the few records that need more.
 """
 
 from __future__ import annotations

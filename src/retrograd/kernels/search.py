@@ -11,6 +11,7 @@ import numpy as np
 
 from .allocation import table, zeros
 from .native import order
+from .sums import by_segment
 
 __all__ = ["comparable", "first_largest", "kth", "ranked", "searched"]
 
@@ -77,8 +78,9 @@ def first_largest(rows: Any, starts: Any) -> Any:
     Bag i is the rows from `starts[i]` to the next start; none is empty. NaN is largest.
     """
     sizes = table(rows, np.diff(starts, append=len(rows)))
+    bags = np.repeat(table(rows, np.arange(len(starts))), sizes)
     starts = table(rows, starts)
-    best = np.repeat(np.maximum.reduceat(rows, starts, 0), sizes, 0)
+    best = by_segment(np.maximum, rows, starts, bags)[bags]
     hit = (rows == best) | np.isnan(rows)
     number = np.where(hit, table(rows, np.arange(len(rows))[:, None]), len(rows))
-    return np.minimum.reduceat(number, starts, 0)
+    return by_segment(np.minimum, number, starts, bags)

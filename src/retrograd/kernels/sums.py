@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..dtypes import real_of
-from .allocation import empty, full, half, has_special, is_valueless, table, zeros
+from .allocation import empty, full, half, has_special, is_valueless, numpys, table, zeros
 from .memory import in_rows
 from .native import loops
 from .native import places as in_c
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
+    "accumulated",
+    "by_segment",
+    "dot",
     "dots",
     "moments",
     "reduced",
@@ -53,6 +56,7 @@ CHUNK = 4096  # products that are added in the arrays' own precision
 
 add_reduce: Any = np.add.reduce  # Any: NumPy's stubs know no positional keepdims
 ndarray = np.ndarray
+FUNCTIONS = {np.maximum: np.max, np.minimum: np.min, np.logical_or: np.any, np.logical_and: np.all}
 
 
 def reduced(
@@ -63,11 +67,46 @@ def reduced(
     keepdims: bool = False,
     initial: Any = np._NoValue,
 ) -> Any:
-    """`ufunc.reduce`, in row-major order whatever that of `x` is, as PyTorch's reductions are."""
-    if x.__class__ is not ndarray or axes is None or x.flags.c_contiguous:
+    """`ufunc.reduce`, in row-major order whatever that of `x` is, as PyTorch's reductions are.
+
+    CuPy's extrema are functions without `initial`, which matters where there are no elements.
+    """
+    foreign = ufunc in FUNCTIONS and not numpys(x)
+    if foreign and (x.size or initial is np._NoValue):
+        return FUNCTIONS[ufunc](x, axes, keepdims=keepdims)
+    if not foreign and (x.__class__ is not ndarray or axes is None or x.flags.c_contiguous):
         return ufunc.reduce(x, axes, dtype, None, keepdims, initial)
     shape = [1 if d in axes else n for d, n in enumerate(x.shape) if keepdims or d not in axes]
+    if foreign:
+        return full(x, tuple(shape), initial)
     return ufunc.reduce(x, axes, dtype, np.empty(shape, dtype or x.dtype), keepdims, initial)
+
+
+def accumulated(ufunc: Any, x: Any) -> Any:
+    """`ufunc.accumulate` of an extremum or a truth along the first axis; CuPy has it of sums."""
+    if numpys(x):
+        return ufunc.accumulate(x, 0)
+    out, step = x.copy(), 1
+    while step < len(out):  # each covers twice as many as before
+        out[step:] = ufunc(out[step:], out[:-step])
+        step *= 2
+    return out
+
+
+def by_segment(ufunc: Any, x: Any, starts: Any, places: Any) -> Any:
+    """The extremum of each run of rows, by where it begins and by the number of each row's run."""
+    if numpys(x):
+        return ufunc.reduceat(x, starts, 0, x.dtype)
+    out = x[starts]
+    ufunc.at(out, places, x)
+    return out
+
+
+def dot(x: Any, y: Any) -> Any:
+    """`np.vecdot`, which CuPy lacks."""
+    if numpys(x):
+        return np.vecdot(x, y)
+    return np.matmul(np.conj(x)[..., None, :], y[..., None])[..., 0, 0]
 
 
 def total(x: Any, axes: Any, keepdims: bool = False) -> Any:
@@ -235,12 +274,12 @@ def inner(x: Any, y: Any) -> Any:
     """The sums of `conj(x) * y` along the last axis, of arrays of one shape."""
     n = x.shape[-1]
     if n <= CHUNK:
-        return np.vecdot(x, y)
+        return dot(x, y)
     rest = n % CHUNK
     shape = (*x.shape[:-1], n // CHUNK, CHUNK)
     chunks = [each[..., : n - rest].reshape(shape) for each in (x, y)]
-    out = add_reduce(np.vecdot(*chunks), -1)
-    return out + np.vecdot(x[..., n - rest :], y[..., n - rest :]) if rest else out
+    out = add_reduce(dot(*chunks), -1)
+    return out + dot(x[..., n - rest :], y[..., n - rest :]) if rest else out
 
 
 def run_starts(ordered: Any) -> Any:

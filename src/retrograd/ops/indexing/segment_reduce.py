@@ -20,6 +20,7 @@ from ...engine.dispatch import own
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import full, is_valueless, table
+from ...kernels.sums import by_segment
 from ..core.arguments import public
 from ..core.pointwise import shared
 from ..elementwise.arithmetic import div
@@ -40,8 +41,9 @@ def _reduced(ufunc: Any, name: str) -> Any:
         if not input.size:
             return input.copy()
         starts = np.flatnonzero(np.diff(group, prepend=-1))
-        line = input if name == "prod" else ordered(input, "scatter_reduce")
-        return ufunc.reduceat(line, starts, dtype=input.dtype)
+        if name == "prod":
+            return np.multiply.reduceat(input, starts, dtype=input.dtype)
+        return by_segment(ufunc, ordered(input, "scatter_reduce"), starts, group)
 
     return forward
 

@@ -17,7 +17,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, placed
 from ...engine.transforms.batch import Batch
 from ...errors import LinAlgError, wrong_type
-from ...kernels.allocation import is_valueless, surely, zeros
+from ...kernels.allocation import empty, is_valueless, surely
 from ..core import batching
 from ..core.dims import broadcast_shapes
 
@@ -191,8 +191,9 @@ declare(
 def _quotient(x: Any, y: Any, source: Any) -> Any:
     present = np.any(source != 0, axis=(-1, -2), keepdims=True)
     shape = np.broadcast_shapes(x.shape, y.shape)
-    out = zeros(x, shape, np.result_type(x, y))
-    return np.divide(x, y, out=out, where=np.broadcast_to(present, shape))
+    out = np.divide(x, y, out=empty(x, shape, np.result_type(x, y)))
+    np.copyto(out, 0, where=~present)
+    return out
 
 
 declare(

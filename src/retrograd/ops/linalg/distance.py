@@ -18,6 +18,7 @@ import numpy as np
 from ...engine.dispatch import own
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, placed
+from ...kernels import sums
 from ...kernels.allocation import empty
 from ..core import batching
 from ..reduction.vector_norm import norm_input, norm_of
@@ -94,7 +95,7 @@ def _euclidean(x1: Any, x2: Any) -> Any:
     check_dtypes(x1, x2)
     if x1.dtype.char not in "fdFD":
         return _euclidean(x1.astype(np.float32), x2.astype(np.float32)).astype(x1.dtype)
-    first, second = (np.vecdot(x, x) for x in (x1, x2))
+    first, second = (sums.dot(x, x) for x in (x1, x2))
     out = x1 @ x2.swapaxes(-1, -2)
     out *= -2
     out += first[..., :, None]

@@ -428,7 +428,7 @@ def multilabel_margin_loss(
             f"argument #2 'target' is out of range: it holds classes from 0 to {classes - 1}, and "
             "-1 after the last"
         )
-    listed = np.logical_and.accumulate(target._array >= 0, 1)
+    listed = np.cumsum(target._array < 0, 1) == 0
     if numpys(listed):  # no pairs for what no row lists
         listed = listed[:, : np.max(listed.sum(1), initial=0)]
     indices = np.where(listed, target._array[:, : listed.shape[1]], 0)

@@ -23,6 +23,7 @@ import numpy as np
 
 from ...engine.op import parameters_of
 from ...engine.registry import declare, example
+from ...kernels import sums
 from ...kernels.allocation import empty, table
 from ...kernels.native import attention as in_c
 from ...kernels.native import twister
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 add_reduce: Any = np.add.reduce  # Any: NumPy's stubs know no positional keepdims
-maximum_reduce: Any = np.maximum.reduce
 
 
 def parts(xp: Any, packed: Any, rows: int) -> tuple[Any, Any, Any]:
@@ -83,7 +83,7 @@ def _attention(
         return found
     weights = scores_of(packed, bias, rows, scale, causal)
     stats = empty(weights, (*weights.shape[:-1], 2))
-    stats[..., :1] = maximum_reduce(weights, -1, None, None, True, -np.inf)
+    stats[..., :1] = sums.reduced(np.maximum, weights, (weights.ndim - 1,), None, True, -np.inf)
     weights = np.exp(weights - stats[..., :1])
     stats[..., 1:] = 1.0 / add_reduce(weights, -1, None, None, True)
     value = packed[..., (rows + packed.shape[-2]) // 2 :, :]

@@ -96,7 +96,7 @@ def extreme(ufunc: Any, name: str) -> Any:
     def forward(input: Any) -> Any:
         if input.size == 0:
             raise empty_error(name)
-        return ufunc.reduce(ordered(input, name), None)
+        return sums.reduced(ufunc, ordered(input, name), None)
 
     return forward
 
@@ -222,7 +222,7 @@ def commonest(x: Any, axis: int) -> Any:
     steps = table(s, np.arange(len(s)).reshape([-1] + [1] * (s.ndim - 1)))
     starts = zeros(s, s.shape, np.int64)
     starts[1:] = np.where(s[1:] != s[:-1], steps[1:], 0)
-    run = steps - np.maximum.accumulate(starts, 0)
+    run = steps - sums.accumulated(np.maximum, starts)
     return pick(order, np.argmax(run, 0, keepdims=True), 0).swapaxes(0, axis)
 
 

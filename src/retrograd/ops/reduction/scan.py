@@ -22,7 +22,7 @@ from ...engine.tensor import Tensor
 from ...kernels.allocation import full, surely, table, zeros
 from ...kernels.memory import in_rows
 from ...kernels.native.small import quick
-from ...kernels.sums import in_single
+from ...kernels.sums import accumulated, in_single
 from ..core import batching, return_types
 from ..core.arguments import public
 from ..core.dims import place_of, rank, wrap_dim
@@ -198,7 +198,7 @@ def _logcumsumexp(input: Any, *, dim: int | None) -> Any:
             "Convert: x.float()"
         )
     x = dim_first(input, dim)
-    top = np.maximum.accumulate(x.real, 0)
+    top = accumulated(np.maximum, x.real)
     fade = full(x, x.shape, 1)
     fade[1:] = np.where(top[:-1] == top[1:], 1, np.exp(top[:-1] - top[1:]))
     top = np.where(np.isfinite(top), top, top.dtype.type(0))
@@ -217,9 +217,9 @@ def _complex_logcumsumexp(x: Any, top: Any, fade: Any) -> Any:
     terms = np.where(endless, 0, np.exp(x - top)) + 0  # which makes -0 to 0, of angle 0
     out = (np.log(_linear_recurrence(terms, fade, dim=0, reverse=False)) + top).astype(x.dtype)
     angle = np.arctan2(np.sin(x.imag), np.cos(x.imag))
-    least = np.minimum.accumulate(np.where(endless, angle, np.inf), 0)
-    most = np.maximum.accumulate(np.where(endless, angle, -np.inf), 0)
-    reached = np.logical_or.accumulate(endless, 0) & ~np.isnan(out)
+    least = accumulated(np.minimum, np.where(endless, angle, np.inf))
+    most = accumulated(np.maximum, np.where(endless, angle, -np.inf))
+    reached = accumulated(np.logical_or, endless) & ~np.isnan(out)
     out.imag[...] = np.where(reached, np.where(least == most, least, np.nan), out.imag)
     out.real[...] = np.where(reached, np.inf, out.real)
     return out
@@ -287,10 +287,10 @@ def running(ufunc: Any, name: str) -> Any:
 
     def forward(input: Any, *, dim: int | None) -> Any:
         x = dim_first(ordered(input, name), dim)
-        values = ufunc.accumulate(x, 0)
+        values = accumulated(ufunc, x)
         steps = table(x, np.arange(len(x)).reshape([-1] + [1] * (x.ndim - 1)))
         taken = (x == values) | np.isnan(x)
-        indices = np.maximum.accumulate(np.where(taken, steps, 0), 0)
+        indices = accumulated(np.maximum, np.where(taken, steps, 0))
         return dim_back(values, dim, input.shape), dim_back(indices, dim, input.shape)
 
     return forward

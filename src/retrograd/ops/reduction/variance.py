@@ -16,7 +16,7 @@ from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import sums
-from ...kernels.allocation import zeros
+from ...kernels.allocation import empty
 from ...kernels.layout import ordered
 from ...kernels.native.small import quick
 from ..core.arguments import public
@@ -31,12 +31,10 @@ __all__ = ["std", "std_mean", "var", "var_mean"]
 def _div_or_zero(x: Any, y: Any) -> Any:
     shape = np.broadcast_shapes(x.shape, y.shape)
     kind = np.result_type(x, y)
-    if x.__class__ is not np.ndarray or x.flags.c_contiguous:
-        out = zeros(x, shape, kind)
-    else:
-        out = ordered(x, y, dtype=kind)
-        out[...] = 0
-    return np.divide(x, y, out=out, where=y != 0)
+    rows = x.__class__ is not np.ndarray or x.flags.c_contiguous
+    out = np.divide(x, y, out=empty(x, shape, kind) if rows else ordered(x, y, dtype=kind))
+    np.copyto(out, 0, where=y == 0)
+    return out
 
 
 div_or_zero = declare(

@@ -33,8 +33,9 @@ def squares(x: Any) -> Any:
 
 
 def _pow_or_zero(x: Any, *, exponent: float) -> Any:
-    out = np.zeros_like(x)
-    return np.power(x, x.dtype.type(exponent), out=out, where=x != 0)
+    out = np.power(x, x.dtype.type(exponent), out=np.empty_like(x))
+    np.copyto(out, 0, where=x == 0)
+    return out
 
 
 pow_or_zero = declare(

@@ -27,6 +27,7 @@ from ...engine.dispatch import as_tensor
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...kernels import sums
 from ...kernels.allocation import surely
 from ..core import return_types
 from ..core.arguments import ORDERED
@@ -44,11 +45,13 @@ REDUCED = ("max", "min", "amax", "amin", "aminmax", "argmax", "argmin")
 def _foremost(input: Any, *, by: str, largest: bool) -> Any:
     minor, major = KEYS[by]
     best, choose = (-np.inf, np.maximum) if largest else (np.inf, np.minimum)
-    bad, keys = np.isnan(input), major(input)
-    ties = bad | (keys == choose.reduce(keys, -1, keepdims=True, where=~bad, initial=best))
+    last = (input.ndim - 1,)
+    bad, keys = np.isnan(input), np.where(np.isnan(input), best, major(input))
+    ties = bad | (keys == sums.reduced(choose, keys, last, None, True, best))
     if not surely(ties.sum() * input.shape[-1] == ties.size):  # more than one in some line
         keys = minor(input)
-        first = choose.reduce(keys, -1, keepdims=True, where=ties & ~bad, initial=best)
+        rest = np.where(ties & ~bad, keys, best)
+        first = sums.reduced(choose, rest, last, None, True, best)
         ties = np.where(bad.any(-1, keepdims=True), bad, ties & (keys == first))
     return np.argmax(ties, -1, keepdims=True)
 
