@@ -286,20 +286,20 @@ def test_failed_operation_leaves_tensors_and_graph_unchanged():
     x = ones(2, 3, grad=True)
     y = x * 2
     node, version = y.grad_fn, y._version
-    for attempt in (
-        lambda: y.add_(ones(4)),
-        lambda: y.mul_(ones(5, 2, 3)),
-        lambda: y @ ones(2, 2),
-        lambda: y.view(7),
-        lambda: x.mul_(2),
-        lambda: x[0].zero_(),
-        lambda: y.sum(3),
-        lambda: y.backward(),
-        lambda: y.backward(ones(2)),
-        lambda: y.requires_grad_(False),
-        lambda: setattr(x, "grad", ones(3)),
+    for attempt, phrase in (
+        (lambda: y.add_(ones(4)), r"tensor a \(3\) must match the size of tensor b \(4\)"),
+        (lambda: y.mul_(ones(5, 2, 3)), r"output with shape \[2, 3\] .* \[5, 2, 3\]"),
+        (lambda: y @ ones(2, 2), r"cannot be multiplied \(2x3 and 2x2\)"),
+        (lambda: y.view(7), r"shape '\[7\]' is invalid for input of size 6"),
+        (lambda: x.mul_(2), "a leaf Variable that requires grad"),
+        (lambda: x[0].zero_(), "a view of a leaf Variable that requires grad"),
+        (lambda: y.sum(3), r"range of \[-2, 1\], but got 3"),
+        (lambda: y.backward(), "implicitly created only for scalar outputs"),
+        (lambda: y.backward(ones(2)), r"shape of retrograd.Size\(\[2\]\) and output"),
+        (lambda: y.requires_grad_(False), "change requires_grad flags of leaf variables"),
+        (lambda: setattr(x, "grad", ones(3)), r"size '\[3\]' to a tensor of size '\[2, 3\]'"),
     ):
-        with pytest.raises((RuntimeError, IndexError)):
+        with pytest.raises((RuntimeError, IndexError), match=phrase):
             attempt()
         assert y.grad_fn is node
         assert y._version == version

@@ -222,7 +222,10 @@ def test_allclose_of_older_programs_ignores_dtypes_and_takes_nan_for_nan():
     ("actual", "how"), [(1.001, {}), (1.0001, {"rtol": 1e-5, "atol": 0.0}), (NAN, {})]
 )
 def test_allclose_of_older_programs_raises_beyond_its_tolerances(actual, how):
-    with pytest.warns(FutureWarning), pytest.raises(AssertionError, match="not close"):
+    with (
+        pytest.warns(FutureWarning, match="assert_close"),
+        pytest.raises(AssertionError, match="not close"),
+    ):
         assert_allclose(rg.tensor(actual), 1.0, **how)
 
 

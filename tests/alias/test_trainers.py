@@ -108,13 +108,13 @@ def test_a_tensor_of_a_module_is_exchanged_for_another():
     assert accessor.swap_tensor(line, "extra", rg.ones(1), allow_missing=True) is accessor._MISSING
     accessor.swap_tensor(line, "extra", accessor._MISSING, allow_missing=True)
     assert not hasattr(line, "extra")
-    for name, value, kind in [
-        ("weight", 3, TypeError),
-        ("in_features", rg.ones(1), TypeError),
-        ("nothing", rg.ones(1), AttributeError),
-        ("a.weight", rg.ones(1), KeyError),
+    for name, value, kind, text in [
+        ("weight", 3, TypeError, "3 is not an instance of torch.Tensor"),
+        ("in_features", rg.ones(1), TypeError, "which 'in_features' is, is not an instance of"),
+        ("nothing", rg.ones(1), AttributeError, "Linear has no attribute `nothing`"),
+        ("a.weight", rg.ones(1), KeyError, r"a\.weight"),
     ]:
-        with pytest.raises(kind):
+        with pytest.raises(kind, match=text):
             accessor.swap_tensor(line, name, value)
 
 

@@ -265,7 +265,7 @@ def test_misuse_raises_what_pytorch_raises(call, kind, text):
 def test_misuse_outside_a_level():
     with pytest.raises(RuntimeError, match="no level exists"):
         make_dual(X, T)
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="Dual level must be a positive number"):
         forward_ad.exit_dual_level()
     assert unpack_dual(X).tangent is None
 

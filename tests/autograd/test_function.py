@@ -634,7 +634,7 @@ def test_saved_tensors_after_a_backward_pass_raise():
     y.backward()
     with pytest.raises(SecondBackwardError, match="backward through the graph a second time"):
         y.backward()
-    with pytest.raises(SecondBackwardError):
+    with pytest.raises(SecondBackwardError, match="backward through the graph a second time"):
         _ = y.grad_fn.saved_tensors
 
 

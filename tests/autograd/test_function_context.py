@@ -308,13 +308,17 @@ def test_a_saved_view_that_was_written_does_not_leak():
 
 def test_batching_is_refused_unless_the_function_says_how():
     assert Function.generate_vmap_rule is False
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(
+        NotImplementedError, match="you must either override the vmap static method"
+    ):
         Function.vmap(None, None)
 
 
 def test_grad_fn_takes_attributes_and_lacks_others():
     y = Double.apply(leaf(1))
-    with pytest.raises(AttributeError):
+    with pytest.raises(
+        AttributeError, match="'DoubleBackward' object has no attribute 'does_not_exist'"
+    ):
         y.grad_fn.does_not_exist
     y.grad_fn.mine = 4
     assert y.grad_fn.mine == 4

@@ -169,7 +169,7 @@ def test_unit_vectors_of_several_tensors():
     basis = autograd.functional._construct_standard_basis_for(tensors, (2, 1))
     assert [part.tolist() for part in basis] == [[[1, 0], [0, 1], [0, 0]], [[0], [0], [1]]]
     assert [part.dtype for part in basis] == [rg.float32, rg.float64]
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="expected as many numbers as tensors"):
         autograd.functional._construct_standard_basis_for(tensors, (2,))
 
 

@@ -69,7 +69,7 @@ def test_hooks_must_be_two_functions_and_are_set_once():
         y.grad_fn._raw_saved_self.register_hooks(lambda x: x, 1)
     with pytest.raises(TypeError, match="incompatible function arguments"):
         y.grad_fn._raw_saved_self.register_hooks(lambda x: x)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="incompatible function arguments"):
         y.grad_fn._raw_saved_self.register_hooks(1, 1)
     y.grad_fn._raw_saved_self.register_hooks(lambda x: x, lambda x: x)
     with pytest.raises(RuntimeError, match="hooks have already been set"):
@@ -292,18 +292,20 @@ def test_leaving_a_context_of_hooks_once_more_does_nothing():
 
 
 @pytest.mark.parametrize(
-    ("op", "unpack"),
+    ("op", "unpack", "text"),
     [
-        (lambda x: x * x, lambda kept: rg.ones(3)),
-        (lambda x: x.prod(), lambda kept: rg.zeros(0)),
+        (lambda x: x * x, lambda kept: rg.ones(3), r"MulBackward0 cannot compute.* \(2,\) \(3,\)"),
+        (lambda x: x.prod(), lambda kept: rg.zeros(0), r"ProdBackward0 returned .* got \[0\]"),
     ],
     ids=["elementwise", "reduction"],
 )
-def test_a_formula_that_cannot_use_what_an_unpack_hook_gave_raises_a_runtime_error(op, unpack):
+def test_a_formula_that_cannot_use_what_an_unpack_hook_gave_raises_a_runtime_error(
+    op, unpack, text
+):
     x = rg.tensor([1.0, 2.0], requires_grad=True)
     with rg.autograd.graph.saved_tensors_hooks(lambda kept: kept, unpack):
         y = op(x).sum()
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match=text):
         y.backward()
     assert x.grad is None
 

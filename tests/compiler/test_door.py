@@ -251,7 +251,7 @@ def test_a_kernel_in_c_checks_what_it_is_made_of():
     kernel = loops.Kernel(types=(12, 12), places=(3,), **build)
     assert kernel([np.ones(5000)]) is None
     assert kernel([None] * 4) is None
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="'int' object is not iterable"):
         kernel(1)
 
 

@@ -136,7 +136,7 @@ def test_signs_multiply():
     assert D.ComposeTransform([D.ExpTransform(), falls]).sign.tolist() == [-1, 1]
     assert D.AffineTransform(0, -3).sign == -1
     assert D.PowerTransform(-1.0).sign == -1
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(NotImplementedError, match="AbsTransform does not define sign"):
         D.AbsTransform().sign
 
 

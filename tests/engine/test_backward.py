@@ -223,7 +223,7 @@ def test_a_retained_graph_runs_again_and_then_is_freed():
     y.backward(retain_graph=True)
     y.backward()
     assert x.grad.tolist() == [8]
-    with pytest.raises(SecondBackwardError):
+    with pytest.raises(SecondBackwardError, match="backward through the graph a second time"):
         y.backward()
 
 
@@ -256,7 +256,7 @@ def test_create_graph_retains_the_graph_by_default():
     (dx,) = autograd.grad(y, x, create_graph=True)
     assert autograd.grad(dx, x, retain_graph=True)[0].tolist() == [12]
     assert autograd.grad(y, x, create_graph=True, retain_graph=False)[0].tolist() == [12]
-    with pytest.raises(SecondBackwardError):
+    with pytest.raises(SecondBackwardError, match="backward through the graph a second time"):
         y.backward()
 
 

@@ -119,14 +119,20 @@ def test_the_error_names_what_is_wrong(name):
 
 
 @pytest.mark.parametrize(
-    ("slot", "junk"),
-    [("saved", None), ("saved", DELETED), ("op", None), ("seq", "a"), ("edges", 3)],
+    ("slot", "junk", "text"),
+    [
+        ("saved", None, "subscriptable|index out of range"),
+        ("saved", DELETED, "no attribute 'saved'"),
+        ("op", None, "'NoneType' object has no attribute"),
+        ("seq", "a", "`seq`|bad operand type for unary -: 'str'"),
+        ("edges", 3, "'int' object is not iterable"),
+    ],
 )
-def test_an_error_of_a_broken_node_is_ordinary(slot, junk):
+def test_an_error_of_a_broken_node_is_ordinary(slot, junk, text):
     _, y = kept()
     loss = y.sum()
     put(y._node, slot, junk)
-    with pytest.raises((AttributeError, TypeError, IndexError)):
+    with pytest.raises((AttributeError, TypeError, IndexError), match=text):
         loss.backward()
 
 
@@ -205,7 +211,7 @@ def test_a_caller_refuses_places_that_there_are_not():
         {"facts": (None,)},
         {"fits": "never"},
     ):
-        with pytest.raises((TypeError, ValueError, OverflowError)):
+        with pytest.raises(ValueError, match="no such inputs or table of a native caller"):
             native.Caller(**good, table=Table(**table | wrong))
     for slot, junk in itertools.product(Table.__slots__, JUNK):
         if junk != "()" or slot != "facts":
@@ -213,7 +219,7 @@ def test_a_caller_refuses_places_that_there_are_not():
             attempt(put, broken, slot, JUNK[junk]())
             attempt(lambda broken=broken: native.Caller(**good, table=broken))
     for junk in JUNK.values():
-        with pytest.raises(TypeError):
+        with pytest.raises(TypeError, match="argument 5 must be Table, not"):
             native.Caller(**good, table=junk())
     good["table"] = Table(**table)
     for broken in ({"python": 3}, {"forward": None}, {"op": None}, {"python": leaf()}):

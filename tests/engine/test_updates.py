@@ -141,7 +141,7 @@ def test_an_update_that_raises_writes_nothing_of_those_together():
 
     some = parts(2, 2)
     before = [x.copy() for _, x, _, _ in some]
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="no"):
         run_each(rule, some, NUMBERS, {})
     if native is not None:
         assert all(np.array_equal(x, old) for (_, x, _, _), old in zip(some, before, strict=True))

@@ -154,7 +154,9 @@ def test_a_write_after_the_value_was_read_for_the_last_time_is_fine():
     base = x * 1
     base.exp_()
     base.add_(1)
-    with pytest.raises(VersionError):
+    with pytest.raises(
+        VersionError, match="output 0 of Exp, is at version 2; expected version 1 instead"
+    ):
         base.sum().backward()
     base = x * 1
     base.add_(1)
@@ -353,7 +355,9 @@ def test_detached_aliases_share_memory_and_version():
     alias.zero_()
     assert base._version == alias._version == 1
     assert not alias._is_view()
-    with pytest.raises(VersionError):
+    with pytest.raises(
+        VersionError, match="output 0 of Mul, is at version 1; expected version 0 instead"
+    ):
         out.backward()
 
 

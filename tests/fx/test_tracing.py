@@ -118,7 +118,7 @@ def test_sizes_of_inputs_make_tensors_in_the_graph():
 
 @pytest.mark.parametrize("convert", [rg.tensor, rg.as_tensor, rg.asarray, rg.Tensor])
 def test_a_proxy_is_no_data(convert):
-    with pytest.raises((RuntimeError, ValueError)):
+    with pytest.raises(TraceError, match="no value is known while a function is traced"):
         fx.symbolic_trace(lambda x: convert(x))
 
 
@@ -355,7 +355,7 @@ class Wide(nn.Module):
 @pytest.mark.parametrize("rows", [2, 4])
 def test_branches_may_depend_on_the_shapes_of_parameters(rows):
     module, x = Wide(rows), rg.ones(1, rows)
-    with pytest.raises((TraceError, AssertionError)):
+    with pytest.raises(TraceError, match="no value is known while a function is traced"):
         fx.Tracer().trace(module)
     graph = fx.Tracer(param_shapes_constant=True).trace(module)
     assert rg.equal(fx.GraphModule(module, graph)(x), module(x))

@@ -360,7 +360,7 @@ def test_indexing_functions_count_from_the_end_too():
     np.testing.assert_array_equal(found.numpy(), np.take_along_axis(M, places, 2))
     with pytest.raises(ValueError, match="1-D"):
         xp.take(x, xp.asarray([0]))
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="axis 3 of an array with 3 dimensions"):
         xp.take(x, xp.asarray([0]), axis=3)
 
 

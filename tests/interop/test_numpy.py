@@ -447,7 +447,7 @@ def test_foreign_operands_are_left_to_themselves():
         def __rmul__(self, other):
             return "foreign"
 
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="all returned NotImplemented from __array_ufunc__"):
         np.multiply(rg.ones(2), object())
     assert np.ones(2) * Foreign() == "foreign"
 

@@ -108,7 +108,7 @@ def test_a_strided_one_has_sizes_by_dimension():
         _ = nt.shape
     with pytest.raises(RuntimeError, match="doesn't support strides"):
         nt.stride()
-    with pytest.raises(AttributeError):
+    with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'offsets'"):
         nt.offsets()
 
 

@@ -73,7 +73,9 @@ def test_module_list_registers_and_shortens_its_text():
     )
     assert repr(nn.ModuleList()) == "ModuleList()"
     assert isinstance(layers[1:], nn.ModuleList)
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(
+        NotImplementedError, match=r'\[ModuleList\] is missing the required "forward" function'
+    ):
         layers(1)
 
 
@@ -108,7 +110,7 @@ def test_parameter_dict_makes_tensors_parameters():
     assert [n for n, _ in values.named_parameters()] == ["a", "b"]
     assert values.pop("a").shape == (2,)
     assert values.get("a", 3) == 3
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="a"):
         values["a"]
     with pytest.raises(TypeError, match="is not a string"):
         values[0] = rg.ones(1)
@@ -133,14 +135,14 @@ def test_parameter_dict_has_the_methods_of_a_dictionary():
     assert len(values) == len(list(values.parameters())) == 0
     assert list(copy) == ["a", "b", "c"]
     assert list(values.fromkeys(["x", "y"], rg.ones(1)).keys()) == ["x", "y"]
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="dictionary is empty"):
         values.popitem()
 
 
 def test_a_module_is_compiled_as_it_is_and_goes_to_no_other_device():
     layer = nn.Linear(1, 1)
     assert layer.compile() is None
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="not compiled with CUDA enabled"):
         layer.cuda()
 
 

@@ -182,5 +182,5 @@ def test_a_state_may_be_asked_for_by_position_as_in_older_programs():
         found = module.state_dict(destination, "own.", True)
     assert found is destination
     assert found["own.weight"] is module.weight
-    with pytest.warns(FutureWarning):
+    with pytest.warns(FutureWarning, match="Positional args are being deprecated"):
         assert list(module.state_dict(None)) == ["weight", "bias"]

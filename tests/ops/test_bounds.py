@@ -76,15 +76,20 @@ READERS = {
 @pytest.mark.parametrize("i", FAR)
 @pytest.mark.parametrize("name", READERS)
 def test_an_index_far_outside_is_refused(name, i):
-    with pytest.raises((IndexError, RuntimeError)):
+    text = rf"{i}\b|{i + 1}\b|out of range|contains negative|along axis to sum to"
+    with pytest.raises((IndexError, RuntimeError), match=text):
         READERS[name][0](i)
 
 
-@pytest.mark.parametrize("name", [name for name, (_, wraps) in READERS.items() if not wraps])
+FORWARD = [
+    name for name, (_, wraps) in READERS.items()
+    if not wraps and name not in ("segment_reduce", "segment_reduce offsets")  # a length of 0 there
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORWARD)
 def test_minus_one_is_no_index_of_what_does_not_count_from_the_end(name):
-    if name.startswith("segment_reduce"):
-        return  # there it is a length of 0
-    with pytest.raises((IndexError, RuntimeError)):
+    with pytest.raises((IndexError, RuntimeError), match=r"-1\b|out of range"):
         READERS[name][0](-1)
 
 
@@ -220,7 +225,7 @@ def test_a_list_that_holds_itself_has_too_many_dimensions(data):
 
 @pytest.mark.parametrize("data", [holding_itself, beside_itself, deep])
 def test_a_list_that_holds_itself_is_no_index(data):
-    with pytest.raises((ValueError, IndexError)):
+    with pytest.raises((ValueError, IndexError), match=r"too many dimensions|must be long"):
         VECTOR[data()]
 
 

@@ -83,7 +83,7 @@ def test_a_file_is_read_by_name_and_by_part(tmp_path):
         assert (part.get_shape(), part.get_dtype()) == ([2, 3, 4], "F32")
         assert part[1, :, ::2].tolist() == x[1, :, ::2].tolist()
         whole = file.get_tensor("x")
-        with pytest.raises(KeyError):
+        with pytest.raises(KeyError, match="'y'"):
             file.get_tensor("y")
     whole.zero_()
     assert path.read_bytes() == before
@@ -141,11 +141,15 @@ def test_a_module_of_other_names_is_refused_or_told(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("tensors", "metadata"),
-    [({"a": [1.0]}, None), ({3: rg.ones(1)}, None), ({"a": rg.ones(1)}, {"epoch": 3})],
+    ("tensors", "metadata", "text"),
+    [
+        ({"a": [1.0]}, None, "expected tensors by name, got list for 'a'"),
+        ({3: rg.ones(1)}, None, "expected tensors by name, got Tensor for 3"),
+        ({"a": rg.ones(1)}, {"epoch": 3}, "metadata must have texts as names and values"),
+    ],
 )
-def test_only_tensors_by_name_and_texts_are_taken(tensors, metadata):
-    with pytest.raises(TypeError):
+def test_only_tensors_by_name_and_texts_are_taken(tensors, metadata, text):
+    with pytest.raises(TypeError, match=text):
         safetensors.save(tensors, metadata)
 
 

@@ -535,7 +535,12 @@ def test_objects_of_classes_that_are_allowed_come_back():
     data = {"config": config, "places": collections.deque([1, 2]), "partial": Decimal("1.5")}
     with serialization.safe_globals([Config, Mode, Pair, collections.deque, Decimal]):
         assert round_trip(data) == data
-    with serialization.safe_globals([Config, Mode]), pytest.raises(pickle.UnpicklingError):
+    with (
+        serialization.safe_globals([Config, Mode]),
+        pytest.raises(
+            pickle.UnpicklingError, match=r"test_save_load\.Pair was not an allowed global"
+        ),
+    ):
         round_trip(data)
 
 

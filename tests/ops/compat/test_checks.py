@@ -39,7 +39,10 @@ def test_all_elements_of_a_tensor_are_checked():
         rg._check_tensor_all(True)
     with pytest.raises(TypeError, match="_check_tensor_all"):
         rg._check(rg.tensor(True))
-    with pytest.warns(FutureWarning), pytest.raises(RuntimeError):
+    with (
+        pytest.warns(FutureWarning, match="_check_is_size"),
+        pytest.raises(RuntimeError, match="Expected cond to be True"),
+    ):
         rg._check_is_size(-1)
 
 

@@ -61,7 +61,7 @@ def test_wrong_arguments_are_refused():
         per_tensor(w, 0.1, 30, -8, 7)
     with pytest.raises(NotImplementedError, match="not implemented for"):
         per_tensor(w.long(), 0.1, 0, -8, 7)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
         per_tensor(w, 0.1, 0.5, -8, 7)
     with pytest.raises(RuntimeError, match="Scale must be Float or BFloat16"):
         per_channel(w, rg.ones(3).double(), ints(0, 0, 0), 0, -8, 7)

@@ -164,5 +164,5 @@ def test_return_types_take_one_sequence():
     found = rg.return_types.max((1, 2))
     assert found.values == 1
     assert found.indices == 2
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="max takes 2 values, got 1"):
         rg.return_types.max([1])

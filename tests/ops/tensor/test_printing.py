@@ -174,5 +174,5 @@ def test_only_a_plain_tensor_of_one_number_is_formatted_as_that_number():
     assert f"{x:.2f}" == "2.50"
     for other in (rg.nn.Parameter(x), x.as_subclass(Own), x.to("meta")):
         assert f"{other}" == str(other)
-        with pytest.raises(TypeError):
+        with pytest.raises(TypeError, match="unsupported format string passed to"):
             format(other, ".2f")

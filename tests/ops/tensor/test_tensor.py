@@ -173,7 +173,7 @@ def test_to_takes_dtypes_devices_and_tensors():
 
 def test_converting_to_a_complex_dtype_and_back_carries_the_gradient():
     x = rg.tensor([1.0, 2.0], requires_grad=True)
-    with pytest.warns(ComplexWarning):
+    with pytest.warns(ComplexWarning, match="imaginary"):
         y = (x.to(rg.complex128) * (2 + 1j)).to(rg.float32)
     y.sum().backward()
     assert x.grad.tolist() == [2.0, 2.0]
