@@ -114,6 +114,7 @@ def test_out_refuses_inputs_that_require_grad():
         (lambda x: rg.fft.fftn(x, s=(2, 2), dim=(0,)), RuntimeError, "must have the same length"),
         (lambda x: rg.fft.rfftn(x, dim=()), RuntimeError, "must transform at least one axis"),
         (lambda x: rg.fft.fft(x.half()), RuntimeError, "Unsupported dtype Half"),
+        (lambda x: rg.fft.irfft(x.bfloat16()), RuntimeError, "Unsupported dtype BFloat16"),
         (lambda x: rg.fft.fft([1.0]), TypeError, "must be Tensor, not list"),
         (lambda x: rg.fft.fftfreq(-1), RuntimeError, "negative dimension"),
         (lambda x: rg.fft.fftshift(x, 2), IndexError, "Dimension out of range"),

@@ -76,7 +76,7 @@ fft, ifft, rfft, irfft, hfft, ihfft = _transforms(
 
     `input` is complex or real, and cropped or padded with zeros to n points. `norm` "backward"
     (default) scales nothing, "forward" by 1/n, "ortho" by 1/sqrt(n). Raises RuntimeError for no
-    points, another norm, or float16. Source: PyTorch's `fft.fft`.
+    points, another norm, or half floats. Source: PyTorch's `fft.fft`.
 
     >>> rg.fft.fft(rg.tensor([1.0, 0.0, 0.0])).real
     tensor([1., 1., 1.])

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
@@ -137,8 +135,10 @@ def _floating(input: Any, name: str, real: bool = False) -> Tensor:
     if not isinstance(input, Tensor):
         raise wrong_type(f"fft_{name}", "input", "Tensor", input, 1)
     dtype = input._array.dtype
-    if dtype == np.float16:
-        raise RuntimeError("Unsupported dtype Half. Transform x.float() instead.")
+    if dtypes.half(dtype):
+        raise RuntimeError(
+            f"Unsupported dtype {dtypes.legacy_name(dtype)}. Transform x.float() instead."
+        )
     if real and dtype.kind == "c":
         kind = "real" if name in ("rfft", "ihfft") else "real-valued"
         raise RuntimeError(
