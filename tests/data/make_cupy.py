@@ -19,7 +19,10 @@ METHODS = {
     "reduce": (["add", "multiply"], ["axis", "dtype", "out", "keepdims"]),
     "accumulate": (["add", "multiply"], ["axis", "dtype", "out"]),
     "reduceat": (["add"], ["axis", "dtype", "out"]),
-    "at": ("add bitwise_and bitwise_or bitwise_xor maximum minimum subtract".split(), []),
+    "at": (
+        ["add", "bitwise_and", "bitwise_or", "bitwise_xor", "maximum", "minimum", "subtract"],
+        [],
+    ),
 }
 
 
