@@ -191,6 +191,7 @@ def test_convolutions_of_one_tap_keep_halves(groups):
     out = F.conv1d(x, rg.ones(2, 2 // groups, 1, dtype=rg.bfloat16), groups=groups)
     out.sum().backward()
     assert out.dtype is x.grad.dtype is rg.bfloat16
+    assert out.tolist() == x.grad.tolist() == [[[2 / groups] * 3] * 2]
 
 
 def test_recurrent_layers_run_in_the_lower_precision():  # GRU is on no list

@@ -14,6 +14,7 @@ import retrograd as rg
 from retrograd import autograd
 from retrograd.autograd import graph
 from retrograd.autograd.function import Function
+from retrograd.errors import SecondBackwardError
 
 
 def leaf(*values):
@@ -218,7 +219,9 @@ def test_saving_again_replaces_what_was_saved():
             (x,) = ctx.saved_tensors
             return 2 * x * g
 
-    F.apply(leaf(3)).backward()
+    x = leaf(3)
+    F.apply(x).backward()
+    assert x.grad.item() == 6
 
 
 def test_saved_inputs_have_their_history():
@@ -369,9 +372,14 @@ def test_saved_tensors_may_be_cleared_in_backward():
         @staticmethod
         def backward(ctx, g):
             ctx.maybe_clear_saved_tensors()
-            return g
+            return g * 2
 
-    F.apply(leaf(1)).backward()
+    x = leaf(1)
+    y = F.apply(x)
+    y.backward()
+    assert x.grad.item() == 2
+    with pytest.raises(SecondBackwardError, match="a second time"):
+        _ = y.grad_fn.saved_tensors
 
 
 def test_a_saved_tensor_keeps_its_output_number():

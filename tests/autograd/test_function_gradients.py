@@ -59,11 +59,12 @@ def test_a_gradient_takes_the_dtype_of_its_input():
 
         @staticmethod
         def backward(ctx, g):
-            return g.to(rg.float32)
+            return g.to(rg.float32) * 3
 
     x = leaf(1)
     F.apply(x).backward()
     assert x.grad.dtype is rg.float64
+    assert x.grad.item() == 3
 
 
 def test_a_gradient_of_none_becomes_zeros_or_stays_none_for_the_next_function():

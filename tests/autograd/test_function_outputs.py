@@ -86,6 +86,7 @@ def test_a_function_without_differentiable_outputs_gets_no_cotangent():
     x = leaf(1, -2)
     r = F.apply(x * x)
     (r * x).sum().backward()
+    assert x.grad.tolist() == [1, 4]
 
 
 def test_an_output_may_be_returned_twice():
@@ -204,6 +205,7 @@ def test_a_list_is_an_output_that_is_no_tensor():
     out = F.apply(leaf(1))
     assert isinstance(out, list)
     assert not out[0].requires_grad
+    assert out[0].item() == 1
 
 
 def test_a_view_written_inside_forward_belongs_to_the_function():

@@ -113,11 +113,14 @@ def test_what_inference_tensors_may_do_outside():
 def test_normal_tensors_may_be_written_with_inference_tensors():
     with rg.inference_mode():
         i = rg.ones(2)
-    a = rg.ones(2, requires_grad=True).clone()
+    x = rg.ones(2, requires_grad=True)
+    a = x.clone()
     a.add_(i)
     a.sum().backward()
-    b = rg.ones(2)
+    assert (a.tolist(), x.grad.tolist()) == ([2, 2], [1, 1])
+    b = rg.full((2,), 3.0)
     b.mul_(i)
+    assert (b.tolist(), b._version) == ([3, 3], 1)
 
 
 def test_leaves_may_be_written_in_inference_mode():

@@ -5,6 +5,7 @@ Every test here also passes with `torch` in place of `retrograd`, but where it s
 
 from __future__ import annotations
 
+import math
 import threading
 
 import pytest
@@ -183,10 +184,12 @@ def test_intermediate_values_of_a_function_are_packed():
             (i,) = ctx.saved_tensors
             return g * i
 
-    a = leaf(1)
-    with graph.saved_tensors_hooks(lambda x: x, lambda x: x):
+    a, packed = leaf(1), []
+    with graph.saved_tensors_hooks(lambda x: packed.append(x.item()) or x, lambda x: x * 2):
         y = F.apply(a)
     y.backward()
+    assert packed == [math.e]
+    assert a.grad.item() == 2 * math.e
 
 
 def test_packing_leaves_the_version_alone():
@@ -252,6 +255,7 @@ def test_packed_values_may_be_written():
         y = b * b
     b.add_(1)
     y.sum().backward()
+    assert a.grad.tolist() == [2, 4]
 
 
 def test_hooks_get_the_very_tensor_that_has_no_history_and_may_give_it_back():

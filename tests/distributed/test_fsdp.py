@@ -87,7 +87,9 @@ def test_gradients_are_whole_beside_whole_parameters(net):
     net(rg.tensor([[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]])).square().sum().backward()
     with net.summon_full_params(net, with_grads=True):
         assert type(net[1].bias.grad) is rg.Tensor
-        assert net[1].bias.grad.shape == (2,)
+        # Squares of normalised rows: no slope by the bias, twice the number of rows by the weight.
+        assert net[1].bias.grad.tolist() == pytest.approx([0.0, 0.0], abs=1e-6)
+        assert net[1].weight.grad.tolist() == pytest.approx([4.0, 4.0], rel=5e-3)  # eps
 
 
 def test_states_are_whole_or_in_parts_as_it_was_said(net):
@@ -145,8 +147,11 @@ def test_parameters_on_the_meta_device_are_made_and_ignored_ones_left(alone):
     made = nn.Sequential(nn.Linear(3, 2, device="meta"), nn.Linear(2, 2))
     kept = made[1]
     wrapped = FullyShardedDataParallel(made, ignored_modules=[kept])
-    assert wrapped(rg.ones(1, 3)).shape == (1, 2)
     assert type(kept.weight) is nn.Parameter
+    with wrapped.summon_full_params(wrapped):
+        expected = kept(nn.functional.linear(rg.ones(1, 3), made[0].weight, made[0].bias))
+    assert expected.isfinite().all()
+    assert wrapped(rg.ones(1, 3)).equal(expected)
 
 
 def test_all_parameters_are_whole_where_functions_are_applied(net):

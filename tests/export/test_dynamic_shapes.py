@@ -148,7 +148,7 @@ def test_sizes_of_one_dim_are_equal():
 @pytest.mark.parametrize("hint", [Dim.AUTO, Dim.DYNAMIC])
 def test_sizes_that_have_to_be_equal_are_found(hint):
     program = export(Add(), (rg.ones(4), rg.ones(4)), dynamic_shapes=({0: hint}, {0: hint}))
-    assert program.module()(rg.ones(6), rg.ones(6)).shape == (6,)
+    assert program.module()(rg.ones(6), rg.ones(6)).tolist() == [2.0] * 6
     assert len(program.range_constraints) == 1
 
 
@@ -182,7 +182,7 @@ def test_a_way_that_depends_on_a_size_is_checked():
 def test_one_tensor_may_be_several_arguments():
     x, n = rg.ones(4), Dim("n")
     program = export(Add(), (x, x), dynamic_shapes=({0: n}, {0: n}))
-    assert program.module()(rg.ones(6), rg.ones(6)).shape == (6,)
+    assert program.module()(rg.ones(6), rg.full((6,), 2.0)).tolist() == [3.0] * 6
 
 
 @pytest.mark.parametrize("f", [
@@ -220,7 +220,7 @@ def test_sizes_may_be_said_of_tensors():
     x, sizes = rg.ones(4), ShapesCollection()
     sizes[x] = {0: Dim.DYNAMIC}
     program = export(nn.ReLU(), (x,), dynamic_shapes=sizes)
-    assert program.module()(rg.ones(6)).shape == (6,)
+    assert program.module()(rg.arange(-2.0, 4.0)).tolist() == [0.0, 0.0, 0.0, 1.0, 2.0, 3.0]
 
 
 def test_sizes_that_are_computed_of_others_cannot_be_said():

@@ -101,6 +101,7 @@ def test_randomness_of_jacfwd():
         jacfwd(f)(X)
     found = jacfwd(f, randomness="same")(X)
     assert set(found.diagonal().tolist()) <= {0.0, 2.0}
+    assert found.equal(found.diagonal().diag())
 
 
 def test_hessian_of_a_quadratic_form_and_of_several_arguments():

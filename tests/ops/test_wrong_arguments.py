@@ -97,7 +97,7 @@ def test_numbers_may_stand_in_tensors_of_one_element():
 
 def test_window_sizes_may_be_anything_that_stands_for_integers():
     for size in (np.int64(2), rg.tensor(2), [2, np.int32(2)], rg.Size([2, 2])):
-        assert F.max_pool2d(IMAGE, size).shape == (1, 1, 2, 2)
+        assert F.max_pool2d(IMAGE, size).equal(F.max_pool2d(IMAGE, (2, 2)))
 
 
 def test_positions_are_int64_whatever_the_indices_are():
@@ -173,9 +173,9 @@ def test_initial_values_are_drawn_when_all_arguments_are_known_to_fit():
 
 def test_a_stride_may_be_anything_that_stands_for_integers_or_empty():
     for stride in (rg.tensor(1), np.int64(1), [1]):
-        assert F.max_pool1d(X, 2, stride=stride).shape == (2, 2)
+        assert F.max_pool1d(X, 2, stride=stride).tolist() == [[1.0, 2.0], [4.0, 5.0]]
     for stride in (None, [], ()):
-        assert F.avg_pool1d(X, 2, stride).shape == (2, 1)
+        assert F.avg_pool1d(X, 2, stride).tolist() == [[0.5], [3.5]]
 
 
 def test_the_first_size_tells_what_sizes_are():

@@ -224,7 +224,11 @@ def test_half_floats_are_normalised_by_single_parameters():
     y = F.layer_norm(x, (2,), weight, rg.zeros(2))
     y.sum().backward()
     assert (y.dtype, weight.grad.dtype) == (rg.float16, rg.float32)
-    assert F.batch_norm(x, rg.zeros(2), rg.ones(2)).dtype is rg.float16
+    assert y.tolist() == [[-2.0, 2.0]]
+    assert weight.grad.tolist() == pytest.approx([-1.0, 1.0], abs=1e-5)
+    z = F.batch_norm(x, rg.zeros(2), rg.ones(2))
+    assert z.dtype is rg.float16
+    assert z.tolist() == [[1.0, 3.0]]
 
 
 def test_batch_norm_needs_both_running_statistics_or_neither():

@@ -129,6 +129,7 @@ def test_numpy_values_on_the_left_leave_the_operation_to_the_tensor():
     assert isinstance(z, rg.Tensor)
     assert z.dtype is rg.float64
     assert z.requires_grad
+    assert (y.tolist(), z.tolist()) == ([2.0, 2.0], [1.0, 1.0])
 
 
 @pytest.mark.parametrize(
