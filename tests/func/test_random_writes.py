@@ -17,6 +17,7 @@ from retrograd.errors import VersionError
 from retrograd.func import grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
 
 SEEDS = range(int(os.environ.get("RETROGRAD_WRITES", "40")))
+REFUSING = {5, 10, 11, 15, 19, 20, 24, 25, 26, 33, 37}  # seeds whose programs write what was saved
 STEP = 1e-30
 CONSTANT = np.array([0.3, -0.7, 1.1, 0.5])
 
@@ -217,7 +218,9 @@ def compared(program, x, transforms, expected, **tolerances):
 def test_every_transform_of_a_program_that_writes_is_its_derivative(seed):
     program, x = Program(seed), point(seed)
     expected = derivatives(program, x)
-    compared(program, x, FIRST, expected, rtol=1e-9, atol=1e-11)
+    refused = compared(program, x, FIRST, expected, rtol=1e-9, atol=1e-11)
+    assert refused in (0, len(FIRST.keys() - {*FORWARD}))  # all in reverse mode, or none
+    assert bool(refused) == (seed in REFUSING) or seed >= 40
     if seed % 4 == 0:
         scale = 1 + np.abs(expected).max()
         second = curvature(program, x)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import zlib
+from collections.abc import Sized
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +15,8 @@ import retrograd
 from retrograd.engine.op import Op
 from retrograd.engine.registry import OPS, Example
 from retrograd.engine.tensor import new_tensor
+
+Cases = TypeVar("Cases", bound=Sized)
 
 # The module beside the stored calls of public functions, which reads them.
 PATH = Path(__file__).parents[1] / "data" / "ops_format.py"
@@ -105,7 +108,7 @@ def samples(differentiable: bool = True) -> list[Sample]:
     return found
 
 
-def at_least(count: int, cases: list[Any]) -> list[Any]:
+def at_least(count: int, cases: Cases) -> Cases:
     """`cases`, of which what chose them has to leave `count`: a law of none holds for anything."""
     assert len(cases) >= count, f"{len(cases)} cases of a law that is to have {count}"
     return cases

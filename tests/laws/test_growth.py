@@ -27,7 +27,7 @@ from retrograd.engine.tensor import new_tensor
 from retrograd.kernels import native, sums
 from retrograd.ops.linalg import distance
 
-from .samples import Sample, draw, ops_format
+from .samples import Sample, at_least, draw, ops_format
 
 SMALL = 600  # elements of all inputs; what is done otherwise for few elements is left out
 LARGEST = 50_000  # elements of inputs and outputs at SMALL: what grows beyond is not tried larger
@@ -42,6 +42,27 @@ UNMEASURED = {"refold", "unstrided", "lstm_gates", "gru_gates", "ldl_factor_ex",
 
 # Public functions that make a cube of what they get, too large to try.
 CUBES = {"expand", "expand_copy", "broadcast_to"}
+
+# Those whose stored calls are of no tensor, or of sizes that hang together.
+UNTRIED = {
+    "arange", "broadcast_shapes", "combinations", "diagflat", "empty", "empty_permuted",
+    "empty_strided", "eye", "fft.fft2", "fft.ifft2", "fft.ihfft2", "fft.rfft2", "fliplr",
+    "flipud", "full", "histc", "histogramdd", "index_fill", "index_reduce", "istft", "item",
+    "linalg.cross", "linalg.det", "linalg.ldl_solve", "linalg.lu_solve", "linalg.slogdet",
+    "linalg.tensorinv", "linalg.tensorsolve", "linalg.vecdot", "linspace", "logdet", "logspace",
+    "lu_solve", "lu_unpack", "masked.amax", "masked.amin", "masked.logsumexp", "masked.mean",
+    "masked.norm", "masked.prod", "masked.sum", "nn.functional.adaptive_avg_pool1d",
+    "nn.functional.adaptive_avg_pool3d", "nn.functional.avg_pool3d", "nn.functional.bilinear",
+    "nn.functional.margin_ranking_loss", "nn.functional.max_unpool2d",
+    "nn.functional.max_unpool3d", "nn.functional.normalize", "nn.functional.pixel_shuffle",
+    "nn.functional.pixel_unshuffle", "nn.functional.unfold", "ones", "randint", "randn",
+    "scalar_tensor", "signal.windows.bartlett", "signal.windows.blackman",
+    "signal.windows.cosine", "signal.windows.exponential", "signal.windows.gaussian",
+    "signal.windows.general_cosine", "signal.windows.general_hamming", "signal.windows.hamming",
+    "signal.windows.hann", "signal.windows.kaiser", "signal.windows.nuttall",
+    "split_with_sizes", "split_with_sizes_copy", "tril_indices", "triu_indices",
+    "unsqueeze_copy", "zeros",
+}  # fmt: skip
 
 
 # What the stored calls leave out: the expression, and a spec for each input.
@@ -342,7 +363,7 @@ STORED = {
 }
 
 
-@pytest.mark.parametrize("name", STORED)
+@pytest.mark.parametrize("name", at_least(415, STORED))
 def test_a_function_grows_with_its_inputs_and_outputs(name):
     ways, seen = [], set()
     for expression, inputs, _, _ in STORED[name]:
@@ -353,6 +374,7 @@ def test_a_function_grows_with_its_inputs_and_outputs(name):
                 seen.add(form)
                 label = f"{expression} of {[stored.shape for _, stored, _ in inputs]}, {old}"
                 ways += first_that_fits(label, public_calls(expression, inputs, old))
+    assert bool(ways) == (name not in UNTRIED)
     judge(name, ways)
 
 

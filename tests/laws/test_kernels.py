@@ -15,7 +15,7 @@ from retrograd.compiler import door
 from retrograd.engine.namespaces import arrays
 from retrograd.engine.registry import OPS
 
-from .samples import draw
+from .samples import at_least, draw
 
 pytestmark = pytest.mark.skipif(not door.AVAILABLE, reason="kernels need llvmlite")
 
@@ -45,7 +45,15 @@ ROUNDED_ALIKE = {
     *("less_equal", "greater", "greater_equal", "logical_not", "logical_and", "logical_or"),
     *("isnan", "isinf", "isfinite", "sign", "copysign", "select", "cast", "constant", "positive"),
 }
-RECORDS = [op for op in OPS.values() if op.elementwise and op.examples]
+RECORDS = at_least(160, [op for op in OPS.values() if op.elementwise and op.examples])
+# Whose forwards have no code: bits, integers, what no loop is written for, a copy.
+WITHOUT = {
+    "airy", "bessel_i", "bessel_ie", "bessel_j", "bessel_k", "bessel_ke", "bessel_y", "beta",
+    "betainc", "betaln", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or",
+    "bitwise_right_shift", "bitwise_xor", "clone", "erfcx", "gamma", "gcd", "igamma", "igammac",
+    "isclose", "isneginf", "isposinf", "lcm", "log_ndtr", "ndtri", "orthogonal", "rgamma",
+    "threshold", "times_power_of_two", "zeta",
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -141,8 +149,8 @@ def compare(function, inputs, params):
 
 @pytest.mark.parametrize("op", RECORDS, ids=lambda op: op.name)
 def test_a_kernel_gives_what_numpy_gives(op):
-    for inputs, params in cases(op, None):
-        compare(op.forward, inputs, params)
+    known = [compare(op.forward, inputs, params) for inputs, params in cases(op, None)]
+    assert any(known) or op.name in WITHOUT
     for name, formula in zip(op.vjps, op.formulas, strict=True):
         for inputs, params in cases(op, name):
             compare(formula, inputs, params)

@@ -14,10 +14,10 @@ import pytest
 from retrograd.engine.tensor import new_tensor
 from retrograd.func import jvp, vjp, vmap
 
-from .samples import inner, like, samples
+from .samples import at_least, inner, like, samples
 
 COUNT = 2
-CASES = samples()
+CASES = at_least(1900, samples())
 
 
 @pytest.mark.parametrize("case", CASES, ids=repr)
