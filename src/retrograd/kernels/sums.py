@@ -71,14 +71,16 @@ def reduced(
 
     CuPy's extrema are functions without `initial`, which matters where there are no elements.
     """
-    foreign = ufunc in FUNCTIONS and not numpys(x)
-    if foreign and (x.size or initial is np._NoValue):
-        return FUNCTIONS[ufunc](x, axes, keepdims=keepdims)
-    if not foreign and (x.__class__ is not ndarray or axes is None or x.flags.c_contiguous):
+    if x.__class__ is ndarray:
+        if axes is None or x.flags.c_contiguous:
+            return ufunc.reduce(x, axes, dtype, None, keepdims, initial)
+    elif ufunc not in FUNCTIONS or numpys(x):
         return ufunc.reduce(x, axes, dtype, None, keepdims, initial)
-    shape = [1 if d in axes else n for d, n in enumerate(x.shape) if keepdims or d not in axes]
-    if foreign:
-        return full(x, tuple(shape), initial)
+    elif x.size or initial is np._NoValue:
+        return FUNCTIONS[ufunc](x, axes, keepdims=keepdims)
+    shape = tuple(1 if d in axes else n for d, n in enumerate(x.shape) if keepdims or d not in axes)
+    if x.__class__ is not ndarray:
+        return full(x, shape, initial)
     return ufunc.reduce(x, axes, dtype, np.empty(shape, dtype or x.dtype), keepdims, initial)
 
 
