@@ -104,8 +104,8 @@ def test_hogwild_trains_one_model_from_several_processes():
     y = x @ rg.tensor([[1.0], [2.0], [3.0]]) + 4
     model = rg.nn.Linear(3, 1).share_memory()
     mp.start_processes(descend, (model, x, y), 2, start_method="fork")
-    assert rg.allclose(model.weight, rg.tensor([[1.0, 2.0, 3.0]]), atol=1e-3)
-    assert rg.allclose(model.bias, rg.tensor([4.0]), atol=1e-3)
+    assert rg.allclose(model.weight, rg.tensor([[1.0, 2.0, 3.0]]), atol=1e-5)
+    assert rg.allclose(model.bias, rg.tensor([4.0]), atol=1e-5)
 
 
 def test_an_error_in_a_process_is_raised_with_its_traceback():
