@@ -118,9 +118,18 @@ def test_what_the_rest_of_the_graph_needs_is_no_match():
 
 
 def test_a_pattern_may_have_several_results():
-    module = fx.symbolic_trace(lambda x: rg.neg(rg.exp(x)) * rg.exp(x))
-    fx.replace_pattern(module, lambda x: (rg.neg(x), rg.exp(x)), lambda x: (rg.relu(x), rg.abs(x)))
-    module.graph.lint()
+    def exchanged(function):
+        module = fx.symbolic_trace(function)
+        pattern = lambda x: (rg.neg(x), rg.exp(x))
+        matches = fx.replace_pattern(module, pattern, lambda x: (rg.relu(x), rg.abs(x)))
+        module.graph.lint()
+        return len(matches), module(rg.tensor([-1.0, 2.0]))
+
+    count, found = exchanged(lambda x: rg.neg(x) * rg.exp(x))
+    assert (count, found.tolist()) == (1, [0.0, 4.0])
+    count, found = exchanged(lambda x: rg.neg(rg.exp(x)) * rg.exp(x))  # of two tensors
+    assert count == 0
+    assert found.allclose(-rg.tensor([-2.0, 4.0]).exp())
 
 
 def test_a_replacement_of_another_number_of_results_leaves_the_graph_as_it_was():
