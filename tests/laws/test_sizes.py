@@ -23,6 +23,7 @@ from .samples import at_least, like, samples
 # module, threshold, what the law lowers it to
 THRESHOLDS = [
     (sums, "LARGE", 1),
+    (sums, "FEW", 1),
     (sums, "MANY", 2),
     (sums, "ROWS", 2),
     (sums, "WIDE", 4),

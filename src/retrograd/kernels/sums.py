@@ -47,6 +47,7 @@ __all__ = [
 ]
 
 LARGE = 1024  # elements: below it, the calls here cost more than they save
+FEW = 4096  # elements: what loops in C for few numbers take, which add as NumPy does
 MANY = 256  # terms of one sum: below it, rounding errors are few
 ROWS = 32  # rows that are added in the array's own precision
 WIDE = 1024  # elements of a row: enough for a call of BLAS
@@ -185,6 +186,8 @@ def distances(x: Any, axes: tuple[int, ...], count: int) -> tuple[Any, Any, Any]
     """The distances from the mean, the mean, and the sums of the squares of the distances."""
     mean = np.true_divide(total(x, axes, True), count)
     centred = x - mean
+    if x.size <= FEW:
+        return centred, mean, total((centred * centred.conj()).real, axes, True)
     return centred, mean, dots(centred, centred, axes).real
 
 

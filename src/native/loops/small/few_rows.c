@@ -199,7 +199,7 @@ centre_few(const Normed *to, Along a)
         return;
     }
     const double *x = PyArray_DATA(to->x);
-    double *out = PyArray_DATA(to->out);
+    double *out = PyArray_DATA(to->out), squares[FEW];
     for (npy_intp c = 0; c < a.n; c++) {
         double mean = 0, var = 0;
         for (npy_intp i = 0; i < a.times; i++) {
@@ -211,12 +211,14 @@ centre_few(const Normed *to, Along a)
         mean /= (double)count;
         for (npy_intp i = 0; i < a.times; i++) {
             npy_intp at = (i * a.n + c) * a.width;
-            double dot;
-            for (npy_intp k = at; k < at + a.width; k++) {
-                out[k] = x[k] - mean;
+            double sum = 0;
+            char *data[] = {(char *)&sum, (char *)squares, (char *)&sum};
+            for (npy_intp k = 0; k < a.width; k++) {
+                double far = out[at + k] = x[at + k] - mean;
+                squares[k] = far * far;
             }
-            dot_inner[1](out + at, step, out + at, step, &dot, a.width, NULL);
-            var += dot;
+            add_inner[1].function(data, &a.width, steps, add_inner[1].data);
+            var += sum;
         }
         ((double *)PyArray_DATA(to->mean))[c] = mean;
         ((double *)PyArray_DATA(to->var))[c] = var / (double)count;
