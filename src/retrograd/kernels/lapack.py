@@ -58,7 +58,9 @@ def stacked(x: Any) -> Any:
 
 
 def by_columns(x: Any) -> Any:
-    """The same matrices with their columns contiguous in memory."""
+    """A copy of matrices, with their columns contiguous in memory."""
+    if x.__class__ is np.ndarray and x.ndim == 2:
+        return x.copy("F")
     return with_channels_inside(x, x.ndim - 2)
 
 

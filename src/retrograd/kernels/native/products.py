@@ -68,5 +68,6 @@ def solved(a: Any, x: Any, upper: bool, unit: bool) -> bool:
         return False
     if a.dtype != x.dtype or a.dtype.char not in "fdFD" or a.ndim > x.ndim or not has_blas():
         return False
-    a = a.reshape((1,) * (x.ndim - a.ndim) + a.shape)
+    if a.ndim < x.ndim:
+        a = a.reshape((1,) * (x.ndim - a.ndim) + a.shape)
     return native.loops.trsm(a, x, upper, unit)  # type: ignore[no-any-return]

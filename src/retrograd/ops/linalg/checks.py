@@ -28,12 +28,13 @@ def check_matrix(x: Any, name: str, argument: str = "A", halves: bool = False) -
     """Raise unless a tensor holds matrices of a floating or complex dtype, without `halves` of one
     that LAPACK knows.
     """
-    if not hasattr(x, "ndim"):
+    if not isinstance(x, Tensor):
         raise wrong_type(name, argument, "Tensor", x)
-    check_floating(x, name)
-    if not halves:
-        check_low_precision(x, name)
-    if x.ndim < 2:
+    if x._array.dtype.char not in "fdFD":
+        check_floating(x, name)
+        if not halves:
+            check_low_precision(x, name)
+    if x._array.ndim < 2:
         raise RuntimeError(
             f"{name}: The input tensor {argument} must have at least 2 dimensions. Got shape "
             f"{list(x.shape)}; a single column is x.unsqueeze(-1)"
@@ -72,7 +73,7 @@ def check_low_precision(x: Tensor, name: str) -> None:
 def check_square(x: Any, name: str, argument: str = "A", halves: bool = False) -> None:
     """Raise unless a tensor holds square matrices."""
     check_matrix(x, name, argument, halves)
-    m, n = x.shape[-2:]
+    m, n = x._array.shape[-2:]
     if m != n:
         raise RuntimeError(
             f"{name}: {argument} must be batches of square matrices, but they are {m} by {n} "
@@ -82,7 +83,7 @@ def check_square(x: Any, name: str, argument: str = "A", halves: bool = False) -
 
 def check_same_dtype(a: Tensor, b: Tensor, name: str) -> None:
     """Raise unless two tensors have one dtype."""
-    if a.dtype is not b.dtype:
+    if a._array.dtype != b._array.dtype:
         first, second = (dtypes.legacy_name(t.dtype) for t in (a, b))
         raise RuntimeError(
             f"{name}: Expected A and B to have the same dtype, but found A of type {first} and B "
@@ -92,13 +93,15 @@ def check_same_dtype(a: Tensor, b: Tensor, name: str) -> None:
 
 def check_system(a: Tensor, b: Tensor, name: str, left: bool = True) -> None:
     """Raise unless AX = B (XA = B if not `left`) has shapes that fit, stacks broadcast."""
-    if a.shape[-2] != b.shape[-2 if left else -1]:
-        sizes = [f"{t.shape[-2]}x{t.shape[-1]}" for t in (a, b)]
+    first, second = a._array.shape, b._array.shape
+    if first[-2] != second[-2 if left else -1]:
+        sizes = [f"{shape[-2]}x{shape[-1]}" for shape in (first, second)]
         raise RuntimeError(
             f"{name}: Incompatible shapes of A and B for the equation {'AX' if left else 'XA'} = B "
             f"({sizes[0]} and {sizes[1]})"
         )
-    broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    if first[:-2] != second[:-2]:
+        broadcast_shapes(first[:-2], second[:-2])
 
 
 def raise_failed(info: Tensor, text: str) -> None:

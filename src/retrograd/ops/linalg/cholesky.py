@@ -142,8 +142,9 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     check_system(L, B, "cholesky_solve")
     other = recorded.adjoint(L)
     first, second = (other, L) if upper else (L, other)
-    middle = solve_triangular(first, B, upper=False)
-    return called(solve_triangular(second, middle, upper=True), "CholeskySolveBackward0")
+    middle = recorded.solve_triangular(first, B, upper=False, unit=False)
+    made = recorded.solve_triangular(second, middle, upper=True, unit=False)
+    return called(made, "CholeskySolveBackward0")
 
 
 @public(out=True, methods="cholesky_inverse")

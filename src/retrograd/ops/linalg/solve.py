@@ -148,7 +148,8 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
 
 def holds_vectors(A: Tensor, B: Tensor) -> bool:
     """Whether `solve` takes B as a stack of vectors: 1-D, or as many as there are matrices A."""
-    return B.ndim == 1 or (A.ndim - 1 == B.ndim and tuple(B.shape) == tuple(A.shape[:-1]))
+    shape = B._array.shape
+    return len(shape) == 1 or shape == A._array.shape[:-1]
 
 
 def _solve(A: Tensor, B: Tensor, left: bool) -> tuple[Tensor, Tensor]:
@@ -228,7 +229,7 @@ def solve_triangular(
             [2.]])
     """
     check_square(A, "linalg.solve_triangular")
-    if isinstance(B, Tensor) and not B.dtype.is_complex:
+    if isinstance(B, Tensor) and B._array.dtype != A._array.dtype and not B.dtype.is_complex:
         B = B.to(A.dtype)
     check_matrix(B, "linalg.solve_triangular", "B")
     check_same_dtype(A, B, "linalg.solve_triangular")
