@@ -176,9 +176,9 @@ def permutation(pivots: Any, m: int) -> Any:
 def cholesky(x: Any, *, upper: bool) -> tuple[Any, Any]:
     """A triangular factor of Hermitian matrices, and `info`: a minor that is not positive.
 
-    Beyond that minor a factor holds what it was computed from.
+    One triangle is read. Beyond that minor a factor holds what it was computed from.
     """
-    low, info = lower_cholesky(x)
+    low, info = lower_cholesky(x.swapaxes(-1, -2).conj() if upper else x)
     return by_columns(low.swapaxes(-1, -2).conj() if upper else low), info
 
 
