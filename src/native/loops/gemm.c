@@ -40,9 +40,16 @@ trsm(PyObject *module, PyObject *args)
     Py_RETURN_FALSE;
 }
 
+static PyObject *
+potrf(PyObject *module, PyObject *args)
+{
+    Py_RETURN_FALSE;
+}
+
 #else
 
 #include <dlfcn.h>
+#include <math.h>
 
 enum { ROW_MAJOR = 101, COLUMN_MAJOR = 102, LEFT = 141 };
 enum { UPPER = 121, LOWER = 122, NO_UNIT = 131, UNIT = 132 };
@@ -65,6 +72,10 @@ static struct {
                                const void *, int64_t, void *, int64_t);
     void (*solve_complex_wide)(int, int, int, int, int, int64_t, int64_t, const void *,
                                const void *, int64_t, void *, int64_t);
+    void (*factor_real)(const char *, const int64_t *, void *, const int64_t *, int64_t *);
+    void (*factor_wide)(const char *, const int64_t *, void *, const int64_t *, int64_t *);
+    void (*factor_complex_real)(const char *, const int64_t *, void *, const int64_t *, int64_t *);
+    void (*factor_complex_wide)(const char *, const int64_t *, void *, const int64_t *, int64_t *);
     void (*set_threads)(int);
     int (*threads)(void);
     pthread_mutex_t lock;
@@ -119,6 +130,10 @@ use_blas(PyObject *module, PyObject *path)
         {&blas.solve_wide, "scipy_cblas_dtrsm64_"},
         {&blas.solve_complex_real, "scipy_cblas_ctrsm64_"},
         {&blas.solve_complex_wide, "scipy_cblas_ztrsm64_"},
+        {&blas.factor_real, "scipy_spotrf_64_"},
+        {&blas.factor_wide, "scipy_dpotrf_64_"},
+        {&blas.factor_complex_real, "scipy_cpotrf_64_"},
+        {&blas.factor_complex_wide, "scipy_zpotrf_64_"},
         {&blas.threads, "scipy_openblas_get_num_threads64_"},
         {&blas.set_threads, "scipy_openblas_set_num_threads64_"},
     };
@@ -378,6 +393,54 @@ trsm(PyObject *module, PyObject *args)
     }
     Py_END_ALLOW_THREADS;
     Py_RETURN_TRUE;
+}
+
+/* Whether the diagonal of a factor is finite: some builds of LAPACK let a pivot pass that is NaN. */
+static bool
+has_finite_diagonal(const char *x, int64_t n, int64_t item, bool wide)
+{
+    for (int64_t i = 0; i < n; i++, x += (n + 1) * item) {
+        if (!isfinite(wide ? *(const double *)x : (double)*(const float *)x)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* `potrf(columns, upper)`: overwrite Hermitian matrices, whose columns are the rows of an array, by their
+   Cholesky factors, reading one triangle; False where one has none. */
+static PyObject *
+potrf(PyObject *module, PyObject *args)
+{
+    PyArrayObject *array;
+    int upper;
+    if (!PyArg_ParseTuple(args, "O!p", &PyArray_Type, &array, &upper)) {
+        return NULL;
+    }
+    int type = PyArray_TYPE(array), dims = PyArray_NDIM(array);
+    bool wide = type == NPY_DOUBLE || type == NPY_CDOUBLE;
+    int64_t n = dims < 2 ? 0 : PyArray_DIM(array, dims - 1), item = PyArray_ITEMSIZE(array), info;
+    void (*factor)(const char *, const int64_t *, void *, const int64_t *, int64_t *) =
+        type == NPY_FLOAT    ? blas.factor_real
+        : type == NPY_DOUBLE ? blas.factor_wide
+        : type == NPY_CFLOAT ? blas.factor_complex_real
+                             : blas.factor_complex_wide;
+    if (!(wide || type == NPY_FLOAT || type == NPY_CFLOAT) || factor == NULL || dims < 2 ||
+        PyArray_DIM(array, dims - 2) != n || !PyArray_ISCARRAY(array)) {
+        return refuse("potrf");
+    }
+    char *x = PyArray_DATA(array), *end = x + PyArray_NBYTES(array);
+    bool fine = true;
+    Py_BEGIN_ALLOW_THREADS;
+    for (; fine && x < end; x += n * n * item) {
+        factor(upper ? "U" : "L", &n, x, &n, &info);
+        fine = info == 0 && has_finite_diagonal(x, n, item, wide);
+        for (int64_t j = 0; j < n; j++) {
+            memset(x + (j * n + (upper ? j + 1 : 0)) * item, 0, (upper ? n - j - 1 : j) * item);
+        }
+    }
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(fine);
 }
 
 #endif

@@ -97,6 +97,7 @@ static PyMethodDef functions[] = {
     {"use_blas", use_blas, METH_O, NULL},
     {"gemm", gemm, METH_VARARGS, NULL},
     {"trsm", trsm, METH_VARARGS, NULL},
+    {"potrf", potrf, METH_VARARGS, NULL},
     {"recycle", recycle, METH_NOARGS, NULL},
     {"windows", windows, METH_VARARGS, NULL},
     {"take", take, METH_VARARGS, NULL},

@@ -22,7 +22,7 @@ import numpy as np
 from ..errors import LinAlgError
 from .allocation import empty, is_valueless, numpys, table, zeros
 from .layout import with_channels_inside
-from .native.products import solved
+from .native.products import factored, solved
 
 __all__ = [
     "cholesky",
@@ -178,6 +178,9 @@ def cholesky(x: Any, *, upper: bool) -> tuple[Any, Any]:
 
     One triangle is read. Beyond that minor a factor holds what it was computed from.
     """
+    found = by_columns(x)
+    if factored(found, upper):
+        return found, zeros(x, x.shape[:-2], np.int32)
     low, info = lower_cholesky(x.swapaxes(-1, -2).conj() if upper else x)
     return by_columns(low.swapaxes(-1, -2).conj() if upper else low), info
 

@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 
+from retrograd.kernels import lapack
 from retrograd.kernels.native import loops, products
 from retrograd.kernels.native import threads as pool
 
@@ -77,6 +78,31 @@ def test_systems_that_blas_cannot_read_are_left_alone():
     assert not products.solved(a, np.ones((10, 4))[::2, ::2], True, False)
     assert not products.solved(a, np.ones((5, 0)), True, False)
     assert not products.solved(np.ones((2, 5, 5)), x, True, False)
+
+
+@pytest.mark.parametrize("dtype", "fdFD")
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 3), (70, 70), (0, 0), (2, 3, 9, 9), (0, 2, 2)])
+def test_hermitian_matrices_are_factored_where_they_lie(dtype, upper, shape):
+    x = some(dtype, *shape)
+    given = x @ x.swapaxes(-1, -2).conj() + shape[-1] * np.eye(shape[-1], dtype=dtype)
+    read = (np.triu if upper else np.tril)(given)  # of the other triangle nothing is read
+    read += (np.tril if upper else np.triu)(np.full_like(given, np.nan), -1 if upper else 1)
+    found = lapack.by_columns(read)
+    assert products.factored(found, upper)
+    np.testing.assert_array_equal(found, (np.triu if upper else np.tril)(found))
+    low = found.swapaxes(-1, -2).conj() if upper else found
+    tolerance = 1e-4 if dtype in "fF" else 1e-12
+    np.testing.assert_allclose(
+        low @ low.swapaxes(-1, -2).conj(), given, rtol=tolerance, atol=tolerance * shape[-1]
+    )
+
+
+@pytest.mark.parametrize("pivot", [0.0, -1.0, np.nan, np.inf])
+def test_matrices_without_a_factor_are_not_factored(pivot):
+    given = np.stack([np.eye(3), np.diag([1.0, 2.0, pivot])])
+    assert not products.factored(lapack.by_columns(given), False)
+    assert not products.factored(np.eye(3, dtype="i"), False)
 
 
 def test_stacks_are_multiplied_where_they_lie():

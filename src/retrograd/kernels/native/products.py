@@ -17,7 +17,7 @@ import numpy as np
 from .. import native
 from . import loops
 
-__all__ = ["LARGE", "product", "solved"]
+__all__ = ["LARGE", "factored", "product", "solved"]
 
 LARGE = 1 << 18  # multiplications: below it, BLAS itself takes one thread
 
@@ -71,3 +71,13 @@ def solved(a: Any, x: Any, upper: bool, unit: bool) -> bool:
     if a.ndim < x.ndim:
         a = a.reshape((1,) * (x.ndim - a.ndim) + a.shape)
     return native.loops.trsm(a, x, upper, unit)  # type: ignore[no-any-return]
+
+
+def factored(x: Any, upper: bool) -> bool:
+    """Overwrite Hermitian matrices, dense by columns, by Cholesky's factors; whether all have one.
+
+    Where that was not done they hold something else.
+    """
+    if native.loops is None or x.__class__ is not np.ndarray:
+        return False
+    return x.dtype.char in "fdFD" and has_blas() and native.loops.potrf(x.swapaxes(-1, -2), upper)

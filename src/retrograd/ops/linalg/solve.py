@@ -72,7 +72,7 @@ def triangle(xp: Any, x: Any, upper: bool, unit: bool) -> Any:
 def triangular_input(xp: Any, g: Any, input: Any, out: Any, upper: bool, unit: bool) -> Any:
     """The same as for a full matrix, of which only the triangle counts."""
     back = xp.solve_triangular(xp.adjoint(input), g, upper=not upper, unit=unit)
-    return -triangle(xp, back @ xp.adjoint(out), upper, unit)
+    return triangle(xp, -back @ xp.adjoint(out), upper, unit)
 
 
 _solve_triangular = declare(
