@@ -72,10 +72,9 @@ static struct {
                                const void *, int64_t, void *, int64_t);
     void (*solve_complex_wide)(int, int, int, int, int, int64_t, int64_t, const void *,
                                const void *, int64_t, void *, int64_t);
-    void (*factor_real)(const char *, const int64_t *, void *, const int64_t *, int64_t *);
-    void (*factor_wide)(const char *, const int64_t *, void *, const int64_t *, int64_t *);
-    void (*factor_complex_real)(const char *, const int64_t *, void *, const int64_t *, int64_t *);
-    void (*factor_complex_wide)(const char *, const int64_t *, void *, const int64_t *, int64_t *);
+    /* by `kind_of`: one column, and a Cholesky factor */
+    void (*solve_one[4])(int, int, int, int, int64_t, const void *, int64_t, void *, int64_t);
+    void (*factor[4])(const char *, const int64_t *, void *, const int64_t *, int64_t *);
     void (*set_threads)(int);
     int (*threads)(void);
     pthread_mutex_t lock;
@@ -130,10 +129,14 @@ use_blas(PyObject *module, PyObject *path)
         {&blas.solve_wide, "scipy_cblas_dtrsm64_"},
         {&blas.solve_complex_real, "scipy_cblas_ctrsm64_"},
         {&blas.solve_complex_wide, "scipy_cblas_ztrsm64_"},
-        {&blas.factor_real, "scipy_spotrf_64_"},
-        {&blas.factor_wide, "scipy_dpotrf_64_"},
-        {&blas.factor_complex_real, "scipy_cpotrf_64_"},
-        {&blas.factor_complex_wide, "scipy_zpotrf_64_"},
+        {&blas.solve_one[0], "scipy_cblas_strsv64_"},
+        {&blas.solve_one[1], "scipy_cblas_dtrsv64_"},
+        {&blas.solve_one[2], "scipy_cblas_ctrsv64_"},
+        {&blas.solve_one[3], "scipy_cblas_ztrsv64_"},
+        {&blas.factor[0], "scipy_spotrf_64_"},
+        {&blas.factor[1], "scipy_dpotrf_64_"},
+        {&blas.factor[2], "scipy_cpotrf_64_"},
+        {&blas.factor[3], "scipy_zpotrf_64_"},
         {&blas.threads, "scipy_openblas_get_num_threads64_"},
         {&blas.set_threads, "scipy_openblas_set_num_threads64_"},
     };
@@ -154,6 +157,17 @@ use_blas(PyObject *module, PyObject *path)
         pthread_atfork(NULL, NULL, forget_users);
     }
     return PyBool_FromLong(found);
+}
+
+/* Which of the types that BLAS knows, or -1. */
+static int
+kind_of(int type)
+{
+    return type == NPY_FLOAT     ? 0
+           : type == NPY_DOUBLE  ? 1
+           : type == NPY_CFLOAT  ? 2
+           : type == NPY_CDOUBLE ? 3
+                                 : -1;
 }
 
 /* A matrix, or a stack of them: how BLAS is to read it, and how far apart the matrices are. */
@@ -285,11 +299,9 @@ gemm(PyObject *module, PyObject *args)
     }
     int type = PyArray_TYPE(out), dims = PyArray_NDIM(out);
     Product p = {.type = type, .stacked = dims - 2, .out = PyArray_DATA(out)};
-    bool known =
-        type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_CFLOAT || type == NPY_CDOUBLE;
-    if (!known || blas.real == NULL || dims < 2 || dims > MOST_DIMS || PyArray_NDIM(a) != dims ||
-        PyArray_NDIM(b) != dims || PyArray_TYPE(a) != type || PyArray_TYPE(b) != type ||
-        !PyArray_ISCARRAY(out)) {
+    if (kind_of(type) < 0 || blas.real == NULL || dims < 2 || dims > MOST_DIMS ||
+        PyArray_NDIM(a) != dims || PyArray_NDIM(b) != dims || PyArray_TYPE(a) != type ||
+        PyArray_TYPE(b) != type || !PyArray_ISCARRAY(out)) {
         return refuse("gemm");
     }
     p.m = PyArray_DIM(out, dims - 2);
@@ -343,9 +355,7 @@ trsm(PyObject *module, PyObject *args)
         return NULL;
     }
     int type = PyArray_TYPE(solved), dims = PyArray_NDIM(solved);
-    bool known =
-        type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_CFLOAT || type == NPY_CDOUBLE;
-    if (!known || blas.real == NULL || dims < 2 || dims > MOST_DIMS ||
+    if (kind_of(type) < 0 || blas.real == NULL || dims < 2 || dims > MOST_DIMS ||
         PyArray_NDIM(matrix) != dims || PyArray_TYPE(matrix) != type ||
         PyArray_DIM(matrix, dims - 1) != PyArray_DIM(solved, dims - 2) ||
         PyArray_DIM(matrix, dims - 2) != PyArray_DIM(solved, dims - 2) ||
@@ -374,7 +384,11 @@ trsm(PyObject *module, PyObject *args)
             to += left % PyArray_DIM(solved, d) * x.steps[d];
             left /= PyArray_DIM(solved, d);
         }
-        if (type == NPY_FLOAT) {
+        if (k == 1) {
+            blas.solve_one[kind_of(type)](order, part, turned, diagonal, n, from, a.pitch, to,
+                                          x.pitch);
+        }
+        else if (type == NPY_FLOAT) {
             blas.solve_real(order, LEFT, part, turned, diagonal, n, k, 1, from, a.pitch, to,
                             x.pitch);
         }
@@ -417,24 +431,18 @@ potrf(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!p", &PyArray_Type, &array, &upper)) {
         return NULL;
     }
-    int type = PyArray_TYPE(array), dims = PyArray_NDIM(array);
-    bool wide = type == NPY_DOUBLE || type == NPY_CDOUBLE;
+    int dims = PyArray_NDIM(array), kind = kind_of(PyArray_TYPE(array));
     int64_t n = dims < 2 ? 0 : PyArray_DIM(array, dims - 1), item = PyArray_ITEMSIZE(array), info;
-    void (*factor)(const char *, const int64_t *, void *, const int64_t *, int64_t *) =
-        type == NPY_FLOAT    ? blas.factor_real
-        : type == NPY_DOUBLE ? blas.factor_wide
-        : type == NPY_CFLOAT ? blas.factor_complex_real
-                             : blas.factor_complex_wide;
-    if (!(wide || type == NPY_FLOAT || type == NPY_CFLOAT) || factor == NULL || dims < 2 ||
-        PyArray_DIM(array, dims - 2) != n || !PyArray_ISCARRAY(array)) {
+    if (kind < 0 || blas.real == NULL || dims < 2 || PyArray_DIM(array, dims - 2) != n ||
+        !PyArray_ISCARRAY(array)) {
         return refuse("potrf");
     }
     char *x = PyArray_DATA(array), *end = x + PyArray_NBYTES(array);
     bool fine = true;
     Py_BEGIN_ALLOW_THREADS;
     for (; fine && x < end; x += n * n * item) {
-        factor(upper ? "U" : "L", &n, x, &n, &info);
-        fine = info == 0 && has_finite_diagonal(x, n, item, wide);
+        blas.factor[kind](upper ? "U" : "L", &n, x, &n, &info);
+        fine = info == 0 && has_finite_diagonal(x, n, item, kind % 2 == 1);
         for (int64_t j = 0; j < n; j++) {
             memset(x + (j * n + (upper ? j + 1 : 0)) * item, 0, (upper ? n - j - 1 : j) * item);
         }

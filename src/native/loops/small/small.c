@@ -95,9 +95,7 @@ small_product(Factor x, Factor y, PyArrayObject *like, PyArrayObject *bias)
                  .piece = x.rows,
                  .item = PyArray_ITEMSIZE(like),
                  .by_rows = true};
-    bool known =
-        type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_CFLOAT || type == NPY_CDOUBLE;
-    if (!known || x.columns != y.rows || x.rows * x.columns > LITTLE ||
+    if (kind_of(type) < 0 || x.columns != y.rows || x.rows * x.columns > LITTLE ||
         x.rows * x.columns * y.columns > LITTLE ||
         !read_order(x.rows, x.columns, x.down, x.right, p.item, &p.a) ||
         !read_order(y.rows, y.columns, y.down, y.right, p.item, &p.b) || !blas_is_there()) {

@@ -11,7 +11,7 @@ import numpy as np
 from ...engine.dispatch import own
 from ...engine.registry import called, declare, example, renamed
 from ...engine.tensor import Tensor, new_tensor
-from ...kernels.allocation import copied, table
+from ...kernels.allocation import copied, table, zeros
 from ...kernels.memory import in_rows
 from ..core.arguments import public
 from ..core.dims import integer, integers, normalize_dim, normalize_dims
@@ -76,14 +76,14 @@ def triangle(x: Any, diagonal: int, lower: bool) -> Any:
     """Matrices with zeros above a diagonal if `lower`, else with zeros up to it."""
     rows, columns = x.shape[-2:]
     mask = (below if rows * columns <= SMALL else not_above)(rows, columns, diagonal)
-    zero = x.dtype.type(0)
-    both = (x, zero) if lower else (zero, x)
-    return np.where(table(x, mask), *both)
+    out = zeros(x, x.shape)
+    np.copyto(out, x, where=table(x, mask if lower else ~mask))
+    return out
 
 
 _tril = declare(
     "tril(input, *, diagonal)",
-    lambda input, *, diagonal: in_rows(triangle(input, diagonal, lower=True)),
+    lambda input, *, diagonal: triangle(input, diagonal, lower=True),
     input=lambda xp, g, diagonal: xp.tril(g, diagonal=diagonal),
     linear="input",
     batch="leading",
@@ -98,7 +98,7 @@ _tril = declare(
 
 _triu = declare(
     "triu(input, *, diagonal)",
-    lambda input, *, diagonal: in_rows(triangle(input, diagonal - 1, lower=False)),
+    lambda input, *, diagonal: triangle(input, diagonal - 1, lower=False),
     input=lambda xp, g, diagonal: xp.triu(g, diagonal=diagonal),
     linear="input",
     batch="leading",
