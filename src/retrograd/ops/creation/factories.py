@@ -158,8 +158,8 @@ def factory(
             requires_grad: bool = False,
             **given: Any,
         ) -> Tensor:
-            if device is not None:
-                with where_of(device):
+            if device is not None and (where := where_of(device)) is not default.device:
+                with where:
                     return made(*args, out=out, dtype=dtype, requires_grad=requires_grad, **given)
             target = target_of(dtype, out, kind(), name)
             array = function(*args, target=target, **given)

@@ -104,7 +104,7 @@ class Twister:
         """Normal numbers; `in_runs` says that what they fill is one block of memory."""
         count = math.prod(shape)
         if count < RUN or not in_runs:
-            return moved(self.gaussians(count), mean, std).astype(target).reshape(shape)
+            return moved(self.gaussians(shape), mean, std).astype(target, copy=False)
         draw = self.doubles if target.itemsize == 8 else self.singles
         over = count % RUN
         drawn = draw(count) if target.itemsize > 2 else np.pad(draw(count - over), (0, over))
@@ -113,18 +113,19 @@ class Twister:
             drawn[-RUN:] = by_run(draw(RUN))
         return moved(drawn, mean, std).astype(target, copy=False).reshape(shape)
 
-    def gaussians(self, count: int) -> Any:
+    def gaussians(self, shape: tuple[int, ...]) -> Any:
         """Normal numbers in float64, in pairs; one may be left from before, and for later."""
         if loops is not None:
-            out = np.empty(count)
+            out = np.empty(shape)
             loops.draw_normal(self.place, self.kept, out)
             return out
+        count = math.prod(shape)
         last, is_kept = self.kept.tolist()
         start = int(count > 0 and is_kept)
         drawn = np.append([last] * start, box_muller(self.doubles((count - start + 1) // 2 * 2)))
         if count:
             self.kept[:] = drawn[-1], len(drawn) > count
-        return drawn[:count]
+        return drawn[:count].reshape(shape)
 
     def exponential(self, shape: tuple[int, ...], precision: np.dtype[Any]) -> Any:
         """Not negative, of density exp(-x)."""
@@ -159,7 +160,7 @@ class Twister:
 
     def next_normal(self) -> float:
         """One number of `gaussians`."""
-        return float(self.gaussians(1)[0])
+        return float(self.gaussians(()))
 
     def below(self, high: int, shape: tuple[int, ...], long: bool) -> Any:
         """From 0 to `high`, exclusive, from words or from longs."""

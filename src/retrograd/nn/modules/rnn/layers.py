@@ -22,6 +22,7 @@ __all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 EXPECTED = "Expected hidden size {}, got {}"
+EXPECTED_EACH = [EXPECTED.replace("hidden", f"hidden[{place}]") for place in range(2)]
 FUNCTIONS = {mode: load(mode.lower()) for mode in GATES}  # as users see them, modes may answer
 
 
@@ -155,7 +156,9 @@ class RNNBase(Module):
         if single:
             data = data.unsqueeze(0 if self.batch_first else 1)
         if hx is None:
-            hidden = self._as_given([data.new_zeros(s) for s in self._state_sizes(data, sizes)])
+            shapes = self._state_sizes(data, sizes)
+            zeros = {shape: data.new_zeros(shape) for shape in shapes}  # nobody writes them
+            hidden = self._as_given([zeros[shape] for shape in shapes])
         else:
             hidden = self._batched(hx, single)
             hidden = self.permute_hidden(hidden, input.sorted_indices if packed else None)
@@ -206,14 +209,14 @@ class RNNBase(Module):
     def check_input(self, input: Any, batch_sizes: Any) -> None:
         """Raise for an input, packed if it has `batch_sizes`, of another dtype or size."""
         weight, wanted = self.weight_ih_l0, 3 if batch_sizes is None else 2
-        if input.dtype is not weight.dtype:
+        if input._array.dtype != weight._array.dtype:
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). "
                 f"{conversion(input.dtype.numpy, weight.dtype.numpy)}"
             )
         if input._array.ndim != wanted:
             raise RuntimeError(f"input must have {wanted} dimensions, got {input._array.ndim}")
-        if input.shape[-1] != self.input_size:
+        if input._array.shape[-1] != self.input_size:
             raise RuntimeError(
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got "
                 f"{input.shape[-1]}"
@@ -232,7 +235,7 @@ class RNNBase(Module):
         self, hx: Any, expected_hidden_size: tuple[int, int, int], msg: str = EXPECTED
     ) -> None:
         """Raise RuntimeError with `msg` for a state of another size."""
-        if tuple(hx.shape) != expected_hidden_size:
+        if hx._array.shape != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.shape)))
 
     def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
@@ -359,9 +362,10 @@ class LSTM(RNNBase):
     def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
         """Raise for an input or one of both states that does not fit."""
         self.check_input(input, batch_sizes)
-        sizes = self._state_sizes(input, batch_sizes)
-        for place, (state, size) in enumerate(zip(hidden, sizes, strict=False)):
-            self.check_hidden_size(state, size, EXPECTED.replace("hidden", f"hidden[{place}]"))
+        for state, size, text in zip(
+            hidden, self._state_sizes(input, batch_sizes), EXPECTED_EACH, strict=False
+        ):
+            self.check_hidden_size(state, size, text)
 
 
 class GRU(RNNBase):
