@@ -30,6 +30,9 @@ def calls(lib):
     x.requires_grad_()
     index, labels, mask = lib.tensor([0, 2]), lib.tensor([0, 1, 2, 3]), c > 0.5
     image, kernel = lib.rand(1, 3, 8, 8), lib.rand(4, 3, 3, 3)
+    definite, column = 8 * lib.eye(8) + lib.ones(8, 8), lib.rand(8, 1)
+    factor, lstm, steps = lib.linalg.cholesky(definite), lib.nn.LSTM(8, 16), lib.rand(10, 4, 8)
+    lstm.requires_grad_(False)
     return {
         "x + y": lambda: x + c,
         "exp": lambda: x.exp(),
@@ -66,6 +69,10 @@ def calls(lib):
         "a seed and randn": lambda: lib.randn(4, generator=lib.Generator().manual_seed(1)),
         "erfc": lambda: lib.special.erfc(c),
         "solve_triangular": lambda: lib.linalg.solve_triangular(c, c, upper=True),
+        "solve": lambda: lib.linalg.solve(definite, column),
+        "cholesky": lambda: lib.linalg.cholesky(definite),
+        "cholesky_solve": lambda: lib.cholesky_solve(column, factor),
+        "LSTM, no history": lambda: lstm(steps),
         "conv2d": lambda: functional.conv2d(image, kernel),
         "max_pool2d": lambda: functional.max_pool2d(image, 2),
         "interpolate": lambda: functional.interpolate(image, scale_factor=2),
