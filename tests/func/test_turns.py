@@ -191,6 +191,19 @@ def test_what_an_inner_transform_turned_and_wrote_has_its_history_outside():
     assert jvp(outer, (A,), (T,))[1].item() == jvp(expected, (A,), (T,))[1].item()
 
 
+@pytest.mark.parametrize("mode", [rg.enable_grad, rg.no_grad])
+def test_a_view_that_is_turned_in_any_mode_leads_to_what_it_shows(mode):
+    def turned(x):
+        view = (x * 2)[:]
+        with mode():
+            view.unsqueeze_(0).transpose_(0, 1)
+        return (view**2 * M.view(2, 1, 2)).sum()
+
+    assert grad(turned)(A).tolist() == (8 * A * M).tolist()
+    assert grad(lambda x: grad(turned)(x).sum())(A).tolist() == (8 * M).tolist()
+    assert vmap(grad(turned))(SQUARES).tolist() == (8 * SQUARES * M).tolist()
+
+
 def test_a_captured_tensor_that_is_a_batch_for_now_is_turned():
     def outer(x):
         y = x * 1

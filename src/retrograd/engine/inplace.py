@@ -348,7 +348,7 @@ def follows_base(target: Tensor) -> bool:
     view, node = target._view_of, target._node
     if view is None or node is None or view.origin != "plain" or view.base._node is None:
         return False
-    return node.op is not LEAF and may_wait(target)
+    return node.op is not LEAF
 
 
 def lead_on(target: Tensor) -> None:
