@@ -126,4 +126,3 @@ def write(name: str, built: bytes) -> None:
             Path(made).replace(folder / name)
         except OSError:
             Path(made).unlink()
-            raise

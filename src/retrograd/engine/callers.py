@@ -76,8 +76,6 @@ def careful(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], otherwise: 
 
 def is_plain(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> bool:
     """Whether inputs are what a record says: tensors, None for an absent one, or a number."""
-    if op.is_binary and len(inputs) != 2:
-        return False
     given = inputs[:1] if op.is_binary and isinstance(inputs[1], NUMBERS) else inputs
     return params.keys() <= set(op.params) and all(
         isinstance(t, Tensor) or (t is None and place > 0 and not op.is_binary)

@@ -156,7 +156,8 @@ class Kind:
     takes_undefined = False
     piecewise = False  # whether second derivatives are zeros: `record.tied`
     shows: Callable[[Any], Any] | None = None  # of a node, the edges that users see; None: all
-    stale = False  # whether its nodes are no history, but say that one is to be derived
+    stale = False  # whether its nodes are no history, but say that one is to be derived: by `now`
+    now: Callable[[Any], Node | None]  # the history of a tensor whose node is stale
 
     def __init__(self, name: str, node_type: type[Node] | None, grad_outputs: int = 1) -> None:
         self.name = name
@@ -179,10 +180,6 @@ class Kind:
     def read_order(self, held: Sequence[Any]) -> Sequence[int]:
         """The places of saved values in the order in which hooks on them are called."""
         return range(len(held))
-
-    def now(self, tensor: Any) -> Node | None:
-        """The history of a tensor whose node is stale: NOTE [Stale views] in `views`."""
-        raise NotImplementedError(self.name)
 
     def materialize(self, node: Node, g: Any, create_graph: bool) -> Any:
         """The cotangents of a node with several outputs, with zeros where nothing arrived."""

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import modes
 from ...errors import SecondBackwardError, VersionError
 from ..tensor import Tensor, Wrapper, shown
 
@@ -70,9 +69,8 @@ def check_nan(node: Node, contributions: Sequence[Any]) -> None:
 def holds_nan(array: Any) -> bool:
     """Whether an element is NaN; of a sparse array, an entry."""
     if isinstance(array, Wrapper):
-        with modes.Changed(grad=False):
-            array = shown(array)
-            return bool((array != array).any())  # noqa: PLR0124 (true of NaN alone)
+        array = shown(array)
+        return bool((array != array).any())  # noqa: PLR0124 (true of NaN alone)
     return bool(np.isnan(getattr(array, "values", array)).any())
 
 

@@ -71,8 +71,6 @@ def _var(x: Any, *, dim: Any, correction: float, keepdim: bool) -> Any:
 def scale(shape: tuple[int, ...], dim: Any, correction: float) -> float:
     """2 / (n - correction); infinite without degrees of freedom, as the variance is."""
     n = count(shape, dim)
-    if n == 0:
-        return 0.0
     return 2.0 / (n - correction) if n > correction else math.inf
 
 
