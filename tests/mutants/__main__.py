@@ -11,7 +11,7 @@ NOTE [Mutants]
 2. Which tests reach a line is found first, by running all of them with a trace. Those of different
    files come in turn, the quickest of each first. Tests that fail or take long without are not run.
 3. What also runs as the package is imported, or as tests are collected, is left out: it may have
-   done its work before it was broken.
+   done its work before it was broken. What is no living function's gives way to another fault.
 4. A mutant that takes much longer than its tests do without it, or more memory, is noticed.
 5. What was found stays in pytest's cache: a run that was stopped goes on, and after a change of
    tests only those in changed files are traced, and only what no test noticed runs again.
@@ -33,6 +33,7 @@ import time
 from collections import Counter, defaultdict, namedtuple
 from hashlib import blake2b
 from itertools import chain, zip_longest
+from operator import itemgetter
 from pathlib import Path
 from types import CodeType, FunctionType
 
@@ -71,16 +72,21 @@ def files(patterns):
 
 
 def drawn(part, seed, count):
-    """Faults of a part, some more than are asked for, one of each line that may have some."""
+    """Faults of a part, twice as many as are asked for, one of each line that may have some.
+
+    Chance is a digest of each, so that a change of the package changes no other faults.
+    """
     lines = defaultdict(list)
     for name in files(PARTS[part][1]):
+        texts = Counter()
         for mutant, _ in mutations(ast.parse((PACKAGE / name).read_text()), name):
             if mutant.formula == (part == "formulas") or not name.startswith("ops/"):
-                lines[name, mutant.line].append(mutant)
-    chance = random.Random(f"{part} {seed}")
-    found = [chance.choice(mutants) for _, mutants in sorted(lines.items())]
-    chance.shuffle(found)
-    return found[: count + count // 4 + 1]
+                texts[mutant.text] += 1
+                chance = digest(part, seed, str(mutant), texts[mutant.text])
+                lines[name, mutant.line].append((chance, mutant))
+    found = [min(mutants, key=itemgetter(0)) for mutants in lines.values()]
+    found.sort(key=lambda each: digest(each[0]))
+    return [mutant for _, mutant in found[: 2 * count]]
 
 
 def digest(*parts):
@@ -105,7 +111,9 @@ class Trace:
     """The lines, of those that may be broken, which ran."""
 
     def __init__(self, wanted):
-        self.wanted = set(map(place, wanted))
+        self.wanted = defaultdict(set)
+        for mutant in wanted:
+            self.wanted[place(mutant)].add(str(mutant))
         self.files, self.codes = {name for name, _ in self.wanted}, {}
         self.ran, self.calls = set(), Counter()
 
@@ -116,7 +124,7 @@ class Trace:
         name = id(code)
         if name not in self.codes:
             lines = {(code.co_filename, line) for *_, line in code.co_lines()}
-            self.codes[name] = code, bool(lines & self.wanted)
+            self.codes[name] = code, not lines.isdisjoint(self.wanted)
         self.calls[name] += 1
         return self.line if self.codes[name][1] and self.calls[name] <= CALLS else None
 
@@ -125,8 +133,8 @@ class Trace:
         return self.line
 
     def taken(self):
-        """The lines that ran since it was last asked."""
-        ran = self.ran & self.wanted
+        """The mutants, as text, whose lines ran since it was last asked."""
+        ran = set().union(*[self.wanted.get(line, ()) for line in self.ran])
         self.ran.clear()
         self.calls.clear()
         return ran
@@ -194,37 +202,38 @@ class Mutants:
         gc.freeze()
         early, self.items = self.trace.taken(), {item.nodeid: item for item in session.items}
         folder = session.config.cache.mkdir("mutants")
-        chosen = {
-            part: [m for m in self.drawn[part] if place(m) not in early and m.differs][:n]
-            for part, n in self.counts.items()
-        }
         reaching, path = self.reaching(folder / "reached"), folder / "found"
         found = pickle.loads(path.read_bytes()) if path.exists() else {}
-        jobs = []
-        for mutant in chain(*chosen.values()):
-            tests = self.in_turn(reaching[place(mutant)])
-            key, of = (
-                (mutant, read(PACKAGE / mutant.path)),
-                {name: read(file) for name, file, _ in tests},
-            )
-            if key not in found or (found[key].status == 0 and found[key].tests != of):
-                jobs.append((mutant, key, of, tests))
-        random.Random(0).shuffle(jobs)
-        for (_, key, of, _), (status, said) in self.forked(jobs, self.tried):
-            found[key] = Found(status, said, of)
-            path.write_bytes(pickle.dumps(found))
-        report(
-            {
-                part: [(m, found[m, read(PACKAGE / m.path)]) for m in ms]
-                for part, ms in chosen.items()
-            }
-        )
+        while True:
+            chosen = self.chosen(early, found)
+            jobs = []
+            for key in chain(*chosen.values()):
+                tests = self.in_turn(reaching[str(key[0])])
+                of = {name: read(file) for name, file, _ in tests}
+                if key not in found or (found[key].status == 0 and found[key].tests != of):
+                    jobs.append((key, of, tests))
+            if not jobs:
+                break
+            random.Random(0).shuffle(jobs)
+            for (key, of, _), (status, said) in self.forked(jobs, self.tried):
+                found[key] = Found(status, said, of)
+                path.write_bytes(pickle.dumps(found))
+        report({part: [(key[0], found[key]) for key in keys] for part, keys in chosen.items()})
         return True
 
+    def chosen(self, early, found):
+        """Part to its mutants, each with its file; none that could not be made."""
+        chosen = {}
+        for part, n in self.counts.items():
+            late = [m for m in self.drawn[part] if str(m) not in early and m.differs]
+            keys = [(m, read(PACKAGE / m.path)) for m in late]
+            chosen[part] = [key for key in keys if key not in found or found[key].status != 3][:n]
+        return chosen
+
     def reaching(self, path):
-        """(file, line) to the tests that reach it: (name, file, seconds)."""
+        """Mutant, as text, to the tests that reach it: (name, file, seconds)."""
         known = pickle.loads(path.read_bytes()) if path.exists() else {}
-        wanted, files = digest(repr(sorted(self.trace.wanted))), defaultdict(list)
+        wanted, files = digest(sorted(set().union(*self.trace.wanted.values()))), defaultdict(list)
         for item in self.items.values():
             files[item.path].append(item)
         keys = {file: (wanted, read(file), len(items)) for file, items in files.items()}
@@ -235,9 +244,9 @@ class Mutants:
             path.write_bytes(pickle.dumps(known))
         found = defaultdict(list)
         for file in files:
-            for name, seconds, lines in known[file][1] or ():
-                for line in lines:
-                    found[line].append((name, file, seconds))
+            for name, seconds, mutants in known[file][1] or ():
+                for mutant in mutants:
+                    found[mutant].append((name, file, seconds))
         return found
 
     def in_turn(self, tests):
@@ -276,24 +285,22 @@ class Mutants:
         return self.failed, time.monotonic() - begun
 
     def traced(self, say, file, items):
-        """Say (name, seconds, lines) of each test of a file that reaches some."""
+        """Say (name, seconds, mutants) of each test of a file that reaches some."""
         found = []
         for item, after in zip_longest(items, items[1:]):
             sys.settrace(self.trace)
             failed, seconds = self.run(item, after)
             sys.settrace(None)
-            lines = self.trace.taken()
-            if lines and not failed and seconds < LONGEST:
-                found.append((item.nodeid, seconds, lines))
+            reached = self.trace.taken()
+            if reached and not failed and seconds < LONGEST:
+                found.append((item.nodeid, seconds, reached))
         say(found)
         return 0
 
-    def tried(self, say, mutant, key, of, tests):
+    def tried(self, say, key, of, tests):
         """0 if no test notices the mutant, 1 if one does, which is said."""
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        if mutant.path.startswith("compiler/"):
-            os.environ["RETROGRAD_CACHE"] = "/dev/null/none"  # entries are named by the sources
-        broken(mutant, self.living[str(PACKAGE / mutant.path)])
+        broken(key[0], self.living[str(PACKAGE / key[0].path)])
         items = [(self.items[name], seconds) for name, _, seconds in tests]
         for (item, seconds), (after, _) in zip_longest(items, items[1:], fillvalue=(None, 0)):
             say(item.nodeid)
@@ -322,14 +329,11 @@ def report(found):
     explained = SURVIVORS.read_text() if SURVIVORS.exists() else ""
     noticed = total = 0
     for part, results in found.items():
-        run = [(mutant, result) for mutant, result in results if result.status != 3]
-        count = sum(result.status != 0 for _, result in run)
-        noticed, total = noticed + count, total + len(run)
-        print(f"{part}: {count} of {len(run)} noticed")
+        count = sum(result.status != 0 for _, result in results)
+        noticed, total = noticed + count, total + len(results)
+        print(f"{part}: {count} of {len(results)} noticed")
         for mutant, result in results:
-            if result.status == 3:
-                print(f"  cannot be made: {mutant}")
-            elif result.status == 0 and f"`{mutant}`" not in explained:
+            if result.status == 0 and f"`{mutant}`" not in explained:
                 print(f"  `{mutant}`, line {mutant.line}, {len(result.tests)} files of tests")
     print(f"{noticed} of {total} noticed: {100 * noticed / total:.1f} %")
 
@@ -337,6 +341,7 @@ def report(found):
 def main(COUNT=600, SEED=0, WORKERS=2, SECONDS=30):
     """Break and report."""
     os.environ["RETROGRAD_NATIVE"] = "0"
+    os.environ["RETROGRAD_CACHE"] = "/dev/null/none"  # so that kernels are compiled, not found
     plugin = Mutants(int(COUNT), SEED, int(WORKERS), float(SECONDS))
     paths = [os.path.normpath(ROOT / "tests" / name) for name in TESTS.split()]
     others = [f"--ignore={ROOT}/tests/laws/test_{name}.py" for name in OTHERS.split()]
