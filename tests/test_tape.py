@@ -334,6 +334,22 @@ def test_what_is_computed_before_watching_is_not_on_the_tape():
     assert tape.gradient(late, x).item() == 9.0
 
 
+@pytest.mark.parametrize("watched", [True, False])
+def test_a_watched_tensor_may_be_made_to_require_grad(watched):
+    x = rg.tensor([1.0, 2.0])
+    with rg.GradientTape() as tape:
+        tape.watch(x)
+        if watched:
+            x.requires_grad_()
+        else:
+            x.requires_grad_(False).requires_grad_()
+        y = (x * x).sum()
+    assert tape.gradient(y, x).tolist() == [2.0, 4.0]
+    assert x.requires_grad
+    (x * 3).sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
 def test_a_stopped_tape_records_nothing_and_goes_on_later():
     x = rg.tensor(3.0)
     with rg.GradientTape() as tape:

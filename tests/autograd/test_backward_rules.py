@@ -506,6 +506,12 @@ def test_the_node_of_a_leaf_adds_what_it_is_called_with(recorded):
         node(rg.ones(3))
 
 
+def test_the_node_of_a_real_leaf_adds_the_real_part():
+    x = rg.ones(2, requires_grad=True)
+    (x * 1).grad_fn.next_functions[0][0](rg.tensor([1 + 2j, 2 + 3j]))
+    assert x.grad.tolist() == [1.0, 2.0]
+
+
 def test_a_variable_is_made_of_a_tensor_only():
     with pytest.raises(TypeError, match="Variable data has to be a tensor, but got list"):
         autograd.Variable([1.0])
@@ -515,3 +521,9 @@ def test_a_volatile_variable_warns_and_is_a_tensor():
     with pytest.warns(UserWarning, match=r"volatile was removed .* `with retrograd\.no_grad\(\):`"):
         v = autograd.Variable(rg.ones(2), volatile=True)
     assert not v.requires_grad
+
+
+def test_the_warning_of_an_old_attribute_names_the_line_that_asked():
+    with pytest.warns(UserWarning, match="volatile was removed") as caught:
+        assert rg.ones(2).volatile is False
+    assert caught[0].filename == __file__

@@ -95,6 +95,17 @@ def test_a_write_to_a_dual_writes_its_tangent_as_in_pytorch():
     close(given, 3 * T.numpy())
 
 
+def test_a_write_to_a_dual_gives_another_tangent_where_one_has_a_history():
+    x, t, w = X.clone(), T.clone().requires_grad_(), T.clone().requires_grad_()
+    given = t * 1
+    with dual_level():
+        scaled, weighed = make_dual(x, given).mul_(3), make_dual(x.clone(), T).mul_(w)
+        direction, other = tangent(scaled), tangent(weighed)
+    close(given, T.numpy())
+    close(rg.autograd.grad(direction.sum(), t)[0], np.full(T.shape, 3.0))
+    close(rg.autograd.grad(other.sum(), w)[0], T.numpy())
+
+
 def test_no_grad_does_not_stop_tangents():
     with dual_level(), rg.no_grad():
         close(tangent(make_dual(X, T) * 2), 2 * T.numpy())

@@ -43,6 +43,16 @@ def test_the_explanation_shows_the_program():
     assert "%6: float32 = multiply(%0, %5)" in text
 
 
+def test_complex_numbers_and_decimals_are_computed_by_kernels():
+    x = np.linspace(-3, 3, 5000)
+    z = x + 1j * x[::-1] ** 2
+    assert ran(lambda: OPS["exp"].forward(z)) == {"exp": True}
+    np.testing.assert_allclose(OPS["exp"].forward(z), np.exp(z), rtol=1e-15)
+    forward = OPS["round_decimals"].forward
+    assert ran(lambda: forward(x, decimals=2)) == {"round_decimals": True}
+    np.testing.assert_array_equal(forward(x, decimals=2), np.round(x, 2))
+
+
 def test_the_explanation_says_why_not():
     text = str(rg.compiler.explain(lambda: rg.special.bessel_j1(rg.ones(5000))))
     assert "NumPy: there is no code for j1(float" in text
@@ -125,6 +135,16 @@ def test_a_number_among_the_parameters_needs_no_other_kernel():
         found = op.forward(x, beta=beta, threshold=20.0)
         np.testing.assert_allclose(found, np.logaddexp(beta * x, 0) / beta, rtol=1e-14)
     assert len({*op.forward.kernels.values()} - before) <= 1
+
+
+def test_a_kernel_is_for_arrays_with_dimensions_or_without():
+    def scaled(x, y):
+        return x * 2 + y if y.ndim else x * 3 + y
+
+    x = np.linspace(-3, 3, 5000)
+    for y in (x, np.array(1.0)):
+        found = kernels.kernel(scaled, (), (x, y))((x, y))
+        np.testing.assert_allclose(found, scaled(x, y), rtol=1e-15)
 
 
 @pytest.mark.parametrize("exponent", [2.5, 2.50001])

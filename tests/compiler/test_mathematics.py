@@ -136,6 +136,11 @@ def test_to_the_left_of_0_the_gammas_are_as_exact_as_scipys(name):
     np.testing.assert_allclose(run(EMIT[name], x), expected, rtol=1e-12, atol=5e-13)
 
 
+def test_the_inverse_error_function_is_scipys_next_to_1():
+    x = 1 - 2.0 ** -np.arange(20.0, 53)
+    np.testing.assert_allclose(run(EMIT["erfinv"], x), scipy.special.erfinv(x), rtol=1e-15)
+
+
 @pytest.mark.parametrize("char", "fd")
 @pytest.mark.parametrize("name", ["logaddexp", "logaddexp2"])
 def test_a_sum_of_exponentials_is_exact_beside_its_larger_logarithm(name, char):

@@ -45,6 +45,15 @@ def test_a_branch_by_where_is_a_selection():
     assert "float32 = select(%2, %1, %0)" in text(lambda x: np.where(x > 0, 0, x), X)
 
 
+def test_bits_of_truth_values_are_logic_and_those_of_integers_are_not():
+    truth = record(lambda x: ~(x > 0) & (x < 3), [X]).program
+    assert [call.function for call in truth.calls if call.function != "constant"] == [
+        *("greater", "logical_not", "less", "logical_and")
+    ]
+    integers = record(lambda i: ~i & i, [Operand("i", True)]).program
+    assert [call.function for call in integers.calls] == ["invert", "bitwise_and"]
+
+
 def test_writes_in_place_are_new_values():
     def function(x):
         out = np.negative(x)

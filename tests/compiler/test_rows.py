@@ -261,6 +261,18 @@ def test_what_is_computed_of_sums_across_rows_beside_the_rows_is_left_to_numpy()
     assert Rows(lambda x: np.add.reduce(x, axis=0) + np.add.reduce(x, axis=1))((x[:37],)) is None
 
 
+def test_a_choice_between_rows_and_an_array_for_all_of_them():
+    x, y = drawn((4, 6), "f"), drawn((2, 6), "f")[1]
+    compared(lambda x, y: np.where(x > 0, x, y), x, y)
+    assert Rows(lambda x: np.where(x > 0, x, np.add.reduce(x, axis=1)))((x[:, :4],)) is None
+
+
+def test_rows_in_another_shape_are_left_to_numpy():
+    x = drawn((4, 4), "f")
+    assert Rows(lambda x: x * np.add.reduce(x, axis=1).reshape(1, 4))((x,)) is None
+    assert Rows(lambda x, y: (x * 2, y * 2))((x, np.array(2.0))) is None
+
+
 def test_transposed_rows_are_left_to_numpy():
     x = drawn((37, 5), "f").T
     assert Rows(lambda x: plain("softmax")(x, dim=(1,)))((x,)) is None

@@ -161,6 +161,19 @@ def test_accumulation():
     )
 
 
+@pytest.mark.parametrize("hooked", [False, True])
+def test_accumulation_into_a_gradient_of_another_shape(hooked):
+    x = rg.ones(2, requires_grad=True)
+    y = (x * 2).sum()
+    if hooked:
+        y.register_hook(lambda g: g * 2)
+    x.grad = rg.ones(2)
+    x.grad.data = rg.ones(3)
+    with pytest.raises(RuntimeError) as caught:
+        y.backward()
+    assert "AccumulateGrad (op leaf)" in caught.value.__notes__[0]
+
+
 def test_errors_that_name_the_node_need_no_note():
     x = leaf()
     y = (x * x).sum()

@@ -122,3 +122,13 @@ def test_hooks_know_the_node_that_runs():
     leaf = "torch::autograd::AccumulateGrad"
     assert seen == ["SplitBackward0", "SplitBackward0", "MulBackward0", "MulBackward0", leaf]
     assert rg._C._current_autograd_node() is None
+
+
+def test_a_leaf_that_is_complete_calls_its_hooks_before_older_nodes_run():
+    seen = []
+    w, x = rg.ones(2, requires_grad=True), rg.ones(2, requires_grad=True)
+    older = w * 1
+    older.register_hook(lambda g: seen.append("older"))
+    x.register_hook(lambda g: seen.append(g.tolist()))
+    (older + x * 2 + x * 3).sum().backward()
+    assert seen == [[5.0, 5.0], "older"]

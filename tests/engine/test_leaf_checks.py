@@ -149,6 +149,15 @@ def test_a_pass_to_other_leaves_than_one_that_got_another_shape_works():
     assert w.grad.tolist() == [1, 1, 1, 1]
 
 
+def test_a_leaf_that_is_gone_gets_nothing_whatever_its_shape_was():
+    x, w = rg.ones(2, requires_grad=True), rg.ones(2, requires_grad=True)
+    y = (x * 2 + w).sum()
+    x.data = rg.ones(3)
+    del x
+    y.backward()
+    assert w.grad.tolist() == [1.0, 1.0]
+
+
 def test_a_gradient_of_another_device_is_refused():
     w = rg.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match="assign a gradient with device type 'meta'"):

@@ -40,6 +40,12 @@ def test_a_saved_input_is_the_same_object():
     assert x.equal(y.grad_fn._saved_self)
 
 
+def test_a_product_saves_only_the_factor_that_the_other_s_gradient_reads():
+    x, w = rg.ones(2), rg.ones(2, requires_grad=True)
+    assert ((x * w).grad_fn._saved_self is not None, (x * w).grad_fn._saved_other) == (True, None)
+    assert ((w * x).grad_fn._saved_self, (w * x).grad_fn._saved_other is not None) == (None, True)
+
+
 def test_a_saved_result_is_equal_but_another_object_on_the_same_memory():
     x = leaf(1, 2)
     y = x.exp()

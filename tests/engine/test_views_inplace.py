@@ -237,6 +237,27 @@ def test_a_view_that_was_turned_can_still_be_written():
     assert values(x.grad) == [[1.0, 0.0, 1.0], [1.0, 0.0, 1.0]]
 
 
+def test_a_view_that_was_turned_follows_later_writes_to_its_base():
+    x = leaf([1.0, 2.0], [3.0, 4.0])
+    base = x * 1
+    view = base[:1]
+    view.t_()
+    base.mul_(3)
+    assert values(view) == [[3.0], [6.0]]
+    view.sum().backward()
+    assert values(x.grad) == [[3.0, 3.0], [0.0, 0.0]]
+
+
+def test_a_long_chain_of_views_of_memory_with_gaps_follows_its_base():
+    base = rg.from_numpy(np.arange(24.0).reshape(4, 6)[:, ::2])
+    view, w = base, rg.tensor(3.0, dtype=rg.float64, requires_grad=True)
+    for _ in range(9):
+        view = view.t()[:]
+    base.mul_(w)
+    assert values(view[0]) == [0.0, 18.0, 36.0, 54.0]
+    assert rg.autograd.grad(view[0].sum(), w)[0].item() == 36.0
+
+
 def test_a_leaf_may_be_turned_only_under_no_grad():
     x = leaf([1.0, 2.0])
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):

@@ -226,6 +226,20 @@ def test_index_out_of_bounds_of_one_example_raises():
         vmap(lambda i: F.embedding(i, X[0]))(rg.tensor([[0], [-1]]))
 
 
+@pytest.mark.parametrize("examples", [1, 2])
+def test_indices_of_examples_into_inner_dimensions_stay_there(examples):
+    x = rg.arange(120.0).view(2, 3, 4, 5)
+    i, j = (
+        rg.tensor([[0, 1, 2], [2, 0, 1]])[:examples],
+        rg.tensor([[1, 3, 0], [0, 2, 2]])[:examples],
+    )
+    weight = rg.arange(30.0).view(2, 3, 5)
+    found = vmap(lambda i, j: x[:, i, j])(i, j)
+    assert found.tolist() == [x.numpy()[:, a, b].tolist() for a, b in zip(i, j, strict=True)]
+    spread = vmap(lambda i, j: grad(lambda x: (x[:, i, j] * weight).sum())(x))(i, j)
+    assert vmap(lambda s, i, j: s[:, i, j])(spread, i, j).tolist() == [weight.tolist()] * examples
+
+
 # -- writing in place --------------------------------------------------------------------------
 
 
@@ -533,6 +547,12 @@ def test_of_an_empty_batch_nothing_is_known_where_examples_run_by_themselves():
     ):
         choose(rg.ones(0, 2))
     assert vmap(rg.sin)(rg.ones(0, 2)).shape == (0, 2)
+
+
+@pytest.mark.filterwarnings("ignore:.*median:UserWarning", "ignore:.*once per example:UserWarning")
+def test_of_an_empty_batch_nothing_is_known_by_an_operation_without_a_rule():
+    with pytest.raises(RuntimeError, match="there is none that says what it returns"):
+        vmap(lambda x: x.median())(rg.ones(0, 2))
 
 
 @pytest.mark.parametrize(

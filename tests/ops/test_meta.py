@@ -130,6 +130,11 @@ def test_views_have_strides_and_offsets():
     with pytest.raises(RuntimeError, match="view size is not compatible"):
         x.t().view(20)
     assert x.t().reshape(20).stride() == (1,)
+    assert (
+        x.as_strided((20,), (1,)).storage_offset()
+        == x.as_strided((2,), (7,), 0).storage_offset()
+        == 0
+    )
 
 
 # -- what is computed ----------------------------------------------------------------------------

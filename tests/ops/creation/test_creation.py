@@ -390,6 +390,11 @@ def test_new_factories_take_the_dtype_of_their_tensor():
         x.new_tensor(x)
 
 
+def test_new_tensors_of_a_sparse_one_are_sparse():
+    assert rg.eye(2).to_sparse().new_zeros(2, 3).layout is rg.sparse_coo
+    assert rg.eye(2).new_zeros(2, 3).layout is rg.strided
+
+
 def test_the_only_device_is_the_cpu():
     rg.set_default_device("cpu")
     assert rg.get_default_device() == rg.device("cpu") == rg.ones(1, device="cpu").device

@@ -21,6 +21,15 @@ def test_pseudoinverses_are_numpys(shape, complex):
     close(rg.tensor(a).pinverse(), expected)
 
 
+def test_examples_of_a_pseudoinverse_have_tolerances_of_their_own():
+    a = rg.diag(rg.tensor([1.0, 0.1], dtype=rg.float64)).expand(3, 2, 2)
+    each, none = rg.tensor([0.0, 0.5], dtype=rg.float64), rg.tensor(0.0, dtype=rg.float64)
+    with pytest.warns(UserWarning, match="once per example|loop"):
+        found = rg.vmap(lambda atol: rg.linalg.pinv(a, atol=atol, rtol=none))(each)
+    expected = [[[[1, 0], [0, 10]]] * 3, [[[1, 0], [0, 0]]] * 3]
+    np.testing.assert_allclose(found, expected, atol=1e-13)
+
+
 @pytest.mark.parametrize("driver", ["gelsd", "gelss"])
 def test_least_squares_of_dependent_columns_have_no_residuals(driver):
     a, b = rg.ones(3, 2, dtype=rg.float64), rg.tensor([[1.0], [2.0], [6.0]], dtype=rg.float64)

@@ -64,6 +64,13 @@ def test_matmul_names_its_nodes_as_pytorch_does():
     assert linear(x, new_tensor(values(4, 3))).grad_fn.name() == "MmBackward0"
 
 
+def test_a_row_before_stacked_matrices_has_the_gradient_of_its_elements():
+    row, stack = rg.tensor([1.0, 2.0], requires_grad=True), rg.ones(3, 2, 2, requires_grad=True)
+    found = rg.autograd.grad((row @ stack).sum(), (row, stack))
+    assert found[0].tolist() == [6.0, 6.0]
+    assert found[1].tolist() == [[[1.0, 1.0], [2.0, 2.0]]] * 3
+
+
 def test_real_factor_beside_frozen_one_saves_only_what_is_needed():
     x, w = leaf(values(2, 3)), new_tensor(values(3, 2))
     node = rg.mm(x, w).grad_fn

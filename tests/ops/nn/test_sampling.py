@@ -71,6 +71,13 @@ def test_the_identity_grid_gives_the_image_back():
         assert rg.allclose(F.grid_sample(image, grid, align_corners=align), image)
 
 
+def test_every_place_is_reflected_into_an_image_of_one_element():
+    image, grid = rg.tensor([[[[5.0]]]]), rg.tensor([[[[0.3, -0.7], [3.0, 8.0]]]])
+    for align in (True, False):
+        found = F.grid_sample(image, grid, padding_mode="reflection", align_corners=align)
+        assert found.tolist() == [[[[5.0, 5.0]]]]
+
+
 def test_sampling_warns_where_the_corners_are_not_said():
     with pytest.warns(UserWarning, match="align_corners=False since 1.3.0"):
         F.grid_sample(rg.ones(1, 1, 2, 2), rg.zeros(1, 1, 1, 2))

@@ -142,6 +142,11 @@ def test_histograms_have_finite_ranges():
         rg.histc(rg.ones(2), min=1, max=float("inf"))
 
 
+def test_a_histogram_has_as_many_dimensions_as_a_point():
+    points = rg.tensor([[[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]] * 2)
+    assert rg.histogramdd(points, 2).hist.tolist() == [[0.0, 2.0], [2.0, 2.0]]
+
+
 def test_a_pair_is_written_to_out():
     x = rg.tensor([[1.0, 5.0], [3.0, 2.0]])
     out = (rg.zeros(2), rg.zeros(2, dtype=rg.int64))

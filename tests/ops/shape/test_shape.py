@@ -278,6 +278,21 @@ def test_pieces_of_tensor_split_may_be_written(cut):
     assert x.grad.sum() == 4 * 3 + 4
 
 
+def test_a_dimension_without_entries_is_cut_into_pieces_without_any():
+    x = rg.ones(0, 2)
+    assert [piece.shape for piece in rg.chunk(x, 3)] == [(0, 2)] * 3
+    assert [piece.shape for piece in rg.split(x, 2)] == [(0, 2)]
+
+
+def test_columns_are_the_second_dimension():
+    assert [piece.shape for piece in rg.hsplit(rg.ones(2, 4, 3), 2)] == [(2, 2, 3)] * 2
+
+
+def test_several_tensors_in_a_list_get_dimensions_each():
+    found = rg.atleast_2d([rg.ones(2), rg.tensor(3.0)])
+    assert [x.tolist() for x in found] == [[[1.0, 1.0]], [[3.0]]]
+
+
 def test_block_diag_takes_its_blocks_one_by_one():
     with pytest.raises(TypeError, match=r"expected Tensor as element 0, but got list.*\*blocks"):
         rg.block_diag([rg.ones(1)])

@@ -251,9 +251,11 @@ def test_complex_ldexp_and_xlogy():
 def test_log_ndtr_has_finite_derivatives_far_out():
     x = leaf(-1e4, -40.0, 0.0, 40.0, 1e4)
     (first,) = grad(rg.special.log_ndtr(x).sum(), x, create_graph=True)
-    (second,) = grad(first.sum(), x)
+    (second,) = grad(first.sum(), x, create_graph=True)
+    (third,) = grad(second.sum(), x)
     close(first.tolist(), [1e4 + 1e-4, 40.02496884720726, math.sqrt(2 / math.pi), 0.0, 0.0], 1e-11)
     close(second.tolist(), [-1.0, -0.99937733, -2 / math.pi, 0.0, 0.0], 1e-3)
+    assert third.isfinite().all()
 
 
 def test_logit_is_exact_near_one_half_and_inverts_the_sigmoid():
@@ -326,6 +328,13 @@ def test_mvlgamma_and_polygamma_refuse_bad_orders():
         rg.mvlgamma(rg.ones(1), 0)
     with pytest.raises(RuntimeError, match="does not support negative n"):
         rg.polygamma(-1, rg.ones(1))
+
+
+def test_the_derivative_of_xlog1py_is_0_where_both_factors_are():
+    x, y = leaf(0.0, 0.0, 2.0), rg.tensor([-1.0, -2.0, 1.0], dtype=rg.float64)
+    first, second = grad(rg.special.xlog1py(x, y).sum(), x)[0], rg.special.xlog1py(x * 0, y)
+    close(first.tolist(), [0.0, 0.0, math.log(2.0)])
+    assert second.tolist() == [0.0, 0.0, 0.0]
 
 
 def test_xlogy_is_nan_only_where_an_input_is():
