@@ -64,7 +64,7 @@ DIFFER = {
         "lib.nn.functional.interpolate(x0,scale_factor=2)": 2,
         "lib.nn.functional.local_response_norm(x0,2)": 5,
         "lib.nn.functional.lp_pool1d(x0,2,2)": 4, "lib.nn.functional.max_pool1d(x0,2)": 4,
-        "nn.functional.adaptive_avg_pool2d": 2,
+        "nn.functional.adaptive_avg_pool2d": 2, "nn.functional.adaptive_max_pool3d": 3,
         "nn.functional.avg_pool1d": 16, "nn.functional.channel_shuffle": 2,
         "nn.functional.conv1d": 13, "nn.functional.conv2d": 3,
         "nn.functional.conv_transpose1d": 10, "nn.functional.conv_transpose2d": 6,

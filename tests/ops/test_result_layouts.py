@@ -162,3 +162,12 @@ def test_means_over_uneven_bins_lie_in_rows():
     y = F.interpolate(x, (5, 6), mode="area")
     assert y.is_contiguous()
     assert rg.autograd.grad(y.sum(), x)[0].is_contiguous()
+
+
+@pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "smooth_l1_loss", "soft_margin_loss"])
+def test_a_loss_of_each_element_lies_as_its_first_tensor(name):
+    rows = rg.ones(2, 4, 3)
+    turned = rg.ones(2, 3, 4).transpose(1, 2)
+    loss = getattr(F, name)
+    assert loss(turned, rows, reduction="none").stride() == turned.stride()
+    assert loss(rows, turned, reduction="none").stride() == rows.stride()

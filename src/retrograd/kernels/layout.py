@@ -34,19 +34,22 @@ ndarray = np.ndarray
 
 
 def channels_inside(x: Any, channel: int = 1, least: int = 4) -> bool:
-    """Whether the channels of `x` are innermost, by its strides, and it is not in row-major order.
+    """Whether the channels of `x` are innermost, by its strides, those of single elements too.
 
     There may be gaps, as in a slice. False for arrays that are not NumPy's, and for those of fewer
-    than `least` dimensions: convolutions alone know such sequences, as PyTorch's do.
+    than `least` dimensions: convolutions alone know such weights, as PyTorch's do.
     """
-    if x.__class__ is not ndarray or x.flags.c_contiguous or not least <= x.ndim <= 5:
+    if x.__class__ is not ndarray or not least <= x.ndim <= 5:
         return False
     sizes, strides, reach = x.shape, x.strides, x.itemsize
-    for dim in (channel, *[d for d in range(x.ndim - 1, -1, -1) if d != channel]):
+    if strides[-1] < strides[channel] or 0 in sizes:  # in row-major order, say
+        return False
+    places = [d for d in range(x.ndim) if d != channel]
+    for dim in (channel, *places[:0:-1]):
         if strides[dim] < reach:
             return False
         reach = strides[dim] * sizes[dim]
-    return True
+    return strides[channel] < reach <= strides[places[0]]  # type: ignore[no-any-return]
 
 
 def with_channels_inside(x: Any, channel: int = 1) -> Any:

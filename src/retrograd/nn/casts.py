@@ -10,7 +10,7 @@ from ..engine.subclasses import retyped
 from ..engine.tensor import Tensor, new_tensor
 from ..ops.core.structure import held_by
 from ..ops.creation.like import empty_like
-from ..ops.creation.memory_format import arranged, check_format, lies_in, memory_format
+from ..ops.creation.memory_format import arranged, check_format, memory_format
 from .parameter import Buffer
 
 __all__ = ["cast", "emptied", "is_real", "laid", "of_kind", "on_device", "parse_to"]
@@ -50,9 +50,10 @@ def emptied(t: Tensor, place: device | None) -> Tensor:
 
 def laid(t: Tensor, format: memory_format) -> Tensor:
     """`t`, its elements in the order of `format` in memory where that is one of its dimensions."""
-    if format.ndim not in (0, t._array.ndim) or lies_in(t._array, format):
+    if format.ndim not in (0, t._array.ndim):
         return t
-    return of_kind(t, arranged(t._array, format))
+    array = arranged(t._array, format)
+    return t if array is t._array else of_kind(t, array)
 
 
 def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..ops.nn.conv import conv_input, conv_weight
+from ..ops.nn.conv import channels_last, conv_input, conv_weight
 from ..ops.nn.sizes import for_dims, per_dim
 
 if TYPE_CHECKING:
@@ -55,7 +55,8 @@ def _of_input(name: str, dims: int) -> Any:
     ) -> Tensor:
         size = _spatial(input_size, dims, "input_size")
         settings = _geometry(dims, stride, padding, dilation, groups)
-        return conv_input(grad_output, weight.conj(), size=size, **settings)
+        inside = channels_last(dims, None, weight._array)
+        return conv_input(grad_output, weight.conj(), size=size, channels_last=inside, **settings)
 
     return of_input
 
@@ -72,7 +73,10 @@ def _of_weight(name: str, dims: int) -> Any:
     ) -> Tensor:
         kernel = _spatial(weight_size, dims, "weight_size")
         settings = _geometry(dims, stride, padding, dilation, groups)
-        return conv_weight(grad_output, input.conj(), kernel=kernel, **settings)
+        inside = channels_last(dims, input._array, None)
+        return conv_weight(
+            grad_output, input.conj(), kernel=kernel, channels_last=inside, **settings
+        )
 
     return of_weight
 

@@ -226,3 +226,10 @@ def test_a_complex_number_to_real_powers_has_the_real_part_of_the_slope():
     x, base = leaf(0.0, 1.0, 2.0), 1 + 2j
     (found,) = rg.autograd.grad(rg.pow(base, x).real.sum(), x)
     check(found.numpy(), [(base**n * np.log(base)).real for n in (0, 1, 2)])
+
+
+@pytest.mark.parametrize("exponent", [-1, -2, np.int64(-1)])
+@pytest.mark.parametrize("raise_", [lambda x, e: x**e, rg.pow, lambda x, e: x.clone().pow_(e)])
+def test_booleans_have_no_negative_powers(raise_, exponent):
+    with pytest.raises(RuntimeError, match="Integers to negative integer powers are not allowed"):
+        raise_(rg.tensor([True, False]), exponent)

@@ -172,3 +172,81 @@ def test_the_order_of_dimensions_in_memory():
     assert rg.ones(2, 3, 4, 5).dim_order() == (0, 1, 2, 3)
     thin = rg.ones(2, 3, 1, 5).to(memory_format=rg.channels_last)
     assert thin.dim_order(ambiguity_check=[rg.channels_last]) == (0, 2, 3, 1)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_sequences_that_were_turned_give_contiguous_convolutions(transposed):
+    x = rg.arange(24.0).reshape(2, 4, 3).requires_grad_()
+    w = rg.ones(3, 2, 1) if transposed else rg.ones(2, 3, 1)
+    out = (F.conv_transpose1d if transposed else F.conv1d)(x.transpose(1, 2), w)
+    assert out.stride() == (8, 4, 1)
+    row = [3.0, 12.0, 21.0, 30.0]
+    assert out.view(2, -1).tolist() == [row * 2, [n + 36 for n in row] * 2]
+    (g,) = rg.autograd.grad(out, x, rg.ones(2, 4, 2).transpose(1, 2))
+    assert rg.equal(g, rg.full((2, 4, 3), 2.0))
+    assert g.stride() == (12, 1, 4)
+
+
+def test_what_is_written_to_the_flattened_turn_of_a_convolution_leaves_it():
+    x = rg.ones(2, 5, 3)
+    y = F.conv1d(x.transpose(1, 2), rg.ones(4, 3, 2)).transpose(1, 2)
+    y.flatten().zero_()
+    assert y.tolist() == [[[6.0] * 4] * 4] * 2
+
+
+@pytest.mark.parametrize("dims", [1, 2])
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("input_last", [False, True])
+@pytest.mark.parametrize("weight_last", [False, True])
+def test_a_convolution_and_its_gradients_lie_alike(dims, transposed, input_last, weight_last):
+    """As PyTorch's: the weight decides and, of images, the input; the cotangent never."""
+
+    def made(*shape, last):
+        values = rg.arange(float(np.prod(shape))).reshape(shape)
+        last_first = values.movedim(1, -1).contiguous().movedim(-1, 1)
+        return (last_first if last else values).requires_grad_()
+
+    convolve = getattr(F, f"conv{'_transpose' * transposed}{dims}d")
+    x = made(2, 4, *[5] * dims, last=input_last)
+    w = made(4, 4, *[2] * dims, last=weight_last)
+    inside = weight_last or (dims > 1 and input_last)
+    out = convolve(x, w)
+    for last in (False, True):
+        cotangent = made(*out.shape, last=last).detach()
+        for found in (out, *rg.autograd.grad(out, [x, w], cotangent, retain_graph=True)):
+            assert found.is_contiguous() == (not inside)
+            assert found.movedim(1, -1).is_contiguous() == inside
+
+
+@pytest.mark.parametrize(
+    ("layer", "channels"),
+    [
+        (lambda: nn.Conv2d(2, 4, (2, 3), groups=2), 2),
+        (lambda: nn.Conv2d(1, 3, 3), 1),
+        (lambda: nn.Conv2d(2, 4, 1), 2),
+    ],
+)
+def test_weights_with_single_sizes_have_their_channels_innermost_too(layer, channels):
+    x = rg.randn(2, channels, 5, 6)
+    plain = layer()
+    expected = plain(x)
+    out = plain.to(memory_format=rg.channels_last)(x)
+    assert plain.weight.stride()[1] == 1
+    assert out.movedim(1, -1).is_contiguous()
+    np.testing.assert_allclose(out.detach(), expected.detach(), rtol=1e-5, atol=1e-6)
+
+
+def test_rolls_borders_and_shuffles_keep_channels_last():
+    x = rg.arange(48.0).reshape(2, 3, 2, 4)
+    wide = rg.arange(64.0).reshape(2, 4, 2, 4)
+    for call, given, strides in (
+        (lambda x: x.roll(1, 2), x, (24, 1, 12, 3)),
+        (lambda x: F.pad(x, (1, 1, 1, 1), "replicate"), x, (72, 1, 18, 3)),
+        (lambda x: F.channel_shuffle(x, 2), wide, (32, 1, 16, 4)),
+        (lambda x: F.pixel_unshuffle(x, 2), x, (24, 1, 24, 12)),
+    ):
+        found = call(given.to(memory_format=rg.channels_last))
+        assert found.stride() == strides
+        assert rg.equal(found, call(given))
+    shuffled = F.pixel_shuffle(rg.ones(2, 8, 2, 2).to(memory_format=rg.channels_last), 2)
+    assert shuffled.stride() == (32, 1, 8, 2)

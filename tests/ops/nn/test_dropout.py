@@ -119,7 +119,7 @@ def test_native_dropout_draws_its_mask_and_is_one_node():
 
 
 @pytest.mark.filterwarnings("ignore:.*Received a 1-D input")
-@pytest.mark.parametrize("dropout", [F.dropout2d, F.dropout3d, F.feature_alpha_dropout])
+@pytest.mark.parametrize("dropout", [F.dropout2d, F.feature_alpha_dropout])
 def test_dropout_of_channels_needs_a_dimension_of_channels(dropout):
     with pytest.raises(RuntimeError, match="requires at least 2 dimensions"):
         dropout(rg.ones(3), 0.5, True)
@@ -141,3 +141,30 @@ def test_dropout_of_channels_warns_at_other_numbers_of_dimensions(name, ndim, te
     with pytest.warns(UserWarning, match=text):
         found = getattr(rg.nn.functional, name)(x, 0.5)
     assert found.shape == x.shape
+
+
+@pytest.mark.parametrize("dims", [(2, 1, 0), (0, 2, 1), (1, 0, 2)])
+def test_channels_that_are_dropped_leave_the_input_in_its_order(dims):
+    x = rg.ones(2, 4, 3).permute(dims)
+    for dropout in (F.dropout1d, F.dropout, F.feature_alpha_dropout):
+        assert dropout(x, training=True).stride() == x.stride()
+
+
+def test_numbers_for_channels_are_drawn_in_rows_whatever_the_order():
+    rg.manual_seed(1)
+    expected = F.feature_alpha_dropout(rg.ones(3, 2), 0.5, True)
+    rg.manual_seed(1)
+    assert rg.equal(F.feature_alpha_dropout(rg.ones(2, 3).t(), 0.5, True), expected)
+    assert len(expected.unique()) == 2
+
+
+@pytest.mark.filterwarnings("ignore:dropout3d. Received")
+@pytest.mark.parametrize("shape", [(6,), (2, 6), (40, 3, 2)])
+def test_the_first_dimension_has_the_channels_where_volumes_have_no_batch(shape):
+    """As PyTorch's: whatever has not five dimensions gets a batch."""
+    rg.manual_seed(1)
+    found = F.dropout3d(rg.ones(shape), 0.5)
+    rg.manual_seed(1)
+    count, *rest = shape
+    keep = rg.empty(count).bernoulli_(0.5)
+    assert rg.equal(found, 2 * keep.reshape(count, *[1] * len(rest)).expand(shape))

@@ -139,3 +139,58 @@ def test_numbers_of_extreme_ranges_lie_in_them(low, high):
     found = rg.empty(100, dtype=rg.float64).uniform_(low, high)
     assert bool(((found >= low) & (found <= high)).all())
     assert low == high or len(set(found.tolist())) == 100
+
+
+@pytest.mark.parametrize(
+    ("draw", "expected"),
+    [
+        (rg.rand, [[0.4963, 0.1320], [0.7682, 0.3074], [0.0885, 0.6341]]),
+        (rg.randn, [[1.5410, 0.5684], [-0.2934, -1.0845], [-2.1788, -1.3986]]),
+        (lambda shape, out: rg.randint(100, shape, out=out), [[44, 60], [39, 63], [33, 79]]),
+        (
+            lambda shape, out: rg.normal(rg.ones(shape), 2.0, out=out),
+            [[4.0820, 2.1369], [0.4131, -1.1690], [-3.3576, -1.7972]],
+        ),
+        (
+            lambda shape, out: rg.bernoulli(rg.full(shape, 0.3), out=out),
+            [[0, 1], [0, 0], [1, 0]],
+        ),
+    ],
+    ids=["rand", "randn", "randint", "normal", "bernoulli"],
+)
+def test_numbers_for_an_out_are_drawn_in_the_order_of_its_memory(draw, expected):
+    """By PyTorch 2.13, from seed 0."""
+    rg.manual_seed(0)
+    out = rg.empty(2, 3).t()
+    assert draw((3, 2), out=out) is out
+    assert out.stride() == (1, 3)
+    np.testing.assert_allclose(out, expected, atol=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("draw", "fill"),
+    [
+        (rg.rand, rg.Tensor.uniform_),
+        (rg.randn, rg.Tensor.normal_),
+        (lambda shape, out: rg.normal(0.0, 1.0, shape, out=out), rg.Tensor.normal_),
+        (lambda shape, out: rg.randint(7, shape, out=out), lambda t: t.random_(0, 7)),
+        (lambda shape, out: rg.bernoulli(rg.full(shape, 0.3), out=out), None),
+    ],
+    ids=["rand", "randn", "normal", "randint", "bernoulli"],
+)
+@pytest.mark.parametrize(
+    "order",
+    [
+        lambda: rg.empty(4, 20).t(),
+        lambda: rg.empty(2, 3, 20).permute(2, 0, 1),
+        lambda: rg.empty(4, 20)[:, ::2].t(),
+        lambda: rg.empty(40, 4)[::2],
+    ],
+    ids=["transposed", "permuted", "strided", "gaps"],
+)
+def test_an_out_is_drawn_as_it_is_filled_in_place(draw, fill, order):
+    rg.manual_seed(3)
+    out = draw(order().shape, out=order())
+    rg.manual_seed(3)
+    filled = order().bernoulli_(rg.full(out.shape, 0.3)) if fill is None else fill(order())
+    assert rg.equal(out, filled)

@@ -260,7 +260,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     if not (train is None or train):
         mask, scale = placed(np.ones(shape, np.bool_), input), 1.0
     else:
-        mask, scale = dropouts.kept(shape, p, input), 1 / (1 - p) if p < 1 else 0.0
+        mask, scale = dropouts.kept(input, p, channels=False), 1 / (1 - p) if p < 1 else 0.0
     return called(dropouts.masked_scale(input, mask, scale=scale), "NativeDropoutBackward0"), mask
 
 

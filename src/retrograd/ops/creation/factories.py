@@ -143,11 +143,12 @@ def factory(
 
     It gets `dtype`, `out`, which tells the dtype too, `device` and `requires_grad`. Where neither
     of the first two is given, the dtype is what `kind` gives. One that `fills` keeps the shape of
-    an `out` with as many elements, which it fills row by row.
+    an `out` with as many elements, which it fills row by row. One that names `out` is given it.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Tensor]:
-        name = function.__name__
+        name, own = function.__name__, inspect.signature(function)
+        named = "out" in own.parameters
 
         @functools.wraps(function)
         def made(
@@ -162,13 +163,14 @@ def factory(
                 with where:
                     return made(*args, out=out, dtype=dtype, requires_grad=requires_grad, **given)
             target = target_of(dtype, out, kind(), name)
+            if named:
+                given["out"] = out
             array = function(*args, target=target, **given)
             if fills and isinstance(out, Tensor) and out._array.size == array.size:
                 array = np.reshape(array, out._array.shape)
             return leaf_or_out(array, requires_grad, out, made)
 
-        own = inspect.signature(function)
-        taken = [each for each in own.parameters.values() if each.name != "target"]
+        taken = [p for p in own.parameters.values() if p.name not in ("target", "out")]
         shown = own.replace(parameters=taken + SETTINGS, return_annotation="Tensor")
         made.__signature__ = shown  # type: ignore[attr-defined]
         return made

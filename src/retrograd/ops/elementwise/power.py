@@ -79,7 +79,7 @@ def _pow_number(input: Any, *, exponent: Any) -> Any:
             return quick(input)
     if input.dtype.kind == "b" and exponent.__class__ is bool:
         return QUICK[exponent](input)
-    if input.dtype.kind in "iu" and isinstance(exponent, (int, np.integer)) and exponent < 0:
+    if input.dtype.kind in "biu" and isinstance(exponent, (int, np.integer)) and exponent < 0:
         raise RuntimeError(
             "Integers to negative integer powers are not allowed. Convert first: x.float() ** "
             f"{exponent}"
@@ -202,10 +202,10 @@ _pow_of_number = declare(
 def pow(input: Any, exponent: Any) -> Tensor:
     """`input ** exponent`, elementwise; one of the two may be a number.
 
-    Both broadcast and promote. Raises RuntimeError for an integer tensor and a negative integer
-    number, NotImplementedError for two bool tensors, TypeError without a tensor. 0 ** y has
-    derivative 0 in y for y >= 0, and x ** 0 has derivative 0 in x everywhere; a negative real base
-    gives NaN for a fractional exponent. Source: PyTorch's `pow`.
+    Both broadcast and promote. Raises RuntimeError for a tensor of integers or booleans and a
+    negative integer number, NotImplementedError for two bool tensors, TypeError without a tensor.
+    0 ** y has derivative 0 in y for y >= 0, and x ** 0 has derivative 0 in x everywhere; a negative
+    real base gives NaN for a fractional exponent. Source: PyTorch's `pow`.
 
     >>> rg.pow(rg.tensor([1.0, 2.0, 3.0]), 2)
     tensor([1., 4., 9.])

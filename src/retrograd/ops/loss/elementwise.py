@@ -23,6 +23,7 @@ from ...engine.tensor import Tensor, concrete
 from ...errors import wrong_type
 from ...kernels import sums
 from ...kernels.allocation import surely
+from ...kernels.layout import meeting
 from ...kernels.native.small import quick
 from ..core import batching
 from ..core.pointwise import check_floating, holds_complex, unsupported
@@ -111,7 +112,7 @@ def _weighted(loss: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
 
 
 def _mse_forward(input: Any, target: Any, *, reduction: str) -> Any:
-    d = np.subtract(*dtypes.promote(input, target))
+    d = meeting(np.subtract, *dtypes.promote(input, target))
     if reduction == "none":
         return (d * d.conj()).real
     if d.dtype.char == "e":  # whose sum may overflow where the mean does not
@@ -455,7 +456,7 @@ def soft_margin_loss(
             f"soft_margin_loss(): output with shape {list(input.shape)} doesn't match the "
             f"broadcast shape of target, {list(target.shape)}. Expand input first"
         )
-    product = -target * input
+    product = input * -target
     if holds_complex(product):
         return reduced(-recorded.log_sigmoid(-product), reduction, SOFT_MARGIN)
     product = recorded.cast(product, dtype=input._array.dtype)

@@ -20,7 +20,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...errors import conversion, wrong_type
 from ...kernels import convolution, sums
-from ...kernels.layout import as_in
+from ...kernels.layout import channels_inside, with_channels_inside
 from ..core import batching
 from .sizes import Sizes, for_dims, per_dim
 
@@ -43,99 +43,110 @@ def geometry(
     }
 
 
+def grouped(dims: int = 1, groups: int = 1, **more: Any) -> dict[str, Any]:
+    """The same of an example with groups of channels."""
+    return geometry(dims, groups=groups, channels_last=False, **more)
+
+
 # -- records -----------------------------------------------------------------------------------
 
 
-def lying(out: Any, *inputs: Any) -> Any:
-    """`out` with its channels innermost where those of an input are, of sequences too."""
-    for x in inputs:
-        out = as_in(x, out, least=3)
-    return out
+def channels_last(dims: int, input: Any, weight: Any) -> bool:
+    """Whether a convolution of these arrays, and its derivatives, have their channels innermost.
+
+    The weight decides, and an input of images or volumes: sequences that were turned lie so by
+    chance. Either may be None.
+    """
+    return channels_inside(weight, least=3) or (dims > 1 and channels_inside(input))
 
 
-def _conv_arrays(
-    x: Any, w: Any, b: Any, *, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
-) -> Any:
-    return lying(convolution.conv(x, w, b, stride, padding, dilation, groups), x, w)
+def lying(kernel: Any) -> Any:
+    """`kernel(x, y, ...)` as a forward, whose result lies as `channels_last` says."""
 
+    def forward(*inputs: Any, channels_last: bool, **geometry: Any) -> Any:
+        out = kernel(*inputs, **geometry)
+        return with_channels_inside(out) if channels_last else out
 
-def _conv_input_arrays(
-    g: Any, w: Any, *, size: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
-) -> Any:
-    return lying(convolution.conv_input(g, w, size, stride, padding, dilation, groups), g, w)
-
-
-def _conv_weight_arrays(
-    g: Any, x: Any, *, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
-) -> Any:
-    return lying(convolution.conv_weight(g, x, kernel, stride, padding, dilation, groups), x)
+    return forward
 
 
 _conv = declare(
-    "conv(input, weight, bias, *, stride, padding, dilation, groups)",
-    _conv_arrays,
-    input=lambda xp, g, weight, input_shape, stride, padding, dilation, groups: xp.conv_input(
-        g, xp.conj(weight), size=input_shape[2:], stride=stride, padding=padding,
-        dilation=dilation, groups=groups,
+    "conv(input, weight, bias, *, stride, padding, dilation, groups, channels_last)",
+    lying(convolution.conv),
+    input=lambda xp, g, weight, input_shape, stride, padding, dilation, groups, channels_last: (
+        xp.conv_input(
+            g, xp.conj(weight), size=input_shape[2:], stride=stride, padding=padding,
+            dilation=dilation, groups=groups, channels_last=channels_last,
+        )
     ),
-    weight=lambda xp, g, input, weight_shape, stride, padding, dilation, groups: xp.conv_weight(
-        g, xp.conj(input), kernel=weight_shape[2:], stride=stride, padding=padding,
-        dilation=dilation, groups=groups,
+    weight=lambda xp, g, input, weight_shape, stride, padding, dilation, groups, channels_last: (
+        xp.conv_weight(
+            g, xp.conj(input), kernel=weight_shape[2:], stride=stride, padding=padding,
+            dilation=dilation, groups=groups, channels_last=channels_last,
+        )
     ),
     bias=lambda xp, g: xp.channel_sum(g),
     linear="input, bias",
     batch=batching.conv("conv", "data", "kernel"),
     examples=[
-        example("2x2x5, 2x2x3, 2", **geometry(padding=1, groups=1)),
-        example("1x2x7, 2x1x3, none", **geometry(stride=2, dilation=2, padding=2, groups=2)),
-        example("2x2x2x2, 3x2x1x1, 3", **geometry(2, groups=1)),
-        example("1x1x4x4, 1x1x2x2, none", **geometry(2, stride=2, padding=1, groups=1)),
-        example("1x1x2x2x3, 1x1x1x2x2, 1", **geometry(3, groups=1)),
-        example("0x2x4, 2x2x2, 2", **geometry(groups=1)),
+        example("2x2x5, 2x2x3, 2", **grouped(padding=1)),
+        example("1x2x7, 2x1x3, none", **grouped(stride=2, dilation=2, padding=2, groups=2)),
+        example("2x2x2x2, 3x2x1x1, 3", **grouped(2)),
+        example("1x1x4x4, 1x1x2x2, none", **grouped(2, stride=2, padding=1)),
+        example("1x1x2x2x3, 1x1x1x2x2, 1", **grouped(3)),
+        example("0x2x4, 2x2x2, 2", **grouped()),
     ],
     node_name="ConvolutionBackward0",
 )  # fmt: skip
 
 conv_input = declare(
-    "conv_input(input, weight, *, size, stride, padding, dilation, groups)",
-    _conv_input_arrays,
-    input=lambda xp, g, weight, stride, padding, dilation, groups: xp.conv(
-        g, xp.conj(weight), None, stride=stride, padding=padding, dilation=dilation, groups=groups
+    "conv_input(input, weight, *, size, stride, padding, dilation, groups, channels_last)",
+    lying(convolution.conv_input),
+    input=lambda xp, g, weight, stride, padding, dilation, groups, channels_last: (
+        xp.conv(
+            g, xp.conj(weight), None, stride=stride, padding=padding, dilation=dilation,
+            groups=groups, channels_last=channels_last,
+        )
     ),
-    weight=lambda xp, g, input, weight_shape, stride, padding, dilation, groups: xp.conv_weight(
-        xp.conj(input), g, kernel=weight_shape[2:], stride=stride, padding=padding,
-        dilation=dilation, groups=groups,
+    weight=lambda xp, g, input, weight_shape, stride, padding, dilation, groups, channels_last: (
+        xp.conv_weight(
+            xp.conj(input), g, kernel=weight_shape[2:], stride=stride, padding=padding,
+            dilation=dilation, groups=groups, channels_last=channels_last,
+        )
     ),
     linear="input | weight",
     batch=batching.conv("conv_input", "data", "kernel"),
     examples=[
-        example("2x2x3, 2x2x3", **geometry(size=(5,), groups=1)),
-        example("1x2x3, 2x1x3", **geometry(size=(6,), stride=2, padding=1, groups=2)),
-        example("1x2x2x2, 2x2x1x1", **geometry(2, size=(2, 2), groups=1)),
-        example(
-            "1x1x3, 1x2x2", size=(5,), stride=(1,), padding=((0, -1),), dilation=(1,), groups=1
-        ),
+        example("2x2x3, 2x2x3", **grouped(size=(5,))),
+        example("1x2x3, 2x1x3", **grouped(size=(6,), stride=2, padding=1, groups=2)),
+        example("1x2x2x2, 2x2x1x1", **grouped(2, size=(2, 2))),
+        example("1x1x3, 1x2x2", **{**grouped(size=(5,)), "padding": ((0, -1),)}),
     ],
     node_name="ConvolutionBackward0",
     doc="""The adjoint of `conv` in its input, which has spatial sizes `size`.""",
 )  # fmt: skip
 
 conv_weight = declare(
-    "conv_weight(input, other, *, kernel, stride, padding, dilation, groups)",
-    _conv_weight_arrays,
-    input=lambda xp, g, other, stride, padding, dilation, groups: xp.conv(
-        xp.conj(other), g, None, stride=stride, padding=padding, dilation=dilation, groups=groups
+    "conv_weight(input, other, *, kernel, stride, padding, dilation, groups, channels_last)",
+    lying(convolution.conv_weight),
+    input=lambda xp, g, other, stride, padding, dilation, groups, channels_last: (
+        xp.conv(
+            xp.conj(other), g, None, stride=stride, padding=padding, dilation=dilation,
+            groups=groups, channels_last=channels_last,
+        )
     ),
-    other=lambda xp, g, input, other_shape, stride, padding, dilation, groups: xp.conv_input(
-        xp.conj(input), g, size=other_shape[2:], stride=stride, padding=padding,
-        dilation=dilation, groups=groups,
+    other=lambda xp, g, input, other_shape, stride, padding, dilation, groups, channels_last: (
+        xp.conv_input(
+            xp.conj(input), g, size=other_shape[2:], stride=stride, padding=padding,
+            dilation=dilation, groups=groups, channels_last=channels_last,
+        )
     ),
     linear="input | other",
     batch=batching.conv("conv_weight", "data", "data"),
     examples=[
-        example("2x2x3, 2x2x5", **geometry(kernel=(3,), groups=1)),
-        example("1x2x3, 1x2x6", **geometry(kernel=(3,), stride=2, padding=1, groups=2)),
-        example("1x2x2x2, 1x2x2x2", **geometry(2, kernel=(1, 1), groups=1)),
+        example("2x2x3, 2x2x5", **grouped(kernel=(3,))),
+        example("1x2x3, 1x2x6", **grouped(kernel=(3,), stride=2, padding=1, groups=2)),
+        example("1x2x2x2, 1x2x2x2", **grouped(2, kernel=(1, 1))),
     ],
     node_name="ConvolutionBackward0",
     doc="""The adjoint of `conv` in its weight: `input` is a cotangent of its result.""",
@@ -306,7 +317,11 @@ def _convolution(name: str, dims: int) -> Any:
         check_channels(input, weight, groups, transposed=False)
         check_bias(weight, bias, weight._array.shape[0], transposed=False)
         check_extent(input._array.shape[2:], kernel, pairs, gaps)
-        out = _conv(input, weight, bias, stride=steps, padding=pairs, dilation=gaps, groups=groups)
+        inside = channels_last(dims, input._array, weight._array)
+        out = _conv(
+            input, weight, bias,
+            stride=steps, padding=pairs, dilation=gaps, groups=groups, channels_last=inside,
+        )  # fmt: skip
         return out if batched else own(out.squeeze(0))
 
     return convolve

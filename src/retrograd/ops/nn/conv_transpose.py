@@ -7,7 +7,14 @@ from typing import Any
 from ...engine.dispatch import own
 from ...engine.registry import called
 from ...engine.tensor import Tensor
-from .conv import check_arguments, check_bias, check_channels, conv_input, times
+from .conv import (
+    channels_last,
+    check_arguments,
+    check_bias,
+    check_channels,
+    conv_input,
+    times,
+)
 from .sizes import for_dims, per_dim
 
 __all__ = ["conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
@@ -59,8 +66,9 @@ def _transposed(name: str, dims: int) -> Any:
             )
         pairs = tuple([(p, p - e) for p, e in zip(padding, extra, strict=True)])
         out = conv_input(
-            input, weight, size=size, stride=stride, padding=pairs, dilation=dilation, groups=groups
-        )
+            input, weight, size=size, stride=stride, padding=pairs, dilation=dilation,
+            groups=groups, channels_last=channels_last(dims, input._array, weight._array),
+        )  # fmt: skip
         if bias is not None:
             out = called(out + bias.reshape([-1, *[1] * dims]), "ConvolutionBackward0")
         return out if batched else own(out.squeeze(0))

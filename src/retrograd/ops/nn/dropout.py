@@ -16,7 +16,7 @@ from ...engine.inplace import in_place
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor, placed
 from ...errors import wrong_type
-from ...kernels.layout import as_in
+from ...kernels.layout import settled
 from ..core.arguments import public
 from ..random.generator import default_generator, examples, in_order, in_rows
 
@@ -24,7 +24,7 @@ ALPHA = -1.7580993408473766  # the limit of SELU at -infinity, -scale * alpha of
 
 
 def _masked_scale(input: Any, mask: Any, *, scale: float) -> Any:
-    out = input * as_in(input, mask)
+    out = settled(input * mask, input, mask)
     out *= scale
     return out if out.dtype is input.dtype else out.astype(input.dtype, copy=False)
 
@@ -45,15 +45,18 @@ masked_scale = declare(
 )
 
 
-def kept(shape: tuple[int, ...], p: float, like: Tensor) -> Tensor:
-    """A mask that is True with probability 1 - p."""
+def kept(like: Tensor, p: float, *, channels: bool) -> Tensor:
+    """A mask that is True with probability 1 - p, for each element or for each channel.
+
+    Numbers for elements are drawn in the order of the memory.
+    """
     keep, array = 1.0 - p, like._array
 
     def draw(shape: tuple[int, ...]) -> Any:
         return examples(lambda s: default_generator.bernoulli(keep, s), shape)
 
-    if shape != array.shape:
-        return placed(in_rows(draw, array[tuple(map(slice, shape))]), like)
+    if channels:
+        return placed(in_rows(draw, array[(..., *[slice(1)] * (array.ndim - 2))]), like)
     return placed(in_order(draw, array), like)
 
 
@@ -63,38 +66,36 @@ def check_probability(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _dropped(input: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
+def _dropped(input: Tensor, p: float, *, channels: bool) -> Tensor:
     if p == 1.0:  # nothing is drawn, as in PyTorch
         return input * 0.0
-    return masked_scale(input, kept(shape, p, input), scale=1.0 / (1.0 - p))
+    return masked_scale(input, kept(input, p, channels=channels), scale=1.0 / (1.0 - p))
 
 
 def _elements(input: Tensor, p: float) -> Tensor:
-    return _dropped(input, p, input._array.shape)
+    return _dropped(input, p, channels=False)
 
 
 def _channels(input: Tensor, p: float) -> Tensor:
-    shape = input._array.shape
-    return _dropped(input, p, shape[:2] + (1,) * (len(shape) - 2))
+    return _dropped(input, p, channels=True)
 
 
-def _alpha(input: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
+def _alpha(input: Tensor, p: float, *, channels: bool) -> Tensor:
     """Dropped values become ALPHA, and an affine map restores mean 0 and variance 1."""
     if p == 1.0:
         return input * 0.0
-    mask = kept(shape, p, input)
+    mask = kept(input, p, channels=channels)
     a = 1.0 / ((ALPHA**2 * p + 1.0) * (1.0 - p)) ** 0.5
     noise = np.where(mask._array, 0.0, ALPHA * a) - ALPHA * a * p
     return masked_scale(input, mask, scale=a) + new_tensor(noise.astype(input._array.dtype))
 
 
 def _alpha_elements(input: Tensor, p: float) -> Tensor:
-    return _alpha(input, p, input._array.shape)
+    return _alpha(input, p, channels=False)
 
 
 def _alpha_channels(input: Tensor, p: float) -> Tensor:
-    shape = input._array.shape
-    return _alpha(input, p, shape[:2] + (1,) * (len(shape) - 2))
+    return _alpha(input, p, channels=True)
 
 
 def _applied(function: Any, input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
@@ -198,14 +199,15 @@ def dropout3d(
 ) -> Tensor:
     """`dropout` of whole channels: `input` is (N, C, D, H, W), or (C, D, H, W) without a batch.
 
-    Warns at other numbers of dimensions. Source: PyTorch's `dropout3d`.
+    Warns at other numbers of dimensions, of which the first is that of the channels. Source:
+    PyTorch's `dropout3d`.
 
     >>> rg.nn.functional.dropout3d(rg.ones(1, 2, 1, 1, 1), p=1.0).sum()
     tensor(0.)
     """
     check_probability(p)
     _check_channels("dropout3d", input, (4, 5))
-    if input._array.ndim == 4:
+    if input._array.ndim != 5:
         return _unbatched(input, p, training, inplace)
     return feature_dropout(input, p, training, inplace)
 

@@ -18,6 +18,7 @@ from ...engine.tensor import Tensor
 from ...kernels.allocation import empty, half, table, zeros
 from ...kernels.layout import channels_inside
 from ..core.pointwise import unsupported
+from ..creation.memory_format import in_order_of
 from ..shape.reshape import apart
 from .adaptive_pool import adaptive_avg_pool
 from .sizes import sizes_in
@@ -52,9 +53,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     blocks = input.reshape(*lead, c // (r * r), r, r, h, w)
     order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return called(
-        apart(blocks.permute(*order).reshape(*lead, c // (r * r), h * r, w * r), input),
-        "PixelShuffleBackward0",
+    return arranged_as(
+        input, blocks.permute(*order).reshape(*lead, c // (r * r), h * r, w * r), "PixelShuffle"
     )
 
 
@@ -80,10 +80,14 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     n = len(lead)
     blocks = input.reshape(*lead, c, h // r, r, w // r, r)
     order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return called(
-        apart(blocks.permute(*order).reshape(*lead, c * r * r, h // r, w // r), input),
-        "PixelUnshuffleBackward0",
+    return arranged_as(
+        input, blocks.permute(*order).reshape(*lead, c * r * r, h // r, w // r), "PixelUnshuffle"
     )
+
+
+def arranged_as(input: Tensor, found: Tensor, name: str) -> Tensor:
+    """What was made of images, in memory of its own: its channels lie as theirs."""
+    return called(in_order_of(input, apart(found, input)), f"{name}Backward0")
 
 
 def _check_image(name: str, shape: tuple[int, ...]) -> None:
@@ -114,7 +118,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             "groups."
         )
     grouped = input.reshape(shape[0], groups, shape[1] // groups, *shape[2:])
-    return called(apart(grouped.transpose(1, 2).reshape(shape), input), "ChannelShuffleBackward0")
+    return arranged_as(input, grouped.transpose(1, 2).reshape(shape), "ChannelShuffle")
 
 
 # -- interpolation ------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ from .generator import (
     in_order,
     in_rows,
     initial_seed,
+    is_block,
     manual_seed,
     seed,
     set_rng_state,
@@ -77,15 +78,43 @@ _of_mean = renamed(_normal, "NormalBackward1", lambda node: (0,))
 _of_std = renamed(_normal, "NormalBackward2", lambda node: (1,))
 
 
-def drawing(draw: Callable[..., Any]) -> Callable[..., Any]:
-    """`draw(shape, target)`, in a batched call for each example."""
-    if not modes.special:
+def order_of(out: Any, shape: tuple[int, ...]) -> Any:
+    """The array in whose order numbers are drawn: that of an `out` of that shape.
+
+    None for row-major order.
+    """
+    return out._array if isinstance(out, Tensor) and out._array.shape == shape else None
+
+
+def drawing(draw: Callable[..., Any], order: Any = None) -> Callable[..., Any]:
+    """`draw(shape, target)`, in a batched call for each example, in the order of an array."""
+    if order is None and not modes.special:
         return draw
-    return lambda shape, target: examples(lambda each: draw(each, target), shape)
+
+    def drawn(shape: tuple[int, ...], target: Any) -> Any:
+        def each(shape: tuple[int, ...]) -> Any:
+            return examples(lambda s: draw(s, target), shape)
+
+        return each(shape) if order is None else in_order(each, order)
+
+    return drawn
+
+
+def normals(source: Generator, order: Any) -> Callable[..., Any]:
+    """`draw(shape, target)` of normal numbers, for the memory of an array."""
+    if order is None or is_block(order):
+        return source.normal
+    return lambda shape, target: source.normal(shape, target, False)
 
 
 @factory(dtypes.default_numpy)
-def rand(*given: Any, size: Any = None, generator: Generator | None = None, target: Any) -> Any:
+def rand(
+    *given: Any,
+    size: Any = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    target: Any,
+) -> Any:
     """Numbers evenly from 0 to 1, exclusive; sizes and the other arguments as for `zeros`.
 
     For a complex dtype both parts are drawn so. Raises NotImplementedError for other dtypes.
@@ -94,12 +123,18 @@ def rand(*given: Any, size: Any = None, generator: Generator | None = None, targ
     retrograd.Size([2, 3])
     """
     refuse("check_uniform_bounds", target, "fc")
-    source = chosen(generator, "rand")
-    return allocate(drawing(source.uniform), sized(given, size, "rand"), target)
+    source, shape = chosen(generator, "rand"), sized(given, size, "rand")
+    return allocate(drawing(source.uniform, order_of(out, shape)), shape, target)
 
 
 @factory(dtypes.default_numpy)
-def randn(*given: Any, size: Any = None, generator: Generator | None = None, target: Any) -> Any:
+def randn(
+    *given: Any,
+    size: Any = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    target: Any,
+) -> Any:
     """Numbers from the normal distribution of mean 0 and variance 1; arguments as for `rand`.
 
     For a complex dtype each part has variance 1/2.
@@ -108,8 +143,9 @@ def randn(*given: Any, size: Any = None, generator: Generator | None = None, tar
     True
     """
     refuse("normal_kernel_cpu", target, "fc")
-    source = chosen(generator, "randn")
-    return allocate(drawing(source.normal), sized(given, size, "randn"), target)
+    source, shape = chosen(generator, "randn"), sized(given, size, "randn")
+    order = order_of(out, shape)
+    return allocate(drawing(normals(source, order), order), shape, target)
 
 
 def check_integer(value: Any, function: str, name: str) -> int:
@@ -126,6 +162,7 @@ def randint(
     high: Any = None,
     size: Any = None,
     generator: Generator | None = None,
+    out: Tensor | None = None,
     target: Any,
 ) -> Any:
     """Integers from `low` (0) to `high`, exclusive: `randint([low,] high, size)`, int64 by default.
@@ -144,12 +181,12 @@ def randint(
     first, last = bounds_of(bounds, low, high, "randint")
     if not isinstance(size, (tuple, list)):
         raise wrong_type("randint", "size", "tuple of ints", size)
-    source = chosen(generator, "randint")
-    return allocate(
-        lambda shape, target: drawn_integers(source, first, last, shape, target),
-        shape_of(size, "randint"),
-        target,
-    )
+    source, shape = chosen(generator, "randint"), shape_of(size, "randint")
+
+    def draw(shape: tuple[int, ...], target: Any) -> Any:
+        return drawn_integers(source, first, last, shape, target)
+
+    return allocate(drawing(draw, order_of(out, shape)), shape, target)
 
 
 def bounds_of(given: Sequence[Any], low: Any, high: Any, name: str) -> tuple[int, int]:
@@ -210,7 +247,7 @@ def _like(draw: Callable[..., Any], input: Tensor, settings: tuple[Any, ...], na
         order = empty_beside(array)
         if memory_format is not None:
             order = arranged(order, memory_format)
-    in_runs = not numpys(array) or order.flags.c_contiguous
+    in_runs = is_block(order)
     values = in_order(lambda shape: examples(lambda s: draw(s, target, in_runs), shape), order)
     made = new_tensor(values) if input.is_meta else placed(values, input)
     if memory_format is not None:
@@ -344,7 +381,8 @@ def normal(
         shape = np.broadcast_shapes(*shapes)
     refuse("normal_kernel_cpu", target, "fc")
     center, scale = (t._array if isinstance(t, Tensor) else target.type(t) for t in (mean, std))
-    drawn = chosen(generator, "normal").normal(shape, target)
+    order = order_of(out, shape)
+    drawn = drawing(normals(chosen(generator, "normal"), order), order)(shape, target)
     if parameters:
         drawn = table(concrete(parameters[0]._array), drawn)
     values = as_array(center + scale * drawn).astype(target, copy=False)
@@ -383,17 +421,19 @@ def bernoulli(
     tensor([0., 1.])
     """
     array = check_tensor(input, "bernoulli")._array
-    source = chosen(generator, "bernoulli")
+    source, there = chosen(generator, "bernoulli"), order_of(out, array.shape)
+    place = (array, in_rows) if there is None else (there, in_order)
     if p is None:
         refuse("bernoulli_tensor_cpu_p_", array.dtype, "f")
         if surely(~((array >= 0) & (array <= 1)).all()):
             raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false: "
                                "probabilities lie between 0 and 1")  # fmt: skip
-        values = drawn_bernoulli(source, array, array, in_rows)
+        values = drawn_bernoulli(source, array, *place)
     elif not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     else:
-        values = in_rows(lambda shape: source.bernoulli(float(p), shape), array)
+        like, order = place
+        values = order(lambda shape: source.bernoulli(float(p), shape), like)
     drawn = _bernoulli(input, new_tensor(values.astype(array.dtype)))
     return drawn if out is None else write_value(drawn.to(out.dtype), out, "bernoulli")
 

@@ -221,6 +221,11 @@ def in_order(draw: Callable[[tuple[int, ...]], Any], array: Any) -> Any:
     return drawn.transpose(np.argsort(axes))
 
 
+def is_block(array: Any) -> bool:
+    """Whether an array is one block of memory in row-major order; those of other kinds are."""
+    return not numpys(array) or array.flags.c_contiguous
+
+
 def _repeats(array: Any) -> bool:
     """Whether elements of an array share memory along a dimension, as those that `expand` made."""
     return any(

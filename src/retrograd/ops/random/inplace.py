@@ -17,10 +17,10 @@ from ...engine.backward.fitting import expands
 from ...engine.inplace import write
 from ...engine.tensor import Tensor, placed
 from ...errors import wrong_type
-from ...kernels.allocation import numpys, surely
+from ...kernels.allocation import surely
 from ..core.arguments import public
 from .factories import check_std, declare_drawn, drawn_bernoulli
-from .generator import Generator, chosen, in_order
+from .generator import Generator, chosen, in_order, is_block
 from .integers import drawn_integers, refuse
 
 _ops = {
@@ -165,7 +165,7 @@ def normal_(
         scale = dtypes.real_of(dtype).type(std)
         return source.normal(shape, dtype, in_runs) * scale + dtype.type(center)
 
-    in_runs = not numpys(self._array) or self._array.flags.c_contiguous
+    in_runs = is_block(self._array)
     return fill(self, "normal", generator, make)
 
 

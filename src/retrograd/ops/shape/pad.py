@@ -17,6 +17,7 @@ from ..core import batching
 from ..core.dims import integers
 from ..core.structure import piecewise
 from ..creation.from_data import fill_value
+from ..creation.memory_format import in_order_of
 from .basic_views import narrow
 from .join import cat
 from .rearrange import flip
@@ -161,7 +162,7 @@ def _reflect(x: Tensor, dim: int, width: int, size: int, before: bool) -> Tensor
 def _replicate(x: Tensor, dim: int, width: int, size: int, before: bool) -> Tensor:
     sizes = list(x._array.shape)
     sizes[dim] = width
-    return narrow(x, dim, 0 if before else size - 1, 1).expand(sizes)
+    return in_order_of(x, narrow(x, dim, 0 if before else size - 1, 1).expand(sizes))
 
 
 def _circular(x: Tensor, dim: int, width: int, size: int, before: bool) -> Tensor:

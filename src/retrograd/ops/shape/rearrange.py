@@ -12,6 +12,7 @@ from ...engine.dispatch import own
 from ...engine.registry import called, declare, example, renamed
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import copied, table, zeros
+from ...kernels.layout import as_in
 from ...kernels.memory import in_rows
 from ..core.arguments import public
 from ..core.dims import integer, integers, normalize_dim, normalize_dims
@@ -49,7 +50,7 @@ _flip = declare(
 
 _roll = declare(
     "roll(input, *, shifts, dims)",
-    lambda input, *, shifts, dims: in_rows(np.roll(input, shifts, dims)),
+    lambda input, *, shifts, dims: as_in(input, in_rows(np.roll(input, shifts, dims))),
     input=lambda xp, g, shifts, dims: xp.roll(g, shifts=tuple([-n for n in shifts]), dims=dims),
     linear="input",
     examples=[
