@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes, modes
+from ... import dtypes
 from ...engine.dispatch import check_broadcast
 from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, as_array, concrete, new_tensor, placed
@@ -29,6 +29,7 @@ from .generator import (
     Generator,
     chosen,
     default_generator,
+    drawing,
     examples,
     fork_rng,
     get_rng_state,
@@ -37,6 +38,8 @@ from .generator import (
     initial_seed,
     is_block,
     manual_seed,
+    normals,
+    order_of,
     seed,
     set_rng_state,
 )
@@ -76,35 +79,6 @@ _normal = declare(
 )
 _of_mean = renamed(_normal, "NormalBackward1", lambda node: (0,))
 _of_std = renamed(_normal, "NormalBackward2", lambda node: (1,))
-
-
-def order_of(out: Any, shape: tuple[int, ...]) -> Any:
-    """The array in whose order numbers are drawn: that of an `out` of that shape.
-
-    None for row-major order.
-    """
-    return out._array if isinstance(out, Tensor) and out._array.shape == shape else None
-
-
-def drawing(draw: Callable[..., Any], order: Any = None) -> Callable[..., Any]:
-    """`draw(shape, target)`, in a batched call for each example, in the order of an array."""
-    if order is None and not modes.special:
-        return draw
-
-    def drawn(shape: tuple[int, ...], target: Any) -> Any:
-        def each(shape: tuple[int, ...]) -> Any:
-            return examples(lambda s: draw(s, target), shape)
-
-        return each(shape) if order is None else in_order(each, order)
-
-    return drawn
-
-
-def normals(source: Generator, order: Any) -> Callable[..., Any]:
-    """`draw(shape, target)` of normal numbers, for the memory of an array."""
-    if order is None or is_block(order):
-        return source.normal
-    return lambda shape, target: source.normal(shape, target, False)
 
 
 @factory(dtypes.default_numpy)

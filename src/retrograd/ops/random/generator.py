@@ -218,7 +218,7 @@ def in_order(draw: Callable[[tuple[int, ...]], Any], array: Any) -> Any:
         return in_rows(draw, array)
     axes = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
     drawn = draw(tuple([array.shape[axis] for axis in axes]))
-    return drawn.transpose(np.argsort(axes))
+    return np.transpose(drawn, np.argsort(axes))
 
 
 def is_block(array: Any) -> bool:
@@ -231,6 +231,35 @@ def _repeats(array: Any) -> bool:
     return any(
         stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)
     )
+
+
+def order_of(out: Any, shape: tuple[int, ...]) -> Any:
+    """The array in whose order numbers are drawn: that of an `out` of that shape.
+
+    None for row-major order.
+    """
+    return out._array if isinstance(out, Tensor) and out._array.shape == shape else None
+
+
+def drawing(draw: Callable[..., Any], order: Any = None) -> Callable[..., Any]:
+    """`draw(shape, target)`, in a batched call for each example, in the order of an array."""
+    if order is None and not modes.special:
+        return draw
+
+    def drawn(shape: tuple[int, ...], target: Any) -> Any:
+        def each(shape: tuple[int, ...]) -> Any:
+            return examples(lambda s: draw(s, target), shape)
+
+        return each(shape) if order is None else in_order(each, order)
+
+    return drawn
+
+
+def normals(source: Generator, order: Any) -> Callable[..., Any]:
+    """`draw(shape, target)` of normal numbers, for the memory of an array."""
+    if order is None or is_block(order):
+        return source.normal
+    return lambda shape, target: source.normal(shape, target, False)
 
 
 def _paired(parts: Any, target: np.dtype[Any]) -> Any:
