@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import native
-from .allocation import empty, numpys
+from .allocation import numpys
+from .layout import laid
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 try:
     from numpy.fft import _pocketfft_umath as loops
@@ -47,15 +48,27 @@ def along(loop: Any, x: Any, dim: int, norm: str, forward: bool, out: Any) -> An
     return loop(x, factor, axes=[(dim,), (), (dim,)], out=out)
 
 
-def made(x: Any, dim: int, n: int, dtype: Any) -> Any:
-    """An array for a result that has n points along a dimension."""
-    return empty(x, (*x.shape[:dim], n, *x.shape[dim + 1 :]), dtype)
+def made(x: Any, dims: Sequence[int], n: int, dtype: Any) -> Any:
+    """An array for a result that has n points along the last of the dimensions transformed.
+
+    They are innermost in memory, in that order, and all others lie as in `x`: as in PyTorch.
+    """
+    last = dims[-1]
+    shape = (*x.shape[:last], n, *x.shape[last + 1 :])
+    others = [axis for axis in by_steps(x, range(x.ndim)) if axis not in dims]
+    return laid(shape, [*others, *dims], dtype)
+
+
+def by_steps(x: Any, dims: Iterable[int]) -> list[int]:
+    """The dimensions by the distance of their points in memory, the largest first."""
+    return sorted(dims, key=lambda dim: -abs(x.strides[dim]))
 
 
 def complex_transform(x: Any, dims: Sequence[int], norm: str, forward: bool) -> Any:
     """The transform of a real or complex array along dimensions, or its inverse."""
     if has_loops(x):
-        loop, out = loops.fft if forward else loops.ifft, empty(x, x.shape, COMPLEX[x.dtype.char])
+        loop, inward = loops.fft if forward else loops.ifft, by_steps(x, dims)
+        out = made(x, inward, x.shape[inward[-1]], COMPLEX[x.dtype.char])
         for dim in reversed(dims):
             x = along(loop, x.astype(out.dtype, copy=False), dim, norm, forward, out)
         return x
@@ -70,7 +83,8 @@ def to_half(x: Any, dims: Sequence[int], norm: str) -> Any:
     n = x.shape[last]
     if has_loops(x):
         loop = loops.rfft_n_odd if n % 2 else loops.rfft_n_even
-        out = made(x, last, n // 2 + 1, COMPLEX[x.dtype.char])
+        inward = [*by_steps(x, dims[:-1]), last]
+        out = made(x, inward, n // 2 + 1, COMPLEX[x.dtype.char])
         half = along(loop, x, last, norm, True, out)
     else:
         half = np.fft.rfft(x, None, last, norm)
@@ -83,6 +97,6 @@ def from_half(x: Any, dims: Sequence[int], norm: str, n: int) -> Any:
         x = complex_transform(x, dims[:-1], norm, False)
     last = dims[-1]
     if has_loops(x) and x.shape[last] == n // 2 + 1:
-        out = made(x, last, n, REAL[x.dtype.char])
+        out = made(x, [last], n, REAL[x.dtype.char])
         return along(loops.irfft, x, last, norm, False, out)
     return np.fft.irfft(x, n, last, norm)

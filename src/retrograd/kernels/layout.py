@@ -3,6 +3,12 @@
 The shape stays `(N, C, *spatial)`, with two or three spatial dimensions; `channel` is the place of
 C. What has its channels innermost keeps them there: kernels that compute in row-major order give
 their result to `as_in`.
+
+NOTE [Leaders]
+What PyTorch computes elementwise lies in memory as its first operand that has an order; NumPy takes
+row-major order where operands do not agree. In a formula one operand leads, mostly the cotangent.
+Where it is not in row-major order, the formulas run on transposed views of all operands in which it
+is: NumPy's result is then in the leader's order, and nothing is copied.
 """
 
 from __future__ import annotations
@@ -23,10 +29,13 @@ __all__ = [
     "choose",
     "formatted",
     "kept_shape",
+    "laid",
+    "led",
     "meeting",
     "ordered",
     "rows",
     "settled",
+    "turned",
     "with_channels_inside",
 ]
 
@@ -79,16 +88,21 @@ def ordered(*arrays: Any, dtype: Any) -> Any:
     """An uninitialised array for what is computed of these, elementwise: in PyTorch's order."""
     arrays = np.broadcast_arrays(*arrays)
     shape = arrays[0].shape
-    axes = inward(shape, *[x.strides for x in arrays])
-    steps = rows([shape[axis] for axis in axes[::-1]], np.dtype(dtype).itemsize)[::-1]
-    strides = [steps[axes.index(axis)] for axis in range(len(shape))]
-    return ndarray(shape, dtype, strides=strides)
+    return laid(shape, inward(shape, *[x.strides for x in arrays])[::-1], dtype)
+
+
+def laid(shape: Any, axes: Any, dtype: Any) -> Any:
+    """An uninitialised array whose axes lie in that order in memory, the first outermost."""
+    steps = rows([shape[axis] for axis in axes], np.dtype(dtype).itemsize)
+    return ndarray(shape, dtype, strides=[steps[axes.index(axis)] for axis in range(len(shape))])
 
 
 def agree(x: Any, y: Any) -> bool:
     """Whether NumPy's order of what is computed of both is PyTorch's, by their strides."""
     both = x.__class__ is y.__class__ is ndarray
-    return not both or y.ndim < 2 or x.ndim < 2 or x.strides == y.strides
+    if not both or y.ndim < 2 or x.ndim < 2 or x.strides == y.strides:
+        return True
+    return x.flags.c_contiguous and y.flags.c_contiguous  # type: ignore[no-any-return]
 
 
 def meeting(forward: Any, x: Any, y: Any) -> Any:
@@ -117,6 +131,34 @@ def settled(found: Any, *arrays: Any) -> Any:
         return found
     out[...] = found
     return out
+
+
+def turned(x: Any) -> bool:
+    """Whether `x` is an array whose dimensions lie in memory in another order than they have."""
+    if x.__class__ is not ndarray or x.flags.c_contiguous:
+        return False
+    steps = [abs(step) for step, n in zip(x.strides, x.shape, strict=True) if step and n > 1]
+    return steps != sorted(steps, reverse=True)
+
+
+def led(together: Any, leader: int) -> Any:
+    """Formulas as one, led by the cotangent, 0, or a value, from 1 on: NOTE [Leaders]."""
+
+    def in_order(xp: Any, wanted: int, *values: Any) -> tuple[Any, ...]:
+        g, ndim = values[0], values[0].ndim
+        others = [whole(x, ndim) for x in (values[leader], *values)]
+        axes = inward(g.shape, *[x.strides for x in others if x.__class__ is ndarray])[::-1]
+        given = [x.transpose(axes) if x.__class__ is ndarray else x for x in others[1:]]
+        made = together(xp, wanted, *given)
+        back = np.argsort(axes).tolist()
+        return tuple([g if c is given[0] else c.transpose(back) for c in made])
+
+    return in_order
+
+
+def whole(x: Any, ndim: int) -> Any:
+    """`x` with as many dimensions as that, if it is an array."""
+    return x.reshape((1,) * (ndim - x.ndim) + x.shape) if x.__class__ is ndarray else x
 
 
 def choose(condition: Any, x: Any, y: Any) -> Any:

@@ -79,7 +79,7 @@ def as_factor(xp: Any, a: Any, b: Any, shape: Any) -> Any:
     """`a @ b`, the gradient of a factor of that shape: by columns where the factor lies so."""
     if shape.__class__ is Turned and shape.columns:
         return xp.t(xp.mm(xp.t(b), xp.t(a)))
-    return xp.mm(a, b)
+    return xp.matmul(a, b)
 
 
 mm = declare(
@@ -104,7 +104,7 @@ def _matmul_arrays(x: Any, y: Any) -> Any:
     if x.size * y.shape[-1] >= LARGE and (found := product(x, y)) is not None:
         return found
     try:
-        out = np.matmul(x, y)
+        out = np.matmul(x, y, order="C")
     except ValueError:
         raise stacks_error(x, y) from None
     return out if out.dtype is x.dtype else out.astype(x.dtype, copy=False)  # NumPy widens bfloat16
@@ -138,6 +138,8 @@ def stacks_error(x: Any, y: Any) -> RuntimeError:
 def matmul_other(xp: Any, g: Any, input: Any, other_shape: tuple[int, ...]) -> Any:
     """Cotangent of the second factor; of a single matrix by one large product."""
     if len(other_shape) == 2:
+        if len(input.shape) > 2 and other_shape.__class__ is Turned and other_shape.columns:
+            return xp.t(xp.linear_weight(g, xp.conj(input)))
         return xp.linear_weight(xp.conj(input), g)
     return xp.matmul(xp.adjoint(input), g)
 
@@ -287,18 +289,25 @@ def bias_error(out: Any, b: Any) -> RuntimeError:
 
 def _linear_name(node: Node) -> str:
     """What PyTorch's last step is: a product, or the result in its own shape."""
-    (bias_shape,), ndim = node.params, len(node.shape)
+    (_, _, bias_shape), ndim = node.params, len(node.shape)
     if bias_shape is not None:
         return "AddmmBackward0" if ndim == 2 else "ViewBackward0"
     return ("SqueezeBackward4", "MmBackward0", "UnsafeViewBackward0")[min(ndim, 3) - 1]
+
+
+def linear_weight_of(xp: Any, g: Any, input: Any, weight_shape: Any) -> Any:
+    """Cotangent of the weight, by columns where the weight does not lie by rows."""
+    if weight_shape.__class__ is Turned:
+        return xp.t(xp.linear_weight(xp.conj(input), g))
+    return xp.linear_weight(g, xp.conj(input))
 
 
 linear = declare(
     "linear(input, weight, bias)",
     _linear_arrays,
     bias=lambda xp, g, bias_shape: xp.sum_to(g, shape=bias_shape),
-    input=lambda xp, g, weight: xp.matmul(g, xp.conj(weight)),
-    weight=lambda xp, g, input: xp.linear_weight(g, xp.conj(input)),
+    input=lambda xp, g, weight, input_shape: as_factor(xp, g, xp.conj(weight), input_shape),
+    weight=linear_weight_of,
     exact=True,
     batch=batching.linear,
     examples=[
@@ -310,7 +319,7 @@ linear = declare(
     ],
     linear="input, bias",
     node_name=_linear_name,
-    shows=lambda node: (0, 1, 2) if node.params[0] is not None else (1, 2),
+    shows=lambda node: (0, 1, 2) if node.params[2] is not None else (1, 2),
 )
 
 

@@ -142,6 +142,16 @@ def embedded(xp: Any, v: Any) -> Any:
     return xp.undiagonal(v, offset=0, dim1=n - 1, dim2=n, shape=(*v.shape, v.shape[-1]))
 
 
+def transposed(xp: Any, x: Any) -> Any:
+    """Matrices with rows and columns exchanged, nothing conjugated."""
+    return xp.transpose(x, dim0=x.ndim - 2, dim1=x.ndim - 1)
+
+
+def by_columns(xp: Any, x: Any) -> Any:
+    """Matrices with their columns contiguous in memory, as LAPACK gives them: for gradients."""
+    return transposed(xp, xp.contiguous(transposed(xp, x)))
+
+
 def identity(like: Tensor, m: int, n: int | None = None) -> Tensor:
     """Ones on the diagonal, in the dtype of another tensor."""
     return placed(np.eye(m, n, dtype=like.dtype.numpy), like)

@@ -41,7 +41,7 @@ def unless_nan(x: Any, found: Any) -> Any:
 _det = declare(
     "det(input)",
     _det_array,
-    input=lambda xp, g, input: scalar(xp, g) * xp.adjoint(xp.adjugate(input)),
+    input=lambda xp, g, input: scalar(xp, g) * xp.adjugate(xp.adjoint(input)),
     batch="leading",
     examples=SQUARES,
     node_name="LinalgDetBackward0",
@@ -98,7 +98,7 @@ declare(
 def slogdet_input(xp: Any, g: Any, input: Any, sign: Any) -> Any:
     """A^-H times the cotangent of the logarithm, and i times what turns the sign."""
     turn = xp.imag(g[0] * xp.conj(sign)) * 1j if holds_complex(sign) else 0.0
-    return scalar(xp, g[1] + turn) * xp.adjoint(xp.inv_ex(input)[0])
+    return scalar(xp, g[1] + turn) * xp.inv_ex(xp.adjoint(input))[0]
 
 
 def _slogdet_arrays(x: Any) -> Any:

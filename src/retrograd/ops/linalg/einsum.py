@@ -15,6 +15,7 @@ from ...engine.tensor import Tensor
 from ..core.arguments import public
 from ..core.dims import place_of
 from ..elementwise.arithmetic import mul
+from . import bilinear
 from .matmul import matmul
 
 __all__ = ["einsum", "tensordot"]
@@ -44,21 +45,24 @@ def contract(
     a_labels: Sequence[Label],
     b: Tensor,
     b_labels: Sequence[Label],
-    keep: Collection[Label],
+    keep: Sequence[Label],
+    multiply: Any,
 ) -> tuple[Tensor, list[Label]]:
     """The product of two labelled tensors, summed over every label not in `keep`.
 
-    Returns it with its labels: first those in both, then those of `a` alone, then of `b` alone.
+    Returns it with its labels: first those in both, then those of `a` alone, then of `b` alone,
+    each in the order of `keep`.
     """
     a, a_labels = summed_out(a, a_labels, {*keep, *b_labels})
     b, b_labels = summed_out(b, b_labels, {*keep, *a_labels})
     both = [label for label in a_labels if label in b_labels]
-    batch = [label for label in both if label in keep]
+    batch = [label for label in keep if label in both]
     inner = [label for label in both if label not in keep]
     if inner and all(n == 1 for label, n in zip(a_labels, a.shape, strict=True) if label in inner):
-        return contract(*dropped(a, a_labels, inner), *dropped(b, b_labels, inner), keep)
-    left = [label for label in a_labels if label not in both]
-    right = [label for label in b_labels if label not in both]
+        parts = (*dropped(a, a_labels, inner), *dropped(b, b_labels, inner))
+        return contract(*parts, keep, multiply)
+    left = [label for label in keep if label in a_labels and label not in both]
+    right = [label for label in keep if label in b_labels and label not in both]
     labels = [*batch, *left, *right]
     size = dict(zip((*a_labels, *b_labels), (*a.shape, *b.shape), strict=True))
     shape = [size[label] for label in labels]
@@ -73,7 +77,7 @@ def contract(
         return mul(a, b), labels
     a = grouped(arranged(a, a_labels, [*batch, *left, *inner]), len(batch), len(left), len(inner))
     b = grouped(arranged(b, b_labels, [*batch, *inner, *right]), len(batch), len(inner), len(right))
-    product = matmul(a, b)
+    product = multiply(a, b)
     if tuple(product.shape) != tuple(shape):
         product = product.reshape(shape)
     return called(product, "ViewBackward0"), labels
@@ -136,7 +140,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
                 f"contracted dimensions need to match, but first has size {m} in dim {i} and "
                 f"second has size {n} in dim {j}"
             )
-    return contract(a, a_labels, b, b_labels, free)[0]
+    return contract(a, a_labels, b, b_labels, sorted(free), matmul)[0]
 
 
 def paired_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:
@@ -186,10 +190,25 @@ def einsum(*args: Any) -> Tensor:
     operands, labels = unique_labels(operands, labels)
     t, have = operands[0], labels[0]
     for n in range(1, len(operands)):
-        later = {label for rest in labels[n + 1 :] for label in rest}
-        t, have = contract(t, have, operands[n], labels[n], later | set(wanted))
+        later = [label for rest in labels[n + 1 :] for label in rest]
+        keep = list(dict.fromkeys([*wanted, *later]))
+        first, second = (t, have), (operands[n], labels[n])
+        if len(operands) == 2 and comes_first(second[1], have, keep):
+            first, second = second, first
+        t, have = contract(*first, *second, keep, of_matrices)
     t, have = summed_out(t, have, wanted)
     return arranged(t, have, wanted)
+
+
+def comes_first(some: Sequence[Label], others: Sequence[Label], keep: Sequence[Label]) -> bool:
+    """Whether what one operand has alone comes before what the other one has alone."""
+    after = [label in others for label in keep if (label in some) != (label in others)]
+    return after == sorted(after) and len(set(after)) == 2
+
+
+def of_matrices(a: Tensor, b: Tensor) -> Tensor:
+    """`matmul`, but of two matrices as of a stack: the gradients lie by rows, as PyTorch's do."""
+    return (bilinear.matmul if a.ndim == b.ndim == 2 else matmul)(a, b)
 
 
 def parse(args: Sequence[Any]) -> tuple[list[Tensor], list[list[str]], list[str] | None]:

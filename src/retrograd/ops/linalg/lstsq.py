@@ -19,7 +19,7 @@ from ..core.arguments import public
 from ..elementwise.clamp_where import maximum
 from ..reduction.extrema import amax
 from ..reduction.sum_prod import sum as sum_over
-from .checks import check_matrix, check_square
+from .checks import by_columns, check_matrix, check_square
 from .cholesky import mirror
 from .eigen import eigvalsh
 from .solve import holds_vectors
@@ -81,7 +81,8 @@ def pinv_input(xp: Any, g: Any, input: Any, out: Any) -> Any:
 
     beside = back - product(input, out, back)
     below = back - product(back, out, input)
-    return product(beside, out, turned) + product(turned, out, below) - product(turned, g, turned)
+    found = product(beside, out, turned) + product(turned, out, below)
+    return by_columns(xp, found - product(turned, g, turned))
 
 
 def stacked_pinv(xp: Any, size: int, inputs: Any, batched: Any) -> Any:

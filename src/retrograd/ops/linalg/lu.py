@@ -12,6 +12,7 @@ from ...engine.tensor import Tensor, concrete, placed
 from ...engine.transforms.rules import raised, spread
 from ...kernels import lapack
 from ...kernels.allocation import surely
+from ...kernels.layout import turned
 from ..core import return_types
 from ..core.arguments import public
 from .checks import (
@@ -42,6 +43,9 @@ def _swap_rows(x: Any, pivots: Any, *, back: bool) -> Any:
     batch = np.broadcast_shapes(x.shape[:-2], order.shape[:-1])
     expanded = np.broadcast_to(x, batch + x.shape[-2:])
     order = np.broadcast_to(order, (*batch, order.shape[-1]))
+    if turned(x):
+        columns = np.take_along_axis(expanded.swapaxes(-1, -2), order[..., None, :], -1)
+        return columns.swapaxes(-1, -2)
     return np.take_along_axis(expanded, order[..., None], -2)
 
 
@@ -101,7 +105,7 @@ def lu_input(xp: Any, g: Any, out: Any, pivots: Any, pivot: bool) -> Any:
     middle = xp.solve_triangular(low, right_division(xp, middle, up), upper=True, unit=True)
     if parts:
         middle = xp.cat(middle, parts[0], dim=out.ndim - (1 if n > k else 2))
-    return xp.swap_rows(middle, pivots, back=True) if pivot else middle
+    return xp.swap_rows(xp.contiguous(middle), pivots, back=True) if pivot else middle
 
 
 def right_division(xp: Any, x: Any, up: Any) -> Any:
@@ -273,8 +277,6 @@ def lu_solve(
     if adjoint:
         middle = solve_triangular(LU.mH, B, upper=False)
         middle = solve_triangular(LU.mH, middle, upper=True, unitriangular=True)
-        return called(
-            own(swap_rows(middle, pivots, back=True).mT.contiguous().mT), "LinalgLuSolveBackward0"
-        )
+        return called(swap_rows(middle, pivots, back=True), "LinalgLuSolveBackward0")
     middle = solve_triangular(LU, swap_rows(B, pivots, back=False), upper=False, unitriangular=True)
     return called(solve_triangular(LU, middle, upper=True), "LinalgLuSolveBackward0")

@@ -18,7 +18,7 @@ from ...engine.tensor import Tensor, placed
 from ...kernels import lapack
 from ..core import return_types
 from ..core.arguments import public
-from .checks import check_matrix, check_same_dtype, identity
+from .checks import by_columns, check_matrix, check_same_dtype, identity
 from .solve import solve_triangular
 
 __all__ = ["geqrf", "orgqr", "ormqr"]
@@ -36,7 +36,8 @@ def square_qr_input(xp: Any, gq: Any, gr: Any, q: Any, r: Any) -> Any:
     product = gr @ xp.adjoint(r) - xp.adjoint(q) @ gq
     half = (xp.triu(product, diagonal=0) + xp.triu(product, diagonal=1)) * 0.5
     both = gq + q @ (half + xp.adjoint(half))
-    return xp.adjoint(xp.solve_triangular(r, xp.adjoint(both), upper=True, unit=False))
+    solution = xp.solve_triangular(r, xp.adjoint(both), upper=True, unit=False)
+    return by_columns(xp, xp.adjoint(solution))
 
 
 def qr_input(xp: Any, g: Any, q: Any, r: Any, mode: str) -> Any:

@@ -11,16 +11,15 @@ from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor
 from ...errors import wrong_type
 from ...kernels import pooling
-from ...kernels.layout import as_in
 from ..core.pointwise import check_floating
-from .pool import avg_pool_record, largest, max_pool_record, of_dims
+from .pool import avg_pool_record, largest, like_images, max_pool_record, of_dims
 from .sizes import Sizes, for_dims, sizes_in
 
 __all__ = ["adaptive_avg_pool1d"]
 
 _adaptive_max_pool = declare(
     "adaptive_max_pool(input, *, size) -> out, indices",
-    lambda x, *, size: as_in(x, *pooling.adaptive_max(x, size)),
+    lambda x, *, size: like_images(x, len(size), *pooling.adaptive_max(x, size)),
     input=lambda xp, g, indices, input_shape, size: xp.pool_scatter(
         g, indices, size=input_shape[-len(size) :]
     ),
@@ -34,7 +33,7 @@ _adaptive_max_pool = declare(
 
 _adaptive_avg_pool = declare(
     "adaptive_avg_pool(input, *, size)",
-    lambda x, *, size: as_in(x, pooling.adaptive_avg(x, size)),
+    lambda x, *, size: like_images(x, len(size), pooling.adaptive_avg(x, size)),
     input=lambda xp, g, input_shape, size: xp.adaptive_avg_pool_input(
         g, size=input_shape[-len(size) :]
     ),
@@ -47,7 +46,7 @@ _adaptive_avg_pool = declare(
 
 adaptive_avg_pool_input = declare(
     "adaptive_avg_pool_input(input, *, size)",
-    lambda g, *, size: as_in(g, pooling.adaptive_avg_input(g, size)),
+    lambda g, *, size: like_images(g, len(size), pooling.adaptive_avg_input(g, size)),
     input=lambda xp, g, input_shape, size: xp.adaptive_avg_pool(g, size=input_shape[-len(size) :]),
     linear="input",
     batch="leading",

@@ -32,10 +32,16 @@ def window(dims: int, kernel: int, stride: int, padding: int, **more: Any) -> di
 # -- records -----------------------------------------------------------------------------------
 
 
+def like_images(x: Any, dims: int, *outs: Any, channel: int = 1) -> Any:
+    """`as_in`; sequences are images of one row, as in PyTorch."""
+    return as_in(x, *outs, channel=channel, least=3 if dims == 1 else 4)
+
+
 max_pool_record = declare(
     "max_pool(input, *, kernel, stride, padding, dilation, ceil) -> out, indices",
-    lambda x, *, kernel, stride, padding, dilation, ceil: as_in(
+    lambda x, *, kernel, stride, padding, dilation, ceil: like_images(
         x,
+        len(kernel),
         *pooling.max_pool(x, kernel, stride, padding, dilation, ceil),
         channel=x.ndim - len(kernel) - 1,
     ),
@@ -60,7 +66,9 @@ max_pool_record = declare(
 
 pool_scatter = declare(
     "pool_scatter(input, indices, *, size)",
-    lambda x, indices, *, size: as_in(indices, as_in(x, pooling.scatter(x, indices, size))),
+    lambda x, indices, *, size: like_images(
+        indices, len(size), as_in(x, pooling.scatter(x, indices, size))
+    ),
     input=lambda xp, g, indices, size: xp.pool_gather(g, indices, dims=len(size)),
     linear="input",
     batch="leading",
@@ -97,8 +105,8 @@ pool_gather = declare(
 
 avg_pool_record = declare(
     "avg_pool(input, *, kernel, stride, padding, ceil, count_pad, divisor)",
-    lambda x, *, kernel, stride, padding, ceil, count_pad, divisor: as_in(
-        x, pooling.avg_pool(x, kernel, stride, padding, ceil, count_pad, divisor)
+    lambda x, *, kernel, stride, padding, ceil, count_pad, divisor: like_images(
+        x, len(kernel), pooling.avg_pool(x, kernel, stride, padding, ceil, count_pad, divisor)
     ),
     input=lambda xp, g, input_shape, kernel, stride, padding, count_pad, divisor: (
         xp.avg_pool_input(
@@ -121,8 +129,8 @@ avg_pool_record = declare(
 
 avg_pool_input = declare(
     "avg_pool_input(input, *, size, kernel, stride, padding, count_pad, divisor)",
-    lambda g, *, size, kernel, stride, padding, count_pad, divisor: as_in(
-        g, pooling.avg_pool_input(g, size, kernel, stride, padding, count_pad, divisor)
+    lambda g, *, size, kernel, stride, padding, count_pad, divisor: like_images(
+        g, len(size), pooling.avg_pool_input(g, size, kernel, stride, padding, count_pad, divisor)
     ),
     input=lambda xp, g, input_shape, size, kernel, stride, padding, count_pad, divisor: (
         xp.avg_pool(
