@@ -93,6 +93,7 @@ number_of(PyObject *node)
 typedef struct {
     PyObject *op, *edges, *saved, *params, *formulas, *joint, *reads;
     long long kind, seq; /* which of the ordinary kinds, or 0 */
+    long long leads;     /* `Table.leads` */
     Py_ssize_t count;    /* of values */
     PyObject *values[MOST_VALUES];
 } Turn;
@@ -179,7 +180,8 @@ prepare(Turn *turn, PyObject *node)
     turn->params = Py_XNewRef(tuple_at(node, of_node.params));
     if (turn->formulas == NULL || turn->joint == NULL || turn->reads == NULL ||
         turn->edges == NULL || turn->saved == NULL || turn->params == NULL ||
-        !PyTuple_CheckExact(turn->saved) || !is_integer(SLOT(node, of_node.seq), &turn->seq)) {
+        !PyTuple_CheckExact(turn->saved) || !is_integer(SLOT(node, of_node.seq), &turn->seq) ||
+        !is_integer(SLOT(table, of_table.leads), &turn->leads)) {
         return false;
     }
     Py_ssize_t edges = PyTuple_GET_SIZE(turn->edges), saves = PyTuple_GET_SIZE(turn->saved);
@@ -229,15 +231,47 @@ contribution(Turn *turn, Py_ssize_t i, PyObject *xp, PyObject *g)
                                NULL);
 }
 
+/* `layout.turned`. */
+static bool
+is_turned(PyObject *x)
+{
+    PyArrayObject *array = (PyArrayObject *)x;
+    if (x == NULL || !PyArray_CheckExact(x) || PyArray_IS_C_CONTIGUOUS(array)) {
+        return false;
+    }
+    npy_intp least = NPY_MAX_INTP;
+    for (int d = 0; d < PyArray_NDIM(array); d++) {
+        npy_intp step = PyArray_STRIDE(array, d);
+        step = PyArray_DIM(array, d) > 1 ? step < 0 ? -step : step : 0;
+        if (step > least) {
+            return true;
+        }
+        least = step == 0 ? least : step;
+    }
+    return false;
+}
+
+/* The value that leads the formulas, or the cotangent; NULL where none does. */
+static PyObject *
+leader(Turn *turn, PyObject *g)
+{
+    return turn->leads == COTANGENT ? g
+           : FIRST <= turn->leads && turn->leads - FIRST < turn->count
+               ? turn->values[turn->leads - FIRST]
+               : NULL;
+}
+
 /* The contributions to all edges that are there, in order, by the formula for several of them: a
-   tuple; NULL, with or without an error, where there is no such formula, or one edge. */
+   tuple; NULL, with or without an error, where there is no such formula, it is for other orders in
+   memory, or for more than one edge. */
 static PyObject *
 joint_contributions(Turn *turn, PyObject *xp, PyObject *g)
 {
     PyObject *stack[4 + MOST_VALUES];
     Py_ssize_t edges = PyTuple_GET_SIZE(turn->edges), live = 0;
     unsigned long wanted = 0;
-    if (turn->joint == Py_None || edges > 32) {
+    bool led = turn->leads != NOBODY;
+    if (turn->joint == Py_None || edges > 32 || (led && !is_turned(leader(turn, g)))) {
         return NULL;
     }
     for (Py_ssize_t i = 0; i < edges; i++) {
@@ -245,7 +279,7 @@ joint_contributions(Turn *turn, PyObject *xp, PyObject *g)
         wanted |= (unsigned long)lives << i;
         live += lives;
     }
-    PyObject *number = live < 2 ? NULL : PyLong_FromUnsignedLong(wanted);
+    PyObject *number = live < 2 && !led ? NULL : PyLong_FromUnsignedLong(wanted);
     if (number == NULL) {
         return NULL;
     }
@@ -287,7 +321,9 @@ add_to(PyObject *grads, PyObject *borrowed, PyObject *node, PyObject *before, Py
         Py_XDECREF(sum);
         return sum == NULL ? -1 : 0;
     }
-    PyObject *sum = PyNumber_Add(before, c);
+    PyObject *sum = disagree(before, c)
+                        ? PyObject_CallFunctionObjArgs(meeting, add, before, c, NULL)
+                        : PyNumber_Add(before, c);
     int failed =
         sum == NULL || PyDict_SetItem(grads, node, sum) < 0 || PySet_Discard(borrowed, node) < 0;
     Py_XDECREF(sum);

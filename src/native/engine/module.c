@@ -141,11 +141,12 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&of_table.reads, table, "reads"},    {&of_table.saved, table, "saved"},
         {&of_table.facts, table, "facts"},    {&of_table.needs, table, "needs"},
         {&of_table.fits, table, "fits"},      {&of_table.for_complex, table, "for_complex"},
-        {&of_cell.last, cell, "last"},        {&of_cell.version, cell, "version"},
-        {&of_cell.writes, cell, "writes"},    {&of_leaf.tensor, leaf, "tensor"},
-        {&of_leaf.lock, leaf, "lock"},        {&of_view.base, view, "base"},
-        {&of_view.path, view, "path"},        {&of_view.origin, view, "origin"},
-        {&of_view.trace, view, "trace"},      {&of_view.roots, view, "roots"},
+        {&of_table.leads, table, "leads"},    {&of_cell.last, cell, "last"},
+        {&of_cell.version, cell, "version"},  {&of_cell.writes, cell, "writes"},
+        {&of_leaf.tensor, leaf, "tensor"},    {&of_leaf.lock, leaf, "lock"},
+        {&of_view.base, view, "base"},        {&of_view.path, view, "path"},
+        {&of_view.origin, view, "origin"},    {&of_view.trace, view, "trace"},
+        {&of_view.roots, view, "roots"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(slots); i++) {
         slots[i].found = slot(slots[i].cls, slots[i].name);
@@ -158,9 +159,10 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         const char *name;
         long long found;
     } common[] = {
-        {&KEPT, "KEPT"},     {&LONGEST, "LONGEST"}, {&JOINED, "JOINED"},
-        {&NEVER, "NEVER"},   {&DTYPES, "DTYPES"},   {&VARIADIC, "VARIADIC"},
-        {&CALLED, "CALLED"}, {&DEFAULT, "DEFAULT"}, {&UNRECORDED, "UNRECORDED"},
+        {&KEPT, "KEPT"},           {&LONGEST, "LONGEST"}, {&JOINED, "JOINED"},
+        {&NEVER, "NEVER"},         {&DTYPES, "DTYPES"},   {&NOBODY, "NOBODY"},
+        {&COTANGENT, "COTANGENT"}, {&FIRST, "FIRST"},     {&VARIADIC, "VARIADIC"},
+        {&CALLED, "CALLED"},       {&DEFAULT, "DEFAULT"}, {&UNRECORDED, "UNRECORDED"},
         {&OTHER, "OTHER"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(common); i++) {

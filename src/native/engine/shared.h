@@ -26,7 +26,8 @@ enum { FEW = 1024 }; /* elements for which the lock of the interpreter may be ke
 
 /* What the engine hands over in `setup`. */
 static PyTypeObject *Tensor, *Node, *Kind, *Cell, *View, *Leaf, *Table; /* NULL until then */
-static long long KEPT, LONGEST, JOINED, VARIADIC, CALLED, NEVER, DTYPES, DEFAULT, UNRECORDED, OTHER;
+static long long KEPT, LONGEST, JOINED, VARIADIC, CALLED, NEVER, DTYPES, NOBODY, COTANGENT, FIRST,
+    DEFAULT, UNRECORDED, OTHER;
 static PyObject *as_array, *scalar_array, *fit, *fit_leaf, *own, *sum_apart, *about_to_write,
     *numbers, *freed, *arrays, *reals, *modes, *add, *zero, *state, *refused, *output_kind,
     *new_in_python, *one, *calm, *noted, *finish, *inference_seen, *stale_view, *ops, *overlaps,
@@ -53,7 +54,7 @@ static struct {
     Py_ssize_t formulas, joint, table, ordinary;
 } of_kind;
 static struct {
-    Py_ssize_t edges, reads, saved, facts, needs, fits, for_complex;
+    Py_ssize_t edges, reads, saved, facts, needs, fits, for_complex, leads;
 } of_table;
 static struct {
     Py_ssize_t last, version, writes;

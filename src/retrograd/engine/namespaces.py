@@ -5,7 +5,8 @@ NOTE [Namespaces]
 a formula that calls ops runs on arrays and on tensors alike. `reals` is `arrays` for nodes whose
 values are all real: there `conj`, for one, is the identity. They are modules because CPython reads
 a module's names fastest. An op that is asked for enters them from the registry, once the family
-that declares it has loaded as a whole: half of one leaves no trace here.
+that declares it has loaded as a whole: half of one leaves no trace here. `xp.mul(a, b)` lies in
+memory as a result of `mul` does, `a * b` on arrays as NumPy has it: NOTE [Leaders] in `layout`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from __future__ import annotations
 from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from ..kernels.layout import meeting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +44,8 @@ def complete(ops: dict[str, Any], load: Callable[[str], None] | None = None) -> 
             found = getattr(ops[name], which)
         except KeyError:
             raise AttributeError(f"there is no op {name!r}") from None
+        if namespace is not recorded and ops[name].is_binary:
+            found = partial(meeting, found)
         setattr(namespace, name, found)
         return found
 

@@ -26,6 +26,7 @@ NOTE [The record]
 7. `piecewise` says that the formulas do not depend on the inputs, but for what piece of the domain
    these lie in. The second derivative is then zeros, and not missing: `record.tied`.
 8. Where `rows` of several formulas meet in one backward pass, they run as one: `joint_formula`.
+   So do those of an elementwise op where an operand leads: NOTE [Leaders] in `kernels.layout`.
 9. `batch` says how the op runs on many examples at once: NOTE [Rules] in `transforms.rules`.
    Elementwise ops and those whose parameters name dimensions need not say it.
 """
@@ -40,11 +41,11 @@ import numpy as np
 from .. import dtypes, modes
 from ..compiler.door import opened
 from ..kernels.allocation import zeros
-from ..kernels.layout import kept_shape
+from ..kernels.layout import kept_shape, led, turned
 from .graph import JOINED, MANY, PLAIN, VARIADIC, Kind, Node, output_node
-from .namespaces import arrays
+from .namespaces import arrays, recorded
 from .placement import home_of
-from .table import DTYPES, NEVER, SHAPES, Table
+from .table import COTANGENT, DTYPES, FIRST, NEVER, NOBODY, SHAPES, Table
 from .tensor import Tensor, new_tensor
 
 INFERENCE_SAVED = (
@@ -103,7 +104,8 @@ class Op(Kind):
     `promote` casts the two arrays of a binary op, where their dtypes differ, to one.
     `batch` is the op's rule for many examples at once, None for one at a time. `number_first` says
     that the first of two inputs may be a number, too. `rows` says that large arrays get a kernel,
-    though the op is not elementwise: it takes sums or maxima along dimensions.
+    though the op is not elementwise: it takes sums or maxima along dimensions. `leads` names the
+    value that the formulas' results lie as; without, that is the cotangent.
     """
 
     members: Callable[[Op], dict[str, Any]]  # of the class of its nodes
@@ -130,6 +132,7 @@ class Op(Kind):
         complex: bool = True,
         inplace: bool | None = None,
         of_complex: Sequence[str] = (),
+        leads: str = "",
         node_name: NodeName = None,
         shows: Shows = None,
         on_reals: Callable[..., Any] | None = None,
@@ -177,10 +180,14 @@ class Op(Kind):
             if elementwise or rows
             else self.vjps.values()
         )
-        self._lay_out(of_complex)
+        self._lay_out(of_complex, leads)
         if rows and len(self.formulas) > 1:
             together = joint_formula(self.formulas, self.table.reads)
             self.joint = opened(together, f"{self.name}, together", rows)
+        elif self.table.leads != NOBODY:
+            self.joint = led(
+                joint_formula(self.formulas, self.table.reads), self.table.leads - COTANGENT
+            )
 
     def named(self, node_name: NodeName, shows: Shows = None) -> None:
         """Say what this op's nodes are called, and which of their edges users see."""
@@ -207,7 +214,7 @@ class Op(Kind):
         names_dims = not DIMENSIONS.isdisjoint(self.params)
         return "dims" if names_dims and UNSHIFTED.isdisjoint(self.params) else None
 
-    def _lay_out(self, of_complex: Sequence[str]) -> None:
+    def _lay_out(self, of_complex: Sequence[str], leads: str) -> None:
         """Decide what nodes save and in which places: the names `saves` and `facts`, `table`."""
         used = {name for needs in self.needs.values() for name in needs}
         saved = [name for name in (*self.inputs, *self.output_names) if name in used]
@@ -231,7 +238,12 @@ class Op(Kind):
             facts=[shapes.get(name, name) for name in facts],
             fits=NEVER if not plain else SHAPES if self.elementwise else DTYPES,
             for_complex=sum(1 << k for k, name in enumerate(saved) if name in of_complex),
+            leads=self._leader(values, leads) if self.elementwise and saved else NOBODY,
         )
+
+    @staticmethod
+    def _leader(values: Sequence[str], leads: str) -> int:
+        return FIRST + values.index(leads) if leads else COTANGENT
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -291,14 +303,19 @@ class Op(Kind):
         reads = self.table.reads
         if self.variadic:
             return self.formulas[0](xp, g, *map(values.__getitem__, reads[0]))
-        if self.joint is not None and xp is arrays:
+        if self.joint is not None and xp is not recorded and self.is_joint(g, values):
             wanted = sum(1 << i for i, lives in enumerate(live) if lives)
-            made = iter(self.joint(arrays, wanted, g, *values))
+            made = iter(self.joint(xp, wanted, g, *values))
             return [next(made) if lives else None for lives in live]
         return [
             formula(xp, g, *map(values.__getitem__, places)) if lives else None
             for lives, formula, places in zip(live, self.formulas, reads, strict=True)
         ]
+
+    def is_joint(self, g: Any, values: Any) -> bool:
+        """Whether the formulas run as one: NOTE [Leaders] in `kernels.layout`."""
+        leads = self.table.leads
+        return leads == NOBODY or turned(g if leads == COTANGENT else values[leads - FIRST])
 
     def read_order(self, held: Sequence[Any]) -> Sequence[int]:
         """Inputs by PyTorch's names, as far as they are known, then results."""

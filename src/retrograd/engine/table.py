@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from typing import Any
 
 NEVER, DTYPES, SHAPES = range(3)  # `Table.fits`
+NOBODY, COTANGENT, FIRST = range(3)  # `Table.leads`: value i is FIRST + i
 
 
 class Table:
@@ -33,10 +34,11 @@ class Table:
     all. `needs`: for each edge the saved values among what it reads, as bits; `for_complex`: those
     that only calls with a complex result save. `fits` says what has to be equal, in all inputs and
     edges, for contributions to fit their edges as they are: dtypes, shapes as well, or that they
-    have to be looked at.
+    have to be looked at. `leads`: the value, or the cotangent, whose order in memory the formulas'
+    results have: NOTE [Leaders] in `kernels.layout`.
     """
 
-    __slots__ = ("edges", "facts", "fits", "for_complex", "needs", "reads", "saved")
+    __slots__ = ("edges", "facts", "fits", "for_complex", "leads", "needs", "reads", "saved")
 
     def __init__(
         self,
@@ -46,9 +48,10 @@ class Table:
         facts: Iterable[Any] = (),
         fits: int = NEVER,
         for_complex: int = 0,
+        leads: int = NOBODY,
     ) -> None:
         self.edges, self.saved, self.facts = tuple(edges), tuple(saved), tuple(facts)
         self.reads = tuple([tuple(row) for row in reads])
         count = len(self.saved)
         self.needs = tuple([sum({1 << k for k in row if k < count}) for row in self.reads])
-        self.fits, self.for_complex = fits, for_complex
+        self.fits, self.for_complex, self.leads = fits, for_complex, leads

@@ -24,17 +24,20 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from heapq import heappop, heappush
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 
 from ... import modes
+from ...kernels.layout import meeting
 from ...locks import counter
 from ...quiet import calm, quietly
 from .. import native, saved
 from ..graph import FREED, LEAF, OUTPUT, PLAIN, Node
 from ..namespaces import arrays, reals, recorded
 from ..record import tied
+from ..table import NOBODY
 from ..tensor import Tensor, Wrapper, new_tensor
 from ..transforms import watch
 from . import accumulation
@@ -43,7 +46,7 @@ from .anomaly import check_nan, noted, warned
 from .fitting import fit, on_tensors
 from .search import last_contributors, needed_for
 
-ndarray, add, read = np.ndarray, np.add, saved.raw
+ndarray, add, read, nothing = np.ndarray, np.add, saved.raw, repeat(None)
 
 RESHAPED = (
     "{node} cannot compute: {error}. An unpack hook has to return a tensor of the shape that "
@@ -150,8 +153,7 @@ def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> No
     in `grads`; or one that has run and led to a leaf with hooks. No code of the user's runs here:
     NOTE [Quiet] in `quiet`.
     """
-    get, pop = grads.get, grads.pop
-    led = False
+    get, pop, led = grads.get, grads.pop, False
     node: Any = None
     try:
         while heap:
@@ -168,13 +170,13 @@ def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> No
                 values = node.params
             fits = node.fits and node.dtype.itemsize > 2  # formulas widen half floats
             xp = reals if fits and node.dtype.kind == "f" else arrays
-            for edge, formula, reads in zip(node.edges, op.formulas, op.table.reads):  # noqa: B905
+            made: Any = nothing
+            if op.table.leads != NOBODY and op.is_joint(g, values):
+                made = op.derive(xp, g, values, [edge is not None for edge in node.edges])
+            for edge, formula, reads, found in zip(node.edges, op.formulas, op.table.reads, made):  # noqa: B905
                 if edge is None:
                     continue
-                if len(reads) == 1:  # the commonest case
-                    c = formula(xp, g, values[reads[0]])
-                else:
-                    c = formula(xp, g, *map(values.__getitem__, reads))
+                c = formula(xp, g, *map(values.__getitem__, reads)) if found is None else found
                 if not fits and (c.dtype is not edge.dtype or c.shape != edge.shape):
                     c = fit(c, edge, node, arrays)
                 before = get(edge)
@@ -195,7 +197,7 @@ def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> No
                     or before.base is not None
                     or (borrowed and edge in borrowed)
                 ):
-                    grads[edge] = before + c
+                    grads[edge] = meeting(add, before, c)
                     borrowed.discard(edge)
                 else:
                     add(before, c, before)
@@ -327,7 +329,7 @@ class Pass:
                 or before.__class__ is not ndarray  # a formula may give a NumPy scalar
                 or before.base is not None
             ):
-                grads[node] = before + g
+                grads[node] = before + g if self.create_graph else meeting(add, before, g)
                 self.borrowed.discard(node)
             else:
                 add(before, g, before)

@@ -116,6 +116,7 @@ _relu = declare(
     "relu(input)",
     _relu_array,
     input=lambda xp, g, out: xp.gate(g, out),
+    leads="out",
     piecewise=True,
     elementwise=True,
     examples=SINGLE,
@@ -182,6 +183,7 @@ _leaky_relu = activation(
     lambda x, *, negative_slope: np.where(x > 0, x, x * negative_slope),
     piecewise=True,
     input=lambda xp, g, input, negative_slope: xp.where(input > 0, g, g * negative_slope),
+    leads="input",
     examples=[example("3x4", negative_slope=0.1), example("0", negative_slope=0.1)],
 )
 
@@ -200,6 +202,7 @@ _prelu = activation(
     lambda x, weight: np.where(x > 0, x, x * weight),
     piecewise=True,
     input=lambda xp, g, input, weight: xp.where(input > 0, g, g * weight),
+    leads="input",
     weight=lambda xp, g, input: xp.zero_where(g * input, input > 0),
     examples=PAIRS,
     node_name="PreluKernelBackward0",
@@ -446,6 +449,7 @@ _threshold = activation(
     "fiu",
     piecewise=True,
     input=lambda xp, g, input, threshold: xp.zero_where(g, input <= threshold),
+    leads="input",
     examples=[example("3x4", threshold=0.1, value=2.0), example("0", threshold=0.1, value=2.0)],
 )
 

@@ -58,9 +58,9 @@ def _logsumexp(x: Any, *, dim: Any, keepdim: bool) -> Any:
 _logsumexp_op = declare(
     "logsumexp(input, *, dim, keepdim)",
     _logsumexp,
-    input=lambda xp, g, input, out, dim, keepdim: (
-        xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None)
-        * xp.conj(xp.exp(input - xp.unreduce(out, dim=dim, keepdim=keepdim, shape=None)))
+    input=lambda xp, g, input, out, dim, keepdim: xp.mul(
+        xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None),
+        xp.conj(xp.exp(xp.sub(input, xp.unreduce(out, dim=dim, keepdim=keepdim, shape=None)))),
     ),
     rows=True,
     examples=DIMS,

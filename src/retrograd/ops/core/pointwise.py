@@ -11,12 +11,14 @@ zero, as `inf * 0` would.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ... import dtypes, modes
 from ...engine.inplace import in_place
+from ...engine.namespaces import arrays, reals
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
 from ...kernels.allocation import half
@@ -199,10 +201,10 @@ def shared(xp: Any, g: Any, share: Any) -> Any:
     return xp.zero_where(g * share, share == 0)
 
 
-def _where(condition: Any, input: Any, other: Any) -> Any:
+def _where(condition: Any, input: Any, other: Any, chosen: Any = choose) -> Any:
     if input.dtype is not other.dtype:
         input, other = dtypes.promote(input, other)
-    return choose(condition, input, other)
+    return chosen(condition, input, other)
 
 
 where_op = declare(
@@ -211,6 +213,7 @@ where_op = declare(
     input=lambda xp, g, condition: xp.zero_where(g, ~condition),
     other=lambda xp, g, condition: xp.zero_where(g, condition),
     linear="input, other",
+    leads="condition",
     elementwise=True,
     inplace=False,
     examples=[
@@ -221,3 +224,4 @@ where_op = declare(
     ],
     node_name="WhereBackward0",
 )
+arrays.where = reals.where = partial(_where, chosen=np.where)  # the formula's leader decides

@@ -80,6 +80,7 @@ maximum = binary(
     ("[1.0, 5.0]", "[3.0, 2.0]", "[3., 5.]"),
     input=lambda xp, g, input, other: xp.larger_share(g, input, other),
     other=lambda xp, g, input, other: xp.larger_share(g, other, input),
+    leads="input",
     complex=False,
     inplace=False,
 )
@@ -91,6 +92,7 @@ minimum = binary(
     ("[1.0, 5.0]", "[3.0, 2.0]", "[1., 2.]"),
     input=lambda xp, g, input, other: xp.larger_share(g, other, input),
     other=lambda xp, g, input, other: xp.larger_share(g, input, other),
+    leads="input",
     complex=False,
     inplace=False,
 )
@@ -151,6 +153,7 @@ _clamp = declare(
     "clamp_numbers(input, *, min, max)",
     only("clamp", "fiub", _clamp_numbers),
     input=lambda xp, g, input, min, max: xp.zero_where(g, _outside(input, min, max)),
+    leads="input",
     elementwise=True,
     inplace=False,
     complex=False,
@@ -185,6 +188,7 @@ _clamp_by_tensors = declare(
     "clamp_tensors(input, min, max)",
     _clamp_tensors,
     input=lambda xp, g, input, min, max: xp.zero_where(g, _outside(input, min, max)),
+    leads="input",
     min=_clamp_min,
     max=_clamp_max,
     elementwise=True,

@@ -53,6 +53,7 @@ nextafter = binary(
     "The number next to `input` towards `other`: derivative 1 in `input`, 0 where they are equal.",
     ("[1.0, 1.0]", "[1.0, 1.0]", "[1., 1.]"),
     input=lambda xp, g, input, other: xp.zero_where(g, input == other),
+    leads="input",
     other=zero_derivative,
     complex=False,
     domain=(0.5, 2.0),

@@ -323,5 +323,6 @@ sinc = unary(
     "sin(pi x) / (pi x), and 1 at 0, where it is smooth.",
     ("[0.0, 0.5]", "[1.0000, 0.6366]"),
     input=lambda xp, g, input: g * xp.conj(xp.sinc_derivative(input, order=1)),
+    leads="input",
     examples=SINGLE,
 )

@@ -23,7 +23,7 @@ from ...engine.tensor import Tensor, concrete
 from ...errors import wrong_type
 from ...kernels import sums
 from ...kernels.allocation import surely
-from ...kernels.layout import meeting
+from ...kernels.layout import meeting, turned
 from ...kernels.native.small import quick
 from ..core import batching
 from ..core.pointwise import check_floating, holds_complex, unsupported
@@ -127,6 +127,7 @@ def _mse_forward(input: Any, target: Any, *, reduction: str) -> Any:
 def mse_input(xp: Any, g: Any, input: Any, target: Any, reduction: str) -> Any:
     """2 g (input - target), with g real; complex input needs no other formula."""
     d = input - target
+    d = d.copy() if turned(d) else d  # PyTorch's gradients are in row-major order
     factor = 2.0 / max(1, math.prod(d.shape)) if reduction == "mean" else 2.0
     return d * (g * factor)
 
@@ -312,6 +313,7 @@ _bce = declare(
         g * ((input - target) / xp.maximum((1.0 - input) * input, 1e-12))
     ),
     target=lambda xp, g, input: g * (xp.log1p(-input) - xp.log(input)),
+    leads="input",
     elementwise=True,
     inplace=False,
     complex=False,
@@ -383,6 +385,7 @@ _bce_with_logits = declare(
     _bce_logits_forward,
     input=lambda xp, g, input, target: g * (xp.sigmoid(input) - target),
     target=lambda xp, g, input: -g * input,
+    leads="input",
     elementwise=True,
     inplace=False,
     complex=False,

@@ -140,11 +140,18 @@ def average(x: Any, dim: Any, keepdim: bool = False) -> Any:
     return np.true_divide(sums.total(x, dim, keepdim), n)
 
 
+def shares(spread: Any, g: Any, n: int, *, shape: Any, **params: Any) -> Any:
+    """`g / n` for all elements: in row-major order, also where no sum's gradient has an order."""
+    if shape.__class__ is Turned:
+        return spread(g, shape=shape, **params) / n
+    return spread(g / n, shape=shape, **params)
+
+
 _mean = declare(
     "mean(input)",
     lambda input: average(input, None),
-    input=lambda xp, g, input_shape: xp.spread(
-        g / (math.prod(input_shape) or 1), shape=input_shape
+    input=lambda xp, g, input_shape: shares(
+        xp.spread, g, math.prod(input_shape) or 1, shape=input_shape
     ),
     linear="input",
     batch=batching.full_reduction("mean_dim"),
@@ -154,8 +161,13 @@ _mean = declare(
 _mean_dim = declare(
     "mean_dim(input, *, dim, keepdim)",
     lambda input, *, dim, keepdim: average(input, dim, keepdim),
-    input=lambda xp, g, dim, keepdim, input_shape: xp.unreduce(
-        g / (count(input_shape, dim) or 1), dim=dim, keepdim=keepdim, shape=input_shape
+    input=lambda xp, g, dim, keepdim, input_shape: shares(
+        xp.unreduce,
+        g,
+        count(input_shape, dim) or 1,
+        dim=dim,
+        keepdim=keepdim,
+        shape=input_shape,
     ),
     linear="input",
     rows=True,
@@ -278,9 +290,9 @@ _prod = declare(
 _prod_dim = declare(
     "prod_dim(input, *, dim, keepdim)",
     lambda input, *, dim, keepdim: multiply_up(input, dim, keepdim),
-    input=lambda xp, g, input, dim, keepdim: (
-        xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None)
-        * xp.conj(others(xp, input, dim[0] if dim else None))
+    input=lambda xp, g, input, dim, keepdim: xp.mul(
+        xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None),
+        xp.conj(others(xp, input, dim[0] if dim else None)),
     ),
     examples=[e for e in DIMS if len(e.params["dim"]) < 2],
     node_name="ProdBackward1",

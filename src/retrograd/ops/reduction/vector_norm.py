@@ -82,7 +82,7 @@ def norm_input(xp: Any, g: Any, input: Any, out: Any, ord: float, dim: Any, keep
         return xp.zeros_like(input)
     g = xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None)
     if ord == 1:
-        return g * xp.sgn(input)
+        return xp.mul(xp.sgn(input), g)
     if math.isinf(ord):
         share = xp.tie_share(xp.abs(input), out, dim=dim, keepdim=keepdim)
         return shared(xp, g, share) * xp.sgn(input)
@@ -91,8 +91,10 @@ def norm_input(xp: Any, g: Any, input: Any, out: Any, ord: float, dim: Any, keep
         return g * xp.div_or_zero(input, size)
     part = xp.div_or_zero(xp.abs(input), size)
     if ord > 2:
-        return g * xp.div_or_zero(input, size) * xp.pow_or_zero(part, exponent=ord - 2)
-    return g * xp.sgn(input) * xp.pow_or_zero(part, exponent=ord - 1)
+        share = xp.div_or_zero(input, size) * xp.pow_or_zero(part, exponent=ord - 2)
+    else:
+        share = xp.sgn(input) * xp.pow_or_zero(part, exponent=ord - 1)
+    return xp.mul(share, g)
 
 
 _vector_norm_op = declare(

@@ -42,6 +42,7 @@ erf = unary(
     "The error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x.",
     ("[0.0, 1.0]", "[0.0000, 0.8427]"),
     derivative=lambda xp, input: xp.exp(-(input * input)) * (2.0 / math.sqrt(math.pi)),
+    leads="input",
 )
 
 erfc = unary(
@@ -50,6 +51,7 @@ erfc = unary(
     "1 - erf(x), without cancellation for large x.",
     ("[0.0, 1.0]", "[1.0000, 0.1573]"),
     derivative=lambda xp, input: xp.exp(-(input * input)) * (-2.0 / math.sqrt(math.pi)),
+    leads="input",
 )
 
 erfinv = unary(
@@ -58,6 +60,7 @@ erfinv = unary(
     "The inverse of `erf`; infinite with derivative inf at 1 and -1, NaN beyond.",
     ("[0.0, 0.5]", "[0.0000, 0.4769]"),
     derivative=lambda xp, input: xp.exp(xp.erfinv(input) ** 2) * (math.sqrt(math.pi) / 2.0),
+    leads="input",
     complex=False,
     domain=(-0.8, 0.8),
 )
