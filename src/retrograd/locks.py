@@ -189,9 +189,13 @@ def _after_fork() -> None:
 
 
 def _interrupt() -> None:
-    """Have the main thread call its handler of Ctrl-C once the fork is over: it lets go last."""
+    """Have the main thread call its handler of Ctrl-C once the fork is over: it lets go last.
+
+    A signal, as `_thread.interrupt_main` would let it sleep on.
+    """
+    signal = load("signal")
     with _forking:
-        _thread.interrupt_main()
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
 
 if hasattr(os, "register_at_fork"):  # where there is a fork
