@@ -402,3 +402,21 @@ def test_frequencies_of_no_spacing_and_lost_degrees_of_freedom_are_silent(strict
     assert rg.fft.rfftfreq(4, d=0.0)[1:].isinf().all()
     with pytest.warns(UserWarning, match="degrees of freedom"):
         assert rg.ones(1).var().isnan()
+
+
+def test_an_error_between_numpys_own_changes_of_its_state_leaves_nothing_of_them(monkeypatch):
+    """As an interrupt may strike `np.errstate`, which `np.linalg` enters, before it is left."""
+
+    def struck(x):
+        np.seterr(all="raise")
+        raise KeyboardInterrupt
+
+    x = rg.full((3, 3), 1e38)
+    monkeypatch.setattr(np.linalg, "det", struck)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            rg.det(x)
+        assert (x * x).tolist() == [[np.inf] * 3] * 3
+        y = x.clone().requires_grad_()
+        (y * y * y).sum().backward()
+        assert y.grad.tolist() == [[np.inf] * 3] * 3

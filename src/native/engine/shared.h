@@ -170,12 +170,14 @@ make_quiet(void)
     return context;
 }
 
-/* Give the user his state back; what happened meanwhile stays the error that is set. */
+/* Give the user his state back; what happened meanwhile stays the error that is set. A context that
+   an error has left is not used again: the error may have struck between NumPy's own changes. */
 static int
 make_loud(PyObject *context)
 {
+    bool struck = PyErr_Occurred() != NULL;
     int failed = PyContext_Exit(context);
-    if (spare == NULL && !failed) {
+    if (spare == NULL && !failed && !struck) {
         spare = context;
     }
     else {

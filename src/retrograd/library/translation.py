@@ -187,9 +187,21 @@ def multiplied(call: Call, x: Any, y: Any) -> Any:
 
 
 def convolved(
-    call: Call, x: Any, w: Any, b: Any, *, stride: Any, padding: Any, dilation: Any, groups: int
+    call: Call,
+    x: Any,
+    w: Any,
+    b: Any,
+    *,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+    channels_last: bool,
 ) -> Any:
-    """A convolution, but for one with other padding before than after."""
+    """A convolution, but for one with other padding before than after.
+
+    PyTorch's operator finds out itself whether channels are innermost.
+    """
     if x.ndim != w.ndim or any(before != after for before, after in padding):
         return NotImplemented
     sizes = [list(stride), [before for before, _ in padding], list(dilation), False]
