@@ -1,8 +1,8 @@
 """Writes what loads later and where it is: `python docs/make_families.py`.
 
-`src/retrograd/ops/later.py` says which families load when they are asked for. Here they load one
-after the other, and what each attaches, declares and gives to the package goes into
-`src/retrograd/ops/families.py`. A test compares the two.
+`ops/later.py` and `torch/later.py` say which families load when they are asked for. Here they load
+one after the other, and what each attaches, declares and gives to the package goes into the
+`families.py` beside. A test compares the two.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import retrograd as rg
 from retrograd.engine.registry import OPS as RECORDS
 from retrograd.ops.stubs import attached
 
-PLACE = Path(__file__).parents[1] / "src" / "retrograd" / "ops" / "families.py"
-OPS = "retrograd.ops."
+SOURCES = Path(__file__).parents[1] / "src"
+PACKAGES = ("retrograd.ops.", "retrograd.torch.")
+LATER = ("retrograd.ops.later", "retrograd.torch.later")
 HEAD = '''"""What is in the families that load later. docs/make_families.py writes this file.
 
 By family, a module of this package: the methods of tensors, the ops and the public names.
@@ -48,10 +49,11 @@ def watch_loading(found: dict[str, set[tuple[str, str]]]) -> None:
 
 def public(core: set[str]) -> dict[str, str]:
     """The module that gives each public name."""
-    later = importlib.import_module(f"{OPS}later")
+    later = importlib.import_module(LATER[-1])
     homes, copies = {}, {}
     for place, module in list(sys.modules.items()):
-        names = getattr(module, "__all__", ()) if place.startswith(OPS) and module != later else ()
+        own = place.startswith(PACKAGES) and place not in LATER
+        names = getattr(module, "__all__", ()) if own else ()
         for name in set(names) & set(later.__all__) - core:
             found = homes if vars(module)[name] is vars(later)[name] else copies
             found.setdefault(name, place)
@@ -71,20 +73,26 @@ def table(title: str, rows: dict[str, list[str]]) -> str:
     return "".join([*lines, "}\n"])
 
 
-def text() -> str:
-    """The file."""
+def texts() -> dict[Path, str]:
+    """The files."""
     core, found = {*vars(rg), *vars(rg.ops)}, {}
     watch_loading(found)
     homes = public(core)
-    tables = {"METHODS": {}, "OPS": {}, "NAMES": {}}
-    for place, new in found.items():
-        for kind, name in new if place.startswith(OPS) else ():
-            rows = tables["METHODS" if kind == "method" else "OPS"]
-            rows.setdefault(place.removeprefix(OPS), []).append(name)
-    for name, place in homes.items():
-        tables["NAMES"].setdefault(place.removeprefix(OPS), []).append(name)
-    return HEAD + "".join(table(title, rows) for title, rows in tables.items())
+    made = {}
+    for package in PACKAGES:
+        tables = {"METHODS": {}, "OPS": {}, "NAMES": {}}
+        for place, new in found.items():
+            for kind, name in new if place.startswith(package) else ():
+                rows = tables["METHODS" if kind == "method" else "OPS"]
+                rows.setdefault(place.removeprefix(package), []).append(name)
+        for name, place in homes.items():
+            if place.startswith(package):
+                tables["NAMES"].setdefault(place.removeprefix(package), []).append(name)
+        path = SOURCES.joinpath(*package.split("."), "families.py")
+        made[path] = HEAD + "".join(table(title, rows) for title, rows in tables.items())
+    return made
 
 
 if __name__ == "__main__":
-    PLACE.write_text(text())
+    for path, text in texts().items():
+        path.write_text(text)

@@ -29,7 +29,7 @@ Ends = list[tuple[list[Name], float]]  # what is in each box of a line, and wher
 PATHS = {path.relative_to(ROOT).with_suffix("").parts: path for path in sorted(ROOT.rglob("*.py"))}
 FILES = {tuple(p for p in parts if p != "__init__"): path for parts, path in PATHS.items()}
 TREES = {name: ast.parse(path.read_text()) for name, path in FILES.items()}
-FOLDERS = {name for name, path in FILES.items() if path.stem == "__init__"}
+FOLDERS = {parts[:n] for parts in PATHS for n in range(len(parts))}  # some have no file of theirs
 
 
 def imported(name: Name) -> set[Name]:
@@ -95,7 +95,8 @@ def box(names: list[Name], width: float) -> tuple[float, str]:
     folder = names[0]
     if folder not in FOLDERS:
         return text(" · ".join(name[-1] for name in names), width)
-    about = (ast.get_docstring(TREES[folder]) or "").partition("\n")[0]
+    said = ast.get_docstring(TREES[folder]) if folder in TREES else None
+    about = (said or "").partition("\n")[0]
     head = [text(folder[-1], width, "title"), text(about, width, "about"), (GAP / 2, "")]
     if any(name in FOLDERS for row in rows(folder) for name in row):
         return column([*head, stack(folder, width)])

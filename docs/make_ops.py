@@ -16,17 +16,13 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import retrograd as rg
-from retrograd import (
-    Tensor,
-    ops,
-    sparse,  # noqa: F401 (functions get their forms)
-)
+from retrograd import Tensor, ops
 from retrograd.engine.namespaces import recorded
 from retrograd.engine.op import Op
 from retrograd.engine.overriding import forms
 from retrograd.engine.registry import OPS
 from retrograd.engine.transforms.forward import linear_groups
-from retrograd.ops import later
+from retrograd.torch import later
 
 HERE = Path(__file__).parent
 SPACES = {

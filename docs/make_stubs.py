@@ -28,10 +28,10 @@ import retrograd as rg
 from retrograd import Tensor, ops, return_types
 from retrograd.dtypes import dtype
 from retrograd.engine.overriding import forms
-from retrograd.ops import later
-from retrograd.ops.compat.tensor_types import TensorType
 from retrograd.ops.core import arguments
 from retrograd.ops.core.arguments import ORDERED, ROUNDED
+from retrograd.torch import later
+from retrograd.torch.names.tensor_types import TensorType
 
 ROOT = Path(rg.__file__).parent
 SPACES = {"nn/functional": rg.nn.functional, "linalg": rg.linalg, "fft": rg.fft,
@@ -333,6 +333,11 @@ def package() -> list[str]:
             elif value is not None and node.level:
                 lines.append(f"from .{node.module} import {each.name} as {name}")
     lines += [f"from .{home} import {name} as {name}" for name, home in rg.FROM.items()]
+    for name in rg.torch.modules():
+        if vars(getattr(rg, name, rg))["__name__"] == f"retrograd.torch.{name}":
+            lines.append(f"from .torch import {name} as {name}")
+    outer = {name: home for name, home in rg.torch.NAMES.items() if "." not in name}
+    lines += [f"from .torch.{home} import {name} as {name}" for name, home in outer.items()]
     lines += [f"{name}: {typed(kind.__name__)}" for name, kind in values.items()]
     found = {name: getattr(rg, name) for name in (*ops.__all__, *later.__all__)}
     return [*lines, "newaxis: None", *functions(found, "")]

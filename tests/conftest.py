@@ -10,9 +10,10 @@ import pytest
 
 import retrograd
 import retrograd.nn
-import retrograd.ops.later  # every family, as if its names had been asked for
-from retrograd import dtypes, modes
+from retrograd import dtypes, modes, providers
 from retrograd.kernels import library
+
+providers.load_families()
 
 
 def pytest_collection_finish():

@@ -23,7 +23,7 @@ import pytest
 import retrograd as rg
 from retrograd import autograd, nn, ops, optim
 from retrograd.engine.registry import OPS
-from retrograd.ops import later
+from retrograd.torch import later
 
 DECLARED = [op for op in OPS.values() if op.doc and ">>>" in op.doc]
 

@@ -126,7 +126,7 @@ def test_a_build_that_fails_says_so_and_gives_a_wheel_for_every_machine(tmp_path
     made, said = built("wheel", source, out, CC="false", RETROGRAD_NATIVE="")
     assert "*** Retrograd: retrograd.engine._native could not be built, and is left out" in said
     assert made.name.endswith("py3-none-any.whl")
-    code = "from retrograd.alias.command import main; print('status', main(['doctor']))"
+    code = "from retrograd.torch.alias.command import main; print('status', main(['doctor']))"
     report = run(installed(made, tmp_path / "site"), code)
     assert "loops in C     its build failed\n" in report
     assert "Error: " in report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -13,44 +14,50 @@ from retrograd.engine.namespaces import arrays, recorded
 ROOT = Path(retrograd.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 
-# From the bottom to the top; a module may import from its own layer's files and from below.
-LAYERS = [
-    ["errors", "futures", "locks", "modes", "quiet", "dtypes", "pytree", "version"],
+# From the bottom to the top; a module may import from its own layer's files and from below. Three
+# rings: the engine, training, and PyTorch's world, of which the others import nothing.
+ENGINE = [
+    ["errors", "locks", "modes", "quiet", "dtypes", "providers", "pytree", "version"],
     ["kernels"],
     ["compiler"],
     ["engine"],
     ["ops"],
-    ["autograd", "fft", "linalg", "masked", "nested", "quasirandom", "random", "sparse"],
-    ["return_types", "signal", "special", "types"],
-    [
-        "__config__",
-        "accelerator",
-        "backends",
-        "func",
-        "mps",
-        "serialization",
-        "tape",
-        "testing",
-        "wirtinger",
-        "xpu",
-    ],
-    [
-        *("fx", "hub", "jit", "library", "onnx", "utils", "nn", "optim", "amp", "distributions"),
-        *("_C", "_functorch", "_higher_order_ops", "_subclasses", "export", "overrides"),
-    ],
-    ["cpu", "cuda", "distributed", "multiprocessing", "profiler"],
-    ["interop", "vision", "viz"],
-    ["alias"],
-    ["__init__", "as_torch", "__main__"],
+    ["autograd", "fft", "linalg", "quasirandom", "random"],
+    ["return_types", "signal", "special"],
+    ["func", "tape", "testing", "wirtinger"],
 ]
+TRAINING = [
+    ["serialization"],
+    ["utils", "nn", "optim", "distributions"],
+    ["interop", "viz"],
+]
+WORLD = [
+    *(["torch.families"], ["torch"], ["torch.futures", "torch.torch_version", "torch.types"]),
+    ["torch.__config__", "torch.accelerator", "torch.amp", "torch.autograd", "torch.mps"],
+    ["torch.names", "torch.version", "torch.xpu", "torch.hub", "torch.storage", "torch.profiler"],
+    ["torch._VF", "torch._tensor_str", "torch._utils", "torch.cpu", "torch.cuda"],
+    ["torch.layouts", "torch.overrides"],
+    ["torch.masked", "torch.nested", "torch.sparse", "torch.later"],
+    ["torch.backends", "torch.compiler", "torch.functional", "torch.jit", "torch.nn"],
+    ["torch.__future__", "torch._dynamo", "torch._inductor", "torch.ao", "torch.onnx"],
+    ["torch._higher_order_ops", "torch.distributed", "torch.library", "torch.multiprocessing"],
+    ["torch._C", "torch._ops", "torch.utils", "torch.vision"],
+    ["torch._functorch", "torch._subclasses"],
+    ["torch._vmap_internals"],
+    ["torch._guards", "torch.fx"],
+    ["torch.export"],
+    ["torch.alias"],
+]
+LAYERS = [*ENGINE, *TRAINING, *WORLD, ["__init__", "as_torch", "__main__"]]
 # These hand names on to the whole package, which they ask when they are called.
-WHOLE = {"alias.finder", "alias.settling", "library.aten"}
+WHOLE = {"torch.alias.finder", "torch.alias.settling", "torch.library.aten"}
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
+INNER = {name for names in [*ENGINE, *TRAINING] for name in names} | {"__init__"}
 
 
-def top(path: Path) -> str:
-    """The first part of a module's name below the package."""
-    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+def room(name: str) -> str:
+    """The part of the package that a module is in, by their names within it."""
+    return ".".join(name.split(".")[: 2 if name.startswith("torch.") else 1])
 
 
 def module_of(path: Path) -> str:
@@ -106,17 +113,55 @@ def test_imports_are_found_by_whatever_name(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_imports_go_down_the_layers(path):
-    here = HEIGHT[top(path)]
+    here = HEIGHT[room(module_of(path))]
     for line, name in imported(path):
         if name == "__init__" and module_of(path) in WHOLE:
             continue
-        height = HEIGHT[name.partition(".")[0]]
+        height = HEIGHT[room(name)]
         assert height <= here, f"{path.name}:{line} imports {name} from above"
 
 
 def test_every_layer_that_is_listed_exists_and_every_module_is_in_one():
-    there = {top(path) for path in FILES}
-    assert there == set(HEIGHT)
+    assert {room(name) for name in MODULES} == set(HEIGHT)
+
+
+def named(path: Path) -> list[tuple[int, str]]:
+    """(line, text) of every text in a file that could name a module of PyTorch's world.
+
+    Such a name is absolute, or relative to a package: `load("..torch.amp", __package__)`.
+    """
+    texts = [
+        (node.lineno, node.value)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    return [(line, text) for line, text in texts if re.match(r"(retrograd)?\.+torch\b", text)]
+
+
+def test_texts_that_name_the_outer_ring_are_seen(tmp_path):
+    file = tmp_path / "made.py"
+    for text in (
+        'load("retrograd.torch.amp")',
+        'load("..torch.amp", __package__)',
+        'load(f"{__name__}.torch")',
+        'load(__package__ + ".torch.amp")',
+    ):
+        file.write_text(text)
+        assert named(file), text
+    file.write_text('"torch.nn", "retrograd.nn", "retrograd.torchvision"')
+    assert not named(file)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for name, path in MODULES.items() if room(name) in INNER],
+    ids=lambda p: str(p.relative_to(ROOT)),
+)
+def test_the_inner_rings_name_the_outer_one_in_one_place(path):
+    """NOTE [Rings] in `providers`: by no import, no name in a text, and none for type checkers."""
+    assert not [each for each in imported(path) if room(each[1]) not in INNER]
+    found = {text for _, text in named(path)}
+    assert found == ({".torch"} if path.name == "providers.py" else set())
 
 
 def test_no_modules_import_each_other_in_a_circle():
@@ -192,7 +237,7 @@ OVER_MEMORY = {
         "frombuffer",
         "utils/data/_utils/transport.py",
     ): "NumPy checks bounds; the array keeps the map",
-    ("frombuffer", "vision/codecs.py"): "bytes made there, which the array keeps",
+    ("frombuffer", "torch/vision/codecs.py"): "bytes made there, which the array keeps",
     ("from_dlpack", "ops/tensor/dlpack.py"): "the capsule states shape and owner",
     ("__array_interface__", "kernels/memory.py"): "`Span`: from an array's first byte to its last",
     ("ctypes", "compiler/kernels.py"): "kernels write what they were given, as far as it goes",

@@ -75,8 +75,8 @@ def test_no_function_gives_any(path):
 
 
 INNER = {"alias", "dtypes", "engine", "errors", "kernels", "locks", "modes", "ops", "pytree",
-         "quiet", "serialization", "version", "importlib", "LATER", "FROM",
-         "TYPE_CHECKING"}  # fmt: skip
+         "providers", "quiet", "serialization", "torch", "version", "importlib", "LATER",
+         "FROM"}  # fmt: skip
 # PyTorch has removed these, which say what to call instead.
 REMOVED = {"eig", "lstsq", "matrix_rank", "solve", "symeig"}
 

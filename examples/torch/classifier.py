@@ -5,10 +5,9 @@ retrograd run examples/torch/classifier.py [--quick]
 
 import sys
 
-from sklearn.datasets import load_digits
-
 import torch
 import torch.nn.functional as F
+from sklearn.datasets import load_digits
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset, random_split
 

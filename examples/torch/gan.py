@@ -5,9 +5,8 @@ retrograd run examples/torch/gan.py [--quick]
 
 import sys
 
-from sklearn.datasets import load_wine
-
 import torch
+from sklearn.datasets import load_wine
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 from torch.nn.utils.parametrizations import spectral_norm

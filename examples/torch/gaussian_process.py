@@ -5,9 +5,8 @@ retrograd run examples/torch/gaussian_process.py [--quick]
 
 import sys
 
-from sklearn.datasets import load_breast_cancer
-
 import torch
+from sklearn.datasets import load_breast_cancer
 from torch.distributions import MultivariateNormal
 
 STEPS = 5 if "--quick" in sys.argv else 60

@@ -5,10 +5,9 @@ retrograd run examples/torch/hogwild.py [--quick]
 
 import sys
 
-from sklearn.datasets import load_digits
-
 import torch
 import torch.multiprocessing as mp
+from sklearn.datasets import load_digits
 from torch import nn
 
 STEPS = 200 if "--quick" in sys.argv else 1000

@@ -5,9 +5,8 @@ retrograd run examples/torch/lstm.py [--quick]
 
 import sys
 
-from sklearn.datasets import load_digits
-
 import torch
+from sklearn.datasets import load_digits
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence
 

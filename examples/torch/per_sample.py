@@ -5,9 +5,8 @@ retrograd run examples/torch/per_sample.py [--quick]
 
 import sys
 
-from sklearn.datasets import load_breast_cancer
-
 import torch
+from sklearn.datasets import load_breast_cancer
 from torch import nn
 from torch.func import functional_call, grad, hessian, vmap
 

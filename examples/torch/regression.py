@@ -6,9 +6,8 @@ retrograd run examples/torch/regression.py [--quick]
 import copy
 import sys
 
-from sklearn.datasets import load_diabetes
-
 import torch
+from sklearn.datasets import load_diabetes
 from torch import nn
 
 STEPS = 20 if "--quick" in sys.argv else 300

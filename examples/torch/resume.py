@@ -7,9 +7,8 @@ import os
 import sys
 import tempfile
 
-from sklearn.datasets import load_wine
-
 import torch
+from sklearn.datasets import load_wine
 from torch import nn
 
 STEPS = 10 if "--quick" in sys.argv else 60

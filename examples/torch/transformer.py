@@ -6,9 +6,8 @@ retrograd run examples/torch/transformer.py [--quick]
 import math
 import sys
 
-from sklearn.datasets import load_wine
-
 import torch
+from sklearn.datasets import load_wine
 from torch import nn
 
 STEPS = 5 if "--quick" in sys.argv else 150

@@ -5,9 +5,8 @@ retrograd run examples/torch/vae.py [--quick]
 
 import sys
 
-from sklearn.datasets import load_digits
-
 import torch
+from sklearn.datasets import load_digits
 from torch import nn
 from torch.distributions import Bernoulli, Independent, Normal, kl_divergence
 

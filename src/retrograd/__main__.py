@@ -1,8 +1,8 @@
-"""`python -m retrograd run script.py`: see `retrograd.alias.command`."""
+"""`python -m retrograd run script.py`: see `retrograd.torch.alias.command`."""
 
 import sys
 
-from .alias.command import main
+from .torch.alias.command import main
 
 __all__: list[str] = []
 

@@ -1,9 +1,9 @@
 """`import retrograd.as_torch`: from here on `import torch` means this package.
 
-Raises RuntimeError where PyTorch itself has been imported. See `retrograd.alias`.
+Raises RuntimeError where PyTorch itself has been imported. See `retrograd.torch.alias`.
 """
 
-from .alias.finder import install
+from .torch.alias.finder import install
 
 __all__: list[str] = []
 

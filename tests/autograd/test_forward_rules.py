@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 
 import retrograd as rg
-from retrograd import _C
 from retrograd.autograd import forward_ad as fw
+from retrograd.torch import _C
 
 
 def d(*values):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.utils import dlpack
+from retrograd.torch.utils import dlpack
 
 DTYPES = [
     *(rg.bool, rg.uint8, rg.uint16, rg.uint32, rg.uint64, rg.int8, rg.int16, rg.int32, rg.int64),

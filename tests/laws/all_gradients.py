@@ -16,7 +16,9 @@ import numpy as np
 
 import retrograd as rg
 import retrograd.kernels.native
-import retrograd.ops.later  # every family, as if its names had been asked for
+from retrograd import providers
+
+providers.load_families()
 
 
 def load_samples():

@@ -17,7 +17,7 @@ from retrograd.engine.registry import OPS
 from retrograd.kernels import native
 from retrograd.kernels.implicit import beta_derivative, gamma_derivative, von_mises_derivative
 from retrograd.kernels.search import first_largest, searched
-from retrograd.ops.sparse import pattern
+from retrograd.torch.layouts.sparse import pattern
 
 from .recorder import CUPY, Recorder, Refused, plain
 from .samples import at_least, samples

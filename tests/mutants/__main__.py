@@ -54,10 +54,10 @@ PARTS = {
     "kernels": (50, "compiler/**"),
     "transforms": (50, "engine/transforms/*.py"),
 }
-LEFT_OUT = ("ops/compat", "ops/masked", "ops/nested", "ops/sparse", "ops/random", "ops/stubs.py")
+LEFT_OUT = ("ops/random", "ops/stubs.py")
 TESTS = (
     "laws engine ops compiler autograd func ../src/retrograd/ops ../src/retrograd/engine "
-    "_subclasses library test_subclasses.py test_tape.py test_errors.py nn"
+    "torch/_subclasses torch/library test_subclasses.py test_tape.py test_errors.py nn"
 )
 # Laws that ask every op for what no fault here is about: classes that take it over, other arrays.
 OTHERS = "dispatch seam foreign_arrays tapes growth interrupts native independence"

@@ -24,7 +24,7 @@ from retrograd.nn.attention.flex_attention import (
     noop_mask,
     or_masks,
 )
-from retrograd.utils.flop_counter import FlopCounterMode
+from retrograd.torch.utils.flop_counter import FlopCounterMode
 
 F = rg.nn.functional
 

@@ -6,7 +6,7 @@ import pytest
 
 import retrograd as rg
 from retrograd.optim import lbfgs, optimizer
-from retrograd.utils import _foreach_utils
+from retrograd.torch.utils import _foreach_utils
 
 
 def test_lists_are_cut_by_device_and_dtype_of_the_first():

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from .. import providers
 from ..engine.overriding import public
 from ..engine.saved import SavedTensor
 from ..locks import load as _load
@@ -44,10 +45,7 @@ if not TYPE_CHECKING:  # their types stay
 
 
 # Modules that load when they are first asked for.
-LATER = (
-    *("_functions", "forward_ad", "function", "functional", "profiler", "profiler_util"),
-    "variable",
-)
+LATER = (*("_functions", "forward_ad", "function", "functional", "variable"),)
 
 
 def __getattr__(name: str) -> Any:
@@ -59,6 +57,4 @@ def __getattr__(name: str) -> Any:
         return found
     if name == "NestedIOFunction":
         return _load(f"{__name__}.function").NestedIOFunction
-    if name in ("_profiler_enabled", "kineto_available"):
-        return getattr(_load(f"{__name__}.profiler"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return providers.attribute(__name__, name)

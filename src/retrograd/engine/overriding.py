@@ -266,17 +266,18 @@ def _in_python(
     return call
 
 
-def publish(namespace: dict[str, Any], prefix: str) -> None:
+def publish(namespace: dict[str, Any], prefix: str, home: str = "ops") -> None:
     """Put the forms that users see into a public module, and where the functions are defined.
 
-    `prefix` is what errors call the module.
+    `prefix` is what errors call the module. Functions of `ops`, and of `home`, have such forms.
     """
-    ops = __package__.rpartition(".")[0] + ".ops"
+    root = __package__.rpartition(".")[0]
+    own = (f"{root}.ops.", f"{root}.{home}.")
     for name, given in list(namespace.items()):
         known = type(given) is FunctionType and forms.get(given)
         namespace[name] = value = known or given  # known: whatever its module is called by now
         module = getattr(value, "__module__", None) or ""
-        if name.startswith("_") or isinstance(value, type) or not module.startswith(ops):
+        if name.startswith("_") or isinstance(value, type) or not f"{module}.".startswith(own):
             continue
         namespace[name] = seen = public(value)
         told = seen in _forms or hasattr(seen, "op")
@@ -284,9 +285,9 @@ def publish(namespace: dict[str, Any], prefix: str) -> None:
         shorter = path.count(".") < called.count(".")  # whichever module was imported first
         if told and name not in IGNORED and (shorter or called.startswith(TENSOR)):
             names[seen] = path
-        home, own = vars(sys.modules[module]), getattr(value, "__name__", "")
-        if home.get(own) is value:
-            home[own] = seen
+        defined, its = vars(sys.modules[module]), getattr(value, "__name__", "")
+        if defined.get(its) is value:
+            defined[its] = seen
 
 
 def put(cls: type, name: str, seen: Any) -> None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .. import modes
-from ..locks import load, structure
+from .. import modes, providers
+from ..locks import structure
 from . import overriding, views
 from .graph import LEAF
 from .overriding import IGNORED, NO_SUBCLASSES, form, is_asked, public, shown_as
@@ -71,7 +71,7 @@ def retyped(tensor: Tensor, cls: type[Tensor]) -> Tensor:
     try:
         tensor.__class__ = cls
         if stands_below(cls):
-            load(BELOW).settle(tensor)
+            providers.service("dispatch").settle(tensor)
         return tensor
     except TypeError:  # the class has slots of its own, so its members have another layout
         made = new_tensor(tensor._array, cls)
@@ -85,7 +85,7 @@ def retyped(tensor: Tensor, cls: type[Tensor]) -> Tensor:
     if made._view_of is not None:
         views.enlist(made._view_of.base, made)
     if stands_below(cls):
-        load(BELOW).settle(made)
+        providers.service("dispatch").settle(made)
     return made
 
 
@@ -126,7 +126,7 @@ def make_wrapper_subclass(cls: type[Tensor], size: Any, **settings: Any) -> Tens
     >>> Doubled(rg.ones(2)) + 1
     tensor([3., 3.])
     """
-    return load(BELOW).make_wrapper(cls, size, **settings)  # type: ignore[no-any-return]
+    return providers.service("dispatch").make_wrapper(cls, size, **settings)  # type: ignore[no-any-return]
 
 
 def dispatches_nothing(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -134,16 +134,13 @@ def dispatches_nothing(func: Any, types: Any, args: Any = (), kwargs: Any = None
 
     The `__torch_dispatch__` of tensors themselves, for a subclass to call by `super()`.
     """
-    return load(BELOW).call(func, args, kwargs or {})
+    return providers.service("dispatch").call(func, args, kwargs or {})
 
 
 def stands_below(cls: type) -> bool:
     """Whether a class of tensors has a `__torch_dispatch__` of its own."""
     found: Any = cls.__torch_dispatch__  # type: ignore[attr-defined]
     return found is not dispatches_nothing
-
-
-BELOW = f"{__package__.rpartition('.')[0]}.library.below"
 
 
 def kept_types() -> set[Any]:

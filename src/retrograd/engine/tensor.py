@@ -97,7 +97,7 @@ class Tensor(Stored, Attached):
             return Tensor(*data).as_subclass(cls)  # type: ignore[return-value]
         if len(data) == 1 and isinstance(data[0], Tensor):  # the same memory, and dtype
             return data[0].as_subclass(cls)  # type: ignore[return-value]
-        made = load("retrograd.ops.compat.tensor_types").constructed
+        made = load("retrograd.ops.creation.new").constructed
         return new_tensor(made(data, dtypes.default_numpy(), "Tensor"), cls)  # type: ignore[return-value]
 
     # -- what the array says -------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from .. import providers as _providers
 from ..locks import load as _load
 from . import complex, functional, init, utils
 from .modules.activation import (
@@ -345,7 +346,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load the module `attention` when it is first asked for."""
+    """Load the module `attention`, or one of PyTorch's world, when it is first asked for."""
     if name == "attention":
         return _load(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _providers.attribute(__name__, name)

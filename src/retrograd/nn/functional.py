@@ -30,15 +30,6 @@ from ..ops.activation.piecewise import (
     threshold,
 )
 from ..ops.activation.softmax_functional import gumbel_softmax, log_softmax, softmax, softmin
-from ..ops.compat.aten import conv_tbc, native_channel_shuffle
-from ..ops.compat.pool_with_indices import (
-    adaptive_max_pool1d_with_indices,
-    adaptive_max_pool2d_with_indices,
-    adaptive_max_pool3d_with_indices,
-    max_pool1d_with_indices,
-    max_pool2d_with_indices,
-    max_pool3d_with_indices,
-)
 from ..ops.linalg.distance import pdist
 from ..ops.linalg.matmul import linear
 from ..ops.linalg.matrix_products import bilinear
@@ -83,6 +74,7 @@ from ..ops.nn.conv import (
     conv1d,
     conv2d,
     conv3d,
+    conv_tbc,
 )
 from ..ops.nn.conv_transpose import conv_transpose1d, conv_transpose2d, conv_transpose3d
 from ..ops.nn.dropout import (
@@ -111,6 +103,7 @@ from ..ops.nn.interpolate import (
     upsample_bilinear,
     upsample_nearest,
 )
+from ..ops.nn.interpolate import channel_shuffle as native_channel_shuffle
 from ..ops.nn.max_unpool import max_unpool1d, max_unpool2d, max_unpool3d
 from ..ops.nn.multihead_attention import (
     _in_projection,
@@ -136,6 +129,14 @@ from ..ops.nn.pool import (
     max_pool1d,
     max_pool2d,
     max_pool3d,
+)
+from ..ops.nn.pool_with_indices import (
+    adaptive_max_pool1d_with_indices,
+    adaptive_max_pool2d_with_indices,
+    adaptive_max_pool3d_with_indices,
+    max_pool1d_with_indices,
+    max_pool2d_with_indices,
+    max_pool3d_with_indices,
 )
 from ..ops.shape.pad import pad
 from . import grad

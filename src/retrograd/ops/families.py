@@ -11,13 +11,6 @@ METHODS = {
     "activation.piecewise": "hardshrink prelu relu relu_",
     "activation.smooth": "sigmoid sigmoid_",
     "activation.softmax": "log_softmax logsumexp softmax",
-    "compat.deprecated": "eig lstsq solve symeig",
-    "compat.deprecated_linalg": "cholesky lu lu_solve qr slogdet svd triangular_solve",
-    "compat.deprecated_methods": (
-        "__div__ __idiv__ __long__ __nonzero__ _fix_weakref const_data_ptr dim_order "
-        "is_distributed new pin_memory reinforce resize resize_as"
-    ),
-    "compat.view_copies": "narrow_copy",
     "creation.new": "new_empty new_full new_ones new_tensor new_zeros",
     "creation.strided": "new_empty_strided",
     "elementwise.clamp_where": (
@@ -79,7 +72,6 @@ METHODS = {
     ),
     "linalg.qr": "geqrf orgqr ormqr",
     "linalg.solve": "inverse",
-    "nested.functions": "to_padded_tensor",
     "random.factories": "bernoulli multinomial",
     "random.inplace": (
         "bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_"
@@ -104,11 +96,6 @@ METHODS = {
     "shape.strided": "_view_func as_strided as_strided_",
     "sorting.search": "nonzero_static",
     "sorting.sort": "argsort argwhere kthvalue msort nonzero sort topk unique unique_consecutive",
-    "sparse.methods": (
-        "_coalesced_ _indices _nnz _values ccol_indices coalesce col_indices crow_indices "
-        "dense_dim indices is_coalesced row_indices sparse_dim sparse_mask to_dense to_sparse "
-        "to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr values"
-    ),
     "special.bessel": "i0 i0_",
     "special.entropy": "logit logit_ xlogy xlogy_",
     "special.erf_gamma": (
@@ -178,7 +165,6 @@ OPS = {
     "linalg.solve": "inv_ex solve_ex solve_triangular",
     "linalg.svd": "svd svdvals",
     "loss.elementwise": "binary_cross_entropy binary_cross_entropy_with_logits huber mse_loss",
-    "nested.array": "nested_of values_of",
     "nn.adaptive_pool": "adaptive_avg_pool adaptive_avg_pool_input adaptive_max_pool",
     "nn.attention_records": (
         "attention attention_bias_derivative attention_derivative attention_kept"
@@ -213,7 +199,6 @@ OPS = {
     "shape.strided": "over_storage",
     "sorting.meanings": "arranged foremost",
     "sorting.sort": "argsort kthvalue sort topk unique unique_consecutive",
-    "sparse.records": "densify entries from_entries picked sampled_mm sparse_mm",
     "special.bessel": "airy bessel_i bessel_ie bessel_j bessel_k bessel_ke bessel_y spherical_j",
     "special.beta_gamma": "beta betainc betaln gamma rgamma",
     "special.entropy": "at_zero_product entr logit xlog1py xlogy",
@@ -225,52 +210,6 @@ OPS = {
 NAMES = {
     "activation.piecewise": "celu hardshrink prelu relu rrelu selu sigmoid threshold",
     "activation.softmax": "log_softmax logsumexp softmax",
-    "compat.aten": (
-        "alpha_dropout alpha_dropout_ batch_norm binary_cross_entropy_with_logits celu_ "
-        "channel_shuffle conv_tbc cosine_embedding_loss cosine_similarity ctc_loss dropout "
-        "dropout_ embedding feature_alpha_dropout feature_alpha_dropout_ feature_dropout "
-        "feature_dropout_ group_norm hinge_embedding_loss instance_norm kl_div layer_norm "
-        "margin_ranking_loss native_channel_shuffle pairwise_distance pixel_shuffle "
-        "pixel_unshuffle poisson_nll_loss relu_ rms_norm rrelu_ selu_ sigmoid_ tanh_ threshold_ "
-        "triplet_margin_loss"
-    ),
-    "compat.aten_kernels": (
-        "affine_grid_generator convolution embedding_bag embedding_renorm_ grid_sampler "
-        "grid_sampler_2d grid_sampler_3d native_batch_norm native_dropout native_group_norm "
-        "native_layer_norm norm_except_dim"
-    ),
-    "compat.deprecated": (
-        "eig frobenius_norm lstsq matrix_rank nuclear_norm range solve symeig vander"
-    ),
-    "compat.deprecated_linalg": "cholesky lu lu_solve qr slogdet svd triangular_solve",
-    "compat.deprecated_methods": "is_distributed",
-    "compat.flags": (
-        "are_deterministic_algorithms_enabled compiled_with_cxx11_abi "
-        "get_deterministic_debug_mode get_float32_matmul_precision get_num_interop_threads "
-        "get_num_threads has_lapack has_mkl has_openmp has_spectral "
-        "is_deterministic_algorithms_warn_only_enabled is_vulkan_available set_anomaly_enabled "
-        "set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal "
-        "set_num_interop_threads set_num_threads use_deterministic_algorithms"
-    ),
-    "compat.inplace_functions": (
-        "abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ "
-        "asin_ asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ "
-        "cosh_ deg2rad_ detach_ erf_ erfc_ exp2_ exp_ expm1_ fill_ fix_ floor_ frac_ gcd_ i0_ "
-        "index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ "
-        "rad2deg_ reciprocal_ resize_as_ round_ rsqrt_ sin_ sinc_ sinh_ sqrt_ square_ tan_ trunc_ "
-        "xlogy_ zero_"
-    ),
-    "compat.pool_with_indices": "adaptive_max_pool1d max_pool1d_with_indices",
-    "compat.tensor_types": (
-        "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor "
-        "LongTensor ShortTensor set_default_tensor_type typename"
-    ),
-    "compat.view_copies": (
-        "alias_copy as_strided_copy detach_copy diagonal_copy expand_copy narrow_copy "
-        "permute_copy select_copy slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy "
-        "transpose_copy unbind_copy unfold_copy unsqueeze_copy view_as_complex_copy "
-        "view_as_real_copy view_copy"
-    ),
     "creation.like": "empty_like full_like ones_like zeros_like",
     "creation.memory": "from_file frombuffer",
     "creation.strided": "empty_permuted empty_strided",
@@ -326,9 +265,10 @@ NAMES = {
     "linalg.solve": "inverse",
     "linalg.svd": "pca_lowrank svd_lowrank",
     "nn.adaptive_pool": "adaptive_avg_pool1d",
-    "nn.conv": "conv1d conv2d conv3d",
+    "nn.conv": "conv1d conv2d conv3d conv_tbc",
     "nn.conv_transpose": "conv_transpose1d conv_transpose2d conv_transpose3d",
     "nn.pool": "avg_pool1d max_pool1d max_pool2d max_pool3d",
+    "nn.pool_with_indices": "adaptive_max_pool1d max_pool1d_with_indices",
     "nn.rnn_cells": "gru_cell lstm_cell rnn_relu_cell rnn_tanh_cell",
     "nn.rnn_layers": "gru lstm rnn_relu rnn_tanh",
     "random.binomial": "binomial",
@@ -364,12 +304,6 @@ NAMES = {
     "shape.strided": "as_strided",
     "sorting.search": "isin nonzero_static unravel_index",
     "sorting.sort": "argsort argwhere kthvalue msort nonzero sort topk unique unique_consecutive",
-    "sparse.compressed": (
-        "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_csc_tensor "
-        "sparse_csr_tensor"
-    ),
-    "sparse.factories": "sparse_coo_tensor",
-    "sparse.functions": "dsmm spmm",
     "special.bessel": "i0",
     "special.entropy": "logit xlogy",
     "special.erf_gamma": "digamma erf erfc erfinv lgamma polygamma",

@@ -1,6 +1,7 @@
 """The families that load when one of their names is first asked for: layers, decompositions, ...
 
 They are more than half of the package, and a program needs few of them: so the import is quick.
+`torch.later` has those of PyTorch's world.
 """
 
 from types import ModuleType
@@ -9,16 +10,6 @@ from ..engine import overriding
 from . import families, stubs
 from .activation.piecewise import celu, hardshrink, prelu, relu, rrelu, selu, sigmoid, threshold
 from .activation.softmax import *
-from .compat.aten import *
-from .compat.aten_kernels import *
-from .compat.deprecated import *
-from .compat.deprecated_linalg import *
-from .compat.deprecated_methods import *
-from .compat.flags import *
-from .compat.inplace_functions import *
-from .compat.pool_with_indices import *
-from .compat.tensor_types import *
-from .compat.view_copies import *
 from .creation import new
 from .creation.like import *
 from .creation.memory import *
@@ -53,11 +44,11 @@ from .linalg.matrix_products import *
 from .linalg.qr import *
 from .linalg.solve import *
 from .linalg.svd import *
-from .nested import functions
 from .nn.adaptive_pool import *
 from .nn.conv import *
 from .nn.conv_transpose import *
 from .nn.pool import *
+from .nn.pool_with_indices import *
 from .nn.rnn_cells import *
 from .nn.rnn_layers import *
 from .random import inplace
@@ -81,10 +72,6 @@ from .shape.strided import *
 from .sorting import meanings
 from .sorting.search import *
 from .sorting.sort import *
-from .sparse import methods
-from .sparse.compressed import *
-from .sparse.factories import *
-from .sparse.functions import *
 from .special import beta_gamma
 from .special.bessel import *
 from .special.entropy import *
@@ -101,7 +88,7 @@ from .tensor.storage_types import *
 from .tensor.swap import *
 
 for _family in families.METHODS:
-    stubs.attach(_family)
+    stubs.attach(f"{__package__}.{_family}")
 overriding.publish(globals(), "retrograd")
 
 __all__ = [

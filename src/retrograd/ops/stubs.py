@@ -7,7 +7,7 @@ NOTE [Whole or not at all]
 2. The next who asks loads the module anew, over what the first load has left: whatever a module
    enters into a table as it loads replaces an older entry of its own.
 
-`families.py` lists them all.
+`families.py` lists them all, and that of `torch` those of PyTorch's world.
 """
 
 from __future__ import annotations
@@ -15,10 +15,24 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from .. import providers
 from ..engine.overriding import publish
 from ..engine.tensor import Tensor
 from ..locks import load as load_module
-from .families import METHODS, NAMES, OPS
+from . import families
+
+
+def gathered(which: str) -> dict[str, str]:
+    """One table of all families, by their modules."""
+    tables = {__package__: families} | providers.families()
+    return {
+        f"{package}.{family}": names
+        for package, listed in tables.items()
+        for family, names in getattr(listed, which).items()
+    }
+
+
+METHODS, OPS, NAMES = map(gathered, ("METHODS", "OPS", "NAMES"))
 
 
 class Later:
@@ -38,7 +52,7 @@ class Later:
 
 def family_module(family: str) -> ModuleType:
     """The module of a family, loaded as a whole, and its methods on `Tensor`."""
-    module = load_module(f"{__package__}.{family}")
+    module = load_module(family)
     attach(family)
     return module
 
@@ -68,7 +82,7 @@ def load(name: str) -> Any:
     """What a public name stands for, by way of loading its family."""
     module = family_module(family_of(name) or "")
     namespace = {name: getattr(module, name)}
-    publish(namespace, "retrograd")
+    publish(namespace, "retrograd", module.__name__.split(".")[1])
     return namespace[name]
 
 

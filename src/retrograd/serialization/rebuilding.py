@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .. import dtypes, modes
+from .. import dtypes, modes, providers
 from ..engine.overriding import OFF
 from ..engine.placement import everything
 from ..engine.tensor import Interpreted, Size, Tensor, device, new_tensor, set_requires_grad
@@ -68,8 +68,6 @@ DTYPES = {*STORAGES.values(), *dtypes.NARROW, "uint16", "uint32", "uint64"}
 UNTYPED = ("torch.storage.UntypedStorage", "torch.UntypedStorage")
 NN = "torch.nn.parameter."
 JAGGED = "torch.nested._internal.nested_tensor."
-NESTED = "retrograd.ops.nested.factories"
-SPARSE = "retrograd.ops.sparse"  # loads with the first sparse tensor in a file
 META = "retrograd.kernels.meta"  # with the first tensor without data
 ALIGNMENT = 16  # of the largest element
 
@@ -346,14 +344,16 @@ class Rebuilding(Lookup):
             raise failed("it holds a sparse tensor without indices, values or a size")
         self.allowance.take(sum(3 * each._array.nbytes for each in tensors))
         if name != "sparse_coo":
-            make = load(f"{SPARSE}.compressed").sparse_compressed_tensor
+            make = providers.service("sparse").sparse_compressed_tensor
             return make(*tensors, self.size(size[0]), layout=layout)  # type: ignore[no-any-return]
-        found: Tensor = load(f"{SPARSE}.factories").sparse_coo_tensor(*tensors, self.size(size[0]))
+        found: Tensor = providers.service("sparse factories").sparse_coo_tensor(
+            *tensors, self.size(size[0])
+        )
         return found.coalesce() if parts[3:] == (True,) else found
 
     def jagged(self, parts: Any) -> Tensor:
         """A nested tensor of values, offsets and lengths, which are checked."""
-        make = load(NESTED).nested_tensor_from_jagged
+        make = providers.service("nested").nested_tensor_from_jagged
         given = [parts.get(name) for name in ("values", "offsets", "lengths", "_ragged_idx")]
         found: Tensor = make(*given)
         return found.requires_grad_(parts.get("requires_grad") is True)
@@ -367,7 +367,7 @@ class Rebuilding(Lookup):
             values.as_strided(size, stride, start)
             for size, stride, start in zip(sizes.tolist(), strides.tolist(), starts, strict=True)
         ]
-        found: Tensor = load(NESTED).nested_tensor(parts, dtype=values.dtype)
+        found: Tensor = providers.service("nested").nested_tensor(parts, dtype=values.dtype)
         return found
 
     def leaf(self, array: Any, requires_grad: Any, metadata: Any = None) -> Tensor:

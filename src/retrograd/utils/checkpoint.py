@@ -14,10 +14,9 @@ import functools
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from .. import modes
+from .. import modes, providers
 from ..autograd.graph import saved_tensors_hooks
 from ..engine.placement import device, present
-from ..locks import load
 from ..nn import Sequential
 from ..ops.random.generator import fork_rng, get_rng_state, set_rng_state
 from .recompute import Arguments, CheckpointError, Frame, GraphExecGroup
@@ -125,7 +124,7 @@ def checkpoint(
         warnings.warn(IMPLICIT.format(name="checkpoint"), UserWarning, stacklevel=2)
         use_reentrant = True
     if modes.state.function_modes:  # of which `autocast` may be one
-        function = load("..amp.autocast_mode", __package__).as_now(function)
+        function = providers.service("autocast").as_now(function)
     if use_reentrant:
         if kwargs:
             raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))

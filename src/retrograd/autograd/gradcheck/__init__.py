@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ... import providers
 from ...engine.tensor import Tensor, Wrapper
 from ...locks import load
 from ...ops.tensor.inspection import strided
@@ -86,7 +87,7 @@ def gradcheck(
     if any(isinstance(x, Tensor) and isinstance(x._array, Wrapper) for x in arguments):
         raise NotImplementedError(NO_VALUES)
     if any(isinstance(x, Tensor) and x.layout is not strided for x in arguments):
-        func, arguments = load(".sparse", __name__).over_values(func, arguments)
+        func, arguments = providers.service("sparse gradcheck").over_values(func, arguments)
     try:
         wanted = backwards.differentiable_inputs(arguments)
         outputs = differences.differentiable_outputs(func(*arguments))

@@ -6,15 +6,40 @@ rounding, so it is checked, and shown by the switches in `backends.cuda`.
 
 from __future__ import annotations
 
+import enum
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
-
-from ...backends.cuda import SDPBackend, _switched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = ["SDPBackend", "sdpa_kernel"]
+
+switches = {"flash": True, "math": True, "mem_efficient": True, "cudnn": True}
+
+
+class SDPBackend(enum.IntEnum):
+    """PyTorch's kernels of `scaled_dot_product_attention`, by its numbers."""
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+    __str__ = enum.Enum.__str__
+
+
+@contextmanager
+def switched(**kernels: bool) -> Iterator[None]:
+    """A context in which kernels of attention are on or off."""
+    before = dict(switches)
+    switches.update(kernels)
+    try:
+        yield
+    finally:
+        switches.update(before)
 
 
 @contextmanager
@@ -37,7 +62,7 @@ def sdpa_kernel(
             "Backend must be an instance of SDPBackend or a list of SDPBackend instances, but got "
             f"{backends!r}"
         )
-    with _switched(
+    with switched(
         flash=SDPBackend.FLASH_ATTENTION in given,
         math=SDPBackend.MATH in given,
         mem_efficient=SDPBackend.EFFICIENT_ATTENTION in given,

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes, version
+from ... import dtypes, providers, version
 from ...engine import native
 from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, write_out
 from ...engine.placement import default, present
@@ -197,7 +197,7 @@ def zeros(*given: Any, size: Any = None, layout: Any = None, target: Any) -> Any
 
 def without_entries(shape: tuple[int, ...], layout: Any, target: Any) -> Any:
     """The array of a sparse tensor of zeros."""
-    return load("retrograd.ops.sparse.compressed").without_entries(shape, layout, target)
+    return providers.service("sparse").without_entries(shape, layout, target)
 
 
 def unit(shape: tuple[int, ...], target: Any) -> Any:

@@ -3,16 +3,44 @@
 from __future__ import annotations
 
 import warnings
+from itertools import count
 from typing import Any
 
+import numpy as np
+
 from ...engine.naming import NEUTRAL, check_neutral
-from ...engine.tensor import Interpreted, Tensor, method, placed
+from ...engine.tensor import Interpreted, Size, Tensor, method, placed
 from ...kernels.allocation import is_valueless, table
 from ..core.arguments import titled
-from .factories import empty, full, ones, zeros
+from ..core.dims import is_size
+from .factories import empty, full, ones, shape_of, unwritten, zeros
 from .from_data import COPY_CONSTRUCT, check_dtype, copy_of, finish, where_of
 
 __all__: list[str] = []
+
+
+def constructed(data: tuple[Any, ...], target: Any, name: str) -> Any:
+    """The array that a type, called, makes of sizes, uninitialised, or of data, in a dtype.
+
+    Raises TypeError for what is neither.
+    """
+    first: Any = data[0] if len(data) == 1 else None
+    if isinstance(first, Size) or (
+        not isinstance(first, bool) and all(map(is_size, data, count(1)))
+    ):
+        return unwritten(shape_of(first if isinstance(first, Size) else data or (0,), name), target)
+    if len(data) > 1:
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments: sizes are integers, data is "
+            f"one sequence, got ({', '.join(type(n).__name__ for n in data)})"
+        )
+    if hasattr(type(first), "_as_array"):  # a storage: the same memory
+        return first._as_array(target)
+    if isinstance(first, str):
+        raise TypeError("new(): invalid data type 'str'")
+    if not hasattr(first, "__getitem__") or isinstance(first, (dict, np.generic)):
+        raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
+    return copy_of(first, target)
 
 
 def _new(factory: Any, name: str) -> Any:

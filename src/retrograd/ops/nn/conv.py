@@ -24,7 +24,7 @@ from ...kernels.layout import channels_inside, with_channels_inside
 from ..core import batching
 from .sizes import Sizes, for_dims, per_dim
 
-__all__ = ["conv1d", "conv2d", "conv3d"]
+__all__ = ["conv1d", "conv2d", "conv3d", "conv_tbc"]
 
 Pairs = tuple[tuple[int, int], ...]
 
@@ -361,3 +361,20 @@ conv1d, conv2d, conv3d = for_dims(
     tensor([[[[[8.]]]]])
     """,
 )
+
+
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """`conv1d` of sequences (time, batch, channels), weight (kernel, in channels, out channels).
+
+    Raises RuntimeError for input or weight that is not 3-D. Source: PyTorch's `conv_tbc`.
+
+    >>> rg.conv_tbc(rg.ones(3, 1, 2), rg.ones(2, 2, 4), rg.zeros(4)).shape
+    retrograd.Size([2, 1, 4])
+    """
+    for name, t in (("Input", input), ("Weight", weight)):
+        if t._array.ndim != 3:
+            raise RuntimeError(
+                f"{name} must have 3 dims: time, batch, in_channel; it has {t._array.ndim}"
+            )
+    made: Tensor = conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
+    return made.permute(2, 0, 1)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
+from ... import dtypes, providers
 from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, check_memory
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, Wrapper, concrete, new_tensor, placed, wrote
@@ -15,7 +15,6 @@ from ...kernels import sums
 from ...kernels.allocation import full, half, is_valueless, numpys, surely, table, zeros
 from ...kernels.native.places import highest, taken_rows
 from ...kernels.search import first_largest
-from ...locks import load
 from ..core import batching_index
 from ..core.dims import integer
 
@@ -23,7 +22,6 @@ TURNED = (
     "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, "
     "input, ...)` is deprecated: write embedding_bag(input, weight, ...)"
 )
-LOOKUP = f"{__package__.rpartition('.')[0]}.sparse.lookup"  # loads with the first sparse gradient
 
 
 def _scaled(rows: Any, indices: Any, skip: int | None, by_frequency: bool) -> Any:
@@ -175,7 +173,7 @@ def embedding(
     if max_norm is not None:
         _renormalize(weight, input._array, max_norm, norm_type)
     if sparse and weight.is_leaf and weight.requires_grad and numpys(input._array):
-        return load(LOOKUP).lookup(weight, input, skip)  # type: ignore[no-any-return]
+        return providers.service("sparse lookup").lookup(weight, input, skip)  # type: ignore[no-any-return]
     return _embedding(weight, input, skip=skip, by_frequency=scale_grad_by_freq)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
-from ...locks import load
+from ... import providers
 from ...ops.random.factories import randperm
 from ...ops.random.generator import Generator
 from .sampler import Sampler
@@ -40,7 +40,7 @@ class DistributedSampler(Sampler[int]):
         drop_last: bool = False,
     ) -> None:
         if num_replicas is None or rank is None:
-            group: Any = load("retrograd.distributed")
+            group: Any = providers.service("distributed")
             num_replicas = group.get_world_size() if num_replicas is None else num_replicas
             rank = group.get_rank() if rank is None else rank
         if not 0 <= rank < num_replicas:

@@ -1,1 +1,0 @@
-"""PyTorch's modules of layers whose names are in other files here."""

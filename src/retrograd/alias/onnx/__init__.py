@@ -1,1 +1,0 @@
-"""Modules of `torch.onnx` that belong to PyTorch's older exporter, which is not here."""

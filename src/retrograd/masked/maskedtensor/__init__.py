@@ -1,4 +1,0 @@
-"""Masked tensors under PyTorch's older names (names only; see `ops.masked`)."""
-
-from . import core, creation
-from .core import MaskedTensor, is_masked_tensor

@@ -1,5 +1,0 @@
-"""The class of masked tensors under PyTorch's name of its module."""
-
-from ...ops.masked.array import MaskedTensor, is_masked_tensor
-
-__all__ = ["MaskedTensor", "is_masked_tensor"]

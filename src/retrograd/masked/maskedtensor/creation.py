@@ -1,5 +1,0 @@
-"""What makes masked tensors under PyTorch's name of its module."""
-
-from ...ops.masked.array import as_masked_tensor, masked_tensor
-
-__all__ = ["as_masked_tensor", "masked_tensor"]

@@ -1,0 +1,104 @@
+"""PyTorch's world: what PyTorch's programs ask for beyond the engine and training.
+
+The folders mirror PyTorch's modules, file for file: under the alias (`retrograd.as_torch`) the
+module `torch.x` is `retrograd.torch.x` where that exists, else `retrograd.x`. Beside them stand
+`alias`, which makes `torch` a name of this package, `layouts` (sparse, nested and masked tensors)
+and `names` (functions by PyTorch's other names).
+
+NOTE [Rings] in `providers`: the inner rings import nothing from here. `SERVICES` and `NAMES` say
+what they may ask for.
+"""
+
+from __future__ import annotations
+
+from pkgutil import iter_modules
+
+__all__ = ["NAMES", "OWN", "SERVICES", "home_of", "modules"]
+
+OWN = ("alias", "families", "later", "layouts", "names")  # modules of which PyTorch has none
+
+# What inner rings ask for by name, and the module here that does it.
+SERVICES = {
+    "autocast": "amp.autocast_mode",
+    "dispatch": "library.below",
+    "distributed": "distributed",
+    "missing names": "names.missing",
+    "nested": "layouts.nested.factories",
+    "sparse": "layouts.sparse.compressed",
+    "sparse factories": "layouts.sparse.factories",
+    "sparse gradcheck": "layouts.sparse.gradcheck",
+    "sparse lookup": "layouts.sparse.lookup",
+}
+
+# Names of other packages, and the module here that has them; `ops.families` lists functions.
+NAMES = {
+    **dict.fromkeys(("DisableTorchFunction", "DisableTorchFunctionSubclass"), "_C"),
+    "StorageBase": "_C",
+    **dict.fromkeys(("SymBool", "SymFloat"), "types"),
+    **dict.fromkeys(("DeviceObjType", "TensorType", "Type"), "jit"),
+    **dict.fromkeys(("ScriptFunction", "ScriptModule"), "jit"),
+    "Future": "futures",
+    "GradScaler": "amp",
+    "Tag": "library.tags",
+    "autocast": "amp",
+    **dict.fromkeys(
+        (
+            "autocast_decrement_nesting",
+            "autocast_increment_nesting",
+            "clear_autocast_cache",
+            "get_autocast_cpu_dtype",
+            "get_autocast_dtype",
+            "get_autocast_gpu_dtype",
+            "is_autocast_cache_enabled",
+            "is_autocast_cpu_enabled",
+            "is_autocast_enabled",
+            "set_autocast_cache_enabled",
+            "set_autocast_cpu_dtype",
+            "set_autocast_cpu_enabled",
+            "set_autocast_dtype",
+            "set_autocast_enabled",
+        ),
+        "amp.autocast_mode",
+    ),
+    "Stream": "cpu.streams",
+    **dict.fromkeys(("compile", "_disable_dynamo"), "compiler"),
+    **dict.fromkeys(("cond", "while_loop"), "_higher_order_ops"),
+    "get_device_module": "accelerator.modules",
+    **dict.fromkeys(("_check", "_check_index", "_check_is_size"), "names.checks"),
+    **dict.fromkeys(("_check_type", "_check_value", "_check_with"), "names.checks"),
+    "_assert": "fx._symbolic_trace",
+    "_amp_foreach_non_finite_check_and_unscale_": "amp.grad_scaler",
+    "_amp_update_scale_": "amp.grad_scaler",
+    "_assert_async": "names.checks",
+    "_has_compatible_shallow_copy_type": "names.checks",
+    "_check_not_implemented": "names.checks",
+    "_check_tensor_all": "names.checks",
+    "_check_tensor_all_with": "names.checks",
+    **dict.fromkeys(
+        (
+            "_convert_indices_from_coo_to_csr",
+            "_convert_indices_from_csr_to_coo",
+            "_segment_reduce",
+            "_shape_as_tensor",
+            "_unique",
+            "_unique2",
+        ),
+        "_VF",
+    ),
+    "_validate_sparse_compressed_tensor_args": "layouts.sparse.compressed",
+    "_validate_sparse_coo_tensor_args": "layouts.sparse.factories",
+    "to_dlpack": "utils.dlpack",
+    "autograd._profiler_enabled": "autograd.profiler",
+    "nn.parallel.DistributedDataParallel": "nn.parallel.distributed",
+    "autograd.kineto_available": "autograd.profiler",
+}
+
+
+def home_of(name: str) -> str | None:
+    """The module here that has a name of the package or of a package in it, such as "nn.x"."""
+    return "names.foreach" if name.startswith("_foreach_") else NAMES.get(name)
+
+
+def modules() -> list[str]:
+    """The modules here that are PyTorch's, whole ones: see NOTE [Rings], 4."""
+    return [each.name for each in iter_modules(__path__) if each.name not in OWN]

@@ -1,0 +1,216 @@
+"""PyTorch's `torch.compile` and `torch.compiler`: functions run as they are written.
+
+There is no graph to capture ahead of a call, so `compile` gives back what it is given, and what
+would steer PyTorch's compiler does nothing. What it only looks up in it is absent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "allow_in_graph",
+    "assume_constant_result",
+    "compile",
+    "cudagraph_mark_step_begin",
+    "disable",
+    "get_default_backend",
+    "is_compiling",
+    "is_dynamo_compiling",
+    "is_exporting",
+    "list_backends",
+    "load_cache_artifacts",
+    "nested_compile_region",
+    "reset",
+    "save_cache_artifacts",
+    "set_default_backend",
+    "set_stance",
+    "substitute_in_graph",
+    "wrap_numpy",
+]
+
+F = TypeVar("F")
+
+STANCES = (
+    *("default", "force_eager", "eager_on_recompile", "fail_on_recompile"),
+    *("eager_then_compile", "aot_eager_then_compile"),
+)
+
+NO_BACKEND = "eager"
+default: Any = NO_BACKEND
+
+
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] | None = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
+) -> Any:
+    """The function or module itself; without one, a decorator that gives it back.
+
+    A module keeps its type and the names of its state, to which PyTorch adds `_orig_mod`. Raises
+    RuntimeError for `mode` together with `options`, as PyTorch does.
+
+    >>> @rg.compile(fullgraph=True)
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(rg.ones(2)), rg.compile(abs) is abs
+    (tensor([2., 2.]), True)
+    """
+    if mode is not None and options is not None:
+        raise RuntimeError(
+            "Either mode or options can be specified, but both can't be specified at the same time."
+        )
+    return itself if model is None else model
+
+
+def itself(fn: F) -> F:
+    """The function that a decorator is put on."""
+    return fn
+
+
+def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
+    """Decorate a function that is not to be compiled, with or without arguments: nothing.
+
+    >>> from retrograd.torch import compiler
+    >>> compiler.disable(abs)(-1), compiler.disable(recursive=False)(abs)(-1)
+    (1, 1)
+    """
+    return itself if fn is None else fn
+
+
+_disable_dynamo = disable
+
+
+def allow_in_graph(fn: F) -> F:
+    """The function itself."""
+    return fn
+
+
+def assume_constant_result(fn: F) -> F:
+    """The function itself."""
+    return fn
+
+
+def wrap_numpy(fn: F) -> F:
+    """The function itself: what is written with NumPy takes tensors here, and is recorded.
+
+    >>> import numpy as np
+    >>> from retrograd.torch import compiler
+    >>> x = rg.ones(2, requires_grad=True)
+    >>> compiler.wrap_numpy(lambda a: np.sum(a * a))(x).backward(); x.grad
+    tensor([2., 2.])
+    """
+    return fn
+
+
+def nested_compile_region(fn: Any = None, **settings: Any) -> Any:
+    """The function, of which PyTorch compiles the calls once; without one, a decorator."""
+    return itself if fn is None else fn
+
+
+def substitute_in_graph(
+    original_fn: Any, *, can_constant_fold_through: bool = False, skip_signature_check: bool = False
+) -> Callable[[F], F]:
+    """Decorate what stands for another function while that is compiled: nothing."""
+    return itself
+
+
+def is_compiling() -> bool:
+    """Whether the caller is being compiled: never."""
+    return False
+
+
+def is_dynamo_compiling() -> bool:
+    """Whether the caller is being compiled: never."""
+    return False
+
+
+def is_exporting() -> bool:
+    """Whether the caller is being exported: never."""
+    return False
+
+
+def reset() -> None:
+    """Forget what has been compiled: nothing."""
+
+
+def cudagraph_mark_step_begin() -> None:
+    """Say that a step begins: to nobody."""
+
+
+def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
+    """The names of compilers: none.
+
+    >>> from retrograd.torch import compiler
+    >>> compiler.list_backends()
+    []
+    """
+    return []
+
+
+def set_default_backend(backend: str | Callable[..., Any] | None) -> None:
+    """Choose what `compile` uses: it is kept, and changes nothing."""
+    global default
+    default = backend or NO_BACKEND
+
+
+def get_default_backend() -> Any:
+    """What was chosen; "eager" at first.
+
+    >>> from retrograd.torch import compiler
+    >>> compiler.get_default_backend()
+    'eager'
+    """
+    return default
+
+
+def save_cache_artifacts() -> None:
+    """What has been compiled, to be kept: nothing, so None."""
+
+
+def load_cache_artifacts(serialized_artifacts: bytes) -> None:
+    """Take over what was kept: nothing of it is used, so None."""
+
+
+class set_stance:  # noqa: N801 (PyTorch's name)
+    """How PyTorch's compiler is to behave, as a call, a context or a decorator: nothing changes.
+
+    Raises RuntimeError for a stance that PyTorch does not know.
+
+    >>> from retrograd.torch import compiler
+    >>> with compiler.set_stance("force_eager"):
+    ...     compiler.is_compiling()
+    False
+    """
+
+    def __init__(
+        self,
+        stance: str = "default",
+        *,
+        skip_guard_eval_unsafe: bool = False,
+        force_backend: Any = None,
+    ) -> None:
+        if stance not in STANCES:
+            raise RuntimeError(f"invalid torch.compile stance {stance!r}: one of {STANCES}")
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+    def __call__(self, fn: F) -> F:
+        """The function itself."""
+        return fn

@@ -1,0 +1,56 @@
+"""Mixed precision by its older names for a GPU: turned off with a warning, as there is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import amp
+from ...amp.older import OlderScaler, warn_older
+from ....dtypes import float16
+from . import common
+from .common import amp_definitely_not_available
+
+__all__ = [
+    "GradScaler",
+    "amp_definitely_not_available",
+    "autocast",
+    "common",
+    "custom_bwd",
+    "custom_fwd",
+]
+
+
+class autocast(amp.autocast):  # noqa: N801 (PyTorch's name)
+    """`amp.autocast("cuda")`, by the older name.
+
+    >>> issubclass(rg.cuda.amp.autocast, rg.amp.autocast)
+    True
+    """
+
+    def __init__(
+        self, enabled: bool = True, dtype: Any = float16, cache_enabled: bool = True
+    ) -> None:
+        warn_older("cuda", "autocast")
+        super().__init__("cuda", dtype, enabled, cache_enabled)
+
+
+class GradScaler(OlderScaler):
+    """`amp.GradScaler("cuda")`, by the older name.
+
+    >>> issubclass(rg.cuda.amp.GradScaler, rg.amp.GradScaler)
+    True
+    """
+
+    kind = "cuda"
+
+
+def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:
+    """`amp.custom_fwd` for "cuda", by the older name."""
+    warn_older("cuda", "custom_fwd")
+    return amp.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
+
+
+def custom_bwd(bwd: Any) -> Any:
+    """`amp.custom_bwd` for "cuda", by the older name."""
+    warn_older("cuda", "custom_bwd")
+    return amp.custom_bwd(bwd, device_type="cuda")

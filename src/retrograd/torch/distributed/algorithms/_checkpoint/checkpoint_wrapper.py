@@ -1,0 +1,115 @@
+"""Modules whose forward is computed again in the backward pass, as wrappers of them."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from .....nn import Module
+from .....utils.checkpoint import checkpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = [
+    "CheckpointImpl",
+    "CheckpointWrapper",
+    "apply_activation_checkpointing",
+    "checkpoint_wrapper",
+]
+
+INSIDE = "_checkpoint_wrapped_module."
+
+
+class CheckpointImpl(Enum):
+    """Which way of `utils.checkpoint` is taken."""
+
+    REENTRANT = auto()
+    NO_REENTRANT = auto()
+
+
+class CheckpointWrapper(Module):
+    """A module whose forward is computed again in the backward pass; its state's names stay.
+
+    >>> from retrograd.distributed.algorithms._checkpoint.checkpoint_wrapper import *
+    >>> net = checkpoint_wrapper(rg.nn.Linear(3, 2))
+    >>> list(net.state_dict()), net(rg.ones(1, 3)).shape
+    (['weight', 'bias'], retrograd.Size([1, 2]))
+    """
+
+    def __init__(
+        self,
+        mod: Module,
+        checkpoint_impl: CheckpointImpl = CheckpointImpl.NO_REENTRANT,
+        checkpoint_fn: Callable[..., Any] | None = None,
+        **checkpoint_fn_kwargs: Any,
+    ) -> None:
+        super().__init__()
+        self._checkpoint_wrapped_module = mod
+        again = checkpoint_impl is CheckpointImpl.REENTRANT
+        self._run = partial(
+            checkpoint_fn or partial(checkpoint, use_reentrant=again), **checkpoint_fn_kwargs
+        )
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module gives."""
+        return self._run(self._checkpoint_wrapped_module, *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if name == INSIDE[:-1]:
+                raise
+            return getattr(self._checkpoint_wrapped_module, name)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._checkpoint_wrapped_module[key]  # type: ignore[index]
+
+    def named_parameters(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, Any]]:
+        """Parameters and their names, which are those of the module."""
+        for name, parameter in super().named_parameters(*args, **kwargs):
+            yield name.replace(INSIDE, ""), parameter
+
+    def state_dict(
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> Any:
+        """The module's state."""
+        inner = self._checkpoint_wrapped_module
+        return inner.state_dict(*args, destination=destination, prefix=prefix, keep_vars=keep_vars)
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
+        for key in [key for key in state_dict if key.startswith(prefix)]:
+            state_dict[prefix + INSIDE + key[len(prefix) :]] = state_dict.pop(key)
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+
+
+def checkpoint_wrapper(
+    module: Module,
+    checkpoint_impl: CheckpointImpl = CheckpointImpl.NO_REENTRANT,
+    checkpoint_fn: Callable[..., Any] | None = None,
+    **checkpoint_fn_kwargs: Any,
+) -> Module:
+    """The module in a `CheckpointWrapper`; other arguments are those of `utils.checkpoint`."""
+    return CheckpointWrapper(module, checkpoint_impl, checkpoint_fn, **checkpoint_fn_kwargs)
+
+
+def apply_activation_checkpointing(
+    model: Module,
+    checkpoint_wrapper_fn: Callable[[Module], Module] = checkpoint_wrapper,
+    check_fn: Callable[[Module], bool] = lambda _: True,
+    auto_wrap_policy: None = None,
+) -> None:
+    """Wrap the modules inside that `check_fn` wants, innermost first, in place.
+
+    >>> from retrograd.distributed.algorithms._checkpoint.checkpoint_wrapper import *
+    >>> net = rg.nn.Sequential(rg.nn.Linear(3, 2), rg.nn.ReLU())
+    >>> apply_activation_checkpointing(net, check_fn=lambda m: isinstance(m, rg.nn.Linear))
+    >>> type(net[0]).__name__, type(net[1]).__name__
+    ('CheckpointWrapper', 'ReLU')
+    """
+    for name, child in model.named_children():
+        apply_activation_checkpointing(child, checkpoint_wrapper_fn, check_fn)
+        if check_fn(child):
+            setattr(model, name, checkpoint_wrapper_fn(child))

@@ -1,0 +1,83 @@
+"""The mean of gradients, sent as they are or in a smaller dtype."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..... import dtypes
+from .....serialization.rebuilding import numpy_dtype
+from ...collectives import all_reduce
+from ...membership import get_world_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .....engine.tensor import Tensor
+    from ....futures import Future
+    from ...buckets import GradBucket
+
+__all__ = [
+    "allreduce_hook",
+    "bf16_compress_hook",
+    "bf16_compress_wrapper",
+    "fp16_compress_hook",
+    "fp16_compress_wrapper",
+]
+
+
+def allreduce_hook(process_group: Any, bucket: GradBucket) -> Future[Tensor]:
+    """The mean over the ranks of a group, all for None.
+
+    >>> from retrograd.distributed.algorithms.ddp_comm_hooks import default_hooks
+    >>> rg.distributed.init_process_group(rank=0, world_size=1)
+    >>> bucket = rg.distributed.GradBucket(0, True, [rg.ones(2)], [rg.ones(2)])
+    >>> default_hooks.allreduce_hook(None, bucket).wait()
+    tensor([1., 1.])
+    >>> rg.distributed.destroy_process_group()
+    """
+    return _mean(process_group, bucket.buffer())
+
+
+def fp16_compress_hook(process_group: Any, bucket: GradBucket) -> Future[Tensor]:
+    """The mean, sent in float16."""
+    return _compressed("float16", process_group, bucket)
+
+
+def bf16_compress_hook(process_group: Any, bucket: GradBucket) -> Future[Tensor]:
+    """The mean, sent in bfloat16."""
+    return _compressed("bfloat16", process_group, bucket)
+
+
+def fp16_compress_wrapper(hook: Callable[[Any, GradBucket], Any]) -> Callable[..., Any]:
+    """A hook that gets its bucket in float16."""
+    return _wrapped("float16", hook)
+
+
+def bf16_compress_wrapper(hook: Callable[[Any, GradBucket], Any]) -> Callable[..., Any]:
+    """A hook that gets its bucket in bfloat16."""
+    return _wrapped("bfloat16", hook)
+
+
+def _as(dtype: str, tensor: Tensor) -> Tensor:
+    return tensor.to(dtypes.of_numpy(numpy_dtype(dtype)))
+
+
+def _mean(group: Any, tensor: Tensor) -> Future[Any]:
+    tensor.div_(get_world_size(group))
+    work = all_reduce(tensor, group=group, async_op=True)
+    assert work is not None
+    return work.get_future().then(lambda done: done.value()[0])
+
+
+def _compressed(dtype: str, group: Any, bucket: GradBucket) -> Future[Tensor]:
+    whole = bucket.buffer()
+    return _mean(group, _as(dtype, whole)).then(lambda done: whole.copy_(done.value()))
+
+
+def _wrapped(dtype: str, hook: Callable[[Any, GradBucket], Any]) -> Callable[..., Any]:
+    def wrapped(state: Any, bucket: GradBucket) -> Any:
+        whole = bucket.buffer()
+        bucket.set_buffer(_as(dtype, whole))
+        return hook(state, bucket).then(lambda done: whole.copy_(done.value()))
+
+    return wrapped

@@ -1,0 +1,91 @@
+"""Checkpoints in folders: a file for each rank, and `.metadata`, which is written last."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ....serialization.files import replacing
+from .metadata import CheckpointException, Metadata, packed, unpacked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .metadata import StorageInfo
+
+__all__ = ["FileSystemReader", "FileSystemWriter"]
+
+METADATA = ".metadata"
+
+
+class FileSystemWriter:
+    """Writes checkpoints to the folder `path`, which it makes.
+
+    overwrite: False raises CheckpointException where a checkpoint is there already. The other
+    arguments are about speed: they are accepted, without effect. Every file is written whole before
+    it takes its name.
+
+    >>> import tempfile
+    >>> from retrograd.distributed import checkpoint
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     writer, state = checkpoint.FileSystemWriter(folder), {"x": rg.zeros(2)}
+    ...     said = checkpoint.save({"x": rg.ones(2)}, storage_writer=writer)
+    ...     checkpoint.load(state, storage_reader=checkpoint.FileSystemReader(folder)); state
+    {'x': tensor([1., 1.])}
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        single_file_per_rank: bool = True,
+        sync_files: bool = True,
+        thread_count: int = 1,
+        per_thread_copy_ahead: int = 10_000_000,
+        cache_staged_state_dict: bool = False,
+        overwrite: bool = True,
+    ) -> None:
+        self.path, self.overwrite = Path(path), overwrite
+
+    def prepare(self) -> None:
+        """Make the folder; raise CheckpointException where it may not be overwritten."""
+        if (self.path / METADATA).exists() and not self.overwrite:
+            raise CheckpointException(
+                f"a checkpoint is at {self.path} already: pass overwrite=True or another path"
+            )
+        self.path.mkdir(parents=True, exist_ok=True)
+
+    def write(self, name: str, parts: Iterable[bytes]) -> None:
+        """Write a file of the folder."""
+        with replacing(self.path / name) as file:
+            file.writelines(parts)
+
+    def finish(self, metadata: Metadata) -> None:
+        """Write what makes the folder a checkpoint."""
+        self.write(METADATA, [packed(metadata)])
+
+
+class FileSystemReader:
+    """Reads checkpoints from the folder `path`, PyTorch's or this package's; nothing in it is run.
+
+    Raises CheckpointException for a folder without one.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    def read_metadata(self) -> Metadata:
+        """What the checkpoint says of itself."""
+        place = self.path / METADATA
+        if not place.is_file():
+            raise CheckpointException(f"no checkpoint is at {self.path}: it has no file {METADATA}")
+        return unpacked(place.read_bytes())
+
+    def read(self, info: StorageInfo) -> bytes:
+        """The bytes of one block."""
+        name = info.relative_path
+        if Path(name).name != name:
+            raise CheckpointException(f"the files of a checkpoint are in its folder, got {name!r}")
+        with (self.path / name).open("rb") as file:
+            file.seek(info.offset)
+            return file.read(info.length)

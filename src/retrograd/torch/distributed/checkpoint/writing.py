@@ -1,0 +1,264 @@
+"""`save` and `async_save`: a checkpoint that all ranks write together.
+
+NOTE [Writing together]
+1. Each rank says which blocks it has. The first decides who writes what: a block that several have
+   is written by the one that has least to do. Ranks may have names of their own.
+2. What a rank writes is made into bytes at once, so the state may change when `async_save` returns.
+   Files are written beside the program, which uses connections of its own for that.
+3. The first rank writes `.metadata` when all files are there: a folder without it is no checkpoint.
+"""
+
+from __future__ import annotations
+
+import io
+import threading
+import uuid
+from concurrent.futures import Future
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .... import dtypes, serialization
+from ....engine.tensor import Size, Tensor
+from ....serialization.rebuilding import numpy_dtype
+from ..collectives import collect, spread
+from ..connections import World, meet_within
+from ..membership import is_initialized, joined
+from ..objects import all_gather_object
+from .filesystem import FileSystemWriter
+from .metadata import (
+    BytesStorageMetadata,
+    CheckpointException,
+    ChunkStorageMetadata,
+    Metadata,
+    MetadataIndex,
+    StorageInfo,
+    StorageMeta,
+    TensorProperties,
+    TensorStorageMetadata,
+)
+from .nested import block_of, flat, states_of
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+__all__ = ["async_save", "save", "save_state_dict", "writer_of"]
+
+
+def save(
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: str | os.PathLike[str] | None = None,
+    storage_writer: Any = None,
+    planner: None = None,
+    process_group: Any = None,
+    no_dist: bool = False,
+) -> Metadata:
+    """Write the states of all ranks as one checkpoint: NOTE [Writing together].
+
+    state_dict: nested dictionaries of tensors, DTensors, plain data and what is Stateful. All ranks
+    of `process_group`, all by default, call this; with `no_dist`, or without a group, this one
+    alone. checkpoint_id: a folder; or storage_writer: a FileSystemWriter. PyTorch reads what is
+    written, and `load` reads what it wrote. Raises CheckpointException on all ranks where one
+    cannot write.
+
+    >>> import tempfile
+    >>> from retrograd.distributed import checkpoint
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     state = {"net": {"weight": rg.ones(2)}, "step": 3}
+    ...     said = checkpoint.save(state, checkpoint_id=folder)
+    >>> list(said.state_dict_metadata)
+    ['net.weight', 'step']
+    """
+    writer = writer_of(checkpoint_id, storage_writer)
+    metadata, finish = _staged(state_dict, writer, None if no_dist else process_group, no_dist)
+    finish()
+    return metadata
+
+
+def async_save(
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: str | os.PathLike[str] | None = None,
+    storage_writer: Any = None,
+    planner: None = None,
+    process_group: Any = None,
+    no_dist: bool = False,
+) -> Future[Metadata]:
+    """As `save`, with files written beside the program: the future of the metadata.
+
+    The state may be changed as soon as this returns. A process ends when its files are written.
+
+    >>> import tempfile
+    >>> from retrograd.distributed import checkpoint
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     done = checkpoint.async_save({"x": rg.ones(2)}, checkpoint_id=folder)
+    ...     list(done.result().state_dict_metadata)
+    ['x']
+    """
+    writer = writer_of(checkpoint_id, storage_writer)
+    metadata, finish = _staged(state_dict, writer, process_group, no_dist)
+    found: Future[Metadata] = Future()
+
+    def run() -> None:
+        try:
+            finish()
+            found.set_result(metadata)
+        except BaseException as error:
+            found.set_exception(error)
+
+    threading.Thread(target=run).start()
+    return found
+
+
+def save_state_dict(
+    state_dict: dict[str, Any],
+    storage_writer: Any,
+    process_group: Any = None,
+    coordinator_rank: int = 0,
+    no_dist: bool = False,
+    planner: None = None,
+) -> Metadata:
+    """`save` by its older name."""
+    return save(
+        state_dict, storage_writer=storage_writer, process_group=process_group, no_dist=no_dist
+    )
+
+
+def writer_of(checkpoint_id: Any, writer: Any) -> Any:
+    """What writes: that which is given, or one of files."""
+    if writer is None and checkpoint_id is None:
+        raise ValueError("save needs a place: pass checkpoint_id=folder, or storage_writer=")
+    return FileSystemWriter(checkpoint_id) if writer is None else writer
+
+
+def _staged(
+    state_dict: dict[str, Any], writer: Any, group: Any, alone: bool
+) -> tuple[Metadata, Callable[[], None]]:
+    """What the checkpoint says of itself, and what writes it."""
+    named = flat(states_of(state_dict))
+    world = None if alone or not is_initialized() else joined(group).world
+    blocks = {
+        name: block_of(value) for name, (_, value) in named.items() if isinstance(value, Tensor)
+    }
+    own = {name: _described(path, value, blocks.get(name)) for name, (path, value) in named.items()}
+    every = _gathered(own, group, world)
+    metadata, owners = _planned(every)
+    number = 0 if world is None else world.ranks.index(world.rank)
+    parts: dict[MetadataIndex, bytes] = {}
+    for index, owner in owners.items():
+        if owner == number:
+            value = named[index.fqn][1] if index.offset is None else blocks[index.fqn][1].clone()
+            parts[index] = _bytes(value)
+    infos, begin = {}, 0
+    for index, part in parts.items():
+        infos[index] = StorageInfo(f"__{number}_0.distcp", begin, len(part))
+        begin += len(part)
+    metadata.storage_data = {
+        k: v for found in _gathered(infos, group, world) for k, v in found.items()
+    }
+    metadata.storage_meta = StorageMeta(str(writer.path), str(uuid.uuid4()))
+    beside = None if world is None else meet_within(world, world.ranks, world.timeout)
+    return metadata, partial(_finish, writer, metadata, number, [*parts.values()], beside)
+
+
+def _described(path: Any, value: Any, block: Any) -> Any:
+    """What other ranks must know of a value."""
+    if block is None:
+        return path, None
+    begins, local = block
+    known = value.dtype.name, tuple(value.shape), begins, tuple(local.shape)
+    return path, known
+
+
+def _gathered(value: Any, group: Any, world: World | None) -> list[Any]:
+    if world is None:
+        return [value]
+    found: list[Any] = [None] * world.size
+    all_gather_object(found, value, group)
+    return found
+
+
+def _planned(every: list[dict[str, Any]]) -> tuple[Metadata, dict[MetadataIndex, int]]:
+    """What the checkpoint says, and which rank writes each block."""
+    described: dict[str, Any] = {}
+    paths: dict[str, Any] = {}
+    holders: dict[MetadataIndex, list[tuple[int, int]]] = {}
+    for number, own in enumerate(every):
+        for name, (path, known) in own.items():
+            paths[name] = path
+            if known is None:
+                described.setdefault(name, BytesStorageMetadata())
+                holders.setdefault(MetadataIndex(name), []).append((number, 1))
+                continue
+            dtype, shape, begins, sizes = known
+            properties = TensorProperties(dtypes.of_numpy(numpy_dtype(dtype)))
+            whole = described.setdefault(name, TensorStorageMetadata(properties, Size(shape), []))
+            if whole.size != shape:
+                raise CheckpointException(f"{name}: ranks have shapes {tuple(whole.size)}, {shape}")
+            count = int(np.prod(sizes, dtype=np.int64))
+            if not count and any(shape):
+                continue
+            index = MetadataIndex(name, Size(begins))
+            if index not in holders:
+                whole.chunks.append(ChunkStorageMetadata(Size(begins), Size(sizes)))
+            holders.setdefault(index, []).append((number, count))
+    load, owners = [0] * len(every), {}
+    for index, ranks in holders.items():
+        chosen, cost = min(ranks, key=lambda entry: load[entry[0]])
+        owners[index], load[chosen] = chosen, load[chosen] + cost
+    return Metadata(described, paths, version="1.0.0"), owners
+
+
+def _bytes(value: Any) -> bytes:
+    file = io.BytesIO()
+    serialization.save(value, file)
+    return file.getvalue()
+
+
+def _finish(
+    writer: Any, metadata: Metadata, number: int, parts: list[bytes], world: World | None
+) -> None:
+    """Write this rank's file; once all have, the first one's last. Errors come to all."""
+    try:
+        error = _tried(lambda: _write_own(writer, number, parts))
+        failures = _failures(world, error)
+        if not failures:
+            finish = (lambda: writer.finish(metadata)) if number == 0 else (lambda: None)
+            failures = _failures(world, _tried(finish))
+    finally:
+        if world is not None:
+            world.close()
+    if failures:
+        raise CheckpointException(
+            f"ranks {failures} could not write their parts of the checkpoint at {writer.path}"
+            f"{f': {error}' if error else ''}"
+        ) from error
+
+
+def _write_own(writer: Any, number: int, parts: list[bytes]) -> None:
+    writer.prepare()
+    if parts:
+        writer.write(f"__{number}_0.distcp", parts)
+
+
+def _tried(task: Callable[[], None]) -> Exception | None:
+    try:
+        task()
+    except Exception as error:
+        return error
+    return None
+
+
+def _failures(world: World | None, error: Exception | None) -> list[int]:
+    """The numbers of ranks with an error."""
+    own = np.array(error is not None)
+    if world is None:
+        return [0] if error else []
+    first = world.ranks[0]
+    found = collect(world, "a checkpoint", first, own)
+    all_of_them = np.stack(found) if found else np.zeros(world.size, np.bool_)
+    failed = spread(world, "a checkpoint", first, all_of_them)
+    return np.flatnonzero(failed).tolist()

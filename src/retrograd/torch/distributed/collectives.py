@@ -1,0 +1,412 @@
+"""What processes compute together: tensors are sent, gathered, reduced.
+
+NOTE [Collectives]
+1. All ranks call the same functions in the same order; a call returns when this rank's part is
+   done. With `async_op=True` it returns at once, and its part is done beside the program, in the
+   order of the calls. Arguments are checked before. Tensors are read when their turn comes, and
+   written when the values have come, which is when their version grows: they are not to be touched
+   before `wait()` returns. They are written in place, without history, as in PyTorch.
+2. A reduction adds in the order of ranks at one of them, which sends the result to all: every rank
+   has the same bits. Complex numbers are added and multiplied as such, and have no order.
+3. All ends at the first rank of the group, or at the one that was named: there it is joined, from
+   there it is sent.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from enum import Enum
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from ... import version
+from ...autograd.grad_mode import inference_mode
+from ...engine.tensor import Tensor, new_tensor
+from ...quiet import quietly
+from .membership import joined, outside, rank_of
+from .work import Work, carried_out
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import timedelta
+
+    from .connections import World
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+def collective(function: F) -> F:
+    """The function; a process that is not in the `group` it is given warns, and does nothing."""
+    place = [*inspect.signature(function).parameters].index("group")
+
+    @wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        if outside(args[place] if len(args) > place else kwargs.get("group")):
+            warnings.warn(
+                f"Running {function.__name__} on a process which does not belong to the given "
+                "group. Nothing was done",
+                stacklevel=2,
+            )
+            return None
+        return function(*args, **kwargs)
+
+    return called  # type: ignore[return-value]
+
+
+class ReduceOp(Enum):
+    """How a reduction joins the tensors of all ranks; AVG is the sum divided by their number.
+
+    >>> rg.distributed.ReduceOp.SUM
+    <ReduceOp.SUM: 'add'>
+    """
+
+    SUM = "add"
+    AVG = "mean"
+    PRODUCT = "multiply"
+    MIN = "minimum"
+    MAX = "maximum"
+    BAND = "bitwise_and"
+    BOR = "bitwise_or"
+    BXOR = "bitwise_xor"
+
+
+ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]  # PyTorch's name of its class
+
+
+@collective
+def barrier(
+    group: Any = None,
+    async_op: bool = False,
+    device_ids: Any = None,
+    timeout: timedelta | None = None,
+) -> Work | None:
+    """Wait until all ranks are here, as long as the group's calls do, or for `timeout`.
+
+    >>> rg.distributed.init_process_group(rank=0, world_size=1)
+    >>> rg.distributed.barrier()
+    >>> rg.distributed.destroy_process_group()
+    """
+    world, seconds = joined(group).world, None if timeout is None else timeout.total_seconds()
+
+    def exchange() -> None:
+        with world.waiting(seconds):
+            _to_all(world, "barrier", np.empty(0), "add")
+
+    return carried_out(world, async_op, (), exchange)
+
+
+def monitored_barrier(
+    group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
+) -> None:
+    """`barrier` of which the first rank says who was too late: as every call here does.
+
+    timeout: for this call; the group's by default. A rank that is too late breaks the group.
+
+    >>> rg.distributed.init_process_group(rank=0, world_size=1)
+    >>> rg.distributed.monitored_barrier()
+    >>> rg.distributed.destroy_process_group()
+    """
+    barrier(group, timeout=timeout)
+
+
+@collective
+def broadcast(
+    tensor: Tensor,
+    src: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Work | None:
+    """Overwrite the tensor, of one shape and dtype on all ranks, by that of rank `src`.
+
+    group_src: the same as a number in the group, instead. Raises ValueError for neither or both.
+
+    >>> rg.distributed.init_process_group(rank=0, world_size=1)
+    >>> x = rg.tensor([1j, 2.0]); rg.distributed.broadcast(x, src=0); x
+    tensor([0.+1.j, 2.+0.j])
+    >>> rg.distributed.destroy_process_group()
+    """
+    world, src = joined(group).world, rank_of(group, src, group_src)
+    array = array_of(tensor)
+
+    def exchange() -> None:
+        put(tensor, spread(world, f"broadcast from rank {src}", src, array))
+
+    return carried_out(world, async_op, [tensor], exchange)
+
+
+@collective
+def all_reduce(
+    tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
+    """Overwrite the tensor, of one shape and dtype on all ranks, by the reduction of all of them.
+
+    Raises ValueError for MIN and MAX of complex numbers, and for AVG of integers; TypeError for an
+    `op` that is no ReduceOp.
+
+    >>> rg.distributed.init_process_group(rank=0, world_size=1)
+    >>> x = rg.tensor([1j, 2.0]); rg.distributed.all_reduce(x, rg.distributed.ReduceOp.AVG); x
+    tensor([0.+1.j, 2.+0.j])
+    >>> rg.distributed.destroy_process_group()
+    """
+    world, array = joined(group).world, array_of(tensor)
+    name = ufunc_of("all_reduce", array, op)
+
+    def exchange() -> None:
+        put(tensor, _to_all(world, f"all_reduce {op.name}", array, name))
+
+    return carried_out(world, async_op, [tensor], exchange)
+
+
+@collective
+def reduce(
+    tensor: Tensor,
+    dst: int | None = None,
+    op: ReduceOp = ReduceOp.SUM,
+    group: Any = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:
+    """As `all_reduce`, for rank `dst`; the tensors of the others stay as they are.
+
+    group_dst: the same as a number in the group, instead.
+
+    >>> rg.distributed.init_process_group(rank=0, world_size=1)
+    >>> x = rg.tensor([1.0, 2.0]); rg.distributed.reduce(x, dst=0); x
+    tensor([1., 2.])
+    >>> rg.distributed.destroy_process_group()
+    """
+    world, dst, array = joined(group).world, rank_of(group, dst, group_dst), array_of(tensor)
+    name = ufunc_of("reduce", array, op)
+
+    def exchange() -> None:
+        found = collect(world, f"reduce {op.name} to rank {dst}", dst, array)
+        if found:
+            put(tensor, reduced(found, name))
+
+    return carried_out(world, async_op, [tensor], exchange)
+
+
+@collective
+def all_gather(
+    tensor_list: Sequence[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False
+) -> Work | None:
+    """Fill the list's tensors, one for each rank, with the tensors of the ranks.
+
+    All have one shape and dtype.
+
+    >>> rg.distributed.init_process_group(rank=0, world_size=1)
+    >>> out = [rg.zeros(2)]; rg.distributed.all_gather(out, rg.ones(2)); out
+    [tensor([1., 1.])]
+    >>> rg.distributed.destroy_process_group()
+    """
+    world, array = joined(group).world, array_of(tensor)
+    check_list("tensor_list", tensor_list, [array] * world.size)
+    first = world.ranks[0]
+
+    def exchange() -> None:
+        found = collect(world, "all_gather", first, array)
+        for number, out in enumerate(tensor_list):
+            put(out, spread(world, "all_gather", first, found[number] if found else array))
+
+    return carried_out(world, async_op, tensor_list, exchange)
+
+
+@collective
+def all_gather_into_tensor(
+    output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
+) -> Work | None:
+    """Fill one tensor with those of the ranks, one behind the other along dimension 0, or stacked.
+
+    output_tensor: of shape (size * n, ...) or (size, n, ...) for an input of shape (n, ...), and of
+    its dtype. Raises ValueError for another shape or dtype.
+
+    >>> rg.distributed.init_process_group(rank=0, world_size=1)
+    >>> out = rg.zeros(2); rg.distributed.all_gather_into_tensor(out, rg.ones(2)); out
+    tensor([1., 1.])
+    >>> rg.distributed.destroy_process_group()
+    """
+    world, array, out = joined(group).world, array_of(input_tensor), array_of(output_tensor)
+    size, first = world.size, world.ranks[0]
+    if out.size != size * array.size or out.dtype != array.dtype:
+        raise ValueError(
+            f"output tensor size must be equal to world_size times input tensor size: {size} "
+            f"tensors of shape {array.shape} and dtype {array.dtype} do not fill one of shape "
+            f"{out.shape} and dtype {out.dtype}"
+        )
+
+    def exchange() -> None:
+        found = collect(world, "all_gather_into_tensor", first, array)
+        whole = np.stack(found).reshape(out.shape) if found else out
+        put(output_tensor, spread(world, "all_gather_into_tensor", first, whole))
+
+    return carried_out(world, async_op, [output_tensor], exchange)
+
+
+@collective
+def gather(
+    tensor: Tensor,
+    gather_list: Sequence[Tensor] | None = None,
+    dst: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:
+    """Fill the list of rank `dst`, one tensor for each rank, with the tensors of the ranks.
+
+    dst: 0 by default; group_dst: the same as a number in the group, instead.
+    Raises ValueError where the list is missing or wrong there, or given elsewhere.
+
+    >>> rg.distributed.init_process_group(rank=0, world_size=1)
+    >>> out = [rg.zeros(2)]; rg.distributed.gather(rg.ones(2), out); out
+    [tensor([1., 1.])]
+    >>> rg.distributed.destroy_process_group()
+    """
+    world, array = joined(group).world, array_of(tensor)
+    dst = rank_of(group, 0 if dst is None and group_dst is None else dst, group_dst)
+    places = _check_at(world, dst, "gather_list", gather_list, array)
+
+    def exchange() -> None:
+        for out, found in zip(places, collect(world, "gather", dst, array), strict=True):
+            put(out, found)
+
+    return carried_out(world, async_op, places, exchange)
+
+
+@collective
+def scatter(
+    tensor: Tensor,
+    scatter_list: Sequence[Tensor] | None = None,
+    src: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Work | None:
+    """Overwrite the tensor by this rank's one of the list of rank `src`.
+
+    src: 0 by default; group_src: the same as a number in the group, instead.
+    Raises ValueError where the list is missing or wrong there, or given elsewhere.
+
+    >>> rg.distributed.init_process_group(rank=0, world_size=1)
+    >>> x = rg.zeros(2); rg.distributed.scatter(x, [rg.ones(2)]); x
+    tensor([1., 1.])
+    >>> rg.distributed.destroy_process_group()
+    """
+    world, array = joined(group).world, array_of(tensor)
+    src = rank_of(group, 0 if src is None and group_src is None else src, group_src)
+    parts = [*map(array_of, _check_at(world, src, "scatter_list", scatter_list, array))]
+
+    def exchange() -> None:
+        put(tensor, deal(world, "scatter", src, parts, array))
+
+    return carried_out(world, async_op, [tensor], exchange)
+
+
+def array_of(tensor: Any) -> Any:
+    """A tensor's array; TypeError for what is none."""
+    if not isinstance(tensor, Tensor):
+        text = (
+            f"Expected parameter `tensor` of type retrograd.Tensor but got {type(tensor)} instead."
+        )
+        raise TypeError(version.named(text))
+    return tensor._array
+
+
+def put(tensor: Tensor, array: Any) -> None:
+    """Overwrite a tensor by what has come."""
+    with inference_mode():  # which may write to its own tensors, too
+        tensor.copy_(new_tensor(array))
+
+
+def check_list(name: str, tensors: Sequence[Tensor] | None, likes: list[Any]) -> Sequence[Tensor]:
+    """The list, which has a tensor of the shape and dtype that is expected for each rank."""
+    if tensors is None or len(tensors) != len(likes):
+        raise ValueError(
+            f"Argument `{name}` must be specified here, with one tensor for each of "
+            f"{len(likes)} ranks"
+        )
+    for number, (array, like) in enumerate(zip(map(array_of, tensors), likes, strict=True)):
+        if (array.shape, array.dtype) != (like.shape, like.dtype):
+            raise ValueError(
+                f"invalid tensor at index {number} of {name}: expected shape {like.shape} and "
+                f"dtype {like.dtype}, got {array.shape} and {array.dtype}"
+            )
+    return tensors
+
+
+def _check_at(
+    world: World, rank: int, name: str, tensors: Sequence[Tensor] | None, like: Any
+) -> Sequence[Tensor]:
+    """`check_list` at one rank; none elsewhere."""
+    if world.rank == rank:
+        return check_list(name, tensors, [like] * world.size)
+    check_none(world, rank, name, tensors)
+    return ()
+
+
+def check_none(world: World, rank: int, name: str, given: Sequence[Any] | None) -> None:
+    """Raise for a list that only another rank gives."""
+    if given:
+        raise ValueError(
+            f"Argument `{name}` must NOT be specified on other ranks than {rank}, this is rank "
+            f"{world.rank}. Pass None"
+        )
+
+
+def ufunc_of(call: str, array: Any, op: ReduceOp) -> str:
+    """NumPy's name of a reduction that the dtype has."""
+    if not isinstance(op, ReduceOp):
+        raise TypeError(f"{call} takes an op such as ReduceOp.SUM, got {op!r}")
+    lacks = {ReduceOp.AVG: "biu", ReduceOp.MIN: "c", ReduceOp.MAX: "c"}
+    bits = dict.fromkeys((ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR), "fc")
+    if array.dtype.kind in (lacks | bits).get(op, ""):
+        kind = {"c": "complex", "f": "floating point"}.get(array.dtype.kind, "integer")
+        raise ValueError(f"{call} does not support {op} on {kind} tensors")
+    return op.value
+
+
+def collect(world: World, call: str, dst: int, array: Any) -> list[Any]:
+    """The arrays of all ranks in their order, at `dst`; elsewhere none."""
+    if world.rank != dst:
+        world.send(dst, call, array)
+        return []
+    return [array if r == dst else world.receive(r, call, array) for r in world.ranks]
+
+
+def spread(world: World, call: str, src: int, array: Any) -> Any:
+    """The array of `src`, on all ranks."""
+    if world.rank != src:
+        return world.receive(src, call, array)
+    for rank in world.peers:
+        world.send(rank, call, array)
+    return array
+
+
+def deal(world: World, call: str, src: int, parts: Sequence[Any], like: Any) -> Any:
+    """This rank's one of the arrays of `src`, of the shape and dtype of `like`."""
+    if world.rank != src:
+        return world.receive(src, call, like)
+    for rank, part in zip(world.ranks, parts, strict=True):
+        if rank != src:
+            world.send(rank, call, part)
+    return parts[world.ranks.index(src)]
+
+
+def _to_all(world: World, call: str, array: Any, name: str) -> Any:
+    found = collect(world, call, world.ranks[0], array)
+    return spread(world, call, world.ranks[0], reduced(found, name) if found else array)
+
+
+@quietly
+def reduced(arrays: list[Any], name: str) -> Any:
+    """The arrays joined in their order, by NumPy's name of how."""
+    first, *others = arrays
+    total = first.copy()
+    for other in others:
+        getattr(np, "add" if name == "mean" else name)(total, other, out=total)
+    if name == "mean":
+        np.divide(total, len(arrays), out=total, casting="same_kind")
+    return total

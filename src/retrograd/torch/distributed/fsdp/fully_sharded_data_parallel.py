@@ -1,0 +1,407 @@
+"""`FullyShardedDataParallel`: the older wrapper of modules whose parameters lie over the ranks.
+
+NOTE [The wrapper]
+1. It holds the module and does around its forward what `fully_shard` does: NOTE [Fully sharded].
+   Parameters stay those of the module, DTensors with names and shapes of the whole.
+2. States have the names that the module has without wrappers, and whole tensors unless
+   `state_dict_type` says otherwise. All ranks make and load them together.
+3. Gradients of several passes are means over the ranks that add up, with and without `no_sync`.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ....autograd.grad_mode import no_grad
+from ....engine.tensor import Tensor
+from ....nn import Module, Parameter
+from ....nn.state import by_position
+from ....nn.utils import clip_grad_norm_
+from ..device_mesh import DeviceMesh
+from ..tensor import DTensor, Replicate, distribute_tensor
+from ..tensor.api import mesh_of
+from ..tensor.api import shown as as_shown
+from .api import (
+    BackwardPrefetch,
+    CPUOffload,
+    FullOptimStateDictConfig,
+    FullStateDictConfig,
+    LocalOptimStateDictConfig,
+    LocalStateDictConfig,
+    MixedPrecision,
+    ShardedOptimStateDictConfig,
+    ShardedStateDictConfig,
+    ShardingStrategy,
+    StateDictSettings,
+    StateDictType,
+)
+from .fully import cast, shared_out
+from .unit import Unit
+from .wrap import wrap_inside
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "BackwardPrefetch",
+    "CPUOffload",
+    "FullyShardedDataParallel",
+    "MixedPrecision",
+    "ShardingStrategy",
+    "StateDictType",
+]
+
+INSIDE = "_fsdp_wrapped_module."
+LONG = {ShardingStrategy.SHARD_GRAD_OP, ShardingStrategy._HYBRID_SHARD_ZERO2}
+FULL, LOCAL = StateDictType.FULL_STATE_DICT, StateDictType.LOCAL_STATE_DICT
+SHARDED = StateDictType.SHARDED_STATE_DICT
+CONFIGS: dict[StateDictType, tuple[Any, Any]] = {
+    FULL: (FullStateDictConfig, FullOptimStateDictConfig),
+    LOCAL: (LocalStateDictConfig, LocalOptimStateDictConfig),
+    SHARDED: (ShardedStateDictConfig, ShardedOptimStateDictConfig),
+}
+
+
+class FullyShardedDataParallel(Module):
+    """A module whose parameters lie over the ranks of a group: NOTE [The wrapper].
+
+    auto_wrap_policy: which modules inside are wrapped by themselves (`fsdp.wrap`), so that their
+    parameters are whole one after the other. mixed_precision: dtypes. ignored_modules and
+    ignored_states: what stays as it is. param_init_fn: called with each module whose parameters are
+    on the meta device. Values are those of rank 0; buffers too with `sync_module_states`. The other
+    arguments are about speed and memory: they are accepted, without effect. Optimizers are made
+    after.
+
+    >>> from retrograd.distributed.fsdp import FullyShardedDataParallel
+    >>> rg.distributed.init_process_group(rank=0, world_size=1)
+    >>> net = FullyShardedDataParallel(rg.nn.Linear(3, 2))
+    >>> net(rg.ones(1, 3)).sum().backward()
+    >>> net.weight.placements, list(net.state_dict())
+    ((Shard(dim=0),), ['weight', 'bias'])
+    >>> rg.distributed.destroy_process_group()
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        process_group: Any = None,
+        sharding_strategy: ShardingStrategy | None = None,
+        cpu_offload: CPUOffload | None = None,
+        auto_wrap_policy: Any = None,
+        backward_prefetch: BackwardPrefetch | None = BackwardPrefetch.BACKWARD_PRE,
+        mixed_precision: MixedPrecision | None = None,
+        ignored_modules: Any = None,
+        param_init_fn: Any = None,
+        device_id: Any = None,
+        sync_module_states: bool = False,
+        forward_prefetch: bool = False,
+        limit_all_gathers: bool = True,
+        use_orig_params: bool = False,
+        ignored_states: Any = None,
+        device_mesh: DeviceMesh | None = None,
+    ) -> None:
+        super().__init__()
+        if device_mesh is None and process_group is not None:
+            device_mesh = DeviceMesh.from_group(process_group, "cpu")
+        mesh = mesh_of(device_mesh)
+        kept = _ignored(ignored_modules, ignored_states)
+        shared = {
+            "sharding_strategy": sharding_strategy,
+            "mixed_precision": mixed_precision,
+            "sync_module_states": sync_module_states,
+            "param_init_fn": param_init_fn,
+            "ignored_states": kept,
+            "device_mesh": mesh,
+        }
+        if auto_wrap_policy is not None:
+            wrap = partial(FullyShardedDataParallel, **shared)
+            wrap_inside(module, auto_wrap_policy, wrap, FullyShardedDataParallel)
+        _materialize(module, param_init_fn)
+        whole_everywhere = sharding_strategy is ShardingStrategy.NO_SHARD
+        placed = (lambda _: Replicate()) if whole_everywhere else None
+        self.mixed_precision = mixed_precision or MixedPrecision()
+        self.sharding_strategy = sharding_strategy or ShardingStrategy.FULL_SHARD
+        self._mesh, self._settings, self._summoned = mesh, StateDictSettings(), False
+        self._sharded = shared_out(module, mesh, placed, kept)
+        self._fsdp_wrapped_module = module
+        self._unit = Unit(self._sharded, self.mixed_precision.policy, sharding_strategy not in LONG)
+        self._unit.reshard()
+        for buffer in module.buffers():
+            if sync_module_states:
+                buffer.data = distribute_tensor(buffer, mesh).full_tensor()
+            if self.mixed_precision.buffer_dtype is not None and buffer.is_floating_point():
+                buffer.data = buffer.data.to(self.mixed_precision.buffer_dtype)
+
+    @property
+    def module(self) -> Module:
+        """The module that is wrapped."""
+        return self._fsdp_wrapped_module
+
+    process_group = property(lambda self: self._mesh.get_group(-1))
+    rank = property(lambda self: self._mesh.get_local_rank(-1))
+    world_size = property(lambda self: self._mesh.size())
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if name == "_fsdp_wrapped_module":
+                raise
+            return getattr(self._fsdp_wrapped_module, name)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._fsdp_wrapped_module[key]  # type: ignore[index]
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module gives, with its parameters whole."""
+        policy, out = self._unit.policy, None
+        if policy.param_dtype is not None and policy.cast_forward_inputs:
+            args, kwargs = cast((args, kwargs), policy.param_dtype)
+        self._unit.begin()
+        try:
+            out = self._fsdp_wrapped_module(*args, **kwargs)
+        finally:
+            self._unit.end(out)
+        return out
+
+    # -- parameters ----------------------------------------------------------------------------
+
+    def named_parameters(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, Any]]:
+        """Parameters and their names, which say where wrappers are; not in `summon_full_params`."""
+        for name, parameter in super().named_parameters(*args, **kwargs):
+            yield (name.replace(INSIDE, "") if self._summoned else name), parameter
+
+    @staticmethod
+    def fsdp_modules(module: Module, root_only: bool = False) -> list[Any]:
+        """The wrappers in a module; with `root_only`, those that are in no other."""
+        found = [part for part in module.modules() if isinstance(part, FullyShardedDataParallel)]
+        if not root_only:
+            return found
+        inner = {id(part) for outer in found for part in outer.module.modules()}
+        return [part for part in found if id(part) not in inner]
+
+    @staticmethod
+    @contextmanager
+    def summon_full_params(
+        module: Module,
+        recurse: bool = True,
+        writeback: bool = True,
+        rank0_only: bool = False,
+        offload_to_cpu: bool = False,
+        with_grads: bool = False,
+    ) -> Iterator[None]:
+        """Within it, parameters are whole and plain; what is written there stays afterwards.
+
+        recurse: also those of wrappers inside. writeback: False drops what is written. with_grads:
+        their gradients are there, too.
+        """
+        wrappers = FullyShardedDataParallel.fsdp_modules(module)[: None if recurse else 1]
+        taken = [entry for wrapper in wrappers for entry in wrapper._sharded]
+        made = {id(p): _plain(p, with_grads) for _, _, p in taken}
+        for own, name, parameter in taken:
+            own[name] = made[id(parameter)]
+        for wrapper in wrappers:
+            wrapper._summoned = True
+        try:
+            yield
+        finally:
+            for own, name, parameter in taken:
+                own[name] = parameter
+                if writeback:
+                    with no_grad():
+                        parameter.copy_(_lying(made[id(parameter)], parameter))
+            for wrapper in wrappers:
+                wrapper._summoned = False
+
+    def apply(self, fn: Any) -> Any:
+        """`Module.apply`, with whole parameters."""
+        with self.summon_full_params(self):
+            return super().apply(fn)
+
+    def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0) -> Tensor:
+        """Scale all gradients so that their norm is `max_norm` at most; the norm before."""
+        found = clip_grad_norm_(self.parameters(), max_norm, norm_type)
+        return found.full_tensor() if isinstance(found, DTensor) else found
+
+    def no_sync(self) -> Any:
+        """A context without effect: rule 3 of NOTE [The wrapper]."""
+        return nullcontext()
+
+    # -- states --------------------------------------------------------------------------------
+
+    @staticmethod
+    def set_state_dict_type(
+        module: Module,
+        state_dict_type: StateDictType,
+        state_dict_config: Any = None,
+        optim_state_dict_config: Any = None,
+    ) -> StateDictSettings:
+        """Let states of the wrappers in a module be of a type from now on; how they were."""
+        of_module, of_optimizer = CONFIGS[state_dict_type]
+        made = StateDictSettings(
+            state_dict_type,
+            state_dict_config or of_module(),
+            optim_state_dict_config or of_optimizer(),
+        )
+        before = FullyShardedDataParallel.get_state_dict_type(module)
+        for wrapper in FullyShardedDataParallel.fsdp_modules(module):
+            wrapper._settings = made
+        return before
+
+    @staticmethod
+    def get_state_dict_type(module: Module) -> StateDictSettings:
+        """Of which type the states of the wrappers in a module are."""
+        for wrapper in FullyShardedDataParallel.fsdp_modules(module):
+            found: StateDictSettings = wrapper._settings
+            return found
+        return StateDictSettings()
+
+    @staticmethod
+    @contextmanager
+    def state_dict_type(
+        module: Module,
+        state_dict_type: StateDictType,
+        state_dict_config: Any = None,
+        optim_state_dict_config: Any = None,
+    ) -> Iterator[None]:
+        """Within it, states of the wrappers in a module are of a type."""
+        own = FullyShardedDataParallel
+        before = own.set_state_dict_type(
+            module, state_dict_type, state_dict_config, optim_state_dict_config
+        )
+        try:
+            yield
+        finally:
+            for wrapper in own.fsdp_modules(module):
+                wrapper._settings = before
+
+    def state_dict(
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> Any:
+        """The module's state: rule 2 of NOTE [The wrapper]."""
+        if args:
+            destination, prefix, keep_vars = by_position(args, destination, prefix, keep_vars)
+        found = self.module.state_dict(destination=destination, prefix=prefix, keep_vars=keep_vars)
+        kind = self._settings.state_dict_type
+        if kind is SHARDED:
+            return found
+        for key in [key for key in found if key.startswith(prefix)]:
+            if isinstance(found[key], DTensor):
+                value = found[key]
+                found[key] = value.to_local() if kind is LOCAL else value.full_tensor()
+            if getattr(self._settings.state_dict_config, "rank0_only", False) and self.rank:
+                del found[key]
+        return found
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
+        for key in [key for key in state_dict if key.startswith(prefix)]:
+            state_dict[prefix + INSIDE + key[len(prefix) :]] = state_dict.pop(key)
+        own = {id(parameter) for _, _, parameter in self._sharded}
+        for name, parameter in self.module.named_parameters(remove_duplicate=False):
+            key = f"{prefix}{INSIDE}{name}"
+            if id(parameter) in own and key in state_dict:
+                local = self._settings.state_dict_type is LOCAL
+                state_dict[key] = _lying(state_dict[key], parameter, local)
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+
+    @staticmethod
+    def optim_state_dict(
+        model: Module, optim: Any, optim_state_dict: Any = None, group: Any = None
+    ) -> dict[str, Any]:
+        """An optimizer's state by the names of parameters, whole or as `state_dict_type` says."""
+        settings = FullyShardedDataParallel.get_state_dict_type(model)
+        names = [name.replace(INSIDE, "") for name, _ in model.named_parameters()]
+        named = dict(zip(map(id, model.parameters()), names, strict=True))
+        packed = as_shown(optim_state_dict or optim.state_dict())
+        order = [named[id(p)] for entry in optim.param_groups for p in entry["params"]]
+
+        def shown(value: Any) -> Any:
+            parts = settings.state_dict_type is not FULL or not isinstance(value, DTensor)
+            return value if parts else value.full_tensor()
+
+        state = {order[n]: {k: shown(v) for k, v in kept.items()}
+                 for n, kept in packed["state"].items()}  # fmt: skip
+        groups = [{**entry, "params": [order[n] for n in entry["params"]]}
+                  for entry in packed["param_groups"]]  # fmt: skip
+        if getattr(settings.optim_state_dict_config, "rank0_only", False) and _rank(model):
+            return {}
+        return {"state": state, "param_groups": groups}
+
+    @staticmethod
+    def optim_state_dict_to_load(
+        model: Module,
+        optim: Any,
+        optim_state_dict: dict[str, Any],
+        is_named_optimizer: bool = False,
+        load_directly: bool = False,
+        group: Any = None,
+    ) -> dict[str, Any]:
+        """What `optim.load_state_dict` takes, of what `optim_state_dict` gave.
+
+        load_directly: let the optimizer load it at once.
+        """
+        named = {name.replace(INSIDE, ""): p for name, p in model.named_parameters()}
+        places = {
+            id(p): n for n, p in enumerate(p for e in optim.param_groups for p in e["params"])
+        }
+        state = {}
+        for name, kept in optim_state_dict["state"].items():
+            like = named[name]
+            state[places[id(like)]] = {
+                k: _lying(v, like) if getattr(v, "shape", None) == like.shape else v
+                for k, v in kept.items()
+            }
+        groups = [{**entry, "params": [places[id(named[name])] for name in entry["params"]]}
+                  for entry in optim_state_dict["param_groups"]]  # fmt: skip
+        made = {"state": state, "param_groups": groups}
+        if load_directly:
+            optim.load_state_dict(made)
+        return made
+
+
+def _ignored(modules: Any, states: Any) -> set[Any]:
+    """The parameters that modules and lists of modules or parameters name."""
+    found: set[Any] = set()
+    for entry in [*(modules or ()), *(states or ())]:
+        found.update(entry.parameters() if isinstance(entry, Module) else [entry])
+    return found
+
+
+def _materialize(module: Module, init: Any) -> None:
+    """Give parameters on the meta device values, by the function that is to do it."""
+    for part in module.modules():
+        on_meta = [p for p in part._parameters.values() if p is not None and p.is_meta]
+        if on_meta and init is not None:
+            init(part)
+        elif on_meta:
+            part.to_empty(device="cpu", recurse=False)
+            part.reset_parameters()
+
+
+def _plain(parameter: Any, with_grads: bool) -> Parameter:
+    """A parameter as a whole and plain one."""
+    found = Parameter(parameter.detach().full_tensor(), parameter.requires_grad)
+    if with_grads and parameter.grad is not None:
+        found.grad = parameter.grad.full_tensor()
+    return found
+
+
+def _lying(value: Any, like: Any, local: bool = False) -> Any:
+    """A tensor that lies over the ranks as another does; every rank has all of it, or its part."""
+    if isinstance(value, DTensor):
+        return value
+    if local:
+        mesh, placements = like.device_mesh, like.placements
+        return DTensor.from_local(
+            value.detach(), mesh, placements, shape=like.shape, stride=like.stride()
+        )
+    return distribute_tensor(value.detach(), like.device_mesh, like.placements, src_data_rank=None)
+
+
+def _rank(model: Module) -> int:
+    """The rank of this process in the group of a module's first wrapper."""
+    for wrapper in FullyShardedDataParallel.fsdp_modules(model):
+        return wrapper.rank  # type: ignore[no-any-return]
+    return 0

@@ -1,0 +1,35 @@
+"""The families of PyTorch's world that load when one of their names is first asked for.
+
+`ops.later` has those of the engine.
+"""
+
+from types import ModuleType
+
+from ..engine import overriding
+from ..ops import stubs
+from ..ops.later import *
+from . import families
+from .layouts.nested import functions
+from .layouts.sparse import methods
+from .layouts.sparse.compressed import *
+from .layouts.sparse.factories import *
+from .layouts.sparse.functions import *
+from .names.aten import *
+from .names.aten_kernels import *
+from .names.deprecated import *
+from .names.deprecated_linalg import *
+from .names.deprecated_methods import *
+from .names.flags import *
+from .names.inplace_functions import *
+from .names.tensor_types import *
+from .names.view_copies import *
+
+for _family in families.METHODS:
+    stubs.attach(f"{__package__}.{_family}")
+overriding.publish(globals(), "retrograd", "torch")
+
+__all__ = [
+    name
+    for name, value in globals().items()
+    if not (name.startswith("_") or value is ModuleType or isinstance(value, ModuleType))
+]

@@ -1,0 +1,82 @@
+"""Who stands below functions, and what the first of them answers to the call of an operator.
+
+NOTE [Below functions]
+1. The calling thread's modes are asked first, the innermost one, which is out of force meanwhile;
+   then the classes of the arguments, each once and a subclass before its bases. The first answer
+   other than NotImplemented counts. Where nobody stands, the operator runs.
+2. All of that is below autograd: nothing is recorded, whatever grad mode says, which stays that of
+   the call, and nothing has tangents.
+
+This module knows no operator.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ... import modes, pytree
+from ...engine.subclasses import stands_below
+from ...engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["answer", "dispatching", "has_history", "is_seen"]
+
+NOBODY = (
+    "Multiple dispatch failed for '{}'; all __torch_dispatch__ handlers returned NotImplemented: "
+    "tried {}"
+)
+
+
+def dispatching(args: Any, kwargs: Any) -> list[Tensor]:
+    """Those of the arguments whose classes stand below functions, one of each: rule 1."""
+    found: list[Tensor] = []
+    for value in pytree.flatten((args, kwargs)):
+        kind = type(value)
+        if isinstance(value, Tensor) and stands_below(kind):
+            if any(kind is type(other) for other in found):
+                continue
+            bases = [i for i, other in enumerate(found) if issubclass(kind, type(other))]
+            found.insert(bases[0] if bases else len(found), value)
+    return found
+
+
+def has_history(values: Iterable[Any]) -> bool:
+    """Whether what is computed from these is recorded, carries tangents, or is a batch."""
+    state = modes.state
+    if state.batches or state.levels:
+        return True
+    if not state.records:
+        return False
+    return any(
+        isinstance(t, Tensor)
+        and (t._node is not None or (t._view_of is not None and t._view_of.base._node is not None))
+        for t in values
+    )
+
+
+def is_seen(args: Any, kwargs: Any) -> bool:
+    """Whether a call of an operator with these arguments is seen as such."""
+    if not modes.state.dispatchers and not dispatching(args, kwargs):
+        return False
+    return not has_history(pytree.flatten((args, kwargs)))
+
+
+def answer(func: Any, args: Any, kwargs: Any) -> Any:
+    """The first answer to the call of an operator; NOTE [Below functions]."""
+    stack, grad, asked = modes.state.dispatchers, modes.state.grad, dispatching(args, kwargs)
+    types = tuple([type(value) for value in asked])
+    with modes.Changed(below=True, grad=grad, levels=(), dispatchers=stack[:-1]):
+        if stack:
+            found = stack[-1].mode.__torch_dispatch__(func, types, tuple(args), kwargs)
+            if found is not NotImplemented:
+                return found
+        for value in asked:
+            found = type(value).__torch_dispatch__(func, types, tuple(args), kwargs)
+            if found is not NotImplemented:
+                return found
+    if stack or asked:
+        tried = (*[type(each.mode) for each in stack[-1:]], *types)
+        raise TypeError(NOBODY.format(func, [kind.__name__ for kind in tried]))
+    return func(*args, **kwargs)

@@ -1,0 +1,274 @@
+"""`torch.ops.aten` under the alias: the package's functions as PyTorch's operators, by overload.
+
+NOTE [Operators by name]
+1. An operator is the function of its name: at the top of the package, a method, or of a module
+   that its name begins with (`linalg_inv`). `OWN` has what is written with brackets elsewhere.
+2. Its overloads hand on to that function, which takes the arguments of all of them; they check no
+   types of their own. Those that PyTorch does not have, and those that write to `out`, are absent.
+3. Modes and classes that stand below functions see them: `library/below.py`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import retrograd
+
+from ...engine.registry import OPS, called
+from ...engine.tensor import Tensor
+from ..names.missing import reason
+from .answers import answer, is_seen
+from .gradients import convolution_backward, grid_sampler_backward, upsample_backward
+from .overloads import OVERLOADS
+from .schemas import Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Operator", "Operators", "Overload", "aten"]
+
+MODULES = ("linalg", "fft", "special")
+
+
+def _slice(
+    input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """The elements from `start` to `end` along a dimension, as a view."""
+    key: list[Any] = [slice(None)] * input.ndim
+    key[dim] = slice(start, end, step)
+    return input[tuple(key)]
+
+
+def _index(input: Tensor, indices: Any) -> Tensor:
+    """The elements at indices, one of which may be None for a whole dimension."""
+    return input[tuple([slice(None) if index is None else index for index in indices])]
+
+
+def _loss(name: str, *settings: str) -> Callable[..., Tensor]:
+    """A loss, of which operators say the reduction as a number."""
+
+    def compute(input: Tensor, target: Tensor, *given: Any) -> Tensor:
+        *rest, reduction = given if len(given) > len(settings) else (*given, 1)
+        named = dict(zip(settings, rest, strict=False))
+        function = getattr(retrograd.nn.functional, name)
+        return function(input, target, reduction=REDUCTIONS[reduction], **named)  # type: ignore[no-any-return]
+
+    return compute
+
+
+def _cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: int = 1,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """The cross entropy."""
+    return retrograd.nn.functional.cross_entropy(
+        input, target, weight, None, ignore_index, None, REDUCTIONS[reduction], label_smoothing
+    )
+
+
+def _upsample(mode: str) -> Callable[..., Tensor]:
+    """Another resolution in one mode."""
+
+    def compute(input: Tensor, output_size: Any, *given: Any) -> Tensor:
+        *corners, scale = given
+        named = {"align_corners": corners[0]} if corners else {}
+        return retrograd.nn.functional.interpolate(  # type: ignore[no-any-return]
+            input, output_size, scale, mode, **named
+        )
+
+    return compute
+
+
+def _activation_(name: str) -> Callable[..., Tensor]:
+    """An activation that writes its input."""
+    return functools.partial(getattr(retrograd.nn.functional, name), inplace=True)
+
+
+def _elu(input: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Tensor:
+    """All exponential linear units."""
+    found: Tensor = OPS["elu"].call(input, alpha=alpha, scale=scale, input_scale=input_scale)
+    return found
+
+
+WITHOUT_METHODS = ("hardsigmoid", "hardswish", "mish", "relu6", "silu")
+REDUCTIONS = ("none", "mean", "sum")
+KINDS = {
+    **{f"nearest{n}d": "nearest" for n in (1, 2, 3)},
+    **{"linear1d": "linear", "bilinear2d": "bilinear", "trilinear3d": "trilinear"},
+    "bicubic2d": "bicubic",
+}
+OWN: dict[str, Callable[..., Any]] = {
+    "_convolution": lambda *args: retrograd.convolution(*args[:9]),  # without choices of kernels
+    "_to_copy": lambda input, **settings: input.to(**settings, copy=True),
+    "_pin_memory": Tensor.pin_memory,  # raises: there is no such memory
+    "_sparse_addmm": retrograd.sparse.addmm,
+    "alias": lambda input: called(input.view_as(input), "AliasBackward0"),
+    "block_diag": lambda tensors: retrograd.block_diag(*tensors),
+    "binary_cross_entropy": _loss("binary_cross_entropy", "weight"),
+    "convolution_backward": convolution_backward,
+    "copy": lambda input, src: input.clone().copy_(src),
+    "cross_entropy_loss": _cross_entropy,
+    "elu": _elu,
+    "elu_": lambda input, *given: input.copy_(_elu(input, *given)),
+    "einsum": lambda equation, tensors: retrograd.einsum(equation, *tensors),
+    "grid_sampler_2d_backward": grid_sampler_backward,
+    "grid_sampler_3d_backward": grid_sampler_backward,
+    "index": _index,
+    "l1_loss": _loss("l1_loss"),
+    "lift_fresh": lambda input: input,
+    "lift_fresh_copy": lambda input: input.clone(),
+    "mse_loss": _loss("mse_loss"),
+    "smooth_l1_loss": _loss("smooth_l1_loss"),
+    "slice": _slice,
+    "sym_size": lambda input, dim: input.shape[dim],
+    "_local_scalar_dense": Tensor.item,
+    "_log_softmax": lambda input, dim, half_to_float: retrograd.log_softmax(input, dim),
+    "_softmax": lambda input, dim, half_to_float: retrograd.softmax(input, dim),
+    **{f"{name}_": _activation_(name) for name in WITHOUT_METHODS},
+    **{f"upsample_{kind}": _upsample(mode) for kind, mode in KINDS.items()},
+    **{f"upsample_{kind}_backward": upsample_backward(mode) for kind, mode in KINDS.items()},
+}
+
+UNSAID = ("out", "by", "inplace")  # arguments that no schema of PyTorch's has
+
+
+class Overload:
+    """One overload of an operator; called like PyTorch's.
+
+    >>> from retrograd.library import ops
+    >>> ops.aten.select.int(rg.tensor([[1, 2], [3, 4]]), 1, 0), ops.aten.add.Tensor
+    (tensor([1, 3]), <OpOverload(op='aten.add', overload='Tensor')>)
+    """
+
+    def __init__(self, operator: Operator, name: str) -> None:
+        self.overloadpacket = self._overloadpacket = operator
+        self._overloadname = name
+        self.namespace, self.__name__ = operator.namespace, f"{operator.__name__}.{name}"
+        self.__doc__ = operator.function.__doc__
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """What the operator's function gives, or who stands below functions makes of it."""
+        if is_seen(args, kwargs):
+            return answer(self, args, kwargs)
+        return self.overloadpacket(*args, **kwargs)
+
+    @functools.cached_property
+    def _schema(self) -> Schema:
+        packet, which = self.overloadpacket, self._overloadname
+        own = inspect.signature(packet.function).parameters.values()
+        names = ["self" if each.name == "input" else each.name for each in own]
+        return Schema(
+            packet._qualified_op_name,
+            "" if which == "default" else which,
+            [each.replace(name=n) for n, each in zip(names, own, strict=True) if n not in UNSAID],
+            names[:1] if packet.__name__.endswith("_") else (),
+        )
+
+    def name(self) -> str:
+        """The name with its namespace.
+
+        >>> from retrograd.library import ops
+        >>> ops.aten.mm.default.name(), str(ops.aten.mm.default)
+        ('aten::mm', 'aten.mm.default')
+        """
+        own = "" if self._overloadname == "default" else f".{self._overloadname}"
+        return f"{self.overloadpacket._qualified_op_name}{own}"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Overload:
+        """The operator itself: there is one."""
+        return self
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self.__name__}"
+
+    def __repr__(self) -> str:
+        operator = self.overloadpacket
+        return f"<OpOverload(op='{operator}', overload='{self._overloadname}')>"
+
+
+class Operator:
+    """All overloads of one operator: NOTE [Operators by name].
+
+    >>> from retrograd.library import ops
+    >>> ops.aten.std(rg.tensor([1.0, 3.0])), ops.aten.std.overloads()
+    (tensor(1.4142), ['default', 'dim', 'correction'])
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        overloads: list[str],
+        namespace: str = "aten",
+    ) -> None:
+        self.__name__, self._qualified_op_name = name, f"{namespace}::{name}"
+        self.namespace = namespace
+        self.function, self.__doc__ = function, function.__doc__
+        self._overloads = overloads
+        for overload in overloads:
+            setattr(self, overload, Overload(self, overload))
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"The underlying op of '{self}' has no overload name '{name}': its overloads are "
+            f"{', '.join(self._overloads)}"
+        )
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """What the function gives; its first argument may be called `self`."""
+        if "self" in kwargs:
+            args = (kwargs.pop("self"), *args)
+        return self.function(*args, **kwargs)
+
+    def overloads(self) -> list[str]:
+        """The names of the overloads."""
+        return list(self._overloads)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Operator:
+        """The operator itself: there is one."""
+        return self
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self.__name__}"
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>"
+
+
+class Operators:
+    """PyTorch's operators by name; AttributeError, with a reason, for those that are not here."""
+
+    def __getattr__(self, name: str) -> Operator:
+        if name not in OVERLOADS:
+            raise AttributeError(
+                f"'_OpNamespace' 'aten' object has no attribute {name!r}{reason(name)}"
+            )
+        made = Operator(name, function_of(name), OVERLOADS[name])
+        setattr(self, name, made)
+        return made
+
+    def __dir__(self) -> list[str]:
+        return list(OVERLOADS)
+
+
+def function_of(name: str) -> Callable[..., Any]:
+    """The function of an operator: NOTE [Operators by name], rule 1."""
+    if name in OWN:
+        return OWN[name]
+    module, _, own = name.partition("_")
+    if module in MODULES:
+        return getattr(getattr(retrograd, module), own)  # type: ignore[no-any-return]
+    for place in (retrograd, Tensor, retrograd.nn.functional):
+        found = getattr(place, name, None)
+        if callable(found):  # not a module, such as `cpu`
+            return found  # type: ignore[no-any-return]
+    raise AttributeError(name)
+
+
+aten = Operators()

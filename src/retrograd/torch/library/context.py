@@ -1,0 +1,39 @@
+"""What functions that tell shapes on the meta device ask for: sizes that depend on values."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+__all__ = ["FakeContext", "get_ctx"]
+
+BY_VALUES = (
+    "a size depends on the values of a tensor, and on the meta device there are none. Call the "
+    "operator on the cpu"
+)
+
+
+class SizeByValuesError(RuntimeError):
+    """A size that the meta device cannot tell."""
+
+
+class FakeContext:
+    """What `get_ctx` gives; a size by values cannot be told."""
+
+    def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> NoReturn:
+        """Raise a RuntimeError: there are no symbols for sizes."""
+        raise SizeByValuesError(BY_VALUES)
+
+    def create_unbacked_symint(self, *, min: int = 2, max: int | None = None) -> NoReturn:
+        """`new_dynamic_size` by its older name."""
+        self.new_dynamic_size()
+
+
+def get_ctx() -> FakeContext:
+    """The context of the function of `register_fake` that runs.
+
+    >>> rg.library.get_ctx().new_dynamic_size()
+    Traceback (most recent call last):
+    ...
+    retrograd.torch.library.context.SizeByValuesError: a size depends on the values of a tensor...
+    """
+    return FakeContext()

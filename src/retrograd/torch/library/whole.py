@@ -1,0 +1,176 @@
+"""Functions that are operators by other names or arguments: for graphs of whole operators.
+
+NOTE [Whole operators] A mode that sees operators whole (`below.Dispatcher`) sees a function by the
+operator of its name, in its arguments; `WHOLE` has the functions whose operator takes others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ...ops.creation.factories import arange
+
+__all__ = ["WHOLE", "spread"]
+
+REDUCTIONS = ("none", "mean", "sum")
+LINES = {1: "linear1d", 2: "bilinear2d", 3: "trilinear3d"}
+LISTED = {"amax", "amin", "logsumexp", "mean", "nansum", "sum"}  # over dims that are a list
+
+
+def dropped(name: str) -> Callable[..., Any]:
+    """Dropout of some kind, which is no operator where it is switched off or writes."""
+
+    def arguments(input: Any, p: float, training: bool, inplace: bool) -> Any:
+        return (f"{name}{'_' if inplace else ''}.default", input, p, training)
+
+    return arguments
+
+
+def loss(name: str, *settings: str) -> Callable[..., Any]:
+    """A loss with a reduction, which operators have as a number."""
+
+    def arguments(input: Any, target: Any, reduction: str, **given: Any) -> Any:
+        if given.get("size_average") is not None or given.get("reduce") is not None:
+            return None
+        rest = [given[each] for each in settings]
+        weight = [given["weight"]] if "weight" in given and name != "mse_loss" else []
+        if (name == "mse_loss" and given["weight"] is not None) or reduction not in REDUCTIONS:
+            return None
+        return (f"{name}.default", input, target, *weight, *rest, REDUCTIONS.index(reduction))
+
+    return arguments
+
+
+def crossed(**given: Any) -> Any:
+    """The cross entropy."""
+    if given["size_average"] is not None or given["reduce"] is not None:
+        return None
+    rest = [given["weight"], REDUCTIONS.index(given["reduction"])]
+    rest += [given["ignore_index"], given["label_smoothing"]]
+    return (
+        "cross_entropy_loss.default",
+        given["input"],
+        given["target"],
+        *shortened(rest, CROSSED),
+    )
+
+
+CROSSED = [None, 1, -100, 0.0]
+
+
+def shortened(values: list[Any], defaults: list[Any]) -> list[Any]:
+    """Arguments without those at the end that are defaults."""
+    while values and values[-1] == defaults[len(values) - 1]:
+        values.pop()
+    return values
+
+
+def embedded(**given: Any) -> Any:
+    """Rows of a table, unless it is written."""
+    if given["max_norm"] is not None:
+        return None
+    skip = given["padding_idx"]
+    if skip is not None and skip < 0:
+        skip += len(given["weight"])
+    rest = [-1 if skip is None else skip, given["scale_grad_by_freq"], given["sparse"]]
+    rest = shortened(rest, [-1, False, False])
+    return ("embedding.default", given["weight"], given["input"], *rest)
+
+
+def bagged(**given: Any) -> Any:
+    """Bags of rows of a table, unless it is written."""
+    if given["max_norm"] is not None:
+        return None
+    x, starts, weights = given["input"], given["offsets"], given["per_sample_weights"]
+    if starts is None:
+        starts = arange(0, x.numel(), x.shape[1], device=x.device)
+        x, weights = x.reshape(-1), weights if weights is None else weights.reshape(-1)
+    rest = given["sparse"], weights, given["include_last_offset"], given["padding_idx"]
+    mode = ("sum", "mean", "max").index(given["mode"])
+    table = given["weight"]
+    return "embedding_bag.padding_idx", table, x, starts, given["scale_grad_by_freq"], mode, *rest
+
+
+def resampled(**given: Any) -> Any:
+    """Another resolution."""
+    x, mode, scale = given["input"], given["mode"], given["scale_factor"]
+    ndim = x.ndim - 2
+    kinds = {"nearest": f"nearest{ndim}d", "bicubic": "bicubic2d"}
+    kind = kinds.get(
+        mode, LINES.get(ndim, "") if mode in ("linear", "bilinear", "trilinear") else ""
+    )
+    if not kind or given["antialias"] or given["recompute_scale_factor"]:
+        return None
+    size = given["size"]
+    size, scale = (
+        [each] * ndim if isinstance(each, (int, float)) else each and list(each)
+        for each in (size, scale)
+    )
+    corners = [] if mode == "nearest" else [bool(given["align_corners"])]
+    return (f"upsample_{kind}.vec", x, size, *corners, scale and [float(n) for n in scale])
+
+
+WHOLE: dict[str, Callable[..., Any]] = {
+    "alpha_dropout": dropped("alpha_dropout"),
+    "batch_norm": lambda **a: (
+        *("batch_norm.default", a["input"], a["weight"], a["bias"], a["running_mean"]),
+        *(a["running_var"], a["training"], a["momentum"], a["eps"], False),
+    ),
+    "binary_cross_entropy": loss("binary_cross_entropy"),
+    "cross_entropy": crossed,
+    "dropout": dropped("dropout"),
+    "dropout1d": dropped("feature_dropout"),
+    "dropout2d": dropped("feature_dropout"),
+    "dropout3d": dropped("feature_dropout"),
+    "einsum": lambda args: (
+        ("einsum.default", args[0], list(args[1:]))
+        if isinstance(args[0], str) and not isinstance(args[1], (list, tuple))
+        else None
+    ),
+    "embedding": embedded,
+    "embedding_bag": bagged,
+    "feature_alpha_dropout": dropped("feature_alpha_dropout"),
+    "group_norm": lambda **a: (
+        *("group_norm.default", a["input"], a["num_groups"], a["weight"], a["bias"], a["eps"]),
+        False,
+    ),
+    "interpolate": resampled,
+    "l1_loss": loss("l1_loss"),
+    "layer_norm": lambda **a: (
+        *("layer_norm.default", a["input"], list(a["normalized_shape"]), a["weight"], a["bias"]),
+        *(a["eps"], False),
+    ),
+    "log_softmax": lambda **a: (
+        "log_softmax.int",
+        a["input"],
+        a["dim"],
+        *([a["dtype"]] * bool(a["dtype"])),
+    ),
+    "mse_loss": loss("mse_loss"),
+    "smooth_l1_loss": loss("smooth_l1_loss"),
+    "softmax": lambda **a: (
+        "softmax.int",
+        a["input"],
+        a["dim"],
+        *([a["dtype"]] * bool(a["dtype"])),
+    ),
+}
+
+
+def spread(name: str, placed: list[Any]) -> list[Any]:
+    """Arguments with a list in place of a number for each dimension."""
+    found = re.search(r"(conv|pool)(\d)d$", name)
+    if found:
+        first = 3 if found[1] == "conv" else 1
+        several = int(found[2])
+        placed = [
+            [each] * several if first <= i < first + 3 and type(each) is int else each
+            for i, each in enumerate(placed)
+        ]
+        if found[1] == "conv":
+            placed[3:] = shortened(placed[3:], [[1] * several, [0] * several, [1] * several, 1])
+    if name in LISTED and len(placed) > 1 and type(placed[1]) is int:
+        placed[1] = [placed[1]]
+    return placed

@@ -1,0 +1,61 @@
+"""How the tables of this folder become functions: a lambda, a line about it, and an example.
+
+The lambda says which arguments there are, in which order, and what they are handed on to.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ...engine.op import parameters_of
+from ...ops.core.arguments import public, titled
+
+TENSORS = "input input1 input2 target indices log_probs targets anchor positive negative"
+TYPES = {  # of arguments by name, where the default does not tell
+    **dict.fromkeys(TENSORS.split(), "Tensor"),
+    **dict.fromkeys(
+        ("weight", "bias", "pos_weight", "running_mean", "running_var"), "Tensor | None"
+    ),
+    **dict.fromkeys(("dim", "dimension", "step", "split_size", "num_groups", "threads"), "int"),
+    **dict.fromkeys(("p", "eps", "momentum"), "float"),
+    **dict.fromkeys(("mode", "train", "training", "use_input_stats", "log_input", "full"), "bool"),
+    **dict.fromkeys(("alpha", "ord", "reduction", "start", "end", "size"), "Any"),
+}
+
+
+def types(function: Callable[..., Any]) -> dict[str, str]:
+    """The types of a lambda's arguments, by their names and defaults."""
+    found = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        told = type(parameter.default).__name__
+        found[name] = TYPES.get(name, told if told in ("bool", "int", "float") else "Any")
+    return found
+
+
+def older(
+    name: str,
+    function: Callable[..., Any],
+    about: str,
+    example: str,
+    result: str,
+    *,
+    like: Callable[..., Any] | None = None,
+    returns: str = "Tensor",
+    out: bool = False,
+    methods: str = "",
+) -> Callable[..., Any]:
+    """`function` as the public function `name`: `about` it, and what the lines of `example` show.
+
+    It has the arguments of `like`, if that is given. `returns` is the type of what it gives; `out`
+    and `methods` are as for `public`.
+    """
+    shown = like or function
+    if not shown.__annotations__:
+        shown.__annotations__ = {**types(shown), "return": returns}
+    function.__signature__ = inspect.signature(shown)  # type: ignore[attr-defined]
+    function.parameters = parameters_of(shown)  # type: ignore[attr-defined]
+    lines = [f">>> {line}" for line in example.splitlines()] + result.splitlines()
+    doc = "\n    ".join([f"{about}\n", *lines, ""])
+    return public(out=out, methods=methods)(titled(function, name, doc))

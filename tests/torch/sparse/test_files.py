@@ -1,0 +1,68 @@
+"""Sparse tensors in files."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd.engine.tensor import new_tensor
+from retrograd.torch.layouts.sparse.array import Sparse
+from retrograd.torch.layouts.sparse.pattern import Pattern
+
+
+def written(obj):
+    """The bytes of a file, to be read."""
+    file = io.BytesIO()
+    rg.save(obj, file)
+    file.seek(0)
+    return file
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "sparse_csc"])
+def test_a_sparse_tensor_comes_back(layout):
+    dense = rg.tensor([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]], dtype=rg.float64)
+    x = dense.to_sparse(layout=getattr(rg, layout))
+    found = rg.load(written({"x": x, "parameter": rg.nn.Parameter(x)}))
+    for each in found.values():
+        assert (each.layout, each.dtype) == (x.layout, rg.float64)
+        assert rg.equal(each.to_dense(), dense)
+    assert found["parameter"].requires_grad
+
+
+def test_entries_at_one_place_stay_apart_in_a_file():
+    x = rg.sparse_coo_tensor([[1, 1]], [2.0, 3.0], (4,))
+    found = rg.load(written(x))
+    assert not found.is_coalesced()
+    assert found._values().tolist() == [2.0, 3.0]
+    assert rg.load(written(x.coalesce())).is_coalesced()
+
+
+def forged(indices, values, shape, coalesced=False):
+    """A sparse tensor that nothing has checked."""
+    pattern = Pattern(np.array(indices), shape, coalesced)
+    return new_tensor(Sparse(np.array(values, np.float32), pattern))
+
+
+@pytest.mark.parametrize(
+    ("indices", "values", "shape", "text"),
+    [
+        ([[5]], [1.0], (2,), "for dim 0, size is 2 but found index 5"),
+        ([[-1]], [1.0], (2,), "negative index -1 for dim 0"),
+        ([[0, 1]], [1.0], (2,), "nnz from indices: 2, nnz from values: 1"),
+        ([[0]], [1.0], (2, 2), r"len\(size\) = 2, sparse_dim = 1, dense_dim = 0"),
+        ([[0]], [1.0], (-2,), "negative dimension -2"),
+        ([[0]], [1.0], (2**62, 4), r"overflowed with sizes=\[4611686018427387904, 4\]"),
+    ],
+)
+def test_places_in_a_file_are_checked(indices, values, shape, text):
+    with pytest.raises(RuntimeError, match=text):
+        rg.load(written(forged(indices, values, shape)))
+
+
+def test_a_file_that_calls_its_places_sorted_is_not_believed():
+    found = rg.load(written(forged([[1, 0, 1]], [1.0, 2.0, 3.0], (2,), True)))
+    assert found.indices().tolist() == [[0, 1]]
+    assert found.values().tolist() == [2.0, 4.0]
