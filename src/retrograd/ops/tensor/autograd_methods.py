@@ -11,6 +11,7 @@ from ... import dtypes
 from ...engine.backward.hooks import HookTable, RemovableHandle, hooks_of
 from ...engine.graph import LEAF, leaf_node
 from ...engine.tensor import ANY, Tensor, gradient_dtype, method, node_of, set_requires_grad
+from ...engine.trace import users_level
 from ..core.arguments import public
 
 NO_GRADIENT = (
@@ -163,7 +164,8 @@ def _nothing(self: Tensor) -> None:
 
 
 def _volatile(self: Tensor) -> bool:
-    warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
+    text = "volatile was removed (Variable.volatile is always False)"
+    warnings.warn(text, stacklevel=users_level())
     return False
 
 
