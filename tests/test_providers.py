@@ -65,6 +65,21 @@ def test_the_inner_rings_work_where_the_outer_one_is_not_installed(tmp_path):
     )
 
 
+def test_a_folder_that_an_older_version_left_hides_no_module(tmp_path):
+    shutil.copytree(ROOT, tmp_path / "retrograd", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "retrograd" / "fx" / "passes").mkdir(parents=True)
+    code = "import retrograd.fx.passes; print(retrograd.fx.__name__, retrograd.fx.passes.__name__)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        cwd=tmp_path,
+    )
+    assert done.stdout.split() == ["retrograd.torch.fx", "retrograd.torch.fx.passes"]
+
+
 @pytest.mark.parametrize(
     "name", ["cuda", "cuda.amp", "fx.passes.shape_prop", "utils._pytree", "autograd.profiler"]
 )

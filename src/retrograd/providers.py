@@ -141,6 +141,10 @@ class Mirror:
             home = f"{outer}.{own}" if outer != around else None
             if home is not None and importlib.util.find_spec(home) is None:
                 return None
+            if home is None and around == __package__:
+                there = importlib.machinery.PathFinder.find_spec(name, path)
+                if there is not None and there.origin is None:  # a folder that an older one left
+                    home = mirrored(name)
         return home and importlib.machinery.ModuleSpec(name, Same(home))  # type: ignore[arg-type]
 
 
