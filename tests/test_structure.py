@@ -48,11 +48,12 @@ WORLD = [
     ["torch.export"],
     ["torch.alias"],
 ]
-LAYERS = [*ENGINE, *TRAINING, *WORLD, ["__init__", "as_torch", "__main__"]]
+TOP = ["__init__", "as_torch", "__main__"]
+LAYERS = [*ENGINE, *TRAINING, *WORLD, TOP]
 # These hand names on to the whole package, which they ask when they are called.
 WHOLE = {"torch.alias.finder", "torch.alias.settling", "torch.library.aten"}
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
-INNER = {name for names in [*ENGINE, *TRAINING] for name in names} | {"__init__"}
+INNER = {name for names in [*ENGINE, *TRAINING, TOP] for name in names}
 
 
 def room(name: str) -> str:

@@ -2,8 +2,8 @@
 
 import sys
 
-from .torch.alias.command import main
+from . import providers
 
 __all__: list[str] = []
 
-sys.exit(main())
+sys.exit(providers.service("command").main())

@@ -3,8 +3,8 @@
 Raises RuntimeError where PyTorch itself has been imported. See `retrograd.torch.alias`.
 """
 
-from .torch.alias.finder import install
+from . import providers
 
 __all__: list[str] = []
 
-install()
+providers.service("alias").install()

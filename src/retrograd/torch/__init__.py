@@ -11,7 +11,7 @@ what they may ask for.
 
 from __future__ import annotations
 
-from pkgutil import iter_modules
+from ..locks import load
 
 __all__ = ["NAMES", "OWN", "SERVICES", "home_of", "modules"]
 
@@ -19,7 +19,9 @@ OWN = ("alias", "families", "later", "layouts", "names")  # modules of which PyT
 
 # What inner rings ask for by name, and the module here that does it.
 SERVICES = {
+    "alias": "alias.finder",
     "autocast": "amp.autocast_mode",
+    "command": "alias.command",
     "dispatch": "library.below",
     "distributed": "distributed",
     "missing names": "names.missing",
@@ -101,4 +103,5 @@ def home_of(name: str) -> str | None:
 
 def modules() -> list[str]:
     """The modules here that are PyTorch's, whole ones: see NOTE [Rings], 4."""
-    return [each.name for each in iter_modules(__path__) if each.name not in OWN]
+    listed = load("pkgutil").iter_modules(__path__)  # a start-up names no module
+    return [each.name for each in listed if each.name not in OWN]

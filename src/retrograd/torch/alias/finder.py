@@ -76,6 +76,8 @@ PACKAGES = {
 PACKAGE = os.path.dirname(retrograd.__file__)
 VISION = "torchvision"
 MIRROR = "retrograd.torch."
+# Names of `torch` that are modules of the mirror, or second names.
+MODULES = {*world.modules(), *(name.removeprefix("torch.") for name in TWINS)}
 
 LOADED = (
     "retrograd.as_torch: PyTorch itself has been imported before, so torch cannot mean Retrograd. "
@@ -89,12 +91,8 @@ class Torch(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and not hasattr(retrograd, name):
             raise AttributeError(f"module 'torch' has no attribute {name!r}")
-        home = home_of(f"torch.{name}")
-        if home and home in (f"{MIRROR}{name}", TWINS.get(f"torch.{name}")):
-            found = importlib.import_module(home)
-        else:
-            found = getattr(retrograd, name)
-        if isinstance(found, ModuleType) and found.__name__ == home:
+        found = self if name in MODULES else getattr(retrograd, name)
+        if found is self or getattr(found, "__name__", None) == f"retrograd.{name}":
             found = importlib.import_module(f"torch.{name}")  # with what is elsewhere: rule 2
         if not name.startswith("__"):
             setattr(self, name, found)
@@ -117,9 +115,8 @@ class Loader(providers.Same):
             made.__version__ = load(f"{MIRROR}torch_version").FOLLOWED  # type: ignore[attr-defined]
             made.torch = made  # type: ignore[attr-defined]  # as PyTorch has itself
             return made
-        found = importlib.import_module(self.home)
-        self.name, self.spec = spec.name, found.__spec__
-        return found
+        self.name = spec.name
+        return super().create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
         """Give the module its own spec back, and what PyTorch has below it: nothing is run."""
@@ -127,7 +124,7 @@ class Loader(providers.Same):
             settle("torch", retrograd)
             settle_one("torch.utils.hooks", RemovableHandle)
             return
-        module.__spec__ = self.spec
+        super().exec_module(module)
         inner = f"{self.home}."
         for home, found in list(sys.modules.items()):  # lest their import undoes what hides them
             own = home.removeprefix(inner)
@@ -176,8 +173,9 @@ def home_of(name: str) -> str | None:
     package, dot, inner = name.partition(".")
     own = PACKAGES.get(package, "retrograd")
     home = TWINS.get(name, f"{own}{dot}{inner}")
-    if package == "torch" and inner.partition(".")[0] not in world.OWN:
-        home = providers.mirrored(home) or home
+    outer = package == "torch" and inner.partition(".")[0] not in world.OWN
+    if outer and (mirrored := providers.mirrored(home)):
+        return mirrored
     try:
         found = importlib.util.find_spec(home)  # loads what is around it, which may have made it
     except ModuleNotFoundError:

@@ -30,9 +30,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .... import version
+from .... import providers, version
 from ....kernels.native.threads import set_threads
-from ....locks import held_interrupts, let_interrupts, load
+from ....locks import held_interrupts, let_interrupts
 from ....ops.random.generator import manual_seed
 from .transport import Channel, folder_for_batches, packed
 from .worker import Failure, _generate_state, work
@@ -76,7 +76,7 @@ class _Name(str):
 
 
 def _named(name: str) -> str:
-    load("retrograd.as_torch")
+    providers.service("alias").install()
     return name
 
 
