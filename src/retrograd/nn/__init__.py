@@ -81,7 +81,6 @@ from .modules.lazy import (
 from .modules.legacy import (
     Container,
     NLLLoss2d,
-    SyncBatchNorm,
     UpsamplingBilinear2d,
     UpsamplingNearest2d,
 )
@@ -317,7 +316,6 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
-    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "Threshold",

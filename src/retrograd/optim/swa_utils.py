@@ -11,7 +11,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.grad_mode import no_grad
-from ..nn import BatchNorm1d, BatchNorm2d, BatchNorm3d, Module, SyncBatchNorm
+from ..nn import Module
+from ..nn.modules.normalization import _BatchNorm
 from ..ops.creation.from_data import tensor
 from .lr_scheduler.schedule import LRScheduler, check_strategy, per_group, within_step
 
@@ -30,9 +31,6 @@ __all__ = [
     "get_swa_multi_avg_fn",
     "update_bn",
 ]
-
-
-NORMALIZATIONS = (BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm)
 
 
 # -- averages ----------------------------------------------------------------------------------
@@ -184,7 +182,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     >>> model.running_mean
     tensor([4.])
     """
-    layers = [m for m in model.modules() if isinstance(m, NORMALIZATIONS)]
+    layers = [m for m in model.modules() if isinstance(m, _BatchNorm)]
     if not layers:
         return
     rates, training = [layer.momentum for layer in layers], model.training

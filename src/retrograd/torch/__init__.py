@@ -91,6 +91,7 @@ NAMES = {
     "_validate_sparse_coo_tensor_args": "layouts.sparse.factories",
     "to_dlpack": "utils.dlpack",
     "autograd._profiler_enabled": "autograd.profiler",
+    **dict.fromkeys(("nn.SyncBatchNorm", "nn.modules.SyncBatchNorm"), "nn.modules.batchnorm"),
     "nn.parallel.DistributedDataParallel": "nn.parallel.distributed",
     "autograd.kineto_available": "autograd.profiler",
 }

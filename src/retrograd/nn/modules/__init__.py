@@ -3,10 +3,12 @@
 import importlib
 from typing import Any
 
+from ... import providers
+
 
 def __getattr__(name: str) -> Any:
     """A layer, which `nn` has: its families are below it, so it is asked when it is there."""
     layers = importlib.import_module(__package__.rpartition(".")[0])
     if name in layers.__all__:
         return getattr(layers, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return providers.attribute(__name__, name)

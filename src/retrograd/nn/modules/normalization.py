@@ -143,6 +143,12 @@ class _BatchNorm(_Normalization):
         elif self.training:
             mean = var = None
         by_batch = self.training or (mean is None and var is None)
+        return self._normalized(input, mean, var, by_batch, share)
+
+    def _normalized(
+        self, input: Tensor, mean: Tensor | None, var: Tensor | None, by_batch: bool, share: float
+    ) -> Tensor:
+        """`input` normalized, by its own statistics or by those given, which follow by `share`."""
         return F.batch_norm(input, mean, var, self.weight, self.bias, by_batch, share, self.eps)
 
 
