@@ -59,8 +59,8 @@ class Function(FunctionCtx):
 
     A subclass has static methods: `forward(ctx, *args)`, or `forward(*args)` with
     `setup_context(ctx, inputs, output)`; and `backward(ctx, *grad_outputs)`, also called `vjp`,
-    which returns one gradient (or None) per argument. For complex values a gradient is ∂L/∂z*.
-    `apply(*args)` calls it. Source: PyTorch's `autograd.Function`.
+    which returns one gradient (or None) per argument. For complex values a gradient is
+    2 ∂L/∂z* = ∂L/∂x + i ∂L/∂y. `apply(*args)` calls it. Source: PyTorch's `autograd.Function`.
 
     >>> class Square(rg.autograd.Function):
     ...     @staticmethod

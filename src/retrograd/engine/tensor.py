@@ -163,8 +163,9 @@ class Tensor(Stored, Attached):
 
     @property
     def grad(self) -> Tensor | None:
-        """The accumulated gradient: ∂L/∂z* for a complex tensor, None before any backward pass.
+        """The accumulated gradient; None before any backward pass.
 
+        Of a complex tensor z = x + iy it is 2 ∂L/∂z* = ∂L/∂x + i ∂L/∂y, as everywhere here.
         Warns for a tensor that no backward pass will fill: neither a leaf nor `retain_grad()`.
         """
         found, node = self._gradient, self._node

@@ -16,8 +16,8 @@ class SGD(Rule):
 
     The first step takes `b = g`; without momentum `b` is `g`. `g` is the gradient, plus
     `weight_decay * p`; `nesterov` steps by `g + momentum * b`; `maximize` ascends. A complex
-    parameter moves along -∂L/∂z*, the steepest descent. State: "momentum_buffer". Raises ValueError
-    for negative settings. Source: PyTorch's `optim.SGD`; Sutskever et al., ICML 2013.
+    parameter moves along -2 ∂L/∂z*, the steepest descent. State: "momentum_buffer". Raises
+    ValueError for negative settings. Source: PyTorch's `optim.SGD`; Sutskever et al., ICML 2013.
 
     >>> w = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> optimizer = rg.optim.SGD([w], lr=0.1, momentum=0.9)

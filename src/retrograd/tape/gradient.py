@@ -58,7 +58,7 @@ class GradientTape:
 
     The tape is released by its first gradient unless it is persistent, and what it recorded is
     freed then, as by a backward pass, unless another tape recorded it too. For complex tensors
-    gradients are ∂L/∂z* in PyTorch's convention, which is TensorFlow's. Raises ValueError where it
+    gradients are 2 ∂L/∂z*, PyTorch's convention, which is TensorFlow's. Raises ValueError where it
     is entered twice. Source: the documented behaviour of TensorFlow's class.
 
     >>> x = rg.tensor(3.0)

@@ -1,7 +1,7 @@
 """Complex numbers: absolute value, angle, polar form, views as pairs of reals.
 
-Derivatives follow PyTorch's convention: for a cotangent g, the gradient is the conjugate Wirtinger
-derivative conj(g) ds/dz* + g conj(ds/dz). The functions here are where it is not just g * conj(s').
+Derivatives follow PyTorch's convention, 2 dL/dz*: for a cotangent g, the gradient is
+conj(g) ds/dz* + g conj(ds/dz). The functions here are where it is not just g * conj(s').
 """
 
 from __future__ import annotations
