@@ -255,4 +255,5 @@ def test_gradients_are_the_same_to_the_bit(tmp_path):
 
 def test_a_numpy_array_that_is_no_tensor_is_taken():
     x = rg.ones(2, requires_grad=True)
-    assert (x * new_tensor(np.ones(2))).dtype == rg.float64
+    found = x * new_tensor(np.full(2, 3.0))
+    assert (found.dtype, found.tolist()) == (rg.float64, [3.0, 3.0])

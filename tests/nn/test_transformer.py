@@ -61,7 +61,7 @@ def test_stacks_give_their_layers_masks_by_name():
 
 
 def test_layers_call_their_attention_by_names_that_a_wrapper_may_change():
-    layer = nn.TransformerEncoderLayer(8, 2, 16)
+    layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0)
     attention, seen = layer.self_attn, []
     given = attention.forward
 
@@ -72,5 +72,9 @@ def test_layers_call_their_attention_by_names_that_a_wrapper_may_change():
         return found
 
     attention.forward = forward
-    layer(rg.randn(3, 1, 8))
-    assert seen[0].shape == (1, 2, 3, 3)
+    x = rg.randn(3, 1, 8)
+    layer(x)
+    (weights,) = seen  # one matrix for each head
+    expected = given(x, x, x, average_attn_weights=False)[1]
+    assert weights.shape == (1, 2, 3, 3)
+    rg.testing.assert_close(weights, expected, rtol=1e-6, atol=0)

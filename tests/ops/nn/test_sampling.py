@@ -269,9 +269,13 @@ def test_arguments_of_fractional_pooling_that_do_not_fit_raise():
 
 
 def test_forms_with_indices_return_them_whatever_is_asked():
-    x = rg.ones(1, 2, 4)
-    assert len(F.max_pool1d_with_indices(x, 2, return_indices=False)) == 2
-    assert len(F.adaptive_max_pool1d_with_indices(x, 2)) == 2
+    x = rg.tensor([[[1.0, 4, 3, 2], [5, 6, 8, 7]]])
+    for values, indices in (
+        F.max_pool1d_with_indices(x, 2, return_indices=False),
+        F.adaptive_max_pool1d_with_indices(x, 2),
+    ):
+        assert values.tolist() == [[[4, 3], [6, 8]]]
+        assert indices.tolist() == [[[1, 2], [1, 2]]]
 
 
 @pytest.mark.parametrize(
