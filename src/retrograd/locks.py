@@ -172,10 +172,10 @@ def _before_fork() -> None:
         time.sleep(1e-3)
         _gate.acquire()
     for ref in list(_alive.values()):
-        lock = ref()
-        if lock is not None:
-            lock.acquire()
-            _held.append(lock)
+        held = ref()
+        if held is not None:
+            held.acquire()
+            _held.append(held)
 
 
 def _after_fork() -> None:

@@ -265,7 +265,7 @@ class Changed:
     def __init__(self, **fields: Any) -> None:
         self.fields = fields
 
-    def __enter__(self) -> object:
+    def __enter__(self) -> Any:
         self.before = change(**self.fields)
 
     def __exit__(self, *exc: object) -> None:

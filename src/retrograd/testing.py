@@ -177,9 +177,9 @@ def unlike(
     one, other = [v.layout if isinstance(v, Tensor) else strided for v in (actual, expected)]
     if how["check_layout"] and one is not other:
         return f"The values for attribute 'layout' do not match: {one} != {other}."
-    one, other = [v.device if isinstance(v, Tensor) else device("cpu") for v in (actual, expected)]
-    if one != other:  # whose values cannot be compared
-        return f"The values for attribute 'device' do not match: {one} != {other}."
+    here, there = [v.device if isinstance(v, Tensor) else device("cpu") for v in (actual, expected)]
+    if here != there:  # whose values cannot be compared
+        return f"The values for attribute 'device' do not match: {here} != {there}."
     return arrays(raw(actual), raw(expected), rtol, atol, how)
 
 

@@ -102,7 +102,7 @@ def opened(function: Callable[..., Any], name: str, rows: bool = False) -> Calla
         reducing.add(function)
     ufunc = getattr(function, "loops", function)
     if loops is not None:
-        return loops.Door(function, ufunc, name)  # type: ignore[no-any-return]
+        return loops.Door(function, ufunc, name)
     kernels = Recent()
 
     def call(*args: Any, **params: Any) -> Any:

@@ -155,7 +155,8 @@ def emitted(builder: Any, call: Call, operands: list[Any]) -> Any:
         return constant(builder, call.text, np.dtype(call.dtype))
     if call.function == "cast":
         return convert(operands[0], call.dtype)
-    return STRUCTURE.get(call.function, EMIT.get(call.function))(*operands)
+    emit: Any = STRUCTURE.get(call.function) or EMIT[call.function]
+    return emit(*operands)
 
 
 def constant(builder: Any, text: str, dtype: np.dtype[Any]) -> Any:

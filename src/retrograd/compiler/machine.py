@@ -49,7 +49,7 @@ def built(code: str) -> bytes:
         tuning.loop_vectorization = tuning.loop_interleaving = tuning.loop_unrolling = True
         builder = llvm.create_pass_builder(host, tuning)
         builder.getModulePassManager().run(module, builder)
-        return host.emit_object(module)  # type: ignore[no-any-return]
+        return host.emit_object(module)
 
 
 def loaded(built: bytes, name: str) -> int:

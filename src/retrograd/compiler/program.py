@@ -62,7 +62,7 @@ class Program(NamedTuple):
 def merged(program: Program) -> Program:
     """Common subexpressions: of equal calls on equal values, the first is kept."""
     count = len(program.inputs)
-    place, calls = list(range(count)), []
+    place, calls = list(range(count)), list[Call]()
     known: dict[Call, int] = {}
     for call in program.calls:
         moved = call._replace(operands=tuple([place[i] for i in call.operands]))
@@ -108,7 +108,7 @@ def live(program: Program) -> Program:
     for number in reversed(range(len(program.calls))):
         if number + count in needed:
             needed.update(program.calls[number].operands)
-    place, calls = list(range(count)), []
+    place, calls = list(range(count)), list[Call]()
     for number, call in enumerate(program.calls, count):
         place.append(count + len(calls))
         if number in needed:

@@ -156,7 +156,9 @@ class Abstract(NDArrayOperatorsMixin):
 
     def __pow__(self, other: Any) -> Any:
         quick = None if isinstance(other, (Abstract, complex)) else POWERS.get(other)
-        return np.power(self, other) if quick is None else quick(self)
+        if quick is not None:
+            return quick(self)
+        return np.power(self, other)  # type: ignore[call-overload]
 
     def __getitem__(self, key: Any) -> Any:
         if key is not Ellipsis:
@@ -195,7 +197,7 @@ class Part(Abstract):
         self.shape, self.weak = whole.shape, False
 
     @property
-    def place(self) -> int:  # type: ignore[override]
+    def place(self) -> int:
         """The value that the whole has now, its part."""
         return self.trace.call(self.name, (self.whole.place,), self.dtype)
 
@@ -242,7 +244,7 @@ def common(*operands: Any) -> Any:
 
 def like(x: Any, place: int, dtype: Any) -> Abstract:
     """An array of the shape of `x` that holds a value."""
-    return x.trace.array(place, dtype, x.shape)  # type: ignore[no-any-return]
+    return x.trace.array(place, dtype, x.shape)
 
 
 def written(target: Any, value: Any) -> Any:
@@ -266,7 +268,7 @@ def filled(x: Any, value: Any, dtype: Any = None, order: Any = "K", subok: Any =
     dtype = x.dtype if dtype is None else np.dtype(dtype)
     number = value if isinstance(value, Abstract) else operand(value)
     made = x.trace.array(-1, dtype, x.shape if shape is None else tuple(shape))
-    return written(made, number)  # type: ignore[no-any-return]
+    return written(made, number)
 
 
 def zeros(x: Any, *how: Any, **named: Any) -> Abstract:
@@ -280,7 +282,7 @@ def chosen(condition: Any, x: Any = None, y: Any = None) -> Abstract:
         raise Refused("np.where of a condition alone")
     trace = next(v.trace for v in (condition, x, y) if isinstance(v, Abstract))
     dtype = common(x, y)
-    return trace.ufunc("select", (condition, x, y), (BOOL, dtype, dtype, dtype))  # type: ignore[no-any-return]
+    return trace.ufunc("select", (condition, x, y), (BOOL, dtype, dtype, dtype))
 
 
 def clipped(x: Any, least: Any = None, most: Any = None) -> Any:

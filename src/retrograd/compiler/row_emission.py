@@ -80,6 +80,7 @@ class Writer:
         self.b = ir.IRBuilder(self.function.append_basic_block("body"))
         self.scalars: dict[int, Value] = {}  # numbers of the row
         self.inverses: dict[int, tuple[Value, Value]] = {}
+        self.at: list[Any] = []  # where the row lies in each operand
         self.waiting: set[int] = set()  # what is written already: NOTE [Rows], 2
 
     def number(self, place: int) -> Any:
@@ -302,10 +303,11 @@ class Writer:
             step = self.lanes * count
             whole = self.b.and_(length, LONG(-step))
             places = range(0, step, self.lanes)
-            self.loop(
-                done, whole, lambda j, places=places:
-                each(at, [self.b.add(j, LONG(k)) for k in places], None), step,
-            )  # fmt: skip
+
+            def vectors(j: Any, places: Sequence[int] = places) -> None:
+                each(at, [self.b.add(j, LONG(k)) for k in places], None)
+
+            self.loop(done, whole, vectors, step)
             done = whole
         more, end = (self.function.append_basic_block() for _ in range(2))
         self.b.cbranch(self.b.icmp_signed("<", done, length), more, end)
@@ -449,7 +451,8 @@ class Writer:
                 for number, call in calls.items():
                     found[number].append(value(call.operands[0]))
             for number, call in calls.items():
-                x = in_tree(lambda a, b, call=call: JOINS[call.function](b, a)[0], found[number])
+                join = JOINS[call.function]
+                x = in_tree(lambda a, b, join=join: join(b, a)[0], found[number])  # type: ignore[misc]
                 self.join(call, held[number], x, wide(call), mask)
 
         self.runs(add, 1 if once else UNROLLED)

@@ -75,7 +75,7 @@ class Places(NamedTuple):
         return self.grain + 2 + i * (self.variant.kept + self.variant.outer) + d
 
     @property
-    def count(self) -> int:
+    def total(self) -> int:
         """Of all numbers."""
         return self.stride(self.operands, 0)
 

@@ -94,6 +94,7 @@ class Row(Abstract):
 
     flags = SimpleNamespace(c_contiguous=False, forc=False, writeable=False)
     apart = -1
+    trace: RowTrace
 
     @property
     def across(self) -> bool:

@@ -90,7 +90,7 @@ class RowKernel:
             self.grain = max(self.grain, -(-self.rows // PIECES))
         variant = Variant(len(kept), len(outer), tuple([s != 0 for s in steps[: len(inputs)]]))
         dims, places = [*kept, *outer], Places(len(strides), variant)
-        self.table = np.zeros(places.count, np.int64)
+        self.table = np.zeros(places.total, np.int64)
         self.table[len(strides) :] = [
             *[n for n, _ in dims], length, self.grain, self.room * 8,
             *[along[i] for i in range(len(strides)) for _, along in dims],

@@ -82,7 +82,7 @@ class Updates:
         for names in choices:
             key = kind, names, tuple(map(group.get, names))
             if key in self.kernels:
-                kernel = self.kernels.found(key, None)
+                kernel = self.kernels.found(key, dict)
                 return kernel is not None and kernel(operands) is not None
         noting = Noting(group)
 

@@ -26,6 +26,8 @@ from llvmlite import ir
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    Operator = Callable[["Value", Any], "Value"]
+
 __all__ = [
     "FLOATS",
     "Complex",
@@ -56,8 +58,8 @@ __all__ = [
 BOOL, INT32, INT64 = np.dtype(bool), np.dtype(np.int32), np.dtype(np.int64)
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 REALS = {FLOAT32: ir.FloatType(), FLOAT64: ir.DoubleType()}
-INTEGERS = {FLOAT32: INT32, FLOAT64: INT64}  # of a float's width
-FLOATS = {INT32: FLOAT32, INT64: FLOAT64}
+INTEGERS: dict[Any, np.dtype[Any]] = {FLOAT32: INT32, FLOAT64: INT64}  # of a float's width
+FLOATS: dict[Any, np.dtype[Any]] = {INT32: FLOAT32, INT64: FLOAT64}
 
 
 def ir_type(dtype: np.dtype[Any], lanes: int = 0) -> Any:
@@ -68,6 +70,21 @@ def ir_type(dtype: np.dtype[Any], lanes: int = 0) -> Any:
     return ir.VectorType(kind, lanes) if lanes else kind
 
 
+def _operator(name: str, real: str, signed: str, unsigned: str) -> tuple[Operator, Operator]:
+    """An operator and its reflection; the names are those of the builder's methods."""
+
+    def emit(x: Value, left: Value, right: Value) -> Value:
+        if left.dtype != right.dtype:
+            raise TypeError(f"{name} of {left.dtype} and {right.dtype}: convert() one of them")
+        how = {"f": real, "i": signed}.get(x.dtype.kind, unsigned)
+        return x.made(getattr(x.builder, how)(left.ir, right.ir))
+
+    return (
+        lambda self, other: emit(self, self, self.like(other)),
+        lambda self, other: emit(self, self.like(other), self),
+    )
+
+
 class Value:
     """A real number, or a vector of them, of a kernel that is being written."""
 
@@ -75,7 +92,8 @@ class Value:
     __array_ufunc__ = None  # NumPy's scalars leave operators with one to it
 
     def __init__(self, builder: Any, ir: Any, dtype: Any) -> None:
-        self.builder, self.ir, self.dtype = builder, ir, np.dtype(dtype)
+        self.builder, self.ir = builder, ir
+        self.dtype: np.dtype[Any] = np.dtype(dtype)
 
     @property
     def lanes(self) -> int:
@@ -130,36 +148,15 @@ class Value:
 
     __hash__ = object.__hash__
 
-
-def _operators(name: str, real: str, signed: str, unsigned: str) -> tuple[Any, Any]:
-    """An operator and its reflection; the names are those of the builder's methods."""
-
-    def emit(x: Value, left: Value, right: Value) -> Value:
-        if left.dtype != right.dtype:
-            raise TypeError(f"{name} of {left.dtype} and {right.dtype}: convert() one of them")
-        how = {"f": real, "i": signed}.get(x.dtype.kind, unsigned)
-        return x.made(getattr(x.builder, how)(left.ir, right.ir))
-
-    return (
-        lambda self, other: emit(self, self, self.like(other)),
-        lambda self, other: emit(self, self.like(other), self),
-    )
-
-
-for _name, *_how in (
-    ("add", "fadd", "add", "add"),
-    ("sub", "fsub", "sub", "sub"),
-    ("mul", "fmul", "mul", "mul"),
-    ("truediv", "fdiv", "", ""),
-    ("and", "", "and_", "and_"),
-    ("or", "", "or_", "or_"),
-    ("xor", "", "xor", "xor"),
-    ("lshift", "", "shl", "shl"),
-    ("rshift", "", "ashr", "lshr"),
-):
-    _operator, _reflected = _operators(_name, *_how)
-    setattr(Value, f"__{_name}__", _operator)
-    setattr(Value, f"__r{_name}__", _reflected)
+    __add__, __radd__ = _operator("add", "fadd", "add", "add")
+    __sub__, __rsub__ = _operator("sub", "fsub", "sub", "sub")
+    __mul__, __rmul__ = _operator("mul", "fmul", "mul", "mul")
+    __truediv__, __rtruediv__ = _operator("truediv", "fdiv", "", "")
+    __and__, __rand__ = _operator("and", "", "and_", "and_")
+    __or__, __ror__ = _operator("or", "", "or_", "or_")
+    __xor__, __rxor__ = _operator("xor", "", "xor", "xor")
+    __lshift__, __rlshift__ = _operator("lshift", "", "shl", "shl")
+    __rshift__, __rrshift__ = _operator("rshift", "", "ashr", "lshr")
 
 
 def compared(relation: str, x: Value, y: Any) -> Value:
@@ -270,7 +267,8 @@ def assuming() -> Iterator[list[Value]]:
 
     So a kernel has a quick loop beside the one that is always right, with the same bits.
     """
-    _ASSUMED.conditions = conditions = []
+    conditions: list[Value] = []
+    _ASSUMED.conditions = conditions
     try:
         yield conditions
     finally:

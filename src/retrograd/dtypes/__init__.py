@@ -61,7 +61,7 @@ class dtype:  # noqa: N801 (PyTorch's name)
 
     def __init__(self, name: str, numpy_dtype: Any, aliases: tuple[str, ...] = ()) -> None:
         self.name = name
-        self.numpy = np.dtype(numpy_dtype)
+        self.numpy: np.dtype[Any] = np.dtype(numpy_dtype)
         kind = "f" if name in NARROW else self.numpy.kind
         self.category = _ORDER[kind]
         self.is_floating_point = kind == "f"
@@ -160,7 +160,7 @@ def to_numpy(spec: Any) -> np.dtype[Any]:
     As in PyTorch, Python's `float` stands for float64 and `complex` for complex128.
     """
     if spec.__class__ is dtype:
-        return spec.numpy  # type: ignore[no-any-return]
+        return spec.numpy
     if isinstance(spec, dtype):
         return spec.numpy  # which says what stands in its way
     try:

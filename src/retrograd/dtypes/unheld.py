@@ -36,7 +36,7 @@ class Unheld(dtype):
         """Raise TypeError: there is none."""
         raise TypeError(self.why)
 
-    def __reduce__(self) -> str:
+    def __reduce__(self) -> Any:
         return self.name
 
 

@@ -107,9 +107,9 @@ def counterpart(ufunc: Any, method: str) -> Callable[..., Any] | None:
         return ACCUMULATIONS.get(ufunc)
     if method not in ("__call__", "outer"):
         return None
-    special = sys.modules.get("scipy.special")
-    if ufunc not in UFUNCS and getattr(special, ufunc.__name__, None) is ufunc:
-        return SCIPY.get(ufunc.__name__)
+    special, name = sys.modules.get("scipy.special"), ufunc.__name__
+    if ufunc not in UFUNCS and getattr(special, name, None) is ufunc:
+        return SCIPY.get(name)
     return UFUNCS.get(ufunc)
 
 

@@ -277,7 +277,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
     found = default
     for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
         found = api.where(condition, choice, found)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def take(a: Tensor, indices: Any, /, *, axis: int | None = None) -> Tensor:

@@ -107,10 +107,10 @@ def copy(a: Tensor) -> Tensor:
 def dot(a: Any, b: Any) -> Tensor:
     """Product of matrices or vectors; over the last axis of `a` and the last but one of `b`."""
     if not (isinstance(a, Tensor) and isinstance(b, Tensor) and a.ndim and b.ndim):
-        return api.multiply(a, b)  # type: ignore[no-any-return]
+        return api.multiply(a, b)
     if a.ndim > 2 or b.ndim > 2:
         return api.tensordot(a, b, axes=([-1], [-builtins.min(b.ndim, 2)]))
-    return api.matmul(a, b)  # type: ignore[no-any-return]
+    return api.matmul(a, b)
 
 
 def vdot(a: Tensor, b: Tensor) -> Tensor:
@@ -125,7 +125,7 @@ def inner(a: Tensor, b: Tensor) -> Tensor:
 
 def outer(a: Tensor, b: Tensor) -> Tensor:
     """Products of every element with every other."""
-    return api.linalg.outer(a.reshape(-1), b.reshape(-1))  # type: ignore[no-any-return]
+    return api.linalg.outer(a.reshape(-1), b.reshape(-1))
 
 
 def kron(a: Tensor, b: Tensor) -> Tensor:
@@ -200,12 +200,12 @@ def common(arrays: Any, dtype: Any) -> list[Tensor]:
 
 def matvec(x1: Any, x2: Any) -> Tensor:
     """Matrices times vectors."""
-    return (api.matmul(x1, x2[..., None]))[..., 0]  # type: ignore[no-any-return]
+    return (api.matmul(x1, x2[..., None]))[..., 0]
 
 
 def vecmat(x1: Any, x2: Any) -> Tensor:
     """Vectors, conjugated, times matrices."""
-    return api.matmul(ops.conj(x1)[..., None, :], x2)[..., 0, :]  # type: ignore[no-any-return]
+    return api.matmul(ops.conj(x1)[..., None, :], x2)[..., 0, :]
 
 
 def matrix_power(a: Tensor, n: int, /) -> Tensor:

@@ -17,7 +17,12 @@ from .numpy_reductions import floating, mean, median
 
 __all__: list[str] = []
 
-STATISTICS = {"maximum": api.max, "minimum": api.min, "mean": mean, "median": median}
+STATISTICS: dict[str, Any] = {
+    "maximum": api.max,
+    "minimum": api.min,
+    "mean": mean,
+    "median": median,
+}
 PLACES = ("edge", "reflect", "symmetric", "wrap")
 MODES = ("constant", "empty", "linear_ramp", *STATISTICS, *PLACES)
 

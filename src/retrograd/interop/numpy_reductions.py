@@ -86,7 +86,7 @@ def quantiles(function: Any, a: Tensor, q: Any, axis: Any, method: str, keepdims
             found.reshape((*found.shape[: found.ndim - len(kept)], *shape)) if keepdims else found
         )
     q = q if isinstance(q, Tensor) else new_tensor(np.asarray(q, np.float64))
-    return function(a, q.to(a.dtype), axis, keepdims, interpolation=method)  # type: ignore[no-any-return]
+    return function(a, q.to(a.dtype), axis, keepdims, interpolation=method)
 
 
 def quantile(
@@ -146,12 +146,12 @@ def cumprod(a: Tensor, axis: int | None = None, dtype: Any = None) -> Tensor:
 
 def cummax(a: Tensor, *, axis: int = 0) -> Tensor:
     """Running maxima."""
-    return ops.cummax(a, axis, **numpys_order(a)).values  # type: ignore[no-any-return]
+    return ops.cummax(a, axis, **numpys_order(a)).values
 
 
 def cummin(a: Tensor, *, axis: int = 0) -> Tensor:
     """Running minima."""
-    return ops.cummin(a, axis, **numpys_order(a)).values  # type: ignore[no-any-return]
+    return ops.cummin(a, axis, **numpys_order(a)).values
 
 
 def diff(a: Tensor, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
@@ -198,7 +198,7 @@ def counted(a: Tensor, axis: Any, keepdims: bool) -> Tensor:
 def extreme(function: Any, a: Tensor, axis: Any, keepdims: bool, end: float) -> Tensor:
     """The largest or smallest of what is no NaN; NaN where there is nothing else."""
     if a._array.dtype.kind not in "fc":
-        return function(a, axis=axis, keepdims=keepdims)  # type: ignore[no-any-return]
+        return function(a, axis=axis, keepdims=keepdims)
     found = function(without_nan(a, end), axis=axis, keepdims=keepdims)
     return ops.where(counted(a, axis, keepdims) == 0, math.nan, found)
 
@@ -253,7 +253,7 @@ def nanvar(
 ) -> Tensor:
     """The variance of what is no NaN; NaN where too little is."""
     size, free = spread(a, axis, dtype, correction, keepdims)
-    return size * size / free  # type: ignore[no-any-return]
+    return size * size / free
 
 
 def nanstd(
@@ -261,7 +261,7 @@ def nanstd(
 ) -> Tensor:
     """The standard deviation of what is no NaN; NaN where too little is."""
     size, free = spread(a, axis, dtype, correction, keepdims)
-    return size / ops.sqrt(free)  # type: ignore[no-any-return]
+    return size / ops.sqrt(free)
 
 
 # -- counts and covariances ----------------------------------------------------------------------

@@ -20,15 +20,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 try:
-    from numpy.fft import _pocketfft_umath as loops
+    from numpy.fft import _pocketfft_umath as loops  # type: ignore[attr-defined]
 except ImportError:  # a NumPy that keeps its loops elsewhere
-    loops = None  # type: ignore[assignment]
+    loops = None
 
 __all__ = ["complex_transform", "from_half", "to_half"]
 
 LARGE = 4096  # points: below it, a transform takes no longer than the call
-COMPLEX = {"f": np.complex64, "F": np.complex64, "d": np.complex128, "D": np.complex128}
-REAL = {"f": np.float32, "F": np.float32, "d": np.float64, "D": np.float64}
+COMPLEX: dict[str, Any] = {
+    "f": np.complex64,
+    "F": np.complex64,
+    "d": np.complex128,
+    "D": np.complex128,
+}
+REAL: dict[str, Any] = {"f": np.float32, "F": np.float32, "d": np.float64, "D": np.float64}
 
 
 def has_loops(x: Any) -> bool:
@@ -36,7 +41,7 @@ def has_loops(x: Any) -> bool:
     return loops is not None and x.dtype.char in REAL and numpys(x)
 
 
-def along(loop: Any, x: Any, dim: int, norm: str, forward: bool, out: Any) -> Any:
+def along(loop: Any, x: Any, dim: int, norm: Any, forward: bool, out: Any) -> Any:
     """A loop of NumPy's along a dimension, into `out`, scaled by the number of real points."""
     n, real = max(x.shape[dim], out.shape[dim]), REAL[x.dtype.char]
     factor = real(1)
@@ -64,7 +69,7 @@ def by_steps(x: Any, dims: Iterable[int]) -> list[int]:
     return sorted(dims, key=lambda dim: -abs(x.strides[dim]))
 
 
-def complex_transform(x: Any, dims: Sequence[int], norm: str, forward: bool) -> Any:
+def complex_transform(x: Any, dims: Sequence[int], norm: Any, forward: bool) -> Any:
     """The transform of a real or complex array along dimensions, or its inverse."""
     if has_loops(x):
         loop, inward = loops.fft if forward else loops.ifft, by_steps(x, dims)
@@ -77,7 +82,7 @@ def complex_transform(x: Any, dims: Sequence[int], norm: str, forward: bool) -> 
     return (np.fft.fftn if forward else np.fft.ifftn)(x, None, dims, norm)
 
 
-def to_half(x: Any, dims: Sequence[int], norm: str) -> Any:
+def to_half(x: Any, dims: Sequence[int], norm: Any) -> Any:
     """The transform of a real array along dimensions, of which the last keeps half a spectrum."""
     last = dims[-1]
     n = x.shape[last]
@@ -91,7 +96,7 @@ def to_half(x: Any, dims: Sequence[int], norm: str) -> Any:
     return complex_transform(half, dims[:-1], norm, True) if len(dims) > 1 else half
 
 
-def from_half(x: Any, dims: Sequence[int], norm: str, n: int) -> Any:
+def from_half(x: Any, dims: Sequence[int], norm: Any, n: int) -> Any:
     """The inverse of `to_half`: n real points in the last of the dimensions."""
     if len(dims) > 1:
         x = complex_transform(x, dims[:-1], norm, False)

@@ -58,7 +58,7 @@ def channels_inside(x: Any, channel: int = 1, least: int = 4) -> bool:
         if strides[dim] < reach:
             return False
         reach = strides[dim] * sizes[dim]
-    return strides[channel] < reach <= strides[places[0]]  # type: ignore[no-any-return]
+    return strides[channel] < reach <= strides[places[0]]
 
 
 def with_channels_inside(x: Any, channel: int = 1) -> Any:
@@ -229,6 +229,8 @@ class Flags:
 
     __slots__ = ("c_contiguous", "f_contiguous", "writeable")
 
+    c_contiguous: bool
+    f_contiguous: bool
     aligned = owndata = True
 
     def __init__(self, x: Any) -> None:
@@ -242,6 +244,6 @@ class Flags:
     @property
     def forc(self) -> bool:
         """In one order or the other."""
-        return self.c_contiguous or self.f_contiguous  # type: ignore[no-any-return]
+        return self.c_contiguous or self.f_contiguous
 
     carray = contiguous = property(lambda self: self.c_contiguous)

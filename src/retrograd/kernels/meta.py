@@ -455,7 +455,7 @@ def share(a: Any, b: Any, max_work: Any = None) -> bool:
     return isinstance(a, Meta) and isinstance(b, Meta) and a.whole is b.whole
 
 
-RULES = {
+RULES: dict[Any, Any] = {
     np.dot: dotted,
     np.may_share_memory: share,
     np.shares_memory: share,

@@ -57,7 +57,9 @@ CHUNK = 4096  # products that are added in the arrays' own precision
 
 add_reduce: Any = np.add.reduce  # Any: NumPy's stubs know no positional keepdims
 ndarray = np.ndarray
-FUNCTIONS = {np.maximum: np.max, np.minimum: np.min, np.logical_or: np.any, np.logical_and: np.all}
+FUNCTIONS: dict[Any, Any] = {
+    np.maximum: np.max, np.minimum: np.min, np.logical_or: np.any, np.logical_and: np.all,
+}  # fmt: skip
 
 
 def reduced(
@@ -201,7 +203,9 @@ def dots(x: Any, y: Any, axes: tuple[int, ...]) -> Any:
     return found.reshape(*rows, *[1] * len(axes))
 
 
-def measured(x: Any, axes: tuple[int, ...], degrees: float, root: bool, keep: bool) -> Any:
+def measured(
+    x: Any, axes: tuple[int, ...], degrees: float, root: bool, keep: bool
+) -> tuple[Any, Any, Any] | None:
     """`moments` by the loop in C; None where there is none for such axes."""
     order = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
     rows = np.ascontiguousarray(x.transpose(order))
@@ -214,7 +218,8 @@ def measured(x: Any, axes: tuple[int, ...], degrees: float, root: bool, keep: bo
             return None
         sizes[place] = n
     shape = [1 if axis in axes else x.shape[axis] for axis in order]
-    centred, mean = (np.empty(s, x.dtype) if keep else None for s in (rows.shape, shape))
+    kept: Any = [np.empty(s, x.dtype) if keep else None for s in (rows.shape, shape)]
+    centred, mean = kept
     spread = np.empty(shape, x.dtype)
     loops.moments(rows, centred, mean, spread, tuple(sizes[:3]), degrees, root)
     back = sorted(range(x.ndim), key=order.__getitem__)

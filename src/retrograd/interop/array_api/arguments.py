@@ -71,10 +71,10 @@ def binary(
 
     def call(x1: Any, x2: Any, /) -> Tensor:
         if mirrored and isinstance(x1, int) and isinstance(x2, Tensor):
-            return mirrored(x2, x1)  # type: ignore[no-any-return]
+            return mirrored(x2, x1)
         if not (mirrored and isinstance(x2, int) and isinstance(x1, Tensor)):
             x1, x2 = pair(x1, x2)
-        return function(x1, x2)  # type: ignore[no-any-return]
+        return function(x1, x2)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"""{summary}
@@ -91,8 +91,8 @@ def binary(
 def reduced(function: Any, x: Tensor, axis: Any, keepdims: bool, **params: Any) -> Tensor:
     """A reduction of PyTorch's over the standard's `axis`: rule 3."""
     if axis == ():
-        return function(x.unsqueeze(-1), dim=-1, keepdim=False, **params)  # type: ignore[no-any-return]
-    return function(x, dim=axis, keepdim=keepdims, **params)  # type: ignore[no-any-return]
+        return function(x.unsqueeze(-1), dim=-1, keepdim=False, **params)
+    return function(x, dim=axis, keepdim=keepdims, **params)
 
 
 def numpys_order(x: Tensor) -> dict[str, str]:

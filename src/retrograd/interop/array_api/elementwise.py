@@ -217,7 +217,7 @@ def sign(x: Tensor, /) -> Tensor:
     found = ops.sgn(x)
     if not x.dtype.is_floating_point:
         return found
-    return ops.where(ops.isnan(x), x, found)  # type: ignore[no-any-return]
+    return ops.where(ops.isnan(x), x, found)
 
 
 def clip(x: Tensor, /, min: Any = None, max: Any = None) -> Tensor:
@@ -234,7 +234,7 @@ def clip(x: Tensor, /, min: Any = None, max: Any = None) -> Tensor:
         return ops.clone(x)
     if x.dtype.is_complex:  # in NumPy's order
         x = x if min is None else maximum(x, min).to(x.dtype)
-        return x if max is None else minimum(x, max).to(x.dtype)  # type: ignore[no-any-return]
+        return x if max is None else minimum(x, max).to(x.dtype)
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         bounds = [None if b is None else pair(b, x)[0].to(x.dtype) for b in (min, max)]
         return ops.clamp(x, *bounds)

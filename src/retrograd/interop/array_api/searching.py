@@ -72,7 +72,7 @@ def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
     """
     if x.ndim == 0:
         raise ValueError("nonzero() of a 0-d array, which has no places. Compare it: x != 0")
-    return ops.nonzero(x, as_tuple=True)  # type: ignore[no-any-return]
+    return ops.nonzero(x, as_tuple=True)
 
 
 def searchsorted(
@@ -103,7 +103,7 @@ def where(condition: Tensor, x1: Any, x2: Any, /) -> Tensor:
         condition = condition != 0
     if isinstance(x1, Tensor) or isinstance(x2, Tensor):
         x1, x2 = pair(x1, x2)
-    return ops.where(condition, x1, x2)  # type: ignore[no-any-return]
+    return ops.where(condition, x1, x2)
 
 
 def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
@@ -113,7 +113,7 @@ def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool
     >>> xp.sort(xp.asarray([2, 3, 1]), descending=True)
     tensor([3, 2, 1])
     """
-    return ops.sort(x, axis, descending, stable=stable, **numpys_order(x)).values  # type: ignore[no-any-return]
+    return ops.sort(x, axis, descending, stable=stable, **numpys_order(x)).values
 
 
 def argsort(
@@ -180,7 +180,7 @@ def unique_values(x: Tensor, /) -> Tensor:
     >>> xp.unique_values(xp.asarray([3, 1, 3]))
     tensor([1, 3])
     """
-    return unique_all(x).values  # type: ignore[no-any-return]
+    return unique_all(x).values
 
 
 def take(x: Tensor, indices: Any, /, *, axis: int | None = None) -> Tensor:

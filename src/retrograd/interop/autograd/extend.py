@@ -200,7 +200,7 @@ def defvjp(fun: Any, *makers: Any, argnums: Any = None) -> None:
             )
         if named[argnum] is None:
             return lambda g: vspace(args[argnum]).zeros()
-        return named[argnum](ans, *args, **options)  # type: ignore[no-any-return]
+        return named[argnum](ans, *args, **options)
 
     defvjp_argnum(fun, maker)
 

@@ -231,7 +231,7 @@ def make_hvp(fun: Callable[[Any], Any], x: Any) -> tuple[Callable[[Any], Any], A
     >>> hvp(np.array([1.0, 1.0]))
     array([ 6., 12.])
     """
-    return make_vjp(grad(fun))(x)  # type: ignore[no-any-return]
+    return make_vjp(grad(fun))(x)
 
 
 def hessian_tensor_product(fun: Callable[..., Any], argnum: int = 0) -> Callable[..., Any]:
@@ -246,7 +246,7 @@ def hessian_tensor_product(fun: Callable[..., Any], argnum: int = 0) -> Callable
         *args, v = args  # type: ignore[assignment]
         return np.tensordot(grad(fun, argnum)(*args, **options), v, np.ndim(v))
 
-    return grad(along, argnum)  # type: ignore[no-any-return]
+    return grad(along, argnum)
 
 
 hvp = hessian_vector_product = hessian_tensor_product
@@ -264,7 +264,7 @@ def tensor_jacobian_product(fun: Callable[..., Any], argnum: int = 0) -> Callabl
         *args, v = args  # type: ignore[assignment]
         return np.tensordot(v, fun(*args, **options), np.ndim(v))
 
-    return jacobian(across, argnum)  # type: ignore[no-any-return]
+    return jacobian(across, argnum)
 
 
 vector_jacobian_product = tensor_jacobian_product
@@ -305,7 +305,7 @@ def make_ggnvp(
         along = make_jvp_reversemode(f)(x)
         return lambda v: record.vjp(outer.vjp(along(v)))
 
-    return make(f, f_argnum)  # type: ignore[no-any-return]
+    return make(f, f_argnum)
 
 
 @unary_to_nary
@@ -335,7 +335,7 @@ def grad_named(fun: Callable[..., Any], argname: str) -> Callable[..., Any]:
     >>> float(grad_named(lambda x, y: x * y, "y")(2.0, 3.0))
     2.0
     """
-    return grad(fun, list(inspect.signature(fun).parameters).index(argname))  # type: ignore[no-any-return]
+    return grad(fun, list(inspect.signature(fun).parameters).index(argname))
 
 
 def multigrad_dict(fun: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
@@ -352,10 +352,10 @@ def multigrad_dict(fun: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
         bound.apply_defaults()
 
         def run(named: dict[str, Any]) -> Any:
-            call = inspect.BoundArguments(signature, named)  # type: ignore[arg-type]
+            call = inspect.BoundArguments(signature, named)
             return fun(*call.args, **call.kwargs)
 
-        return grad(run)(dict(bound.arguments))  # type: ignore[no-any-return]
+        return grad(run)(dict(bound.arguments))
 
     return gradients
 

@@ -118,7 +118,7 @@ class Recording:
                 seeds.append(fitted(conj(tensor_of(seed)), part._tensor))
         leaves = pytree.flatten(self.x)
         wanted = [t for t, leaf in zip(self.inputs, leaves, strict=True) if differentiable(leaf)]
-        found = [None] * len(wanted)
+        found: Any = [None] * len(wanted)
         if outputs and wanted:
             found = gradients(
                 outputs,

@@ -61,7 +61,7 @@ def run(which: int, x: Any, y: Any, w: Any, bias: Any, geometry: Geometry) -> No
 
 def forward(shape: Sizes, x: Any, w: Any, bias: Any, *geometry: Any) -> Any:
     """Correlation of images with a weight, plus a bias."""
-    given = (x, w) if bias is None else (x, w, bias)
+    given: Any = (x, w) if bias is None else (x, w, bias)
     if not taken(*given):
         return None
     dtype, groups = x.dtype, geometry[3]

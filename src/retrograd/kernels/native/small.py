@@ -17,7 +17,7 @@ def quick(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Let the loop called `name` compute a function of arrays where they are small and plain."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        return function if loops is None else loops.Small(function, name)  # type: ignore[no-any-return]
+        return function if loops is None else loops.Small(function, name)
 
     return decorate
 

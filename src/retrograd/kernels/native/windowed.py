@@ -35,7 +35,7 @@ def taken(x: Any, dims: int) -> bool:
 
 def maxima(
     x: Any, places: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
-) -> Any:
+) -> tuple[Any, Any] | None:
     """The maximum of each window, and its flat index."""
     dims = len(kernel)
     if not taken(x, dims):

@@ -71,7 +71,7 @@ def check_device(spec: Any) -> None:
 def check_dtype(spec: Any, name: str) -> np.dtype[Any]:
     """`spec` as a NumPy dtype; TypeError, as from the function called `name`, if it is no dtype."""
     if spec.__class__ is dtypes.dtype:
-        return spec.numpy  # type: ignore[no-any-return]
+        return spec.numpy
     if isinstance(spec, str):
         raise TypeError(f"{name}(): argument 'dtype' must be {version.called}.dtype, not str")
     return dtypes.to_numpy(spec)

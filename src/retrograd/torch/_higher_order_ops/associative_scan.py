@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ... import pytree
 from ...engine.tensor import Tensor
 from ...func import vmap
-from ...ops import cat, stack
+from ...ops.shape.join import cat, stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable

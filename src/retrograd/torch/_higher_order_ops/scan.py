@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 from ... import pytree
@@ -37,7 +38,7 @@ def scan(
         raise RuntimeError(EMPTY)
     state, outs = init, []
     for i in reversed(range(count)) if reverse else range(count):
-        state, out = combine_fn(state, pytree.map_leaves(lambda x, i=i: x.select(dim, i), xs))
+        state, out = combine_fn(state, pytree.map_leaves(methodcaller("select", dim, i), xs))
         outs.append(out)
     return state, stacked(outs[::-1] if reverse else outs, dim)
 

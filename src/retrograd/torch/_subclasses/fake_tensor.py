@@ -84,6 +84,7 @@ class FakeTensor(Tensor):
     fake_mode: FakeTensorMode
     fake_device: Any
     constant: Tensor | None = None  # the one number that `tensor` was given
+    symbolic: tuple[Any, ...] | None = None  # its sizes, of those that `export` writes down
 
     @staticmethod
     def __new__(cls, fake_mode: FakeTensorMode, elem: Tensor, device: Any) -> Any:
@@ -122,7 +123,7 @@ class FakeTensor(Tensor):
         return len(as_meta(self))
 
     @classmethod
-    def __torch_dispatch__(
+    def __torch_dispatch__(  # type: ignore[override]  # of the class, as in PyTorch
         cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         fakes = [each for each in pytree.flatten((args, kwargs)) if isinstance(each, FakeTensor)]
@@ -145,11 +146,11 @@ class FakeTensor(Tensor):
 class FakeParameter(FakeTensor, Parameter):
     """A parameter without data."""
 
-    __torch_function__ = FakeTensor.__torch_function__
+    __torch_function__ = FakeTensor.__torch_function__  # type: ignore[attr-defined]
 
     __deepcopy__ = FakeTensor.__deepcopy__
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         return f"Parameter({FakeTensor.__repr__(self)})"
 
 
@@ -217,7 +218,7 @@ class FakeTensorMode(TorchDispatchMode):
         begin = tensor.storage_offset() * array.itemsize
         array = array.strided(array.shape, array.strides, begin - array.offset)
         kind = FakeParameter if isinstance(tensor, Parameter) else FakeTensor
-        made = FakeTensor.__new__(kind, self, new_tensor(array), tensor.device)
+        made: FakeTensor = FakeTensor.__new__(kind, self, new_tensor(array), tensor.device)
         set_requires_grad(made, tensor.requires_grad)
         return made
 

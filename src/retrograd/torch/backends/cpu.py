@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numpy._core._multiarray_umath import __cpu_features__  # type: ignore[import-not-found]
+from numpy._core._multiarray_umath import __cpu_features__
 
 __all__ = ["get_cpu_capability"]
 

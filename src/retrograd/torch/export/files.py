@@ -13,7 +13,7 @@ from ... import return_types, serialization
 from ...engine.placement import CPU
 from ...engine.registry import OPS
 from ...engine.tensor import Tensor
-from ...ops import empty_strided
+from ...ops.creation.strided import empty_strided
 from .._C import _set_grad_enabled
 from .._higher_order_ops.cond import cond
 from .._subclasses.fake_tensor import FakeTensorMode
@@ -179,7 +179,8 @@ def value_of(value: Any) -> Any:
 
 def read(held: dict[str, Any]) -> GraphModule:
     """A graph of plain data."""
-    graph, known, mode = Graph(), {}, FakeTensorMode()
+    graph, mode = Graph(), FakeTensorMode()
+    known: dict[str, Any] = {}
 
     def again(value: Any) -> Any:
         if isinstance(value, dict):

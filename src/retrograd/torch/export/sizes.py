@@ -43,10 +43,10 @@ class Dynamic:
     made: Callable[[], Node]
 
     def __bool__(self) -> bool:
-        return bool(self != 0)
+        return bool(self != 0)  # type: ignore[comparison-overlap]
 
     def __divmod__(self, other: Any) -> Any:
-        return self // other, self % other  # type: ignore[operator]
+        return self // other, self % other
 
     def __rdivmod__(self, other: Any) -> Any:
         return other // self, other % self

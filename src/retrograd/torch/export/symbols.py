@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ... import pytree
@@ -12,7 +13,7 @@ from ...errors import UserError
 from ...ops import empty
 from .._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from ..fx.graph_module import GraphModule
-from ..fx.node import map_arg
+from ..fx.node import Node, map_arg
 from ..library import ops
 from ..utils._pytree import tree_flatten
 from .dynamic_shapes import UNBOUNDED, Dim, specs_of
@@ -145,7 +146,8 @@ class Resolver:
         """The call with sizes of the example, or with `other` ones."""
         fakes = Fakes(symbols, other)
         given = [fakes.of(value, i) for i, value in enumerate(self.leaves)]
-        return Traced(self.module, *self.structure.unflatten(given), fakes.mode)
+        args, kwargs = self.structure.unflatten(given)
+        return Traced(self.module, args, kwargs, fakes.mode)
 
     def both(self, symbols: list[Symbol]) -> tuple[Traced, Traced]:
         """The call with sizes of the example and with other ones; UserError if they differ."""
@@ -232,6 +234,11 @@ def difference(first: GraphModule, second: GraphModule) -> str:
     return ""
 
 
+def known_in(constants: dict[Node, Any], node: Node) -> Any:
+    """The constant that a node is, or the node."""
+    return constants.get(node, node)
+
+
 def settle(first: GraphModule, second: GraphModule, symbols: list[Symbol]) -> None:
     """Make constants of the sizes that are known, and name those that may differ: rule 2."""
     for a, b in zip(list(first.graph.nodes), list(second.graph.nodes), strict=True):
@@ -241,8 +248,8 @@ def settle(first: GraphModule, second: GraphModule, symbols: list[Symbol]) -> No
             fixed = a.target is ops.aten.sym_size.int and inputs[0].op == "placeholder"
             if isinstance(x, (int, float)) and x == y and (fixed or not inputs):
                 for user in list(a.users):
-                    user.args = map_arg(user.args, lambda node, a=a, x=x: x if node is a else node)
-            elif isinstance(x, Tensor) and x.shape != y.shape:
+                    user.args = map_arg(user.args, partial(known_in, {a: x}))
+            elif isinstance(x, FakeTensor) and x.shape != y.shape:
                 pairs = zip(x._array.shape, y._array.shape, strict=True)
                 x.symbolic = tuple([named(*pair, symbols) for pair in pairs])
             elif isinstance(x, int) and x != y:

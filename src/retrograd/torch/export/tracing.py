@@ -25,7 +25,7 @@ from ...engine.placement import plain
 from ...engine.tensor import Interpreted, Tensor
 from ...errors import UserError
 from ...func.calls import replaced
-from ...ops import equal
+from ...ops.elementwise.comparison import equal
 from ...random import get_rng_state
 from .._C import _set_grad_enabled
 from .._higher_order_ops.cond import cond

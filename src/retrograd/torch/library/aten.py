@@ -78,9 +78,7 @@ def _upsample(mode: str) -> Callable[..., Tensor]:
     def compute(input: Tensor, output_size: Any, *given: Any) -> Tensor:
         *corners, scale = given
         named = {"align_corners": corners[0]} if corners else {}
-        return retrograd.nn.functional.interpolate(  # type: ignore[no-any-return]
-            input, output_size, scale, mode, **named
-        )
+        return retrograd.nn.functional.interpolate(input, output_size, scale, mode, **named)
 
     return compute
 

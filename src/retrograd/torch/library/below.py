@@ -174,7 +174,9 @@ def check(name: str, found: Any, single: bool) -> None:
 
 
 PLAIN = {"bool", "int", "float"}
-NUMBERS = {getattr(Tensor, f"__{kind.__name__}__"): kind for kind in (bool, float, int)}
+NUMBERS: dict[Any, Any] = {
+    getattr(Tensor, f"__{kind.__name__}__"): kind for kind in (bool, float, int)
+}
 KEYED = {
     Tensor.__getitem__: "index.Tensor",
     Tensor.__setitem__: "index_put_.default",
@@ -183,8 +185,8 @@ KEYED = {
 
 def keyed(function: Any, x: Any, key: Any, *value: Any) -> Any:
     """What is made of an index by tensors, beside which there are only whole dimensions."""
-    parts = key if isinstance(key, tuple) else (key,)
-    parts = [new_tensor(each) if isinstance(each, np.ndarray) else each for each in parts]
+    given = key if isinstance(key, tuple) else (key,)
+    parts = [new_tensor(each) if isinstance(each, np.ndarray) else each for each in given]
     tensors = [each for each in parts if isinstance(each, Tensor)]
     whole = [each for each in parts if isinstance(each, slice) and each == slice(None)]
     if not tensors or len(tensors) + len(whole) < len(parts) or has_history((x, *tensors, *value)):
@@ -409,7 +411,7 @@ class Wrapped(Wrapper):
         raise NotImplementedError(NO_DATA.format(name="an array", cls=self.cls.__name__))
 
     __array__ = __getitem__ = __iter__ = __len__ = _has_no_data
-    __eq__ = __ne__ = _has_no_data  # type: ignore[assignment]
+    __eq__ = __ne__ = _has_no_data
     __hash__ = object.__hash__
 
 

@@ -125,8 +125,9 @@ class CustomOpDef:
                 f"{wrong} in mutates_args were not found in the custom op's signature: {name} has "
                 f"the arguments {', '.join(self._signature.parameters)}"
             )
-        self._kernel, self._fake, self._anywhere = None, None, None
-        self._composite, self._autocast, self._vmap, self._recorded = None, None, None, None
+        unset: Any = None
+        self._kernel, self._fake, self._anywhere = unset, unset, unset
+        self._composite, self._autocast, self._vmap, self._recorded = unset, unset, unset, unset
         self._backward: Callable[..., Any] | None = None
         self._setup: Callable[..., Any] | None = None
         self.__name__, self.__doc__ = own, function.__doc__ if function else None

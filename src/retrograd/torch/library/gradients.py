@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...autograd import enable_grad, grad, is_grad_enabled
 from ...nn.functional import interpolate
-from ...ops import convolution, grid_sampler
+from ..names.aten_kernels import convolution, grid_sampler
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -110,9 +110,7 @@ def define(
     return None
 
 
-def impl(
-    qualname: Any, types: Any, func: Callable[..., Any] | None = None, *, lib: Any = None
-) -> Any:
+def impl(qualname: Any, types: Any, func: Any = None, *, lib: Any = None) -> Any:
     """Let `func` be what an operator runs on devices such as "cpu", or on all: "default".
 
     Also as a decorator; and as `impl(lib, name, key)` of a Library, by the keys of `Library.impl`.

@@ -15,7 +15,7 @@ def _record_function_enter(name: str, args: str | None = None) -> Any:
     return record_function(name, args).__enter__()
 
 
-def _record_function_exit(handle: Any) -> None:
+def _record_function_exit(handle: Any) -> Any:
     """End the block of a handle, which may be an `fx` proxy of one: then it is recorded."""
     if has_torch_function((handle,)):
         return handle_torch_function(_record_function_exit, (handle,), handle)

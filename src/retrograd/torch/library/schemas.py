@@ -67,7 +67,8 @@ class Schema:
 
 def signature_of(text: str) -> tuple[Signature, list[str]]:
     """The signature that a schema's arguments describe, and the names of those that are written."""
-    kind, made, written = Parameter.POSITIONAL_OR_KEYWORD, [], []
+    kind: Any = Parameter.POSITIONAL_OR_KEYWORD
+    made, written = [], []
     for part in filter(None, map(str.strip, re.split(r",(?![^\[(]*[\])])", text))):
         if part == "*":
             kind = Parameter.KEYWORD_ONLY

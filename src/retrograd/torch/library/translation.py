@@ -410,7 +410,8 @@ def own(op: Op) -> Operator:
 def overload(name: str) -> Overload:
     """An overload of `aten` by name."""
     packet, _, which = name.rpartition(".")
-    return getattr(getattr(aten, packet), which)
+    found: Overload = getattr(getattr(aten, packet), which)
+    return found
 
 
 # -- functions -------------------------------------------------------------------------------------

@@ -114,7 +114,9 @@ class Indexed:
         parts = key if isinstance(key, tuple) else (key,)
         if not any(map(isbox, parts)):
             return self.places[key]
-        vectors, numbered, count = [], [], 0
+        vectors: list[Any] = []
+        numbered: list[Any] = []
+        count = 0
         for part in parts:
             if isinstance(part, str):
                 numbered.append(part)

@@ -21,7 +21,7 @@ def mirrored(a: Any, UPLO: str) -> Any:
     return below + np.conj(np.swapaxes(below, -1, -2)) + np.real(a * np.eye(a.shape[-1]))
 
 
-def eigh(a: Any, UPLO: str = "L") -> Any:
+def eigh(a: Any, UPLO: Any = "L") -> Any:
     """NumPy's `eigh`: eigenvalues (..., N) and vectors (..., N, N) of a Hermitian matrix.
 
     >>> import retrograd.interop.autograd.numpy as anp
@@ -33,7 +33,7 @@ def eigh(a: Any, UPLO: str = "L") -> Any:
     return np.linalg.eigh(mirrored(a, UPLO), UPLO)
 
 
-def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
     """NumPy's `eigvalsh`: the eigenvalues (..., N), with the gradient of `eigh`."""
     return np.linalg.eigvalsh(mirrored(a, UPLO), UPLO)
 

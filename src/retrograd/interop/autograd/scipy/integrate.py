@@ -63,7 +63,7 @@ def backward(argnums: Any, ys: Any, given: Any, options: Any) -> Any:
 
     def gradients(g: Any) -> Any:
         a, rest = np.zeros(size), np.zeros(1 + count)
-        times = []
+        times: list[Any] = []
         for i in range(len(t) - 1, 0, -1):
             a = a + g[i]
             at_end = np.dot(func(ys[i], t[i], *func_args), g[i])

@@ -15,7 +15,7 @@ from .rules import elementwise, instead_of
 
 __all__ = ["gammasgn", "logsumexp", "multigammaln", "polygamma"]
 
-polygamma = elementwise(
+polygamma: Any = elementwise(
     scipy.special.polygamma, None, lambda ans, n, x: polygamma(np.asarray(n) + 1, x)
 )
 gammasgn = notrace_primitive(scipy.special.gammasgn)
