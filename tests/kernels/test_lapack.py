@@ -26,8 +26,11 @@ def close(found, expected, scale=100):
 
 
 @KINDS
+@pytest.mark.parametrize("by_loop", [False, True])
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (5, 5), (40, 40), (70, 40), (40, 70)])
-def test_lu_is_getrf(kind, m, n):
+def test_lu_is_getrf(kind, m, n, by_loop, monkeypatch):
+    if by_loop:
+        monkeypatch.setattr(lapack, "eliminated", lambda *arrays: False)
     x = values(kind, 2, m, n)
     packed, pivots, info = lapack.lu(x, pivot=True)
     (getrf,) = scipy_linalg.get_lapack_funcs(("getrf",), (x,))
@@ -61,6 +64,18 @@ def test_failures_are_reported_for_each_matrix_of_a_stack():
     assert info.tolist() == [0, 1, 0]
     np.testing.assert_array_equal(inverse[[0, 2]], np.linalg.inv(x[[0, 2]]))
     assert lapack.lu(x, pivot=True)[2].tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("by_loop", [False, True])
+def test_interchanges_are_done_one_after_the_other_for_each_matrix_of_a_stack(by_loop, monkeypatch):
+    if by_loop:
+        monkeypatch.setattr(lapack, "interchanged", lambda *arrays: False)
+    pivots = np.array([[2, 3], [1, 4], [4, 2]], np.int32)
+    orders = lapack.permutation(pivots, 4)
+    assert orders.tolist() == [[1, 2, 0, 3], [0, 3, 2, 1], [3, 1, 2, 0]]
+    assert lapack.permutation(pivots[:, :1], 4).tolist()[0] == [1, 0, 2, 3]
+    with pytest.raises(IndexError):
+        lapack.permutation(pivots + np.int32(1), 4)
 
 
 @KINDS

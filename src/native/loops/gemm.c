@@ -46,6 +46,12 @@ potrf(PyObject *module, PyObject *args)
     Py_RETURN_FALSE;
 }
 
+static PyObject *
+getrf(PyObject *module, PyObject *args)
+{
+    Py_RETURN_FALSE;
+}
+
 #else
 
 #include <dlfcn.h>
@@ -72,9 +78,11 @@ static struct {
                                const void *, int64_t, void *, int64_t);
     void (*solve_complex_wide)(int, int, int, int, int, int64_t, int64_t, const void *,
                                const void *, int64_t, void *, int64_t);
-    /* by `kind_of`: one column, and a Cholesky factor */
+    /* by `kind_of`: one column, a Cholesky factor, and those of an LU factorization */
     void (*solve_one[4])(int, int, int, int, int64_t, const void *, int64_t, void *, int64_t);
     void (*factor[4])(const char *, const int64_t *, void *, const int64_t *, int64_t *);
+    void (*eliminate[4])(const int64_t *, const int64_t *, void *, const int64_t *, int64_t *,
+                         int64_t *);
     void (*set_threads)(int);
     int (*threads)(void);
     pthread_mutex_t lock;
@@ -137,6 +145,10 @@ use_blas(PyObject *module, PyObject *path)
         {&blas.factor[1], "scipy_dpotrf_64_"},
         {&blas.factor[2], "scipy_cpotrf_64_"},
         {&blas.factor[3], "scipy_zpotrf_64_"},
+        {&blas.eliminate[0], "scipy_sgetrf_64_"},
+        {&blas.eliminate[1], "scipy_dgetrf_64_"},
+        {&blas.eliminate[2], "scipy_cgetrf_64_"},
+        {&blas.eliminate[3], "scipy_zgetrf_64_"},
         {&blas.threads, "scipy_openblas_get_num_threads64_"},
         {&blas.set_threads, "scipy_openblas_set_num_threads64_"},
     };
@@ -451,6 +463,77 @@ potrf(PyObject *module, PyObject *args)
     return PyBool_FromLong(fine);
 }
 
+/* `getrf(columns, pivots, info)`: overwrite matrices, whose columns are the rows of an array, by L and
+   U, and say the interchanges of rows, from 1, and the first zero on the diagonal of each U, or 0. */
+static PyObject *
+getrf(PyObject *module, PyObject *args)
+{
+    PyArrayObject *array, *pivots, *info;
+    if (!PyArg_ParseTuple(args, "O!O!O!", &PyArray_Type, &array, &PyArray_Type, &pivots,
+                          &PyArray_Type, &info)) {
+        return NULL;
+    }
+    int dims = PyArray_NDIM(array), kind = kind_of(PyArray_TYPE(array));
+    int64_t m = dims < 2 ? 0 : PyArray_DIM(array, dims - 1),
+            n = m ? PyArray_DIM(array, dims - 2) : 0;
+    int64_t k = m < n ? m : n, count = k ? PyArray_SIZE(array) / (m * n) : 0, failed;
+    if (kind < 0 || blas.real == NULL || k == 0 || !PyArray_ISCARRAY(array) ||
+        !PyArray_ISCARRAY(pivots) || PyArray_TYPE(pivots) != NPY_INT32 ||
+        PyArray_SIZE(pivots) != count * k || !PyArray_ISCARRAY(info) ||
+        PyArray_TYPE(info) != NPY_INT32 || PyArray_SIZE(info) != count) {
+        return refuse("getrf");
+    }
+    int64_t *chosen = malloc((size_t)k * sizeof *chosen), item = PyArray_ITEMSIZE(array);
+    if (chosen == NULL) {
+        return PyErr_NoMemory();
+    }
+    char *x = PyArray_DATA(array);
+    int32_t *pivot = PyArray_DATA(pivots), *zero = PyArray_DATA(info);
+    Py_BEGIN_ALLOW_THREADS;
+    for (int64_t i = 0; i < count; i++, x += m * n * item, pivot += k) {
+        blas.eliminate[kind](&m, &n, x, &m, chosen, &failed);
+        zero[i] = (int32_t)failed;
+        for (int64_t j = 0; j < k; j++) {
+            pivot[j] = (int32_t)chosen[j];
+        }
+    }
+    Py_END_ALLOW_THREADS;
+    free(chosen);
+    Py_RETURN_TRUE;
+}
+
 #endif
+
+/* `interchange(orders, pivots)`: swap the numbers in rows as pivots, from 1, say; False where one says no
+   place in the row. */
+static PyObject *
+interchange(PyObject *module, PyObject *args)
+{
+    PyArrayObject *orders, *pivots;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyArray_Type, &orders, &PyArray_Type, &pivots)) {
+        return NULL;
+    }
+    if (PyArray_NDIM(orders) != 2 || PyArray_NDIM(pivots) != 2 || !PyArray_ISCARRAY(orders) ||
+        PyArray_TYPE(orders) != NPY_INT64 || !PyArray_ISCARRAY_RO(pivots) ||
+        PyArray_TYPE(pivots) != NPY_INT32 || PyArray_DIM(orders, 0) != PyArray_DIM(pivots, 0) ||
+        PyArray_DIM(orders, 1) < PyArray_DIM(pivots, 1)) {
+        return refuse("interchange");
+    }
+    int64_t m = PyArray_DIM(orders, 1), k = PyArray_DIM(pivots, 1), *order = PyArray_DATA(orders);
+    const int32_t *pivot = PyArray_DATA(pivots);
+    for (npy_intp i = 0; i < PyArray_SIZE(pivots); i++) {
+        if (pivot[i] < 1 || pivot[i] > m) {
+            Py_RETURN_FALSE;
+        }
+    }
+    for (npy_intp i = 0; i < PyArray_DIM(orders, 0); i++, order += m, pivot += k) {
+        for (int64_t j = 0; j < k; j++) {
+            int64_t other = pivot[j] - 1, kept = order[j];
+            order[j] = order[other];
+            order[other] = kept;
+        }
+    }
+    Py_RETURN_TRUE;
+}
 
 #endif

@@ -98,6 +98,8 @@ static PyMethodDef functions[] = {
     {"gemm", gemm, METH_VARARGS, NULL},
     {"trsm", trsm, METH_VARARGS, NULL},
     {"potrf", potrf, METH_VARARGS, NULL},
+    {"getrf", getrf, METH_VARARGS, NULL},
+    {"interchange", interchange, METH_VARARGS, NULL},
     {"recycle", recycle, METH_NOARGS, NULL},
     {"windows", windows, METH_VARARGS, NULL},
     {"take", take, METH_VARARGS, NULL},

@@ -22,7 +22,7 @@ import numpy as np
 from ..errors import LinAlgError
 from .allocation import empty, is_valueless, numpys, table, zeros
 from .layout import with_channels_inside
-from .native.products import factored, solved
+from .native.products import eliminated, factored, interchanged, solved
 
 __all__ = [
     "cholesky",
@@ -129,30 +129,30 @@ def size_of(x: Any) -> Any:
 
 def lu(x: Any, *, pivot: bool) -> tuple[Any, Any, Any]:
     """L below the diagonal and U on and above it, the row interchanges from 1, and `info`."""
+    batch, k = x.shape[:-2], min(x.shape[-2:])
+    found, pivots = by_columns(x), empty(x, (*batch, k), np.int32)
+    info = zeros(x, batch, np.int32)
+    if pivot and eliminated(found, pivots, info):
+        return found, pivots, info
     a = stacked(x)
-    count, m, n = a.shape
-    k = min(m, n)
-    pivots = empty(a, (count, k), np.int32)
-    pivots[...] = table(a, np.arange(1, k + 1))
-    info = zeros(a, count, np.int32)
-    every = np.arange(count)
+    every, places, failed = np.arange(len(a)), pivots.reshape(len(a), k), info.reshape(-1)
+    places[...] = table(a, np.arange(1, k + 1))
     for start in range(0, k, BLOCK):
         stop = min(start + BLOCK, k)
         for j in range(start, stop):
             if pivot:
                 chosen = np.argmax(size_of(a[:, j:, j]), axis=1) + j
-                pivots[:, j] = chosen + 1
+                places[:, j] = chosen + 1
                 rows = a[every, chosen]
                 a[every, chosen] = a[:, j]
                 a[:, j] = rows
             head = a[:, j, j]
-            np.copyto(info, j + 1, where=(info == 0) & (head == 0))
+            np.copyto(failed, j + 1, where=(failed == 0) & (head == 0))
             a[:, j + 1 :, j] /= np.where(head == 0, 1, head)[:, None]
             a[:, j + 1 :, j + 1 : stop] -= a[:, j + 1 :, j, None] * a[:, j, None, j + 1 : stop]
         substitute(a[:, start:stop, start:stop], a[:, start:stop, stop:], False, True)
         a[:, stop:, stop:] -= a[:, stop:, start:stop] @ a[:, start:stop, stop:]
-    batch = x.shape[:-2]
-    return by_columns(a.reshape(x.shape)), pivots.reshape(*batch, k), info.reshape(batch)
+    return by_columns(a.reshape(x.shape)), pivots, info
 
 
 def permutation(pivots: Any, m: int) -> Any:
@@ -161,6 +161,8 @@ def permutation(pivots: Any, m: int) -> Any:
     flat = pivots.reshape(count, pivots.shape[-1])
     order = empty(flat, (count, m), np.int64)
     order[...] = table(flat, np.arange(m))
+    if interchanged(order, flat):
+        return order.reshape(*pivots.shape[:-1], m)
     every = np.arange(count)
     for i in range(flat.shape[1]):
         other = flat[:, i] - 1

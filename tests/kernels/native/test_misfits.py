@@ -38,6 +38,13 @@ CALLS = {
     "gemm": lambda which: (ones(2, 3, 4), ones(2, 3, 5), ones(1, 5, 4), [None, ones(4)][which > 0]),
     "trsm": lambda which: (ones(2, 3, 3), ones(2, 3, 5), which > 0, which > 1),
     "potrf": lambda which: (ones(2, 3, 3) + np.eye(3, dtype="fd"[which > 1]), which > 0),
+    "getrf": lambda which: (
+        ones(2, 3, 4 - which, dtype="fd"[which > 1]) + np.arange(4 - which),
+        ones(2, 3 - which // 2, dtype=np.int32), ones(2, dtype=np.int32),
+    ),
+    "interchange": lambda which: (
+        ones(2, 4, dtype=np.int64), ones(2, 3, dtype=np.int32) + np.int32(which)
+    ),
     "take": lambda which: (ones(2, 3, 4), ones(2, 5, 4), np.arange(3)),
     "gather": lambda which: (ones(2, 3), ones(2, 5), np.ones((2, 3), np.int64)),
     "scatter_add": lambda which: (ones(2, 5), ones(2, 3), np.ones((2, 3), np.int64)),
@@ -113,7 +120,7 @@ def test_arguments_that_do_not_fit_are_an_error_or_do_not_matter(name):
 
 @pytest.mark.parametrize("name", CALLS)
 def test_the_calls_that_are_changed_are_right(name):
-    if name in ("gemm", "trsm", "potrf") and not products.has_blas():
+    if name in ("gemm", "trsm", "potrf", "getrf") and not products.has_blas():
         pytest.skip("NumPy brought along no BLAS")
     for which in range(3):
         assert getattr(loops, name)(*CALLS[name](which)) in (None, True, False)

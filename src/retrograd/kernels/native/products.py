@@ -17,7 +17,7 @@ import numpy as np
 from .. import native
 from . import loops
 
-__all__ = ["LARGE", "factored", "product", "solved"]
+__all__ = ["LARGE", "eliminated", "factored", "interchanged", "product", "solved"]
 
 LARGE = 1 << 18  # multiplications: below it, BLAS itself takes one thread
 
@@ -81,3 +81,22 @@ def factored(x: Any, upper: bool) -> bool:
     if native.loops is None or x.__class__ is not np.ndarray:
         return False
     return x.dtype.char in "fdFD" and has_blas() and native.loops.potrf(x.swapaxes(-1, -2), upper)
+
+
+def eliminated(x: Any, pivots: Any, info: Any) -> bool:
+    """Overwrite matrices, dense by columns, by L and U, and write what LAPACK's getrf says of them.
+
+    Whether that was done.
+    """
+    if native.loops is None or x.__class__ is not np.ndarray or x.size == 0:
+        return False
+    if x.dtype.char not in "fdFD" or not has_blas():
+        return False
+    return native.loops.getrf(x.swapaxes(-1, -2), pivots, info)  # type: ignore[no-any-return]
+
+
+def interchanged(orders: Any, pivots: Any) -> bool:
+    """Swap the numbers in rows as rows of pivots say; whether that was done."""
+    if native.loops is None or orders.__class__ is not np.ndarray or pivots.dtype != np.int32:
+        return False
+    return native.loops.interchange(orders, np.ascontiguousarray(pivots))  # type: ignore[no-any-return]
