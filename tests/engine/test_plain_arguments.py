@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 
+import retrograd as rg
 from retrograd.engine.native import native
 from retrograd.ops.core.dims import integers, normalize_dim, resolve_shape
 from retrograd.ops.creation.factories import shape_of
@@ -81,3 +84,64 @@ def test_dimensions_are_counted_alike(dim, ndim):
 def test_keys_are_read_alike(key):
     for shape in ((2, 3), (2,), (), (0, 3)):
         assert outcome(usual_key, shape, key) == outcome(usual_key, shape=shape, key=key)
+
+
+FACTORIES = {
+    "zeros": (2, 3), "ones": ((2, 3),), "empty": (0,), "rand": (3,), "randn": (2, 3),
+    "randint": (0, 9, (3,)), "randperm": (4,), "full": ((2,), 1.5), "arange": (1, 4), "eye": (3,),
+    "linspace": (0, 1, 3), "hann_window": (4,),
+}  # fmt: skip
+SETTINGS = [
+    {}, {"dtype": rg.float64}, {"dtype": None}, {"dtype": "float32"}, {"dtype": float},
+    {"device": "cpu"}, {"device": rg.device("cpu")}, {"device": "meta"}, {"device": None},
+    {"requires_grad": True}, {"requires_grad": False}, {"requires_grad": None}, {"out": None},
+    {"out": 3}, {"dtype": rg.bool, "requires_grad": True}, {"nothing": 1},
+    {"".join(["dt", "ype"]): rg.int32, "device": None, "out": None}, {"generator": rg.Generator()},
+]  # fmt: skip
+PLACES = {
+    "by default": contextlib.nullcontext,
+    "inference": rg.inference_mode,
+    "meta": lambda: rg.device("meta"),
+    "no_grad": rg.no_grad,
+}
+
+
+def made(factory, args, settings):
+    """What a factory gives, or its error."""
+    try:
+        with rg.random.fork_rng():
+            x = factory(*args, **{k: v for k, v in settings.items() if k != "generator"})
+    except Exception as error:
+        return type(error), str(error).replace("made()", f"{factory.__name__}()")
+    values = None if x.is_meta else x.tolist()
+    return type(x), x.dtype, x.shape, x.requires_grad, x.is_inference(), x.device, values
+
+
+def twins(factory):
+    """What a factory is below its public form, in C, and what that calls in Python."""
+    below = factory.__wrapped__
+    while type(below) is type(made):
+        below = below.__wrapped__
+    return below, below.__wrapped__
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", FACTORIES)
+def test_factories_make_alike(name, place):
+    in_c, in_python, kinds = *twins(getattr(rg, name)), set()
+    with PLACES[place]():
+        for settings in SETTINGS:
+            found = made(in_c, FACTORIES[name], settings)
+            assert found == made(in_python, FACTORIES[name], settings), settings
+            kinds.add(found[0])
+    assert rg.Tensor in kinds
+    assert len(kinds) > 2
+
+
+def test_a_factory_gives_the_default_dtype_of_the_moment():
+    rg.set_default_dtype(rg.float64)
+    try:
+        assert rg.zeros(1).dtype == rg.randn(1).dtype == rg.float64
+    finally:
+        rg.set_default_dtype(rg.float32)
+    assert rg.zeros(1).dtype == rg.float32

@@ -47,7 +47,7 @@ slot(PyObject *cls, const char *name)
 static PyObject *
 setup(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    PyObject *tensor, *node, *kind, *cell, *leaf, *view, *table, *constants;
+    PyObject *tensor, *node, *kind, *cell, *leaf, *view, *table, *dtype, *constants;
     struct {
         PyObject **part;
         const char *name;
@@ -61,8 +61,11 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&leaf, "leaf", &PyType_Type},
         {&view, "view", &PyType_Type},
         {&table, "table", &PyType_Type},
+        {&dtype, "dtype", &PyType_Type},
         {&constants, "constants", &PyDict_Type},
         {&modes, "modes", &PyDict_Type},
+        {&place, "place"},
+        {&cpu, "cpu"},
         {&inference_seen, "inference_seen", &PyList_Type},
         {&state, "state"},
         {&numbers, "numbers"},
@@ -146,7 +149,7 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&of_leaf.tensor, leaf, "tensor"},    {&of_leaf.lock, leaf, "lock"},
         {&of_view.base, view, "base"},        {&of_view.path, view, "path"},
         {&of_view.origin, view, "origin"},    {&of_view.trace, view, "trace"},
-        {&of_view.roots, view, "roots"},
+        {&of_view.roots, view, "roots"},      {&of_dtype.numpy, dtype, "numpy"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(slots); i++) {
         slots[i].found = slot(slots[i].cls, slots[i].name);
@@ -189,6 +192,7 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
     Leaf = (PyTypeObject *)leaf;
     View = (PyTypeObject *)view;
     Table = (PyTypeObject *)table;
+    Dtype = (PyTypeObject *)dtype;
     Tensor = (PyTypeObject *)tensor;
     Py_RETURN_NONE;
 }
@@ -256,6 +260,7 @@ static PyMethodDef functions[] = {
     {"usual_key", (PyCFunction)(void (*)(void))read_key, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"twin", twin, METH_O, NULL},
     {"public", public, METH_VARARGS, NULL},
+    {"factory", factory, METH_VARARGS, NULL},
     {"watch", watch, METH_O, NULL},
     {NULL},
 };
@@ -305,6 +310,11 @@ PyInit__native(void)
         {&text_path, "path"},
         {&text_splice, "splice"},
         {&text_before_write, "before_write"},
+        {&text_dtype, "dtype"},
+        {&text_out, "out"},
+        {&text_device, "device"},
+        {&text_requires_grad, "requires_grad"},
+        {&text_target, "target"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(texts); i++) {
         *texts[i].text = PyUnicode_InternFromString(texts[i].content);

@@ -25,13 +25,14 @@ enum { FEW = 1024 }; /* elements for which the lock of the interpreter may be ke
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
 /* What the engine hands over in `setup`. */
-static PyTypeObject *Tensor, *Node, *Kind, *Cell, *View, *Leaf, *Table; /* NULL until then */
+static PyTypeObject *Tensor, *Node, *Kind, *Cell, *View, *Leaf, *Table,
+    *Dtype; /* NULL until then */
 static long long KEPT, LONGEST, JOINED, VARIADIC, CALLED, NEVER, DTYPES, NOBODY, COTANGENT, FIRST,
     DEFAULT, UNRECORDED, OTHER;
 static PyObject *as_array, *scalar_array, *fit, *fit_leaf, *own, *sum_apart, *about_to_write,
     *numbers, *freed, *arrays, *reals, *modes, *add, *zero, *state, *refused, *output_kind,
     *new_in_python, *one, *calm, *noted, *finish, *inference_seen, *stale_view, *ops, *overlaps,
-    *check_current, *check_interior, *kept_shape, *meeting;
+    *check_current, *check_interior, *kept_shape, *meeting, *place, *cpu;
 static PyObject *wrote_in_python, *enlist_in_python, *add_in_python, *all_plain_in_python,
     *wrote_all_in_python, *gathered_in_python, *run_each_in_python, *start_in_python,
     *advance_in_python; /* NOTE [Twins] in native.py */
@@ -43,6 +44,7 @@ static PyObject *text_multi, *text_layout, *text_outputs, *text_materialize;
 static PyObject *text_special, *text_is_inference, *text_cells;
 static PyObject *text_saved, *text_grad, *text_acquire, *text_release, *text_bump, *text_tensor,
     *text_lock, *text_array, *text_node, *writer;
+static PyObject *text_dtype, *text_out, *text_device, *text_requires_grad, *text_target;
 
 static struct {
     Py_ssize_t array, cell, node;
@@ -65,6 +67,9 @@ static struct {
 static struct {
     Py_ssize_t tensor, lock;
 } of_leaf;
+static struct {
+    Py_ssize_t numpy;
+} of_dtype;
 
 /* Of no type before the engine is set up. */
 static inline bool

@@ -195,7 +195,7 @@ def unanswered(function: Any, asked: tuple[Any, ...]) -> TypeError:
 
 def public(function: Any, *served: Any) -> Any:
     """The form of a function that users see: NOTE [Who is asked], rule 1. `served`: see `form`."""
-    if type(function) is not FunctionType or hasattr(function, "op"):
+    if not isinstance(function, FunctionType) or hasattr(function, "op"):
         return function  # no function, or the caller of an op
     if function.__name__ in IGNORED or function in _forms:
         return function

@@ -17,7 +17,7 @@ from .. import dtypes, modes
 from ..kernels.layout import kept_shape, meeting
 from ..kernels.memory import overlaps
 from ..quiet import CALM
-from . import callers, graph, native, overriding, table, views
+from . import callers, graph, native, overriding, placement, table, views
 from .backward import accumulation
 from .backward.anomaly import noted
 from .backward.fitting import fit
@@ -47,6 +47,9 @@ native.bind(
     leaf=Leaf,
     view=views.View,
     table=table.Table,
+    dtype=dtypes.dtype,
+    place=placement.default,
+    cpu=placement.CPU,
     constants=vars(graph) | vars(views) | vars(table) | vars(modes),
     modes=vars(modes),
     inference_seen=modes.inference_seen,

@@ -92,6 +92,17 @@ small_bce_with_logits(const Given *all)
     return out;
 }
 
+static inline void
+put(PyArrayObject *out, npy_intp at, double value)
+{
+    if (PyArray_TYPE(out) == NPY_FLOAT) {
+        ((float *)PyArray_DATA(out))[at] = (float)value;
+    }
+    else {
+        ((double *)PyArray_DATA(out))[at] = value;
+    }
+}
+
 /* `draw_normal(state, kept, out)`: normal numbers in pairs, cosines before sines, from the words of a
    state, which goes on. Kept is the number that is left of the last pair, and whether there is one. */
 static PyObject *
@@ -103,12 +114,14 @@ draw_normal(PyObject *module, PyObject *args)
         return NULL;
     }
     if (!is_of_states(state, 1) || !is_plain(kept, NPY_DOUBLE) || !PyArray_ISWRITEABLE(kept) ||
-        PyArray_SIZE(kept) != 2 || !is_plain(out, NPY_DOUBLE) || !PyArray_ISWRITEABLE(out)) {
+        PyArray_SIZE(kept) != 2 || !PyArray_ISWRITEABLE(out) ||
+        !(is_plain(out, NPY_DOUBLE) || is_plain(out, NPY_FLOAT))) {
         return refuse("draw_normal");
     }
-    double *left = PyArray_DATA(kept), *to = PyArray_DATA(out), *end = to + PyArray_SIZE(out);
+    double *left = PyArray_DATA(kept);
+    npy_intp to = 0, end = PyArray_SIZE(out);
     if (to < end && left[1] != 0) {
-        *to++ = left[0];
+        put(out, to++, left[0]);
         left[1] = 0;
     }
     while (to < end) {
@@ -124,9 +137,9 @@ draw_normal(PyObject *module, PyObject *args)
         run_inner(&sin_inner[1], (char *)angle, (char *)sine, count, sizeof(double));
         for (npy_intp i = 0; i < count; i++) {
             double r = sqrt(-2 * radius[i]);
-            *to++ = r * cosine[i];
+            put(out, to++, r * cosine[i]);
             if (to < end) {
-                *to++ = r * sine[i];
+                put(out, to++, r * sine[i]);
             }
             else {
                 left[0] = r * sine[i];

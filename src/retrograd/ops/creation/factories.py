@@ -71,22 +71,29 @@ def allocate(make: Callable[..., Any], shape: tuple[int, ...], target: Any) -> A
 
     RuntimeError where the number of its bytes has more than 63 bits.
     """
-    needed = math.prod(shape) * target.itemsize
-    if needed >= 2**63:
-        raise RuntimeError(
-            f"Storage size calculation overflowed with sizes={list(shape)}: no memory holds "
-            f"{needed} bytes"
-        )
-    if default.device.type == "meta":
-        return load("retrograd.kernels.meta").empty(shape, target)
     try:
-        return make(shape, target)
+        if default.device.type != "meta":
+            return make(shape, target)
+        check_size(shape, target)
+        return load("retrograd.kernels.meta").empty(shape, target)
     except (MemoryError, ValueError):
+        needed = check_size(shape, target)
         check_strides(shape, target)
         raise OutOfMemoryError(
             f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {needed} bytes, "
             f"for shape {list(shape)} of {dtypes.of_numpy(target).name}."
         ) from None
+
+
+def check_size(shape: tuple[int, ...], target: Any) -> int:
+    """The number of bytes of a shape; RuntimeError where it has more than 63 bits."""
+    needed = math.prod(shape) * target.itemsize
+    if needed >= 2**63:
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(shape)}: no memory holds "
+            f"{needed} bytes"
+        ) from None
+    return int(needed)
 
 
 def unwritten(shape: tuple[int, ...], target: Any) -> Any:
@@ -173,7 +180,7 @@ def factory(
         taken = [p for p in own.parameters.values() if p.name not in ("target", "out")]
         shown = own.replace(parameters=taken + SETTINGS, return_annotation="Tensor")
         made.__signature__ = shown  # type: ignore[attr-defined]
-        return made
+        return native.factory(made, function, kind)
 
     return decorate
 

@@ -13,6 +13,7 @@ import itertools
 import math
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ class Generator:
 
         Raises RuntimeError for what is no integer, ValueError out of range.
         """
-        if not isinstance(seed, (int, np.integer)):
+        if seed.__class__ is not int and not isinstance(seed, (int, np.integer)):
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
         if not -(2**63) <= seed < 2**64:
             raise ValueError(f"Overflow when unpacking long long: {seed} has more than 64 bits")
@@ -141,7 +142,10 @@ class Generator:
         """Numbers from 0 to 1, exclusive; of a complex dtype, for each of both parts."""
         if target.kind == "c":
             return _paired(self.uniform((*shape, 2), dtypes.real_of(target)), target)
-        return self.draw("uniform", shape, target)
+        if modes.special:
+            check_batches(self)
+        with self._lock:
+            return self.stream.uniform(shape, target)
 
     def normal(self, shape: tuple[int, ...], target: np.dtype[Any], in_runs: bool = True) -> Any:
         """Numbers of mean 0 and variance 1; of a complex dtype, 1/2 for each of both parts.
@@ -151,7 +155,10 @@ class Generator:
         if target.kind == "c":
             parts = self.normal((*shape, 2), dtypes.real_of(target), in_runs)
             return _paired(parts * parts.dtype.type(0.5**0.5), target)
-        return self.draw("normal", shape, target, in_runs)
+        if modes.special:
+            check_batches(self)
+        with self._lock:
+            return self.stream.normal(shape, target, in_runs)
 
     def exponential(self, shape: tuple[int, ...], target: np.dtype[Any], rate: float = 1.0) -> Any:
         """Positive numbers of density rate * exp(-rate * x); zeros for an infinite rate."""
@@ -238,28 +245,25 @@ def order_of(out: Any, shape: tuple[int, ...]) -> Any:
 
     None for row-major order.
     """
-    return out._array if isinstance(out, Tensor) and out._array.shape == shape else None
+    return None if out is None or out._array.shape != shape else out._array
 
 
 def drawing(draw: Callable[..., Any], order: Any = None) -> Callable[..., Any]:
     """`draw(shape, target)`, in a batched call for each example, in the order of an array."""
-    if order is None and not modes.special:
-        return draw
+    return draw if order is None and not modes.special else partial(_drawn, draw, order)
 
-    def drawn(shape: tuple[int, ...], target: Any) -> Any:
-        def each(shape: tuple[int, ...]) -> Any:
-            return examples(lambda s: draw(s, target), shape)
 
-        return each(shape) if order is None else in_order(each, order)
+def _drawn(draw: Callable[..., Any], order: Any, shape: tuple[int, ...], target: Any) -> Any:
+    def each(shape: tuple[int, ...]) -> Any:
+        return examples(lambda s: draw(s, target), shape)
 
-    return drawn
+    return each(shape) if order is None else in_order(each, order)
 
 
 def normals(source: Generator, order: Any) -> Callable[..., Any]:
     """`draw(shape, target)` of normal numbers, for the memory of an array."""
-    if order is None or is_block(order):
-        return source.normal
-    return lambda shape, target: source.normal(shape, target, False)
+    plain = order is None or is_block(order)
+    return source.normal if plain else partial(source.normal, in_runs=False)
 
 
 def _paired(parts: Any, target: np.dtype[Any]) -> Any:

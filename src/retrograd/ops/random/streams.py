@@ -25,7 +25,9 @@ import numpy as np
 
 from ...kernels.native import loops, rejection, twister
 from ...kernels.native.small import quick
+from ...quiet import quietly
 
+FEW = 1 << 14  # numbers whose memory is not used again
 RUN = 16  # how many numbers a run of the Box-Muller transform has
 LONG = 1 << 28  # from how many values on integers come from longs
 # PyTorch's state: seed, words left, whether seeded, next word; the words; the normal number kept
@@ -83,15 +85,19 @@ class Twister:
     # -- numbers ---------------------------------------------------------------------------------
 
     def uniform(self, shape: tuple[int, ...], target: np.dtype[Any]) -> Any:
-        """From 0 to 1, exclusive."""
-        count = math.prod(shape)
-        if target.itemsize == 8:
-            return self.doubles(count).reshape(shape)
-        drawn = self.singles(count).reshape(shape)
-        if target.itemsize == 2:
-            most = 1 - (2.0**-11 if target.kind == "f" else 2.0**-8)  # PyTorch rounds up to 1
-            drawn = np.minimum(drawn.astype(target), target.type(most))
-        return drawn
+        """From 0 to 1, exclusive; a few at once, for to be quiet takes longer than to draw them."""
+        if target.itemsize > 2 and math.prod(shape) < FEW:
+            return twister.drawn(self.place, target.type, shape)
+        return self.many_uniform(shape, target)
+
+    @quietly
+    def many_uniform(self, shape: tuple[int, ...], target: np.dtype[Any]) -> Any:
+        """The same, of any dtype."""
+        if target.itemsize > 2:
+            return twister.drawn(self.place, target.type, shape)
+        most = 1 - (2.0**-11 if target.kind == "f" else 2.0**-8)  # PyTorch rounds up to 1
+        drawn = twister.drawn(self.place, np.float32, shape)
+        return np.asarray(np.minimum(drawn.astype(target), target.type(most)))
 
     def normal(
         self,
@@ -102,8 +108,18 @@ class Twister:
         std: float = 1.0,
     ) -> Any:
         """Normal numbers; `in_runs` says that what they fill is one block of memory."""
+        paired = math.prod(shape) < RUN or not in_runs
+        if paired and mean == 0 and std == 1 and target.itemsize > 2:
+            return self.gaussians(shape, target)
+        return self.many_normal(shape, target, paired, mean, std)
+
+    @quietly
+    def many_normal(
+        self, shape: tuple[int, ...], target: np.dtype[Any], paired: bool, mean: float, std: float
+    ) -> Any:
+        """The same, of any dtype, in pairs or in runs."""
         count = math.prod(shape)
-        if count < RUN or not in_runs:
+        if paired:
             return moved(self.gaussians(shape), mean, std).astype(target, copy=False)
         draw = self.doubles if target.itemsize == 8 else self.singles
         over = count % RUN
@@ -113,10 +129,10 @@ class Twister:
             drawn[-RUN:] = by_run(draw(RUN))
         return moved(drawn, mean, std).astype(target, copy=False).reshape(shape)
 
-    def gaussians(self, shape: tuple[int, ...]) -> Any:
-        """Normal numbers in float64, in pairs; one may be left from before, and for later."""
+    def gaussians(self, shape: tuple[int, ...], target: Any = np.float64) -> Any:
+        """Normal numbers drawn in pairs; one may be left from before, and for later."""
         if loops is not None:
-            out = np.empty(shape)
+            out = np.empty(shape, target)
             loops.draw_normal(self.place, self.kept, out)
             return out
         count = math.prod(shape)
@@ -125,7 +141,7 @@ class Twister:
         drawn = np.append([last] * start, box_muller(self.doubles((count - start + 1) // 2 * 2)))
         if count:
             self.kept[:] = drawn[-1], len(drawn) > count
-        return drawn[:count].reshape(shape)
+        return drawn[:count].reshape(shape).astype(target, copy=False)
 
     def exponential(self, shape: tuple[int, ...], precision: np.dtype[Any]) -> Any:
         """Not negative, of density exp(-x)."""
@@ -241,13 +257,15 @@ class Pcg64:
         self.bits = np.random.PCG64(seed)
         self.numpys = np.random.Generator(self.bits)
 
+    @quietly
     def uniform(self, shape: tuple[int, ...], target: np.dtype[Any]) -> Any:
         """From 0 to 1, exclusive."""
         if target.itemsize == 2:  # float32 would round to 1
             steps = 2**11 if target.kind == "f" else 2**8  # bfloat16 has fewer digits
-            return (self.numpys.integers(0, steps, shape) / steps).astype(target)
-        return self.numpys.random(shape, target)
+            return np.asarray(self.numpys.integers(0, steps, shape) / steps).astype(target)
+        return np.asarray(self.numpys.random(shape, target))
 
+    @quietly
     def normal(
         self,
         shape: tuple[int, ...],
