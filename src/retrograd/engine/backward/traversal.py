@@ -176,7 +176,9 @@ def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> No
             for edge, formula, reads, found in zip(node.edges, op.formulas, op.table.reads, made):  # noqa: B905
                 if edge is None:
                     continue
-                c = formula(xp, g, *map(values.__getitem__, reads)) if found is None else found
+                c = (found if found is not None
+                     else formula(xp, g, values[reads[0]]) if len(reads) == 1  # the commonest case
+                     else formula(xp, g, *map(values.__getitem__, reads)))  # fmt: skip
                 if not fits and (c.dtype is not edge.dtype or c.shape != edge.shape):
                     c = fit(c, edge, node, arrays)
                 before = get(edge)
@@ -184,13 +186,11 @@ def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> No
                     grads[edge] = c
                     if c is g:
                         borrowed.add(edge)
-                    number = edge.seq
-                    if number:
-                        heappush(heap, (-number, edge))
+                    if edge.seq:
+                        heappush(heap, (-edge.seq, edge))
                     else:
                         leaves.append(edge)
-                        if edge.hooks is not None:
-                            led = True
+                        led = led or edge.hooks is not None
                     continue
                 if (
                     before.__class__ is not ndarray
