@@ -7,27 +7,19 @@
 static PyObject *integers_in_python, *shape_of_in_python, *resolve_shape_in_python,
     *normalize_dim_in_python, *usual_key_in_python;
 
-/* The items of a tuple, or of the one sequence in it; how many, or -1 where there are none. */
-static Py_ssize_t
-read_items(PyObject *values, PyObject ***items)
-{
-    if (!PyTuple_CheckExact(values) || PyTuple_GET_SIZE(values) == 0) {
-        return -1;
-    }
-    PyObject *first = PyTuple_GET_ITEM(values, 0);
-    bool one = PyTuple_GET_SIZE(values) == 1 && (PyTuple_Check(first) || PyList_CheckExact(first));
-    *items = PySequence_Fast_ITEMS(one ? first : values);
-    return PySequence_Fast_GET_SIZE(one ? first : values);
-}
-
 /* The integers given as several arguments or as one sequence, each at least `least`; NULL without an
    error where that is not what they are. */
 static PyObject *
-plain_integers(PyObject *values, long long least)
+integers_in(PyObject *const *items, Py_ssize_t count, long long least)
 {
-    PyObject **items;
-    Py_ssize_t count = read_items(values, &items);
-    if (count < 0 || count > NPY_MAXDIMS) {
+    if (count == 1 && (PyTuple_Check(items[0]) || PyList_CheckExact(items[0]))) {
+        count = PySequence_Fast_GET_SIZE(items[0]);
+        items = PySequence_Fast_ITEMS(items[0]);
+    }
+    else if (count == 0) {
+        return NULL;
+    }
+    if (count > NPY_MAXDIMS) {
         return NULL;
     }
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -41,6 +33,14 @@ plain_integers(PyObject *values, long long least)
         PyTuple_SET_ITEM(found, i, Py_NewRef(items[i]));
     }
     return found;
+}
+
+static PyObject *
+plain_integers(PyObject *values, long long least)
+{
+    bool known = PyTuple_CheckExact(values);
+    return known ? integers_in(&PyTuple_GET_ITEM(values, 0), PyTuple_GET_SIZE(values), least)
+                 : NULL;
 }
 
 /* `dims.integers(values, name, argument="shape")`. */

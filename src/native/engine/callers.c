@@ -296,91 +296,6 @@ public_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
     return result;
 }
 
-/* Which of the settings that all factories take a name is; -1 for a name of another argument. */
-static int
-setting(PyObject *name)
-{
-    PyObject *const known[] = {text_dtype, text_out, text_device, text_requires_grad};
-    for (int i = 0; i < (int)Py_ARRAY_LENGTH(known); i++) {
-        if (name == known[i] || PyUnicode_Compare(name, known[i]) == 0) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-/* Whether the calling thread is in the default modes, and makes its tensors on the cpu. */
-static bool
-makes_plainly(void)
-{
-    bool plain = Tensor != NULL && PyDict_GetItemWithError(modes, text_special) == zero;
-    PyObject *found = plain ? PyObject_GetAttr(place, text_device) : NULL;
-    Py_XDECREF(found);
-    return found != NULL && found == cpu;
-}
-
-/* What the function of a factory gives, whose arguments are on the stack, for a dtype, or for the kind
-   that the factory has without one. */
-static PyObject *
-make_array(Caller *self, PyObject **stack, Py_ssize_t count, PyObject **names, Py_ssize_t named,
-           PyObject *dtype)
-{
-    PyObject *target =
-        dtype == NULL ? PyObject_CallNoArgs(self->op) : Py_XNewRef(SLOT(dtype, of_dtype.numpy));
-    PyObject *kwnames = target == NULL ? NULL : PyTuple_New(named + 1), *made = NULL;
-    if (kwnames != NULL) {
-        for (Py_ssize_t i = 0; i < named; i++) {
-            PyTuple_SET_ITEM(kwnames, i, Py_NewRef(names[i]));
-        }
-        PyTuple_SET_ITEM(kwnames, named, Py_NewRef(text_target));
-        stack[count + named] = target;
-        made = PyObject_Vectorcall(self->forward, stack, (size_t)count, kwnames);
-    }
-    Py_XDECREF(kwnames);
-    Py_XDECREF(target);
-    return made;
-}
-
-/* `factories.factory`: a new tensor on the cpu, without history, whose dtype is a `dtype` or not given;
-   Python sees to all others. */
-static PyObject *
-factory_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
-{
-    Caller *self = (Caller *)callable;
-    Py_ssize_t count = PyVectorcall_NARGS(nargsf), left = 0;
-    Py_ssize_t named = kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
-    PyObject *stack[MOST_VALUES + 1], *names[MOST_VALUES], *dtype = NULL;
-    bool plain = count + named <= MOST_VALUES && makes_plainly();
-    for (Py_ssize_t i = 0; plain && i < count; i++) {
-        stack[i] = args[i];
-    }
-    for (Py_ssize_t i = 0; plain && i < named; i++) {
-        PyObject *name = PyTuple_GET_ITEM(kwnames, i), *value = args[count + i];
-        int which = setting(name);
-        if (which < 0) {
-            stack[count + left] = value;
-            names[left++] = name;
-        }
-        else if (which == 0 && Py_IS_TYPE(value, Dtype)) {
-            dtype = value;
-        }
-        else {
-            plain = value == Py_None || (which == 2 && value == cpu) ||
-                    (which == 3 && value == Py_False);
-        }
-    }
-    PyErr_Clear();
-    if (!plain) {
-        return PyObject_Vectorcall(self->python, args, nargsf, kwnames);
-    }
-    PyObject *array = make_array(self, stack, count, names, left, dtype);
-    if (array != NULL && !PyArray_CheckExact(array)) {
-        Py_SETREF(array, PyObject_CallOneArg(new_in_python, array));
-        return array;
-    }
-    return new_tensor(array);
-}
-
 /* Read a tuple of so many small numbers, all of them between two others. */
 static bool
 read_numbers(PyObject *numbers, long long least, long long most, int count, signed char *found)
@@ -542,25 +457,6 @@ public(PyObject *module, PyObject *args)
         }
         self->served = Py_XNewRef(served);
         self->keywords = Py_XNewRef(keywords);
-    }
-    return (PyObject *)self;
-}
-
-/* `factory(python, function, kind)`: the twin of a factory in Python, which makes a tensor of the array
-   that `function` makes, in the dtype that `kind` gives where none is said. */
-static PyObject *
-factory(PyObject *module, PyObject *args)
-{
-    PyObject *python, *function, *kind;
-    if (!PyArg_ParseTuple(args, "OOO", &python, &function, &kind)) {
-        return NULL;
-    }
-    Caller *self = (Caller *)CallerType.tp_alloc(&CallerType, 0);
-    if (self != NULL) {
-        self->vectorcall = factory_call;
-        self->python = Py_NewRef(python);
-        self->forward = Py_NewRef(function);
-        self->op = Py_NewRef(kind);
     }
     return (PyObject *)self;
 }

@@ -14,13 +14,15 @@
    5. Whatever may run code of the user's (a call, an allocation, a release) may change any tensor;
       so what is used after it is held, not borrowed. NOTE [Slots] in `shared.h` is the other half:
       nothing is used whose type is not known.
-   The files are one translation unit: this one includes `arguments.c`; `callers.c`, that `record.c`,
-   that `views.c`, and `overriding.c`; `backward.c`, that `leaves.c`; `updates.c`, and `writes.c`.
+   The files are one translation unit: this one includes `arguments.c`; `factories.c`; `callers.c`, that
+   `record.c`, that `views.c`, and `overriding.c`; `backward.c`, that `leaves.c`; `updates.c`, and
+   `writes.c`.
 */
 
 #include "shared.h"
 #include "callers.c"
 #include "arguments.c"
+#include "factories.c"
 #include "backward.c"
 #include "updates.c"
 #include "writes.c"
@@ -315,6 +317,7 @@ PyInit__native(void)
         {&text_device, "device"},
         {&text_requires_grad, "requires_grad"},
         {&text_target, "target"},
+        {&text_size, "size"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(texts); i++) {
         *texts[i].text = PyUnicode_InternFromString(texts[i].content);

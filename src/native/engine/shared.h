@@ -44,7 +44,7 @@ static PyObject *text_multi, *text_layout, *text_outputs, *text_materialize;
 static PyObject *text_special, *text_is_inference, *text_cells;
 static PyObject *text_saved, *text_grad, *text_acquire, *text_release, *text_bump, *text_tensor,
     *text_lock, *text_array, *text_node, *writer;
-static PyObject *text_dtype, *text_out, *text_device, *text_requires_grad, *text_target;
+static PyObject *text_dtype, *text_out, *text_device, *text_requires_grad, *text_target, *text_size;
 
 static struct {
     Py_ssize_t array, cell, node;

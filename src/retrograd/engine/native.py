@@ -47,9 +47,9 @@ def in_c(function: F) -> F:
         return function
 
 
-def factory(made: F, function: Callable[..., Any], kind: Callable[[], Any]) -> F:
-    """The twin in C of `made`, which `ops.creation.factories.factory` makes of the other two."""
-    return made if native is None else native.factory(made, function, kind)
+def factory(made: F, function: Callable[..., Any], kind: Callable[[], Any], sized: bool) -> F:
+    """The twin in C of `made`, which `ops.creation.factories.factory` makes of the others."""
+    return made if native is None else native.factory(made, function, kind, sized)
 
 
 def give_up(error: Exception) -> None:

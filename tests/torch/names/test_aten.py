@@ -179,8 +179,9 @@ def test_settings_are_kept_and_checked():
 
 
 def test_range_includes_its_end_and_warns():
-    with pytest.warns(UserWarning, match="retrograd.range is deprecated"):
+    with pytest.warns(UserWarning, match="retrograd.range is deprecated") as told:
         assert rg.range(0, 1, 0.5).tolist() == [0.0, 0.5, 1.0]
+    assert told[0].filename == __file__
     with pytest.warns(UserWarning, match="deprecated"):
         assert rg.range(3, 1, -1, dtype=rg.int64).tolist() == [3, 2, 1]
 

@@ -57,7 +57,7 @@ def shape_of(given: Any, name: str) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def sized(given: Any, size: Any, name: str) -> tuple[int, ...]:
+def size_in(given: Any, size: Any, name: str) -> tuple[int, ...]:
     """`shape_of` for a factory that takes sizes as `*given` or as `size=`."""
     if size is not None:
         given = (size,)
@@ -132,6 +132,10 @@ def leaf_or_out(array: Any, requires_grad: bool, out: Tensor | None, function: A
     return write_out(made, out, (), {})  # type: ignore[no-any-return]
 
 
+SIZES = [
+    inspect.Parameter("given", inspect.Parameter.VAR_POSITIONAL, annotation="Any"),
+    inspect.Parameter("size", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Any"),
+]
 SETTINGS = [
     inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
     for name, default, kind in (
@@ -144,13 +148,14 @@ SETTINGS = [
 
 
 def factory(
-    kind: Callable[[], Any] = lambda: None, *, fills: bool = False
+    kind: Callable[[], Any] = lambda: None, *, fills: bool = False, sized: bool = False
 ) -> Callable[..., Callable[..., Tensor]]:
     """Let a function that makes an array of the dtype `target` be one that makes a tensor.
 
     It gets `dtype`, `out`, which tells the dtype too, `device` and `requires_grad`. Where neither
     of the first two is given, the dtype is what `kind` gives. One that `fills` keeps the shape of
-    an `out` with as many elements, which it fills row by row. One that names `out` is given it.
+    an `out` with as many elements, which it fills row by row. One that names `out` is given it. One
+    that is `sized` is given a shape in place of the sizes that users say, `*given` or `size=`.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Tensor]:
@@ -170,6 +175,8 @@ def factory(
                 with where:
                     return made(*args, out=out, dtype=dtype, requires_grad=requires_grad, **given)
             target = target_of(dtype, out, kind(), name)
+            if sized:
+                args = (size_in(args, given.pop("size", None), name),)
             if named:
                 given["out"] = out
             array = function(*args, target=target, **given)
@@ -178,15 +185,16 @@ def factory(
             return leaf_or_out(array, requires_grad, out, made)
 
         taken = [p for p in own.parameters.values() if p.name not in ("target", "out")]
+        taken = [*SIZES, *taken[1:]] if sized else taken
         shown = own.replace(parameters=taken + SETTINGS, return_annotation="Tensor")
         made.__signature__ = shown  # type: ignore[attr-defined]
-        return native.factory(made, function, kind)
+        return native.factory(made, function, kind, sized)
 
     return decorate
 
 
-@factory(dtypes.default_numpy)
-def zeros(*given: Any, size: Any = None, layout: Any = None, target: Any) -> Any:
+@factory(dtypes.default_numpy, sized=True)
+def zeros(shape: tuple[int, ...], *, layout: Any = None, target: Any) -> Any:
     """A tensor of zeros, `zeros(2, 3)` or `zeros((2, 3))`, by default of the default dtype.
 
     In a sparse `layout` it has no entries. Raises TypeError for sizes that are no integers,
@@ -196,7 +204,6 @@ def zeros(*given: Any, size: Any = None, layout: Any = None, target: Any) -> Any
     >>> rg.zeros(2)
     tensor([0., 0.])
     """
-    shape = sized(given, size, "zeros")
     if layout is not None and getattr(layout, "name", None) != "strided":
         return without_entries(shape, layout, target)
     return allocate(np.zeros, shape, target)
@@ -214,19 +221,19 @@ def unit(shape: tuple[int, ...], target: Any) -> Any:
     return array
 
 
-@factory(dtypes.default_numpy)
-def ones(*given: Any, size: Any = None, target: Any) -> Any:
+@factory(dtypes.default_numpy, sized=True)
+def ones(shape: tuple[int, ...], *, target: Any) -> Any:
     """A tensor of ones; arguments as for `zeros`.
 
     >>> rg.ones(2, dtype=rg.int64)
     tensor([1, 1])
     """
-    return allocate(unit, sized(given, size, "ones"), target)
+    return allocate(unit, shape, target)
 
 
-@factory(dtypes.default_numpy)
+@factory(dtypes.default_numpy, sized=True)
 def empty(
-    *given: Any, size: Any = None, memory_format: Any = None, layout: Any = None, target: Any
+    shape: tuple[int, ...], *, memory_format: Any = None, layout: Any = None, target: Any
 ) -> Any:
     """A tensor with whatever its memory holds, or as `utils.deterministic` says, as for `zeros`.
 
@@ -235,7 +242,6 @@ def empty(
     >>> rg.empty(2, 3).shape
     retrograd.Size([2, 3])
     """
-    shape = sized(given, size, "empty")
     if layout is not None and getattr(layout, "name", None) != "strided":
         return without_entries(shape, layout, target)
     array = unwritten(shape, target)

@@ -20,7 +20,7 @@ from ...kernels.allocation import copied, empty_beside, is_valueless, numpys, su
 from ...kernels.search import searched
 from ..core.arguments import number_in, public, write_value
 from ..core.pointwise import unsupported
-from ..creation.factories import allocate, factory, leaf_or_out, shape_of, sized, target_of
+from ..creation.factories import allocate, factory, leaf_or_out, shape_of, target_of
 from ..creation.from_data import blank, check_device, check_dtype, where_of
 from ..creation.like import empty_like
 from ..creation.memory_format import arranged, in_format
@@ -81,10 +81,10 @@ _of_mean = renamed(_normal, "NormalBackward1", lambda node: (0,))
 _of_std = renamed(_normal, "NormalBackward2", lambda node: (1,))
 
 
-@factory(dtypes.default_numpy)
+@factory(dtypes.default_numpy, sized=True)
 def rand(
-    *given: Any,
-    size: Any = None,
+    shape: tuple[int, ...],
+    *,
     generator: Generator | None = None,
     out: Tensor | None = None,
     target: Any,
@@ -97,14 +97,14 @@ def rand(
     retrograd.Size([2, 3])
     """
     refuse("check_uniform_bounds", target, "fc")
-    source, shape = chosen(generator, "rand"), sized(given, size, "rand")
+    source = chosen(generator, "rand")
     return allocate(drawing(source.uniform, order_of(out, shape)), shape, target)
 
 
-@factory(dtypes.default_numpy)
+@factory(dtypes.default_numpy, sized=True)
 def randn(
-    *given: Any,
-    size: Any = None,
+    shape: tuple[int, ...],
+    *,
     generator: Generator | None = None,
     out: Tensor | None = None,
     target: Any,
@@ -117,7 +117,7 @@ def randn(
     True
     """
     refuse("normal_kernel_cpu", target, "fc")
-    source, shape = chosen(generator, "randn"), sized(given, size, "randn")
+    source = chosen(generator, "randn")
     order = order_of(out, shape)
     return allocate(drawing(normals(source, order), order), shape, target)
 

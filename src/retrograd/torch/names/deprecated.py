@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import dtypes, version
 from ...engine.tensor import Tensor, method
+from ...engine.trace import users_level
 from ...ops.core.arguments import public, titled
 from ...ops.creation.factories import factory, number, progression
 from ...ops.linalg.matrix_functions import vander as powers
@@ -41,7 +42,7 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, *, target: Any) -> Any
     ...     rg.range(1, 3)
     tensor([1., 2., 3.])
     """
-    warnings.warn(version.named(RANGE), UserWarning, stacklevel=2)
+    warnings.warn(version.named(RANGE), UserWarning, stacklevel=users_level())
     if end is None:
         raise TypeError("range() missing 1 required positional argument: 'end'")
     first, last, by = (number(value, "range", "start") for value in (start, end, step))
