@@ -71,6 +71,7 @@ def calls(lib):
         "solve_triangular": lambda: lib.linalg.solve_triangular(c, c, upper=True),
         "solve": lambda: lib.linalg.solve(definite, column),
         "cholesky": lambda: lib.linalg.cholesky(definite),
+        "lu_factor": lambda: lib.linalg.lu_factor(definite),
         "cholesky_solve": lambda: lib.cholesky_solve(column, factor),
         "LSTM, no history": lambda: lstm(steps),
         "conv2d": lambda: functional.conv2d(image, kernel),

@@ -113,7 +113,7 @@ static PyMethodDef functions[] = {
     {"run_rows", run_rows, METH_VARARGS, NULL},
     {"rank", rank_rows, METH_VARARGS, NULL},
     {"select", select_places, METH_VARARGS, NULL},
-    {"seed_words", seed_words, METH_VARARGS, NULL},
+    {"seed_words", seed_words, METH_O, NULL},
     {"draw_words", draw_words, METH_VARARGS, NULL},
     {"pass_words", pass_words, METH_VARARGS, NULL},
     {"draw_normal", draw_normal, METH_VARARGS, NULL},

@@ -132,25 +132,23 @@ is_of_states(PyArrayObject *array, int64_t count)
            PyArray_SIZE(array) == count * STATE;
 }
 
-/* `seed_words(state, seed)`: the state before the first word of a seed. */
+/* `seed_words(seed)`: the state before the first word of a seed, of which the lower 32 bits count. */
 static PyObject *
-seed_words(PyObject *module, PyObject *args)
+seed_words(PyObject *module, PyObject *seed)
 {
-    PyArrayObject *array;
-    unsigned int seed;
-    if (!PyArg_ParseTuple(args, "O!I", &PyArray_Type, &array, &seed)) {
+    uint32_t word = (uint32_t)PyLong_AsUnsignedLongMask(seed), *state;
+    npy_intp size = STATE;
+    PyObject *array = PyErr_Occurred() ? NULL : PyArray_SimpleNew(1, &size, NPY_UINT32);
+    if (array == NULL) {
         return NULL;
     }
-    if (!is_of_states(array, 1)) {
-        return refuse("seed_words");
-    }
-    uint32_t *state = PyArray_DATA(array), word = seed;
+    state = PyArray_DATA((PyArrayObject *)array);
     for (uint32_t i = 0; i < WORDS; i++) {
         state[i] = word;
         word = UINT32_C(1812433253) * (word ^ word >> 30) + i + 1;
     }
     state[WORDS] = WORDS;
-    Py_RETURN_NONE;
+    return array;
 }
 
 /* `draw_words(state, out, bound)`: what the next words give, by the type of `out`: words, numbers from

@@ -61,7 +61,6 @@ CALLS = {
     "draw_words": lambda which: (
         ones(625, dtype=np.uint32), ones(5, dtype=[np.uint32, np.float32, np.bool_][which]), 2**52
     ),
-    "seed_words": lambda which: (ones(625, dtype=np.uint32), 3),
     "draw_normal": lambda which: (
         ones(625, dtype=np.uint32), np.array([0.5, which > 0]), ones(5, dtype="d")
     ),

@@ -23,10 +23,9 @@ BACK = WORDS - AHEAD
 
 def seeded(seed: int) -> Any:
     """The state before the first word, of the lower 32 bits of a seed."""
-    state = np.empty(WORDS + 1, np.uint32)
     if loops is not None:
-        loops.seed_words(state, seed & 0xFFFFFFFF)
-        return state
+        return loops.seed_words(seed)
+    state = np.empty(WORDS + 1, np.uint32)
     word = seed & 0xFFFFFFFF
     for i in range(WORDS):
         state[i] = word
