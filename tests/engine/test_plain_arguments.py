@@ -145,3 +145,11 @@ def test_a_factory_gives_the_default_dtype_of_the_moment():
     finally:
         rg.set_default_dtype(rg.float32)
     assert rg.zeros(1).dtype == rg.float32
+
+
+@pytest.mark.parametrize("count", [30, 31, 32, 33])
+def test_a_factory_may_be_given_any_number_of_names(count):
+    names = {f"name{i}": i for i in range(count)}
+    for size, wrong in (((), "missing 1 required"), ((2,), "unexpected keyword argument 'name0'")):
+        with pytest.raises(TypeError, match=wrong):
+            rg.zeros(*size, **names)

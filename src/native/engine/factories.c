@@ -54,7 +54,7 @@ factory_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject 
     Caller *self = (Caller *)callable;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf), left = 0;
     Py_ssize_t named = kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
-    PyObject *stack[MOST_VALUES + 1], *names[MOST_VALUES], *shape = NULL, *target = NULL;
+    PyObject *stack[MOST_VALUES + 2], *names[MOST_VALUES], *shape = NULL, *target = NULL;
     bool plain = count + named <= MOST_VALUES && makes_plainly();
     if (plain && self->variadic) {
         stack[0] = shape = integers_in(args, count, 0);
