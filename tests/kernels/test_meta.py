@@ -22,7 +22,7 @@ SAMPLES = [
     for s in samples(differentiable=False)
     if s.op.name not in EXCEPTIONS and not s.params.get("by_frequency")  # which counts
 ]
-ORDERS = {"avg_pool_input", "fft_c2c"}  # of their results in memory, which say nothing
+ORDERS = {"avg_pool_input", "fft_c2c", "fft_r2c"}  # of their results in memory, which say nothing
 
 
 def metas(value):

@@ -45,8 +45,8 @@ typedef struct {
     _Atomic bool failed; /* there is no memory */
     int lead;            /* dimensions of the heads, of these sizes */
     int64_t sizes[MOST_LEAD];
-    Spread spread, bent, laid;       /* of the bias, of its gradient, and of the results */
-    Tap *across, *along, *down_rows; /* of the three kinds of products */
+    Spread spread, bent, laid, given; /* of the bias, of a gradient, of results, of a cotangent */
+    Tap *across, *along, *down_rows;  /* of the three kinds of products */
 } Attention;
 
 /* Where the matrix of a head begins. */
@@ -86,7 +86,8 @@ bias_of(const Attention *a, int64_t head, int64_t row, int64_t column)
 /* Read where the matrices of an array lie, which broadcasts to (lead..., rows, columns), but along
    columns, where it is contiguous; false if it does not. */
 static bool
-read_spread(const Attention *a, PyObject *object, int type, int64_t columns, Spread *spread)
+read_spread(const Attention *a, PyObject *object, int type, int64_t rows, int64_t columns,
+            Spread *spread)
 {
     PyArrayObject *array = (PyArrayObject *)object;
     int dims = a->lead + 2;
@@ -97,7 +98,7 @@ read_spread(const Attention *a, PyObject *object, int type, int64_t columns, Spr
         return false;
     }
     for (int d = 0; d < dims - 1; d++) {
-        int64_t size = d < a->lead ? a->sizes[d] : a->rows, own = PyArray_DIM(array, d);
+        int64_t size = d < a->lead ? a->sizes[d] : rows, own = PyArray_DIM(array, d);
         int64_t step = own == 1 ? 0 : PyArray_STRIDE(array, d);
         if (own != 1 && own != size) {
             return false;
@@ -108,6 +109,14 @@ read_spread(const Attention *a, PyObject *object, int type, int64_t columns, Spr
     return true;
 }
 
+/* Read where an array (lead..., rows, width) lies; false if it is none. */
+static bool
+read_whole(const Attention *a, PyObject *object, int type, int64_t rows, Spread *spread)
+{
+    return read_spread(a, object, type, rows, a->width, spread) &&
+           PyArray_SIZE((PyArrayObject *)object) == a->heads * rows * a->width;
+}
+
 /* Whether an array has heads, so many rows and a width. */
 static bool
 is_of_heads(PyArrayObject *array, int type, const Attention *a, int64_t rows, int64_t width)
@@ -116,20 +125,23 @@ is_of_heads(PyArrayObject *array, int type, const Attention *a, int64_t rows, in
            PyArray_DIM(array, 1) == rows && PyArray_DIM(array, 2) == width;
 }
 
-/* Add the results of all parts to those of the first. */
+/* Add up the results of all parts, row by row, in order. */
 static void
-add_parts(const Attention *a, int type, char *to)
+add_parts(const Attention *a, int type, char *grad)
 {
-    int64_t count = a->heads * (a->rows + 2 * a->columns) * a->width;
-    int64_t item = type == NPY_FLOAT ? 4 : 8;
-    memcpy(to, a->made, (size_t)(count * item));
-    for (int64_t part = 1; part < a->ranges; part++) {
-        const char *from = a->made + part * count * item;
-        for (int64_t i = 0; type == NPY_FLOAT && i < count; i++) {
-            ((float *)to)[i] += ((const float *)from)[i];
-        }
-        for (int64_t i = 0; type == NPY_DOUBLE && i < count; i++) {
-            ((double *)to)[i] += ((const double *)from)[i];
+    int64_t all = a->rows + 2 * a->columns, line = a->width * (type == NPY_FLOAT ? 4 : 8);
+    for (int64_t row = 0; row < a->heads * all; row++) {
+        char *to = grad + place_of(a, &a->bent, row / all) + row % all * a->bent.down;
+        const char *from = a->made + row * line;
+        memcpy(to, from, (size_t)line);
+        for (int64_t part = 1; part < a->ranges; part++) {
+            from += a->heads * all * line;
+            for (int64_t i = 0; type == NPY_FLOAT && i < a->width; i++) {
+                ((float *)to)[i] += ((const float *)from)[i];
+            }
+            for (int64_t i = 0; type == NPY_DOUBLE && i < a->width; i++) {
+                ((double *)to)[i] += ((const double *)from)[i];
+            }
         }
     }
 }
@@ -242,8 +254,9 @@ read_states(Attention *a, PyObject *object, double keep)
 /* `attention(rows, scale, causal, keep, packed, bias, states, out, stats, g, grad)`: with g and grad
    None, compute the results and their `stats`, (heads, rows, 2); else, from these and the cotangent,
    the gradient of all operands; `attention_bias`, with the same arguments, adds that of the bias to
-   grad, which lies in row-major order. `out` is (lead..., rows, width), its leading dimensions in any
-   order. False where the bias lies in memory in another way. */
+   grad, which lies in row-major order. `out` and g are (lead..., rows, width), grad of the operands
+   as they, all but the last dimension in any order. False where the bias lies in memory in another
+   way. */
 static PyObject *
 run_attention(PyObject *args, bool of_bias)
 {
@@ -262,19 +275,17 @@ run_attention(PyObject *args, bool of_bias)
     bool backwards = g != Py_None;
     a.causal = causal;
     if (!read_packed(&a, packed, rows) || !read_states(&a, states, keep) ||
-        !read_spread(&a, (PyObject *)out, type, a.width, &a.laid) ||
-        PyArray_SIZE(out) != a.heads * rows * a.width || !is_of_heads(stats, type, &a, rows, 2) ||
-        (backwards &&
-         (!PyArray_Check(g) || !PyArray_Check(grad) ||
-          !is_of_heads((PyArrayObject *)g, type, &a, rows, a.width) ||
-          !is_plain((PyArrayObject *)grad, type) || !PyArray_ISWRITEABLE((PyArrayObject *)grad))) ||
-        (backwards && !of_bias &&
-         !is_of_heads((PyArrayObject *)grad, type, &a, rows + 2 * a.columns, a.width)) ||
+        !read_whole(&a, (PyObject *)out, type, rows, &a.laid) ||
+        !is_of_heads(stats, type, &a, rows, 2) ||
+        (backwards && (!read_whole(&a, g, type, rows, &a.given) || !PyArray_Check(grad) ||
+                       !PyArray_ISWRITEABLE((PyArrayObject *)grad))) ||
+        (backwards && (of_bias ? !is_plain((PyArrayObject *)grad, type)
+                               : !read_whole(&a, grad, type, rows + 2 * a.columns, &a.bent))) ||
         (!backwards && (of_bias || !(PyArray_ISWRITEABLE(out) && PyArray_ISWRITEABLE(stats))))) {
         return refuse("attention");
     }
-    if ((bias != Py_None && !read_spread(&a, bias, type, a.columns, &a.spread)) ||
-        (of_bias && !read_spread(&a, grad, type, a.columns, &a.bent))) {
+    if ((bias != Py_None && !read_spread(&a, bias, type, rows, a.columns, &a.spread)) ||
+        (of_bias && !read_spread(&a, grad, type, rows, a.columns, &a.bent))) {
         Py_RETURN_FALSE;
     }
     a.bias = bias == Py_None ? NULL : PyArray_DATA((PyArrayObject *)bias);

@@ -1,12 +1,12 @@
 /* Attention for one type: included once for each, with REAL and OF(name). */
 
-/* rows[i * pitch + e] = from[i * width + e], zeros beyond: products take whole vectors, and are slow
+/* rows[i * pitch + e] = from[i * step + e], zeros beyond: products take whole vectors, and are slow
    where chance has left denormal numbers. */
 static void
-OF(pack_rows)(const Attention *a, REAL *rows, const REAL *from, int64_t count)
+OF(pack_rows)(const Attention *a, REAL *rows, const REAL *from, int64_t step, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
-        memcpy(rows + i * a->pitch, from + i * a->width, (size_t)a->width * sizeof(REAL));
+        memcpy(rows + i * a->pitch, from + i * step, (size_t)a->width * sizeof(REAL));
         memset(rows + i * a->pitch + a->width, 0, (size_t)(a->pitch - a->width) * sizeof(REAL));
     }
 }
@@ -24,13 +24,14 @@ OF(pack_columns)(const Attention *a, REAL *columns, const REAL *from, int64_t co
     }
 }
 
-/* The product of some rows with the columns of a block: scores, or gradients of weights. */
+/* The product of some rows, `step` elements apart, with the columns of a block: scores, or gradients
+   of weights. */
 static void
-OF(against)(const Attention *a, const REAL *rows, int64_t high, const REAL *columns, int64_t count,
-            REAL *tile)
+OF(against)(const Attention *a, const REAL *rows, int64_t step, int64_t high, const REAL *columns,
+            int64_t count, REAL *tile)
 {
     memset(tile, 0, (size_t)(high * a->wide) * sizeof(REAL));
-    OF(kernels.rows)(rows, a->width, high, a->across, a->width, columns, count, tile);
+    OF(kernels.rows)(rows, step, high, a->across, a->width, columns, count, tile);
 }
 
 /* sums += tile @ rows, or its transpose @ rows: in pieces of `wide` columns, `tall` rows each. */
@@ -170,13 +171,13 @@ OF(attend)(void *context, int64_t begin, int64_t end)
         for (int64_t at = 0; at < last; at += wide) {
             int64_t n = last - at < wide ? last - at : wide;
             OF(pack_columns)(a, columns, k + at * width, n);
-            OF(pack_rows)(a, values, v + at * width, n);
+            OF(pack_rows)(a, values, v + at * width, width, n);
             for (int64_t r = 0; r < count; r += TILE) {
                 int64_t high = count - r < TILE ? count - r : TILE;
                 if (OF(seen)(a, from + r + high - 1, at, n) == 0) {
                     continue;
                 }
-                OF(against)(a, q + r * width, high, columns, n, tile);
+                OF(against)(a, q + r * width, width, high, columns, n, tile);
                 for (int64_t i = r; i < r + high; i++) {
                     REAL *row = tile + (i - r) * wide, before = tops[i];
                     int64_t some = OF(seen)(a, from + i, at, n);
@@ -212,6 +213,7 @@ OF(attend)(void *context, int64_t begin, int64_t end)
 typedef struct {
     const REAL *q, *g, *out, *stats;
     REAL *keys, *values, *q_rows, *g_rows, *inners, *tile, *slope;
+    int64_t g_step; /* elements from a row of g to the next */
     unsigned char *kept;
 } OF(Head);
 
@@ -221,7 +223,8 @@ OF(take_head)(const Attention *a, int64_t head, OF(Head) * h)
 {
     int64_t all = a->rows + 2 * a->columns, width = a->width, wide = a->wide;
     h->q = (const REAL *)a->packed + head * all * width;
-    h->g = (const REAL *)a->g + head * a->rows * width;
+    h->g = (const REAL *)(a->g + place_of(a, &a->given, head));
+    h->g_step = a->given.down / (int64_t)sizeof(REAL);
     h->out = (const REAL *)(a->out + place_of(a, &a->laid, head));
     h->stats = (const REAL *)a->stats + head * a->rows * 2;
     const REAL *k = h->q + a->rows * width, *v = k + a->columns * width;
@@ -238,7 +241,7 @@ OF(find_inners)(const Attention *a, const OF(Head) * h, int64_t row, int64_t hig
 {
     for (int64_t i = 0; i < high; i++) {
         double inner = 0;
-        const REAL *g = h->g + (row + i) * a->width;
+        const REAL *g = h->g + (row + i) * h->g_step;
         const REAL *out = h->out + (row + i) * (a->laid.down / (int64_t)sizeof(REAL));
         for (int64_t e = 0; e < a->width; e++) {
             inner += (double)g[e] * (double)out[e];
@@ -254,8 +257,8 @@ OF(bend)(const Attention *a, const OF(Head) * h, int64_t head, int64_t row, int6
          int64_t at, int64_t n, REAL factor)
 {
     int64_t high = a->rows - row < TILE ? a->rows - row : TILE;
-    OF(against)(a, h->q + row * a->width, high, h->keys + at * a->width, n, h->tile);
-    OF(against)(a, h->g + row * a->width, high, h->values + at * a->width, n, h->slope);
+    OF(against)(a, h->q + row * a->width, a->width, high, h->keys + at * a->width, n, h->tile);
+    OF(against)(a, h->g + row * h->g_step, h->g_step, high, h->values + at * a->width, n, h->slope);
     for (int64_t i = 0; i < high; i++) {
         int64_t some = OF(seen)(a, row + i, at, n);
         REAL *tile = h->tile + i * a->wide, *slope = h->slope + i * a->wide;
@@ -275,8 +278,8 @@ static void
 OF(take_rows)(const Attention *a, OF(Head) * h, int64_t head, int64_t row, int64_t slot)
 {
     int64_t high = a->rows - row < TILE ? a->rows - row : TILE, place = slot * TILE;
-    OF(pack_rows)(a, h->q_rows + place * a->pitch, h->q + row * a->width, high);
-    OF(pack_rows)(a, h->g_rows + place * a->pitch, h->g + row * a->width, high);
+    OF(pack_rows)(a, h->q_rows + place * a->pitch, h->q + row * a->width, a->width, high);
+    OF(pack_rows)(a, h->g_rows + place * a->pitch, h->g + row * h->g_step, h->g_step, high);
     OF(find_inners)(a, h, row, high, h->inners + place);
     OF(draw_kept)(a, head, row, high, h->kept + place * a->columns);
 }
@@ -316,9 +319,11 @@ OF(derive)(void *context, int64_t begin, int64_t end)
     int64_t gap = a->ranges * TILE, most = RANGE / TILE * gap;
     for (int64_t u = begin; work != NULL && u < end; u++) {
         int64_t head = u / a->ranges, part = u % a->ranges;
-        REAL *to = (REAL *)a->made + (part * a->heads + head) * all * width;
+        REAL *to = a->ranges == 1 ? (REAL *)(a->made + place_of(a, &a->bent, head))
+                                  : (REAL *)a->made + (part * a->heads + head) * all * width;
+        int64_t step = a->ranges == 1 ? a->bent.down / (int64_t)sizeof(REAL) : width;
         OF(take_head)(a, head, &h);
-        OF(pack_rows)(a, k_rows, h.q + a->rows * width, a->columns);
+        OF(pack_rows)(a, k_rows, h.q + a->rows * width, width, a->columns);
         memset(dk, 0, (size_t)cleared * sizeof(REAL));
         memset(dv, 0, (size_t)cleared * sizeof(REAL));
         for (int64_t first = part * TILE; first < a->rows; first += most) {
@@ -346,15 +351,15 @@ OF(derive)(void *context, int64_t begin, int64_t end)
             }
             for (int64_t r = first, place = 0; r < last; r += gap, place += TILE) {
                 int64_t high = a->rows - r < TILE ? a->rows - r : TILE;
-                OF(put_rows)(a, dq + place * wide, tall, high, NULL, to + r * width, width);
+                OF(put_rows)(a, dq + place * wide, tall, high, NULL, to + r * step, step);
             }
         }
         for (int64_t at = 0; at < a->columns; at += wide) {
             int64_t n = a->columns - at < wide ? a->columns - at : wide;
-            REAL *to_keys = to + (a->rows + at) * width;
-            OF(put_rows)(a, dk + at * pieces * wide, wide, n, NULL, to_keys, width);
-            OF(put_rows)(a, dv + at * pieces * wide, wide, n, NULL, to_keys + a->columns * width,
-                         width);
+            REAL *to_keys = to + (a->rows + at) * step;
+            OF(put_rows)(a, dk + at * pieces * wide, wide, n, NULL, to_keys, step);
+            OF(put_rows)(a, dv + at * pieces * wide, wide, n, NULL, to_keys + a->columns * step,
+                         step);
         }
     }
     free(work);

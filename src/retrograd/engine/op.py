@@ -41,7 +41,7 @@ import numpy as np
 from .. import dtypes, modes
 from ..compiler.door import opened
 from ..kernels.allocation import zeros
-from ..kernels.layout import kept_shape, led, turned
+from ..kernels.layout import flattened, kept_shape, led, turned
 from .graph import JOINED, MANY, PLAIN, VARIADIC, Kind, Node, output_node
 from .namespaces import arrays, recorded
 from .placement import home_of
@@ -105,7 +105,8 @@ class Op(Kind):
     `batch` is the op's rule for many examples at once, None for one at a time. `number_first` says
     that the first of two inputs may be a number, too. `rows` says that large arrays get a kernel,
     though the op is not elementwise: it takes sums or maxima along dimensions. `leads` names the
-    value that the formulas' results lie as; without, that is the cotangent.
+    value that the formulas' results lie as; without, that is the cotangent. `contiguous` names
+    inputs whose gradients are in row-major order, whatever leads.
     """
 
     members: Callable[[Op], dict[str, Any]]  # of the class of its nodes
@@ -133,6 +134,7 @@ class Op(Kind):
         inplace: bool | None = None,
         of_complex: Sequence[str] = (),
         leads: str = "",
+        contiguous: str = "",
         node_name: NodeName = None,
         shows: Shows = None,
         on_reals: Callable[..., Any] | None = None,
@@ -175,19 +177,22 @@ class Op(Kind):
         if self.vjps:
             single = self.grad_outputs == 1
             self.ordinary = VARIADIC if self.variadic else PLAIN if single else JOINED
+        flat = [name in contiguous.replace(" ", "").split(",") for name in self.vjps]
+        plain = [
+            flattened(f) if own else f for f, own in zip(self.vjps.values(), flat, strict=True)
+        ]
         self.formulas = tuple(
-            [opened(f, f"{self.name}, {name}", rows) for name, f in self.vjps.items()]
+            [opened(f, f"{self.name}, {n}", rows) for f, n in zip(plain, self.vjps, strict=True)]
             if elementwise or rows
-            else self.vjps.values()
+            else plain
         )
         self._lay_out(of_complex, leads)
         if rows and len(self.formulas) > 1:
             together = joint_formula(self.formulas, self.table.reads)
             self.joint = opened(together, f"{self.name}, together", rows)
         elif self.table.leads != NOBODY:
-            self.joint = led(
-                joint_formula(self.formulas, self.table.reads), self.table.leads - COTANGENT
-            )
+            together = joint_formula(self.formulas, self.table.reads)
+            self.joint = led(together, self.table.leads - COTANGENT, flat)
 
     def named(self, node_name: NodeName, shows: Shows = None) -> None:
         """Say what this op's nodes are called, and which of their edges users see."""

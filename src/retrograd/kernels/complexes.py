@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .allocation import empty
+from .allocation import empty_beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +51,7 @@ def in_double(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def joined(real: Any, imag: Any) -> Any:
     """The complex array of two parts, which keeps signed zeros and infinities apart."""
-    out = empty(real, real.shape, np.result_type(real.dtype, np.complex64))
+    out = empty_beside(real, np.result_type(real.dtype, np.complex64))
     out.real[...], out.imag[...] = real, imag
     return out
 

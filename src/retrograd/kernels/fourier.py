@@ -60,8 +60,15 @@ def made(x: Any, dims: Sequence[int], n: int, dtype: Any) -> Any:
     """
     last = dims[-1]
     shape = (*x.shape[:last], n, *x.shape[last + 1 :])
-    others = [axis for axis in by_steps(x, range(x.ndim)) if axis not in dims]
-    return laid(shape, [*others, *dims], dtype)
+    return laid(shape, [*by_steps(x, parted(x.ndim, dims)), *dims], dtype)
+
+
+def parted(ndim: int, dims: Sequence[int]) -> list[int]:
+    """The other dimensions: the last of them take the places of `dims`, as in PyTorch."""
+    places, late = [], [d for d in range(ndim) if d not in dims]
+    for d in range(len(late)):
+        places.append(late.pop() if d in dims else late.pop(0))
+    return places
 
 
 def by_steps(x: Any, dims: Iterable[int]) -> list[int]:
@@ -93,7 +100,11 @@ def to_half(x: Any, dims: Sequence[int], norm: Any) -> Any:
         half = along(loop, x, last, norm, True, out)
     else:
         half = np.fft.rfft(x, None, last, norm)
-    return complex_transform(half, dims[:-1], norm, True) if len(dims) > 1 else half
+    if len(dims) == 1 or not has_loops(half):
+        return complex_transform(half, dims[:-1], norm, True) if len(dims) > 1 else half
+    for dim in reversed(dims[:-1]):
+        along(loops.fft, half, dim, norm, True, half)
+    return half
 
 
 def from_half(x: Any, dims: Sequence[int], norm: Any, n: int) -> Any:

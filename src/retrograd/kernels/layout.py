@@ -25,8 +25,10 @@ __all__ = [
     "along",
     "as_in",
     "as_it_lies",
+    "as_was",
     "channels_inside",
     "choose",
+    "flattened",
     "formatted",
     "kept_shape",
     "laid",
@@ -141,8 +143,21 @@ def turned(x: Any) -> bool:
     return steps != sorted(steps, reverse=True)
 
 
-def led(together: Any, leader: int) -> Any:
-    """Formulas as one, led by the cotangent, 0, or a value, from 1 on: NOTE [Leaders]."""
+def in_rows(x: Any) -> Any:
+    """`x` in row-major order and in full: itself, if it is, or is no array."""
+    return x.copy() if turned(x) or (x.__class__ is ndarray and 0 in x.strides) else x
+
+
+def flattened(formula: Any) -> Any:
+    """A formula whose results are in row-major order, whatever its operands'."""
+    return lambda xp, g, *values: in_rows(formula(xp, g, *values))
+
+
+def led(together: Any, leader: int, flat: Any) -> Any:
+    """Formulas as one, led by the cotangent, 0, or a value, from 1 on: NOTE [Leaders].
+
+    `flat` says of each formula whether its result is in row-major order all the same.
+    """
 
     def in_order(xp: Any, wanted: int, *values: Any) -> tuple[Any, ...]:
         g, ndim = values[0], values[0].ndim
@@ -151,7 +166,11 @@ def led(together: Any, leader: int) -> Any:
         given = [x.transpose(axes) if x.__class__ is ndarray else x for x in others[1:]]
         made = together(xp, wanted, *given)
         back = np.argsort(axes).tolist()
-        return tuple([g if c is given[0] else c.transpose(back) for c in made])
+        made = [g if c is given[0] else c.transpose(back) for c in made]
+        if any(flat):
+            asked = [own for i, own in enumerate(flat) if wanted >> i & 1]
+            made = [in_rows(c) if own else c for c, own in zip(made, asked, strict=True)]
+        return tuple(made)
 
     return in_order
 
@@ -208,10 +227,11 @@ class Turned(tuple[int, ...]):
     """The shape of an array that is not in row-major order.
 
     A cotangent for it is repeated, not filled in, so that other operands decide on the order.
-    `columns` says whether it is a matrix that lies column by column.
+    `columns` says whether it is a matrix that lies column by column, or a stack that is one when it
+    is flattened; `inside`, whether the channels of images or sequences are innermost.
     """
 
-    columns = False
+    columns = inside = False
 
 
 def kept_shape(x: Any) -> tuple[int, ...]:
@@ -219,9 +239,19 @@ def kept_shape(x: Any) -> tuple[int, ...]:
     if x.__class__ is not ndarray or x.flags.c_contiguous:
         return x.shape  # type: ignore[no-any-return]
     shape = Turned(x.shape)
-    if x.ndim == 2 and x.flags.f_contiguous:
-        shape.columns = True
+    if x.ndim == 2:
+        shape.columns = x.flags.f_contiguous
+    elif x.ndim > 2:
+        shape.columns = x.transpose(-1, *range(x.ndim - 1)).flags.c_contiguous
+        shape.inside = x.ndim < 5 and channels_inside(x, least=3)
     return shape
+
+
+def as_was(shape: Any, x: Any) -> Any:
+    """`x` with its channels innermost, where those of the array of that kept shape were."""
+    if shape.__class__ is Turned and shape.inside and x.__class__ is ndarray:
+        return x if channels_inside(x, least=3) else with_channels_inside(x)
+    return x
 
 
 class Flags:

@@ -159,7 +159,7 @@ OPS = {
     "linalg.eigen": "eig eigh eigvals eigvalsh",
     "linalg.lstsq": "pinv",
     "linalg.lu": "lu_factor_ex swap_rows",
-    "linalg.matrix_functions": "exp_derivative matrix_exp twice",
+    "linalg.matrix_functions": "exp_derivative matrix_exp side_by_side twice",
     "linalg.matrix_products": "cross",
     "linalg.qr": "geqrf qr",
     "linalg.solve": "inv_ex solve_ex solve_triangular",

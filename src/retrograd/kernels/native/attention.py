@@ -34,8 +34,13 @@ def heads(x: Any) -> Any:
     return in_rows(x).reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
 
 
+def whole_rows(g: Any) -> Any:
+    """A cotangent with its last dimension contiguous: itself, if it is."""
+    return g if g.strides[-1] == g.itemsize else in_rows(g)
+
+
 def room(packed: Any, rows: int, swapped: bool) -> Any:
-    """Memory for the results; `swapped` as in NOTE [Packed]."""
+    """Memory for so many rows of results or gradients; `swapped` as in NOTE [Packed]."""
     *lead, _, width = packed.shape
     if swapped:
         return empty(packed, (*lead[:-1], rows, lead[-1], width)).swapaxes(-2, -3)
@@ -57,16 +62,14 @@ def forward(
 
 
 def derivative(
-    g: Any, packed: Any, bias: Any, out: Any, stats: Any, states: Any, rows: int, scale: float,
-    causal: bool, keep: float,
-) -> Any:  # fmt: skip
-    """The gradient of `packed`."""
+    made: Any, g: Any, packed: Any, bias: Any, out: Any, stats: Any, states: Any, rows: int,
+    scale: float, causal: bool, keep: float,
+) -> bool:  # fmt: skip
+    """The gradient of `packed` into `made`; False where the loops do not take these arrays."""
     if not taken(g, packed, bias, out, stats):
-        return None
-    made = np.empty(packed.shape, packed.dtype)
+        return False
     given = (rows, scale, causal, keep, in_rows(packed), bias, own(states), out)
-    found = native.loops.attention(*given, heads(stats), heads(g), heads(made))
-    return made if found else None
+    return bool(native.loops.attention(*given, heads(stats), whole_rows(g), made))
 
 
 def bias_derivative(
@@ -78,7 +81,7 @@ def bias_derivative(
         return None
     made = np.zeros(bias.shape, bias.dtype)
     given = (rows, scale, causal, keep, in_rows(packed), bias, own(states), out)
-    found = native.loops.attention_bias(*given, heads(stats), heads(g), made)
+    found = native.loops.attention_bias(*given, heads(stats), whole_rows(g), made)
     return made if found else None
 
 

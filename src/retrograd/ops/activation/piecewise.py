@@ -25,6 +25,7 @@ from ...engine.inplace import in_place, write
 from ...engine.registry import called, declare, example, renamed
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import empty, numpys
+from ...kernels.layout import settled
 from ..core.arguments import public
 from ..core.pointwise import PAIRS, SINGLE, attach, holds_complex, single
 from ..elementwise.complex import by_parts
@@ -284,15 +285,14 @@ def rrelu(
             "Lower bound should be less than or equal to the upper bound, but got lower = "
             f"{lower} and upper = {upper}"
         )
-    if not inplace:
-        input = input.contiguous()
     if not training:
-        return called(leaky_relu(input, (lower + upper) / 2, inplace), "RreluWithNoiseBackward0")
+        made = leaky_relu(input, (lower + upper) / 2, inplace)
+        return called(made if inplace else made.contiguous(), "RreluWithNoiseBackward0")
     bounds = (lower, upper, generator or default_generator)
     if inplace:
         made = write(input, "rrelu_", _random_leak, bounds, {})
         return called(made, "RreluWithNoiseBackward1")
-    return called(_random_leak(input, *bounds), "RreluWithNoiseBackward0")
+    return called(_random_leak(input, *bounds).contiguous(), "RreluWithNoiseBackward0")
 
 
 def _elu_array(input: Any, *, alpha: float, scale: float, input_scale: float) -> Any:
@@ -303,7 +303,7 @@ def _elu_array(input: Any, *, alpha: float, scale: float, input_scale: float) ->
 def _elu_input(xp: Any, g: Any, input: Any, alpha: float, scale: float, input_scale: float) -> Any:
     below = xp.zero_where(input, input >= 0)  # lest exp overflow where it is not wanted
     decay = xp.exp(below * input_scale) * (alpha * scale * input_scale)
-    return xp.where(input > 0, g * scale, g * decay)
+    return settled(xp.where(input > 0, g * scale, g * decay), g, input)
 
 
 _elu = activation(
@@ -356,7 +356,7 @@ _hardsigmoid = activation(
     "hardsigmoid(input)",
     lambda x: np.clip(x + 3, 0, 6) / 6,
     piecewise=True,
-    input=lambda xp, g, input: xp.zero_where(g * (1.0 / 6.0), ~((input > -3) & (input < 3))),
+    input=lambda xp, g, input: xp.zero_where(g, ~((input > -3) & (input < 3))) * (1.0 / 6.0),
     domain=(-5.0, 5.0),
 )
 

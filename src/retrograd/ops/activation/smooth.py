@@ -18,6 +18,7 @@ from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor
 from ...kernels import complexes
 from ...kernels import special as kernels
+from ...kernels.layout import in_rows
 from ...kernels.native.small import quick
 from ..core.arguments import public
 from ..core.dims import place_of
@@ -73,9 +74,10 @@ def _softplus_array(x: Any) -> Any:
 
 _logsigmoid = activation(
     "log_sigmoid(input)",
-    lambda x: 0 - _softplus_array(-x),  # 0, not -0, where it is none
+    lambda x: 0 - _softplus_array(-in_rows(x)),  # 0, not -0, where it is none
     "fc",
     derivative=lambda xp, input: xp.sigmoid(-input),
+    contiguous="input",
 )
 
 

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from ...engine.registry import declare, example
+from ...engine.tensor import Tensor
 from ...engine.trace import users_level
 from ...errors import ComplexWarning
 from ...kernels import sums
 from ...kernels.allocation import copied, empty, empty_beside, has_special, numpys, table
-from ...kernels.layout import Turned
+from ...kernels.layout import Turned, laid, turned
+from ...kernels.memory import memory_order
 from ...kernels.native.small import quick
 from . import batching, batching_index
 
@@ -178,10 +180,43 @@ zeros_like = declare(
 )
 
 
+def _in_order(xp: Any, g: Any, axes: tuple[int, ...]) -> Any:
+    if g.__class__ is not np.ndarray:
+        return g
+    lead = g.ndim - len(axes)  # of a batch
+    axes = (*range(lead), *[lead + axis for axis in axes])
+    if g.transpose(axes).flags.c_contiguous:
+        return g
+    out = laid(g.shape, axes, g.dtype)
+    out[...] = g
+    return out
+
+
+laid_grad = declare(
+    "laid_grad(input, *, axes)",
+    lambda input, *, axes: input,
+    input=_in_order,
+    exact=True,
+    linear="input",
+    batch="leading",
+    examples=[example("2x3", axes=(1, 0)), example("2x3x2", axes=(2, 0, 1))],
+    node_name="AliasBackward0",
+    doc="""The input itself, the gradient of which has its axes in that order in memory.""",
+)
+
+
+def grad_as_it_lies(t: Tensor) -> Tensor:
+    """A tensor whose gradient will lie in memory as it does."""
+    if not (t.requires_grad and turned(t._array)):
+        return t
+    return laid_grad(t, axes=memory_order(t._array))
+
+
 def _laid_out(input: Any, layout: tuple[int, ...] | None) -> Any:
-    """A copy in row-major order, or with the axes in memory in the order `layout`."""
-    if layout is None:
-        return np.copy(input, "C")
+    """A copy in row-major order, as it lies where `layout` is empty, or with its axes in that
+    order in memory."""
+    if not layout:
+        return np.copy(input, "C") if layout is None else copied(input)
     out = empty(input, [input.shape[axis] for axis in layout])
     out = out.transpose(np.argsort(layout).tolist())
     out[...] = input

@@ -19,6 +19,7 @@ from ...engine.dispatch import as_tensor
 from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, method
 from ...errors import UnorderedError
+from ...kernels.allocation import copied
 from ...kernels.layout import settled
 from ..core.arguments import public
 from ..core.pointwise import (
@@ -104,6 +105,7 @@ fmax = binary(
     ("[1.0, float('nan')]", "[3.0, 2.0]", "[3., 2.]"),
     input=lambda xp, g, input, other: xp.zero_where(g, ~((input >= other) | xp.isnan(other))),
     other=lambda xp, g, input, other: xp.zero_where(g, (input >= other) | xp.isnan(other)),
+    contiguous="input, other",
     complex=False,
     inplace=False,
 )
@@ -115,6 +117,7 @@ fmin = binary(
     ("[1.0, float('nan')]", "[3.0, 2.0]", "[1., 2.]"),
     input=lambda xp, g, input, other: xp.zero_where(g, ~((input <= other) | xp.isnan(other))),
     other=lambda xp, g, input, other: xp.zero_where(g, (input <= other) | xp.isnan(other)),
+    contiguous="input, other",
     complex=False,
     inplace=False,
 )
@@ -329,8 +332,8 @@ def _where_method(self: Tensor, condition: Tensor, other: Any) -> Any:
 
 def _nan_to_num(input: Any, *, nan: Any, posinf: Any, neginf: Any) -> Any:
     if input.dtype.kind != "f":
-        return input.copy()
-    return np.nan_to_num(input, True, nan, posinf, neginf)
+        return copied(input)
+    return np.nan_to_num(copied(input), False, nan, posinf, neginf)
 
 
 _nan_to_num_op = declare(

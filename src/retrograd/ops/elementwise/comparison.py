@@ -13,7 +13,7 @@ from ... import dtypes
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example, operator
 from ...engine.tensor import Tensor, method
-from ...kernels.allocation import full, is_valueless
+from ...kernels.allocation import is_valueless
 from ...kernels.layout import settled
 from ..core.arguments import public
 from ..core.pointwise import PAIRS, only, unary, unsupported, with_doc
@@ -82,7 +82,7 @@ def _test(name: str, function: Any, about: str, shown: tuple[str, str], **option
 
 
 def _isreal(x: Any) -> Any:
-    return x.imag == 0 if x.dtype.kind == "c" else full(x, x.shape, True, np.bool_)
+    return x.imag == 0 if x.dtype.kind == "c" else np.ones_like(x, np.bool_)
 
 
 isnan = _test("isnan", np.isnan, "is NaN, or has such a part", ("[1.0, float('nan')]",

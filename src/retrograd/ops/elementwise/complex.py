@@ -16,7 +16,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
 from ...errors import wrong_type
 from ...kernels.allocation import empty
-from ...kernels.layout import settled
+from ...kernels.layout import in_rows, settled
 from ..core.arguments import public
 from ..core.pointwise import floating, holds_complex, unary, unsupported
 from .complex_parts import imag, real
@@ -130,14 +130,14 @@ abs = absolute = unary(
 
 def _angle_array(x: Any) -> Any:
     if x.dtype.kind == "c":
-        return np.arctan2(x.imag, x.real)
+        return in_rows(np.arctan2(x.imag, x.real))
     return np.where(np.isnan(x), x, np.where(x < 0, x.dtype.type(np.pi), x.dtype.type(0)))
 
 
 def _angle_input(xp: Any, g: Any, input: Any) -> Any:
     """i z / |z|^2, in two divisions that do not overflow; 0 at 0."""
     if not holds_complex(input):
-        return xp.zeros_like(g)
+        return xp.zeros_like(input)
     radius = xp.abs(input)
     return xp.zero_where(g * (xp.sgn(input) * 1j / (radius + (radius == 0))), radius == 0)
 
@@ -148,6 +148,7 @@ angle = unary(
     "The angle in radians from -pi to pi; derivative 0 for real input and at 0.",
     ("[1j, -1 + 0j]", "[1.5708, 3.1416]"),
     input=_angle_input,
+    leads="input",
     inplace=False,
     domain=(0.5, 2.0),
 )

@@ -17,7 +17,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import complexes
 from ...kernels.allocation import half
-from ...kernels.layout import settled
+from ...kernels.layout import in_rows, settled
 from ..core.arguments import number_in, public
 from ..core.pointwise import (
     binary,
@@ -129,7 +129,7 @@ rsqrt = unary(
     floating(lambda x: 1.0 / np.sqrt(x)),
     "1 / sqrt(x); inf at 0.",
     ("[4.0, 0.25]", "[0.5000, 2.0000]"),
-    derivative=lambda xp, out: out * out * out * -0.5,
+    input=lambda xp, g, out: g * -0.5 * xp.conj(out * out * out),
     domain=(0.25, 3.0),
 )
 
@@ -138,7 +138,7 @@ reciprocal = unary(
     floating(lambda x: 1.0 / x),  # that of a complex 0 is infinite; np.reciprocal has NaN
     "1 / x; inf at 0.",
     ("[4.0, 0.5]", "[0.2500, 2.0000]"),
-    derivative=lambda xp, out: -(out * out),
+    input=lambda xp, g, out: -g * xp.conj(out * out),
     domain=(0.5, 3.0),
 )
 
@@ -151,13 +151,15 @@ def _logaddexp(x: Any, y: Any) -> Any:
     found = high + log1p_array(np.exp(low - high))
     alike = np.isinf(x.real) & (x.real == y.real)  # whose difference is NaN
     angled = (x.real > 0) & (x.imag != y.imag)  # of two directions at infinity there is no sum
-    return np.where(alike, np.where(angled, complex(np.inf, np.nan), y), found).astype(x.dtype)
+    found = np.where(alike, np.where(angled, complex(np.inf, np.nan), y), found)
+    return settled(found.astype(x.dtype), x, y)
 
 
 def _share_of_sum(xp: Any, g: Any, input: Any, other: Any) -> Any:
     """g * exp(input) / (exp(input) + exp(other)); equal infinities share evenly."""
     alike = (input == other) & xp.isinf(input)
-    return g * xp.conj(xp.sigmoid(xp.zero_where(input - other, alike)))
+    share = xp.sigmoid(xp.zero_where(input - other, alike))
+    return g * xp.conj(settled(share, other, input))
 
 
 logaddexp = binary(
@@ -175,8 +177,8 @@ logaddexp2 = binary(
     only("logaddexp2", "f", np.logaddexp2),
     "log2(2**input + 2**other) without overflow; like `logaddexp`, for real tensors.",
     ("[0.0, 1.0]", "[0.0, 1.0]", "[1., 2.]"),
-    input=lambda xp, g, input, other: _share_of_sum(xp, g, input * LN2, other * LN2),
-    other=lambda xp, g, input, other: _share_of_sum(xp, g, other * LN2, input * LN2),
+    input=lambda xp, g, input, other: _share_of_sum(xp, g, input * LN2, in_rows(other * LN2)),
+    other=lambda xp, g, input, other: _share_of_sum(xp, g, other * LN2, in_rows(input * LN2)),
     complex=False,
     inplace=False,
 )
@@ -196,7 +198,7 @@ _lerp = declare(
     only("lerp", "fc", _lerp_arrays),
     input=lambda xp, g, weight: g * xp.conj(1.0 - weight),
     end=lambda xp, g, weight: g * xp.conj(weight),
-    weight=lambda xp, g, input, end: g * xp.conj(end - input),
+    weight=lambda xp, g, input, end: g * xp.conj(xp.sub(end, input)),
     elementwise=True,
     inplace=False,
     examples=[example("3x4, 3x4, 3x4"), example("3x1, 4, "), example("0, 0, 0")],

@@ -55,6 +55,7 @@ nextafter = binary(
     input=lambda xp, g, input, other: xp.zero_where(g, input == other),
     leads="input",
     other=zero_derivative,
+    contiguous="other",
     complex=False,
     domain=(0.5, 2.0),
 )

@@ -9,7 +9,12 @@ import numpy as np
 from ...engine.registry import declare, example, operator
 from ...engine.tensor import Tensor, method
 from ..core.pointwise import PAIRS, SINGLE, attach, only, with_doc
-from ..tensor.operators import attach_in_place, attach_reflected, show_operators
+from ..tensor.operators import (
+    attach_in_place,
+    attach_operator,
+    attach_reflected,
+    show_operators,
+)
 
 __all__ = [
     "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift",
@@ -64,7 +69,7 @@ def _bitwise(name: str, function: Any, about: str, shown: str, symbol: str) -> A
 
     attach(call, name)
     method(operator(call, f"__{symbol}__"), f"__{symbol}__")
-    attach_reflected(call, f"__r{symbol}__")
+    (attach_reflected if "shift" in name else attach_operator)(call, f"__r{symbol}__")
     attach_in_place(call, f"__i{symbol}__", f"{name}_")
     return call
 

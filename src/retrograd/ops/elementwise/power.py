@@ -23,6 +23,7 @@ from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
 from ...kernels.allocation import surely
+from ...kernels.layout import in_rows, settled
 from ..core.arguments import public, titled
 from ..core.pointwise import PAIRS, holds_complex, unsupported
 from ..tensor.operators import attach_in_place, attach_operator, show_operators
@@ -151,14 +152,14 @@ declare(
 
 def _pow_tensors_input(xp: Any, g: Any, input: Any, exponent: Any) -> Any:
     less = exponent - 1.0 + xp.pow_edge(input, exponent)
-    return g * xp.conj(exponent * xp.pow_tensors(input, less))
+    return settled(g * xp.conj(exponent * xp.pow_tensors(input, less)), exponent, g, input)
 
 
 def _pow_tensors_exponent(xp: Any, g: Any, input: Any, exponent: Any, out: Any) -> Any:
     base = input + xp.zero_base(input, exponent)
     if holds_complex(out) and not holds_complex(base):
         base = base + 0j  # the logarithm of a negative real base is complex here
-    return g * xp.conj(out * xp.log(base))
+    return g * xp.conj(xp.mul(out, xp.log(base)))
 
 
 _pow_tensors = declare(
@@ -176,7 +177,7 @@ _pow_tensors = declare(
 
 def _pow_base(exponent: Any, *, base: Any) -> Any:
     e, b = dtypes.promote(exponent, operand(base, exponent.dtype)._array)
-    return _power(b, e)
+    return _power(b, in_rows(e))
 
 
 def _pow_base_exponent(xp: Any, g: Any, exponent: Any, out: Any, base: Any) -> Any:
@@ -266,6 +267,8 @@ def float_power(input: Any, exponent: Any) -> Tensor:
     ]
     if not isinstance(exponent, Tensor):
         return pow(made[0], exponent)
+    if not isinstance(input, Tensor):
+        return pow(input, made[1])
     return pow(*made)
 
 

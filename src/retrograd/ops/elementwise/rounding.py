@@ -16,7 +16,8 @@ from ...engine.dispatch import operand
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example, operator
 from ...engine.tensor import Tensor, method
-from ...kernels.allocation import empty
+from ...kernels.allocation import copied, empty_beside
+from ...kernels.layout import settled
 from ..core.arguments import public
 from ..core.pointwise import (
     SINGLE,
@@ -46,7 +47,7 @@ def _in_parts(function: Any) -> Any:
     def on_parts(x: Any) -> Any:
         if x.dtype.kind != "c":
             return function(x)
-        out = empty(x, x.shape)
+        out = empty_beside(x)
         out.real[...], out.imag[...] = function(x.real), function(x.imag)
         return out
 
@@ -57,7 +58,7 @@ def _rounding(name: str, function: Any) -> Any:
     in_parts = _in_parts(function)
 
     def rounded(x: Any) -> Any:
-        return in_parts(x) if x.dtype.kind in "fVc" else x.copy()
+        return in_parts(x) if x.dtype.kind in "fVc" else copied(x)
 
     return only(name, "fiuc", rounded)
 
@@ -111,7 +112,7 @@ _round = declare(
 
 _round_decimals = declare(
     "round_decimals(input, *, decimals)",
-    only("round", "fc", lambda input, *, decimals: np.round(input, decimals)),
+    only("round", "fc", lambda input, *, decimals: settled(np.round(input, decimals), input)),
     input=zero_derivative,
     elementwise=True,
     inplace=False,
@@ -209,6 +210,7 @@ copysign = binary(
     promote=dtypes.promote_floating,
     input=lambda xp, g, input, out: g * (xp.sgn(input) * xp.sgn(out)),
     other=zero_derivative,
+    contiguous="other",
     complex=False,
     domain=(0.5, 2.0),
 )
@@ -237,7 +239,7 @@ remainder = binary(
     "input - other * floor(input / other), as Python's `%`: the sign is that of `other`.",
     ("[5.0, -5.0]", "[3.0, 3.0]", "[2., 1.]"),
     input=lambda xp, g: g,
-    other=lambda xp, g, input, other: -(g * xp.floor_div(input, other)),
+    other=lambda xp, g, input, other: -g * xp.floor_div(input, other),
     complex=False,
     number_first=True,
     domain=(1.1, 1.9),
@@ -250,7 +252,7 @@ fmod = binary(
     "input - other * trunc(input / other), as C's `fmod`: the sign is that of `input`.",
     ("[5.0, -5.0]", "[3.0, 3.0]", "[ 2., -2.]"),
     input=lambda xp, g: g,
-    other=lambda xp, g, input, other: -(g * xp.trunc_div(input, other)),
+    other=lambda xp, g, input, other: -g * xp.trunc_div(input, other),
     complex=False,
     domain=(1.1, 1.9),
     node_name="FmodBackward1",

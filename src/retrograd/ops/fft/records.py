@@ -19,6 +19,7 @@ from ...engine.tensor import Tensor
 from ...errors import wrong_type
 from ...kernels import fourier
 from ...kernels.allocation import copied, zeros
+from ...kernels.layout import in_rows
 from ..core.dims import integers, place_of
 from ..core.structure import cast
 
@@ -88,15 +89,19 @@ fft_c2c = declare(
     doc="""The complex transform along `dim`, forward or inverse; real inputs count as complex.""",
 )
 
+
+def to_half_input(xp: Any, g: Any, dim: Any, norm: Any, input_shape: Any) -> Any:
+    """Rule 2; of one or two points no bin stands for two."""
+    n = input_shape[dim[-1]]
+    if n > 2:  # PyTorch fills up what lacks, in row-major order
+        g = xp.scale_paired(in_rows(g), dim=dim[-1], n=n, factor=0.5)
+    return xp.fft_c2r(g, dim=dim, norm=DUAL[norm], n=n)
+
+
 fft_r2c = declare(
     "fft_r2c(input, *, dim, norm)",
     lambda input, *, dim, norm: fourier.to_half(input, dim, norm),
-    input=lambda xp, g, dim, norm, input_shape: xp.fft_c2r(
-        xp.scale_paired(g, dim=dim[-1], n=input_shape[dim[-1]], factor=0.5),
-        dim=dim,
-        norm=DUAL[norm],
-        n=input_shape[dim[-1]],
-    ),
+    input=to_half_input,
     linear="input",
     complex=False,
     examples=[
@@ -217,7 +222,10 @@ def to_half(name: str, input: Tensor, s: Any, dim: Any, norm: str | None) -> Ten
         raise RuntimeError(f"{name} must transform at least one axis")
     input = _sized(input, dims, _given(input, dims, asked))
     if name[0] == "i":
-        return fft_r2c(input, dim=dims, norm=DUAL[_norm(norm)]).conj()
+        half = fft_r2c(input, dim=dims[-1:], norm=DUAL[_norm(norm)]).conj()
+        if len(dims) == 1:
+            return half
+        return fft_c2c(half, dim=dims[:-1], norm=_norm(norm), forward=False)
     return fft_r2c(input, dim=dims, norm=_norm(norm))
 
 
@@ -232,5 +240,7 @@ def from_half(name: str, input: Tensor, s: Any, dim: Any, norm: str | None) -> T
         raise RuntimeError(f"Invalid number of data points ({last}) specified")
     input = _sized(input, dims, (*_given(input, dims, asked)[:-1], last // 2 + 1))
     if name[0] == "h":
-        return fft_c2r(input.conj(), dim=dims, norm=DUAL[_norm(norm)], n=last)
+        if len(dims) > 1:
+            input = fft_c2c(input, dim=dims[:-1], norm=_norm(norm), forward=True)
+        return fft_c2r(input.conj(), dim=dims[-1:], norm=DUAL[_norm(norm)], n=last)
     return fft_c2r(input, dim=dims, norm=_norm(norm), n=last)

@@ -23,12 +23,13 @@ from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, concrete, method, new_tensor
 from ...errors import wrong_type
 from ...kernels import sums
-from ...kernels.allocation import copied, empty_beside, numpys
+from ...kernels.allocation import copied, empty_beside, inward, numpys
 from ...kernels.memory import in_rows
 from ...kernels.native.places import taken
 from ..core import batching_index
 from ..core.arguments import public
 from ..core.dims import normalize_dim
+from ..core.structure import grad_as_it_lies
 from ..shape.basic_views import _select, basic, new_axis
 from .keys import WHOLE, ZERO_DIM, check_bounds, combine, is_mask, parse
 
@@ -51,13 +52,22 @@ def places(index: Any, dims: tuple[int, ...]) -> tuple[Any, ...]:
 
 def _index(input: Any, index: Any, *, dims: tuple[int, ...]) -> Any:
     fits = input.ndim + index.ndim <= MOST_DIMS  # else NumPy's take writes beyond its own buffer
-    if len(dims) == 1 and fits and input.flags.c_contiguous:
+    if len(dims) == 1 and fits and input.flags.c_contiguous and index.flags.c_contiguous:
         return taken(input, index, dims[0])
     found = input[places(index, dims)]
-    if not dims[0] or not numpys(input) or found.flags.c_contiguous:
+    if not numpys(input):
         return found
-    rest = [step for dim, step in enumerate(input.strides) if dim not in dims]
-    return found.copy() if rest == sorted(rest, reverse=True) else found  # NumPy: indices first
+    part = index if len(dims) == 1 else index[0]
+    start = dims[0] if dims[-1] - dims[0] == len(dims) - 1 else 0
+    steps = [step for dim, step in enumerate(input.strides) if dim not in dims]
+    steps[start:start] = [0] * part.ndim  # the input's order decides, then that of the indices
+    own = [0] * found.ndim
+    own[start : start + part.ndim] = part.strides
+    axes = inward(found.shape, steps, own)[::-1]
+    turned = found.transpose(axes)
+    if turned.flags.c_contiguous:
+        return found
+    return turned.copy().transpose(np.argsort(axes).tolist())
 
 
 def _index_spread(input: Any, index: Any, *, dims: tuple[int, ...], shape: tuple[int, ...]) -> Any:
@@ -324,7 +334,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     """
     if index._array.dtype != np.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype}")
-    flat = input.reshape(-1)
+    flat = grad_as_it_lies(input).reshape(-1)
     try:
         return _take_op(flat, index, dims=(0,))  # type: ignore[no-any-return]
     except IndexError:
@@ -347,7 +357,8 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     check_mask(mask, "masked_select")
     check_broadcast(mask._array.shape, input._array.shape, "masked_select")
     shape = np.broadcast_shapes(input._array.shape, mask._array.shape)
-    expanded = input if input._array.shape == shape else input.expand(shape)
+    same = input._array.shape == shape
+    expanded = grad_as_it_lies(input) if same else input.expand(shape)
     cells = np.flatnonzero(np.broadcast_to(mask._array, shape))
     return gathered(expanded.reshape(-1), new_tensor(cells), (0,), _masked_select)
 

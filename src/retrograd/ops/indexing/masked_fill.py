@@ -26,6 +26,7 @@ _masked_fill_op = declare(
     input=lambda xp, g, mask: xp.zero_where(g, mask),
     value=lambda xp, g, mask: xp.zero_where(g, ~mask),
     linear="input, value",
+    contiguous="input",
     batch="elementwise",
     examples=[
         example("2x3, , 2x3:bool"),

@@ -396,7 +396,8 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
         source = source.reshape(1)
     place, vector = entries(input, dim, index, source, "index_copy")
     return called(
-        index_put_op(input, source, vector, dims=(place,), accumulate=False), "IndexCopyBackward0"
+        index_put_op(input.contiguous(), source, vector, dims=(place,), accumulate=False),
+        "IndexCopyBackward0",
     )
 
 

@@ -23,6 +23,7 @@ from ...kernels.allocation import full, is_valueless, table
 from ...kernels.sums import by_segment
 from ..core.arguments import public
 from ..core.pointwise import shared
+from ..core.structure import grad_as_it_lies
 from ..elementwise.arithmetic import div
 from ..reduction.extrema import least, ordered
 from ..shape.join import cat
@@ -177,6 +178,9 @@ def _reduce(
         return scatter_add(_start(input, dim, index, include_self), dim, index, src)
     if reduce == "mean":
         return _mean(input, dim, index, src, include_self)
+    src = grad_as_it_lies(src)
+    if include_self and reduce != "prod":
+        input = grad_as_it_lies(input)
     return _by_segment(input, dim, index._array, src, reduce, include_self)
 
 

@@ -77,8 +77,9 @@ def _mm_arrays(x: Any, y: Any) -> Any:
 
 def as_factor(xp: Any, a: Any, b: Any, shape: Any) -> Any:
     """`a @ b`, the gradient of a factor of that shape: by columns where the factor lies so."""
-    if shape.__class__ is Turned and shape.columns:
-        return xp.t(xp.mm(xp.t(b), xp.t(a)))
+    if shape.__class__ is Turned and shape.columns and len(b.shape) == 2:
+        rows = xp.reshape(a, shape=(math.prod(a.shape[:-1]), a.shape[-1]))
+        return xp.reshape(xp.t(xp.mm(xp.t(b), xp.t(rows))), shape=tuple(shape))
     return xp.matmul(a, b)
 
 
@@ -135,6 +136,13 @@ def stacks_error(x: Any, y: Any) -> RuntimeError:
     )
 
 
+def matmul_input(xp: Any, g: Any, other: Any, input_shape: tuple[int, ...]) -> Any:
+    """Cotangent of the first factor."""
+    if len(input_shape) == 2:
+        return xp.matmul(g, xp.adjoint(other))
+    return as_factor(xp, g, xp.adjoint(other), input_shape)
+
+
 def matmul_other(xp: Any, g: Any, input: Any, other_shape: tuple[int, ...]) -> Any:
     """Cotangent of the second factor; of a single matrix by one large product."""
     if len(other_shape) == 2:
@@ -147,7 +155,7 @@ def matmul_other(xp: Any, g: Any, input: Any, other_shape: tuple[int, ...]) -> A
 matmul = declare(
     "matmul(input, other)",
     _matmul_arrays,
-    input=lambda xp, g, other: xp.matmul(g, xp.adjoint(other)),
+    input=matmul_input,
     other=matmul_other,
     linear="input | other",
     batch=batching.matmul,

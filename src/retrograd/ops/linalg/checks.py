@@ -147,9 +147,11 @@ def transposed(xp: Any, x: Any) -> Any:
     return xp.transpose(x, dim0=x.ndim - 2, dim1=x.ndim - 1)
 
 
-def by_columns(xp: Any, x: Any) -> Any:
+def by_columns(xp: Any, g: Any) -> Any:
     """Matrices with their columns contiguous in memory, as LAPACK gives them: for gradients."""
-    return transposed(xp, xp.contiguous(transposed(xp, x)))
+    if g.__class__ is np.ndarray:
+        return g.swapaxes(-1, -2).copy().swapaxes(-1, -2)
+    return transposed(xp, xp.contiguous(transposed(xp, g)))
 
 
 def identity(like: Tensor, m: int, n: int | None = None) -> Tensor:

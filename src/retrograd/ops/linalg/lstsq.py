@@ -181,11 +181,11 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
             f"torch.linalg.lstsq: parameter `driver` should be one of {DRIVERS}, but is {driver!r}"
         )
     vectors = check_right_side(A, B)
-    right = B.unsqueeze(-1) if vectors else B
+    right = B.unsqueeze(-1) if vectors else B.contiguous()
     m, n = A.shape[-2:]
     none = placed(np.empty(0, A.dtype.numpy), A)
     real = none.real if A.dtype.is_complex else none
-    solution = own((right.mT @ pinv(A, rtol=rcond).mT).mT)
+    solution = own((pinv(A, rtol=rcond) @ right).mT.contiguous().mT)
     singular = svdvals(A.detach())
     rank = matrix_rank(A, rtol=rcond)
     residuals = real

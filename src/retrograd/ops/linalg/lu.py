@@ -15,6 +15,7 @@ from ...kernels.allocation import surely
 from ...kernels.layout import turned
 from ..core import return_types
 from ..core.arguments import public
+from ..core.structure import laid_grad
 from .checks import (
     check_matrix,
     check_same_dtype,
@@ -275,6 +276,7 @@ def lu_solve(
         turned = lu_solve(LU, pivots, B.mH, adjoint=not adjoint)
         return called(own(turned.mH), "LinalgLuSolveBackward0")
     if adjoint:
+        LU = laid_grad(LU, axes=tuple(range(LU.ndim)))
         middle = solve_triangular(LU.mH, B, upper=False)
         middle = solve_triangular(LU.mH, middle, upper=True, unitriangular=True)
         return called(swap_rows(middle, pivots, back=True), "LinalgLuSolveBackward0")

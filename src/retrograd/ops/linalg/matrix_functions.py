@@ -99,6 +99,23 @@ def matrix_exp(input: Tensor) -> Tensor:
 # -- products --------------------------------------------------------------------------------------
 
 
+def _apart(xp: Any, g: Any, input_shape: Any) -> Any:
+    *lead, b, n, k = input_shape
+    beside = xp.reshape(g, shape=(*lead, n, b, k))
+    return xp.contiguous(xp.transpose(beside, dim0=len(lead), dim1=len(lead) + 1))
+
+
+side_by_side = declare(
+    "side_by_side(input)",
+    lambda x: x.swapaxes(-3, -2).reshape(*x.shape[:-3], x.shape[-2], x.shape[-3] * x.shape[-1]),
+    input=_apart,
+    linear="input",
+    batch="leading",
+    examples=[example("2x3x4"), example("0x2x3")],
+    doc="""A stack `(b, n, k)` of matrices as one, `(n, b k)`: for sums of products.""",
+)
+
+
 @public(out=True, methods="addbmm addbmm_")
 def addbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1
@@ -114,15 +131,14 @@ def addbmm(
     for name, t in (("batch1", batch1), ("batch2", batch2)):
         if t.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor, but has shape {list(t.shape)}")
-    b, n, k = batch1.shape
+    b, _, k = batch1.shape
     if tuple(batch2.shape[:2]) != (b, k):
         raise RuntimeError(
             f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: "
             f"{list(batch2.shape[:2])}."
         )
-    left = batch1.transpose(0, 1).reshape(n, b * k)
     right = batch2.reshape(b * k, batch2.shape[2])
-    made = plus_product(input.contiguous(), mm, left, right, beta, alpha)
+    made = plus_product(input.contiguous(), mm, side_by_side(batch1), right, beta, alpha)
     return called(made, "AddbmmBackward0")
 
 

@@ -18,6 +18,7 @@ from ...engine.tensor import Tensor, placed
 from ...kernels import lapack
 from ..core import return_types
 from ..core.arguments import public
+from ..core.structure import grad_as_it_lies
 from .checks import by_columns, check_matrix, check_same_dtype, identity
 from .solve import solve_triangular
 
@@ -154,7 +155,7 @@ def check_reflectors(input: Tensor, tau: Tensor, name: str) -> None:
 
 def reflected(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool) -> Tensor:
     """Q @ other or Q^H @ other: NOTE [Reflectors as one product]."""
-    k = tau.shape[-1]
+    input, k = grad_as_it_lies(input), tau.shape[-1]
     vectors = input[..., :k].tril(-1) + identity(input, input.shape[-2], k)
     turned = vectors.mH
     scale = tau.unsqueeze(-1)

@@ -387,7 +387,7 @@ def multi_margin_loss(
     if surely(((indices < 0) | (indices >= classes)).any()):
         raise RuntimeError("target out of range")
     right = table(indices, np.arange(classes)) == indices[:, None]
-    input = piecewise(input)
+    input = piecewise(input).contiguous()
     gap = (input - input.gather(1, target.unsqueeze(1)) + margin).relu()
     gap = gap.where(new_tensor(~right), 0.0)
     loss = gap if p == 1 else gap * gap
@@ -458,4 +458,5 @@ def multilabel_soft_margin_loss(
     """
     reduction = reduction_of(reduction, size_average, reduce)
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
-    return reduced((loss if weight is None else loss * weight).mean(-1), reduction)
+    loss = (loss if weight is None else loss * weight).sum(-1) / input.shape[-1]
+    return reduced(loss, reduction)

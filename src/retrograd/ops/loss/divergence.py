@@ -83,8 +83,8 @@ def poisson_nll_loss(
     """
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("poisson_nll_loss", input=input, target=target)
-    rate, log_rate = (input.exp(), input) if log_input else (input, (input + eps).log())
-    loss = rate - target * log_rate
+    product = target * (input if log_input else (input + eps).log())
+    loss = (input.exp() if log_input else input) - product
     if full:
         large = target > 1
         safe = target.where(large, 1.0)

@@ -23,7 +23,7 @@ from ...engine.tensor import Tensor, concrete
 from ...errors import wrong_type
 from ...kernels import sums
 from ...kernels.allocation import surely
-from ...kernels.layout import meeting, turned
+from ...kernels.layout import meeting
 from ...kernels.native.small import quick
 from ..core import batching
 from ..core.pointwise import check_floating, holds_complex, unsupported
@@ -127,7 +127,6 @@ def _mse_forward(input: Any, target: Any, *, reduction: str) -> Any:
 def mse_input(xp: Any, g: Any, input: Any, target: Any, reduction: str) -> Any:
     """2 g (input - target), with g real; complex input needs no other formula."""
     d = input - target
-    d = d.copy() if turned(d) else d  # PyTorch's gradients are in row-major order
     factor = 2.0 / max(1, math.prod(d.shape)) if reduction == "mean" else 2.0
     return d * (g * factor)
 
@@ -137,6 +136,7 @@ squared_distance = declare(
     _mse_forward,
     input=mse_input,
     target=lambda xp, g, input, target, reduction: -mse_input(xp, g, input, target, reduction),
+    contiguous="input, target",
     batch=batching.mse_loss,
     examples=[
         example("3x4, 3x4", reduction="mean"),
@@ -208,6 +208,7 @@ _huber_of_reals = declare(
     derivative=lambda xp, input, delta: xp.where(
         xp.abs(input) < delta, input, xp.sign(input) * delta
     ),
+    contiguous="input",
     elementwise=True,
     inplace=False,
     complex=False,

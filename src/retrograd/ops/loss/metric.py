@@ -106,9 +106,10 @@ def cosine_embedding_loss(
             f"but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
         )
     dim = target._array.ndim
+    product = (input1 * input2).sum(dim)
     # PyTorch's own bound here: eps is added to the squared norms.
     squares = ((input1 * input1).sum(dim) + 1e-12) * ((input2 * input2).sum(dim) + 1e-12)
-    cos = (input1 * input2).sum(dim) / squares.sqrt()
+    cos = product / squares.sqrt()
     alike = (1.0 - cos).where(target == 1, 0.0)
     return reduced(alike + (cos - margin).clamp_min(0.0).where(target == -1, 0.0), reduction)
 

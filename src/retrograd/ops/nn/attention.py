@@ -13,6 +13,7 @@ from ...engine.tensor import Interpreted, Tensor, new_tensor, placed, wrap
 from ...kernels.allocation import half, surely
 from ...kernels.native.attention import ROWS, taken
 from ..core.arguments import number_in, public
+from ..core.structure import laid_grad
 from ..random.generator import default_generator
 from .attention_records import attention
 from .dropout import dropout
@@ -79,16 +80,23 @@ def scaled_dot_product_attention(
     if half(kind.numpy) and kind is key.dtype is value.dtype:  # counted in float32, rounded once
         query, key, value = query.float(), key.float(), value.float()
         attn_mask = attn_mask if attn_mask is None else _as_bias(attn_mask, np.dtype(np.float32))
-    many = math.prod(query._array.shape[:-1]) * columns >= MANY
-    fused = not dropout_p or (dropout_p < 1 and many and taken(query._array, key._array))
+    fused = not dropout_p or (
+        dropout_p < 1
+        and math.prod(query._array.shape[:-1]) * columns >= MANY
+        and taken(query._array, key._array)
+    )
     if fused and are_alike(query, key, value):
         bias = None if attn_mask is None else whole_bias(attn_mask, query, columns)
         if attn_mask is None or bias is not None:
             states = drawn_states(query, columns) if dropout_p else None
+            by_rows = query._array.ndim == 4 and lie_by_rows(query, key, value)
+            if not by_rows and key.requires_grad:  # PyTorch has no record for these
+                *lead, last, first = range(query._array.ndim)
+                key = laid_grad(key, axes=(*lead, first, last))
             packed = recorded.cat(query, key, value, dim=query._array.ndim - 2)
             found = attention(
                 packed, bias, states, rows=rows, scale=scale, causal=is_causal,
-                keep=1.0 - dropout_p, swapped=lies_swapped(query),
+                keep=1.0 - dropout_p, swapped=lies_swapped(query), swapped_grad=by_rows,
             )[0]  # fmt: skip
             return found if found.dtype is kind else found.to(kind)
     found = by_matrices(query, key, value, attn_mask, dropout_p, is_causal, scale).to(kind)
@@ -98,7 +106,16 @@ def scaled_dot_product_attention(
 def lies_swapped(query: Tensor) -> bool:
     """Whether (batch, heads, L, E) lies in memory as (batch, L, heads, E): so will the result."""
     steps: Any = getattr(query._array, "strides", ())  # arrays on other devices may have none
-    return len(steps) == 4 and 0 < steps[1] < steps[2] <= steps[0]
+    return len(steps) == 4 and 0 < steps[3] <= steps[1] < steps[2] <= steps[0]
+
+
+def lie_by_rows(*tensors: Tensor) -> bool:
+    """Whether the last dimension of NumPy's arrays is contiguous."""
+    for t in tensors:
+        array = t._array
+        if array.__class__ is np.ndarray and array.strides[-1] != array.itemsize:
+            return False
+    return True
 
 
 def by_matrices(

@@ -10,7 +10,8 @@ NOTE [Packed]
    its own shape.
 5. With `states` of the generator, one for each `ROWS` rows of each head, weights are dropped: they
    are kept with probability `keep`, and multiplied by its inverse. Every pass draws the same mask.
-6. `swapped` results lie in memory as (..., rows, heads, width), a view of which they are.
+6. `swapped` results lie in memory as (..., rows, heads, width), a view of which they are;
+   so does a `swapped_grad`, the gradient of `packed`.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def dropped(xp: Any, x: Any, states: Any, keep: float) -> Any:
 
 def _attention(
     xp: Any, packed: Any, bias: Any, states: Any, *, rows: int, scale: float, causal: bool,
-    keep: float, swapped: bool = False,
+    keep: float, swapped: bool = False, swapped_grad: bool = False,
 ) -> Any:  # fmt: skip
     found = in_c.forward(packed, bias, states, rows, scale, causal, keep, swapped)
     if found is not None:
@@ -110,20 +111,19 @@ def slopes_of(
 
 
 def _derivative(
-    xp: Any, cotangent: Any, packed: Any, bias: Any, out: Any, stats: Any, states: Any,
-    **params: Any,
+    xp: Any, cotangent: Any, packed: Any, bias: Any, out: Any, stats: Any, states: Any, *,
+    swapped: bool, **params: Any,
 ) -> Any:  # fmt: skip
     check_dtypes(cotangent, packed)
     if stats is None:
         out, stats = _attention(xp, packed, bias, states, **params)
-    found = in_c.derivative(cotangent, packed, bias, out, stats, states, **params)
-    if found is not None:
-        return found
+    made = in_c.room(packed, packed.shape[-2], swapped)
+    if in_c.derivative(made, cotangent, packed, bias, out, stats, states, **params):
+        return made
     rows = params["rows"]
     half = (rows + packed.shape[-2]) // 2
     weights, slopes = slopes_of(xp, cotangent, packed, bias, out, stats, states, **params)
     weights, slopes = dropped(xp, weights, states, params["keep"]), slopes * params["scale"]
-    made = empty(packed, packed.shape)
     made[..., :rows, :] = np.matmul(slopes, packed[..., rows:half, :])
     made[..., rows:half, :] = np.matmul(slopes.swapaxes(-1, -2), packed[..., :rows, :])
     made[..., half:, :] = np.matmul(weights.swapaxes(-1, -2), cotangent)
@@ -290,15 +290,27 @@ declare(
     doc="""Which weights of so many rows and columns are kept; NOTE [Packed].""",
 )
 
+
+def attention_packed(
+    xp: Any, g: Any, packed: Any, bias: Any, out: Any, stats: Any, states: Any, rows: int,
+    scale: float, causal: bool, keep: float, swapped_grad: bool,
+) -> Any:  # fmt: skip
+    """The gradient of query, key and value."""
+    return xp.attention_derivative(
+        g, packed, bias, out, stats, states, rows=rows, scale=scale, causal=causal, keep=keep,
+        swapped=swapped_grad,
+    )  # fmt: skip
+
+
+ROWWISE = {"swapped": False, "swapped_grad": False}
+SWAPPED = {"swapped": True, "swapped_grad": True}
+
 attention = declare(
-    "attention(packed, bias, states, *, rows, scale, causal, keep, swapped) -> out, stats",
+    "attention(packed, bias, states, *, rows, scale, causal, keep, swapped, swapped_grad)"
+    " -> out, stats",
     _attention,
-    packed=lambda xp, g, packed, bias, out, stats, states, rows, scale, causal, keep, swapped: (
-        xp.attention_derivative(
-            g, packed, bias, out, stats, states, rows=rows, scale=scale, causal=causal, keep=keep
-        )
-    ),
-    bias=lambda xp, g, packed, bias, out, stats, states, rows, scale, causal, keep, swapped: (
+    packed=attention_packed,
+    bias=lambda xp, g, packed, bias, out, stats, states, rows, scale, causal, keep: (
         xp.attention_bias_derivative(
             g, packed, bias, out, stats, states, rows=rows, scale=scale, causal=causal, keep=keep
         )
@@ -307,49 +319,69 @@ attention = declare(
     nondiff=["stats"],
     batch="leading",
     examples=[
-        example("8x2, none, none", rows=2, scale=0.5, causal=False, keep=1.0, swapped=False),
-        example("2x7x2, none, none", rows=3, scale=0.5, causal=True, keep=1.0, swapped=True),
-        example("2x8x3, 1x2x3, none", rows=2, scale=1.0, causal=False, keep=1.0, swapped=False),
+        example("8x2, none, none", rows=2, scale=0.5, causal=False, keep=1.0, **ROWWISE),
+        example("2x7x2, none, none", rows=3, scale=0.5, causal=True, keep=1.0, **SWAPPED),
+        example("2x8x3, 1x2x3, none", rows=2, scale=1.0, causal=False, keep=1.0, **ROWWISE),
         example(
-            "2x7x2, 2x1x2, 2x1x625:int<9", rows=3, scale=0.5, causal=False, keep=0.7, swapped=True
+            "2x7x2, 2x1x2, 2x1x625:int<9", rows=3, scale=0.5, causal=False, keep=0.7, **SWAPPED
         ),
     ],
     node_name="ScaledDotProductFlashAttentionForCpuBackward0",
     doc="""softmax(query @ key^T * scale + bias) @ value, of `rows` queries; NOTE [Packed].""",
 )
 
-GIVEN = "(cotangent, packed, bias, out, stats, states, *, rows, scale, causal, keep)"
-SECOND = [
-    example("2x2, 8x2, none, none, none, none", rows=2, scale=0.5, causal=False, keep=1.0),
-    example("2x3x2, 2x7x2, none, none, none, none", rows=3, scale=0.5, causal=True, keep=1.0),
-]
-WITH_BIAS = [
-    example("2x2x4, 2x8x4, 1x2x3, none, none, none", rows=2, scale=1.0, causal=False, keep=1.0),
-    example("2x3x2, 2x7x2, 2x1x2, none, none, 2x1x625:int<9", rows=3, scale=0.5, causal=False,
-            keep=0.7),
-]  # fmt: skip
+GIVEN = "cotangent, packed, bias, out, stats, states, *, rows, scale, causal, keep"
+
+
+def with_bias(**params: Any) -> list[Any]:
+    """Examples of both derivatives."""
+    params = {"causal": False, **params}
+    return [
+        example("2x2x4, 2x8x4, 1x2x3, none, none, none", rows=2, scale=1.0, keep=1.0, **params),
+        example("2x3x2, 2x7x2, 2x1x2, none, none, 2x1x625:int<9", rows=3, scale=0.5, keep=0.7,
+                **params),
+    ]  # fmt: skip
+
 
 declare(
-    f"attention_derivative{GIVEN}",
+    f"attention_derivative({GIVEN}, swapped)",
     _derivative,
     cotangent=derivative_cotangent,
     packed=derivative_packed,
     bias=derivative_bias,
     complex=False,
     batch="leading",
-    examples=SECOND + WITH_BIAS,
+    examples=[
+        example(
+            "2x2, 8x2, none, none, none, none",
+            rows=2,
+            scale=0.5,
+            causal=False,
+            keep=1.0,
+            swapped=False,
+        ),
+        example(
+            "2x3x2, 2x7x2, none, none, none, none",
+            rows=3,
+            scale=0.5,
+            causal=True,
+            keep=1.0,
+            swapped=True,
+        ),
+        *with_bias(swapped=False),
+    ],
     doc="""The gradient of `attention`: of query, key and value in one; NOTE [Packed].
     What `attention` gave may be left out.""",
 )
 
 declare(
-    f"attention_bias_derivative{GIVEN}",
+    f"attention_bias_derivative({GIVEN})",
     _bias_derivative,
     cotangent=bias_cotangent,
     packed=bias_packed,
     bias=bias_bias,
     complex=False,
     batch="leading",
-    examples=WITH_BIAS,
+    examples=with_bias(),
     doc="""The gradient of the bias of `attention`, which may be left out as there.""",
 )

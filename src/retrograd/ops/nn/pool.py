@@ -15,7 +15,7 @@ from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor
 from ...errors import wrong_type
 from ...kernels import pooling
-from ...kernels.layout import as_in
+from ...kernels.layout import as_in, as_was
 from ..core.pointwise import unsupported
 from ..core.structure import piecewise
 from .sizes import Sizes, for_dims, per_dim
@@ -109,9 +109,12 @@ avg_pool_record = declare(
         x, len(kernel), pooling.avg_pool(x, kernel, stride, padding, ceil, count_pad, divisor)
     ),
     input=lambda xp, g, input_shape, kernel, stride, padding, count_pad, divisor: (
-        xp.avg_pool_input(
-            g, size=input_shape[-len(kernel) :], kernel=kernel, stride=stride, padding=padding,
-            count_pad=count_pad, divisor=divisor,
+        as_was(
+            input_shape,
+            xp.avg_pool_input(
+                g, size=input_shape[-len(kernel) :], kernel=kernel, stride=stride, padding=padding,
+                count_pad=count_pad, divisor=divisor,
+            ),
         )
     ),
     linear="input",

@@ -65,7 +65,7 @@ def cov(
         norm = norm * 0
     centred = x - (weighted.sum(1) / total).unsqueeze(1)
     right = centred if weights is None else centred * weights
-    return own((recorded.matmul(centred, right.mH) / norm).squeeze())
+    return own((recorded.mm(centred, right.mH) / norm).squeeze())
 
 
 def _check_weights(x: Any, weights: Any, name: str, wanted: str, kinds: str) -> None:

@@ -335,14 +335,16 @@ def amin(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """The pair (`amin`, `amax`) over everything or one dimension, with the names min and max.
 
-    Raises RuntimeError where there are no elements. Source: PyTorch's `aminmax`.
+    Raises RuntimeError where there are no elements, IndexError where there are none along `dim`.
+    Source: PyTorch's `aminmax`.
 
     >>> rg.aminmax(rg.tensor([3.0, 1.0])).max
     tensor(3.)
     """
-    if dim is not None:
-        wrap_dim(input, dim)
+    place = None if dim is None else wrap_dim(input, dim)
     if 0 in [input.shape[d] for d in wrap_dims(input, dim)]:
+        if place is not None:
+            raise IndexError(f"aminmax: Expected reduction dim {place} to have non-zero size.")
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
             "identity."

@@ -18,7 +18,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import sums
 from ...kernels.allocation import empty
-from ...kernels.layout import Turned
+from ...kernels.layout import Turned, settled
 from ...kernels.native.small import quick
 from ..core import batching
 from ..core.arguments import public
@@ -282,18 +282,22 @@ def others(xp: Any, input: Any, dim: int | None) -> Any:
 _prod = declare(
     "prod(input)",
     lambda input: multiply_up(input, None),
-    input=lambda xp, g, input: g * xp.conj(others(xp, input, None)),
+    input=lambda xp, g, input: g * xp.conj(settled(others(xp, input, None), input)),
     batch=batching.full_reduction("prod_dim", flat=True),
     examples=ALL,
 )
 
+
+def _prod_dim_input(xp: Any, g: Any, input: Any, out: Any, dim: Any, keepdim: bool) -> Any:
+    g, out = [xp.unreduce(x, dim=dim, keepdim=keepdim, shape=None) for x in (g, out)]
+    share = settled(others(xp, input, dim[0] if dim else None), out, input)
+    return xp.mul(g, xp.conj(share))
+
+
 _prod_dim = declare(
     "prod_dim(input, *, dim, keepdim)",
     lambda input, *, dim, keepdim: multiply_up(input, dim, keepdim),
-    input=lambda xp, g, input, dim, keepdim: xp.mul(
-        xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None),
-        xp.conj(others(xp, input, dim[0] if dim else None)),
-    ),
+    input=_prod_dim_input,
     examples=[e for e in DIMS if len(e.params["dim"]) < 2],
     node_name="ProdBackward1",
 )

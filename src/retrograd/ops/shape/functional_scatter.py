@@ -10,8 +10,7 @@ import operator
 from typing import Any
 
 from ...engine.registry import OPS, called
-from ...engine.tensor import Interpreted, Tensor
-from ...kernels.memory import memory_order
+from ...engine.tensor import Tensor
 from ..core.arguments import public
 from ..core.dims import normalize_dim
 from ..core.structure import splice
@@ -30,10 +29,7 @@ def _replaced(input: Tensor, src: Tensor, name: str, **params: Any) -> Tensor:
             f"expected src to have a size equal to the slice of self. src size = "
             f"{list(src.shape)}, slice size = {list(shape)}"
         )
-    array = input._array
-    as_it_is = isinstance(array, Interpreted) or 0 in array.strides
-    order = None if as_it_is else memory_order(array)
-    return splice(input, src, path=((view, params, None),), layout=order)
+    return splice(input, src, path=((view, params, None),), layout=())
 
 
 @public(methods="select_scatter")

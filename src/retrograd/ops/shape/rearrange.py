@@ -212,11 +212,11 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
         )
     turns = operator.index(k) % 4
     if turns == 1:
-        return called(own(flip(input, second).transpose(first, second)), "Rot90Backward0")
+        return called(flip(input.transpose(first, second), first), "Rot90Backward0")
     if turns == 2:
         return called(flip(input, (first, second)), "Rot90Backward0")
     if turns == 3:
-        return called(own(flip(input, first).transpose(first, second)), "Rot90Backward0")
+        return called(flip(input.transpose(first, second), second), "Rot90Backward0")
     return called(input.clone(), "Rot90Backward0")
 
 

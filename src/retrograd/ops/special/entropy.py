@@ -46,7 +46,8 @@ _xlogy = declare(
     input=lambda xp, g, input, other: xp.zero_where(
         g * xp.conj(xp.log(other)), xp.at_zero_product(input, other, edge=0.0)
     ),
-    other=lambda xp, g, input, other: g * xp.conj(input / other),
+    other=lambda xp, g, input, other: g * xp.conj(xp.div(input, other)),
+    contiguous="input",
     elementwise=True,
     inplace=False,
     examples=PAIRS,
@@ -60,7 +61,8 @@ _xlog1py = declare(
     input=lambda xp, g, input, other: xp.zero_where(
         g * xp.conj(xp.log1p(other)), xp.at_zero_product(input, other, edge=-1.0)
     ),
-    other=lambda xp, g, input, other: g * xp.conj(input / (other + 1.0)),
+    other=lambda xp, g, input, other: g * xp.conj(xp.div(input, other + 1.0)),
+    contiguous="input",
     elementwise=True,
     inplace=False,
     examples=PAIRS,

@@ -71,6 +71,7 @@ erfcx = special(
     "exp(x^2) erfc(x), which does not underflow for large x; real or complex.",
     ("[0.0, 100.0]", "[1.0000, 0.0056]"),
     derivative=lambda xp, input, out: input * out * 2.0 - 2.0 / math.sqrt(math.pi),
+    leads="input",
 )
 
 # -- the normal distribution -------------------------------------------------------------------
@@ -81,6 +82,7 @@ ndtr = special(
     "The share of the standard normal distribution below x; real or complex.",
     ("[0.0, 1.0]", "[0.5000, 0.8413]"),
     derivative=lambda xp, input: xp.exp(input * input * -0.5) * (1.0 / ROOT_2PI),
+    leads="input",
 )
 
 

@@ -92,6 +92,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     """
     if p < 1:
         raise RuntimeError(f"p has to be greater than or equal to 1, but it is {p}")
+    input = input.contiguous()
     total = lgamma(input)
     for j in range(1, p):
         total = total + lgamma(input - 0.5 * j)

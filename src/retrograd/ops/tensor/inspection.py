@@ -10,7 +10,7 @@ from typing import Any
 
 from ... import version
 from ...engine.placement import present
-from ...engine.tensor import Interpreted, Size, Tensor, Wrapper, method
+from ...engine.tensor import Interpreted, Size, Tensor, method
 from ...engine.tensor import device as Device
 from ...errors import wrong_type
 from ...kernels.allocation import is_valueless
@@ -128,8 +128,9 @@ def steps(array: Any) -> tuple[int, ...]:
 def storage_offset(self: Tensor) -> int:
     """The elements between the start of the memory and the tensor's first element."""
     array = self._array
-    if is_valueless(array) or isinstance(array, Wrapper):
-        return int(array.offset // array.itemsize)
+    offset = getattr(array, "offset", None)
+    if offset is not None:
+        return int(offset // array.dtype.itemsize)
     return (address(array) - address(memory(array))) // int(array.itemsize)
 
 
