@@ -393,7 +393,7 @@ let_go(PyObject *held)
     bool plain = views == Py_None;
     if (plain && Py_REFCNT(old) > 2) { /* more than the list's and ours */
         cell = new_cell();             /* its memory is not that of its node's output any more */
-        copy = cell == NULL ? NULL : PyArray_NewCopy(array, NPY_CORDER);
+        copy = cell == NULL ? NULL : PyArray_NewCopy(array, NPY_KEEPORDER);
         plain = copy != NULL;
         if (plain) {
             Py_XSETREF(SLOT(old, of_tensor.array), copy);

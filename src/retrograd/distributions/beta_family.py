@@ -133,11 +133,20 @@ class Beta(ExponentialFamily):
         """That of what is left of 1."""
         return self._dirichlet.concentration[..., 1]
 
-    mean = property(lambda self: self._dirichlet.mean[..., 0], doc="The first one's share.")
+    @property
+    def mean(self) -> Tensor:
+        """The first one's share."""
+        return self.concentration1 / (self.concentration1 + self.concentration0)
+
     mode = property(
         lambda self: self._dirichlet.mode[..., 0], doc="The most probable value, or NaN."
     )
-    variance = property(lambda self: self._dirichlet.variance[..., 0], doc="Its variance.")
+
+    @property
+    def variance(self) -> Tensor:
+        """Its variance."""
+        a, b = self.concentration1, self.concentration0
+        return a * b / ((a + b).square() * (a + b + 1))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """The first component of a Dirichlet sample."""

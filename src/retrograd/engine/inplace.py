@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from .. import modes
-from ..kernels.memory import memory_order
+from ..kernels.memory import as_it_lay, memory_order
 from ..quiet import copyto
 from . import native
 from .backward.hooks import hooks_of
@@ -142,7 +142,7 @@ def write(
     args = tuple(_apart(a, target, held) for a in args)
     kwargs = {key: _apart(a, target, held) for key, a in kwargs.items()}
     if kept or (modes.special and modes.state.saved_hooks):  # they may keep what is overwritten
-        held[0]._array, held[0]._cell = held[0]._array.copy(), Cell()
+        held[0]._array, held[0]._cell = as_it_lay(held[0]._array), Cell()
     before = tick()
     result = function(held[0], *args, **kwargs)
     del args, kwargs, others
@@ -176,7 +176,7 @@ def replaced(target: Tensor, name: str, held: list[Tensor], result: Tensor, befo
     for ref in readers:
         reader = ref()
         if reader is not None:
-            reader._array = reader._array.copy()
+            reader._array = as_it_lay(reader._array)
             reader._cell = Cell()
             for level in modes.state.levels if modes.special else ():
                 level.preserve(reader)
@@ -281,7 +281,7 @@ def _apart(operand: Any, target: Tensor, held: list[Tensor]) -> Any:
     if operand is target and held[0]._node is node_of(target):
         return held[0]
     if isinstance(operand, Tensor) and operand._cell is not None and operand._cell is target._cell:
-        copy = new_tensor(operand._array.copy())
+        copy = new_tensor(as_it_lay(operand._array))
         copy._node, copy._tangents = node_of(operand), operand._tangents
         copy._cell = Cell()  # its memory is not that of the node's output
         return copy

@@ -23,6 +23,7 @@ from .allocation import is_valueless, numpys
 __all__ = [
     "Span",
     "address",
+    "as_it_lay",
     "in_rows",
     "memory",
     "memory_order",
@@ -121,6 +122,11 @@ def strided(array: Any, shape: Any, strides: Any, offset: int = 0, dtype: Any = 
     if not array.flags.writeable:
         view.flags.writeable = False
     return view
+
+
+def as_it_lay(array: Any) -> Any:
+    """A copy of what is about to be overwritten, in the same order in memory."""
+    return array.copy("K") if numpys(array) else array.copy()
 
 
 def in_rows(array: Any) -> Any:

@@ -56,10 +56,10 @@ NAMES = {
     "names.flags": (
         "are_deterministic_algorithms_enabled compiled_with_cxx11_abi "
         "get_deterministic_debug_mode get_float32_matmul_precision get_num_interop_threads "
-        "get_num_threads has_lapack has_mkl has_openmp has_spectral "
-        "is_deterministic_algorithms_warn_only_enabled is_vulkan_available set_anomaly_enabled "
-        "set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal "
-        "set_num_interop_threads set_num_threads use_deterministic_algorithms"
+        "get_num_threads has_cuda has_cudnn has_lapack has_mkl has_mkldnn has_mps has_openmp "
+        "has_spectral is_deterministic_algorithms_warn_only_enabled is_vulkan_available "
+        "set_anomaly_enabled set_deterministic_debug_mode set_float32_matmul_precision "
+        "set_flush_denormal set_num_interop_threads set_num_threads use_deterministic_algorithms"
     ),
     "names.inplace_functions": (
         "abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ "

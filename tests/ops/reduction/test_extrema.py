@@ -126,6 +126,8 @@ def test_argmax_and_aminmax_of_nothing_raise():
         rg.argmax(empty)
     with pytest.raises(RuntimeError, match="cannot compute aminmax over an empty dimension"):
         rg.aminmax(empty)
+    with pytest.raises(IndexError, match="Expected reduction dim 1 to have non-zero size"):
+        rg.aminmax(rg.zeros(2, 0), dim=-1)
     assert np.isnan(rg.median(empty).item())
 
 

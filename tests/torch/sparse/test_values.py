@@ -547,3 +547,11 @@ def test_strides_of_coordinates_are_zeros_and_other_sparse_layouts_have_none():
     for made in (x.to_sparse_csr(), x.to_sparse_csc(), x.to_sparse_bsr((1, 1))):
         with pytest.raises(RuntimeError, match=r"has no strides.*x\.to_dense\(\)\.stride\(\)"):
             made.stride()
+
+
+def test_a_sparse_tensor_is_not_contiguous_and_begins_its_memory():
+    x = rg.eye(3).to_sparse()
+    assert not x.is_contiguous()
+    assert x.storage_offset() == 0
+    with pytest.raises(RuntimeError, match="Sparse CSR tensors do not have is_contiguous"):
+        rg.eye(3).to_sparse_csr().is_contiguous()

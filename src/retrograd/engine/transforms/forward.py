@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes, modes
+from ...kernels.memory import memory_order
 from ..backward.anomaly import say
 from ..backward.fitting import fit
 from ..backward.traversal import run
@@ -149,7 +150,9 @@ class Level:
             if not is_all(target, root, path):
                 region = recorded.zeros_like(target) if t is None else t
                 root_tangent = recorded.zeros_like(root) if old is None else old
-                t = recorded.splice(root_tangent, region, path=path, layout=None)
+                plain = isinstance(root._array, np.ndarray)  # whose order the tangent's will be
+                order = memory_order(root._array) if plain else None
+                t = recorded.splice(root_tangent, region, path=path, layout=order)
             if self.was_given(root) and may_take(old, t):
                 t = old.copy_(t)
             set_tangent(root, self, t)

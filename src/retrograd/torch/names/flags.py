@@ -164,5 +164,6 @@ SWITCHES: dict[str, tuple[Callable[..., Any], str, str, str]] = {
 }  # fmt: skip
 FLAGS: dict[str, Any] = {name: older(name, *row, returns="Any") for name, row in SWITCHES.items()}
 FLAGS |= {"has_lapack": True, "has_mkl": False, "has_openmp": False, "has_spectral": True}
+FLAGS |= dict.fromkeys(["has_cuda", "has_cudnn", "has_mkldnn", "has_mps"], False)
 globals().update(FLAGS)
 __all__ = list(FLAGS)

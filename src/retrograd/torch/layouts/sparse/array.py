@@ -17,6 +17,7 @@ NOTE [Sparse tensors]
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
@@ -83,7 +84,7 @@ class Sparse(Replaced):
 
     __slots__ = ("dtype", "ndim", "pattern", "shape", "values")
 
-    device = "cpu"
+    device, offset = "cpu", 0
 
     def __init__(self, values: Any, pattern: Pattern) -> None:
         self.values, self.pattern = values, pattern
@@ -103,6 +104,14 @@ class Sparse(Replaced):
     def strides(self) -> tuple[int, ...]:
         """Zeros, as in PyTorch: elements have no place in memory of their own."""
         return (0,) * self.ndim
+
+    @property
+    def flags(self) -> Any:
+        """That elements are in no order in memory."""
+        if self.layout != "sparse_coo":
+            kind = self.layout.removeprefix("sparse_").upper()
+            raise RuntimeError(f"Sparse {kind} tensors do not have is_contiguous")
+        return SimpleNamespace(c_contiguous=False)
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Sparse:
         """The same in another dtype."""
