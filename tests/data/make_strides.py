@@ -38,7 +38,13 @@ OWN = {
         lib.nn.functional.smooth_l1_loss(x0,x1,reduction='none')
         lib.nn.functional.kl_div(x0,x1)  lib.nn.functional.binary_cross_entropy(x0,x1)
         lib.hypot(x0,x1)  lib.linalg.vecdot(x0,x1,dim=1)  lib.trapezoid(x0,x1,dim=1)
-        lib.inner(x0,x1)  lib.nn.functional.gaussian_nll_loss(x0,x1,x1)""",
+        lib.inner(x0,x1)  lib.nn.functional.gaussian_nll_loss(x0,x1,x1)  lib.fmax(x0,x1)
+        lib.fmin(x0,x1)  lib.nextafter(x0,x1)  lib.xlogy(x0,x1)  lib.special.xlog1py(x0,x1)
+        x0**x1  lib.copysign(x0,x1)  lib.fmod(x0,x1)  x0%x1  lib.logaddexp(x0,x1)
+        lib.logaddexp2(x0,x1)  lib.ldexp(x0,x1)  lib.polar(x0,x1)  x0.masked_fill(x1>0.5,0.)
+        lib.nn.functional.huber_loss(x0,x1,reduction='sum')  lib.slice_scatter(x0,x1)
+        lib.nn.functional.poisson_nll_loss(x0,x1,reduction='sum')
+        lib.nn.functional.binary_cross_entropy_with_logits(x0,x1,reduction='none')""",
     "d2x3x4*": """
         x0.exp()  x0.relu()  x0*2  x0+1  x0**2  x0.sqrt()  x0.sigmoid()
         lib.nn.functional.gelu(x0)  lib.erf(x0)  lib.lgamma(x0)  lib.nn.functional.silu(x0)
@@ -65,8 +71,22 @@ OWN = {
         lib.empty_like(x0)  x0.new_zeros(2,3)  lib.fft.fft(x0)  lib.fft.rfft(x0,dim=1)
         lib.autograd.grad((x0.transpose(0,1)**2).sum(),x0,create_graph=True)  x0.cos().sum(1)
         (x0*x0).transpose(0,2).mean(0)  (x0.transpose(1,2)*2).reshape(2,12)  x0.view(lib.int64)
+        2**x0  1/x0  x0.rsqrt()  x0.angle()  lib.mvlgamma(x0+2,2)  x0.nan_to_num()
+        lib.nn.functional.selu(x0)  lib.nn.functional.hardsigmoid(x0)  lib.special.erfcx(x0)
+        x0.round(decimals=1)  x0.take(lib.tensor([1,5]))  x0.masked_select(x0>0.5)
+        lib.fft.rfft2(x0)  lib.fft.irfft2(x0)  lib.fft.hfft2(x0)  lib.fft.ifft(x0,dim=0)
+        x0.clone().clamp_(0.6).log()  x0[:,lib.tensor([[0,1],[2,0]])]
         x0>0.5  x0.isnan()  x0.sign()  x0.cross(x0,1)  x0.detach().add_(1)  x0.clone().mul_(2)
         x0.clone().fill_(1)  x0.gt(0.5).any(1)  x0.trunc()  x0.mT@x0""",
+    "D2x3x4*": """
+        x0.abs()  x0.angle()  x0.log1p()  x0.sigmoid()  x0.exp2()  x0.sinc()  x0.prod(1)
+        x0.real*2  x0.norm(dim=1)  x0.reciprocal()""",
+    "l2x3x4": "x0.floor()  x0.round()  x0.nan_to_num()  x0.isreal()",
+    "d2x3x6x4* d2x3x6x4* d2x3x6x4*": """
+        lib.nn.functional.scaled_dot_product_attention(x0,x1,x2)  lib.addcmul(x0,x1,x2)
+        lib.nn.functional.scaled_dot_product_attention(x0,x1,x2,is_causal=True)
+        lib.lerp(x0,x1,x2)""",
+    "d3x5x4* d3x4x6* d5x6*": "lib.addbmm(x2,x0,x1)",
     "d2x6x5x4*": """
         lib.nn.functional.max_pool2d(x0,2)  lib.nn.functional.avg_pool2d(x0,2)  x0.mean((2,3))
         x0.sum(1)  lib.nn.functional.adaptive_avg_pool2d(x0,2)

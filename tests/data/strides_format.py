@@ -3,7 +3,7 @@
 `strides.json` has calls: `[op, expression, inputs, {answer: layouts}]`. Expressions and inputs are
 as in `ops_format.py`; the inputs' numbers are those that `ops.npz` has for a call of that op there,
 or follow from their descriptions, for what has no op. A layout is a letter, see `laid`; that of a
-capital is the first input's, and all others are contiguous.
+capital is the first input's, and all others are contiguous; `MIXED` has those for several inputs.
 
 An answer has the strides of the results and, where there are gradients, those of their copies for
 three cotangents: contiguous, in the layout of the result, and one element expanded. A gradient owns
@@ -23,7 +23,8 @@ else:
     import ops_format
 
 FILE = ops_format.HERE / "strides.json"
-LAYOUTS = "ctmfpnseTMFPNSE"
+LAYOUTS = "ctmfpnseTMFPNSEklz"
+MIXED = {"k": "tmc", "l": "ctt", "z": "mtf"}  # those of the first operands, and of all others
 
 
 def numbers(spec, place):
@@ -73,10 +74,12 @@ def laid(array, letter):
 def arranged(arrays, letter):
     """The arrays in a layout, or None where that is no other."""
     several = sum(array.ndim > 1 for array in arrays) > 1
-    if letter.isupper() and not several:
+    if (letter.isupper() or letter in MIXED) and not several:
         return None
-    places = [0] if letter.isupper() else range(len(arrays))
-    found = [laid(a, letter.lower()) if at in places else None for at, a in enumerate(arrays)]
+    each = MIXED.get(letter, f"{letter.lower()}--" if letter.isupper() else letter * 3)
+    found = [
+        None if (own := each[min(at, 2)]) == "-" else laid(a, own) for at, a in enumerate(arrays)
+    ]
     if all(a is None for a in found):
         return None
     return [a.copy() if b is None else b for a, b in zip(arrays, found, strict=True)]

@@ -39,50 +39,38 @@ PARTS = 8  # tests, so that several workers share them
 # fmt: off
 DIFFER = {
     "PyTorch leaves what LAPACK or BLAS gave, often by columns; here often by rows": {
-        "addbmm": 48, "cdist": 9, "lib.inner(x0,x1)": 15,
+        "cdist": 9, "lib.linalg.vecdot(x0,x1,dim=1)": 3,
         "lib.nn.functional.interpolate(x0,scale_factor=2,mode='bilinear')": 2,
-        "linalg.householder_product": 27, "linalg.lstsq": 33, "linalg.lu_solve": 42,
-        "nn.functional.bilinear": 27, "nn.functional.scaled_dot_product_attention": 39,
-        "nn.functional.upsample_bilinear": 2, "ormqr": 72, "tensordot": 48, "triangular_solve": 7,
+        "lib.nn.functional.scaled_dot_product_attention(x0,x1,x2)": 2,
+        "lib.nn.functional.scaled_dot_product_attention(x0,x1,x2,is_causal=True)": 2,
+        "linalg.householder_product": 6, "nn.functional.bilinear": 36,
+        "nn.functional.upsample_bilinear": 2, "ormqr": 60, "tensordot": 60, "triangular_solve": 10,
     },
     "transforms run along a dimension that PyTorch leaves innermost": {
-        "istft": 36, "lib.fft.rfft(x0,dim=1)": 3,
+        "istft": 36, "lib.fft.ifft(x0,dim=0)": 7,
     },
     "whose channels are innermost is told by the input, here by the cotangent as well": {
-        "lib.nn.functional.adaptive_avg_pool1d(x0,2)": 2,
-        "lib.nn.functional.adaptive_avg_pool2d(x0,2)": 2, "lib.nn.functional.avg_pool1d(x0,2)": 2,
-        "lib.nn.functional.avg_pool2d(x0,2)": 2,
-        "lib.nn.functional.batch_norm(x0,None,None,training=True)": 2,
         "lib.nn.functional.group_norm(x0,2)": 2, "lib.nn.functional.instance_norm(x0)": 2,
         "lib.nn.functional.interpolate(x0,scale_factor=2)": 2,
-        "lib.nn.functional.lp_pool1d(x0,2,2)": 1, "nn.functional.adaptive_avg_pool2d": 2,
-        "nn.functional.adaptive_max_pool3d": 3, "nn.functional.avg_pool1d": 12,
-        "nn.functional.channel_shuffle": 1, "nn.functional.conv_transpose1d": 4,
-        "nn.functional.interpolate": 15, "nn.functional.max_pool1d": 12,
-        "nn.functional.max_unpool3d": 2, "nn.functional.pad": 2,
+        "nn.functional.adaptive_max_pool3d": 3, "nn.functional.channel_shuffle": 1,
+        "nn.functional.conv_transpose1d": 8, "nn.functional.interpolate": 7,
+        "nn.functional.max_unpool3d": 2, "nn.functional.pad": 2, "x0.norm(dim=1)": 2,
     },
     "operands of a formula lie in different orders: NumPy's result is in row-major order": {
-        "__rand__": 5, "__rmod__": 1, "__ror__": 5, "__rxor__": 5, "angle": 2, "atan2": 1,
-        "atanh": 1, "diagonal_scatter": 12, "erfinv": 3, "fmax": 2, "fmin": 2, "histogramdd": 12,
-        "igamma": 1, "igammac": 1, "index_copy": 4, "lib.atan2(x0, x1)": 4,
-        "lib.nn.functional.elu(x0)": 4, "lib.nn.functional.logsigmoid(x0)": 12,
-        "lib.nn.functional.smooth_l1_loss(x0,x1,reduction='none')": 16, "lib.prod(x0, dim=0)": 5,
-        "lib.prod(x0, dim=1)": 5, "lib.prod(x0, dim=1, keepdim=True)": 5, "lib.prod(x0, dim=2)": 7,
-        "lib.renorm(x0,2,1,0.5)": 4, "logaddexp2": 2, "logit": 4, "masked.logaddexp": 1,
-        "masked_fill": 2, "masked_select": 9, "mvlgamma": 12,
-        "nn.functional.cosine_embedding_loss": 18, "nn.functional.huber_loss": 8,
-        "nn.functional.layer_norm": 7, "nn.functional.multi_margin_loss": 3,
-        "nn.functional.multilabel_soft_margin_loss": 3, "nn.functional.rms_norm": 4, "prod": 19,
-        "put": 4, "ravel": 1, "rot90": 28, "scatter_reduce": 60, "sgn": 1, "slice_scatter": 18,
-        "special.chebyshev_polynomial_t": 3, "special.chebyshev_polynomial_u": 3,
-        "special.chebyshev_polynomial_v": 3, "special.chebyshev_polynomial_w": 3,
-        "special.hermite_polynomial_h": 3, "special.hermite_polynomial_he": 3,
-        "special.laguerre_polynomial_l": 3, "special.legendre_polynomial_p": 3,
-        "special.shifted_chebyshev_polynomial_t": 3, "special.shifted_chebyshev_polynomial_u": 3,
-        "special.shifted_chebyshev_polynomial_v": 3, "special.shifted_chebyshev_polynomial_w": 3,
-        "special.xlog1py": 1, "special.zeta": 1, "take": 3, "unravel_index": 24,
-        "x0.masked_fill(x0>0.5,0.)": 4, "x0.prod()": 12, "x0.rot90(1,(0,1))": 7,
-        "x0[...,[1,2]]": 4, "x0[:,[0,2]]": 7, "x1[x0]": 2, "xlogy": 1,
+        "angle": 3, "atan2": 1, "atanh": 1, "diagonal_scatter": 4, "erfinv": 3, "histogramdd": 12,
+        "igamma": 1, "igammac": 1, "lib.cosine_similarity(x0,x1)": 3,
+        "lib.nn.functional.binary_cross_entropy_with_logits(x0,x1,reduction='none')": 7,
+        "lib.polar(x0,x1)": 17, "lib.renorm(x0,2,1,0.5)": 4, "lib.slice_scatter(x0,x1)": 2,
+        "logit": 4, "nn.functional.cosine_similarity": 12, "nn.functional.layer_norm": 11,
+        "nn.functional.multilabel_soft_margin_loss": 6, "nn.functional.rms_norm": 5, "put": 4,
+        "ravel": 1, "rot90": 4, "sgn": 1, "slice_scatter": 2, "special.chebyshev_polynomial_t": 3,
+        "special.chebyshev_polynomial_u": 3, "special.chebyshev_polynomial_v": 3,
+        "special.chebyshev_polynomial_w": 3, "special.hermite_polynomial_h": 3,
+        "special.hermite_polynomial_he": 3, "special.laguerre_polynomial_l": 3,
+        "special.legendre_polynomial_p": 3, "special.shifted_chebyshev_polynomial_t": 3,
+        "special.shifted_chebyshev_polynomial_u": 3, "special.shifted_chebyshev_polynomial_v": 3,
+        "special.shifted_chebyshev_polynomial_w": 3, "special.zeta": 1, "unravel_index": 24,
+        "x0.abs()": 4, "x0.angle()": 3, "x0.isreal()": 1, "x0.real*2": 4, "x0.rot90(1,(0,1))": 2,
     },
 }
 # fmt: on
@@ -108,13 +96,13 @@ def test_strides_are_those_of_pytorch(part):
     total, differ = compared(part)
     more = {name: n for name, n in differ.items() if n > ALLOWED.get(name, 0)}
     assert not more
-    assert total > 5000
-    assert differ.total() < 0.04 * total
+    assert total > 6000
+    assert differ.total() < 0.02 * total
 
 
-def test_the_table_has_more_than_1500_calls_and_few_that_differ():
+def test_the_table_has_more_than_1500_calls_and_of_a_hundred_strides_less_than_one_differs():
     assert len(CALLS) > 1500
-    assert sum(ALLOWED.values()) < 0.022 * 45000
+    assert sum(ALLOWED.values()) < 0.009 * 54000
 
 
 REDUCED = ["sum", "mean", "std", "logsumexp", "norm", "amax", "softmax", "nansum"]
@@ -191,6 +179,54 @@ def test_negative_strides_count_by_their_size():
     assert (x * 2).is_contiguous()
     assert x.sum(0).is_contiguous()
     assert (x.t() + 1).stride() == (1, 3)
+
+
+def test_a_tangent_lies_as_its_value_after_a_part_was_written():
+    def written(x):
+        y = (x * 2).t().clone()
+        y[0] = x[:, 0]
+        return y
+
+    x = rg.arange(12.0).reshape(3, 4)
+    value, tangent = rg.func.jvp(written, (x,), (rg.ones(3, 4),))
+    assert value.stride() == tangent.stride() == (1, 4)
+    assert tangent.tolist() == [[1.0] * 3, *[[2.0] * 3] * 3]
+
+
+def test_what_is_saved_before_a_write_lies_as_the_tensor_did():
+    w = rg.tensor([[0.5, 0.7, 0.9], [0.2, 0.8, 0.4]], requires_grad=True)
+    x = w.t()
+    (g,) = grad(x.clone().clamp_(0.6).sum(), x)
+    assert g.stride() == (1, 3)
+    assert g.tolist() == [[0.0, 0.0], [1.0, 1.0], [1.0, 0.0]]
+
+
+@pytest.mark.parametrize("size", [5, 300])
+def test_attention_writes_its_gradients_by_positions(size):
+    rg.manual_seed(0)
+    q, k, v = [rg.rand(2, 3, size, 4, dtype=rg.float64, requires_grad=True) for _ in range(3)]
+    g = rg.rand(2, size, 3, 4, dtype=rg.float64).transpose(1, 2)
+    attention = rg.nn.functional.scaled_dot_product_attention
+    found = grad(attention(q, k, v), (q, k, v), g)
+    assert {each.stride() for each in found} == {(size * 12, 4, 12, 1)}
+    weights = (q @ k.mT / 2).softmax(-1)
+    for ours, wanted in zip(found, grad(weights @ v, (q, k, v), g), strict=True):
+        rg.testing.assert_close(ours, wanted, rtol=1e-12, atol=1e-12)
+    flat = [t.detach().reshape(6, size, 4).requires_grad_() for t in (q, k, v)]
+    found = grad(attention(*flat), flat, g.reshape(6, size, 4))
+    assert [each.stride() for each in found] == [
+        (size * 4, 4, 1),
+        (size * 4, 1, size),
+        (size * 4, 4, 1),
+    ]
+
+
+def test_the_mean_of_a_beta_distribution_is_contiguous():
+    one = rg.ones(2, 3, dtype=rg.float64).t()
+    beta = rg.distributions.Beta(one, 3 * one)
+    assert beta.mean.stride() == beta.variance.stride() == (2, 1)
+    assert beta.mean.tolist() == [[0.25, 0.25]] * 3
+    assert beta.variance.tolist() == [[0.0375, 0.0375]] * 3
 
 
 MIXED = {
