@@ -25,9 +25,9 @@ if os.environ.get("RETROGRAD_COMPILE") == "0":
 if find_spec("llvmlite") is None:
     collect_ignore += ["src/retrograd/compiler", "tests/compiler/loops.py", "docs/compiler.md"]
 if find_spec("tensorboardX") is None:
-    collect_ignore += ["src/retrograd/utils/tensorboard.py"]
+    collect_ignore += ["src/retrograd/torch/utils/tensorboard.py"]
 if find_spec("onnx") is None:
-    collect_ignore += ["src/retrograd/onnx"]
+    collect_ignore += ["src/retrograd/torch/onnx"]
 
 LONGEST = 48  # characters of a folder whose sockets have names: macOS takes 104, with all below it
 
