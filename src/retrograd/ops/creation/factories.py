@@ -210,7 +210,12 @@ def zeros(shape: tuple[int, ...], *, layout: Any = None, target: Any) -> Any:
 
 
 def without_entries(shape: tuple[int, ...], layout: Any, target: Any) -> Any:
-    """The array of a sparse tensor of zeros."""
+    """The array of a sparse tensor of zeros; TypeError for blocks, whose shape is open."""
+    if getattr(layout, "name", None) not in ("sparse_coo", "sparse_csr", "sparse_csc"):
+        raise TypeError(
+            f"argument 'layout' must be {version.called}.strided, sparse_coo, sparse_csr or "
+            f"sparse_csc, not {layout!r}. Write zeros(...).to_sparse_bsr(blocksize) for blocks"
+        )
     return providers.service("sparse").without_entries(shape, layout, target)
 
 

@@ -214,7 +214,7 @@ def _nuclear(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
             f"norm(): the nuclear norm needs two dimensions, but got dim={list(dims)} for a tensor "
             f"of shape {list(input.shape)}. Write dim=(-2, -1)"
         )
-    total: Tensor = input.movedim(dims, (-2, -1)).svd()[1].sum(-1)
+    total: Tensor = recorded.svdvals(input.movedim(dims, (-2, -1))).sum(-1)
     if keepdim:
         return recorded.unreduce(total, dim=dims, keepdim=False, shape=None)
     return total

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from .... import version
 from ....engine.tensor import Tensor
 from ....ops.creation.factories import shape_of
 from ....ops.creation.from_data import check_device
@@ -256,15 +255,10 @@ def sparse_bsc_tensor(
 
 
 def without_entries(shape: tuple[int, ...], layout: Any, target: Any) -> Sparse:
-    """An array of zeros in a sparse layout; TypeError for one of blocks, whose shape is open."""
-    name = getattr(layout, "name", None)
-    if name not in ("sparse_coo", "sparse_csr", "sparse_csc"):
-        raise TypeError(
-            f"argument 'layout' must be {version.called}.strided, sparse_coo, sparse_csr or "
-            f"sparse_csc, not {layout!r}. Write zeros(...).to_sparse_bsr(blocksize) for blocks"
-        )
-    if name != "sparse_coo" and len(shape) < 2:
+    """An array of zeros in a sparse layout that has no blocks."""
+    entries = layout.name == "sparse_coo"
+    if not entries and len(shape) < 2:
         raise RuntimeError(f"layout={layout} takes matrices, but the shape is {list(shape)}")
-    form = Form() if name == "sparse_coo" else Form(name, len(shape) - 2)
+    form = Form() if entries else Form(layout.name, len(shape) - 2)
     pattern = Pattern(np.zeros((len(shape), 0), np.int64), shape, True, form)
     return Sparse(np.zeros(0, target), pattern)
