@@ -57,9 +57,7 @@ def test_every_optimizer_is_here():
     z = [rg.eye(2, dtype=rg.complex64).requires_grad_()]
     seen = {type(make(z)) for make in makers}
     every = {c for c in vars(rg.optim).values() if isinstance(c, type)}
-    assert {c for c in every if issubclass(c, rg.optim.Optimizer)} - seen == {
-        rg.optim.Optimizer, rg.optim.SparseAdam
-    }  # fmt: skip
+    assert {c for c in every if issubclass(c, rg.optim.Optimizer)} - seen == {rg.optim.Optimizer}
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -249,8 +249,8 @@ def test_zero_grad_fills_the_gradient_itself_where_it_has_a_history(holder):
     assert not seen.requires_grad
 
 
-# Of unitary matrices only: test_complex_rules; of sparse gradients only: tests/sparse.
-APART = (rg.optim.UnitarySGD, rg.optim.UnitaryAdam, rg.optim.SparseAdam)
+# Of unitary matrices only: test_complex_rules.
+APART = (rg.optim.UnitarySGD, rg.optim.UnitaryAdam)
 EVERY = [
     made
     for made in vars(rg.optim).values()
@@ -517,7 +517,6 @@ SETTINGS = {  # as PyTorch orders them
     "differentiable",
     "Rprop": "lr etas step_sizes foreach maximize differentiable capturable",
     "SGD": "lr momentum dampening weight_decay nesterov maximize foreach differentiable fused",
-    "SparseAdam": "lr betas eps maximize",
 }
 
 

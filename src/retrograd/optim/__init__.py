@@ -1,5 +1,8 @@
 """Optimizers and learning-rate schedules, one rule per file."""
 
+from typing import Any
+
+from .. import providers as _providers
 from . import lr_scheduler, swa_utils
 from .adadelta import Adadelta
 from .adafactor import Adafactor
@@ -16,7 +19,6 @@ from .radam import RAdam
 from .rmsprop import RMSprop
 from .rprop import Rprop
 from .sgd import SGD
-from .sparse_adam import SparseAdam
 from .unitary import UnitaryAdam, UnitarySGD
 
 __all__ = [
@@ -35,9 +37,14 @@ __all__ = [
     "RAdam",
     "RMSprop",
     "Rprop",
-    "SparseAdam",
     "UnitaryAdam",
     "UnitarySGD",
     "lr_scheduler",
     "swa_utils",
 ]
+__all__ += [*_providers.names(__name__)]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    """Load a rule, or a module, of PyTorch's world when it is first asked for."""
+    return _providers.attribute(__name__, name)

@@ -93,6 +93,7 @@ NAMES = {
     "autograd._profiler_enabled": "autograd.profiler",
     **dict.fromkeys(("nn.SyncBatchNorm", "nn.modules.SyncBatchNorm"), "nn.modules.batchnorm"),
     "nn.parallel.DistributedDataParallel": "nn.parallel.distributed",
+    "optim.SparseAdam": "optim.sparse_adam",
     "autograd.kineto_available": "autograd.profiler",
 }
 

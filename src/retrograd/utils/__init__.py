@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import providers
-from . import checkpoint, data, deterministic, hooks
+from . import checkpoint, data, hooks
 from ..ops.tensor.swap import swap_tensors
 
-__all__ = ["checkpoint", "data", "deterministic", "hooks", "swap_tensors"]
+__all__ = ["checkpoint", "data", "hooks", "swap_tensors"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,9 +1,9 @@
-"""Reductions and normalizations under torch.masked's names (names only; see `ops.reduction`)."""
+"""Reductions and normalizations under torch.masked's names (names only; see `layouts.masked`)."""
 
 from ...engine import overriding
-from ...ops.reduction import masked as functions
-from ...ops.reduction.masked import *  # noqa: F403
+from ..layouts.masked import functions
+from ..layouts.masked.functions import *  # noqa: F403
 
 __all__ = functions.__all__
 
-overriding.publish(globals(), "retrograd.masked")
+overriding.publish(globals(), "retrograd.masked", "torch")

@@ -98,7 +98,7 @@ class Masked(Replaced, Wrapper):
     def called(function: Any, args: Any, kwargs: Any) -> Any:
         """What is made of the call of a public function; PASSED where its ops are to be asked."""
         name, place = function.__name__, (getattr(function, "__module__", "") or "")
-        run = FUNCTIONS.get(f"masked.{name}" if place.endswith(".masked") else name)
+        run = FUNCTIONS.get(f"masked.{name}" if place == f"{__package__}.functions" else name)
         if run is not None:
             return run(function, args, kwargs)
         op = getattr(function, "op", None)

@@ -21,11 +21,11 @@ from ....engine.tensor import Tensor
 from ....ops.core.pointwise import zero_where
 from ....ops.core.structure import cast
 from ....ops.creation.like import ones_like
-from ....ops.reduction import masked as functions
 from ....ops.tensor.conversion import result_type
 from ..sparse.array import Sparse
 from ..sparse.rules import made as sparse_made
 from ..sparse.rules import stored, stored_at
+from . import functions
 from .array import (
     FUNCTIONS,
     MISMATCH,

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
-from ...engine.namespaces import recorded
-from ...engine.tensor import Tensor, placed
-from ..activation import softmax as unmasked
-from ..core.dims import wrap_dim, wrap_dims
-from . import arg_extrema, extrema, scan, sum_prod
-from .vector_norm import vector_norm
+from .... import dtypes
+from ....engine.namespaces import recorded
+from ....engine.tensor import Tensor, placed
+from ....ops.activation import softmax as unmasked
+from ....ops.core.dims import wrap_dim, wrap_dims
+from ....ops.reduction import arg_extrema, extrema, scan, sum_prod
+from ....ops.reduction.vector_norm import vector_norm
 
 __all__ = [
     "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp",

@@ -15,7 +15,7 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from .. import modes
+from ... import modes
 
 __all__: list[str] = []
 

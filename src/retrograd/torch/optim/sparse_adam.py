@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.tensor import shown
-from .rules import Rule, check_betas, settings
+from ...engine.tensor import shown
+from ...optim.rules import Rule, check_betas, settings
 
 __all__ = ["SparseAdam"]
 

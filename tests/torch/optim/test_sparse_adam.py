@@ -1,0 +1,35 @@
+"""`SparseAdam` follows PyTorch's path, and its settings are in PyTorch's order."""
+
+from __future__ import annotations
+
+import pytest
+from tests.optim import test_reference_paths as paths
+from tests.optim.test_reference_paths import cases, saved  # noqa: F401 (a fixture)
+
+import retrograd as rg
+
+CASE = ("rules", "SparseAdam")
+
+
+def test_it_follows_the_path_of_pytorch():
+    paths.test_a_case_follows_the_path_of_pytorch(*CASE)
+
+
+@pytest.mark.parametrize("stop", cases.STOPS)
+def test_what_pytorch_saved_goes_on_to_the_same_numbers(stop, saved):  # noqa: F811
+    paths.test_what_pytorch_saved_goes_on_to_the_same_numbers(*CASE, stop, saved)
+
+
+def test_what_is_saved_is_what_pytorch_saves(saved):  # noqa: F811
+    paths.test_what_is_saved_is_what_pytorch_saves(*CASE, saved)
+
+
+def test_a_group_lists_its_settings_in_the_order_of_pytorch_s():
+    optimizer = rg.optim.SparseAdam([rg.nn.Parameter(rg.ones(2, 2))])
+    assert list(optimizer.param_groups[0]) == ["params", "lr", "betas", "eps", "maximize"]
+
+
+def test_it_is_among_the_optimizers_that_a_star_imports():
+    names = {}
+    exec("from retrograd.optim import *", names)
+    assert names["SparseAdam"] is rg.optim.SparseAdam is rg.optim.sparse_adam.SparseAdam
