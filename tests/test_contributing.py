@@ -1,4 +1,4 @@
-"""The map of CONTRIBUTING.md names what is there; its worked examples run, each in one place."""
+"""The worked examples of CONTRIBUTING.md run, each in one place."""
 
 from __future__ import annotations
 
@@ -97,19 +97,6 @@ def test_its_docstring_runs(gaussian):
     namespace = {"rg": type("rg", (), {"gaussian": gaussian, "tensor": rg.tensor})}
     test = doctest.DocTestParser().get_doctest(gaussian.__doc__, namespace, "gaussian", None, 0)
     assert doctest.DocTestRunner().run(test) == (0, 1)
-
-
-# -- the map -------------------------------------------------------------------------------------
-
-
-def test_the_map_names_every_part_of_the_package_and_no_other():
-    cells = re.findall(r"^\| (`.*?) \|", TEXT, re.MULTILINE)
-    named = {name.rstrip("/") for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
-    root = Path(rg.__file__).parent
-    parts = {path.parent.name for path in root.glob("*/__init__.py")}
-    parts |= {path.name for path in root.glob("*.py")} - {"__init__.py"}
-    assert {name for name in named if "/" not in name} == parts
-    assert all((root / name).is_dir() for name in named if "/" in name)
 
 
 # -- a layer -------------------------------------------------------------------------------------

@@ -21,19 +21,21 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd import autograd, nn, ops, optim
+from retrograd import autograd, nn, ops, optim, providers
 from retrograd.engine.registry import OPS
-from retrograd.torch import later
 
 DECLARED = [op for op in OPS.values() if op.doc and ">>>" in op.doc]
 
+LATER = providers.load_families().__all__
+WORLDS = ("amp", "masked", "__config__") if providers.world() else ()
+
 PUBLIC = {
-    **{f"retrograd.{name}": getattr(rg, name) for name in (*ops.__all__, *later.__all__)},
+    **{f"retrograd.{name}": getattr(rg, name) for name in (*ops.__all__, *LATER)},
     **{f"fft.{name}": getattr(rg.fft, name) for name in rg.fft.__all__},
     **{f"linalg.{name}": getattr(rg.linalg, name) for name in rg.linalg.__all__},
     **{f"special.{name}": getattr(rg.special, name) for name in rg.special.__all__},
     **{f"windows.{name}": getattr(rg.signal.windows, name) for name in rg.signal.windows.__all__},
-    **{f"masked.{name}": getattr(rg.masked, name) for name in rg.masked.__all__},
+    **{f"{at}.{n}": getattr(getattr(rg, at), n) for at in WORLDS for n in getattr(rg, at).__all__},
     **{f"autograd.{name}": getattr(autograd, name) for name in autograd.__all__},
     **{f"func.{name}": getattr(rg.func, name) for name in rg.func.__all__},
     **{f"distributions.{n}": getattr(rg.distributions, n) for n in rg.distributions.__all__},
@@ -45,9 +47,7 @@ PUBLIC = {
     **{f"rnn.{name}": getattr(nn.utils.rnn, name) for name in nn.utils.rnn.__all__},
     **{f"init.{name}": getattr(nn.init, name) for name in nn.init.__all__},
     **{f"testing.{name}": getattr(rg.testing, name) for name in rg.testing.__all__},
-    **{f"amp.{name}": getattr(rg.amp, name) for name in rg.amp.__all__},
     **{f"viz.{name}": getattr(rg.viz, name) for name in rg.viz.__all__},
-    **{f"config.{name}": getattr(rg.__config__, name) for name in rg.__config__.__all__},
     **{f"data.{name}": getattr(rg.utils.data, name) for name in rg.utils.data.__all__},
     **{f"graph.{name}": getattr(autograd.graph, name) for name in autograd.graph.__all__},
     **{f"lr.{name}": getattr(optim.lr_scheduler, name) for name in optim.lr_scheduler.__all__},

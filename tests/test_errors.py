@@ -36,11 +36,6 @@ CASES = {
         ValueError,
         "Expected all elements of parameter_and_buffer_dicts to be dictionaries",
     ),
-    "indices without values": (
-        lambda: rg.sparse_coo_tensor([[0], [1]], None, (3, 3)),
-        RuntimeError,
-        "Could not infer dtype of NoneType",
-    ),
     "numbers to pad": (
         lambda: rg.nn.utils.rnn.pad_sequence([1.0, 2.0]),
         TypeError,

@@ -14,6 +14,8 @@ import pytest
 import retrograd as rg
 from retrograd import providers
 
+from .test_import import run
+
 ROOT = Path(rg.__file__).parent
 
 WITHOUT = """
@@ -117,3 +119,13 @@ def test_a_module_of_the_world_runs_as_a_program_by_either_name():
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert "--nproc_per_node" in done.stdout.replace("-per-", "_per_")
+
+
+@pytest.mark.parametrize("module", ["nn", "nn.functional", "linalg", "optim", "torch.names.aten"])
+def test_whatever_is_imported_first_all_names_are_there(module):
+    code = (
+        f"import retrograd.{module}; from retrograd.torch import later; "
+        "from retrograd.torch.names import aten as n\n"
+    )
+    code += "print({*n.__all__} <= {*later.__all__}, retrograd.batch_norm is n.batch_norm)"
+    assert run(code) == "True True"

@@ -8,20 +8,13 @@ itself has less exactly, to the tolerance stated there.
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.laws.samples import ops_format, stored
 
 import retrograd as rg
 
-DATA = Path(__file__).parent / "data"
-spec = importlib.util.spec_from_file_location("ops_format", DATA / "ops_format.py")
-ops_format = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(ops_format)
-
-CALLS = ops_format.read()
+CALLS = stored()
 
 TOLERANCES = {"float64": 1e-10, "complex128": 1e-10, "float32": 1e-5, "complex64": 1e-5,
               "float16": 1e-3, "bfloat16": 1e-2}  # fmt: skip

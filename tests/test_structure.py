@@ -12,6 +12,7 @@ import retrograd
 from retrograd.engine.namespaces import arrays, recorded
 
 ROOT = Path(retrograd.__file__).parent
+HOUSE = Path(__file__).parents[1]
 FILES = sorted(ROOT.rglob("*.py"))
 
 # From the bottom to the top; a module may import from its own layer's files and from below. Three
@@ -370,3 +371,12 @@ def test_no_test_module_holds_a_generator(path):
             assert made not in {"default_rng", "Generator", "RandomState", "Random"}, (
                 f"{path.name}:{node.lineno} holds a generator: draw from np.random, sealed per test"
             )
+
+
+def test_the_map_names_every_part_of_the_package_and_no_other():
+    cells = re.findall(r"^\| (`.*?) \|", (HOUSE / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+    named = {name.rstrip("/") for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
+    parts = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    parts |= {path.name for path in ROOT.glob("*.py")} - {"__init__.py"}
+    assert {name for name in named if "/" not in name} == parts
+    assert all((ROOT / name).is_dir() for name in named if "/" in name)

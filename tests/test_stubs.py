@@ -16,6 +16,8 @@ import pytest
 
 import retrograd as rg
 
+from .test_import import run
+
 ROOT = Path(rg.__file__).parent
 DOCS = Path(__file__).parents[1] / "docs"
 STUBS = sorted({*ROOT.rglob("*.pyi")} - {ROOT / "engine/_native.pyi"})
@@ -103,3 +105,12 @@ def test_the_program_that_is_type_checked_runs():
     program = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(program)
     program.main()
+
+
+def test_what_the_families_hold_is_listed():
+    """In a process of its own: other tests have loaded them."""
+    code = """
+import make_families
+print(all(path.read_text() == text for path, text in make_families.texts().items()))
+"""
+    assert run(code, DOCS) == "True", "run python docs/make_families.py"

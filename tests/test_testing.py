@@ -194,13 +194,6 @@ def test_random_integers_that_require_grad_are_refused():
             make_tensor(3, dtype=dtype, requires_grad=True)
 
 
-def test_there_is_no_gpu():
-    assert not rg.cuda.is_available()
-    assert rg.cuda.device_count() == 0
-    rg.cuda.manual_seed(0)
-    rg.cuda.manual_seed_all(0)
-
-
 def test_a_storage_is_the_memory_behind_a_tensor():
     x = rg.arange(6.0).reshape(2, 3)
     whole = x[1].storage()

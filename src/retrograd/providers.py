@@ -48,9 +48,9 @@ def families() -> dict[str, Any]:
     return {WORLD: load(f"{WORLD}.families")} if world() else {}
 
 
-def load_families() -> None:
-    """Load all families of ops, as if their names had been asked for."""
-    load(f"{WORLD}.later" if world() else f"{__package__}.ops.later")
+def load_families() -> ModuleType:
+    """The module that loads all families of ops, as if their names had been asked for."""
+    return load(f"{WORLD}.later" if world() else f"{__package__}.ops.later")
 
 
 def service(name: str) -> Any:

@@ -283,18 +283,6 @@ def test_what_may_be_assigned_and_deleted():
         del x._backward_hooks
 
 
-def test_every_pass_has_a_number_of_its_own():
-    C = rg._C
-    ids = []
-    x = leaf(1)
-    x.register_hook(lambda g: ids.append(C._current_graph_task_id()))
-    x.sum().backward()
-    x.sum().backward()
-    assert C._current_graph_task_id() == -1
-    assert ids[0] != ids[1]
-    assert ids[0] >= 0
-
-
 def test_callbacks_run_at_the_end_of_a_pass():
     o = []
     x = leaf(1)

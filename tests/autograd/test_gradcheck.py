@@ -221,12 +221,6 @@ def test_what_is_no_tensor_is_not_checked(function):
         rg.autograd.gradgradcheck(function, (x,))
 
 
-def test_a_sparse_output_is_not_checked():
-    x = rg.tensor([1.0, 2.0], dtype=rg.float64, requires_grad=True)
-    with pytest.raises(ValueError, match="Sparse output is not supported"):
-        rg.autograd.gradcheck(lambda x: (x * 2).to_sparse(), (x,))
-
-
 @pytest.mark.parametrize(
     "function",
     [

@@ -13,6 +13,7 @@ import retrograd as rg
 from retrograd.compiler import door
 from retrograd.engine.registry import OPS
 from retrograd.kernels.native import loops
+from retrograd.kernels.native.threads import set_threads, threads
 
 pytestmark = pytest.mark.skipif(not door.AVAILABLE, reason="kernels need llvmlite")
 
@@ -181,13 +182,13 @@ def test_both_sides_of_the_threshold_agree(size):
 
 def test_the_bits_are_the_same_for_any_number_of_threads():
     x = np.random.default_rng(0).standard_normal(100_003).astype(np.float32)
-    before, found = rg.get_num_threads(), []
+    before, found = threads(), []
     try:
-        for threads in (1, 2, 3):
-            rg.set_num_threads(threads)
+        for count in (1, 2, 3):
+            set_threads(count)
             found.append(OPS["mish"].forward(x).tobytes())
     finally:
-        rg.set_num_threads(before)
+        set_threads(before)
     assert len({*found}) == 1
 
 

@@ -1,4 +1,4 @@
-"""Calls of copies, scattering, masked and statistical functions, and what PyTorch gives for each.
+"""Calls of copies, pieces, scattering, masked and statistical functions, and PyTorch's results.
 
 As a script, with PyTorch installed, this writes `selections.json`. Cases, inputs and references are
 as in `make_shape_index.py`, whose functions do the work.
@@ -29,6 +29,9 @@ L.unfold_copy(v, 0, 2, 2)
 L.unsqueeze_copy(z, 0)
 L.view_copy(x, (2, 6))
 L.view_copy(x.detach(), L.int64)
+"""
+
+PIECES = """
 L.unsafe_split(v, 2)
 L.unsafe_chunk(x, 2, 1)
 L.split_with_sizes(v, [4, 1])
@@ -190,7 +193,13 @@ L.masked.std(L.tensor([1, 2, 4]))
 L.masked.sum(v, mask=x > 0)
 """
 
-GROUPS = {"copies": COPIES, "scatter": SCATTER, "statistics": STATISTICS, "masked": MASKED}
+GROUPS = {
+    "copies": COPIES,
+    "pieces": PIECES,
+    "scatter": SCATTER,
+    "statistics": STATISTICS,
+    "masked": MASKED,
+}
 FILE = Path(__file__).with_name("selections.json")
 
 
@@ -203,9 +212,10 @@ def machinery():
     return module
 
 
-def references():
-    """The (expression, reference) pairs as they stand in the file."""
-    return [(case, want) for _, case, want in json.loads(FILE.read_text())]
+def references(*groups):
+    """The (expression, reference) pairs of some groups, as they stand in the file."""
+    stored = json.loads(FILE.read_text())
+    return [(case, want) for group, case, want in stored if group in groups]
 
 
 def main():

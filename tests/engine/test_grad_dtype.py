@@ -107,12 +107,3 @@ def test_casts_of_modules_cast_gradients_of_another_dtype():
     assert layer.weight.grad.dtype is rg.float64
     assert layer.weight.grad.tolist() == [[1.0, 1.0]]
     assert layer.weight.grad_dtype is rg.float32
-
-
-def test_sparse_gradients_are_added_in_that_dtype():
-    table = rg.nn.Embedding(4, 2, sparse=True, dtype=rg.bfloat16)
-    table.weight.grad_dtype = rg.float32
-    for _ in range(2):
-        table(rg.tensor([1, 1])).sum().backward()
-    assert table.weight.grad.dtype is rg.float32
-    assert table.weight.grad.to_dense().tolist() == [[0.0, 0.0], [4.0, 4.0], [0.0, 0.0], [0.0, 0.0]]

@@ -104,26 +104,6 @@ def test_a_hook_of_a_node_replaces_the_gradient_of_a_broadcast_input():
     assert (x.grad.tolist(), y.grad.tolist()) == ([7.0], [1.0, 1.0, 1.0])
 
 
-def test_hooks_know_the_node_that_runs():
-    seen = []
-
-    def note(*_):
-        seen.append(rg._C._current_autograd_node().name())
-
-    x = rg.ones(2, requires_grad=True)
-    y = x * 2
-    first, _ = y.exp().split(1)
-    first.register_hook(note)
-    first.grad_fn.register_prehook(note)
-    y.register_hook(note)
-    y.grad_fn.register_hook(note)
-    x.register_hook(note)
-    first.sum().backward()
-    leaf = "torch::autograd::AccumulateGrad"
-    assert seen == ["SplitBackward0", "SplitBackward0", "MulBackward0", "MulBackward0", leaf]
-    assert rg._C._current_autograd_node() is None
-
-
 def test_a_leaf_that_is_complete_calls_its_hooks_before_older_nodes_run():
     seen = []
     w, x = rg.ones(2, requires_grad=True), rg.ones(2, requires_grad=True)

@@ -120,12 +120,6 @@ def test_writes_can_be_hidden_from_the_version():
         a.add_(1)
         b.add_(1)
     assert a._version == 0
-    with rg.no_grad():
-        pass
-    rg._C._autograd._unsafe_set_version_counter((a,), (5,))
-    assert a._version == 5
-    with pytest.raises(RuntimeError, match="Cannot set a version_counter to a value below 0"):
-        rg._C._autograd._unsafe_set_version_counter((a,), (-1,))
 
 
 def test_a_view_made_under_no_grad_is_not_written_with_grad():

@@ -155,7 +155,7 @@ def attempt_out(space, name):
 
 @pytest.mark.filterwarnings("ignore:retrograd.range is deprecated")
 @pytest.mark.filterwarnings("ignore:Using cross without")
-@pytest.mark.parametrize(("space", "name"), at_least(310, WITH_OUT))
+@pytest.mark.parametrize(("space", "name"), at_least(310, WITH_OUT, inner=280))
 def test_every_function_with_out_counts(space, name):
     write, outs = attempt_out(space, name)
     graphs = [kept(out) for out in outs]

@@ -6,12 +6,14 @@ import importlib.util
 import zlib
 from collections.abc import Sized
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 import retrograd
+from retrograd import providers
 from retrograd.engine.op import Op
 from retrograd.engine.registry import OPS, Example
 from retrograd.engine.tensor import new_tensor
@@ -108,9 +110,29 @@ def samples(differentiable: bool = True) -> list[Sample]:
     return found
 
 
-def at_least(count: int, cases: Cases) -> Cases:
-    """`cases`, of which what chose them has to leave `count`: a law of none holds for anything."""
-    assert len(cases) >= count, f"{len(cases)} cases of a law that is to have {count}"
+def present(name: str) -> bool:
+    """Whether a ring that is installed has a function, or a method of tensors, of that name."""
+    try:
+        attrgetter(name)(retrograd)
+    except AttributeError:
+        return hasattr(retrograd.Tensor, name)
+    return True
+
+
+def stored() -> dict[str, Any]:
+    """The stored calls of each public function; without PyTorch's world, of those of the rest."""
+    calls = ops_format.read()
+    whole = providers.world()
+    return {name: each for name, each in calls.items() if whole or present(name)}
+
+
+def at_least(count: int, cases: Cases, inner: int | None = None) -> Cases:
+    """`cases`, of which what chose them has to leave `count`: a law of none holds for anything.
+
+    Where PyTorch's world is not installed, it has to leave `inner` of them, which are the others'.
+    """
+    wanted = count if inner is None or providers.world() else inner
+    assert len(cases) >= wanted, f"{len(cases)} cases of a law that is to have {wanted}"
     return cases
 
 

@@ -16,12 +16,13 @@ from retrograd.autograd import grad
 from retrograd.autograd.graph import saved_tensors_hooks
 from retrograd.errors import VersionError
 
-from .samples import at_least, ops_format
+from .samples import at_least, ops_format, stored
 
 STORED = {
     name: [call for call in calls if call[3] and any(g is not None for g in call[3])]
-    for name, calls in ops_format.read().items()
+    for name, calls in stored().items()
 }
+NAMES = [name for name, calls in STORED.items() if calls]
 
 
 def overwrite(t):
@@ -71,7 +72,7 @@ def gradients(expression, inputs, place, order):
 
 
 @pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("name", at_least(440, [name for name, calls in STORED.items() if calls]))
+@pytest.mark.parametrize("name", at_least(440, NAMES, inner=400))
 @pytest.mark.filterwarnings("ignore")
 def test_overwritten_tensors_raise_where_they_were_saved_or_do_not_matter(name, order):
     for expression, inputs, _, _ in STORED[name]:

@@ -32,7 +32,10 @@ def test_every_case_has_a_result():
     assert list(CASES) == list(RESULTS)
 
 
-@pytest.mark.parametrize("name", CASES)
+INNER = [name for name, (case, _) in CASES.items() if case.name != "SyncBatchNorm"]
+
+
+@pytest.mark.parametrize("name", INNER)
 def test_state_outputs_and_gradients_are_those_of_pytorch(name):
     expected = RESULTS[name]
     found = modules.run(rg, *CASES[name])

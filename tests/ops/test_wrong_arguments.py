@@ -111,11 +111,6 @@ def test_sum_to_size_of_small_integers_is_int64_as_sums_are():
     assert found.tolist() == [600]
 
 
-def test_a_masked_median_over_everything_is_a_tensor():
-    mask = rg.tensor([True, True, False])
-    assert rg.masked.median(rg.tensor([1.0, 5.0, 9.0]), None, mask=mask).item() == 1.0
-
-
 def test_numbers_of_numpy_are_orders_of_norms():
     assert rg.linalg.vector_norm(X, np.int64(1)).item() == 15
     assert F.normalize(X, p=np.float32(1)).sum().item() == 2

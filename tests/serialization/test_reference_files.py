@@ -37,17 +37,6 @@ def test_every_dtype_is_read(settings):
     check_dtypes(found)
 
 
-@pytest.mark.parametrize("safely", [True, False])
-def test_sparse_tensors_are_read(safely):
-    found = rg.load(FILES / "sparse.pt", weights_only=safely)
-    for each in found.values():
-        assert each.to_dense().tolist() == [[4.0, 0.0, 0.0], [0.0, 0.0, 8.0]]
-    layouts = [rg.sparse_coo, rg.sparse_coo, rg.sparse_csr, rg.sparse_csc, rg.sparse_coo]
-    assert [each.layout for each in found.values()] == layouts
-    assert [each.is_coalesced() for each in (found["twice"], found["whole"])] == [False, True]
-    assert isinstance(found["parameter"], rg.nn.Parameter)
-
-
 @pytest.mark.parametrize("name", ["views.pt", "legacy.pt"])
 @pytest.mark.parametrize("safely", [True, False])
 def test_views_strides_offsets_and_shared_memory_are_read(name, safely):

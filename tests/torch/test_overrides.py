@@ -518,3 +518,17 @@ def test_every_op_asks_wherever_the_tensor_stands_in_its_inputs(sample):
                 assert types == (Foreign,)
                 assert args[i] is tensors[i]
                 assert func.__name__
+
+
+def test_a_call_by_other_names_runs_a_function_once():
+    calls = []
+
+    class Counting(rg.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            calls.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    x = rg.ones(2, 2)
+    with Counting():
+        rg.sum(a=x, axis=0)
+    assert calls == ["sum"]

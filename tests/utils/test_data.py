@@ -346,8 +346,6 @@ def test_pinning_a_batch_asks_whatever_can_do_it():
         "x": ["pinned", 1],
         "y": pair("pinned", "s"),
     }
-    with pytest.raises(RuntimeError, match="Cannot access accelerator device"):
-        pin_memory([rg.ones(2)])
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import re
-import subprocess
-import sys
 import weakref
 from itertools import pairwise
 from xml.etree import ElementTree
@@ -170,31 +168,3 @@ def test_nodes_of_a_row_are_apart_and_stand_above_their_users():
 
 def test_a_chain_stands_in_one_column():
     assert {column for column, _ in placed([[1], [2], [3], []])} == {0.0}
-
-
-SCRIPT = """
-import torch
-
-x = torch.ones(2, requires_grad=True)
-x.exp().sum().backward()
-x.sin().sum().backward()
-"""
-
-
-def retrograd(*arguments, folder):
-    command = [sys.executable, "-m", "retrograd", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-
-
-def test_the_command_draws_the_last_backward_pass_of_a_program(tmp_path):
-    (tmp_path / "script.py").write_text(SCRIPT)
-    done = retrograd("graph", "script.py", "picture.txt", folder=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "picture.txt\n"), done.stderr
-    assert "1  Sin   float32 2" in (tmp_path / "picture.txt").read_text()
-
-
-def test_the_command_says_that_a_program_ran_no_backward_pass(tmp_path):
-    (tmp_path / "script.py").write_text("import torch")
-    done = retrograd("graph", "script.py", folder=tmp_path)
-    assert done.returncode == 1
-    assert done.stderr == "script.py ran no backward pass, so there is no graph to draw\n"

@@ -112,19 +112,6 @@ def make_wrapper_subclass(cls: type[Tensor], size: Any, **settings: Any) -> Tens
     The class has a `__torch_dispatch__`, which sees the operators that are called with it.
     `settings`: `strides`, `dtype`, `device`, `requires_grad`; others count as nothing. Source:
     PyTorch's `Tensor._make_wrapper_subclass`.
-
-    >>> class Doubled(rg.Tensor):
-    ...     def __new__(cls, held):
-    ...         made = rg.Tensor._make_wrapper_subclass(cls, held.shape, dtype=held.dtype)
-    ...         made.held = held
-    ...         return made
-    ...
-    ...     @classmethod
-    ...     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-    ...         plain = [a.held * 2 if isinstance(a, cls) else a for a in args]
-    ...         return func(*plain, **(kwargs or {}))
-    >>> Doubled(rg.ones(2)) + 1
-    tensor([3., 3.])
     """
     return providers.service("dispatch").make_wrapper(cls, size, **settings)  # type: ignore[no-any-return]
 

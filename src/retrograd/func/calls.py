@@ -86,10 +86,8 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
     values raises. Elsewhere `func` itself is called. Raises RuntimeError for another `remove`.
     Source: PyTorch's `func.functionalize`.
 
-    >>> from retrograd.fx.experimental.proxy_tensor import make_fx
-    >>> traced = make_fx(rg.func.functionalize(lambda x: x.clone().add_(1)))(rg.ones(2))
-    >>> [str(node.target) for node in traced.graph.nodes][1:-1]
-    ['aten.clone.default', 'aten.add.Tensor']
+    >>> rg.func.functionalize(lambda x: x.clone().add_(1))(rg.ones(2))
+    tensor([2., 2.])
     """
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(

@@ -5,14 +5,12 @@ from __future__ import annotations
 import pytest
 
 import retrograd as rg
+from retrograd.modes import determinism
 
 
 @pytest.fixture(autouse=True)
-def deterministic():
-    rg.use_deterministic_algorithms(True)
-    yield
-    rg.use_deterministic_algorithms(False)
-    rg.utils.deterministic.fill_uninitialized_memory = True
+def deterministic(monkeypatch):
+    monkeypatch.setattr(determinism, "enabled", True)
 
 
 MAKERS = {
@@ -34,8 +32,7 @@ def test_new_memory_is_filled_with_what_stands_out(make):
     assert make(rg.bool).all()
 
 
-def test_types_of_tensors_fill_memory_too():
-    assert rg.FloatTensor(2).isnan().all()
+def test_the_type_of_tensors_fills_memory_too():
     assert rg.Tensor(2).isnan().all()
 
 
@@ -43,19 +40,6 @@ def test_what_was_there_before_a_resize_stays():
     assert rg.arange(2).resize_(3).tolist() == [0, 1, 2**63 - 1]
 
 
-def test_the_filling_can_be_turned_off():
-    rg.utils.deterministic.fill_uninitialized_memory = False
-    x = rg.zeros(2)
-    assert x.resize_(3)[2:].tolist() == [0.0]
-    with pytest.raises(RuntimeError, match="expected a bool, but got int"):
-        rg.utils.deterministic.fill_uninitialized_memory = 1
-
-
-def test_the_switch_keeps_whether_it_only_warns():
-    rg.use_deterministic_algorithms(False, warn_only=True)
-    assert rg.is_deterministic_algorithms_warn_only_enabled()
-    assert rg.get_deterministic_debug_mode() == 0
-    rg.set_deterministic_debug_mode("warn")
-    assert rg.are_deterministic_algorithms_enabled()
-    with pytest.raises(TypeError, match="'warn_only' must be bool, not int"):
-        rg.use_deterministic_algorithms(True, warn_only=1)
+def test_the_filling_can_be_turned_off(monkeypatch):
+    monkeypatch.setattr(determinism, "fill_uninitialized_memory", False)
+    assert rg.zeros(2).resize_(3)[2:].tolist() == [0.0]

@@ -20,7 +20,6 @@ FACTORS = {
     "out=": (lambda x, n: rg.mul(x, n, out=rg.empty_like(x)), lambda x, n: x * n),
     "x * 0-d": (lambda x, n: x * rg.tensor(n), lambda x, n: x * n),
     "x / 0-d float64": (lambda x, n: x / rg.tensor(n, dtype=rg.float64), lambda x, n: x / n),
-    "foreach": (lambda x, n: rg._foreach_mul([x], n)[0], lambda x, n: x * n),
     "vmap": (lambda x, n: rg.func.vmap(lambda e: e * n)(x), lambda x, n: x * n),
     "vmap of rows": (lambda x, n: rg.func.vmap(lambda e: e * n)(x[None])[0], lambda x, n: x * n),
     "0-d x": (lambda x, n: rg.stack([e * n for e in x]), lambda x, n: x * n),

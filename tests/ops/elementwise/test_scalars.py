@@ -141,7 +141,6 @@ def test_booleans_are_not_subtracted(other):
         lambda x, mask: rg.sub(x, True, out=rg.empty(2)),
         lambda x, mask: rg.rsub(x, False),
         lambda x, mask: rg.rsub(x, True, alpha=2),
-        lambda x, mask: rg._foreach_sub([x], True),
         lambda x, mask: rg.vmap(lambda one: one - True)(x),
         lambda x, mask: x.to("meta") - True,
     ],

@@ -1,4 +1,4 @@
-"""The matrix exponential, products under torch.linalg's names, sums of products, older names."""
+"""The matrix exponential, products under torch.linalg's names, sums of products."""
 
 from __future__ import annotations
 
@@ -111,43 +111,6 @@ def test_negative_powers_invert():
     close(
         rg.linalg.matrix_power(rg.tensor(a), -3), np.linalg.matrix_power(np.linalg.inv(a), 3), 1e-8
     )
-
-
-# -- older names -----------------------------------------------------------------------------------
-
-
-@KINDS
-def test_older_names_have_their_own_arguments_and_results(complex):
-    a = values(4, 3, complex=complex)
-    x = rg.tensor(a)
-    U, S, V = x.svd()
-    close((U * S) @ V.mH, a)
-    assert x.svd(some=False).U.shape == (4, 4)
-    only = x.svd(compute_uv=False)
-    assert (only.U.shape, only.V.shape) == ((4, 4), (3, 3))
-    assert not only.U.any()
-    close(only.S, S.numpy())
-    assert x.qr()._fields == ("Q", "R")
-    assert x.qr(some=False).Q.shape == (4, 4)
-    assert len(rg.lu(x)) == 2
-    assert rg.lu(x, get_infos=True)[2].item() == 0
-    square = x[:3] @ x[:3].mH + rg.eye(3)
-    b = rg.tensor(values(3, 2, complex=complex))
-    close(square @ b.lu_solve(*square.lu()), b.numpy())
-    low = square.cholesky()
-    close(low @ low.mH, square.numpy())
-    close(square.cholesky(upper=True), low.mH.numpy())
-
-
-@pytest.mark.parametrize("upper", [False, True])
-@pytest.mark.parametrize("transpose", [False, True])
-def test_triangular_solve_takes_the_right_side_first(upper, transpose):
-    a, b = values(3, 3) + 3 * np.eye(3), values(3, 2)
-    triangle = np.triu(a) if upper else np.tril(a)
-    found = rg.triangular_solve(rg.tensor(b), rg.tensor(a), upper, transpose)
-    assert found._fields == ("solution", "cloned_coefficient")
-    close(rg.tensor(triangle.T if transpose else triangle) @ found.solution, b)
-    close(found.cloned_coefficient, a)
 
 
 @pytest.mark.parametrize("dtype", [rg.float16, rg.bfloat16])

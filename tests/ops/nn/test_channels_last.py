@@ -167,13 +167,6 @@ def test_only_channels_before_width_before_height_is_channels_last():
         assert not channels_inside(x._array.transpose(1, 0, *last))
 
 
-def test_the_order_of_dimensions_in_memory():
-    assert rg.ones(2, 3, 4, 5).to(memory_format=rg.channels_last).dim_order() == (0, 2, 3, 1)
-    assert rg.ones(2, 3, 4, 5).dim_order() == (0, 1, 2, 3)
-    thin = rg.ones(2, 3, 1, 5).to(memory_format=rg.channels_last)
-    assert thin.dim_order(ambiguity_check=[rg.channels_last]) == (0, 2, 3, 1)
-
-
 @pytest.mark.parametrize("transposed", [False, True])
 def test_sequences_that_were_turned_give_contiguous_convolutions(transposed):
     x = rg.arange(24.0).reshape(2, 4, 3).requires_grad_()

@@ -106,18 +106,6 @@ def test_a_probability_of_1_draws_nothing(dropout):
     assert rg.equal(rg.rand(1), wanted)
 
 
-def test_native_dropout_draws_its_mask_and_is_one_node():
-    rg.manual_seed(0)
-    x = rg.ones(4, requires_grad=True)
-    out, mask = rg.native_dropout(x, 1.0, True)
-    assert not mask.any()
-    assert type(out.grad_fn).__name__ == "NativeDropoutBackward0"
-    drawn = rg.rand(1)
-    rg.manual_seed(0)
-    rg.empty(4).bernoulli_(0.5)
-    assert rg.equal(rg.rand(1), drawn)
-
-
 @pytest.mark.filterwarnings("ignore:.*Received a 1-D input")
 @pytest.mark.parametrize("dropout", [F.dropout2d, F.feature_alpha_dropout])
 def test_dropout_of_channels_needs_a_dimension_of_channels(dropout):

@@ -298,15 +298,6 @@ def test_shapes_of_a_linear_cross_entropy_that_do_not_fit_raise(shape, weight, b
         )
 
 
-def test_reductions_are_numbers_at_the_top_level():
-    x, y = rg.tensor([0.25, 0.5]), rg.tensor([1, -1])
-    for number, name in enumerate(["none", "mean", "sum"]):
-        found = rg.hinge_embedding_loss(x, y, 1.0, number)
-        assert rg.equal(found, F.hinge_embedding_loss(x, y, reduction=name))
-    with pytest.raises(ValueError, match="not a valid value for reduction"):
-        rg.hinge_embedding_loss(x, y, 1.0, 3)
-
-
 IN_PLACE = [
     (F.relu, {}),
     (F.relu6, {}),

@@ -169,12 +169,7 @@ def test_integers_and_numbers_may_stand_beside_complex_numbers():
     assert rg.minimum(rg.tensor([2, 2]), z, by="lexicographic").tolist() == [1j, 3j]
 
 
-def test_masked_functions_and_segments_choose_by_modulus_too():
-    keep = rg.tensor([[True, False, True], [False, True, True]])
-    assert rg.masked.amax(Z, 1, mask=keep).tolist() == [2, -2]
-    assert rg.masked.amin(Z, 1, mask=keep).tolist() == [1 + 1j, 1 - 1j]
-    assert rg.masked.argmax(Z, 1, mask=keep, dtype=rg.int64).tolist() == [2, 1]
-    assert rg.masked.median(Z, 1, mask=keep).tolist() == [1 + 1j, 1 - 1j]
+def test_segments_choose_by_modulus_too():
     found = rg.segment_reduce(Z[0], "max", lengths=rg.tensor([2, 1, 0]))
     assert found.tolist() == [-3j, 2, 0]
 
@@ -422,10 +417,9 @@ def test_probes_of_complex64_run_forward_and_backward(probe):
     run(WITH.get(name, expression), names)
 
 
-@pytest.mark.parametrize("name", ["amax", "amin", "max", "min", "masked.amax"])
+@pytest.mark.parametrize("name", ["amax", "amin", "max", "min"])
 def test_a_single_complex_number_is_its_own_extremum(name):
     z = rg.tensor(1 + 2j, requires_grad=True)
-    function = rg.masked.amax if name.startswith("masked") else getattr(rg, name)
-    found = function(z)
+    found = getattr(rg, name)(z)
     found.backward(rg.tensor(2 - 1j))
     assert (found.item(), z.grad.item()) == (1 + 2j, 2 - 1j)

@@ -133,17 +133,6 @@ def test_a_derivative_of_distinct_elements_is_refused(function):
         rg.func.jvp(function, (x,), (x,))
 
 
-def test_pytorch_s_inner_functions_give_distinct_elements_and_more():
-    x = rg.tensor([[3.0, 1.0], [3.0, 1.0]])
-    assert [t.tolist() for t in rg._unique(x)] == [[1, 3], []]
-    assert [t.tolist() for t in rg._unique2(x, True, True)] == [[1, 3], [[1, 0], [1, 0]], []]
-    found = rg._VF.unique_dim(x, 0, return_counts=True)
-    assert [t.tolist() for t in found] == [[[3, 1]], [0, 0], [2]]
-    assert rg._VF.lstm is rg.lstm
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        rg._VF.nothing
-
-
 def test_distinct_elements_of_many_rows_are_found_row_by_row():
     rows = rg.tensor([[1.0, 1.0, 3.0], [1.0, 2.0, 2.0]])
     with pytest.warns(UserWarning, match="number of distinct elements differs between examples"):

@@ -172,3 +172,10 @@ def test_a_span_for_nvidia_s_tools_is_refused_where_it_begins():
 def test_no_gpu_was_ever_initialized():
     assert not rg.cuda._initialized
     assert not rg.cuda.is_initialized()
+
+
+def test_there_is_no_gpu():
+    assert not rg.cuda.is_available()
+    assert rg.cuda.device_count() == 0
+    rg.cuda.manual_seed(0)
+    rg.cuda.manual_seed_all(0)

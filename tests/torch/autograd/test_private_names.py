@@ -280,3 +280,43 @@ def test_handles_of_saved_values_are_found_not_made():
 
 def test_errors_of_linear_algebra_have_a_private_name():
     assert _C._LinAlgError is rg.linalg.LinAlgError
+
+
+def test_every_pass_has_a_number_of_its_own():
+    C = rg._C
+    ids = []
+    x = leaf(1)
+    x.register_hook(lambda g: ids.append(C._current_graph_task_id()))
+    x.sum().backward()
+    x.sum().backward()
+    assert C._current_graph_task_id() == -1
+    assert ids[0] != ids[1]
+    assert ids[0] >= 0
+
+
+def test_hooks_know_the_node_that_runs():
+    seen = []
+
+    def note(*_):
+        seen.append(rg._C._current_autograd_node().name())
+
+    x = rg.ones(2, requires_grad=True)
+    y = x * 2
+    first, _ = y.exp().split(1)
+    first.register_hook(note)
+    first.grad_fn.register_prehook(note)
+    y.register_hook(note)
+    y.grad_fn.register_hook(note)
+    x.register_hook(note)
+    first.sum().backward()
+    leaf = "torch::autograd::AccumulateGrad"
+    assert seen == ["SplitBackward0", "SplitBackward0", "MulBackward0", "MulBackward0", leaf]
+    assert rg._C._current_autograd_node() is None
+
+
+def test_versions_are_set():
+    x = rg.ones(1)
+    _C._autograd._unsafe_set_version_counter((x,), (5,))
+    assert x._version == 5
+    with pytest.raises(RuntimeError, match="Cannot set a version_counter to a value below 0"):
+        _C._autograd._unsafe_set_version_counter((x,), (-1,))

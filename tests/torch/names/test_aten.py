@@ -7,10 +7,12 @@ import pickle
 
 import numpy as np
 import pytest
+from tests.ops.test_bounds import TABLE, WRONG_OFFSETS
 
 import retrograd as rg
 from retrograd.autograd import gradcheck, gradgradcheck
 from retrograd.torch.names import inplace_functions
+from retrograd.utils.data._utils.pin_memory import pin_memory
 
 
 def leaf(*shape, kind="float64"):
@@ -159,22 +161,6 @@ def test_tensor_types_make_and_recognize_tensors():
         rg.set_default_tensor_type("nothing")
 
 
-def test_settings_are_kept_and_checked():
-    with pytest.raises(RuntimeError, match="expects a positive integer"):
-        rg.set_num_threads(0)
-    with pytest.raises(TypeError, match="must be bool, not int"):
-        rg.use_deterministic_algorithms(1)
-    with pytest.raises(RuntimeError, match="invalid value of debug_mode"):
-        rg.set_deterministic_debug_mode("x")
-    with pytest.warns(UserWarning, match="is not one of 'highest'"):
-        rg.set_float32_matmul_precision("a")
-    rg.use_deterministic_algorithms(True, warn_only=True)
-    assert rg.is_deterministic_algorithms_warn_only_enabled()
-    assert rg.get_deterministic_debug_mode() == 1
-    rg.use_deterministic_algorithms(False)
-    assert rg.get_deterministic_debug_mode() == 0
-
-
 # -- older functions -----------------------------------------------------------------------------
 
 
@@ -250,6 +236,8 @@ def test_older_methods():
     assert (x.dense_dim(), x.sparse_dim(), x.is_distributed(), x.is_xla) == (2, 0, False, False)
     with pytest.raises(RuntimeError, match="Cannot access accelerator device"):
         x.pin_memory()
+    with pytest.raises(RuntimeError, match="Cannot access accelerator device"):
+        pin_memory([x])
     with pytest.raises(RuntimeError, match=r"reinforce\(\) was removed"):
         x.reinforce(1.0)
 
@@ -535,3 +523,80 @@ def test_indices_after_the_last_offset_are_in_no_bag():
     found = rg.embedding_bag(table, at, offsets, include_last_offset=True)
     assert found[0].tolist() == [[1.0, 1.0, 0.0, 0.0]]
     assert found[2].tolist() == [2]
+
+
+def test_pytorch_s_inner_functions_give_distinct_elements_and_more():
+    x = rg.tensor([[3.0, 1.0], [3.0, 1.0]])
+    assert [t.tolist() for t in rg._unique(x)] == [[1, 3], []]
+    assert [t.tolist() for t in rg._unique2(x, True, True)] == [[1, 3], [[1, 0], [1, 0]], []]
+    found = rg._VF.unique_dim(x, 0, return_counts=True)
+    assert [t.tolist() for t in found] == [[[3, 1]], [0, 0], [2]]
+    assert rg._VF.lstm is rg.lstm
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        rg._VF.nothing
+
+
+def test_native_dropout_draws_its_mask_and_is_one_node():
+    rg.manual_seed(0)
+    x = rg.ones(4, requires_grad=True)
+    out, mask = rg.native_dropout(x, 1.0, True)
+    assert not mask.any()
+    assert type(out.grad_fn).__name__ == "NativeDropoutBackward0"
+    drawn = rg.rand(1)
+    rg.manual_seed(0)
+    rg.empty(4).bernoulli_(0.5)
+    assert rg.equal(rg.rand(1), drawn)
+
+
+def test_reductions_are_numbers_at_the_top_level():
+    x, y = rg.tensor([0.25, 0.5]), rg.tensor([1, -1])
+    for number, name in enumerate(["none", "mean", "sum"]):
+        found = rg.hinge_embedding_loss(x, y, 1.0, number)
+        assert rg.equal(found, rg.nn.functional.hinge_embedding_loss(x, y, reduction=name))
+    with pytest.raises(ValueError, match="not a valid value for reduction"):
+        rg.hinge_embedding_loss(x, y, 1.0, 3)
+
+
+@pytest.mark.parametrize(("offsets", "text"), WRONG_OFFSETS)
+def test_offsets_of_bags_name_places_in_the_input(offsets, text):
+    with pytest.raises(RuntimeError, match=text):
+        rg.embedding_bag(TABLE, rg.tensor([0, 1]), rg.tensor(offsets))
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (rg.cholesky, "CholeskyBackward0"),
+        (lambda x: rg.triangular_solve(x, x)[0], "TriangularSolveBackward0"),
+        (lambda x: rg.permute_copy(x, (1, 0)), "PermuteBackward0_copy"),
+        (lambda x: rg.unbind_copy(x)[0], "UnbindBackward0_copy"),
+    ],
+)
+def test_a_node_has_the_name_of_the_function(call, name):
+    assert call(rg.eye(3, requires_grad=True)).grad_fn.name() == name
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_write_to_shuffled_channels_leaves_the_input(recorded):
+    x = rg.arange(16.0).reshape(1, 4, 2, 2).requires_grad_(recorded)
+    base = x * 1
+    with rg.set_grad_enabled(recorded):
+        result = rg.native_channel_shuffle(base, 1)
+    assert not result._is_view()
+    result.detach().fill_(-1)
+    assert rg.equal(base, x)
+    assert base._version == 0
+
+
+def test_the_order_of_dimensions_in_memory():
+    assert rg.ones(2, 3, 4, 5).to(memory_format=rg.channels_last).dim_order() == (0, 2, 3, 1)
+    assert rg.ones(2, 3, 4, 5).dim_order() == (0, 1, 2, 3)
+    thin = rg.ones(2, 3, 1, 5).to(memory_format=rg.channels_last)
+    assert thin.dim_order(ambiguity_check=[rg.channels_last]) == (0, 2, 3, 1)
+
+
+def test_names_of_python_2_are_those_of_python_3():
+    x = rg.tensor([3.0])
+    assert (x.__long__(), x.__nonzero__(), x.__div__(2).item()) == (3, True, 1.5)
+    x.__idiv__(2)
+    assert x.item() == 1.5

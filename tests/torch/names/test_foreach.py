@@ -145,3 +145,20 @@ def test_the_operand_has_a_name_for_each_of_its_kinds():
         rg._foreach_mul(x, 2, scalar=3)
     with pytest.raises(TypeError, match=r"_foreach_add_\(\) takes one operand .*, got 0"):
         rg._foreach_add_(x)
+
+
+@pytest.mark.parametrize("dtype", [rg.bfloat16, rg.float16])
+@pytest.mark.parametrize("number", [0.1, 0.3, 1e5, 1e-9])
+def test_a_factor_of_half_floats_is_rounded_with_the_result_alone(number, dtype):
+    x = rg.tensor([1.1, -2.3, 0.7, 3.14, -0.013], dtype=dtype)
+    (found,) = rg._foreach_mul([x], number)
+    assert found.dtype is dtype
+    assert found.equal((x.float() * rg.tensor(number).item()).to(dtype))
+
+
+@pytest.mark.parametrize("dtype", [rg.float32, rg.int64, rg.float16])
+def test_a_mask_is_not_subtracted_from_numbers(dtype):
+    x = rg.tensor([1, 2], dtype=dtype)
+    with pytest.raises(RuntimeError, match="Subtraction, the `-` operator, with a bool tensor is"):
+        rg._foreach_sub([x], True)
+    assert x.tolist() == [1, 2]

@@ -6,6 +6,7 @@ import io
 
 import numpy as np
 import pytest
+from tests.serialization import test_hostile_files as hostile
 
 import retrograd as rg
 from retrograd.engine.tensor import new_tensor
@@ -66,3 +67,19 @@ def test_a_file_that_calls_its_places_sorted_is_not_believed():
     found = rg.load(written(forged([[1, 0, 1]], [1.0, 2.0, 3.0], (2,), True)))
     assert found.indices().tolist() == [[0, 1]]
     assert found.values().tolist() == [2.0, 4.0]
+
+
+@pytest.mark.parametrize("safely", [True, False])
+def test_sparse_tensors_are_read(safely):
+    found = rg.load(hostile.FILES / "sparse.pt", weights_only=safely)
+    for each in found.values():
+        assert each.to_dense().tolist() == [[4.0, 0.0, 0.0], [0.0, 0.0, 8.0]]
+    layouts = [rg.sparse_coo, rg.sparse_coo, rg.sparse_csr, rg.sparse_csc, rg.sparse_coo]
+    assert [each.layout for each in found.values()] == layouts
+    assert [each.is_coalesced() for each in (found["twice"], found["whole"])] == [False, True]
+    assert isinstance(found["parameter"], rg.nn.Parameter)
+
+
+@pytest.mark.parametrize(("content", "read"), list(hostile.readers([hostile.FILES / "sparse.pt"])))
+def test_a_file_altered_at_random_gives_data_or_a_clear_error(content, read):
+    hostile.test_a_file_altered_at_random_gives_data_or_a_clear_error(content, read)

@@ -410,3 +410,18 @@ def test_a_sparse_gradient_grows_in_place():
     assert table.grad is held
     assert held._version > version
     assert held.to_dense()[:, 0].tolist() == [1, 2, 0, 1]
+
+
+def test_a_sparse_output_is_not_checked():
+    x = rg.tensor([1.0, 2.0], dtype=rg.float64, requires_grad=True)
+    with pytest.raises(ValueError, match="Sparse output is not supported"):
+        rg.autograd.gradcheck(lambda x: (x * 2).to_sparse(), (x,))
+
+
+def test_sparse_gradients_are_added_in_that_dtype():
+    table = rg.nn.Embedding(4, 2, sparse=True, dtype=rg.bfloat16)
+    table.weight.grad_dtype = rg.float32
+    for _ in range(2):
+        table(rg.tensor([1, 1])).sum().backward()
+    assert table.weight.grad.dtype is rg.float32
+    assert table.weight.grad.to_dense().tolist() == [[0.0, 0.0], [4.0, 4.0], [0.0, 0.0], [0.0, 0.0]]

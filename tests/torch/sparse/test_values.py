@@ -555,3 +555,22 @@ def test_a_sparse_tensor_is_not_contiguous_and_begins_its_memory():
     assert x.storage_offset() == 0
     with pytest.raises(RuntimeError, match="Sparse CSR tensors do not have is_contiguous"):
         rg.eye(3).to_sparse_csr().is_contiguous()
+
+
+def test_new_tensors_of_a_sparse_one_are_sparse():
+    assert rg.eye(2).to_sparse().new_zeros(2, 3).layout is rg.sparse_coo
+    assert rg.eye(2).new_zeros(2, 3).layout is rg.strided
+
+
+def test_indices_need_values():
+    with pytest.raises(RuntimeError, match="Could not infer dtype of NoneType"):
+        rg.sparse_coo_tensor([[0], [1]], None, (3, 3))
+
+
+def test_batches_without_any_entries_arrive_from_a_worker():
+    made = [rg.zeros(2, 2).to_sparse_csr() for _ in range(2)]
+    how = {"num_workers": 1, "multiprocessing_context": "fork"}
+    rows = list(rg.utils.data.DataLoader(made, None, **how))
+    assert len(rows) == 2
+    rows[0].to_dense().add_(1)
+    assert rows[1].shape == (2, 2)

@@ -6,6 +6,7 @@ import pytest
 
 import retrograd as rg
 from retrograd.nn import functional as F
+from retrograd.nn.attention.flex_attention import create_block_mask, flex_attention
 from retrograd.torch.utils.flop_counter import FlopCounterMode
 
 
@@ -81,3 +82,14 @@ def test_a_table_is_printed_at_the_end(net, capsys):
 
 def test_the_counter_is_found_by_its_module_without_an_import():
     assert rg.utils.flop_counter.FlopCounterMode is FlopCounterMode
+
+
+def test_only_blocks_that_are_seen_are_computed():
+    q = rg.randn(1, 1, 8, 4, requires_grad=True)
+    blocks = create_block_mask(lambda b, h, i, j: i >= j, None, None, 8, 8, BLOCK_SIZE=2)
+    counted = {}
+    for mask in (None, blocks):
+        with FlopCounterMode(display=False) as counter:
+            flex_attention(q, q, q, block_mask=mask).sum().backward()
+        counted[mask] = counter.get_total_flops()
+    assert counted[blocks] * 16 == counted[None] * 10

@@ -425,7 +425,21 @@ def make_wrapper(
     requires_grad: bool = False,
     **settings: Any,
 ) -> Tensor:
-    """See `Tensor._make_wrapper_subclass`."""
+    """See `Tensor._make_wrapper_subclass`.
+
+    >>> class Doubled(rg.Tensor):
+    ...     def __new__(cls, held):
+    ...         made = rg.Tensor._make_wrapper_subclass(cls, held.shape, dtype=held.dtype)
+    ...         made.held = held
+    ...         return made
+    ...
+    ...     @classmethod
+    ...     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+    ...         plain = [a.held * 2 if isinstance(a, cls) else a for a in args]
+    ...         return func(*plain, **(kwargs or {}))
+    >>> Doubled(rg.ones(2)) + 1
+    tensor([3., 3.])
+    """
     if not stands_below(cls):
         raise TypeError(
             f"{cls.__name__} must define __torch_dispatch__ to be made by _make_wrapper_subclass"

@@ -1,4 +1,4 @@
-"""Copies, scattering with reductions, masked functions and statistics beside PyTorch's results."""
+"""Pieces, scattering with reductions and statistics beside PyTorch's results."""
 
 from __future__ import annotations
 
@@ -20,12 +20,16 @@ cases = made.machinery()
 
 
 @pytest.mark.filterwarnings("ignore:cov:UserWarning")
-@pytest.mark.parametrize(("case", "want"), made.references(), ids=lambda v: str(v)[:60])
+@pytest.mark.parametrize(
+    ("case", "want"),
+    made.references("pieces", "scatter", "statistics"),
+    ids=lambda value: str(value)[:60],
+)
 def test_call_gives_pytorchs_values_gradients_and_errors(case, want):
     cases.check(rg, case, want)
 
 
-# -- copies and regions -------------------------------------------------------------------------
+# -- pieces and regions -------------------------------------------------------------------------
 
 
 def leaf(data):
@@ -34,29 +38,6 @@ def leaf(data):
 
 def complex_leaf(data):
     return rg.tensor(data, dtype=rg.complex128, requires_grad=True)
-
-
-def test_copies_share_no_memory_with_their_source():
-    x = rg.arange(6.0).reshape(2, 3)
-    for copy in (
-        rg.alias_copy(x), rg.t_copy(x), rg.view_copy(x, (6,)), rg.expand_copy(x, (2, 2, 3)),
-        rg.narrow_copy(x, 0, 0, 1), *rg.unbind_copy(x), *rg.split_with_sizes_copy(x, [1, 1]),
-    ):  # fmt: skip
-        copy.zero_()
-        assert not copy._is_view()
-    assert x.sum().item() == 15.0
-
-
-def test_copies_are_written_into_out():
-    x = rg.arange(6.0).reshape(2, 3)
-    out = rg.empty(3, 2)
-    assert rg.t_copy(x, out=out) is out
-    np.testing.assert_array_equal(out._array, x._array.T)
-    parts = [rg.empty(3), rg.empty(3)]
-    assert rg.unbind_copy(x, out=parts) is None
-    np.testing.assert_array_equal(parts[1]._array, x._array[1])
-    with pytest.raises(RuntimeError, match="argument of length 2, got 1"):
-        rg.unbind_copy(x, out=parts[:1])
 
 
 def test_pieces_of_unsafe_split_may_be_written_and_the_base_learns_of_it():
@@ -169,7 +150,7 @@ def test_scatter_reduce_keeps_the_dtype(dtype, reduce):
     assert [int(v) for v in found.tolist()] == ([1, 1, 1] if reduce == "amax" else [1, 0, 1])
 
 
-# -- statistics and masks -----------------------------------------------------------------------
+# -- statistics ---------------------------------------------------------------------------------
 
 
 def test_quantiles_have_derivatives_with_respect_to_the_rank_too():
@@ -193,38 +174,6 @@ def test_gradient_is_exact_for_parabolas_at_any_positions():
     at = leaf([0.0, 0.5, 2.0, 3.0])
     (derivative,) = rg.gradient(at**2, spacing=(at.detach(),), edge_order=2)
     np.testing.assert_allclose(derivative.detach()._array, 2 * at.detach()._array, atol=1e-12)
-
-
-def test_what_a_mask_drops_may_be_nan_and_gets_no_cotangent():
-    x = leaf([[1.0, np.nan], [np.inf, 4.0]])
-    mask = rg.tensor([[True, False], [False, True]])
-    for name in ("sum", "prod", "mean", "amax", "amin", "logsumexp", "norm", "var"):
-        y = getattr(rg.masked, name)(x, mask=mask)
-        assert np.isfinite(y.item()), name
-        found = grad(y, x)[0]._array
-        assert (found[[0, 1], [1, 0]] == 0).all(), name
-
-
-def test_masked_var_and_std_compute_in_the_dtype_given():
-    x = rg.tensor([1, 2, 4, 9], dtype=rg.int64)
-    mask = rg.tensor([True, True, True, False])
-    assert rg.masked.var(x, mask=mask, dtype=rg.float64).item() == pytest.approx(7 / 3, rel=1e-15)
-    assert rg.masked.std(x, mask=mask, dtype=rg.float64).item() == pytest.approx(
-        (7 / 3) ** 0.5, rel=1e-15
-    )
-
-
-def test_a_reduction_that_keeps_nothing_gives_its_identity():
-    x, none = rg.ones(2), rg.tensor([False, False])
-    found = [getattr(rg.masked, n)(x, mask=none).item() for n in ("sum", "prod", "amax", "amin")]
-    assert found == [0.0, 1.0, -np.inf, np.inf]
-    assert np.isnan(rg.masked.mean(x, mask=none).item())
-    assert np.isnan(rg.masked.softmax(x, 0, mask=none)._array).all()
-
-
-def test_both_corrections_of_masked_var_raise():
-    with pytest.raises(TypeError, match="either unbiased or correction"):
-        rg.masked.var(rg.ones(2), None, True, correction=0)
 
 
 # -- names and out ------------------------------------------------------------------------------
