@@ -11,7 +11,15 @@ IN_PYTHON := tests/engine tests/autograd tests/fuzz tests/laws/test_dtypes.py te
 UNCOMPILED := tests/laws/test_laws.py tests/laws/test_results.py tests/laws/test_sizes.py \
 	tests/laws/test_strides.py
 
-.PHONY: demo picture test sanitize bench fuzz mutants lint docs clean
+# PyTorch's world, of which the engine and training need nothing; and what is about the whole package,
+# with it: its pages, stubs, builds, benchmarks and rings.
+WORLD := src/retrograd/torch src/retrograd/as_torch.py src/retrograd/__main__.py tests/torch
+WHOLE := tests/test_benchmarks.py tests/test_complex_page.py tests/test_layers_picture.py \
+	tests/test_links.py tests/test_ops_page.py tests/test_packaging.py tests/test_pointers.py \
+	tests/test_providers.py tests/test_readme.py tests/test_site.py tests/test_structure.py tests/test_stubs.py tests/data/typing \
+	docs/make_*.py docs/interop.md docs/programs.md docs/tutorials/from-pytorch.md
+
+.PHONY: demo picture test test-core sanitize bench fuzz mutants lint docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m demo
@@ -24,6 +32,13 @@ test: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 	RETROGRAD_NATIVE=0 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(IN_PYTHON)
 	RETROGRAD_COMPILE=0 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(UNCOMPILED)
+
+# The engine and training in a copy of the tree without PyTorch's world; CORE names fewer tests.
+test-core: $(VENV)/.test
+	copy=$$(mktemp -d) && trap 'rm -rf "$$copy"' EXIT && \
+	{ git ls-files -co --exclude-standard --deduplicate -- . $(patsubst %,':!%',$(WORLD) $(WHOLE)); \
+		find src -name "*.so"; } | tar -c -T - | tar -x -C "$$copy" && cd "$$copy" && \
+	PYTHONPATH="$$copy/src" $(abspath $(BIN))/python -m pytest -n $(WORKERS) --dist worksteal $(CORE)
 
 # The hot path in C under gcc's sanitizers. RETROGRAD_ABUSE_ROUNDS=300 lets threads meet for minutes;
 # TESTS names tests other than the engine's and those that compare C with Python.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+from operator import attrgetter
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -13,6 +15,7 @@ from retrograd.engine.namespaces import arrays, recorded
 
 ROOT = Path(retrograd.__file__).parent
 HOUSE = Path(__file__).parents[1]
+MAKEFILE = (HOUSE / "Makefile").read_text()
 FILES = sorted(ROOT.rglob("*.py"))
 
 # From the bottom to the top; a module may import from its own layer's files and from below. Three
@@ -359,6 +362,74 @@ def test_the_rule_about_masks_sees_them(formula):
 
 
 TESTS = sorted(Path(__file__).parent.rglob("*.py"))
+# What `make test-core` leaves out: it is of PyTorch's world, or of the whole package with it.
+LEFT_OUT = [
+    name
+    for line in re.findall(r"^(?:WORLD|WHOLE) := (.*?[^\\])$", MAKEFILE, re.MULTILINE | re.DOTALL)
+    for name in line.replace("\\", "").split()
+]
+CORE = [
+    path
+    for path in TESTS
+    if not any(path.is_relative_to(HOUSE / name) for name in LEFT_OUT)
+    and not path.name.startswith("make_")  # with PyTorch at hand
+]
+
+
+def reached(tree: ast.AST) -> list[tuple[int, str]]:
+    """(line, name) of what a module imports of the package, or reaches from there by dots."""
+    known, found = {"retrograd": "retrograd"}, []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            pairs = [(each.asname, each.name) for each in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            pairs = [
+                (each.asname or each.name, f"{node.module}.{each.name}") for each in node.names
+            ]
+        else:
+            continue
+        own = [pair for pair in pairs if f"{pair[1]}.".startswith("retrograd.")]
+        known |= dict(own)
+        found += [(node.lineno, name) for _, name in own]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            first, _, rest = ast.unparse(node).partition(".")
+            if first in known:
+                found.append((node.lineno, f"{known[first]}.{rest}"))
+    return found
+
+
+def is_of_the_world(name: str) -> bool:
+    """Whether PyTorch's world has what a test calls so."""
+    try:
+        value = attrgetter(name.removeprefix("retrograd."))(retrograd)
+    except AttributeError:
+        return name.startswith("retrograd.torch")
+    place = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", "")
+    return f"{place}.".startswith("retrograd.torch.")
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("from retrograd.torch.amp import autocast", True),
+        ("import retrograd.cuda", True),
+        ("from retrograd import fx", True),
+        ("from retrograd import nn as n\nn.parallel.DistributedDataParallel", True),
+        ("import retrograd as rg\nrg.masked.sum(x)", True),
+        ("import retrograd\nretrograd.LongTensor(1).sum()", True),
+        ("import retrograd as rg\nrg.ones(2).sum().cuda(), rg.nn.Linear, rg.compiler", False),
+    ],
+)
+def test_what_is_of_the_outer_ring_is_seen_in_tests(text, seen):
+    assert any(is_of_the_world(name) for _, name in reached(ast.parse(text))) == seen
+
+
+@pytest.mark.parametrize("path", CORE, ids=lambda p: str(p.relative_to(HOUSE)))
+def test_the_tests_of_the_inner_rings_use_nothing_of_the_outer_one(path):
+    """But for methods of tensors, which `make test-core` finds."""
+    found = reached(ast.parse(path.read_text()))
+    assert not [each for each in found if is_of_the_world(each[1])]
 
 
 @pytest.mark.parametrize("path", TESTS, ids=lambda p: str(p.relative_to(Path(__file__).parent)))
