@@ -202,6 +202,46 @@ def test_no_function_imports(path):
                 )
 
 
+# Where classes are told from each other that stand for arrays: in their own rooms.
+OF_ARRAYS = {"kernels.allocation", "kernels.meta", "compiler", "engine.transforms.batch", "interop"}
+
+
+def stand_ins() -> dict[str, str]:
+    """The module of each class that stands for an array: NOTE [Stand-ins] in `allocation`."""
+    bases = {
+        node.name: ({ast.unparse(base).rpartition(".")[2] for base in node.bases}, name)
+        for name, path in MODULES.items()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    }
+    found = {"StandIn"}
+    while more := {name for name, (above, _) in bases.items() if above & found} - found:
+        found |= more
+    return {name: bases[name][1] for name in found}
+
+
+def test_whatever_speaks_numpys_protocols_or_carries_out_ops_is_a_stand_in():
+    known = stand_ins()
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                methods = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+                speaks = methods & {"__array_ufunc__", "__array_function__", "interpret"}
+                assert not speaks or node.name in known, f"{path.name}: class {node.name}"
+
+
+def test_the_engine_and_training_ask_arrays_what_they_can_do_not_what_they_are():
+    kinds = stand_ins().keys()
+    for name, path in MODULES.items():
+        own = any(f"{name}.".startswith(f"{each}.") for each in OF_ARRAYS)
+        if own or room(name) not in INNER:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+                asked = {each.id for each in ast.walk(node.args[1]) if isinstance(each, ast.Name)}
+                assert not asked & kinds, f"{path.name}:{node.lineno}"
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_every_name_a_formula_asks_of_xp_exists_in_every_namespace(path):
     for node in ast.walk(ast.parse(path.read_text())):

@@ -16,7 +16,7 @@ import numpy as np
 
 from . import dtypes, version
 from .engine.tensor import Tensor, device, new_tensor, set_requires_grad
-from .kernels.allocation import is_valueless
+from .kernels.allocation import has_values
 from .ops.creation.from_data import tensor
 from .ops.creation.memory_format import arranged
 from .ops.elementwise.comparison import isclose
@@ -251,7 +251,7 @@ def arrays(
     if how["check_stride"] and actual.strides != expected.strides:
         steps = [tuple(s // a.itemsize for s in a.strides) for a in (actual, expected)]
         return f"The values for attribute 'stride()' do not match: {steps[0]} != {steps[1]}."
-    if is_valueless(actual):
+    if not has_values(actual):
         return None
     if rtol is None or atol is None:
         rtol, atol = tolerances(actual.dtype, expected.dtype)

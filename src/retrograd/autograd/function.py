@@ -18,7 +18,7 @@ from ..engine.graph import Kind, Node, new_node
 from ..engine.tensor import Tensor, alias, node_of
 from .context import BackwardCFunction, FunctionCtx
 from .custom import FunctionKind, FunctionNode, among, record
-from .transformed import is_batched, on_batches, push_tangents
+from .transformed import has_batch, on_batches, push_tangents
 
 __all__ = [
     "BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction",
@@ -146,7 +146,7 @@ class Function(FunctionCtx):
         if kwargs or (with_setup and _has_defaults(cls.forward)):
             args, kwargs = bind(cls, args, kwargs, with_setup)
         levels, inside = modes.state.levels, None
-        if modes.special and is_batched((args, kwargs)):
+        if modes.special and has_batch((args, kwargs)):
             output, inside = on_batches(cls, args, kwargs, with_setup)
             if inside is None:
                 return output

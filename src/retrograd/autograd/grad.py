@@ -14,9 +14,7 @@ from ..engine.backward.search import reachable
 from ..engine.graph import FREED, LEAF, Node
 from ..engine.namespaces import recorded
 from ..engine.tensor import (
-    Interpreted,
     Tensor,
-    Wrapper,
     array_of,
     as_array,
     method,
@@ -25,9 +23,9 @@ from ..engine.tensor import (
     placed,
     shown,
 )
-from ..engine.transforms.batch import BatchLevel, batched, is_batch, split
+from ..engine.transforms.batch import BatchLevel, batched, split
 from ..errors import SecondBackwardError, UnbatchableError
-from ..kernels.allocation import copied, full, numpys, zeros
+from ..kernels.allocation import copied, full, has_class, has_memory, is_batched, numpys, zeros
 from ..ops.tensor.autograd_methods import retain_grad
 from .graph import GradientEdge, stand_in
 
@@ -243,7 +241,7 @@ def owned(g: Any, others: Sequence[Any]) -> Tensor | None:
     if g is None or isinstance(g, Tensor):
         return g
     g = as_array(g)
-    if isinstance(g, Interpreted):
+    if not has_memory(g):
         return shown(g)
     fresh = g.base is None and g.flags.owndata and (not numpys(g) or g.flags.writeable)
     return new_tensor(g if fresh and not _is_shared(g, others) else copied(g))
@@ -402,10 +400,10 @@ def cotangent_of(t: Tensor, g: Any, index: int, create_graph: bool) -> Any:
                 "grad can be implicitly created only for real scalar outputs but got "
                 f"{t.dtype}. Give the cotangent, or take y.abs() or y.real first."
             )
-        if isinstance(t._array, Wrapper):
+        if has_class(t._array):
             ones = t._array.ones()
             return ones if create_graph or modes.transforming() else ones._array
-        if is_batch(t):  # whose examples may be of a class
+        if is_batched(t._array):  # whose examples may be of a class
             one = placed(np.ones(t._array.shape, t._array.dtype), t)._array
         else:
             one = full(t._array, t._array.shape, 1)

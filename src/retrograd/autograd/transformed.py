@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import dtypes, modes, pytree
 from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor, cell_of, new_tensor, node_of
-from ..engine.transforms.batch import Batch, at_levels
+from ..engine.transforms.batch import Batch, at_levels, is_batch
 from ..engine.transforms.forward import set_tangent, tangent_of
 from ..engine.views import base_of
 from ..errors import UnbatchableError
@@ -167,9 +167,9 @@ def checked(found: tuple[Any, ...], outputs: Sequence[Any]) -> tuple[Any, ...]:
     return found
 
 
-def is_batched(args: Any) -> bool:
+def has_batch(args: Any) -> bool:
     """Whether one of the arguments is a batch, or a container of one."""
-    return any(isinstance(a, Tensor) and isinstance(a._array, Batch) for a in pytree.flatten(args))
+    return any(map(is_batch, pytree.flatten(args)))
 
 
 def on_batches(
@@ -183,7 +183,7 @@ def on_batches(
     record (NOTE [Batches], 2, in `engine.transforms.batch`), if it does.
     """
     leaves = pytree.flatten((args, kwargs))
-    level = max((a._array.level for a in leaves if is_batched([a])), key=lambda each: each.depth)
+    level = max((a._array.level for a in leaves if is_batch(a)), key=lambda each: each.depth)
     tensors = [a for a in args if isinstance(a, Tensor)]
     inside = Inside(
         tuple([node_of(a) if level.holds(a) else None for a in tensors]),

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from ..kernels.allocation import StandIn
 from .program import Call, Program, simplified
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class Trace:
         return Abstract(self, place, dtype, shape, weak)
 
 
-class Abstract(NDArrayOperatorsMixin):
+class Abstract(StandIn, NDArrayOperatorsMixin):
     """An array that is known by its dtype alone: NOTE [Abstract arrays]."""
 
     def __init__(

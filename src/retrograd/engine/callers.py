@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
+from ..kernels.allocation import has_memory
 from ..kernels.layout import kept_shape, meeting
 from ..quiet import CALM, calm
 from . import native
@@ -25,7 +26,7 @@ from .naming import ABSENT, by_name
 from .overriding import PASSED, UNASKED, intercept
 from .record import STALE, finish
 from .table import NEVER, SHAPES
-from .tensor import Interpreted, Tensor, as_array, new_tensor
+from .tensor import Tensor, as_array, new_tensor
 from .transforms.watch import compute
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def careful(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], otherwise: 
     """
     otherwise = otherwise or dispatch
     for t in inputs:
-        if isinstance(t, Tensor) and isinstance(t._array, Interpreted):
+        if isinstance(t, Tensor) and not has_memory(t._array):
             return otherwise(op, inputs, params, None)
     if modes.state.dispatchers and is_plain(op, inputs, params):
         return modes.state.dispatchers[-1].run(op, inputs, params)
@@ -126,7 +127,7 @@ def unary_caller(op: Op) -> Callable[..., Any]:
             return dispatch(op, (input,), params, error)
         if r.__class__ is not ndarray:
             r = asarray(r)
-            if isinstance(r, Interpreted):
+            if not has_memory(r):
                 return finish(op, (input,), r, params)
         edge = input._node
         if edge is not None and (edge.op is STALE or special.inference_seen):

@@ -16,12 +16,13 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..errors import CastError, UnorderedError, wrong_type
+from ..kernels.allocation import has_memory
 from ..kernels.memory import overlaps
 from ..locks import load
 from ..quiet import copyto
 from .naming import ABSENT, CHOICES, by_name
 from .overriding import PASSED, UNASKED, intercept, spread
-from .tensor import Interpreted, Tensor, Wrapper, follow, new_tensor, wrote
+from .tensor import Tensor, follow, new_tensor, wrote
 from .views import base_of, resized, sever
 
 if TYPE_CHECKING:
@@ -113,12 +114,9 @@ def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Any
         return op.call(first_number(op, *inputs), inputs[1])
     if "by" in params and "by" not in op.params:
         return by_name(op, inputs, params)
-    asked = [
-        t._array for t in inputs if isinstance(t, Tensor) and isinstance(t._array, Interpreted)
-    ]
-    if asked:  # a batch before a class, which sees what the batch calls
-        batches = [each for each in asked if not isinstance(each, Wrapper)]
-        return (batches or asked)[0].interpret(op, inputs, params)
+    asked = [t._array for t in inputs if isinstance(t, Tensor) and not has_memory(t._array)]
+    if asked:  # a batch before a class, which sees what the batch calls; before both, a layout
+        return min(asked, key=lambda x: (x.has_class, x.is_batched)).interpret(op, inputs, params)
     if isinstance(error, UnorderedError) and error.function in CHOICES:
         return CHOICES[error.function](op.call, inputs, params)
     for position, (name, value) in enumerate(zip(op.inputs, inputs, strict=False)):
@@ -250,7 +248,7 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
     if kinds and not any(k in "biu" for k in kinds):
         check_places(result, out)
     check_cast(result._array.dtype, out._array.dtype)
-    if isinstance(out._array, Interpreted) or isinstance(result._array, Interpreted):
+    if not (has_memory(out._array) and has_memory(result._array)):
         before = modes.change(grad=False)
         try:
             load(f"{__package__}.inplace").exchange(out, result._array)
@@ -305,7 +303,7 @@ def check_memory(array: Any, name: str, uniform: bool = False) -> None:
     """
     if array.__class__ is np.ndarray and array.flags.carray:
         return
-    if isinstance(array, Interpreted):  # is replaced, not written
+    if not has_memory(array):  # is replaced, not written
         return
     if not uniform and 0 in array.strides and array.size > 1 and expanded(array):
         raise RuntimeError(OVERLAP)
@@ -319,7 +317,7 @@ def check_apart(target: Tensor, others: Sequence[Tensor], uniform: bool) -> None
     A constant may be written to all of them (`uniform`).
     """
     array = target._array
-    if isinstance(array, Interpreted) or array.flags.c_contiguous:
+    if not has_memory(array) or array.flags.c_contiguous:
         return
     if not (uniform and all(t._node is None for t in others)) and overlaps(array):
         raise RuntimeError(OVERLAP)

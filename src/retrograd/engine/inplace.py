@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from .. import modes
+from ..kernels.allocation import has_class, has_memory
 from ..kernels.memory import as_it_lay, memory_order
 from ..quiet import copyto
 from . import native
@@ -34,7 +35,7 @@ from .graph import target as shown_target
 from .record import STALE, STALE_VIEW, derived, make_node, walk
 from .registry import OPS, called
 from .saved import forward_name
-from .tensor import Interpreted, Tensor, Wrapper, follow, new_tensor, node_of, twin, wrote
+from .tensor import Tensor, follow, new_tensor, node_of, twin, wrote
 from .views import base_of, delist, enlist, live_views, put_down
 
 LEAF_WRITTEN = (
@@ -135,7 +136,7 @@ def write(
     check_writable(target, name, tracked, uniform)
     if tracked:
         check_apart(target, others, uniform)
-    kept = isinstance(target._array, Interpreted) and target._array.is_kept(others)
+    kept = not has_memory(target._array) and target._array.is_kept(others)
     if not (tracked or kept):
         return stored(target, name, function(target, *args, **kwargs))
     held = [twin(target, history_of(target))]
@@ -207,7 +208,7 @@ def history_of(target: Tensor) -> Any:
 
 def store(target: Tensor, result: Tensor) -> None:
     """Write the values of `result`, and its tangents, into the memory of `target`."""
-    if isinstance(target._array, Interpreted) or isinstance(result._array, Interpreted):
+    if not (has_memory(target._array) and has_memory(result._array)):
         exchange(target, result._array)
     else:
         copyto(target._array, result._array, casting="unsafe")
@@ -219,7 +220,7 @@ def exchange(target: Tensor, array: Any) -> None:
     """`store` where arrays are not written but replaced: that of the base, and of all its views."""
     view = target._view_of
     base = target if view is None else view.base
-    if not isinstance(array, Interpreted):
+    if has_memory(array):
         array = target._array.alike(new_tensor(array))
     array.check_room(base)
     value = new_tensor(array)
@@ -243,7 +244,7 @@ def renew(base: Tensor, array: Any) -> None:
         for each in live_views(base):
             path = each._view_of.path
             each._array = walk(new_tensor(base._array), path)._array
-            if isinstance(each._array, Wrapper):
+            if has_class(each._array):
                 each._array.settled(each)
 
 
@@ -309,7 +310,7 @@ def turn(
     before = twin(target, node_of(target))
     turned = called(op.call(before, **params), f"{str(op.node_name)[:-1]}{overload}")
     wrote(target, name)
-    if isinstance(target._array, Interpreted):
+    if not has_memory(target._array):
         target._array.turned(turned._array)
     if modes.transforming() or modes.state.nested:
         target._turns = (*target._turns, ((op, params, None), back))
@@ -430,7 +431,7 @@ def rebase(target: Tensor, node: Any) -> None:
             return
         region = new_tensor(target._array)
         region._node = node
-        order = None if isinstance(base._array, Interpreted) else memory_order(base._array)
+        order = memory_order(base._array) if has_memory(base._array) else None
         params = {"path": view.path, "layout": order}
         spliced = make_node(OPS["splice"], (base, region), (base._node, node), (), params)
         spliced.shape, spliced.dtype = base._array.shape, base._array.dtype

@@ -44,9 +44,9 @@ from ..kernels.allocation import zeros
 from ..kernels.layout import flattened, kept_shape, led, turned
 from .graph import JOINED, MANY, PLAIN, VARIADIC, Kind, Node, output_node
 from .namespaces import arrays, recorded
-from .placement import home_of
 from .table import COTANGENT, DTYPES, FIRST, NEVER, NOBODY, SHAPES, Table
 from .tensor import Tensor, new_tensor
+from .transforms.interpreted import home_of
 
 INFERENCE_SAVED = (
     "Inference tensors cannot be saved for backward. To work around you can make a clone to get a "

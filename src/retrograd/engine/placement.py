@@ -1,6 +1,6 @@
 """How large a tensor is and where it lies, and what else it may be given.
 
-`Size` and `device`; what stands for an array; what programs store on a tensor.
+`Size` and `device`; what programs store on a tensor.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ import operator
 import re
 import threading
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
-
-import numpy as np
 
 from .. import version
 from ..locks import load
@@ -230,155 +228,6 @@ def present(spec: Any) -> device:
             "live on the cpu. Leave the device argument out, or write device='cpu'."
         )
     return found
-
-
-class Interpreted:
-    """What has a shape and a dtype like an array, and carries out ops itself, such as a batch."""
-
-    __slots__ = ()
-
-    shape: tuple[int, ...]
-    dtype: Any
-    value: Any
-    device: Any = property(lambda self: self.value._array.device)  # where the values lie
-
-    def interpret(self, op: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """What an op gives for inputs among which this is."""
-        raise NotImplementedError
-
-    def detached(self) -> Interpreted:
-        """The same without any history."""
-        raise NotImplementedError
-
-    def detach(self, source: Any, made: Any) -> None:
-        """Make `made`, a tensor without history that has this array of `source`, its alias."""
-        made._array = self.detached()
-
-    def turned(self, made: Any) -> None:
-        """Called before a tensor that has this array has `made` instead, a view of all of it."""
-
-    def lent(self, source: Any) -> None:
-        """Called before another tensor than `source`, whose array it is, has it, too."""
-
-    def check_data(self) -> None:
-        """Raise where a tensor that has this array does not show it as its `data`."""
-
-    def is_kept(self, others: Any) -> bool:
-        """Whether nodes beneath may keep what a write to this that reads `others` changes."""
-        return False
-
-    def with_history(self, before: Any) -> Interpreted:
-        """The same with the history that `before`, which it replaces, has beneath."""
-        raise NotImplementedError
-
-    def alike(self, made: Any) -> Interpreted:
-        """What stands for `made` in the same way, so that values like this may be written to it."""
-        raise NotImplementedError
-
-    def zeroed(self, dtype: Any) -> Interpreted | None:
-        """Zeros like this of a dtype, where they are not made by `alike`."""
-        return None
-
-    def shares_memory(self, other: Any) -> bool:
-        """Whether this lies in the memory of another one."""
-        raise NotImplementedError
-
-    def check_room(self, target: Any) -> None:
-        """Raise unless `target` may have this for its array from now on."""
-        raise NotImplementedError
-
-    def stored(self, target: Any) -> Interpreted:
-        """The array of `target` once this was written to it: this, unless that keeps its own."""
-        return self
-
-    def settled(self, target: Any) -> None:
-        """Called once it is the array of `target`."""
-
-
-class Wrapper(Interpreted):
-    """The array of a tensor whose class carries out ops: `library.below`.
-
-    Formulas of nodes that saved one run on tensors: `saved.OnTensors`.
-    """
-
-    __slots__ = ()
-
-    def tensor(self) -> Any:
-        """The tensor, of its class, that shows it to users."""
-        raise NotImplementedError
-
-    def again(self) -> Any:
-        """One like it, for another tensor with the same attributes."""
-        raise NotImplementedError
-
-    def ones(self) -> Any:
-        """A tensor of its class that holds ones."""
-        raise NotImplementedError
-
-
-def shares_memory(x: Any, y: Any) -> bool:
-    """Whether two arrays may show one memory, as those without elements always do."""
-    if isinstance(y, Interpreted):
-        return y.shares_memory(x)
-    if isinstance(x, Interpreted):
-        return False
-    return 0 in (x.size, y.size) or bool(np.may_share_memory(x, y))
-
-
-class Replaced(Interpreted):
-    """What is replaced where it is written, has no history beneath it, and is no view of others.
-
-    Elements have no places in it: NumPy's functions, and attributes of arrays, raise `refused`.
-    """
-
-    __slots__ = ()
-
-    def refused(self, name: str) -> Exception:
-        """The error for what it cannot do."""
-        raise NotImplementedError
-
-    def itself(self, *args: Any) -> Any:
-        """The array itself."""
-        return self
-
-    detached = copy = with_history = itself  # type: ignore[assignment]
-
-    def shares_memory(self, other: Any) -> bool:
-        """False: nothing is a view of it."""
-        return False
-
-    def _has_no_elements(self, *args: Any, **kwargs: Any) -> Any:
-        raise self.refused("__array__")
-
-    __array__ = __getitem__ = __iter__ = __len__ = _has_no_elements
-    __int__ = __float__ = __index__ = __bool__ = _has_no_elements
-    __eq__ = __ne__ = _has_no_elements
-    __hash__ = object.__hash__
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and not name.startswith("__array"):
-            raise AttributeError(name)
-        raise self.refused(name)
-
-
-def concrete(array: Any) -> Any:
-    """The NumPy array behind a batch, for checks that every element has to pass."""
-    while isinstance(array, Interpreted):
-        array = array.value._array
-    return array
-
-
-def home_of(array: Any) -> Any:
-    """An array that lives where new ones are made beside `array`.
-
-    They are plain beside one of a class that carries out ops, which takes these in.
-    """
-    while isinstance(array, Interpreted):
-        array = PLAIN if isinstance(array, Wrapper) else array.value._array
-    return array
-
-
-PLAIN = np.empty(0)
 
 
 class Held:

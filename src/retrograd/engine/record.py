@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
+from ..kernels.allocation import has_class
 from ..locks import structure
 from .graph import Kind, Node, leaf_node, new_node, output_node
-from .placement import shares_memory
 from .saved import Packed, PackedValues
 from .tensor import (
     Tensor,
-    Wrapper,
     alias,
     as_array,
     cell_of,
@@ -27,6 +26,7 @@ from .tensor import (
     twin,
 )
 from .trace import where
+from .transforms.interpreted import shares_memory
 from .views import LONGEST, Link, add_view, enlist, shortened
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def finish(
                 for place, i in own:
                     outputs[i]._cell = made_so_far.get(place)
                 node.cells = {place: cell_of(outputs[i]) for place, i in own}
-    plain = made and not isinstance(outputs[0]._array, Wrapper)  # whose views are the record's
+    plain = made and not has_class(outputs[0]._array)  # whose views are the record's
     if op.view and not (plain and not shares_memory(inputs[0]._array, outputs[0]._array)):
         link_views(op, inputs[0], outputs, params)
     for forward in state.levels:

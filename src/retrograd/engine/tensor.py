@@ -5,9 +5,8 @@ recorded is in `record`, how it is written in place in `inplace`.
 
 NOTE [What the hot path reads]
 `_array`, `_node` and `_cell` are slots, always set, read by every op. Everything else has a class
-default and lives in the instance dictionary once it differs. Where `_array` is an `Interpreted` (a
-batch, a tracer), an op knows by that, before it computes, who is to carry it out
-(`callers.careful`).
+default and lives in the instance dictionary once it differs. By an `_array` that has no memory,
+such as a batch, an op knows, before it computes, who is to carry it out (`callers.careful`).
 """
 
 from __future__ import annotations
@@ -20,12 +19,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
-from ..kernels.allocation import is_valueless, numpys, table
+from ..kernels.allocation import StandIn, has_class, has_memory, has_values, numpys, table
 from ..locks import load, structure
-from . import native, placement
+from . import native
 from .graph import LEAF, Cell, Leaf, Moved, Node, leaf_node, renewed, target
 from .overriding import IGNORED, TENSOR, names, never, public, put
-from .placement import CPU, META, Interpreted, Replaced, Size, Stored, Wrapper, concrete, device
+from .placement import CPU, META, Size, Stored, device
+from .transforms.interpreted import concrete, home_of, shares_memory
 from .views import disinherit, inherit, room_of, same_elements, sever
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ else:
     Attached = object
 
 __all__ = [
-    "Interpreted", "Replaced", "Size", "Tensor", "Wrapper", "alias", "cell_of", "concrete",
-    "device", "has_history", "has_tangent", "is_array", "method", "moved", "new_tensor", "node_of",
-    "placed", "shown", "twin", "wrap", "wrote",
+    "Size", "Tensor", "alias", "cell_of", "concrete", "device", "has_history", "has_tangent",
+    "is_array", "method", "moved", "new_tensor", "node_of", "placed", "shown", "twin", "wrap",
+    "wrote",
 ]  # fmt: skip
 
 _size: Any = tuple.__new__  # `Size`, of sizes that are known to be integers
@@ -115,7 +115,7 @@ class Tensor(Stored, Attached):
     @property
     def device(self) -> device:
         """Where the memory lies: "meta" for a tensor without data."""
-        return META if is_valueless(self._array) else CPU
+        return CPU if has_values(self._array) else META
 
     @property
     def ndim(self) -> int:
@@ -214,7 +214,7 @@ class Tensor(Stored, Attached):
     @property
     def data(self) -> Tensor:
         """The same memory without history and with a version of its own; use `detach` instead."""
-        if isinstance(self._array, Interpreted):
+        if not has_memory(self._array):
             self._array.check_data()
         return shared(self)
 
@@ -234,7 +234,7 @@ class Tensor(Stored, Attached):
         self._array, self._room = array_of(value), room_of(value)
         follow(self)
         moved(self, before, "the assignment to .data")
-        if isinstance(self._array, Wrapper) and isinstance(self, type(value)):
+        if has_class(self._array) and isinstance(self, type(value)):
             self._array.settled(self)
 
     @data.deleter
@@ -263,13 +263,13 @@ def new_tensor(array: Any, cls: type[Tensor] = Tensor) -> Tensor:
 
 def shown(array: Any) -> Tensor:
     """The tensor without history that shows an array to users."""
-    return array.tensor() if isinstance(array, Wrapper) else new_tensor(array)
+    return array.tensor() if has_class(array) else new_tensor(array)
 
 
 def array_of(source: Tensor) -> Any:
     """The array of a tensor, which another one is to have, too."""
     array = source._array
-    if isinstance(array, Interpreted):
+    if not has_memory(array):
         array.lent(source)
     return array
 
@@ -279,7 +279,7 @@ def placed(array: Any, like: Tensor) -> Tensor:
 
     Any other array stays where it is.
     """
-    return new_tensor(table(placement.home_of(like._array), array) if numpys(array) else array)
+    return new_tensor(table(home_of(like._array), array) if numpys(array) else array)
 
 
 def is_array(value: Any) -> bool:
@@ -289,7 +289,7 @@ def is_array(value: Any) -> bool:
     what stands for one; no scalars.
     """
     kind = value.__class__
-    if kind is np.ndarray or issubclass(kind, Interpreted):
+    if kind is np.ndarray or issubclass(kind, StandIn):
         return True
     return hasattr(kind, "__array_function__") and not issubclass(kind, Tensor)
 
@@ -395,7 +395,7 @@ def moved(tensor: Tensor, before: Any, by: str) -> None:
     does the tensor where it shows that memory in another way, for it still writes it.
     """
     if not tensor._inference:
-        if not placement.shares_memory(before, tensor._array):
+        if not shares_memory(before, tensor._array):
             tensor._cell = Moved(cell_of(tensor))
         wrote(tensor, by, counted=False)
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..kernels.allocation import has_memory
 from . import native
 from .dispatch import check_write
 from .overriding import is_asked
-from .tensor import Interpreted, Tensor, wrote
+from .tensor import Tensor, wrote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -34,7 +35,7 @@ def drop_gradients(tensors: Iterable[Tensor], set_to_none: bool) -> None:
             continue
         if grad._node is not None:
             grad.detach_()
-        if isinstance(grad._array, Interpreted):
+        if not has_memory(grad._array):
             grad.zero_()
             continue
         check_write(grad, "zero_grad", uniform=True)

@@ -12,10 +12,11 @@ from .. import modes, pytree
 from ..autograd.transformed import to_front
 from ..engine.inplace import exchange, turn
 from ..engine.namespaces import recorded
-from ..engine.tensor import Interpreted, Tensor, concrete, wrote
-from ..engine.transforms.batch import Batch, BatchLevel, argument, split
+from ..engine.tensor import Tensor, concrete, wrote
+from ..engine.transforms.batch import BatchLevel, argument, split
 from ..engine.views import base_of
 from ..errors import UnbatchableError
+from ..kernels.allocation import has_memory, is_batched
 from ..ops.shape.join import cat, stack
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
     >>> held[0].shape
     retrograd.Size([3, 2])
     """
-    while isinstance(tensor._array, Batch):
+    while is_batched(tensor._array):
         tensor = tensor._array.given()
         if not recurse:
             break
@@ -252,7 +253,7 @@ class Attempt:
             for (op, params, _), (back, own, _) in reversed(target._turns[count:]):
                 turn(target, "vmap", (back.name, own), (op.name, params))
         for base, array, node in self.originals.values():
-            if isinstance(array, Interpreted):
+            if not has_memory(array):
                 exchange(base, array)
             else:
                 np.copyto(base._array, array)

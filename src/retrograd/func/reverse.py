@@ -34,8 +34,9 @@ from ..engine.namespaces import recorded
 from ..engine.record import walk
 from ..engine.registry import OPS
 from ..engine.tensor import Tensor, alias, as_array, node_of, placed, shown
-from ..engine.transforms.batch import give_back, is_batch, variable
+from ..engine.transforms.batch import give_back, variable
 from ..engine.views import Link, View, base_of, live_views
+from ..kernels.allocation import is_batched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -150,7 +151,7 @@ def settle(tree: Any, variables: Any, given: Sequence[Tensor]) -> None:
         x = walk(x, link.steps(own))  # noqa: PLW2901 (in the shape that the variable has now)
         takes = give_back(own, x)
         result = value_of(own, own._node is not None and is_wanted([own._node], ()))
-        for level in own._array.level.inner if is_batch(own) else modes.state.levels:
+        for level in own._array.level.inner if is_batched(own._array) else modes.state.levels:
             level.rewrite(x, result)
         if takes and result._node is not None:
             rebase(x, result._node)

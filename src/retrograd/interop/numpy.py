@@ -23,7 +23,8 @@ import numpy as np
 
 from .. import dtypes, modes, pytree
 from ..engine.dispatch import as_tensor
-from ..engine.tensor import Interpreted, Tensor, has_tangent, new_tensor
+from ..engine.tensor import Tensor, has_tangent, new_tensor
+from ..kernels.allocation import has_memory
 from ..ops.core.arguments import write_value
 from ..ops.creation.from_data import copy_of
 from ..ops.tensor.conversion import convert
@@ -281,7 +282,7 @@ def loses(value: Any) -> bool:
     """Whether NumPy, computing with an argument, would lose a gradient, a tangent or a batch."""
     if isinstance(value, Tensor):
         recorded = value._node is not None and modes.state.records
-        return recorded or has_tangent(value) or isinstance(value._array, Interpreted)
+        return recorded or has_tangent(value) or not has_memory(value._array)
     return pytree.is_container(value) and any(map(loses, pytree.flatten(value)))
 
 

@@ -17,6 +17,14 @@ NOTE [The seam]
    of these what CuPy has (`tests/data/cupy.json`): flags that tell the order alone, functions
    without `subok` and `initial`, ufuncs without `where`, `reduce` and `accumulate` of sums and
    products alone (`sums.reduced`). It lists the few records that need more.
+
+NOTE [Stand-ins]
+1. What this package has in place of NumPy's arrays derives from `StandIn`: arrays without data,
+   over processes, of programs that are recorded, batches, layouts, arrays of classes that
+   dispatch. `docs/design.md` lists them.
+2. Code asks what an array can do, never which kind it is: `has_values(x)`, `has_memory(x)`,
+   `is_batched(x)`, `has_class(x)`. A kind answers by the attribute of that name. NumPy's arrays,
+   and those of other libraries, have the answers that stand in `StandIn`.
 """
 
 from __future__ import annotations
@@ -30,14 +38,18 @@ from ..dtypes import half
 from . import native
 
 __all__ = [
+    "StandIn",
     "copied",
     "empty",
     "empty_beside",
     "full",
     "half",
+    "has_class",
+    "has_memory",
     "has_special",
+    "has_values",
     "inward",
-    "is_valueless",
+    "is_batched",
     "marked",
     "numpys",
     "surely",
@@ -60,9 +72,38 @@ def has_special(x: Any) -> bool:
     return x.__class__ is not ndarray and hasattr(x, "special")
 
 
-def is_valueless(x: Any) -> bool:
-    """Whether an array has no values, but only a shape: NOTE [Meta] in `meta`."""
-    return x.__class__ is not ndarray and getattr(x, "device", None) == "meta"
+class StandIn:
+    """What stands for an array of NumPy's, and its answers: NOTE [Stand-ins]."""
+
+    __slots__ = ()
+
+    has_values: Any = True
+    has_memory: Any = True
+    is_batched: Any = False
+    has_class: Any = False
+
+
+def has_values(x: Any) -> bool:
+    """Whether an array has values, and not a shape alone, as on the meta device."""
+    return x.__class__ is ndarray or not isinstance(x, StandIn) or x.has_values
+
+
+def has_memory(x: Any) -> bool:
+    """Whether NumPy's functions compute on an array, and write into it.
+
+    Else it carries out ops itself, and is replaced where it is written: `engine.transforms`.
+    """
+    return x.__class__ is ndarray or not isinstance(x, StandIn) or x.has_memory
+
+
+def is_batched(x: Any) -> bool:
+    """Whether an array stands for those of many examples: NOTE [Batches] in `engine.transforms`."""
+    return x.__class__ is not ndarray and isinstance(x, StandIn) and x.is_batched
+
+
+def has_class(x: Any) -> bool:
+    """Whether only tensors of a class of their own show an array, and formulas run on these."""
+    return x.__class__ is not ndarray and isinstance(x, StandIn) and x.has_class
 
 
 def surely(condition: Any) -> bool:

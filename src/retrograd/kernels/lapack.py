@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LinAlgError
-from .allocation import empty, is_valueless, numpys, table, zeros
+from .allocation import empty, has_values, numpys, table, zeros
 from .layout import with_channels_inside
 from .native.products import eliminated, factored, interchanged, solved
 
@@ -235,7 +235,7 @@ def ldl(x: Any, *, hermitian: bool) -> tuple[Any, Any, Any]:
     a = np.tril(stacked(x))
     pivots = zeros(a, a.shape[:2], np.int32)
     info = zeros(a, len(a), np.int32)
-    for index, matrix in enumerate(() if is_valueless(a) else a):
+    for index, matrix in enumerate(a if has_values(a) else ()):
         info[index] = ldl_columns(matrix, pivots[index], hermitian)
     batch = x.shape[:-2]
     places = pivots.reshape(*batch, x.shape[-1])

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..quiet import calm, quietly
-from .allocation import is_valueless, surely, table, zeros
+from .allocation import has_values, surely, table, zeros
 from .lapack import inv
 
 __all__ = ["adjugate", "adjugate_derivative", "exp", "exp_derivative"]
@@ -126,7 +126,7 @@ def norms(x: Any) -> Any:
 
 def exp(x: Any) -> Any:
     """The exponential, by scaling to `RADIUS`, approximation and squaring."""
-    if is_valueless(x):
+    if not has_values(x):
         return x.copy()
     steps = np.ceil(calm(np.log2, norms(x) / RADIUS))
     steps = np.where(np.isfinite(steps), np.maximum(steps, 0), 0).astype(int)

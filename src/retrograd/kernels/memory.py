@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .allocation import is_valueless, numpys
+from .allocation import has_values, numpys
 
 __all__ = [
     "Span",
@@ -97,7 +97,7 @@ def strided(array: Any, shape: Any, strides: Any, offset: int = 0, dtype: Any = 
     `strides` are in bytes. The view has the array's dtype, or `dtype`, and is read-only where the
     array is. Raises RuntimeError where it would reach beyond the memory.
     """
-    if is_valueless(array):
+    if not has_values(array):
         return array.strided(shape, strides, offset, dtype)
     kind = dtype or array.dtype
     if array.flags.c_contiguous:

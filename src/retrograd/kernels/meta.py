@@ -21,7 +21,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.lib.stride_tricks import as_strided
 
-from .allocation import numpys
+from .allocation import StandIn, numpys
 from .layout import Flags, along, rows
 
 __all__ = ["Meta", "empty", "like"]
@@ -66,12 +66,12 @@ def place(held: Any) -> int:
 START = place(NOTHING)
 
 
-class Meta(NDArrayOperatorsMixin):
+class Meta(StandIn, NDArrayOperatorsMixin):
     """An array without data: NOTE [Meta]."""
 
     __slots__ = ("__weakref__", "_held", "_memory", "dtype")
 
-    device = "meta"
+    has_values = False
     base = None
 
     def __init__(self, held: Any, dtype: Any, memory: Meta | None = None) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .allocation import is_valueless
+from .allocation import has_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +66,7 @@ def orthogonal(family: str, order: int, x: Any, n: Any) -> Any:
     out = np.zeros_like(x)
     now = [np.ones_like(x), *[np.zeros_like(x) for _ in range(order)]]
     before = [np.zeros_like(x) for _ in now]
-    last = -1 if is_valueless(n) else int(n.max(initial=-1))
+    last = int(n.max(initial=-1)) if has_values(n) else -1
     for k in range(last + 1):
         np.copyto(out, now[order], where=n == k)
         if k < last:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..dtypes import real_of
-from .allocation import empty, full, half, has_special, is_valueless, numpys, table, zeros
+from .allocation import empty, full, half, has_special, has_values, numpys, table, zeros
 from .memory import in_rows
 from .native import loops
 from .native import places as in_c
@@ -348,7 +348,7 @@ def scattered_rows(values: Any, places: Any, size: int, onto: Any = None) -> Any
             total += scattered_rows(wide, places[at : at + CHUNK], size, nothing)
         return total.astype(values.dtype, copy=False)
     out = begun(values, (size, m), onto, values.dtype)
-    if n and m and not (is_valueless(out) or in_c.add_rows(out, values, places)):
+    if n and m and has_values(out) and not in_c.add_rows(out, values, places):
         order = np.argsort(places, kind="stable")
         found = places[order]
         starts = run_starts(found)

@@ -21,7 +21,7 @@ from .. import modes
 from ..engine.dispatch import check_write
 from ..engine.overriding import public
 from ..engine.tensor import Tensor, new_tensor, wrote
-from ..engine.transforms.batch import is_batch
+from ..kernels.allocation import is_batched
 from ..ops.creation.like import empty_like
 from ..ops.random.factories import randperm
 from ..ops.random.inplace import mean_of
@@ -99,7 +99,7 @@ def initialiser(function: F) -> F:
 
     @functools.wraps(function)
     def call(tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if is_batch(tensor):  # which has no memory
+        if is_batched(tensor._array):  # which has no memory
             value = new_tensor(np.empty(tensor._array.shape, tensor._array.dtype))
             with modes.Changed(grad=False):
                 return tensor.copy_(fill(value, *args, **kwargs))

@@ -17,7 +17,6 @@ from ..engine.overriding import names, never, overrides_nothing
 from ..engine.placement import default, present
 from ..engine.tensor import (
     Tensor,
-    Wrapper,
     array_of,
     cell_of,
     new_tensor,
@@ -25,6 +24,7 @@ from ..engine.tensor import (
     set_requires_grad,
     shared,
 )
+from ..kernels.allocation import has_class
 from ..locks import load
 from ..ops.core.dims import integers
 
@@ -44,7 +44,7 @@ def _same_memory(data: Any, cls: Any) -> Any:
             f"{cls.__name__}(retrograd.tensor(data))"
         )
     made: Any = new_tensor(array_of(data), cls)
-    if isinstance(made._array, Wrapper) and issubclass(cls, type(data)):
+    if has_class(made._array) and issubclass(cls, type(data)):
         made._array.settled(made)
     if made._inference is not data._inference:
         made._inference = data._inference
@@ -107,7 +107,7 @@ class Parameter(Tensor):
         found = memo.get(id(self))
         if found is None:
             array = self._array
-            wrapped = isinstance(array, Wrapper)
+            wrapped = has_class(array)
             data = copy.deepcopy(shared(self)) if wrapped else new_tensor(array.copy())
             found = memo[id(self)] = type(self)(data, self.requires_grad)
         return found

@@ -16,7 +16,8 @@ from typing import Any
 
 from .. import modes, version
 from ..engine.dispatch import check_write
-from ..engine.tensor import Interpreted, Tensor, wrote
+from ..engine.tensor import Tensor, wrote
+from ..kernels.allocation import has_memory
 from ..ops.core.structure import held_by
 from ..ops.tensor.swap import swap_tensors
 from ..quiet import copyto
@@ -256,7 +257,7 @@ def load_one(module: Any, name: str, found: Any, key: str, assign: bool) -> str:
     if value.is_meta and not found.is_meta:
         warnings.warn(NO_COPY.format(key=key), UserWarning, stacklevel=2)
         return ""
-    if isinstance(value._array, Interpreted):
+    if not has_memory(value._array):
         with modes.Changed(grad=False):
             value.copy_(found)
         return ""

@@ -33,7 +33,7 @@ from ..compiler.updates import Updates
 from ..dtypes import default_numpy, real_of
 from ..engine.dispatch import about_to_write, check_memory
 from ..engine.namespaces import recorded
-from ..engine.tensor import Interpreted, Tensor, Wrapper, is_array, new_tensor, shown
+from ..engine.tensor import Tensor, is_array, new_tensor, shown
 from ..engine.updates import all_plain, gathered, run_each, wrote_all
 from ..kernels import allocation
 from ..kernels.memory import in_rows
@@ -220,14 +220,14 @@ class Rule(Optimizer):
                     numbers = as_arrays(dtype, numbers)
                     whole = math.inf if group.get("complex") == "modulus" else -1
                     most, few = (whole, -1) if dtype.kind == "c" else (BLOCK, FEW)
-            if isinstance(g, Interpreted):
+            if g.__class__ is not np.ndarray and not allocation.has_memory(g):
                 self._update_entries(run, one, numbers, group)
             elif x.size <= few:
                 small.append(one)
                 if len(small) == TOGETHER:
                     run_each(run, small, numbers, group)
                     small = []
-            elif x.size <= most or allocation.is_valueless(x):
+            elif x.size <= most or not allocation.has_values(x):
                 run(x, g, state, numbers, group)
             elif not allocation.numpys(x):  # blocks are for caches of the CPU
                 for part in pieces((x, g, *state), None):
@@ -240,12 +240,12 @@ class Rule(Optimizer):
     def _update_entries(self, run: Any, one: Any, numbers: Any, group: dict[str, Any]) -> None:
         """Update one parameter by a gradient that is sparse, or masked."""
         _, x, g, state = one
-        if isinstance(x, Interpreted):
+        if not allocation.has_memory(x):
             raise RuntimeError(
                 f"{type(self).__name__} does not support sparse parameters. Let the values be the "
                 "parameter, and make the sparse tensor of them: sparse_coo_tensor(indices, values)"
             )
-        if isinstance(g, Wrapper) or not self.by_entry(group):
+        if allocation.has_class(g) or not self.by_entry(group):
             self._update_large(run, (x, g.dense(), *state), numbers, group)
             return
         g = g.merged()
@@ -427,7 +427,7 @@ def check_writable(optimizer: Optimizer, name: str, every: bool = False) -> list
         if all_plain(group["params"]) and not watched:
             continue
         for p in group["params"]:
-            if isinstance(p._array, Wrapper):
+            if allocation.has_class(p._array):
                 calling.append(place)
             if every or p._gradient is not None:
                 check_memory(p._array, name)
@@ -439,7 +439,7 @@ def check_writable(optimizer: Optimizer, name: str, every: bool = False) -> list
 
 def zeros(x: Any) -> Tensor:
     """New state of the shape, dtype and layout of the array `x`."""
-    if isinstance(x, Wrapper):
+    if allocation.has_class(x):
         return recorded.zeros_like(shown(x))
     by_rows = allocation.numpys(x) and x.flags.c_contiguous
     return new_tensor(allocation.zeros(x, x.shape) if by_rows else np.zeros_like(x))
@@ -454,7 +454,7 @@ def filled(x: Any, value: float, group: dict[str, Any]) -> Tensor:
     """The same with a number, also in imaginary parts apart; one in a tensor stays recorded."""
     whole = x.dtype.kind != "c" or group.get("complex") == "modulus"
     every = value if whole else value * (1 + 1j)
-    if isinstance(value, Tensor) or isinstance(x, Wrapper):
+    if isinstance(value, Tensor) or allocation.has_class(x):
         return zeros(x) + every
     return new_tensor(np.full_like(x, every))
 

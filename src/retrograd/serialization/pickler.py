@@ -15,8 +15,8 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..engine.overriding import NO_SUBCLASSES
-from ..engine.tensor import Size, Tensor, Wrapper, device, new_tensor
-from ..kernels.allocation import numpys
+from ..engine.tensor import Size, Tensor, device, new_tensor
+from ..kernels.allocation import has_class, numpys
 from ..kernels.memory import address, memory, root
 from ..ops.tensor.inspection import PARTS, layout, strided
 from ..ops.tensor.pickling import attributes, check_whole
@@ -185,7 +185,7 @@ class Pickler(PythonPickler):  # type: ignore[misc]
         if obj.is_meta:
             laid_out = (obj.dtype, tuple(obj.shape), obj.stride(), requires_grad)
             return NAMES["_rebuild_meta_tensor_no_storage"], laid_out
-        if isinstance(obj._array, Wrapper):
+        if has_class(obj._array):
             shape = (tuple(obj.shape), obj.stride(), 0, obj.layout, obj.device)
             return NAMES["_rebuild_wrapper_subclass"], (
                 type(obj), obj.dtype, *shape, requires_grad

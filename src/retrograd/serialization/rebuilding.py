@@ -23,7 +23,8 @@ import numpy as np
 from .. import dtypes, modes, providers
 from ..engine.overriding import OFF
 from ..engine.placement import everything
-from ..engine.tensor import Interpreted, Size, Tensor, device, new_tensor, set_requires_grad
+from ..engine.tensor import Size, Tensor, device, new_tensor, set_requires_grad
+from ..kernels.allocation import has_memory
 from ..kernels.memory import address, strided
 from ..locks import load
 from ..ops.tensor.inspection import LAYOUTS
@@ -402,7 +403,7 @@ class Rebuilding(Lookup):
             raise failed(f"it makes a tensor by {told(function)}, which makes none")
         if made.is_nested:  # its state is what it was made of
             return made
-        if isinstance(made._array, Interpreted) and type(made) is kind:
+        if not has_memory(made._array) and type(made) is kind:
             self.restore(made, state)
             return made
         if kind is Tensor and state.__class__ is dict and state.pop("_is_buffer", None):

@@ -442,3 +442,12 @@ def test_bags_of_rows_of_a_class_are_computed_by_it(mode, expected):
 def test_quantiles_of_a_class_are_computed_by_it():
     x = held([[1.0, 2.0, 5.0], [3.0, 4.0, 6.0]])
     assert rg.quantile(x, 0.5, dim=1).inner.tolist() == [2.0, 4.0]
+
+
+def test_a_second_gradient_is_added_to_the_tensor_that_holds_the_first():
+    x = held([1.0, 2.0], True)
+    (x * 2).sum().backward()
+    first = x.grad
+    (x * 3).sum().backward()
+    assert x.grad is first
+    assert (first.inner.tolist(), first._version) == ([5.0, 5.0], 1)

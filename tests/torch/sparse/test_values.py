@@ -574,3 +574,24 @@ def test_batches_without_any_entries_arrive_from_a_worker():
     assert len(rows) == 2
     rows[0].to_dense().add_(1)
     assert rows[1].shape == (2, 2)
+
+
+PRODUCTS = [
+    lambda s, v: s @ v,
+    lambda s, v: v @ s,
+    lambda s, v: F.linear(s, v),
+    lambda s, v: F.linear(v, s),
+]
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+@pytest.mark.parametrize(
+    "function", PRODUCTS, ids=["matrix first", "vector first", "rows", "weight"]
+)
+def test_products_with_sparse_matrices_are_batched(function):
+    s = rg.tensor([[1.0, 0.0], [3.0, 2.0]]).to_sparse()
+    vectors = rg.tensor([[1.0, 2.0], [-1.0, 0.5], [0.0, 4.0]])
+    if function not in PRODUCTS[:2]:
+        vectors = vectors.reshape(3, 1, 2)
+    wanted = rg.stack([function(s, v) for v in vectors])
+    assert rg.equal(rg.vmap(lambda v: function(s, v))(vectors), wanted)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...kernels.allocation import copied
+from ...kernels.allocation import copied, has_memory
 from ...kernels.memory import overlaps
 from ...locks import ONE_AT_A_TIME
 from ...quiet import quietly
@@ -20,8 +20,6 @@ from .. import native
 from ..dispatch import about_to_write
 from ..graph import AccumulateGrad
 from ..tensor import (
-    Interpreted,
-    Replaced,
     Tensor,
     as_array,
     cell_of,
@@ -103,7 +101,7 @@ def own(leaf: Tensor, g: Any, borrowed: bool) -> Any:
 
 def apart(g: Any, borrowed: bool) -> Any:
     """A cotangent that may be written, for nobody else holds it: a copy, if it is borrowed."""
-    if isinstance(g, Interpreted):  # it is never written
+    if not has_memory(g):  # it is never written
         return g
     plain = g.__class__ is ndarray and g.base is None  # a formula may give a NumPy scalar
     return g if plain and not borrowed else copied(g)
@@ -202,9 +200,11 @@ def sum_apart(leaf: Any, g: Any) -> Tensor:
     """
     before = leaf._gradient
     total = as_array(before._array + fit_leaf(leaf, g, g.dtype))
-    if not isinstance(total, Replaced) or total.__class__ is not before._array.__class__:
+    kept = not (has_memory(total) or total.is_batched)  # a batch has a history of its own
+    if not kept or total.__class__ is not before._array.__class__:
         return shown(total)
     before._array = total
+    total.settled(before)
     wrote(before, "backward()")
     return before  # type: ignore[no-any-return]
 

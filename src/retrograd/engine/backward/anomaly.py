@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import SecondBackwardError, VersionError
-from ..tensor import Tensor, Wrapper, shown
+from ...kernels.allocation import has_class
+from ..tensor import Tensor, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -68,7 +69,7 @@ def check_nan(node: Node, contributions: Sequence[Any]) -> None:
 
 def holds_nan(array: Any) -> bool:
     """Whether an element is NaN; of a sparse array, an entry."""
-    if isinstance(array, Wrapper):
+    if has_class(array):
         array = shown(array)
         return bool((array != array).any())  # noqa: PLR0124 (true of NaN alone)
     return bool(np.isnan(getattr(array, "values", array)).any())

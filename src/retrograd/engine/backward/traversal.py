@@ -10,9 +10,8 @@ NOTE [Order of execution] (promised, tested)
 NOTE [Ownership of cotangents]
 A contribution may be an array that somebody else holds: `g` itself passed on, a view, what a user's
 Function returned, what a hook returned or was shown. Those are never written. The second
-contribution to a node makes a fresh sum, unless the first was fresh already; later ones are added
-in place. A leaf takes over a fresh array as its `.grad`, as it does one that nobody else holds any
-more, and copies any other.
+contribution to a node makes a fresh sum, unless the first was fresh; later ones are added in place.
+A leaf takes over as its `.grad` what is fresh or nobody else holds any more, and copies the rest.
 
 A node enters the pass with its first contribution, so no search of the graph comes first, except
 where `inputs` are named. Nothing recurses; all state is local: passes nest, and run in threads.
@@ -30,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from ... import modes
+from ...kernels.allocation import has_class
 from ...kernels.layout import meeting
 from ...locks import counter
 from ...quiet import calm, quietly
@@ -38,7 +38,7 @@ from ..graph import FREED, LEAF, OUTPUT, PLAIN, Node
 from ..namespaces import arrays, reals, recorded
 from ..record import tied
 from ..table import NOBODY
-from ..tensor import Tensor, Wrapper, new_tensor
+from ..tensor import Tensor, new_tensor
 from ..transforms import watch
 from . import accumulation
 from .accumulation import accumulate
@@ -321,7 +321,7 @@ class Pass:
                 self.leaves.append(node)
         elif g is not None:
             before = grads[node]
-            if before is None or isinstance(g, Wrapper):
+            if before is None or has_class(g):
                 grads[node] = g if before is None else g + before
             elif (
                 self.create_graph

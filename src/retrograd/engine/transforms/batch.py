@@ -39,9 +39,7 @@ from ..namespaces import recorded
 from ..record import finish, walk
 from ..registry import OPS
 from ..tensor import (
-    Interpreted,
     Tensor,
-    Wrapper,
     alias,
     cell_of,
     concrete,
@@ -50,6 +48,7 @@ from ..tensor import (
     twin,
 )
 from ..views import Link, base_of, live_views
+from .interpreted import Interpreted, shares_memory
 from .rules import run, with_axis
 
 if TYPE_CHECKING:
@@ -78,11 +77,11 @@ ESCAPED = (
     "a batched call that is over. Return it from the function to have all examples"
 )
 LAYOUT = {"flags", "itemsize", "nbytes", "strides"}  # what the memory of an example tells
-CONTROL_FLOW = (
-    "It looks like you're attempting to use a Tensor in some data-dependent control flow: "
-    "where(condition, x, y) chooses between values"
-)
-ITEM = "It looks like you're calling .item() on a Tensor: compute with the tensor itself"
+REFUSED = {
+    "__bool__": "It looks like you're attempting to use a Tensor in some data-dependent control "
+    "flow: where(condition, x, y) chooses between values",
+    "item": "It looks like you're calling .item() on a Tensor: compute with the tensor itself",
+}
 
 
 class BatchLevel:
@@ -179,6 +178,8 @@ class Batch(Interpreted):
 
     __slots__ = ("dim", "dtype", "level", "ndim", "shape", "shared", "value")
 
+    is_batched = True
+
     def __init__(
         self, value: Tensor, level: BatchLevel, shared: bool = False, dim: int = 0
     ) -> None:
@@ -270,11 +271,8 @@ class Batch(Interpreted):
 
     def shares_memory(self, other: Any) -> bool:
         """Whether the batch lies in the memory of another one."""
-        held = self.value._array
-        if isinstance(held, Wrapper):
-            return isinstance(other, Batch) and held.shares_memory(other.value._array)
-        mine, its = concrete(self), concrete(other)
-        return not mine.size or bool(np.may_share_memory(mine, its))
+        its = other.value._array if isinstance(other, Batch) else other
+        return shares_memory(its, self.value._array)
 
     def check_room(self, target: Tensor) -> None:
         """Raise unless `target` is a batch of this level, or of a newer one, or can be for now."""
@@ -319,18 +317,20 @@ class Batch(Interpreted):
         held = self.value._array
         return self.shared and (not isinstance(held, Batch) or held.is_constant)
 
-    def _has_no_value(self, *args: Any, **kwargs: Any) -> Any:
-        raise UnbatchableError("a batch has no single value", self.level)
+    # No `__array_ufunc__`: NumPy leaks the arguments of what that refuses.
+    def refused(self, name: str) -> Exception:
+        """The error for what asks for values, or has NumPy write them."""
+        text = REFUSED.get(name, f"a batch has no single {name!r}")
+        return UnbatchableError(text, self.level)
 
     def __bool__(self) -> Any:
-        raise UnbatchableError(CONTROL_FLOW, self.level)
+        raise self.refused("__bool__")
 
-    # What asks for values, or has NumPy write them. No `__array_ufunc__`: NumPy leaks the arguments
-    # of what that refuses.
-    __array__ = __getitem__ = __setitem__ = __iter__ = __len__ = __reduce_ex__ = _has_no_value
-    __int__ = __float__ = __index__ = _has_no_value
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _has_no_value
-    __hash__ = object.__hash__
+    def __reduce__(self) -> Any:
+        raise self.refused("__reduce__")
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise self.refused("__reduce__")
 
     @property
     def example(self) -> Any:
@@ -344,8 +344,7 @@ class Batch(Interpreted):
     def __getattr__(self, name: str) -> Any:
         if name in LAYOUT:
             return getattr(self.example, name)
-        text = ITEM if name == "item" else f"a batch has no single {name!r}"
-        raise UnbatchableError(text, self.level)
+        raise self.refused(name)
 
     def interpret(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Run `op` on all examples of the newest level among its inputs."""

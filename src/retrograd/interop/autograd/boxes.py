@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...engine.tensor import Tensor, new_tensor
+from ...kernels.allocation import StandIn
 from ...pytree import map_leaves
 from ..numpy import OPERANDS, loses
 
@@ -31,7 +32,7 @@ UNREADABLE = (
 ANSWERED = (np.result_type, np.iscomplexobj, np.isrealobj, np.shape, np.ndim, np.size)
 
 
-class ArrayBox(np.lib.mixins.NDArrayOperatorsMixin):
+class ArrayBox(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
     """An array that is being differentiated: NOTE [Boxes].
 
     >>> from retrograd.interop.autograd import grad

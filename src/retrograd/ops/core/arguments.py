@@ -11,6 +11,8 @@ NOTE [Public functions]
    numbers: NOTE [Meanings] in `sorting/meanings.py`, which loads with the first such call. So do
    the callers of ops of these names, once `by` has proved to be none of their own arguments. Ops of
    those in `CHOOSING` that cannot run for want of an order run by "modulus".
+5. Some still take older orders of arguments (NOTE [Other names] in `engine.naming`). Those of a
+   function and of the method differ where a number once came before the tensor.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from ... import dtypes
 from ...engine import overriding
 from ...engine.dispatch import check_places, write_out
 from ...engine.inplace import in_place
-from ...engine.naming import CHOICES, MEANINGS, moves
+from ...engine.naming import CHOICES, MEANINGS, ORDERS, moves
 from ...engine.tensor import Tensor, method
 from ...errors import constant, wrong_type
 from ...locks import load
@@ -45,6 +47,23 @@ SORTING = "sort argsort msort topk kthvalue"
 ROUNDING = "round floor ceil trunc fix frac sign clamp clip clamp_min clamp_max nan_to_num"
 CHOOSING, ROUNDED = frozenset(COMPARING.split()), frozenset(ROUNDING.split())
 ORDERED = CHOOSING.union(SORTING.split())
+
+for _name, _pair in (
+    ("addmm", "mat1, mat2"),
+    ("addmv", "mat, vec"),
+    ("addr", "vec1, vec2"),
+    ("addbmm", "batch1, batch2"),
+    ("baddbmm", "batch1, batch2"),
+):
+    _first, _second = _pair.split(", ")
+    ORDERS[_name] = (
+        f"beta, input, alpha, {_first}, {_second}",
+        f"beta, input, {_first}, {_second}",
+        f"input, beta, alpha, {_first}, {_second}",
+        f"input, beta, {_first}, {_second}",
+    )
+ORDERS["add"] = ORDERS["sub"] = ("input, alpha, other",)
+ORDERS["addcmul"] = ORDERS["addcdiv"] = ("input, value, tensor1, tensor2",)
 
 if TYPE_CHECKING:
     P = ParamSpec("P")

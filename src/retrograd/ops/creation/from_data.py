@@ -21,9 +21,9 @@ from ... import dtypes, version
 from ...engine.dispatch import MOST_DIMS
 from ...engine.dispatch import as_tensor as beside
 from ...engine.placement import default, device, present
-from ...engine.tensor import Interpreted, Tensor, is_array, new_tensor, set_requires_grad
+from ...engine.tensor import Tensor, is_array, new_tensor, set_requires_grad
 from ...errors import wrong_type
-from ...kernels.allocation import is_valueless, numpys
+from ...kernels.allocation import has_memory, has_values, numpys
 from ...locks import load
 from ...quiet import calm, quietly
 from ..core.structure import held_by
@@ -55,7 +55,7 @@ def where_of(spec: Any) -> device:
 
 def blank(array: Any, where: device) -> Any:
     """An array on a device: itself if it is there, without data, or with whatever memory holds."""
-    if isinstance(array, Interpreted) or is_valueless(array) == (where.type == "meta"):
+    if not has_memory(array) or has_values(array) != (where.type == "meta"):
         return array
     if where.type == "meta":
         return load("retrograd.kernels.meta").like(array)
@@ -107,7 +107,7 @@ def copy_of(data: Any, target: np.dtype[Any] | None) -> Any:
     """A new array with the values of `data`, of dtype `target` or inferred: NOTE [Inference]."""
     if isinstance(data, Tensor):
         data = data._array
-    if is_valueless(data):
+    if not has_values(data):
         return data.copy() if target is None else data.astype(target)
     if isinstance(data, (np.ndarray, np.generic)):
         native = dtypes.of_numpy(data.dtype).numpy

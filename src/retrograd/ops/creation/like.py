@@ -9,8 +9,8 @@ import numpy as np
 
 from ...engine.naming import check_neutral
 from ...engine.placement import CPU, default
-from ...engine.tensor import Interpreted, Tensor, new_tensor
-from ...kernels.allocation import empty_beside, marked
+from ...engine.tensor import Tensor, new_tensor
+from ...kernels.allocation import empty_beside, has_memory, marked
 from ..core.arguments import titled
 from ..tensor.inspection import check_tensor
 from .factories import constant, zeros
@@ -44,7 +44,7 @@ def _laid_out(make: Any, input: Tensor, settings: tuple[Any, ...], name: str) ->
 def _made(make: Any, array: Any, settings: tuple[Any, ...], name: str) -> Tensor:
     dtype, requires_grad, memory_format = settings
     target = array.dtype if dtype is None else check_dtype(dtype, name)
-    if isinstance(array, Interpreted):
+    if not has_memory(array):
         made = array.zeroed(target) if make in ZEROS else None
         if made is not None:
             return finish(made, requires_grad)

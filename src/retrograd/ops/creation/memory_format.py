@@ -12,9 +12,9 @@ import numpy as np
 
 from ... import version
 from ...engine.registry import declare, example
-from ...engine.tensor import Interpreted, Tensor
+from ...engine.tensor import Tensor
 from ...errors import wrong_type
-from ...kernels.allocation import numpys
+from ...kernels.allocation import has_memory, numpys
 from ...kernels.layout import channels_inside, rows, with_channels_inside
 from ..core.structure import clone
 
@@ -77,7 +77,7 @@ def lies_in(array: Any, format: memory_format) -> bool:
     """Whether the elements of an array lie in memory in that order, without gaps."""
     if format.ndim and array.ndim != format.ndim:
         return False
-    if format.ndim and not isinstance(array, Interpreted):  # a batch is in no order of its own
+    if format.ndim and has_memory(array):  # a batch is in no order of its own
         array = np.moveaxis(array, 1, -1)
     return bool(array.flags.c_contiguous)
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...engine.naming import NEUTRAL, check_neutral
-from ...engine.tensor import Interpreted, Size, Tensor, method, placed
-from ...kernels.allocation import is_valueless, table
+from ...engine.tensor import Size, Tensor, method, placed
+from ...kernels.allocation import has_memory, has_values, table
 from ..core.arguments import titled
 from ..core.dims import is_size
 from .factories import empty, full, ones, shape_of, unwritten, zeros
@@ -61,16 +61,18 @@ def _new(factory: Any, name: str) -> Any:
 
 def is_sparse(x: Tensor) -> bool:
     """Whether a tensor is sparse."""
-    return isinstance(x._array, Interpreted) and x.layout.name.startswith("sparse")
+    return not has_memory(x._array) and x.layout.name.startswith("sparse")
 
 
 def as_wide(made: Tensor, like: Tensor) -> Tensor:
     """A new tensor, moved to where `like` lives; with room for all of its examples, if a batch."""
     where = like._array
-    alone = not isinstance(where, Interpreted)
-    if is_valueless(where) or is_valueless(made._array) or is_sparse(made) or is_sparse(like):
+    if not has_values(where) or not has_values(made._array) or is_sparse(made) or is_sparse(like):
         return made
-    made._array = table(where, made._array) if alone else where.alike(placed(made._array, like))
+    if has_memory(where):
+        made._array = table(where, made._array)
+    else:
+        made._array = where.alike(placed(made._array, like))
     return made
 
 

@@ -13,7 +13,7 @@ from ... import dtypes
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example, operator
 from ...engine.tensor import Tensor, method
-from ...kernels.allocation import is_valueless
+from ...kernels.allocation import has_values
 from ...kernels.layout import settled
 from ..core.arguments import public
 from ..core.pointwise import PAIRS, only, unary, unsupported, with_doc
@@ -167,7 +167,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     (True, False)
     """
     x, y = input._array, other._array
-    if is_valueless(x) or is_valueless(y):
+    if not has_values(x) or not has_values(y):
         raise NotImplementedError("equal() of meta tensors: they have a shape, and no values")
     return x.shape == y.shape and bool((x == y).all())
 

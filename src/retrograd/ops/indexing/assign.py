@@ -26,7 +26,6 @@ from ...engine.inplace import (
 from ...engine.overriding import PASSED, below
 from ...engine.registry import declare, example
 from ...engine.tensor import (
-    Interpreted,
     Tensor,
     follow,
     has_tangent,
@@ -38,7 +37,7 @@ from ...engine.tensor import (
 )
 from ...engine.views import check_alone, memory_after, resized, room_of, sever
 from ...errors import wrong_type
-from ...kernels.allocation import is_valueless, marked, zeros
+from ...kernels.allocation import has_memory, has_values, marked, zeros
 from ...kernels.layout import channels_inside
 from ...kernels.memory import strided
 from ...quiet import calm, copyto
@@ -119,10 +118,9 @@ def _store(target: Tensor, name: str, record: Any, value: Tensor) -> Tensor:
     """Write `value` into the whole of `target`; without a graph, straight into its memory."""
     expanded(value._array.shape, target._array.shape)
     uniform = record is _fill
-    if must_run(target, (value,)) or any(
-        isinstance(t._array, Interpreted) for t in (target, value)
-    ):
-        if modes.special or isinstance(target._array, Interpreted):
+    plain = has_memory(target._array) and has_memory(value._array)
+    if not plain or must_run(target, (value,)):
+        if modes.special or not has_memory(target._array):
             seen = below(getattr(Tensor, name), (target, value), {})
             if seen is not PASSED:
                 return seen  # type: ignore[no-any-return]
@@ -177,7 +175,7 @@ def zero_(self: Tensor) -> Tensor:
     >>> rg.ones(2).zero_()
     tensor([0., 0.])
     """
-    if must_run(self, ()) or isinstance(self._array, Interpreted):
+    if must_run(self, ()) or not has_memory(self._array):
         return write(self, "zero_", _zero, (), {}, True)
     check_writable(self, "zero_", False, True)
     self._array[...] = 0
@@ -212,7 +210,7 @@ def _setitem(self: Tensor, key: Any, value: Any) -> None:
         source = _strip(source, len(shape))
         if isinstance(value, Tensor) and value._array.dtype != self._array.dtype:
             if value._array.size == 1 and only_masks(key):
-                if not isinstance(value._array, Interpreted):
+                if has_memory(value._array):
                     fill_value(value._array.item(), self._array.dtype)  # for its error
             else:
                 check_values(source, shape)
@@ -369,7 +367,7 @@ def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = No
         flat = self._array.ravel("K")
         if room is not None:
             flat = room[: room.size // kind.itemsize * kind.itemsize].view(kind)
-        lost = is_valueless(flat)
+        lost = not has_values(flat)
         array = zeros(flat, rows) if lost else marked(allocate(np.zeros, rows, kind))
         count = min(flat.size, array.size)
         array.reshape(-1)[:count] = flat[:count]

@@ -18,9 +18,9 @@ import numpy as np
 from ... import version
 from ...engine import native
 from ...engine.namespaces import recorded
-from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor, placed
+from ...engine.tensor import Tensor, concrete, new_tensor, placed
 from ...engine.trace import users_level
-from ...kernels.allocation import full, is_valueless
+from ...kernels.allocation import full, has_memory, has_values
 from ...kernels.native.places import highest
 from ..core.batching_index import adjacent
 from ..creation.from_data import kinds_in, refusal
@@ -173,7 +173,7 @@ def read_item(item: Any) -> Any:
                 "tensors used as indices must be long, int, byte or bool tensors, got "
                 f"{item.dtype}. Convert first: index.long()"
             )
-        unknown = isinstance(array, Interpreted) or is_valueless(array)
+        unknown = not has_memory(array) or not has_values(array)
         return item if array.ndim or unknown else array.item()
     if isinstance(item, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(item).__name__}' as an index: {item!r}")
@@ -219,14 +219,14 @@ def expand_mask(
                 f"The shape of the mask {list(mask._array.shape)} at index {place} does not match "
                 f"the shape of the indexed tensor {list(shape)} at index {dim + place}"
             )
-    if written and is_valueless(mask._array):
+    if written and not has_values(mask._array):
         return [new_tensor(full(mask._array, 1, 0, np.int64))] * mask._array.ndim
     return [new_tensor(part) for part in np.nonzero(mask._array)]
 
 
 def as_many(x: Tensor, key: Any, found: Tensor, dims: tuple[int, ...], values: Tensor) -> Tensor:
     """NOTE [Unknown places]: the indices of `x` for a key of masks, as many as `values` has."""
-    unknown = is_valueless(x._array) and found._array.shape[-1:] == (1,) and only_masks(key)
+    unknown = not has_values(x._array) and found._array.shape[-1:] == (1,) and only_masks(key)
     if not unknown:
         return found
     behind = x._array.ndim - dims[-1] if adjacent(dims) else x._array.ndim - len(dims) + 1
@@ -247,7 +247,7 @@ def combine(x: Tensor, tensors: list[tuple[int, Any]]) -> tuple[Tensor, tuple[in
         np.ndarray
     }:
         return new_tensor(np.array(arrays)), dims
-    if any(isinstance(array, Interpreted) for array in arrays):
+    if any(not has_memory(array) for array in arrays):
         shape = np.broadcast_shapes(*[array.shape for array in arrays])
         expanded = [recorded.expand(part, shape=shape) for part in parts]
         return recorded.stack(*expanded, dim=0), dims
@@ -262,7 +262,7 @@ def combine(x: Tensor, tensors: list[tuple[int, Any]]) -> tuple[Tensor, tuple[in
 
 def check_bounds(shape: tuple[int, ...], found: Tensor, dims: tuple[int, ...]) -> None:
     """Raise for the first index that lies outside its dimension; a batch shows no values."""
-    if isinstance(found._array, Interpreted):
+    if not has_memory(found._array):
         if len(dims) > 1:
             return  # NumPy finds it
         found = new_tensor(concrete(found._array))

@@ -9,7 +9,7 @@ import numpy as np
 from ...engine.dispatch import own
 from ...engine.registry import called, declare, example, renamed
 from ...engine.tensor import Tensor, new_tensor
-from ...kernels.allocation import is_valueless
+from ...kernels.allocation import has_values
 from ...kernels.memory import in_rows
 from ..core.arguments import public
 from ..shape.basic_views import basic
@@ -92,6 +92,6 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 def _true_cells(mask: Any, most: int) -> Any:
     """The places of True in a mask; of one without values as many as there can be, up to `most`."""
-    if is_valueless(mask):
+    if not has_values(mask):
         return np.zeros_like(mask.reshape(-1)[:most], dtype=np.int64)
     return np.flatnonzero(mask)

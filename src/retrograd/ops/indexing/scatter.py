@@ -10,9 +10,9 @@ from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.namespaces import recorded
 from ...engine.registry import called, declare, example, renamed
-from ...engine.tensor import Interpreted, Tensor, concrete, has_history, new_tensor, placed
+from ...engine.tensor import Tensor, concrete, has_history, new_tensor, placed
 from ...errors import wrong_type
-from ...kernels.allocation import copied, empty, is_valueless, numpys, surely, table
+from ...kernels.allocation import copied, empty, has_memory, has_values, numpys, surely, table
 from ...kernels.native.places import highest
 from ..core import batching_index
 from ..core.arguments import public
@@ -171,7 +171,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 def from_front(indices: Tensor, size: int) -> Tensor:
     """Indices counted from the front; those that are out of bounds stay as they are."""
     array = indices._array
-    if isinstance(array, Interpreted) or surely(~(array < 0).any()):
+    if not has_memory(array) or surely(~(array < 0).any()):
         return indices
     return new_tensor(np.where((array < 0) & (array >= -size), array + size, array))
 
@@ -237,7 +237,7 @@ def scatter(
     index = of_dims(index, input._array.ndim)
     if not given:
         source = zero_dim(input, source, "scatter")
-        source = placed(source._array, input) if is_valueless(input._array) else source
+        source = source if has_values(input._array) else placed(source._array, input)
     source = cut(input, source, index, "scatter", given)
     if reduce == "add":
         source = source if given else source.expand(index.shape)
@@ -418,8 +418,8 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     place, vector = entries(input, dim, from_front(index, size), None, "index_fill")
     filler = zero_dim(input, value, "index_fill")
     once = vector  # an index that repeats is filled once all the same, which the gradient sees
-    plain = not isinstance(vector._array, Interpreted) or isinstance(value, Tensor)
-    if plain and not is_valueless(vector._array):
+    plain = has_memory(vector._array) or isinstance(value, Tensor)
+    if plain and has_values(vector._array):
         once = new_tensor(np.unique(vector._array))
     return called(
         index_put_op(input, filler, once, dims=(place,), accumulate=False),
@@ -440,7 +440,7 @@ def zero_dim(input: Tensor, value: Any, name: str) -> Tensor:
         )
     if found._array.dtype == target:
         return found
-    if not isinstance(found._array, Interpreted):
+    if has_memory(found._array):
         fill_value(found._array.item(), target)  # for its error
     return recorded.cast(found, dtype=target)
 

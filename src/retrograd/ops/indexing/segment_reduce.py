@@ -19,7 +19,7 @@ from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, new_tensor
-from ...kernels.allocation import full, is_valueless, table
+from ...kernels.allocation import full, has_values, table
 from ...kernels.sums import by_segment
 from ..core.arguments import public
 from ..core.pointwise import shared
@@ -172,7 +172,7 @@ def _reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
     """`scatter_reduce` of checked arguments."""
-    if is_valueless(input._array):  # all have one shape
+    if not has_values(input._array):  # all have one shape
         return scatter_add(input, dim, index, src)
     if reduce == "sum":
         return scatter_add(_start(input, dim, index, include_self), dim, index, src)

@@ -14,10 +14,9 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.registry import declare, example
-from ...engine.tensor import Interpreted, Tensor, placed
-from ...engine.transforms.batch import Batch
+from ...engine.tensor import Tensor, placed
 from ...errors import LinAlgError, wrong_type
-from ...kernels.allocation import empty, is_valueless, surely
+from ...kernels.allocation import empty, has_memory, has_values, is_batched, surely
 from ..core import batching
 from ..core.dims import broadcast_shapes
 
@@ -106,9 +105,9 @@ def check_system(a: Tensor, b: Tensor, name: str, left: bool = True) -> None:
 
 def raise_failed(info: Tensor, text: str) -> None:
     """Raise LinAlgError if `info` says that a matrix failed; `text` may name its place {info}."""
-    while isinstance(info._array, Batch):
+    while is_batched(info._array):
         info = info._array.value
-    if isinstance(info._array, Interpreted) or is_valueless(info._array):
+    if not has_memory(info._array) or not has_values(info._array):
         return  # a class's own, which has checked it; one that has not been computed
     if info._array.__class__ is np.ndarray and not np.count_nonzero(info._array):
         return  # the quickest way

@@ -17,8 +17,8 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.registry import called
-from ...engine.tensor import Interpreted, Tensor, new_tensor
-from ...kernels.allocation import numpys, surely, table, zeros
+from ...engine.tensor import Tensor, new_tensor
+from ...kernels.allocation import has_memory, numpys, surely, table, zeros
 from ...kernels.native.places import highest
 from ..activation.piecewise import logsigmoid
 from ..core.pointwise import check_constant, check_floating
@@ -153,7 +153,7 @@ def nll_loss(
     check_constant("nll_loss", weight=weight)
     _check_sizes(input, target)
     _check_indices(target)
-    if isinstance(target._array, Interpreted):
+    if not has_memory(target._array):
         return _unseen_losses(input, target, weight, ignore_index, reduction)
     if input._array.ndim == 1:
         loss = nll_loss(*_unbatched(input, target), weight, None, ignore_index, None, reduction)
@@ -220,7 +220,7 @@ def cross_entropy(
     check_floating("cross_entropy", input)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    unseen = isinstance(target._array, Interpreted)
+    unseen = not has_memory(target._array)
     if target._array.dtype.kind in "fV" if unseen else target._array.shape == input._array.shape:
         return _soft_targets(input, target, weight, ignore_index, reduction, label_smoothing)
     check_constant("cross_entropy", weight=weight)

@@ -9,8 +9,8 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.namespaces import recorded
-from ...engine.tensor import Interpreted, Tensor, new_tensor, placed, wrap
-from ...kernels.allocation import half, surely
+from ...engine.tensor import Tensor, new_tensor, placed, wrap
+from ...kernels.allocation import half, has_memory, surely
 from ...kernels.native.attention import ROWS, taken
 from ..core.arguments import number_in, public
 from ..core.structure import laid_grad
@@ -130,7 +130,7 @@ def by_matrices(
         return dropout(scores.softmax(-1), dropout_p) @ value
     bias = _as_bias(attn_mask, scores._array.dtype)
     blind = (bias == -math.inf).all(-1, keepdim=True)
-    if not isinstance(blind._array, Interpreted) and surely(~blind._array.any()):
+    if has_memory(blind._array) and surely(~blind._array.any()):
         return dropout((scores + bias).softmax(-1), dropout_p) @ value
     weights = (scores + bias).masked_fill(blind, 0.0).softmax(-1).masked_fill(blind, 0.0)
     return dropout(weights, dropout_p) @ value
@@ -184,7 +184,7 @@ def whole_bias(mask: Tensor, query: Tensor, columns: int) -> Tensor | None:
     """What a mask adds to the scores, with as many dimensions and columns; None where a row sees
     nothing, or the mask has more dimensions."""
     missing = query._array.ndim - mask._array.ndim
-    if isinstance(mask._array, Interpreted) or missing < 0:
+    if not has_memory(mask._array) or missing < 0:
         return None
     bias = _as_bias(mask, query._array.dtype).to(query.dtype)
     bias = recorded.reshape(bias, shape=(1,) * missing + bias._array.shape)
@@ -208,7 +208,7 @@ def _as_bias(mask: Tensor, dtype: Any) -> Tensor:
     if mask._array.dtype != np.bool_:
         real = dtypes.real_of(dtype)
         return mask if mask._array.dtype in (dtype, real) else mask.to(dtypes.of_numpy(real))
-    if isinstance(mask._array, Interpreted):
+    if not has_memory(mask._array):
         hidden = recorded.zeros_like(mask).to(dtypes.of_numpy(dtypes.real_of(dtype)))
         return recorded.where(mask, hidden, hidden - math.inf)
     return wrap(np.where(mask._array, 0.0, -math.inf).astype(dtypes.real_of(dtype)))

@@ -10,9 +10,9 @@ import numpy as np
 from ... import dtypes, providers
 from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, check_memory
 from ...engine.registry import called, declare, example
-from ...engine.tensor import Tensor, Wrapper, concrete, new_tensor, placed, wrote
+from ...engine.tensor import Tensor, concrete, new_tensor, placed, wrote
 from ...kernels import sums
-from ...kernels.allocation import full, half, is_valueless, numpys, surely, table, zeros
+from ...kernels.allocation import full, half, has_class, has_values, numpys, surely, table, zeros
 from ...kernels.native.places import highest, taken_rows
 from ...kernels.search import first_largest
 from ..core import batching_index
@@ -127,7 +127,7 @@ def _row_to_skip(padding_idx: int | None, rows: int) -> int | None:
 
 def _renormalize(weight: Tensor, indices: Any, max_norm: float, norm_type: float) -> None:
     """Scale down, in place and outside the graph, the rows in use whose norm exceeds `max_norm`."""
-    if is_valueless(indices):
+    if not has_values(indices):
         return
     rows = np.unique(indices)
     norms = np.linalg.norm(weight._array[rows], norm_type, axis=1)
@@ -256,7 +256,7 @@ def embedding_bag(
 
 def array_seen(x: Tensor) -> Any:
     """The array of a tensor; of one whose class holds its values, one without."""
-    return concrete(x._array) if isinstance(x._array, Wrapper) else x._array
+    return concrete(x._array) if has_class(x._array) else x._array
 
 
 def _bag_starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> Any:
@@ -299,7 +299,7 @@ def _bag_starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool
 def _pooled(rows: Tensor, starts: Any, counted: Any, mode: str) -> Tensor:
     """The rows of each bag put together; `starts` has a further entry for the end."""
     bags = len(starts) - 1
-    if is_valueless(starts) or is_valueless(rows._array):  # all modes give one shape
+    if not has_values(starts) or not has_values(rows._array):  # all modes give one shape
         first = placed(np.zeros(len(rows), np.int64), rows)
         return _sum_rows(rows, first, rows=bags, skip=None, by_frequency=False)
     bag = np.repeat(table(starts, np.arange(bags)), np.diff(starts))

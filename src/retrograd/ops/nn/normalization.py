@@ -17,8 +17,9 @@ from ...engine.dispatch import check_memory, own, write_out
 from ...engine.namespaces import recorded
 from ...engine.record import attach
 from ...engine.registry import called, renamed
-from ...engine.tensor import Interpreted, Tensor, Wrapper, wrap, wrote
+from ...engine.tensor import Tensor, wrap, wrote
 from ...errors import conversion
+from ...kernels.allocation import has_class, has_memory
 from ...kernels.layout import channels_inside
 from ...quiet import copyto
 from ..core.pointwise import check_constant, check_floating
@@ -86,8 +87,8 @@ def _track(
             f"{name}(): running_mean of a complex input must be complex, but is {running.dtype}. "
             f"{conversion(found._array.dtype, running._array.dtype)}"
         )
-    if is_batched(found, running):
-        if not is_batched(running) and not isinstance(found._array, Wrapper):
+    if not in_memory(found, running):
+        if in_memory(running) and not has_class(found._array):
             raise RuntimeError(UNBATCHED.format(name=name))
         share = found.detach().reshape(running.shape) * (factor * momentum)
         with modes.Changed(grad=False):
@@ -118,9 +119,9 @@ def _single(t: Tensor | None) -> Any:
     return None if t is None else recorded.cast(t, dtype=np.dtype(np.float32))
 
 
-def is_batched(*tensors: Tensor) -> bool:
-    """Whether one of the tensors stands for many, so that its array cannot be computed with."""
-    return any(isinstance(t._array, Interpreted) for t in tensors)
+def in_memory(*tensors: Tensor) -> bool:
+    """Whether NumPy computes on the arrays of all these tensors."""
+    return all(has_memory(t._array) for t in tensors)
 
 
 def batch_norm(
@@ -179,7 +180,7 @@ def batch_norm(
         return called(made, "NativeBatchNormBackward0")
     dim = (0, *range(2, len(shape)))
     scale, shift = _per_channel(weight, len(shape)), _per_channel(bias, len(shape))
-    packed_later = bool(modes.state.saved_hooks) and not is_batched(input)
+    packed_later = bool(modes.state.saved_hooks) and in_memory(input)
     with modes.Changed(saved_hooks=()) if packed_later else nullcontext():
         out, mean, var = _normalized(native_batch_norm, input, scale, shift, dim=dim, eps=eps)
     if count:
@@ -199,10 +200,10 @@ def _with_running(
         single = [_single(t) for t in (mean, var, weight, bias)]
         out = _with_running(_single(input), single[0], single[1], single[2], single[3], eps)
         return recorded.cast(out, dtype=kind)
-    if is_batched(mean, var):
-        scale: Any = (var.detach() + eps).rsqrt()
+    if in_memory(mean, var):
+        scale: Any = wrap((1.0 / np.sqrt(var._array + eps)).astype(var._array.dtype))
     else:
-        scale = wrap((1.0 / np.sqrt(var._array + eps)).astype(var._array.dtype))
+        scale = (var.detach() + eps).rsqrt()
     if weight is not None:
         scale = weight * scale
     shift = -scale * mean.detach()

@@ -16,7 +16,7 @@ from ...engine.dispatch import check_broadcast
 from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, as_array, concrete, new_tensor, placed
 from ...errors import wrong_type
-from ...kernels.allocation import copied, empty_beside, is_valueless, numpys, surely, table
+from ...kernels.allocation import copied, empty_beside, has_values, numpys, surely, table
 from ...kernels.search import searched
 from ..core.arguments import number_in, public, write_value
 from ..core.pointwise import unsupported
@@ -211,7 +211,7 @@ def _like(draw: Callable[..., Any], input: Tensor, settings: tuple[Any, ...], na
     where = where_of(input.device if device is None else device)
     target = array.dtype if dtype is None else check_dtype(dtype, name)
     array = blank(array, where)
-    if is_valueless(array):
+    if not has_values(array):
         return empty_like(
             input, dtype=dtypes.of_numpy(target), device=where, requires_grad=requires_grad,
             memory_format=memory_format,

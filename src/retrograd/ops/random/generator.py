@@ -24,7 +24,7 @@ from ...engine.placement import device as placed
 from ...engine.tensor import Tensor, device, is_array, new_tensor
 from ...engine.transforms.batch import Batch
 from ...errors import wrong_type
-from ...kernels.allocation import is_valueless, numpys, table
+from ...kernels.allocation import has_values, numpys, table
 from ...locks import new_lock
 from ...quiet import calm
 from .streams import STREAMS
@@ -214,14 +214,14 @@ def examples(draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...]) -> 
 
 def in_rows(draw: Callable[[tuple[int, ...]], Any], array: Any) -> Any:
     """What `draw(shape)` gives for the shape of an array."""
-    return np.empty_like(array) if is_valueless(array) else draw(array.shape)
+    return draw(array.shape) if has_values(array) else np.empty_like(array)
 
 
 def in_order(draw: Callable[[tuple[int, ...]], Any], array: Any) -> Any:
     """The same in the order of the array's memory, if it has a place for each element."""
     if array.__class__ is np.ndarray and array.flags.c_contiguous:
         return draw(array.shape)
-    if is_valueless(array) or not numpys(array) or array.flags.c_contiguous or _repeats(array):
+    if not (has_values(array) and numpys(array)) or array.flags.c_contiguous or _repeats(array):
         return in_rows(draw, array)
     axes = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
     drawn = draw(tuple([array.shape[axis] for axis in axes]))

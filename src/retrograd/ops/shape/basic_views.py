@@ -16,7 +16,7 @@ from ...engine.naming import integer_in
 from ...engine.registry import OPS, declare, example
 from ...engine.tensor import Tensor
 from ...engine.views import STEPS
-from ...kernels.allocation import is_valueless, table, zeros
+from ...kernels.allocation import has_values, table, zeros
 from ...kernels.memory import strided, windows
 from ...kernels.sums import in_single
 from ..core import batching, batching_index
@@ -211,7 +211,7 @@ def _strided(input: Any, *, size: tuple[int, ...], stride: tuple[int, ...], offs
             f"{list(input.shape)}"
         )
     width = input.dtype.itemsize
-    elements = input if is_valueless(input) else np.ascontiguousarray(input)
+    elements = np.ascontiguousarray(input) if has_values(input) else input
     return strided(elements, size, [step * width for step in stride], offset * width)
 
 

@@ -13,7 +13,7 @@ from ... import dtypes, version
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, new_tensor, placed
 from ...engine.trace import users_level
-from ...kernels.allocation import is_valueless, surely, table, zeros
+from ...kernels.allocation import has_values, surely, table, zeros
 from ...kernels.layout import as_in, channels_inside, with_channels_inside
 from ...kernels.memory import in_rows
 from ...kernels.native.small import quick
@@ -363,7 +363,7 @@ def repeat_interleave(
             f"{counts.size} and input.size({place}) = {size}"
         )
     _check_repeats(counts)
-    if is_valueless(counts) and output_size is not None:
+    if not has_values(counts) and output_size is not None:
         found = table(counts, np.zeros(output_size, np.int64))
     else:
         found = np.repeat(table(counts, np.arange(size)), counts)

@@ -17,8 +17,9 @@ from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.graph import LEAF
 from ...engine.registry import declare, example
-from ...engine.tensor import Interpreted, Tensor, alias, cell_of, node_of
+from ...engine.tensor import Tensor, alias, cell_of, node_of
 from ...engine.views import base_of, live_views
+from ...kernels.allocation import has_memory
 from ..core import batching, structure
 from ..core.arguments import public
 from ..core.dims import integers, normalize_dim, resolve_shape
@@ -292,7 +293,7 @@ def detach(input: Tensor) -> Tensor:
     False
     """
     found = alias(input, None)
-    if isinstance(found._array, Interpreted):
+    if not has_memory(found._array):
         found._array.detach(input, found)
     return found
 
@@ -316,6 +317,6 @@ def detach_(self: Tensor) -> Tensor:
         self._parked = self._node if self._node.op is LEAF else None
     self._node = None
     self._tangents = None
-    if isinstance(self._array, Interpreted):
+    if not has_memory(self._array):
         self._array = self._array.detached()
     return self

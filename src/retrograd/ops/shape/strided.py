@@ -13,9 +13,8 @@ from ...engine.inplace import turn
 from ...engine.record import walk
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
-from ...engine.transforms.batch import Batch
 from ...engine.views import live_views
-from ...kernels.allocation import zeros
+from ...kernels.allocation import is_batched, zeros
 from ...kernels.memory import address, memory, overlaps, span, strided
 from ..core.arguments import public
 from ..core.dims import integers
@@ -130,7 +129,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 
 def in_memory(array: Any) -> Any:
     """The array whose layout counts: of a batch, that of its first example."""
-    return array.example if isinstance(array, Batch) else array
+    return array.example if is_batched(array) else array
 
 
 def own_offset(
@@ -141,7 +140,7 @@ def own_offset(
     None where it shows what is not that array's, or the array is not contiguous; RuntimeError where
     it exceeds the memory, or the extent of an example.
     """
-    single, array = not isinstance(array, Batch), in_memory(array)
+    single, array = not is_batched(array), in_memory(array)
     if len(sizes) != len(strides):
         raise RuntimeError("mismatch in length of strides and shape")
     if min(strides, default=0) < 0:

@@ -9,7 +9,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import as_tensor
 from ...engine.tensor import Tensor, new_tensor, wrap
-from ...kernels.allocation import full, is_valueless, table
+from ...kernels.allocation import full, has_values, table
 from ..core.arguments import public
 from .sort import nonzero
 
@@ -58,7 +58,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     shape = (size, input._array.ndim)
-    if is_valueless(input._array):
+    if not has_values(input._array):
         return new_tensor(table(input._array, np.zeros(shape, np.int64)))
     found = nonzero(input)._array[:size]
     padded = full(found, shape, fill_value)

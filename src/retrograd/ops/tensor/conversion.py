@@ -7,8 +7,9 @@ from typing import Any
 
 from ... import dtypes, version
 from ...engine.placement import present
-from ...engine.tensor import Tensor, Wrapper, method, new_tensor
+from ...engine.tensor import Tensor, method, new_tensor
 from ...engine.tensor import device as Device
+from ...kernels.allocation import has_class
 from ..core.arguments import public, titled
 from ..core.structure import cast, clone
 from ..creation import from_data
@@ -30,7 +31,7 @@ def convert(t: Tensor, target: Any, copy: bool = False) -> Tensor:
     """
     if t.dtype.numpy == target:
         return clone(t) if copy else t
-    seen = isinstance(t._array, Wrapper) and t._node is None  # by its class, which needs no detach
+    seen = has_class(t._array) and t._node is None  # by its class, which needs no detach
     if not (dtypes.is_differentiable(target) or seen):
         t = t.detach()
     return cast(t, dtype=target)

@@ -10,10 +10,10 @@ from typing import Any
 
 from ... import version
 from ...engine.placement import present
-from ...engine.tensor import Interpreted, Size, Tensor, method
+from ...engine.tensor import Size, Tensor, method
 from ...engine.tensor import device as Device
 from ...errors import wrong_type
-from ...kernels.allocation import is_valueless
+from ...kernels.allocation import has_memory, has_values
 from ...kernels.memory import address, memory
 from ...kernels.memory import strided as view_of
 from ..core.arguments import public, titled
@@ -136,7 +136,7 @@ def storage_offset(self: Tensor) -> int:
 
 def data_ptr(self: Tensor) -> int:
     """The address of the first element; 0 where there is none."""
-    return address(self._array) if self._array.size and not is_valueless(self._array) else 0
+    return address(self._array) if self._array.size and has_values(self._array) else 0
 
 
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
@@ -244,7 +244,7 @@ def get_device(input: Tensor) -> int:
 
 def cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor itself, where its memory is here; else, `self.to("cpu")`."""
-    here = memory_format is None and not is_valueless(self._array)
+    here = memory_format is None and has_values(self._array)
     return self if here else self.to("cpu", memory_format=memory_format)
 
 
@@ -277,8 +277,9 @@ method(is_pinned)
 def _layout(self: Tensor) -> layout:
     """How the tensor lies in memory."""
     array = self._array
-    sparse = isinstance(array, Interpreted) and hasattr(type(array), "layout")
-    return next(each for each in LAYOUTS if each.name == array.layout) if sparse else strided
+    if has_memory(array):
+        return strided
+    return next(each for each in LAYOUTS if each.name == array.layout)
 
 
 def question(name: str, asked: Any) -> property:

@@ -19,7 +19,6 @@ from ...engine.registry import called
 from ...engine.subclasses import retyped
 from ...engine.tensor import (
     Tensor,
-    Wrapper,
     array_of,
     cell_of,
     has_tangent,
@@ -27,10 +26,10 @@ from ...engine.tensor import (
     new_tensor,
     set_requires_grad,
 )
+from ...kernels.allocation import has_class, has_memory
 from ...kernels.memory import memory, moved, root
 from ...kernels.memory import strided as view_of
 from ..core.arguments import public
-from .inspection import strided
 
 NO_LEAF = (
     "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
@@ -120,10 +119,7 @@ def _copy(self: Tensor) -> Tensor:
     if modes.state.nested and not self.is_leaf:
         raise NotImplementedError(NO_COPY)
     held = self._array
-    if isinstance(held, Wrapper):
-        array = held.again()
-    else:
-        array = held.view() if self.layout is strided else held
+    array = held.view() if has_memory(held) else held.again()
     made = rebuild(type(self), array, self.requires_grad, attributes(self))
     if not self._inference:
         made._inference = False
@@ -181,12 +177,12 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if has_tangent(self):
         raise RuntimeError(NO_DUAL.format(done="copied by deepcopy"))
     held: Any = self._array
-    if isinstance(held, Wrapper):
+    if has_class(held):
         array = held.again()
         if array.data is not None:
             array.data = _copied(array.data, memo)
     else:
-        array = _copied(held, memo) if self.layout is strided else held
+        array = _copied(held, memo)
     made = memo[id(self)] = rebuild(type(self), array, self.requires_grad, {})
     restore(made, copy.deepcopy(attributes(self), memo))
     array_of(made)

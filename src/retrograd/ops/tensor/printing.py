@@ -17,9 +17,8 @@ import numpy as np
 
 from ... import dtypes, modes
 from ...engine.backward.search import reachable
-from ...engine.tensor import Tensor, Wrapper, alias, method
-from ...engine.transforms.batch import is_batch
-from ...kernels.allocation import is_valueless
+from ...engine.tensor import Tensor, alias, method
+from ...kernels.allocation import has_class, has_values, is_batched
 from .inspection import PARTS, sparse_coo, strided
 
 __all__ = ["get_printoptions", "printoptions", "set_printoptions"]
@@ -242,7 +241,7 @@ def transforms_of(tensor: Tensor) -> list[int]:
 def within(tensor: Tensor, transforms: list[int]) -> str:
     """A tensor as PyTorch shows it inside function transforms: what each has made of it."""
     batch = tensor._array
-    if is_batch(tensor):
+    if is_batched(tensor._array):
         said = f"bdim={batch.dim}, " * (not batch.shared)
         text = held(f"BatchedTensor(lvl={batch.level.number}, {said}", batch.given())
     else:
@@ -265,10 +264,10 @@ def to_text(tensor: Tensor, name: str | None = None, shown: str | None = None) -
     if name is None:
         name = "tensor" if type(tensor) is Tensor else type(tensor).__name__
     transforms = transforms_of(tensor)
-    if transforms or is_batch(tensor):
+    if transforms or is_batched(tensor._array):
         return within(tensor, transforms)
     indent, array = len(name) + 1, tensor._array
-    if isinstance(array, Wrapper) and shown is None:
+    if has_class(array) and shown is None:
         whole = array.tensor()
         if type(tensor) is not type(whole):  # which knows how it looks
             return repr(whole)
@@ -299,7 +298,7 @@ def _repr(self: Tensor) -> str:
 
 
 def _format(self: Tensor, spec: str) -> str:
-    if self._array.ndim == 0 and type(self) is Tensor and not is_valueless(self._array):
+    if self._array.ndim == 0 and type(self) is Tensor and has_values(self._array):
         return str(format(self._array.item(), spec))
     return object.__format__(self, spec)
 

@@ -24,7 +24,7 @@ import numpy as np
 from ... import dtypes, version
 from ...engine.placement import present
 from ...engine.tensor import Tensor, wrote
-from ...kernels.allocation import is_valueless
+from ...kernels.allocation import has_values
 from ...kernels.memory import Span, memory, root
 from ...locks import structure
 from ..core.arguments import public, titled
@@ -120,7 +120,7 @@ class UntypedStorage(Elements):
     def _as_array(self, kind: np.dtype[Any] | None) -> Any:
         """The elements of a NumPy dtype that the memory holds, as an array that keeps it alive."""
         kind, elements = kind or np.dtype(np.int64), self._elements
-        lent = self._size and not is_valueless(elements)
+        lent = self._size and has_values(elements)
         whole = np.asarray(Lent(self, elements.flags.writeable)) if lent else elements
         return whole[: self._size // kind.itemsize * kind.itemsize].view(kind)
 
@@ -212,7 +212,7 @@ def on(device: Any, array: Any) -> Any:
 
 def storage_of(array: Any) -> UntypedStorage:
     """The storage of the memory that an array looks at: NOTE [Storages], 1."""
-    owner = array.whole if is_valueless(array) else root(array)
+    owner = root(array) if has_values(array) else array.whole
     with structure:
         found = KNOWN.get(id(owner))
         if found is None or found._owner is not owner:

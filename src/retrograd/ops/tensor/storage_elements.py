@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import version
 from ...engine.placement import CPU, META, device, present
-from ...kernels.allocation import is_valueless
+from ...kernels.allocation import has_values
 from ...kernels.memory import address
 from ...kernels.shared import block_of
 from ..creation.from_data import blank, copy_of
@@ -40,7 +40,7 @@ class Elements:
     @property
     def device(self) -> device:
         """Where the memory lies: "meta" if there is none."""
-        return META if is_valueless(self._elements) else CPU
+        return CPU if has_values(self._elements) else META
 
     def __len__(self) -> int:
         return self._elements.size  # type: ignore[no-any-return]
@@ -51,7 +51,7 @@ class Elements:
     def _values(self) -> Any:
         """The elements, for whoever reads them; NotImplementedError where there are none."""
         elements = self._elements
-        if is_valueless(elements):
+        if not has_values(elements):
             raise NotImplementedError(NO_VALUES)
         return elements
 
@@ -105,7 +105,7 @@ class Elements:
     def data_ptr(self) -> int:
         """The address of the first element; 0 where there is none."""
         elements = self._elements
-        return address(elements) if elements.size and not is_valueless(elements) else 0
+        return address(elements) if elements.size and has_values(elements) else 0
 
     def tolist(self) -> list[Any]:
         """The elements in their order in memory."""

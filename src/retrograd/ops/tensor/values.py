@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import dtypes, modes
 from ...engine.tensor import Tensor, has_tangent, method
-from ...kernels.allocation import is_valueless
+from ...kernels.allocation import has_values
 from ..core.structure import held_by
 from .inspection import strided
 
@@ -72,7 +72,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
         raise RuntimeError(NO_NUMPY_FORWARD)
     if self.layout is not strided and not self.is_nested:
         raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
-    if is_valueless(self._array):
+    if not has_values(self._array):
         raise TypeError(NO_NUMPY_META)
     return self._array.view()
 

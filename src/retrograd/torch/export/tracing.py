@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any
 from ... import modes, pytree
 from ...engine.overriding import entered
 from ...engine.placement import plain
-from ...engine.tensor import Interpreted, Tensor
+from ...engine.tensor import Tensor
 from ...errors import UserError
 from ...func.calls import replaced
+from ...kernels.allocation import has_memory
 from ...ops.elementwise.comparison import equal
 from ...random import get_rng_state
 from .._C import _set_grad_enabled
@@ -111,7 +112,7 @@ class ExportTracer(OperatorTracer):
         if self.outer is not None:
             self.taken.append(value)
             return self.graph.placeholder(self.outer.node_of(value).name)
-        if isinstance(value._array, Interpreted):
+        if not has_memory(value._array):
             raise UserError(LEAKED)
         taken = sum(name.startswith("lifted_tensor_") for name in self.constants)
         target = self.attributes.get(id(value), f"lifted_tensor_{taken}")

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes, modes, pytree
+from ...autograd.transformed import has_batch
 from ...engine.callers import is_plain
 from ...engine.dispatch import NUMBERS as ASSIGNED
 from ...engine.dispatch import as_tensor
@@ -31,16 +32,15 @@ from ...engine.registry import OPS
 from ...engine.saved import on_tensors_from
 from ...engine.subclasses import stands_below
 from ...engine.tensor import (
-    Interpreted,
     Tensor,
-    Wrapper,
     array_of,
     new_tensor,
     set_requires_grad,
     shown,
 )
-from ...engine.transforms.batch import is_batch
+from ...engine.transforms.interpreted import Interpreted
 from ...kernels import meta
+from ...kernels.allocation import has_memory
 from ...ops.core import return_types
 from ...ops.creation.from_data import tensor
 from ...ops.tensor import pickling
@@ -77,11 +77,11 @@ def called(function: Any, args: Any, kwargs: Any, whole: bool = False) -> Any:
     op = getattr(function, "op", None)
     if op is not None and not (whole and operator_of(function, True)):
         found = [t._array for t in args if isinstance(t, Tensor)]
-        ours = [isinstance(array, Wrapped) for array in found if isinstance(array, Interpreted)]
+        ours = [isinstance(array, Wrapped) for array in found if not has_memory(array)]
         if not ours or not all(ours):  # a batch is asked before
             return PASSED
         return run(op, args, kwargs) if is_plain(op, args, kwargs) else PASSED
-    if modes.state.batches and any(map(is_batch, pytree.flatten((args, kwargs)))):
+    if modes.state.batches and has_batch((args, kwargs)):
         return PASSED  # what it consists of asks the batch
     if function in KEYED:
         return keyed(function, *args)
@@ -263,7 +263,7 @@ class Dispatcher:
         return called(function, args, kwargs, self.whole)
 
 
-class Wrapped(Wrapper):
+class Wrapped(Interpreted):
     """The array of a tensor of class `cls`: NOTE [What is seen], 3.
 
     `like` has its shape, dtype and strides and no data; `data` is the array that it would be
@@ -271,6 +271,9 @@ class Wrapped(Wrapper):
     """
 
     __slots__ = ("__weakref__", "attributes", "cls", "data", "device", "like", "maker")
+
+    has_class = True
+    has_values = property(lambda self: self.device != "meta")
 
     def __init__(self, cls: type[Tensor], like: Any, data: Any = None, device: str = "cpu") -> None:
         self.cls, self.like, self.data, self.device = cls, like, data, device
@@ -315,26 +318,14 @@ class Wrapped(Wrapper):
         if isinstance(source, self.cls):
             self.remember(source)
 
-    def detached(self) -> Wrapped:
-        """The array itself: it has no history."""
-        return self
-
     def again(self) -> Wrapped:
         """One like it, for another tensor with the same attributes."""
-        made = Wrapped(self.cls, self.like, self.data, self.device)
+        made: Wrapped = super().again()
         made.attributes, made.maker = self.attributes, self.maker
         return made
 
-    def copy(self) -> Wrapped:
-        """The array itself, which is replaced where it is written."""
-        return self
-
     def __reduce__(self) -> Any:
         return Wrapped, (self.cls, self.like, self.data, self.device)
-
-    def with_history(self, before: Any) -> Wrapped:
-        """The array itself: it has no history."""
-        return self
 
     def shares_memory(self, other: Any) -> bool:
         """Whether this can be a view of another one in another shape, as `translation` tells it."""
@@ -391,28 +382,9 @@ class Wrapped(Wrapper):
         """The number that the class gives."""
         return answer(overload("_local_scalar_dense.default"), [self.tensor()], {})
 
-    def __bool__(self) -> bool:
-        return bool(self.item())
-
-    def __int__(self) -> int:
-        return int(self.item())
-
-    __index__ = __int__
-
-    def __float__(self) -> float:
-        return float(self.item())
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and not name.startswith("__array"):
-            raise AttributeError(name)
-        raise NotImplementedError(NO_DATA.format(name=name, cls=self.cls.__name__))
-
-    def _has_no_data(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(NO_DATA.format(name="an array", cls=self.cls.__name__))
-
-    __array__ = __getitem__ = __iter__ = __len__ = _has_no_data
-    __eq__ = __ne__ = _has_no_data
-    __hash__ = object.__hash__
+    def refused(self, name: str) -> Exception:
+        """The error for what asks for the data of an array."""
+        return NotImplementedError(NO_DATA.format(name=name, cls=self.cls.__name__))
 
 
 def make_wrapper(

@@ -37,7 +37,7 @@ import numpy as np
 from ... import dtypes, pytree
 from ...autograd.function import Function
 from ...autograd.grad_mode import is_grad_enabled, no_grad
-from ...autograd.transformed import is_batched
+from ...autograd.transformed import has_batch
 from ...engine.tensor import Tensor, wrote
 from ...kernels.memory import root
 from ..amp.autocast_mode import autocast, cast, is_autocast_enabled
@@ -196,7 +196,7 @@ class CustomOpDef:
             return self._recorded(*bound.args, **bound.kwargs)
         if self._composite is not None and self._backward is None:
             return self._composite(*bound.args, **bound.kwargs)
-        if self._vmap is not None and is_batched(leaves):
+        if self._vmap is not None and has_batch(leaves):
             like = pytree.map_leaves(lambda _: None, given)
             return Batched.apply(self, names, like, *leaves)
         wanted = any(isinstance(leaf, Tensor) and leaf.requires_grad for leaf in leaves)

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from ... import dtypes
 from ...engine.overriding import names
-from ...engine.tensor import Interpreted, Tensor, new_tensor
-from ...kernels.allocation import numpys
+from ...engine.tensor import Tensor, new_tensor
+from ...kernels.allocation import has_memory, numpys
 from .aten import OWN as OWN_FUNCTIONS
 from .aten import Operator, Overload, aten
 from .composed import COMPOSED
@@ -146,7 +146,7 @@ def places(call: Call, index: Any, dims: Any) -> list[Any]:
     """The list of indices by dimension, None where there is none."""
     if len(dims) == 1:
         parts = [index]
-    elif isinstance(index._array, Interpreted):
+    elif not has_memory(index._array):
         parts = call("unbind.int", index, 0)
     else:
         parts = [new_tensor(each) for each in index._array]

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...engine.registry import called
 from ...engine.tensor import Tensor, new_tensor, placed
-from ...kernels.allocation import full, is_valueless, surely, table, zeros
+from ...kernels.allocation import full, has_values, surely, table, zeros
 from ...ops.core.arguments import public
 from ...ops.nn import conv, conv_transpose, normalization
 from ...ops.nn import dropout as dropouts
@@ -71,7 +71,7 @@ def embedding_bag(
         per_sample_weights, include_last_offset, padding_idx,
     )  # fmt: skip
     flat, starts = indices._array, offsets._array
-    if is_valueless(flat):
+    if not has_values(flat):
         count = bags._array.shape[:1]
         shapes = (flat.shape, count, bags._array.shape if mode == 2 else count)
         first, second, third = [new_tensor(zeros(flat, shape)) for shape in shapes]

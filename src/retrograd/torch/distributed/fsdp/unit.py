@@ -20,7 +20,7 @@ import numpy as np
 from .... import modes
 from ....autograd.variable import Variable
 from ....engine.tensor import Tensor, new_tensor
-from ....kernels.allocation import is_valueless
+from ....kernels.allocation import has_values
 from ....kernels.memory import address, memory, root, strided
 from ....pytree import flatten
 from ..tensor import DTensor, Partial
@@ -88,7 +88,7 @@ class Unit:
         """Give parameters on the meta device memory."""
         for parameter in self.parameters:
             array: Any = parameter._array
-            if is_valueless(array.local):
+            if not has_values(array.local):
                 array.local = np.empty(array.local.shape, array.dtype)
 
     # -- forward -------------------------------------------------------------------------------

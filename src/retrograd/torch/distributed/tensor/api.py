@@ -22,7 +22,7 @@ from ....autograd.function import Function
 from ....engine.overriding import NO_SUBCLASSES
 from ....engine.subclasses import retyped
 from ....engine.tensor import Tensor, new_tensor
-from ....kernels.allocation import is_valueless
+from ....kernels.allocation import has_values
 from ....nn.parameter import Parameter
 from ....pytree import flatten, map_leaves
 from ..collectives import spread
@@ -323,7 +323,7 @@ def distribute_tensor(
                 f"mesh or placements {lying}. do you want to call `redistribute` instead?"
             )
         return tensor
-    values = not is_valueless(tensor._array)
+    values = has_values(tensor._array)
     array = np.ascontiguousarray(tensor._array) if values else tensor._array
     if src_data_rank is not None and values:
         for dim in range(mesh.ndim):

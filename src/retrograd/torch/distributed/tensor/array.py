@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from ....kernels.allocation import StandIn, has_values
 from ....pytree import flatten, map_leaves
 from ....quiet import quietly
 from ..collectives import collect, reduced, spread
@@ -43,7 +44,7 @@ ADDS = {np.add, np.subtract}
 BY_ELEMENT = {np.where, np.real, np.imag, np.copy, np.nan_to_num}
 
 
-class Distributed(NDArrayOperatorsMixin):
+class Distributed(StandIn, NDArrayOperatorsMixin):
     """An array over the ranks of a mesh: NOTE [Distributed arrays]."""
 
     base = None
@@ -60,7 +61,7 @@ class Distributed(NDArrayOperatorsMixin):
         self.placements, self.shape = tuple(placements), tuple(shape)
 
     dtype = property(lambda self: self.local.dtype)
-    device = property(lambda self: getattr(self.local, "device", "cpu"))
+    has_values = property(lambda self: has_values(self.local))
     ndim = property(lambda self: len(self.shape))
     size = property(lambda self: int(np.prod(self.shape, dtype=np.int64)))
     itemsize = property(lambda self: self.local.itemsize)

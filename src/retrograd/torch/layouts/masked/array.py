@@ -4,13 +4,10 @@ NOTE [Masked tensors]
 1. A masked tensor is a `MaskedTensor`, whose array is `Masked`: the arrays of its data and of its
    mask, both dense, or both sparse with the same places.
 2. Three linear records lead in and out. `masked_of` makes a masked array of data, `data_of` takes
-   the data; each is the adjoint of the other, and what is masked out counts as 0 in a cotangent.
-   So all else is computed on data, which are plain tensors: derivatives of every order follow,
-   and the gradient of a masked tensor has its mask.
+   the data, and what is masked out counts as 0 in a cotangent. All else is computed on data (NOTE
+   [Layouts] in `layouts.layout`), and the gradient of a masked tensor has its mask.
 3. `constructed` makes a masked array, too, but hands its cotangent on as it is, masked: so formulas
    before it may give whatever they like where the mask says that nothing counts (1 / 0).
-4. `RULES` says what an op gives, by the name of its record; a function that is not the sum of its
-   ops, such as a reduction, is in `FUNCTIONS`. What neither knows raises.
 """
 
 from __future__ import annotations
@@ -20,24 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....engine.callers import computed, is_plain
-from ....engine.overriding import PASSED, stands_below
+from ....engine.overriding import stands_below
 from ....engine.record import finish
 from ....engine.registry import declare
 from ....engine.saved import on_tensors_from
-from ....engine.tensor import (
-    Replaced,
-    Tensor,
-    Wrapper,
-    as_array,
-    cell_of,
-    new_tensor,
-    set_requires_grad,
-)
+from ....engine.tensor import Tensor, as_array, new_tensor, set_requires_grad
 from ....kernels.allocation import copied
 from ....ops.core.pointwise import zero_where
 from ....ops.tensor.pickling import attributes, check_whole
 from ....quiet import copyto
+from ..layout import Layout, sharing
 from ..sparse.array import Sparse
 from ..sparse.array import rule as sparse_rule
 from ..sparse.rules import coalesced, stored, stored_at
@@ -45,19 +34,13 @@ from ..sparse.rules import made as sparse_made
 from .text import text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ....engine.op import Op
 
 __all__ = [
-    "FUNCTIONS", "RULES", "Masked", "MaskedTensor", "as_masked_tensor", "held", "is_masked",
-    "is_masked_tensor", "made", "mask_of", "masked_tensor", "refused",
+    "Masked", "MaskedTensor", "as_masked_tensor", "held", "is_masked", "is_masked_tensor", "made",
+    "mask_of", "masked_tensor", "refused",
 ]  # fmt: skip
 
-NO_RULE = (
-    "{0}(): not implemented for masked tensors: no implementation found on MaskedTensor. Compute "
-    "on x.to_tensor(value), where `value` stands for what is masked out"
-)
 MISMATCH = "Input masks must match. Those of {}() differ: combine them, masked_tensor(data, a & b)"
 WITH_HISTORY = (
     "It is not recommended to create a MaskedTensor with a tensor that requires_grad, whose "
@@ -66,19 +49,20 @@ WITH_HISTORY = (
 )
 LAYOUTS = ("strided", "sparse_coo", "sparse_csr")
 
-RULES: dict[str, Callable[..., Any]] = {}  # by op
-FUNCTIONS: dict[str, Callable[..., Any]] = {}  # by public function
 
-
-def refused(name: str) -> TypeError:
-    """The error for what is not there for masked tensors."""
-    return TypeError(NO_RULE.format(name))
-
-
-class Masked(Replaced, Wrapper):
+class Masked(Layout):
     """An array of which the elements count where `mask` is true."""
 
     __slots__ = ("data", "mask")
+
+    parts = ("data", "mask")
+    own = ("masked_of", "data_of", "constructed")
+    error = TypeError
+    no_rule = (
+        "{}(): not implemented for {}: no implementation found on MaskedTensor. Compute on "
+        "x.to_tensor(value), where `value` stands for what is masked out"
+    )
+    has_class = True
 
     def __init__(self, data: Any, mask: Any) -> None:
         self.data, self.mask = data, as_array(mask)
@@ -95,38 +79,14 @@ class Masked(Replaced, Wrapper):
     flags = property(lambda self: self.data.flags)
 
     @staticmethod
-    def called(function: Any, args: Any, kwargs: Any) -> Any:
-        """What is made of the call of a public function; PASSED where its ops are to be asked."""
-        name, place = function.__name__, (getattr(function, "__module__", "") or "")
-        run = FUNCTIONS.get(f"masked.{name}" if place == f"{__package__}.functions" else name)
-        if run is not None:
-            return run(function, args, kwargs)
-        op = getattr(function, "op", None)
-        if op is None or not is_plain(op, args, kwargs):
-            return PASSED
-        return next(filter(is_masked, args))._array.interpret(op, args, kwargs)
+    def name_of(function: Any) -> str:
+        """Functions of `masked` have names apart from those of tensors."""
+        own = getattr(function, "__module__", None) == f"{__package__}.functions"
+        return f"masked.{function.__name__}" if own else function.__name__
 
-    def interpret(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """What the op's rule gives."""
-        if op.name in OWN:
-            return finish(op, inputs, computed(op, inputs, params), params)
-        return RULES.get(op.name, RULES["*"])(op, *inputs, **params)
-
-    def astype(self, dtype: Any, *args: Any, **options: Any) -> Masked:
-        """The same in another dtype."""
-        return Masked(self.data.astype(dtype), self.mask)
-
-    def tensor(self) -> Tensor:
-        """A masked tensor with this array."""
-        return new_tensor(self, MaskedTensor)
-
-    def again(self) -> Masked:
-        """One like it, for another tensor."""
-        return Masked(self.data, self.mask)
-
-    def copy(self) -> Masked:
+    def copy(self) -> Any:
         """One with memory of its own."""
-        return Masked(self.data.copy(), self.mask)
+        return self.of(lambda data: data.copy())
 
     def dense(self) -> Any:
         """The plain array, with 0 for what is masked out."""
@@ -135,7 +95,7 @@ class Masked(Replaced, Wrapper):
 
     def ones(self) -> Tensor:
         """Ones in its place."""
-        return Masked(each_value(np.ones_like, self.data), self.mask).tensor()
+        return self.of(lambda data: each_value(np.ones_like, data)).tensor()  # type: ignore[no-any-return]
 
     def check_room(self, target: Tensor) -> None:
         """Raise unless `target` is masked in the same way: writes keep a mask."""
@@ -167,17 +127,6 @@ class Masked(Replaced, Wrapper):
             )
         return self.data.item()
 
-    def __bool__(self) -> bool:
-        return bool(self.item())
-
-    def __int__(self) -> int:
-        return int(self.item())
-
-    __index__ = __int__
-
-    def __float__(self) -> float:
-        return float(self.item())
-
     def __add__(self, other: Any) -> Masked:  # of cotangents: what counts in one of them counts
         if isinstance(self.data, Sparse):
             return Masked(visible(self) + visible(other), self.mask)
@@ -188,15 +137,11 @@ class Masked(Replaced, Wrapper):
 
     def __array_ufunc__(self, ufunc: Any, how: str, *args: Any, **options: Any) -> Any:
         if ufunc is not np.add or how != "__call__" or options:
-            raise ValueError(NO_RULE.format(ufunc.__name__))
+            raise ValueError(str(self.refused(ufunc.__name__)))
         return self + args[args[0] is self]
 
-    def __reduce__(self) -> Any:
-        return Masked, (self.data, self.mask)
 
-    def refused(self, name: str) -> Exception:
-        """The error for what is not there for masked tensors."""
-        return refused(name)
+is_masked, refused = Masked.holds, Masked.refused
 
 
 def same(a: Any, b: Any) -> bool:
@@ -276,8 +221,6 @@ constructed: Any = declare(
     node_name="ConstructorBackward",
     doc="""A masked tensor of data, whose cotangent stays masked.""",
 )
-
-OWN = {op.op.name for op in (masked_of, data_of, constructed)}
 
 
 def _of_sparse(op: Op) -> Any:
@@ -373,6 +316,9 @@ class MaskedTensor(Tensor, sees_properties=False):
         return f"MaskedTensor({text(x.data, x.mask)})"
 
 
+Masked.cls = MaskedTensor
+
+
 def checked(data: Any, mask: Any) -> Masked:
     """The array of copies of data and mask; raises where they do not fit: `MaskedTensor`."""
     for name, value in (("data", data), ("mask", mask)):
@@ -451,11 +397,6 @@ def is_masked_tensor(obj: Any, /) -> bool:
     return isinstance(obj, MaskedTensor)
 
 
-def is_masked(value: Any) -> bool:
-    """Whether a tensor has a masked array."""
-    return isinstance(value, Tensor) and isinstance(value._array, Masked)
-
-
 # -- in and out ------------------------------------------------------------------------------------
 
 
@@ -474,10 +415,7 @@ def construct(data: Tensor, mask: Any) -> Any:
 
 def held(x: Tensor) -> Any:
     """The data of a masked tensor, on its memory."""
-    found = data_of(x, mask=x._array.mask)
-    if not found._inference:
-        found._cell = cell_of(x)
-    return found
+    return sharing(data_of(x, mask=x._array.mask), x)
 
 
 def mask_of(x: Tensor) -> Tensor:

@@ -1,7 +1,6 @@
-"""What ops and functions give for masked tensors: NOTE [Masked tensors] in `array`, 4.
+"""What ops and functions give for masked tensors: NOTE [Layouts] in `layouts.layout`.
 
-A rule takes the op, its inputs and its parameters, one for a function the function and its
-arguments; at least one of these is masked.
+At least one of the arguments of a rule is masked.
 """
 
 from __future__ import annotations
@@ -27,9 +26,8 @@ from ..sparse.rules import made as sparse_made
 from ..sparse.rules import stored, stored_at
 from . import functions
 from .array import (
-    FUNCTIONS,
     MISMATCH,
-    RULES,
+    Masked,
     construct,
     held,
     is_masked,
@@ -56,9 +54,11 @@ MOVES = (
     *("undiagonal", "unslice"),
 )
 ADDS = ("densify", "index_spread", "refold", "scatter_add", "sum", "sum_dim", "sum_to", "unstrided")
+LIKE = ("empty", "full", "ones", "zeros", "rand", "randint", "randn")
 NO_INDEX = "{} indices must match. Those of {}() differ: write x.to_dense()"
 
 
+@Masked.rule("*")
 def by_kind(op: Op, *inputs: Any, **params: Any) -> Any:
     """What an op gives without a rule of its own."""
     if op.elementwise or op.name in SAME_PLACES:
@@ -180,6 +180,7 @@ def added(op: Op, *inputs: Any, **params: Any) -> Any:
     return made(op.call(*terms, **params), op.call(*counts, **params)._array != 0)
 
 
+@Masked.rule("where")
 def where(op: Op, condition: Any, input: Any, other: Any) -> Any:
     """A choice of data, and of masks."""
     operands = [dense(t) if is_masked(t) else t for t in (condition, input, other)]
@@ -190,24 +191,23 @@ def where(op: Op, condition: Any, input: Any, other: Any) -> Any:
     return made(found, np.broadcast_to(mask, found.shape))
 
 
-def linear(op: Op, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
+@Masked.rule("linear")
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
     """`input @ weight.T + bias`."""
     found = input @ weight.transpose(-1, 0)
     return found if bias is None else found + bias
 
 
-def at_places(op: Op, input: Tensor, *, pattern: Any) -> Any:
+@Masked.rule("entries", "picked")
+def at_places(input: Tensor, *, pattern: Any) -> Any:
     """The elements at the places of a pattern."""
     return made(stored_at(held(input), pattern), stored_at(mask_of(input), pattern)._array)
 
 
-def from_entries(op: Op, values: Tensor, *, pattern: Any) -> Any:
+@Masked.rule("from_entries")
+def from_entries(values: Tensor, *, pattern: Any) -> Any:
     """The sparse masked tensor of these entries."""
     return with_entries(values, pattern)
-
-
-RULES |= {"*": by_kind, "linear": linear, "where": where}
-RULES |= {"entries": at_places, "picked": at_places, "from_entries": from_entries}
 
 
 # -- functions -------------------------------------------------------------------------------------
@@ -234,7 +234,9 @@ def parted(args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
     return kwargs[name], (), {k: v for k, v in kwargs.items() if k != name}
 
 
-def reduced(function: Any, args: Any, kwargs: Any) -> Any:
+@Masked.function("amax", "amin", "argmax", "argmin", "logsumexp", "mean", "median", "norm")
+@Masked.function("prod", "std", "sum", "var", "vector_norm")
+def reduced(function: Any, *args: Any, **kwargs: Any) -> Any:
     """A reduction by the function of `masked` of its name; masked out where nothing counts."""
     given = arguments(function, args, kwargs)
     (x, *_), dim = given.values(), given.get("dim", ())
@@ -245,7 +247,8 @@ def reduced(function: Any, args: Any, kwargs: Any) -> Any:
     return made(found, mask.any(dims, given.get("keepdim", False))._array)
 
 
-def truth(function: Any, args: Any, kwargs: Any) -> Any:
+@Masked.function("all", "any")
+def truth(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Whether all, or any, of the elements that count are true."""
     x, more, named = parted(args, kwargs)
     x, neutral = dense(x), function.__name__ == "all"
@@ -254,7 +257,8 @@ def truth(function: Any, args: Any, kwargs: Any) -> Any:
     return made(found, mask.any(*more, **named)._array)
 
 
-def along(function: Any, args: Any, kwargs: Any) -> Any:
+@Masked.function("cumprod", "cumsum", "log_softmax", "softmax", "softmin")
+def along(function: Any, *args: Any, **kwargs: Any) -> Any:
     """A function along a dimension, by that of `masked` of its name."""
     given = arguments(function, args, kwargs)
     x = dense(given.pop(next(iter(given))))
@@ -262,19 +266,22 @@ def along(function: Any, args: Any, kwargs: Any) -> Any:
     return made(found, x._array.mask)
 
 
-def like(function: Any, args: Any, kwargs: Any) -> Any:
+@Masked.function(*[f"{name}_like" for name in LIKE])
+def like(function: Any, *args: Any, **kwargs: Any) -> Any:
     """A new tensor in the shape of data, with their mask."""
     x, more, named = parted(args, kwargs)
     return made(function(held(x.detach()), *more, **named), x._array.mask)
 
 
-def beside_data(function: Any, args: Any, kwargs: Any) -> Any:
+@Masked.function(*[f"new_{name}" for name in (*LIKE[:4], "tensor")])
+def beside_data(function: Any, *args: Any, **kwargs: Any) -> Any:
     """A new plain tensor, of the dtype of data."""
     x, more, named = parted(args, kwargs)
     return function(held(x.detach()), *more, **named)
 
 
-def unwrapped(function: Any, args: Any, kwargs: Any) -> Any:
+@Masked.function(*[f"masked.{name}" for name in functions.__all__])
+def unwrapped(function: Any, *args: Any, **kwargs: Any) -> Any:
     """A function of `masked`, of data and the mask that they have, besides one that is given."""
     given = arguments(function, args, kwargs)
     for name in ("input", "other"):
@@ -297,27 +304,31 @@ def dense(x: Any) -> Any:
     return made(held(x).to_dense(), x._array.mask.dense())
 
 
-def in_memory(function: Any, args: Any, kwargs: Any) -> Any:
+@Masked.function("contiguous", "is_contiguous")
+def in_memory(x: Any, *args: Any, **kwargs: Any) -> Any:
     """Raise ValueError for a question about memory to a sparse tensor."""
-    if args[0]._array.layout != "strided":
+    if x._array.layout != "strided":
         raise ValueError(
             "MaskedTensors with sparse data do not have is_contiguous. Write x.to_dense()"
         )
     return PASSED
 
 
-def no_numbers(function: Any, args: Any, kwargs: Any) -> Any:
+@Masked.function("numpy", "tolist")
+def no_numbers(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Raise: what is masked out has no number."""
     raise refused(function.__name__)
 
 
-def to_dense(function: Any, args: Any, kwargs: Any) -> Any:
-    return dense(args[0])
+@Masked.function("to_dense")
+def to_dense(x: Any, *args: Any, **kwargs: Any) -> Any:
+    """With zeros in the data where there was no entry."""
+    return dense(x)
 
 
-def to_sparse(function: Any, args: Any, kwargs: Any) -> Any:
+@Masked.function("to_sparse", "to_sparse_coo", "to_sparse_csr")
+def to_sparse(function: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
     """With the elements that count for entries."""
-    x = args[0]
     convert = "to_sparse_csr" if function.__name__ == "to_sparse_csr" else "to_sparse_coo"
     if convert == "to_sparse_csr" and x.ndim != 2:
         raise ValueError(
@@ -331,37 +342,16 @@ def to_sparse(function: Any, args: Any, kwargs: Any) -> Any:
     return made(held(x).sparse_mask(mask), mask._array)
 
 
-def setitem(function: Any, args: Any, kwargs: Any) -> None:
+@Masked.function("__setitem__")
+def setitem(self: Any, key: Any, value: Any) -> None:
     """Data at an index replaced, of a masked tensor, whose mask stays, or by its data."""
-    self, key, value = args
     data = held(self).clone() if is_masked(self) else self
     data[key] = held(dense(value)) if is_masked(value) else value
     if is_masked(self):
         self.copy_(made(data, self._array.mask))
 
 
-def copy(function: Any, args: Any, kwargs: Any) -> Any:
+@Masked.function("copy_")
+def copy(self: Any, other: Any, *args: Any, **kwargs: Any) -> Any:
     """A copy of data into a plain tensor; one into a masked tensor is an op."""
-    self, other = args[:2]
     return PASSED if is_masked(self) else self.copy_(held(dense(other)))
-
-
-LIKE = ("empty", "full", "ones", "zeros", "rand", "randint", "randn")
-
-FUNCTIONS.update(
-    {
-        **dict.fromkeys(("all", "any"), truth),
-        **dict.fromkeys(("amax", "amin", "argmax", "argmin", "logsumexp", "mean"), reduced),
-        **dict.fromkeys(("median", "norm", "prod", "std", "sum", "var", "vector_norm"), reduced),
-        **dict.fromkeys(("cumprod", "cumsum", "log_softmax", "softmax", "softmin"), along),
-        **{f"masked.{name}": unwrapped for name in functions.__all__},
-        **dict.fromkeys(("to_sparse", "to_sparse_coo", "to_sparse_csr"), to_sparse),
-        **dict.fromkeys([f"{name}_like" for name in LIKE], like),
-        **dict.fromkeys([f"new_{name}" for name in (*LIKE[:4], "tensor")], beside_data),
-        **dict.fromkeys(("contiguous", "is_contiguous"), in_memory),
-        **dict.fromkeys(("numpy", "tolist"), no_numbers),
-        "copy_": copy,
-        "to_dense": to_dense,
-        "__setitem__": setitem,
-    }
-)

@@ -4,94 +4,52 @@ NOTE [Nested tensors]
 1. A nested tensor is a `NestedTensor`, whose array is `Nested`: the values of all components in one
    array, and a pattern that says how they lie there.
 2. Two linear records lead in and out: `nested_of` makes a nested array of values, `values_of` takes
-   them. Each is the adjoint of the other. All else is computed on values or on components, which
-   are plain tensors, so derivatives of every order follow.
-3. `RULES` says what an op gives, by the name of its record; an elementwise op is that of the
-   values. A function that asks for sizes before it calls ops is in `FUNCTIONS`, by its name. What
-   neither knows raises.
-4. A nested tensor, its values and its components share memory, and count writes together; where a
+   them. All else is computed on values or on components (NOTE [Layouts] in `layouts.layout`).
+3. A nested tensor, its values and its components share memory, and count writes together; where a
    history is recorded users get copies of these, since what they write there could not be followed.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
-import numpy as np
-
-from ....engine.callers import computed, is_plain
 from ....engine.graph import LEAF
-from ....engine.overriding import PASSED, stands_below
-from ....engine.record import finish
+from ....engine.overriding import stands_below
 from ....engine.registry import called, declare
-from ....engine.tensor import Replaced, Tensor, Wrapper, cell_of, new_tensor
+from ....engine.tensor import Tensor, new_tensor
 from ....quiet import copyto
+from ..layout import Layout, sharing
 from .pattern import Jagged, Packed, Ragged
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ....engine.op import Op
-
-F = TypeVar("F", bound="Callable[..., Any]")
-
 __all__ = [
-    "FUNCTIONS",
-    "RULES",
     "Nested",
     "NestedTensor",
-    "function",
     "gathered",
     "held",
     "is_nested",
     "made",
     "parts_of",
     "refused",
-    "rule",
 ]
 
-NO_RULE = (
-    "{}(): not supported for nested tensors. Compute on nt.values(), on the components nt.unbind(),"
-    " or on the padded tensor nt.to_padded_tensor(0.)"
-)
 NO_SHAPE = (
     "Internal error: NestedTensorImpl doesn't support {0}: components of the strided layout differ."
     " Ask nt.size(dim) for a regular dimension, or the components: [t.shape for t in nt.unbind()]"
 )
 
-RULES: dict[str, Callable[..., Any]] = {}  # by op
-FUNCTIONS: dict[str, Callable[..., Any]] = {}  # by public function
 
-
-def rule(*names: str) -> Callable[[F], F]:
-    """Enter a function into `RULES`: it takes the op, its inputs and its parameters."""
-
-    def enter(given: F) -> F:
-        RULES.update(dict.fromkeys(names, given))
-        return given
-
-    return enter
-
-
-def function(*names: str) -> Callable[[F], F]:
-    """Enter a function into `FUNCTIONS`: it takes the arguments of public functions."""
-
-    def enter(given: F) -> F:
-        FUNCTIONS.update(dict.fromkeys(names, given))
-        return given
-
-    return enter
-
-
-def refused(name: str) -> NotImplementedError:
-    """The error for what is not there for nested tensors."""
-    return NotImplementedError(NO_RULE.format(name))
-
-
-class Nested(Replaced, Wrapper):
+class Nested(Layout):
     """An array of components: `data` holds their values as `pattern` says."""
 
     __slots__ = ("data", "pattern", "shape")
+
+    parts = ("data", "pattern")
+    own = ("nested_of", "values_of")
+    no_rule = (
+        "{}(): not supported for {}. Compute on nt.values(), on the components nt.unbind(), or on "
+        "the padded tensor nt.to_padded_tensor(0.)"
+    )
+    has_class = True
 
     def __init__(self, data: Any, pattern: Jagged | Packed) -> None:
         self.data, self.pattern = data, pattern
@@ -106,43 +64,9 @@ class Nested(Replaced, Wrapper):
     value = property(lambda self: new_tensor(self.data))
     strides = property(lambda self: (0,) * self.ndim)
 
-    @staticmethod
-    def called(function: Any, args: Any, kwargs: Any) -> Any:
-        """What is made of the call of a public function; PASSED where its ops are to be asked."""
-        run = FUNCTIONS.get(function.__name__)
-        if run is not None:
-            return run(*args, **kwargs)
-        op = getattr(function, "op", None)
-        if op is None or not is_plain(op, args, kwargs):
-            return PASSED
-        asked = next(filter(is_nested, args))
-        return asked._array.interpret(op, args, kwargs)
-
-    def interpret(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """What the op's rule gives."""
-        if op.name in (nested_of.op.name, values_of.op.name):
-            return finish(op, inputs, computed(op, inputs, params), params)
-        return RULES.get(op.name, RULES["*"])(op, *inputs, **params)
-
-    def astype(self, dtype: Any, *args: Any, **options: Any) -> Nested:
-        """The same in another dtype."""
-        return Nested(self.data.astype(dtype, *args, **options), self.pattern)
-
-    def tensor(self) -> Tensor:
-        """A nested tensor with this array."""
-        return new_tensor(self, NestedTensor)
-
-    def again(self) -> Nested:
-        """One like it, for another tensor."""
-        return Nested(self.data, self.pattern)
-
-    def copy(self) -> Nested:
+    def copy(self) -> Any:
         """One with memory of its own."""
-        return Nested(self.data.copy(), self.pattern)
-
-    def ones(self) -> Tensor:
-        """Ones in its place."""
-        return Nested(np.ones_like(self.data), self.pattern).tensor()
+        return self.of(lambda data: data.copy())
 
     def check_room(self, target: Tensor) -> None:
         """Raise unless `target` is nested, too: writes replace its array."""
@@ -169,15 +93,10 @@ class Nested(Replaced, Wrapper):
 
     def __array_ufunc__(self, ufunc: Any, *args: Any, **options: Any) -> Any:
         """Raise: sums of cotangents are made by `+`."""
-        raise ValueError(NO_RULE.format(ufunc.__name__))
+        raise ValueError(str(self.refused(ufunc.__name__)))
 
-    def __reduce__(self) -> Any:
-        return Nested, (self.data, self.pattern)
 
-    def refused(self, name: str) -> Exception:
-        """The error for what is not there for nested tensors."""
-        return refused(name)
-
+is_nested, refused = Nested.holds, Nested.refused
 
 nested_of: Any = declare(
     "nested_of(values, *, pattern)",
@@ -307,9 +226,7 @@ class NestedTensor(Tensor, sees_properties=False):
         return f"nested_tensor([\n{text}\n]{history})"
 
 
-def is_nested(value: Any) -> bool:
-    """Whether a tensor is nested."""
-    return isinstance(value, Tensor) and isinstance(value._array, Nested)
+Nested.cls = NestedTensor
 
 
 def jagged(nt: Tensor, name: str) -> Jagged:
@@ -335,18 +252,12 @@ def wrapped(dim: int, ndim: int) -> int:
 
 def made(values: Tensor, pattern: Jagged | Packed) -> Tensor:
     """The nested tensor of these values, on their memory."""
-    found: Tensor = nested_of(values, pattern=pattern)
-    if not found._inference:
-        found._cell = cell_of(values)
-    return found
+    return sharing(nested_of(values, pattern=pattern), values)
 
 
 def held(nt: Tensor) -> Tensor:
     """The values of a nested tensor, on its memory."""
-    found: Tensor = values_of(nt, pattern=nt._array.pattern)
-    if not found._inference:
-        found._cell = cell_of(nt)
-    return found
+    return sharing(values_of(nt, pattern=nt._array.pattern), nt)
 
 
 def apart(x: Tensor, name: str) -> Tensor:

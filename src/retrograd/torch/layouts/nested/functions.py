@@ -1,4 +1,4 @@
-"""Public functions of nested tensors that ask for sizes: NOTE [Nested tensors] in `array`, 3."""
+"""Public functions of nested tensors that ask for sizes: NOTE [Layouts] in `layout`, 3."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ from ....ops.random.factories import rand_like, randint_like, randn_like
 from ....ops.shape.join import stack
 from ....ops.shape.pad import pad
 from .array import (
+    Nested,
     apart,
-    function,
     gathered,
     held,
     is_nested,
     made,
     parts_of,
     refused,
-    rule,
 )
 from .pattern import Jagged, Ragged
 from .rules import along, inner
@@ -44,7 +43,7 @@ TRUNCATED = (
 # -- components and sizes --------------------------------------------------------------------------
 
 
-@function("unbind")
+@Nested.function("unbind")
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The components."""
     if dim % input.ndim:
@@ -52,13 +51,13 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return tuple([apart(part, f"Unbind{OWN_NODE}") for part in parts_of(input)])
 
 
-@function("numel", "nelement")
+@Nested.function("numel", "nelement")
 def numel(input: Tensor) -> int:
     """The number of elements of all components."""
     return input._array.size  # type: ignore[no-any-return]
 
 
-@function("is_same_size")
+@Nested.function("is_same_size")
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether the components of both have the same shapes; RuntimeError if one is not nested."""
     if not (is_nested(input) and is_nested(other)):
@@ -72,14 +71,14 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
     return parts[0] == parts[1]
 
 
-@function("is_contiguous")
+@Nested.function("is_contiguous")
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     """Whether values lie in row-major order, without gaps between components."""
     gapless = getattr(self._array.pattern, "lengths", None) is None
     return gapless and held(self).is_contiguous()
 
 
-@function("contiguous")
+@Nested.function("contiguous")
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """The components one after the other in memory; itself where they are."""
     pattern = self._array.pattern
@@ -126,12 +125,12 @@ def to_padded_tensor(input: Tensor, padding: float, output_size: Any = None) -> 
     return called(stack(rows), "ToPaddedTensorBackward0")
 
 
-@rule("select", "slice")
+@Nested.rule("select", "slice")
 def part(op: Any, input: Tensor, *, index: Any) -> Any:
     return getitem(input, index)
 
 
-@function("__getitem__")
+@Nested.function("__getitem__")
 def getitem(self: Tensor, key: Any) -> Any:
     """A component, what an index takes of one, or of dimensions in which they do not differ."""
     keys = list(key) if isinstance(key, tuple) else [key]
@@ -165,7 +164,7 @@ def sizes_of(given: Any) -> list[Any]:
     return list(given[0]) if len(given) == 1 and isinstance(given[0], (list, tuple)) else [*given]
 
 
-@function("view", "reshape")
+@Nested.function("view", "reshape")
 def view(self: Tensor, *given: Any, shape: Any = ()) -> Tensor:
     """Each component in another shape; -1 or its symbol stands for the size that differs."""
     sizes, pattern = sizes_of(given or shape), self._array.pattern
@@ -195,7 +194,7 @@ def raise_view(nt: Tensor, sizes: Any) -> None:
     raise RuntimeError(f"view(): cannot view shape {tuple(nt._array.shape)} as {sizes}")
 
 
-@function("expand")
+@Nested.function("expand")
 def expand(self: Tensor, *sizes: Any, size: Any = ()) -> Any:
     """Dimensions of size 1 repeated."""
     wanted = [-1 if isinstance(n, Ragged) else n for n in sizes_of(sizes or size)]
@@ -204,7 +203,7 @@ def expand(self: Tensor, *sizes: Any, size: Any = ()) -> Any:
     return along(self, (), lambda x: x.expand(wanted[1:]))
 
 
-@function("chunk")
+@Nested.function("chunk")
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Parts of nearly equal size: of dimensions in which components do not differ, or of these."""
     if dim % input.ndim:
@@ -228,7 +227,7 @@ def of_values(run: Any) -> Any:
 
 
 for run in (empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like):
-    function(run.__name__)(of_values(run))
+    Nested.function(run.__name__)(of_values(run))
 
 
 def dropping(run: Any) -> Any:
@@ -242,7 +241,7 @@ def dropping(run: Any) -> Any:
 
 
 for run in (alpha_dropout, dropout):
-    function(run.__name__)(dropping(run))
+    Nested.function(run.__name__)(dropping(run))
 
 
 def normalization(run: Any) -> Any:
@@ -256,7 +255,7 @@ def normalization(run: Any) -> Any:
 
 
 for run in (layer_norm, rms_norm):
-    function(run.__name__)(normalization(run))
+    Nested.function(run.__name__)(normalization(run))
 
 
 # -- products --------------------------------------------------------------------------------------
@@ -272,7 +271,7 @@ def each_of(t: Any, like: Tensor) -> list[Any]:
     return list(t.expand(count, *t.shape[1:]))
 
 
-@function("matmul", "bmm", "__matmul__")
+@Nested.function("matmul", "bmm", "__matmul__")
 def product(input: Tensor, other: Tensor) -> Any:
     """Products of matrices, component by component."""
     nt = input if is_nested(input) else other
@@ -295,12 +294,12 @@ def product(input: Tensor, other: Tensor) -> Any:
     return gathered(found, patterns[0] if rows else patterns[1])
 
 
-@function("__rmatmul__")
+@Nested.function("__rmatmul__")
 def product_from_right(self: Tensor, other: Any) -> Any:
     return product(other, self)
 
 
-@function("scaled_dot_product_attention")
+@Nested.function("scaled_dot_product_attention")
 def attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Any = None, *args: Any, **kwargs: Any
 ) -> Tensor:

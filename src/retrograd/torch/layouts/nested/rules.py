@@ -1,7 +1,7 @@
-"""What ops give for nested tensors: NOTE [Nested tensors] in `array`, 3.
+"""What ops give for nested tensors: NOTE [Layouts] in `layouts.layout`.
 
-A rule takes the op, its inputs and its parameters; at least one input is nested. Dimension d of a
-nested tensor is d - 1 of its values and of its components.
+At least one input of a rule is nested. Dimension d of a nested tensor is d - 1 of its values and of
+its components.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from ....engine.registry import called
 from ....engine.tensor import Tensor
 from ....ops.shape.join import cat, stack
-from .array import gathered, held, is_nested, made, parts_of, refused, rule
+from .array import Nested, gathered, held, is_nested, made, parts_of, refused
 from .pattern import Jagged, Ragged
 
 if TYPE_CHECKING:
@@ -117,15 +117,15 @@ def beside(nt: Tensor, t: Tensor, name: str) -> Tensor:
     return t.select(pattern.ragged, 0).movedim(0, dim).index_select(dim, owners)
 
 
-@rule("cast", "contiguous", "copy", "fill", "masked_fill", "masked_scale", "real", "imag", "zero")
-@rule("zeros_like")
+@Nested.rule("cast", "contiguous", "copy", "fill", "masked_fill", "masked_scale", "real", "imag")
+@Nested.rule("zero", "zeros_like")
 def on_values(op: Op, *inputs: Any, **params: Any) -> Any:
     """The op of the values."""
     pattern, fitted = matched(op.name, inputs)
     return rewrapped(op.call(*fitted, **params), pattern)
 
 
-@rule("embedding", "linear")
+@Nested.rule("embedding", "linear")
 def of_rows(op: Op, first: Tensor, second: Tensor, *more: Any, **params: Any) -> Any:
     """Rows of a table by nested indices, or the last dimension mapped to another one."""
     if op.name == "embedding":
@@ -134,7 +134,7 @@ def of_rows(op: Op, first: Tensor, second: Tensor, *more: Any, **params: Any) ->
     return along(first, (last,), lambda x: op.call(x, second, *more))
 
 
-@rule("*")
+@Nested.rule("*")
 def other(op: Op, *inputs: Any, **params: Any) -> Any:
     """By the kind of the op: elementwise, a reduction, or one along a dimension."""
     if op.elementwise:
@@ -207,7 +207,7 @@ def reduced(op: Op, nt: Tensor, *, dim: Any, keepdim: bool, **params: Any) -> An
 # -- dimensions ------------------------------------------------------------------------------------
 
 
-@rule("permute", "squeeze", "transpose", "unsqueeze")
+@Nested.rule("permute", "squeeze", "transpose", "unsqueeze")
 def rearranged(op: Op, input: Tensor, **params: Any) -> Any:
     """Dimensions in another order, or without some, or with more; that of components is first."""
     given = [value if isinstance(value, tuple) else (value,) for value in params.values()]
@@ -230,14 +230,14 @@ def rearranged(op: Op, input: Tensor, **params: Any) -> Any:
     return along(input, (), lambda x: op.call(x, **lower), ragged)
 
 
-@rule("index_select", "split")
+@Nested.rule("index_select", "split")
 def sliced(op: Op, input: Tensor, *more: Any, dim: int, **params: Any) -> Any:
     """Parts along a dimension in which components do not differ."""
     place = inner(input, dim, op.name)
     return along(input, (place,), lambda x: op.call(x, *more, dim=place, **params))
 
 
-@rule("cat", "stack")
+@Nested.rule("cat", "stack")
 def joined(op: Op, *tensors: Tensor, dim: int) -> Any:
     """Nested tensors of the same offsets one after the other, or along a new dimension."""
     pattern, values = matched(op.name, tensors)

@@ -2,13 +2,12 @@
 
 NOTE [Sparse tensors]
 1. A sparse tensor is a tensor whose array is `Sparse`. That holds no history, and is not written:
-   in-place forms give the tensor another one. `RULES` says what an op gives for it, by the name of
-   the op: each rule computes on entries, by ops, so derivatives of every order follow. What has no
-   rule raises: `x.to_dense()`.
+   in-place forms give the tensor another one. Rules compute on entries, by ops (NOTE [Layouts] in
+   `layouts.layout`).
 2. Four linear records lead in and out (`records`): `from_entries` and `densify` make a sparse or a
-   dense array of entries, `entries` and `picked` take those of a sparse or a dense one. Each is the
-   adjoint of another, so a cotangent may be sparse, too: that of a sparse tensor, and of an
-   embedding's table. It stands for the whole array, in which other places are 0.
+   dense array of entries, `entries` and `picked` take those of a sparse or a dense one. A cotangent
+   may be sparse, too: that of a sparse tensor, and of an embedding's table. It stands for the whole
+   array, in which other places are 0.
 3. Cotangents meet by `+`, which is all of NumPy's arithmetic that the array knows itself.
 4. Entries at one place add up. Whatever is not linear in them coalesces first, so what it takes
    are the array's values.
@@ -18,54 +17,25 @@ from __future__ import annotations
 
 import math
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from ....engine.callers import computed
-from ....engine.record import finish
-from ....engine.tensor import Replaced, Tensor
 from ....kernels import sums
 from ....kernels.allocation import copied, table, zeros
+from ..layout import Layout
 from .pattern import COO, Form, Pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from ....engine.tensor import Tensor
 
-    from ....engine.op import Op
+__all__ = ["Sparse", "common", "is_sparse", "refused", "rule"]
 
-F = TypeVar("F", bound="Callable[..., Any]")
-
-__all__ = ["RULES", "Sparse", "common", "is_sparse", "refused", "rule"]
-
-NO_RULE = (
-    "Could not run '{}' with arguments from the 'SparseCPU' backend: it is not there for {}. Make "
-    "them dense: x.to_dense()"
-)
 NO_ROOM = "a sparse result cannot be written into a dense tensor. Make it dense first: y.to_dense()"
 NO_SUM = (
     "add(sparse, dense) is not supported for numbers and other shapes. Use add(dense, sparse) "
     "instead: x.to_dense() + y"
 )
-
-# By op: what it gives where an input is sparse. "*": what any other does.
-RULES: dict[str, Callable[..., Any]] = {}
-AS_THEY_ARE = ("entries", "add")  # ops whose forwards take sparse arrays
-
-
-def rule(*names: str) -> Callable[[F], F]:
-    """Enter a function into `RULES`: it takes an op's inputs, tensors, and its parameters."""
-
-    def enter(function: F) -> F:
-        RULES.update(dict.fromkeys(names, function))
-        return function
-
-    return enter
-
-
-def is_sparse(value: Any) -> bool:
-    """Whether a tensor is sparse."""
-    return isinstance(value, Tensor) and isinstance(value._array, Sparse)
 
 
 def common(a: Pattern, b: Pattern) -> Form:
@@ -74,17 +44,19 @@ def common(a: Pattern, b: Pattern) -> Form:
     return a.form if same else COO
 
 
-def refused(name: str, which: str = "sparse tensors") -> NotImplementedError:
-    """The error for what is not there for sparse tensors, or for `which` of them."""
-    return NotImplementedError(NO_RULE.format(name, which))
-
-
-class Sparse(Replaced):
+class Sparse(Layout):
     """An array of which only entries are there: `values` (n, ...), at the places of `pattern`."""
 
     __slots__ = ("dtype", "ndim", "pattern", "shape", "values")
 
-    device, offset = "cpu", 0
+    offset = 0
+    parts = ("values", "pattern")
+    own = ("entries", "add")
+    no_rule = (
+        "Could not run '{}' with arguments from the 'SparseCPU' backend: it is not there for {}. "
+        "Make them dense: x.to_dense()"
+    )
+    has_values = True
 
     def __init__(self, values: Any, pattern: Pattern) -> None:
         self.values, self.pattern = values, pattern
@@ -113,10 +85,6 @@ class Sparse(Replaced):
             raise RuntimeError(f"Sparse {kind} tensors do not have is_contiguous")
         return SimpleNamespace(c_contiguous=False)
 
-    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Sparse:
-        """The same in another dtype."""
-        return Sparse(self.values.astype(dtype), self.pattern)
-
     def merged(self) -> Sparse:
         """The same, coalesced."""
         if self.pattern.coalesced:
@@ -142,15 +110,6 @@ class Sparse(Replaced):
     def item(self) -> Any:
         """The number that the one element is."""
         return self.dense().item()
-
-    def __bool__(self) -> bool:
-        return bool(self.item())
-
-    def __float__(self) -> float:
-        return float(self.item())
-
-    def __int__(self) -> int:
-        return int(self.item())
 
     def taken(self, pattern: Pattern) -> Any:
         """The values at the places of a pattern, zeros where there is no entry."""
@@ -204,13 +163,6 @@ class Sparse(Replaced):
 
     # -- what the engine asks of what stands for an array ----------------------------------------
 
-    def interpret(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """What the op's rule gives."""
-        if op.name in AS_THEY_ARE and all(isinstance(t, Tensor) for t in inputs):
-            return finish(op, inputs, computed(op, inputs, params), params)
-        found = RULES.get(op.name)
-        return found(*inputs, **params) if found is not None else RULES["*"](op, inputs, params)
-
     def check_room(self, target: Tensor) -> None:
         """Raise unless `target` is sparse, too: writes replace its array."""
         if not is_sparse(target):
@@ -225,9 +177,5 @@ class Sparse(Replaced):
         pattern = self.pattern.at(self.pattern.indices[:, :0], True)
         return Sparse(zeros(self.values, (0, *self.values.shape[1:]), dtype), pattern)
 
-    def __reduce__(self) -> Any:
-        return Sparse, (self.values, self.pattern)
 
-    def refused(self, name: str) -> Exception:
-        """The error for what is not there for sparse tensors."""
-        return refused(name)
+is_sparse, refused, rule = Sparse.holds, Sparse.refused, Sparse.rule

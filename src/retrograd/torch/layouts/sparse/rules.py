@@ -1,7 +1,7 @@
-"""What ops give for sparse tensors: NOTE [Sparse tensors] in `array`.
+"""What ops give for sparse tensors: NOTE [Layouts] in `layouts.layout`.
 
-A rule takes the op's inputs and parameters; at least one input is sparse. It computes on entries,
-by ops on dense tensors, and makes a sparse tensor of them again.
+At least one input of a rule is sparse. It computes on entries, by ops on dense tensors, and makes a
+sparse tensor of them again.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def chosen(x: Tensor, which: Any) -> Tensor:
 
 
 @rule("*")
-def mapped(op: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Tensor:
+def mapped(op: Any, *inputs: Any, **params: Any) -> Tensor:
     """An elementwise op that gives 0 for 0, of one sparse tensor and numbers: of its values."""
     (place, *more) = [i for i, t in enumerate(inputs) if is_sparse(t)]
     others = [*inputs[:place], *inputs[place + 1 :]]
