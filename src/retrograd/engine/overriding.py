@@ -16,9 +16,10 @@ NOTE [Who is asked]
    subclasses disabled, or from a mode.
 5. Properties and the methods in the body of `Tensor` get such forms when the first class or mode
    that may ask for them appears (`engine.subclasses`); nobody pays for it before.
-6. Factories make plain tensors: those in `FACTORIES` ask only arguments that are no tensors, such
-   as sizes of graphs that are traced, and those in `CONVERTERS` none. Modes see all of them.
-7. Arguments see the operands of `einsum` in one list one by one: a call has one spelling.
+6. Factories make plain tensors: those `listed` in `FACTORIES` ask only arguments that are no
+   tensors, such as sizes of graphs that are traced, and those in `CONVERTERS` none. Modes see all
+   of them; nobody sees those in `IGNORED`.
+7. Where a call has several spellings, arguments see one: `SPELLINGS`.
 
 This module knows no tensor and no op.
 """
@@ -29,12 +30,14 @@ import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import modes, version
 from ..locks import structure
 from . import native
 from .naming import LOOKED_AT, NOWHERE, is_optional, look_at, looked_at, otherwise
+
+F = TypeVar("F")
 
 PASSED: Any = object()  # what `intercept` returns where nobody takes the call over
 
@@ -45,26 +48,14 @@ NUMBERS = (int, float, bool, complex)
 NEVER: set[type] = {*NUMBERS, str, slice, type(None), type(...)}  # types that are never asked
 UNASKED: set[type] = set(NEVER)  # the same, but empty while a thread is in a mode
 
-# Names of functions: NOTE [Who is asked], rule 6, and those that nothing is told about.
-FACTORIES: set[str] = {
-    *("arange", "bartlett_window", "blackman_window", "empty", "empty_permuted", "empty_strided"),
-    *("eye", "full", "hamming_window", "hann_window", "kaiser_window", "linspace", "logspace"),
-    *("ones", "rand", "randint", "randn", "randperm", "range", "scalar_tensor", "tril_indices"),
-    *("triu_indices", "zeros"),
-}
-CONVERTERS: set[str] = {
-    *("as_tensor", "asarray", "frombuffer", "from_dlpack", "from_file", "from_numpy", "tensor"),
-}
+# Names of functions, which their declarations enter: NOTE [Who is asked], rules 6 and 7.
+FACTORIES: set[str] = set()
+CONVERTERS: set[str] = set()
 IGNORED: set[str] = {
-    *("are_deterministic_algorithms_enabled", "broadcast_shapes", "can_cast", "finfo"),
-    *("get_default_device", "get_default_dtype", "get_num_interop_threads", "get_num_threads"),
-    *("get_rng_state", "iinfo", "initial_seed", "is_storage", "is_tensor", "manual_seed"),
-    *("promote_types", "seed", "set_default_device", "set_default_dtype", "set_flush_denormal"),
-    *("set_num_interop_threads", "set_num_threads", "set_printoptions", "set_rng_state"),
-    *("typename", "use_deterministic_algorithms", "_make_subclass", "as_subclass"),
-    *("_make_wrapper_subclass", "__torch_dispatch__"),
+    *("_make_subclass", "_make_wrapper_subclass", "__torch_dispatch__"),
     *("__array_function__", "__array_namespace__", "__array_ufunc__", "__hash__", "__iter__"),
 }
+SPELLINGS: dict[str, Callable[[Any], Any]] = {}  # what makes the arguments of a call those of one
 
 TENSOR = "retrograd.Tensor."
 DISPATCH = "__torch_dispatch__"
@@ -79,6 +70,16 @@ forms: dict[Any, Any] = {}  # the form that users see, by function
 names: dict[Any, str] = {}  # what errors call a function
 shown_as: dict[Any, Any] = {}  # operators, and getters of properties: what they are to be called
 operators: set[Any] = set()  # these return NotImplemented where nobody knows an operand
+
+
+def listed(names: set[str]) -> Callable[[F], F]:
+    """A decorator that enters the name of a function into one of these sets."""
+
+    def enter(function: F) -> F:
+        names.add(function.__name__)  # type: ignore[attr-defined]
+        return function
+
+    return enter
 
 
 def overrides_nothing(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -137,8 +138,8 @@ def intercept(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     if not asked and not state.function_modes:
         return below(function, args, kwargs)
     shown = shown_as.get(function, function)
-    if asked and name == "einsum" and isinstance(args[0], str):
-        args = (args[0], *(args[1] if isinstance(args[1], (list, tuple)) else args[1:]))
+    if asked and name in SPELLINGS:
+        args = SPELLINGS[name](args)
     try:
         answer = ask(shown, asked, args, kwargs)
     except TypeError:  # of the function itself, which an operator is to hide

@@ -13,7 +13,7 @@ import inspect
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from .. import modes, version
+from .. import modes, providers, version
 from ..engine.overriding import (
     CONVERTERS,
     ENABLED,
@@ -53,6 +53,11 @@ __all__ = [
 
 PACKAGE = __name__.partition(".")[0]
 MODULES = ("", "nn.functional", "linalg", "fft", "special")
+SETTINGS = {
+    *("are_deterministic_algorithms_enabled", "get_default_dtype", "get_num_interop_threads"),
+    *("get_num_threads", "promote_types", "set_default_dtype", "set_flush_denormal"),
+    *("set_num_interop_threads", "set_num_threads", "use_deterministic_algorithms"),
+}
 
 
 # -- for functions of one's own ----------------------------------------------------------------
@@ -223,9 +228,10 @@ def get_ignored_functions() -> set[Any]:
     >>> rg.zeros in rg.overrides.get_ignored_functions()
     True
     """
+    providers.load_families()
     found = set()
     for _, module in _namespaces():
-        for name in IGNORED | FACTORIES | CONVERTERS:
+        for name in IGNORED | FACTORIES | CONVERTERS | SETTINGS:
             function = getattr(module, name, None)
             if function is not None and not isinstance(function, type):
                 found.add(function)

@@ -120,7 +120,7 @@ def test_sizes_of_inputs_make_tensors_in_the_graph():
         np.testing.assert_array_equal(module(example).numpy(), function(example).numpy())
 
 
-@pytest.mark.parametrize("convert", [rg.tensor, rg.as_tensor, rg.asarray, rg.Tensor])
+@pytest.mark.parametrize("convert", [rg.tensor, rg.as_tensor, rg.asarray, rg.Tensor, np.asarray])
 def test_a_proxy_is_no_data(convert):
     with pytest.raises(TraceError, match="no value is known while a function is traced"):
         fx.symbolic_trace(lambda x: convert(x))

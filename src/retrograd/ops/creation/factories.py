@@ -17,6 +17,7 @@ import numpy as np
 from ... import dtypes, providers, version
 from ...engine import native
 from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, write_out
+from ...engine.overriding import FACTORIES, IGNORED, listed
 from ...engine.placement import default, present
 from ...engine.tensor import Tensor, device, has_history, new_tensor
 from ...errors import OutOfMemoryError, wrong_type
@@ -159,7 +160,7 @@ def factory(
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Tensor]:
-        name, own = function.__name__, inspect.signature(function)
+        name, own = listed(FACTORIES)(function).__name__, inspect.signature(function)
         named = "out" in own.parameters
 
         @functools.wraps(function)
@@ -469,6 +470,7 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, target: An
     return np.power(np.asarray(base, exponents.dtype), exponents).astype(target)
 
 
+@listed(IGNORED)
 def set_default_device(device: Any) -> None:
     """Make tensors on a device from now on, in this thread; AssertionError for one that is absent.
 
@@ -480,6 +482,7 @@ def set_default_device(device: Any) -> None:
     default.device = present("cpu" if device is None else device)
 
 
+@listed(IGNORED)
 def get_default_device() -> device:
     """The device of new tensors: the cpu, unless a context or `set_default_device` says else.
 

@@ -5,8 +5,7 @@ NOTE [Inference]
 2. NumPy values and tensors keep their dtype; a mixture is promoted as tensors with dimensions are.
 3. A given dtype wins. Python numbers that it cannot hold are refused, arrays are cast.
 4. No integer passes through a floating dtype on its way to an integer one.
-
-`factories` has the factories that need no data; both finish their work here.
+5. Factories that need no data are in `factories`, and finish their work here.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ import numpy as np
 from ... import dtypes, version
 from ...engine.dispatch import MOST_DIMS
 from ...engine.dispatch import as_tensor as beside
+from ...engine.overriding import CONVERTERS, FACTORIES, listed
 from ...engine.placement import default, device, present
 from ...engine.tensor import Tensor, is_array, new_tensor, set_requires_grad
 from ...errors import wrong_type
@@ -77,6 +77,7 @@ def check_dtype(spec: Any, name: str) -> np.dtype[Any]:
     return dtypes.to_numpy(spec)
 
 
+@listed(CONVERTERS)
 def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -323,6 +324,7 @@ def elements(data: Any) -> list[Any]:
     return [data[place] for place in range(len(data))]
 
 
+@listed(CONVERTERS)
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """`data` as a tensor, sharing memory and history where possible.
 
@@ -354,6 +356,7 @@ def shareable(data: Any) -> bool:
     )
 
 
+@listed(CONVERTERS)
 def asarray(
     obj: Any,
     *,
@@ -410,6 +413,7 @@ def with_memory(obj: Any, target: np.dtype[Any] | None) -> Any:
         return obj
 
 
+@listed(CONVERTERS)
 def from_numpy(ndarray: Any) -> Tensor:
     """A tensor on the memory of a NumPy array: writing to one shows in the other.
 
@@ -478,6 +482,7 @@ def filler(value: Any, like: np.dtype[Any]) -> Tensor:
     return found
 
 
+@listed(FACTORIES)
 def scalar_tensor(
     s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from ...engine.overriding import SPELLINGS
 from ...engine.registry import called
 from ...engine.tensor import Tensor
 from ..core.arguments import public
@@ -167,6 +168,16 @@ def paired_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:
 
 
 # -- einsum ------------------------------------------------------------------------------------
+
+
+def of_operands(args: Any) -> Any:
+    """The arguments of `einsum` with operands one by one, where they stand in a list."""
+    if not isinstance(args[0], str) or not isinstance(args[1], (list, tuple)):
+        return args
+    return (args[0], *args[1])
+
+
+SPELLINGS["einsum"] = of_operands
 
 
 def einsum(*args: Any) -> Tensor:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.dispatch import own
+from ...engine.overriding import FACTORIES, listed
 from ...engine.registry import called, declare, example, renamed
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import copied, table, zeros
@@ -249,6 +250,7 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     return _triu(input, diagonal=integer(diagonal, "diagonal"))
 
 
+@listed(FACTORIES)
 def tril_indices(
     row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
 ) -> Tensor:
@@ -263,6 +265,7 @@ def tril_indices(
     return _places(_triangle(row, col, offset), dtype, device)
 
 
+@listed(FACTORIES)
 def triu_indices(
     row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
 ) -> Tensor:

@@ -6,6 +6,7 @@ from numbers import Number
 from typing import Any
 
 from ... import dtypes, version
+from ...engine.overriding import IGNORED, listed
 from ...engine.placement import present
 from ...engine.tensor import Tensor, method, new_tensor
 from ...engine.tensor import device as Device
@@ -117,6 +118,7 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     return convert(self, from_data.check_dtype(dtype, "type"))
 
 
+@listed(IGNORED)
 def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
     """Whether promotion rules let values of dtype `from_` be stored as dtype `to`.
 

@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 from ... import version
+from ...engine.overriding import IGNORED, listed
 from ...engine.placement import present
 from ...engine.tensor import Size, Tensor, method
 from ...engine.tensor import device as Device
@@ -167,6 +168,7 @@ def check_tensor(value: Any, name: str) -> Tensor:
     return value
 
 
+@listed(IGNORED)
 def is_tensor(obj: Any) -> bool:
     """Whether `obj` is a tensor.
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import modes
 from ...engine.dispatch import expanded
-from ...engine.overriding import NO_SUBCLASSES
+from ...engine.overriding import IGNORED, NO_SUBCLASSES, listed
 from ...engine.registry import called
 from ...engine.subclasses import retyped
 from ...engine.tensor import (
@@ -152,6 +152,7 @@ def _copied(array: Any, memo: dict[int, Any]) -> Any:
 
 
 @public(methods="as_subclass")
+@listed(IGNORED)
 def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
     """The same memory and history as a tensor of class `cls`.
 

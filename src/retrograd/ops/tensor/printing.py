@@ -17,6 +17,7 @@ import numpy as np
 
 from ... import dtypes, modes
 from ...engine.backward.search import reachable
+from ...engine.overriding import IGNORED, listed
 from ...engine.tensor import Tensor, alias, method
 from ...kernels.allocation import has_class, has_values, is_batched
 from .inspection import PARTS, sparse_coo, strided
@@ -32,6 +33,7 @@ PROFILES: dict[str, dict[str, Any]] = {
 options: dict[str, Any] = {**PROFILES["default"], "sci_mode": None}
 
 
+@listed(IGNORED)
 def set_printoptions(
     precision: int | None = None,
     threshold: float | None = None,

@@ -22,6 +22,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ... import dtypes, version
+from ...engine.overriding import IGNORED, listed
 from ...engine.placement import present
 from ...engine.tensor import Tensor, wrote
 from ...kernels.allocation import has_values
@@ -348,6 +349,7 @@ for name, target in CASTS.items():
     setattr(Elements, name, _cast(target))
 
 
+@listed(IGNORED)
 def is_storage(obj: Any) -> bool:
     """Whether `obj` is a storage, such as the memory of a tensor, not a tensor.
 

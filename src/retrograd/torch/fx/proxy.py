@@ -177,6 +177,9 @@ class Proxy:
     def __bool__(self) -> bool:
         return self.tracer.to_bool(self)
 
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TraceError(FLOW)
+
     def __contains__(self, item: Any) -> bool:
         raise TraceError(ITERATED)
 
