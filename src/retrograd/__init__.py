@@ -71,7 +71,6 @@ FROM = {
         ("chalf", "complex32", "qint8", "qint32", "quint2x4", "quint4x2", "quint8"),
         "dtypes.unheld",
     ),
-    "SymInt": "engine.placement",
     **dict.fromkeys(
         ("ForwardAccumulator", "GradientTape", "UnconnectedGradients", "custom_gradient"), "tape"
     ),

@@ -76,7 +76,6 @@ from .dtypes.unheld import qint32 as qint32
 from .dtypes.unheld import quint2x4 as quint2x4
 from .dtypes.unheld import quint4x2 as quint4x2
 from .dtypes.unheld import quint8 as quint8
-from .engine.placement import SymInt as SymInt
 from .tape import ForwardAccumulator as ForwardAccumulator
 from .tape import GradientTape as GradientTape
 from .tape import UnconnectedGradients as UnconnectedGradients
@@ -135,6 +134,7 @@ from .torch._C import DisableTorchFunctionSubclass as DisableTorchFunctionSubcla
 from .torch._C import StorageBase as StorageBase
 from .torch.types import SymBool as SymBool
 from .torch.types import SymFloat as SymFloat
+from .torch.types import SymInt as SymInt
 from .torch.jit import DeviceObjType as DeviceObjType
 from .torch.jit import TensorType as TensorType
 from .torch.jit import Type as Type

@@ -27,40 +27,8 @@ NO_ACCELERATOR = (
 )
 
 
-class Symbol:
-    """Base of types of numbers that are kept as symbols."""
-
-    __slots__ = ()
-
-    def __new__(cls, *args: Any, **named: Any) -> Any:
-        """Raise TypeError: no program makes one itself."""
-        if cls.__base__ is not Symbol:
-            return object.__new__(cls)
-        raise TypeError(
-            f"{cls.__name__}: no number is kept as a symbol, since Python itself is the program. "
-            "Write int, float or bool"
-        )
-
-
-def plain(value: Any) -> Any:
-    """A number that is a symbol, too, as sizes of exported graphs are, without that."""
-    return value.real if isinstance(value, Symbol) and isinstance(value, (int, float)) else value
-
-
-class SymInt(Symbol):
-    """The type of sizes that are symbols: those in which components of a nested tensor differ.
-
-    And those of exported graphs that may differ, while these are written down.
-
-    >>> isinstance(rg.ones(2).shape[0], rg.SymInt)
-    False
-    """
-
-    __slots__ = ()
-
-
 class Size(tuple[int, ...]):
-    """The shape of a tensor: a tuple of integers; TypeError for what is none.
+    """The shape of a tensor: a tuple of integers; TypeError for what is none, and no symbol.
 
     >>> rg.ones(2, 3).shape, rg.ones(2, 3).shape.numel()
     (retrograd.Size([2, 3]), 6)
@@ -73,7 +41,7 @@ class Size(tuple[int, ...]):
         found: list[Any] = []
         for place, size in enumerate(sizes):
             try:
-                found.append(size if isinstance(size, SymInt) else operator.index(size))
+                found.append(size if hasattr(type(size), "is_symbol") else operator.index(size))
             except TypeError:
                 raise TypeError(
                     f"{version.called}.Size() takes an iterable of 'int' (item {place} is "

@@ -36,7 +36,7 @@ SERVICES = {
 NAMES = {
     **dict.fromkeys(("DisableTorchFunction", "DisableTorchFunctionSubclass"), "_C"),
     "StorageBase": "_C",
-    **dict.fromkeys(("SymBool", "SymFloat"), "types"),
+    **dict.fromkeys(("SymBool", "SymFloat", "SymInt"), "types"),
     **dict.fromkeys(("DeviceObjType", "TensorType", "Type"), "jit"),
     **dict.fromkeys(("ScriptFunction", "ScriptModule"), "jit"),
     "Future": "futures",

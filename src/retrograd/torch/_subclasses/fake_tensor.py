@@ -16,11 +16,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ... import modes, pytree
-from ...engine.placement import CPU, META, Size, device, plain
+from ...engine.placement import CPU, META, Size, device
 from ...engine.tensor import Tensor, new_tensor, set_requires_grad
 from ...kernels import meta
 from ...nn.parameter import Parameter
 from ..library.below import make_wrapper
+from ..types import plain
 from ..utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from ..utils.weak import WeakTensorKeyDictionary
 

@@ -6,9 +6,8 @@ import math
 import operator
 from typing import TYPE_CHECKING, Any
 
-from ...engine.placement import SymInt, plain
 from ..fx.node import has_side_effect
-from ..types import SymFloat
+from ..types import SymFloat, SymInt, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable

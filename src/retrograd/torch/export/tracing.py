@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 
 from ... import modes, pytree
 from ...engine.overriding import entered
-from ...engine.placement import plain
 from ...engine.tensor import Tensor
 from ...errors import UserError
 from ...func.calls import replaced
@@ -39,6 +38,7 @@ from ..fx.experimental.proxy_tensor import OperatorTracer
 from ..fx.graph_module import GraphModule, put
 from ..fx.node import Node, has_side_effect
 from ..library import ops
+from ..types import plain
 from ..utils._pytree import tree_flatten, tree_leaves_with_path
 from .graph_signature import (
     ConstantArgument,

@@ -26,7 +26,6 @@ from ...engine.dispatch import as_tensor
 from ...engine.naming import CHOICES
 from ...engine.overriding import CONVERTERS, PASSED, names
 from ...engine.placement import device as make_device
-from ...engine.placement import plain
 from ...engine.record import finish
 from ...engine.registry import OPS
 from ...engine.saved import on_tensors_from
@@ -44,6 +43,7 @@ from ...kernels.allocation import has_memory
 from ...ops.core import return_types
 from ...ops.creation.from_data import tensor
 from ...ops.tensor import pickling
+from ..types import plain
 from . import translation
 from .answers import answer, has_history
 from .overloads import chosen

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ....engine.placement import SymInt
 from ....engine.tensor import Size, Tensor, new_tensor
 from ....ops.shape.join import cat
 from ....ops.shape.split import split_with_sizes
+from ...types import SymInt
 
 __all__ = ["Jagged", "Packed", "Ragged", "jagged_of"]
 
