@@ -6,7 +6,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 # What is tested once more without the hot path in C.
-IN_PYTHON := tests/engine tests/autograd tests/fuzz tests/laws/test_dtypes.py tests/laws/test_strides.py
+IN_PYTHON := tests/engine tests/autograd tests/fuzz tests/laws/test_dtypes.py tests/laws/test_strides.py \
+	tests/torch/masked tests/torch/nested tests/torch/sparse
 # What is tested once more without llvmlite: every op, on small arrays and on large ones.
 UNCOMPILED := tests/laws/test_laws.py tests/laws/test_results.py tests/laws/test_sizes.py \
 	tests/laws/test_strides.py
