@@ -30,6 +30,7 @@ __all__ = [
     "choose",
     "flattened",
     "formatted",
+    "is_formatted",
     "kept_shape",
     "laid",
     "led",
@@ -82,9 +83,17 @@ def as_in(x: Any, *outs: Any, channel: int = 1, least: int = 4) -> Any:
     return outs if len(outs) > 1 else outs[0]
 
 
+def is_formatted(x: Any) -> bool:
+    """Whether `x` is in row-major order, or has its channels innermost."""
+    if x.flags.c_contiguous or channels_inside(x):
+        return True
+    own = x.__class__ is ndarray and 4 <= x.ndim <= 5  # whose single elements may have any stride
+    return own and bool(np.moveaxis(x, 1, -1).flags.c_contiguous)
+
+
 def formatted(x: Any) -> Any:
     """`x` in row-major order, or with its channels innermost: itself, if it is."""
-    return x if x.flags.c_contiguous or channels_inside(x) else x.copy()
+    return x if is_formatted(x) else x.copy()
 
 
 def ordered(*arrays: Any, dtype: Any) -> Any:

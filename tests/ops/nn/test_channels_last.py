@@ -243,3 +243,13 @@ def test_rolls_borders_and_shuffles_keep_channels_last():
         assert rg.equal(found, call(given))
     shuffled = F.pixel_shuffle(rg.ones(2, 8, 2, 2).to(memory_format=rg.channels_last), 2)
     assert shuffled.stride() == (32, 1, 8, 2)
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_batch_norm_keeps_channels_innermost_beside_single_sizes(training):
+    x = rg.arange(6.0).reshape(1, 3, 2, 1).permute(0, 2, 1, 3)
+    out = rg.nn.BatchNorm2d(2).train(training)(x)
+    assert out.is_contiguous(memory_format=rg.channels_last)
+    expected = rg.nn.BatchNorm2d(2).train(training)(x.contiguous())
+    assert expected.is_contiguous()
+    assert rg.equal(out, expected)

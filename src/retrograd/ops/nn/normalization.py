@@ -20,7 +20,7 @@ from ...engine.registry import called, renamed
 from ...engine.tensor import Tensor, wrap, wrote
 from ...errors import conversion
 from ...kernels.allocation import has_class, has_memory
-from ...kernels.layout import channels_inside
+from ...kernels.layout import is_formatted
 from ...quiet import copyto
 from ..core.pointwise import check_constant, check_floating
 from ..creation.memory_format import in_order_of
@@ -209,7 +209,7 @@ def _with_running(
     shift = -scale * mean.detach()
     if bias is not None:
         shift = shift + bias
-    if not channels_inside(input._array):
+    if not (in_memory(input) and is_formatted(input._array)):
         input = input.contiguous()
     return input * _per_channel(scale, ndim) + _per_channel(shift, ndim)  # type: ignore[no-any-return]
 
