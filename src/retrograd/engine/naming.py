@@ -246,8 +246,11 @@ def fits(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def in_order(given: dict[str, Any], names: list[str]) -> bool:
-    """Whether numbers stand where an older order has them, and only there."""
-    return all(isinstance(given[n], (int, float, complex)) == (n in NUMBERS) for n in names)
+    """Whether numbers stand where an older order has them; `other` may be one, too."""
+    return all(
+        name == "other" or isinstance(given[name], (int, float, complex)) == (name in NUMBERS)
+        for name in names
+    )
 
 
 def check_types(
