@@ -258,6 +258,7 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
         return out
     if out._array.shape != result._array.shape:
         if out._array.size and inputs:  # factories, which have none, resize without a word
+            check_memory(out._array, f"{function.__name__}(out=)")
             warnings.warn(
                 RESIZED.format(list(out.shape), list(result.shape)), UserWarning, stacklevel=3
             )

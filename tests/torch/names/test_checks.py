@@ -132,6 +132,26 @@ def test_an_output_that_is_resized_warns():
     assert rg.ones(2, out=rg.zeros(3)).tolist() == [1.0, 1.0]
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, out: rg.add(x, 1, out=out),
+        lambda x, out: rg.exp(x, out=out),
+        lambda x, out: rg.where(x > 0, x, 2.0, out=out),
+        lambda x, out: rg.stack([x, x], out=out),
+        lambda x, out: rg.sum(x, 0, out=out),
+    ],
+)
+def test_an_expanded_output_is_refused_before_it_is_resized(call):
+    x = rg.ones(2, 3)
+    out = x.expand(4, 2, 3)
+    with pytest.raises(RuntimeError, match="unsupported operation: more than one element"):
+        call(x, out)
+    assert x.tolist() == [[1.0] * 3] * 2
+    assert (out.shape, x._version) == ((4, 2, 3), 0)
+    assert rg.add(x, 1, out=rg.ones(1).expand(4, 0)).tolist() == [[2.0] * 3] * 2
+
+
 def test_sizes_leave_sums_to_foreign_types():
     class Anything:
         def __radd__(self, other):
