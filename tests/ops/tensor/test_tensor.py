@@ -373,6 +373,31 @@ def test_an_expanded_tensor_is_pickled_expanded():
     assert (x.stride(), x.tolist()) == ((1, 0), [[k] * 4 for k in (0.0, 1.0, 2.0)])
 
 
+PERMUTED = [
+    (lambda x: x.to(memory_format=rg.channels_last), (60, 1, 15, 3)),
+    (lambda x: x.permute(3, 1, 0, 2), (1, 20, 60, 5)),
+    (lambda x: x.mT, (60, 20, 1, 5)),
+    (lambda x: x.transpose(0, 1) + 1, (20, 60, 5, 1)),
+    (lambda x: x[0, 0].t().expand(3, 5, 4), (0, 1, 5)),
+    (lambda x: x.permute(2, 0, 1, 3)[1:, ..., ::2], (3, 27, 9, 1)),
+]
+
+
+@pytest.mark.parametrize(("arrange", "strides"), PERMUTED)
+def test_pickle_keeps_the_order_in_memory(arrange, strides):
+    x = arrange(rg.arange(120.0).reshape(2, 3, 4, 5)).requires_grad_()
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        y = pickle.loads(pickle.dumps(x, protocol))
+        assert (y.stride(), y.requires_grad) == (strides, True)
+        assert y.tolist() == x.tolist()
+
+
+def test_a_pickled_module_keeps_its_channels_innermost():
+    m = rg.nn.Conv2d(2, 2, 3).to(memory_format=rg.channels_last)
+    found = pickle.loads(pickle.dumps(m)).weight
+    assert (found.stride(), rg.equal(found, m.weight)) == ((18, 1, 6, 2), True)
+
+
 def test_a_number_from_what_requires_grad_warns_once(monkeypatch):
     monkeypatch.setattr(modes, "warned", set())
     x = rg.tensor(1.5, requires_grad=True)

@@ -26,7 +26,8 @@ from ...engine.tensor import (
     new_tensor,
     set_requires_grad,
 )
-from ...kernels.allocation import has_class, has_memory
+from ...kernels.allocation import has_class, has_memory, inward
+from ...kernels.layout import turned
 from ...kernels.memory import memory, moved, root
 from ...kernels.memory import strided as view_of
 from ..core.arguments import public
@@ -88,10 +89,13 @@ def rebuild(cls: Any, array: Any, requires_grad: bool, stored: dict[str, Any]) -
     return made
 
 
-def rebuild_expanded(cls: Any, array: Any, shape: Any, *rest: Any) -> Tensor:
-    """`rebuild` of an expanded tensor, around an array that has each of its elements once."""
+def rebuild_laid(
+    cls: Any, array: Any, axes: Any, shape: Any, requires_grad: bool, stored: dict[str, Any]
+) -> Tensor:
+    """`rebuild` around an array that has each element once, its axes in the order of memory."""
+    array = array.transpose(np.argsort(axes).tolist())
     steps = np.broadcast_to(array, shape).strides
-    return rebuild(cls, view_of(array, shape, steps), *rest)
+    return rebuild(cls, view_of(array, shape, steps), requires_grad, stored)
 
 
 def check_whole(tensor: Tensor, done: str) -> None:
@@ -106,9 +110,10 @@ def check_whole(tensor: Tensor, done: str) -> None:
 def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
     check_whole(self, "pickled")
     held, rest = self._array, (self.requires_grad, attributes(self))
-    if isinstance(held, np.ndarray) and expanded(held):
+    if isinstance(held, np.ndarray) and (turned(held) or expanded(held)):
         once = held[tuple([slice(None if step else 1) for step in held.strides])]
-        return rebuild_expanded, (type(self), once, held.shape, *rest)
+        axes = inward(held.shape, held.strides)[::-1]
+        return rebuild_laid, (type(self), once.transpose(axes), axes, held.shape, *rest)
     return rebuild, (type(self), held, *rest)
 
 
