@@ -1,11 +1,13 @@
 """maximum, minimum, clamp, where, nan_to_num: ties, bounds, NaN branches, dtypes."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
 
 import retrograd as rg
+from retrograd import modes
 
 INF, NAN = math.inf, math.nan
 
@@ -129,10 +131,18 @@ def test_where_promotes_numbers_and_tensors(input, other, dtype):
     assert rg.where(rg.tensor([True, False]), input, other).dtype is dtype
 
 
+def test_where_warns_once_of_a_condition_of_bytes(monkeypatch):
+    monkeypatch.setattr(modes, "warned", set())
+    condition = rg.tensor([1, 0], dtype=rg.uint8)
+    with pytest.warns(UserWarning, match="where received a uint8 condition tensor.*deprecated"):
+        assert rg.where(condition, 1, 2).tolist() == [1, 2]
+    with warnings.catch_warnings(action="error"):
+        assert rg.ones(2).where(condition, 0.0).tolist() == [1.0, 0.0]
+
+
 def test_where_wants_a_bool_condition():
     with pytest.raises(RuntimeError, match="expected condition to be a boolean tensor"):
         rg.where(rg.tensor([1, 0]), 1, 2)
-    assert rg.where(rg.tensor([1, 0], dtype=rg.uint8), 1, 2).tolist() == [1, 2]
     with pytest.raises(TypeError, match="condition must be Tensor"):
         rg.where(True, 1, 2)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
+from ... import dtypes, modes
 from ...engine.dispatch import as_tensor
 from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, method
@@ -43,6 +43,10 @@ NO_BOUND = "torch.clamp: At least one of 'min' or 'max' must not be None"
 NOT_BOOL = (
     "where expected condition to be a boolean tensor, but got a tensor with dtype {dtype}. Write "
     "the comparison: where(x != 0, ...)"
+)
+OLDER = (
+    "where received a uint8 condition tensor. This behavior is deprecated. Write the comparison: "
+    "where(x != 0, ...)"
 )
 
 
@@ -319,6 +323,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     if kind != np.bool_:
         if kind != np.uint8:
             raise RuntimeError(NOT_BOOL.format(dtype=dtypes.of_numpy(kind).name))
+        modes.warn_once(OLDER)
         condition = condition.bool()
     first = next((t for t in (input, other) if isinstance(t, Tensor)), condition)
     like = first._array.dtype
