@@ -631,3 +631,12 @@ def test_a_tensor_without_elements_is_saved_with_its_strides():
         steps = pickletools.genops(archive.read("archive/data.pkl"))
         numbers = [value for step, value, _ in steps if step.name == "BININT1"]
     assert [0, 3, 3, 1] in [numbers[at : at + 4] for at in range(len(numbers))]  # shape, strides
+
+
+def test_what_a_function_defines_is_not_saved():
+    class Local:
+        pass
+
+    for value in (lambda: 1, Local, Local()):
+        with pytest.raises(AttributeError, match="Can't pickle local object 'test_what_a_function"):
+            rg.save({"value": value}, io.BytesIO())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import pickle
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,6 +120,11 @@ class Pickler(PythonPickler):  # type: ignore[misc]
             return NAMES["_get_layout"], (f"torch.{obj.name}",)
         if kind is dtypes.dtype or kind is Name or obj is Tensor:
             return "named"  # `save_global` sees to it
+        if isinstance(obj, (type, FunctionType)) and "<locals>" in obj.__qualname__:
+            raise AttributeError(
+                f"Can't pickle local object {obj.__qualname__!r}: no program that loads it could "
+                "find it. Define it at the top of its module"
+            )
         return NotImplemented
 
     def save_global(self, obj: Any, name: str | None = None) -> None:

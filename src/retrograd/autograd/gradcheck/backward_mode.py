@@ -291,7 +291,7 @@ def check_undefined(
         zeros = [new_tensor(np.zeros_like(t._array)) for t in outputs]
         try:
             found = grad(outputs, wanted, zeros, allow_unused=True)
-        except Exception as error:
+        except RuntimeError as error:
             warnings.warn(UNDEFINED_NEW, UserWarning, stacklevel=3)
             raise GradcheckError(f"{UNDEFINED}{error}") from error
         if any(c is not None and not (c._array == 0).all() for c in found):
