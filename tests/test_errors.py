@@ -235,7 +235,37 @@ CASES = {
     "integers that require grad": (
         lambda: rg.tensor([1, 2], requires_grad=True),
         RuntimeError,
-        "(?i)only Tensors of floating point and complex dtype can require gradients",
+        "^Only Tensors of floating point and complex dtype can require gradients",
+    ),
+    "a factory of integers that require grad": (
+        lambda: rg.ones(2, dtype=rg.int64, requires_grad=True),
+        RuntimeError,
+        "^Only Tensors of floating point and complex dtype can require gradients",
+    ),
+    "a parameter of integers": (
+        lambda: rg.nn.Parameter(rg.arange(3)),
+        RuntimeError,
+        "^Only Tensors of floating point and complex dtype can require gradients",
+    ),
+    "integers that are to require grad": (
+        lambda: rg.arange(3).requires_grad_(),
+        RuntimeError,
+        "^only Tensors of floating point and complex dtype can require gradients",
+    ),
+    "an attribute of integers that are to require grad": (
+        lambda: setattr(rg.arange(3), "requires_grad", True),
+        RuntimeError,
+        "^only Tensors of floating point and complex dtype can require gradients",
+    ),
+    "an array of strings": (
+        lambda: rg.from_numpy(np.array(["a"])),
+        TypeError,
+        r"can't convert np.ndarray of type numpy.str_. The only supported types are: bool, uint8",
+    ),
+    "an array of objects": (
+        lambda: rg.tensor(np.array([object()])),
+        TypeError,
+        r"can't convert np.ndarray of type numpy.object_. The only supported types are: bool",
     ),
     "a result that does not fit its dtype": (
         lambda: rg.ones(2, dtype=rg.int64).mul_(1.5),

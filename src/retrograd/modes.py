@@ -35,6 +35,7 @@ from operator import itemgetter
 from typing import Any
 
 from .locks import new_lock
+from .version import named
 
 __all__ = [
     "Changed",
@@ -228,7 +229,7 @@ def warn_once(text: str) -> None:
     """Warn of something of which once per process is enough."""
     if warn_always or text not in warned:
         warned.add(text)
-        warnings.warn(text, UserWarning, stacklevel=3)
+        warnings.warn(named(text), UserWarning, stacklevel=3)
 
 
 def set_warn_always(mode: bool) -> None:

@@ -108,7 +108,8 @@ def of_numpy(numpy_dtype: Any) -> dtype:
         return by_name(np.dtype(numpy_dtype).name)  # an array of ml_dtypes that a user brought
     if found is None:
         raise TypeError(
-            f"can't convert np.ndarray of type {numpy_dtype}. Supported are: "
+            f"can't convert np.ndarray of type numpy.{np.dtype(numpy_dtype).type.__name__}. The "
+            "only supported types are: "
             f"{', '.join(d.name for d in _by_numpy.values())}."
         )
     return found

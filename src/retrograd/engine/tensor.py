@@ -138,7 +138,7 @@ class Tensor(Stored, Attached):
             )
         if not isinstance(value, (bool, np.bool_)):
             raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
-        set_requires_grad(self, bool(value))
+        set_requires_grad(self, bool(value), "only")
 
     @requires_grad.deleter
     def requires_grad(self) -> None:
@@ -400,8 +400,8 @@ def moved(tensor: Tensor, before: Any, by: str) -> None:
         wrote(tensor, by, counted=False)
 
 
-def set_requires_grad(tensor: Tensor, value: bool) -> None:
-    """Make a leaf require grad, or no longer; PyTorch's errors for non-leaves and integers."""
+def set_requires_grad(tensor: Tensor, value: bool, only: str = "Only") -> None:
+    """Make a leaf require grad, or no longer; `only` begins the error for integers."""
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"argument 'requires_grad' must be bool, not {type(value).__name__}")
     if tensor._node is not None and tensor._node.op is not LEAF:  # asks no class of a user's
@@ -428,8 +428,8 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
     else:
         if not dtypes.is_differentiable(tensor._array.dtype):
             raise RuntimeError(
-                "only Tensors of floating point and complex dtype can require gradients, but this "
-                f"one is {tensor.dtype}. Convert it first: x.float().requires_grad_()"
+                f"{only} Tensors of floating point and complex dtype can require gradients, but "
+                f"this one is {tensor.dtype}. Convert it first: x.float().requires_grad_()"
             )
         if tensor._inference and not modes.state.inference:
             raise RuntimeError(

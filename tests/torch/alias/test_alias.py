@@ -494,3 +494,12 @@ def test_functions_that_can_be_overridden_are_listed_by_the_modules_of_the_alias
         "print(torch.add in found[torch], torch.linalg.svd in found[torch.linalg])"
     )
     assert printed(code) == "True True"
+
+
+def test_warnings_of_older_names_say_torch_under_the_alias():
+    code = """
+import torch, warnings
+with warnings.catch_warnings(record=True) as found:
+    torch.qr(torch.eye(2))
+print(found[0].message)"""
+    assert printed(code).startswith("torch.qr is deprecated in favor of torch.linalg.qr")

@@ -32,8 +32,8 @@ MODES = ("bilinear", "nearest", "bicubic")
 PADDINGS = ("zeros", "border", "reflection")
 CUBIC = -0.75  # the free parameter of Keys' kernel, PyTorch's choice
 UNSAID = (
-    "Default {name} behavior has changed to align_corners=False since 1.3.0. Please specify "
-    "align_corners=True if the old behavior is desired. See the documentation of {name} for details"
+    "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
+    "Say which of the two is meant, here for the old one: {name}(..., align_corners=True)"
 )
 
 

@@ -26,7 +26,7 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
 
     Raises RuntimeError for integer dtypes, and for False on a tensor that an op has made.
     """
-    set_requires_grad(self, requires_grad)
+    set_requires_grad(self, requires_grad, "only")
     return self
 
 

@@ -31,8 +31,9 @@ T_co = TypeVar("T_co", covariant=True)
 _collate_fn_t = Callable[[list[Any]], Any]  # PyTorch's name, by which programs annotate
 
 TOO_MANY = (
-    "This DataLoader will create {} workers, and {} processes can run here at a time: excessive "
-    "worker creation might get DataLoader running slow or even freeze. Use fewer workers"
+    "This DataLoader will create {} worker processes in total. Our suggested max number of worker "
+    "in current system is {}: so many processes can run here at a time, and more of them make it "
+    "slower. Use fewer workers"
 )
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
