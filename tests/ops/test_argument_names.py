@@ -227,3 +227,34 @@ def test_orders_that_never_were_raise(call):
 def test_what_is_no_tensor_is_named(call):
     with pytest.raises(TypeError, match=r"must be Tensor, not (float|list)"):
         call()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: rg.zeros(2, 3, size=(6,)),
+        lambda: rg.ones(2, size=(2,)),
+        lambda: rg.empty((2,), size=(2,)),
+        lambda: rg.rand(2, 3, size=(1,)),
+        lambda: rg.randn(2, size=(2,)),
+        lambda: V.new_zeros(2, size=(3,)),
+        lambda: V.new_empty(2, size=(3,)),
+        lambda: V.view(2, size=(2, 1)),
+        lambda: V.reshape(2, shape=(2, 1)),
+        lambda: V.expand(2, size=(3, 2)),
+        lambda: V.repeat(2, repeats=(3,)),
+        lambda: V.tile(2, dims=(2,)),
+        lambda: V.flip(0, dims=(0,)),
+        lambda: V.clone().resize_(2, size=(2,)),
+        lambda: X.permute(0, 1, dims=(1, 0)),
+    ],
+)
+def test_sizes_that_are_given_in_both_ways_raise(call):
+    with pytest.raises(TypeError, match="got multiple values for argument"):
+        call()
+
+
+def test_sizes_are_given_in_either_way():
+    assert rg.zeros(size=(2,)).tolist() == rg.zeros(2).tolist() == [0.0, 0.0]
+    assert X.permute(dims=(1, 0)).tolist() == X.permute(1, 0).tolist() == X.T.tolist()
+    assert V.repeat(repeats=(2,)).tolist() == V.repeat(2).tolist() == [*V.tolist() * 2]

@@ -59,6 +59,13 @@ def normalize_dims(dims: Any, ndim: int) -> tuple[int, ...]:
     return found
 
 
+def once(given: tuple[Any, ...], named: Any, name: str, argument: str) -> tuple[Any, ...]:
+    """What was given by name in place of several arguments; TypeError where they are there, too."""
+    if given:
+        raise TypeError(f"{name}() got multiple values for argument '{argument}'")
+    return (named,)
+
+
 @native.in_c
 def integers(values: Any, name: str, argument: str = "shape") -> tuple[int, ...]:
     """The integers given as several arguments, or as one sequence; TypeError for anything else.

@@ -25,7 +25,7 @@ from ...kernels.allocation import marked
 from ...locks import load
 from ...quiet import quietly
 from ..core.arguments import number_in
-from ..core.dims import is_size
+from ..core.dims import is_size, once
 from .from_data import NUMBERS, check_dtype, finish, store, where_of
 from .from_data import fill_value as as_fill_value
 from .memory_format import arranged
@@ -61,7 +61,7 @@ def shape_of(given: Any, name: str) -> tuple[int, ...]:
 def size_in(given: Any, size: Any, name: str) -> tuple[int, ...]:
     """`shape_of` for a factory that takes sizes as `*given` or as `size=`."""
     if size is not None:
-        given = (size,)
+        given = once(given, size, name, "size")
     elif not given:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     return shape_of(given, name)

@@ -43,6 +43,7 @@ from ...kernels.memory import strided
 from ...quiet import calm, copyto
 from ..core import batching
 from ..core.arguments import public
+from ..core.dims import once
 from ..core.structure import held_by
 from ..creation.factories import allocate, check_strides, shape_of
 from ..creation.from_data import NUMBERS, fill_value
@@ -347,7 +348,7 @@ def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = No
     tensor([[1, 2],
             [3, 4]])
     """
-    shape = shape_of(sizes if size is None else size, "resize_")
+    shape = shape_of(sizes if size is None else once(sizes, size, "resize_", "size"), "resize_")
     about_to_write(self)
     if self._node is not None and not (modes.state.inference and self.is_leaf):
         raise RuntimeError("cannot resize variables that require grad")

@@ -14,7 +14,7 @@ from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Size, Tensor
 from ..core.arguments import public
 from ..core.dims import broadcast_shapes as common_shape
-from ..core.dims import integers, normalize_dim, normalize_dims
+from ..core.dims import integers, normalize_dim, normalize_dims, once
 from ..core.structure import expand as _expand
 from .reshape import reshape
 
@@ -77,7 +77,9 @@ def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) 
     tensor([[1, 1, 1],
             [2, 2, 2]])
     """
-    wanted = integers(sizes if size is None else (size,), "expand", "size")
+    wanted = integers(
+        sizes if size is None else once(sizes, size, "expand", "size"), "expand", "size"
+    )
     shape = self._array.shape
     if len(wanted) < len(shape):
         raise too_short(shape, wanted, self.type())

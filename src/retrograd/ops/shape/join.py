@@ -19,7 +19,7 @@ from ...kernels.memory import in_rows
 from ...kernels.native.small import quick
 from ..core import batching
 from ..core.arguments import public
-from ..core.dims import integers, normalize_dim
+from ..core.dims import integers, normalize_dim, once
 from ..indexing.index import index_select
 from .expand import atleast_1d, atleast_2d, atleast_3d, broadcast_tensors
 from .reshape import reshape
@@ -303,7 +303,11 @@ def repeat(self: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
     tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]])
     """
-    counts = integers(counts if repeats is None else (repeats,), "repeat", "repeats")
+    counts = integers(
+        counts if repeats is None else once(counts, repeats, "repeat", "repeats"),
+        "repeat",
+        "repeats",
+    )
     if len(counts) < self._array.ndim:
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
@@ -321,7 +325,9 @@ def tile(input: Tensor, *counts: Any, dims: Any = None) -> Tensor:
     >>> rg.tile(rg.tensor([[1, 2]]), (2,))
     tensor([[1, 2, 1, 2]])
     """
-    counts = integers(counts if dims is None else (dims,), "tile", "dims")
+    counts = integers(
+        counts if dims is None else once(counts, dims, "tile", "dims"), "tile", "dims"
+    )
     return repeat(input, (*[1] * (input._array.ndim - len(counts)), *counts))
 
 

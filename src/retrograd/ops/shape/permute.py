@@ -12,7 +12,7 @@ from ...engine.tensor import Tensor, method
 from ...engine.views import STEPS
 from ..core import batching
 from ..core.arguments import public
-from ..core.dims import integers, normalize_dim, normalize_dims
+from ..core.dims import integers, normalize_dim, normalize_dims, once
 from ..elementwise.complex_parts import conj
 
 __all__ = ["adjoint", "moveaxis", "movedim", "permute", "swapaxes", "swapdims", "t", "transpose"]
@@ -88,7 +88,9 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     >>> rg.permute(rg.ones(2, 3, 4), (2, 0, 1)).shape
     retrograd.Size([4, 2, 3])
     """
-    order = integers(order if dims is None else (dims,), "permute", "dims")
+    order = integers(
+        order if dims is None else once(order, dims, "permute", "dims"), "permute", "dims"
+    )
     ndim = input._array.ndim
     if len(order) != ndim:
         raise RuntimeError(

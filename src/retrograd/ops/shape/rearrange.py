@@ -16,7 +16,7 @@ from ...kernels.allocation import copied, table, zeros
 from ...kernels.layout import as_in
 from ...kernels.memory import in_rows
 from ..core.arguments import public
-from ..core.dims import integer, integers, normalize_dim, normalize_dims
+from ..core.dims import integer, integers, normalize_dim, normalize_dims, once
 from ..core.structure import SMALL
 from ..creation.from_data import check_device, check_dtype
 from .basic_views import diagonal, diagonal_dims, undiagonal
@@ -123,9 +123,7 @@ def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
     >>> rg.flip(rg.tensor([1, 2, 3]), (0,))
     tensor([3, 2, 1])
     """
-    if places and dims is not None:
-        raise TypeError("flip() got multiple values for argument 'dims'")
-    given = integers(places if dims is None else (dims,), "flip", "dims")
+    given = integers(places if dims is None else once(places, dims, "flip", "dims"), "flip", "dims")
     places = normalize_dims(given, input._array.ndim)
     return _flip(input, dims=places if input._array.ndim else ())
 

@@ -22,7 +22,7 @@ from ...engine.views import base_of, live_views
 from ...kernels.allocation import has_memory
 from ..core import batching, structure
 from ..core.arguments import public
-from ..core.dims import integers, normalize_dim, resolve_shape
+from ..core.dims import integers, normalize_dim, once, resolve_shape
 from ..creation import memory_format as formats
 
 __all__ = ["clone", "detach", "flatten", "ravel", "reshape", "unflatten"]
@@ -92,7 +92,7 @@ def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
     tensor([[1, 2],
             [3, 4]])
     """
-    wanted = integers(sizes if shape is None else (shape,), "reshape")
+    wanted = integers(sizes if shape is None else once(sizes, shape, "reshape", "shape"), "reshape")
     resolved = resolve_shape(wanted, input._array.size)
     return _reshape(input, shape=resolved)
 
@@ -113,7 +113,7 @@ def view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tens
     if dtype is not None:
         return view_dtype(self, dtypes.to_numpy(dtype))
     array = self._array
-    wanted = integers(shape if size is None else (size,), "view", "size")
+    wanted = integers(shape if size is None else once(shape, size, "view", "size"), "view", "size")
     resolved = resolve_shape(wanted, array.size)
     if not array.flags.c_contiguous and not np.may_share_memory(array.reshape(resolved), array):
         raise RuntimeError(
