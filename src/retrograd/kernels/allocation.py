@@ -97,7 +97,7 @@ def has_memory(x: Any) -> bool:
 
 
 def is_batched(x: Any) -> bool:
-    """Whether an array stands for those of many examples: NOTE [Batches] in `engine.transforms`."""
+    """Whether an array stands for those of many examples: NOTE [Batches] in `transforms.batch`."""
     return x.__class__ is not ndarray and isinstance(x, StandIn) and x.is_batched
 
 
