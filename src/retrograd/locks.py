@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import ModuleType
+    from types import FrameType, ModuleType
 
 __all__ = [
     "LEAVES",
@@ -179,23 +179,31 @@ def _before_fork() -> None:
 
 
 def _after_fork() -> None:
+    caller = sys._getframe().f_back
+    place = -1 if caller is None else caller.f_lasti
     try:
-        while len(_held) > 1:
-            _held.pop().release()
-        let_interrupts(lambda: _thread.start_new_thread(_interrupt, ()))
+        let_interrupts(lambda: _thread.start_new_thread(_interrupt, (caller, place)))
     finally:
         while _held:
             _held.pop().release()
 
 
-def _interrupt() -> None:
-    """Have the main thread call its handler of Ctrl-C once the fork is over: it lets go last.
+def _interrupt(caller: Any, place: int) -> None:
+    """Have the main thread call its handler of Ctrl-C once its call of `fork` has returned.
 
-    A signal, as `_thread.interrupt_main` would let it sleep on.
+    What a handler raises is lost while functions that others have registered run after the fork.
+    It is a signal, as `_thread.interrupt_main` would let the thread sleep on.
     """
-    signal = load("signal")
-    with _forking:
-        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+    signal, main = load("signal"), threading.main_thread().ident or 0
+    while caller in _stack(sys._current_frames()[main]) and caller.f_lasti == place:
+        time.sleep(1e-3)
+    signal.pthread_kill(main, signal.SIGINT)
+
+
+def _stack(frame: FrameType | None) -> Iterator[Any]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
 
 
 if hasattr(os, "register_at_fork"):  # where there is a fork

@@ -175,6 +175,36 @@ def test_an_interrupt_that_comes_while_a_fork_waits_comes_after_it_and_leaves_no
 
 
 @needs_fork
+def test_an_interrupt_during_a_fork_is_not_lost_in_what_others_run_after_it(tmp_path):
+    program = """
+    def after():  # what is raised here is printed, and forgotten
+        for _ in range(100):
+            time.sleep(1e-3)
+
+    def work():
+        with locks.structure:
+            held.set()
+            while not locks._held:  # the fork has begun
+                time.sleep(1e-3)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    os.register_at_fork(after_in_parent=after)
+    held = threading.Event()
+    other = thread(work)
+    held.wait()
+    try:
+        if os.fork() == 0:
+            os._exit(0)
+        time.sleep(60)
+        print("nothing came")
+    except KeyboardInterrupt:
+        os.wait()
+    other.join()
+    """
+    assert run(program, tmp_path) == ""
+
+
+@needs_fork
 def test_a_child_draws_the_parents_numbers_until_it_is_seeded(tmp_path):
     program = """
     rg.manual_seed(1)
