@@ -194,14 +194,14 @@ def _in_order(xp: Any, g: Any, axes: tuple[int, ...]) -> Any:
 
 laid_grad = declare(
     "laid_grad(input, *, axes)",
-    lambda input, *, axes: input,
+    lambda input, *, axes: input[...],
     input=_in_order,
-    exact=True,
     linear="input",
+    view=True,
     batch="leading",
     examples=[example("2x3", axes=(1, 0)), example("2x3x2", axes=(2, 0, 1))],
     node_name="AliasBackward0",
-    doc="""The input itself, the gradient of which has its axes in that order in memory.""",
+    doc="""A view of all of the input, the gradient of which has its axes in that order.""",
 )
 
 
