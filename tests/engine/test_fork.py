@@ -86,6 +86,8 @@ def test_children_forked_while_threads_work_compute_differentiate_and_draw(tmp_p
                 x.detach().clone().requires_grad_().exp().sum().backward()
 
     threads = [thread(lambda n=n: work(n)) for n in range(3)]
+    while x.grad is None:
+        time.sleep(1e-3)
 
     def child():
         assert threading.active_count() == 1
