@@ -67,10 +67,8 @@ class SyncBatchNorm(_BatchNorm):
         self, input: Tensor, mean: Tensor | None, var: Tensor | None, by_batch: bool, share: float
     ) -> Tensor:
         """`input` normalized, by the statistics of all ranks or by those given."""
-        dist = load("retrograd.torch.distributed")
-        group = self.process_group
-        alone = not dist.is_initialized() or dist.get_world_size(group) == 1
-        if alone or not by_batch:
+        dist, group = load("retrograd.torch.distributed") if by_batch else None, self.process_group
+        if dist is None or not dist.is_initialized() or dist.get_world_size(group) == 1:
             return super()._normalized(input, mean, var, by_batch, share)
         _check_width(input, self.weight, self.bias, mean, var)
         x = input.float() if input.dtype.itemsize == 2 else input
