@@ -242,11 +242,12 @@ find_weights(Plan *plan, int64_t per_channel)
     }
 }
 
-/* Whether the source is its own layout: a kernel of one tap that reads every element, where it is. */
+/* Whether the source is its own layout: a kernel of one tap that reads every element, where it is.
+   A source without channels is not: its images, side by side, take no room. */
 static bool
 is_pointwise(const Plan *plan)
 {
-    bool right = true;
+    bool right = plan->terms > 0;
     for (int a = 0; a < AXES; a++) {
         const Axis *axis = &plan->axes[a];
         right = right && axis->taps == 1 && axis->low == 0 && axis->value[0] == 0 &&
