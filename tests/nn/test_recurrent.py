@@ -131,7 +131,34 @@ def test_layers_can_be_copied_and_converted():
             lambda: nn.GRUCell(2, 3),
             lambda m: m(rg.ones(1, 2), rg.ones(1, 2)),
             RuntimeError,
-            "inconsistent shape",
+            "hidden0 has inconsistent hidden_size: got 2, expected 3",
+        ),
+        (
+            lambda: nn.RNNCell(2, 3),
+            lambda m: m(rg.ones(2, 2), rg.ones(1, 3)),
+            RuntimeError,
+            "Input batch size 2 doesn't match hidden0 batch size 1",
+        ),
+        (
+            lambda: nn.LSTMCell(2, 3),
+            lambda m: m(rg.ones(2, 2), (rg.ones(2, 3), rg.ones(3))),
+            RuntimeError,
+            "Input batch size 2 doesn't match hidden1 batch size None",
+        ),
+        (
+            lambda: nn.LSTMCell(2, 3),
+            lambda m: m(rg.ones(1, 2), rg.ones(2, 1, 3)),
+            TypeError,
+            "argument 'hx' .* must be tuple of Tensors, not Tensor",
+        ),
+        *(
+            (
+                lambda: nn.LSTMCell(2, 3),
+                lambda m, count=count: m(rg.ones(1, 2), (rg.ones(1, 3),) * count),
+                RuntimeError,
+                f"lstm_cell expects two hidden states, but got {count}",
+            )
+            for count in (1, 3)
         ),
     ],
 )

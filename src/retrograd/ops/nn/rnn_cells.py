@@ -171,12 +171,20 @@ def lstm_cell(
 
     input: (N, I); hx: the two states before; w_ih: (4 H, I); w_hh: (4 H, H), with the rows of the
     input, forget, cell and output gate in this order; floating or complex. Source: PyTorch's
-    `lstm_cell`; Hochreiter and Schmidhuber, 1997.
+    `lstm_cell`; Hochreiter and Schmidhuber, 1997. Raises TypeError for states that are not in a
+    tuple, RuntimeError for another number of them.
 
     >>> state = (rg.zeros(1), rg.ones(1))
     >>> rg.lstm_cell(rg.ones(1), state, rg.zeros(4, 1), rg.zeros(4, 1))
     (tensor([0.2311]), tensor([0.5000]))
     """
+    if not isinstance(hx, (tuple, list)):
+        raise TypeError(
+            "lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not "
+            f"{type(hx).__name__}. Give both states: (h, c)"
+        )
+    if len(hx) != 2:
+        raise RuntimeError(f"lstm_cell expects two hidden states, but got {len(hx)}: give (h, c)")
     return lstm_step(linear(input, w_ih, b_ih), hx, w_hh, b_hh)
 
 

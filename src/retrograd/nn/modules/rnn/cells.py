@@ -54,7 +54,7 @@ class RNNCellBase(Module):
     def _weights(self) -> tuple[Any, ...]:
         return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
 
-    def _state(self, input: Tensor, hx: Tensor | None) -> Tensor:
+    def _state(self, input: Tensor, hx: Tensor | None, number: int = 0) -> Tensor:
         """The hidden state before the step, checked; zeros if there is none."""
         name, ndim = type(self).__name__, input._array.ndim
         if ndim not in (1, 2):
@@ -70,11 +70,15 @@ class RNNCellBase(Module):
             raise ValueError(
                 f"{name}: Expected hidden to be 1D or 2D, got {hx._array.ndim}D instead"
             )
-        wanted = (*input.shape[:-1], self.hidden_size)
-        if tuple(hx.shape) != wanted:
+        if hx.shape[-1] != self.hidden_size:
             raise RuntimeError(
-                f"hidden has inconsistent shape: got {tuple(hx.shape)}, expected {wanted} for "
-                f"input {tuple(input.shape)}"
+                f"hidden{number} has inconsistent hidden_size: got {hx.shape[-1]}, expected "
+                f"{self.hidden_size}"
+            )
+        if hx.shape[:-1] != input.shape[:-1]:
+            of_input, of_state = (x.shape[0] if x._array.ndim == 2 else None for x in (input, hx))
+            raise RuntimeError(
+                f"Input batch size {of_input} doesn't match hidden{number} batch size {of_state}"
             )
         return hx
 
@@ -149,8 +153,9 @@ class LSTMCell(RNNCellBase):
     def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Tensor]:
         """The next hidden and cell state."""
         states = (None, None) if hx is None else hx
-        h, c = (self._state(input, state) for state in states)
-        return lstm_cell(input, (h, c), *self._weights())  # type: ignore[no-any-return]
+        if isinstance(states, (tuple, list)):  # others are refused by the function
+            states = [self._state(input, each, i) for i, each in enumerate(states)]
+        return lstm_cell(input, states, *self._weights())  # type: ignore[no-any-return]
 
 
 class GRUCell(RNNCellBase):
