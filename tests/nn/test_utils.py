@@ -38,6 +38,14 @@ def test_small_gradients_stay_as_they_are():
     assert utils.clip_grad_norm_([rg.ones(1, requires_grad=True)], 1.0).item() == 0.0
 
 
+def test_an_empty_generator_of_parameters_warns():
+    found = rg.nn.Linear(2, 1).parameters()
+    list(found)
+    with pytest.warns(UserWarning, match="`parameters` is an empty generator"):
+        assert utils.clip_grad_norm_(found, 1.0).item() == 0.0
+    assert utils.clip_grad_norm_([], 1.0).item() == 0.0  # without a warning
+
+
 def test_complex_gradients_count_with_their_absolute_values():
     z = rg.ones(1, dtype=rg.complex64, requires_grad=True)
     z.grad = rg.tensor([3 + 4j])

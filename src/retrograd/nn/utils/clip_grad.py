@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 from ... import modes
@@ -75,8 +76,8 @@ def clip_grad_norm_(
 ) -> Tensor:
     """Scale the gradients together so that their common norm is at most `max_norm`.
 
-    Returns the norm before. A complex gradient counts with its absolute values. Source: PyTorch's
-    `clip_grad_norm_`.
+    Returns the norm before. A complex gradient counts with its absolute values. A generator that
+    gives nothing, as one does that has been used up, warns. Source: PyTorch's `clip_grad_norm_`.
 
     >>> w = rg.tensor([1.0, 1.0], requires_grad=True)
     >>> w.grad = rg.tensor([3.0, 4.0])
@@ -84,6 +85,12 @@ def clip_grad_norm_(
     (tensor(5.), tensor([0.6000, 0.8000]))
     """
     found = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    if not found and isinstance(parameters, Generator):
+        warnings.warn(
+            "`parameters` is an empty generator, no gradient clipping will occur. A generator can "
+            "be read once: ask for model.parameters() again",
+            stacklevel=2,
+        )
     total = get_total_norm(_grads(found), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(found, max_norm, total)
     return total
