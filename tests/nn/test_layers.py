@@ -116,6 +116,13 @@ def test_complex_batch_norm_has_a_real_variance():
     np.testing.assert_allclose((abs(out._array) ** 2).mean(0), 1, rtol=1e-4)
 
 
+def test_instance_norm_of_other_channels_than_it_names_warns():
+    x = rg.tensor(pattern(1, 3, 4))
+    with pytest.warns(UserWarning, match="input's size at dim=1 does not match num_features"):
+        out = nn.InstanceNorm1d(2)(x)
+    assert rg.equal(out, nn.InstanceNorm1d(3)(x))
+
+
 def test_other_normalizations():
     check(
         nn.InstanceNorm1d(2)(rg.tensor(pattern(1, 2, 3))),

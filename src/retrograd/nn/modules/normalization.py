@@ -5,6 +5,7 @@ For complex dtypes weights and running means are complex, running variances real
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from ... import dtypes
@@ -219,10 +220,17 @@ class _InstanceNorm(_Normalization):
         """`input` normalized; a sample without the batch dimension is taken too."""
         self._check_input_dim(input)
         channels = input._array.shape[-self.dims[0]]
-        if self.affine and channels != self.num_features:
-            raise ValueError(
-                f"expected input's size at dim={input._array.ndim - self.dims[0]} to match "
-                f"num_features ({self.num_features}), but got: {channels}."
+        if channels != self.num_features:
+            dim = input._array.ndim - self.dims[0]
+            if self.affine:
+                raise ValueError(
+                    f"expected input's size at dim={dim} to match num_features "
+                    f"({self.num_features}), but got: {channels}."
+                )
+            warnings.warn(
+                f"input's size at dim={dim} does not match num_features, which is not used "
+                f"because affine=False: {channels} for {self.num_features}",
+                stacklevel=2,
             )
         single = input._array.ndim == self.dims[0]
         out = F.instance_norm(
