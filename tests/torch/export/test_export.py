@@ -167,6 +167,13 @@ def test_a_signature_says_what_inputs_and_outputs_are():
     assert program.run_decompositions().graph_signature.buffers_to_mutate == {"add": "count"}
 
 
+def test_a_state_has_all_parameters_before_the_buffers():
+    module = nn.Sequential(nn.BatchNorm1d(2, affine=False), nn.Linear(2, 1))
+    state = export(module.eval(), (values(3, 2),)).state_dict
+    statistics = ["0.running_mean", "0.running_var", "0.num_batches_tracked"]
+    assert list(state) == ["1.weight", "1.bias", *statistics]
+
+
 def test_a_printed_program_shows_dtypes_and_shapes():
     text = str(export(nn.Linear(3, 2, bias=False), (values(4, 3),)))
     assert text == (

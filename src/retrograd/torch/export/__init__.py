@@ -62,9 +62,11 @@ def export(
         )
     kwargs = kwargs or {}
     found, symbols = traced(mod, args, kwargs, dynamic_shapes)
-    saved = mod.state_dict(keep_vars=True)
+    state = mod.state_dict(keep_vars=True)
     constants = dict(found.tracer.constants)
     buffers = dict(mod.named_buffers(remove_duplicate=False))
+    parameters = dict(mod.named_parameters(remove_duplicate=False))
+    saved = {name: state[name] for name in (*parameters, *buffers) if name in state}
     for spec in found.tracer.inputs:
         if spec.kind is InputKind.BUFFER:
             spec.persistent = spec.target in saved
@@ -73,7 +75,7 @@ def export(
     return ExportedProgram(
         found.graph_module,
         ExportGraphSignature(found.tracer.inputs, found.outputs),
-        dict(saved),
+        saved,
         constants,
         CallSpec(found.in_spec, found.out_spec),
         symbols,
