@@ -23,7 +23,7 @@ from ..ops.tensor.swap import swap_tensors
 from ..quiet import copyto
 from .parameter import Parameter
 
-__all__ = ["IncompatibleKeys", "load", "save"]
+__all__ = ["load", "save"]
 
 swaps = False  # whether `load_state_dict` asks `Tensor.module_load`: `torch.__future__`
 
@@ -39,7 +39,7 @@ NO_COPY = (
 )
 
 
-class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+class _IncompatibleKeys(namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
     """What `load_state_dict` returns: the names that one side had and the other had not."""
 
     __slots__ = ()
@@ -47,7 +47,7 @@ class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpect
     def __repr__(self) -> str:
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
-        return f"_{super().__repr__()}"  # PyTorch's name of it
+        return super().__repr__()
 
     __str__ = __repr__
 
@@ -148,7 +148,7 @@ class _Report:
             )
 
 
-def load(module: Any, state_dict: Any, strict: bool, assign: bool) -> IncompatibleKeys:
+def load(module: Any, state_dict: Any, strict: bool, assign: bool) -> _IncompatibleKeys:
     """Copy values by name into `module` and its children; with `assign`, take the tensors over."""
     if not isinstance(state_dict, Mapping):
         raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -159,7 +159,7 @@ def load(module: Any, state_dict: Any, strict: bool, assign: bool) -> Incompatib
     report = _Report()
     _load_into(module, given, "", metadata or {}, report, assign=assign)
     report.raise_if_failed(module, strict)
-    return IncompatibleKeys(report.missing, report.unexpected)
+    return _IncompatibleKeys(report.missing, report.unexpected)
 
 
 def _load_into(
@@ -178,7 +178,7 @@ def _load_into(
     hooks = module._hooks
     if hooks is None:
         return
-    keys = IncompatibleKeys(report.missing, report.unexpected)
+    keys = _IncompatibleKeys(report.missing, report.unexpected)
     for hook in list(hooks.load_post.values()):
         if hook(module, keys) is not None:
             raise AssertionError(

@@ -31,7 +31,7 @@ from ..global_hooks import (
 from ..hooks import ModuleHooks, add_hook, call_hooked, of_all_modules
 from ..parameter import Parameter
 from ..state import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401 (PyTorch's name)
-from ..state import IncompatibleKeys as _IncompatibleKeys  # noqa: F401 (PyTorch's name)
+from ..state import _IncompatibleKeys
 from ..tree import Tree
 
 if TYPE_CHECKING:
@@ -274,7 +274,7 @@ class Module(Tree):
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> state.IncompatibleKeys:
+    ) -> _IncompatibleKeys:
         """Copy values by name; with `assign`, take over the tensors themselves.
 
         Returns the missing and unexpected names. Raises RuntimeError listing every problem: names
