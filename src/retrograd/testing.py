@@ -201,7 +201,7 @@ def scalars(
 ) -> str | None:
     """What differs between two numbers."""
     if how["check_dtype"] and type(actual) is not type(expected):
-        return f"The (d)types do not match: {type(actual)} != {type(expected)}"
+        return f"The (d)types do not match: {type(actual)} != {type(expected)}."
     if rtol is None or atol is None:
         exact = isinstance(actual, int) and isinstance(expected, int)
         rtol, atol = (0.0, 0.0) if exact else TOLERANCES["float64"]

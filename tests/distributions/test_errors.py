@@ -115,7 +115,7 @@ def test_a_family_without_constraints_warns():
         mine = D.Distribution()
     with pytest.warns(UserWarning, match="does not define `support`"):
         mine._validate_sample(t(1.0))
-    with pytest.warns(UserWarning, match="sample_n will be deprecated"):
+    with pytest.warns(FutureWarning, match=r"`sample_n\(n\)` will be deprecated"):
         assert D.Normal(0.0, 1.0).sample_n(3).shape == (3,)
 
 
