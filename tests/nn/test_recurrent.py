@@ -140,6 +140,18 @@ def test_layers_can_be_copied_and_converted():
             "Input batch size 2 doesn't match hidden0 batch size 1",
         ),
         (
+            lambda: nn.LSTM(2, 3),
+            lambda m: m(rg.ones(4, 1, 2), (rg.ones(1, 1, 3),) * 3),
+            RuntimeError,
+            "lstm expects two hidden states, but got 3",
+        ),
+        (
+            lambda: nn.LSTM(2, 3),
+            lambda m: m(rg.ones(4, 1, 2), rg.ones(2, 1, 1, 3)),
+            TypeError,
+            "hx must be tuple of Tensors",
+        ),
+        (
             lambda: nn.LSTMCell(2, 3),
             lambda m: m(rg.ones(2, 2), (rg.ones(2, 3), rg.ones(3))),
             RuntimeError,

@@ -484,6 +484,10 @@ def test_a_projection_is_seen_from_the_weights_and_missing_arguments_raise():
     assert (out == layer(x)[0]).all()
     with pytest.raises(TypeError, match=r"lstm\(\) missing required arguments"):
         rg.lstm(x, (h, c), weights, True)
+    with pytest.raises(RuntimeError, match="lstm expects two hidden states, but got 3"):
+        rg.lstm(x, (h, c, c), weights, True, 1, 0.0, False, False, False)
+    with pytest.raises(RuntimeError, match=r"gru\(\) expects 2 weights .* there are 1, but got 5"):
+        rg.gru(x, h, weights, False, 1, 0.0, False, False, False)
 
 
 # -- modules of names ----------------------------------------------------------------------------

@@ -124,6 +124,18 @@ def gru_step(x: Any, h: Any, w: Any, b: Any) -> Any:
     return gru_gates(x, linear(h, w, b), h)
 
 
+def pair(name: str, hx: Any) -> Any:
+    """The two states (h, c) that were given; raises for anything else."""
+    if not isinstance(hx, (tuple, list)):
+        raise TypeError(
+            f"{name}(): argument 'hx' (position 2) must be tuple of Tensors, not "
+            f"{type(hx).__name__}. Give both states: (h, c)"
+        )
+    if len(hx) != 2:
+        raise RuntimeError(f"{name} expects two hidden states, but got {len(hx)}: give (h, c)")
+    return hx
+
+
 def rnn_tanh_cell(
     input: Tensor,
     hx: Tensor,
@@ -178,14 +190,7 @@ def lstm_cell(
     >>> rg.lstm_cell(rg.ones(1), state, rg.zeros(4, 1), rg.zeros(4, 1))
     (tensor([0.2311]), tensor([0.5000]))
     """
-    if not isinstance(hx, (tuple, list)):
-        raise TypeError(
-            "lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not "
-            f"{type(hx).__name__}. Give both states: (h, c)"
-        )
-    if len(hx) != 2:
-        raise RuntimeError(f"lstm_cell expects two hidden states, but got {len(hx)}: give (h, c)")
-    return lstm_step(linear(input, w_ih, b_ih), hx, w_hh, b_hh)
+    return lstm_step(linear(input, w_ih, b_ih), pair("lstm_cell", hx), w_hh, b_hh)
 
 
 def gru_cell(

@@ -148,10 +148,16 @@ def _run_flat(mode: str, input: Any, given: tuple[Any, ...], settings: dict[str,
     data = input.transpose(0, 1) if first else input
     params, bias = list(said["params"]), said["has_biases"]
     directions = 1 + said["bidirectional"]
-    each = len(params) // (said["num_layers"] * directions)
+    count, least = said["num_layers"] * directions, 4 if bias else 2
+    each = len(params) // count
+    if len(params) != each * count or each not in (least, least + (mode == "LSTM")):
+        raise RuntimeError(
+            f"{mode.lower()}() expects {least} weights for each layer and direction, of which "
+            f"there are {count}, but got {len(params)}"
+        )
     weights = [params[k : k + each] for k in range(0, len(params), each)]
     layers = Layers(mode, bias, said["dropout"], said["train"], said["bidirectional"])
-    states = said["hx"] if mode == "LSTM" else [said["hx"]]
+    states = rnn_cells.pair("lstm", said["hx"]) if mode == "LSTM" else [said["hx"]]
     out, last = run_layers(layers, data, sizes, states, weights)
     return (out.transpose(0, 1) if first else out), *last
 
@@ -167,7 +173,7 @@ def lstm(input: Tensor, *given: Any, **settings: Any) -> tuple[Tensor, Tensor, T
     `lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`,
     with hx the pair (h, c) and params all weights in the order of `nn.LSTM`; or, for packed data,
     `lstm(data, batch_sizes, hx, ...)` without `batch_first`. Raises TypeError for missing
-    arguments. Source: PyTorch's `lstm`.
+    arguments, RuntimeError for another number of states or weights. Source: PyTorch's `lstm`.
 
     >>> layer = rg.nn.LSTM(2, 3)
     >>> x, zeros, weights = rg.ones(4, 1, 2), rg.zeros(1, 1, 3), list(layer.parameters())

@@ -195,6 +195,8 @@ class RNNBase(Module):
 
     def _batched(self, hx: Any, single: bool) -> Any:
         """The state that was given, as that of a batch."""
+        if self.mode == "LSTM" and not isinstance(hx, (tuple, list)):
+            raise TypeError(f"LSTM: hx must be tuple of Tensors (h, c), not {type(hx).__name__}")
         wanted = 2 if single else 3
         for state in hx if self.mode == "LSTM" else (hx,):
             if state._array.ndim != wanted:
