@@ -51,6 +51,25 @@ def test_a_gradient_that_nobody_wants_is_ignored():
     assert x.grad.item() == 1
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_none_and_a_gradient_for_one_tensor_given_twice_are_that_gradient(first):
+    class F(Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x * y
+
+        @staticmethod
+        def backward(ctx, g):
+            return (g, None) if first else (None, g)
+
+    x = leaf(1, 2)
+    F.apply(x, x).sum().backward()
+    assert x.grad.tolist() == [1, 1]
+    y = x * 3
+    F.apply(y, y).sum().backward()
+    assert x.grad.tolist() == [4, 4]
+
+
 def test_a_gradient_takes_the_dtype_of_its_input():
     class F(Function):
         @staticmethod

@@ -378,6 +378,9 @@ static int
 add_contribution(Pass *pass, PyObject *edge, PyObject *c, bool fresh)
 {
     PyObject *before = PyDict_GetItemWithError(pass->grads, edge);
+    if (before == Py_None) { /* `add_nothing` has entered it, as borrowed */
+        return PyDict_SetItem(pass->grads, edge, c);
+    }
     if (before != NULL) {
         Py_INCREF(before);
         int failed = add_to(pass->grads, pass->borrowed, edge, before, c);
