@@ -377,6 +377,14 @@ def test_conversion_keeps_the_gradient_objects():
     assert grad.dtype is rg.float64
 
 
+def test_a_deep_copied_parameter_keeps_the_order_of_its_elements_in_memory():
+    layer = nn.Conv2d(2, 3, 2).to(memory_format=rg.channels_last)
+    other = copy.deepcopy(layer)
+    assert other.weight.stride() == layer.weight.stride() == (8, 1, 4, 2)
+    assert other.weight.tolist() == layer.weight.tolist()
+    assert copy.deepcopy(nn.Parameter(rg.ones(4, 3)[:, ::2])).stride() == (2, 1)
+
+
 def test_a_deep_copied_parameter_leaves_its_gradient_behind():
     parameter = nn.Parameter(rg.ones(1))
     parameter.grad = rg.ones(1)

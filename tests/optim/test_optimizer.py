@@ -116,6 +116,17 @@ def test_a_loaded_state_is_copied_and_takes_the_parameters_dtype():
     assert loaded is not saved["momentum_buffer"]
 
 
+def test_loaded_state_keeps_the_order_of_its_elements_in_memory():
+    weight = rg.zeros(2, 3).t().requires_grad_()
+    first, second = SGD([weight], 0.1, momentum=0.9), SGD([weight], 0.1, momentum=0.9)
+    weight.sum().backward()
+    first.step()
+    second.load_state_dict(first.state_dict())
+    buffer = second.state[weight]["momentum_buffer"]
+    assert buffer.stride() == (1, 3)
+    assert buffer.tolist() == [[1, 1]] * 3
+
+
 def test_a_state_with_other_groups_raises():
     optimizer = SGD([leaf(1.0)], lr=0.1)
     state = optimizer.state_dict()

@@ -24,7 +24,7 @@ from ..engine.tensor import (
     set_requires_grad,
     shared,
 )
-from ..kernels.allocation import has_class
+from ..kernels.allocation import copied, has_class
 from ..locks import load
 from ..ops.core.dims import integers
 
@@ -108,7 +108,7 @@ class Parameter(Tensor):
         if found is None:
             array = self._array
             wrapped = has_class(array)
-            data = copy.deepcopy(shared(self)) if wrapped else new_tensor(array.copy())
+            data = copy.deepcopy(shared(self)) if wrapped else new_tensor(copied(array))
             found = memo[id(self)] = type(self)(data, self.requires_grad)
         return found
 

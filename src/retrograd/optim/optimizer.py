@@ -15,6 +15,7 @@ from ..dtypes import real_of
 from ..engine.backward.hooks import HookTable
 from ..engine.tensor import Tensor, new_tensor
 from ..engine.updates import drop_gradients
+from ..kernels.allocation import copied
 from ..ops.core.structure import held_by
 from ..ops.elementwise.complex import view_as_real
 
@@ -242,7 +243,7 @@ class Optimizer:
             target = real_of(target)
         if array.dtype.kind in "fc" and target.kind in "fc" and name not in self.scalars:
             array = held_by(target, array).astype(target)
-        return new_tensor(array.copy())
+        return new_tensor(copied(array))
 
     def __getstate__(self) -> dict[str, Any]:
         names = ("defaults", "state", "param_groups")

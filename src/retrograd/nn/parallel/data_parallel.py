@@ -16,6 +16,7 @@ from typing import Any
 
 from ... import modes
 from ...engine.tensor import Tensor, new_tensor
+from ...kernels.allocation import copied
 from ..modules.module import Module
 from .scatter_gather import chunks, gather, tensors_in
 
@@ -79,7 +80,7 @@ def replicate(module: Module, *, shares_buffers: bool) -> Any:
 
 
 def _copied(buffer: Tensor | None) -> Tensor | None:
-    return None if buffer is None else new_tensor(buffer._array.copy())
+    return None if buffer is None else new_tensor(copied(buffer._array))
 
 
 def split_arguments(
