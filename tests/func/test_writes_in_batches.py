@@ -302,3 +302,15 @@ def test_a_transform_writes_what_examples_share_and_the_history_outside_stays():
         return (ROWS[:, :1] * y[1:] * y).sum()
 
     rg.testing.assert_close(grad(outer)(w(1.0, 0.5)), grad(expected)(w(1.0, 0.5)))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: rg.zeros_like(x).copy_(x),
+        lambda x: rg.zeros_like(x).fill_(x.sum()),
+        lambda x: rg.empty_like(x).zero_(),
+    ],
+)
+def test_what_each_example_writes_whole_lies_in_memory_example_by_example(f):
+    assert rg.vmap(f)(rg.ones(2, 3, 4)).stride() == (12, 4, 1)

@@ -37,7 +37,7 @@ from ...engine.tensor import (
 )
 from ...engine.views import check_alone, memory_after, resized, room_of, sever
 from ...errors import wrong_type
-from ...kernels.allocation import has_memory, has_values, marked, zeros
+from ...kernels.allocation import empty_beside, has_memory, has_values, marked, zeros
 from ...kernels.layout import channels_inside
 from ...kernels.memory import strided
 from ...quiet import calm, copyto
@@ -57,8 +57,14 @@ __all__ = ["fill", "index_put"]
 
 
 def _copied(input: Any, other: Any) -> Any:
-    out = np.empty_like(input)
+    out = empty_beside(input)
     np.copyto(out, held_by(out.dtype, other), casting="unsafe")
+    return out
+
+
+def _zeroed(input: Any) -> Any:
+    out = empty_beside(input)
+    out[...] = 0
     return out
 
 
@@ -88,7 +94,7 @@ _fill = declare(
 
 _zero = declare(
     "zero(input)",
-    np.zeros_like,
+    _zeroed,
     input=lambda xp, g: xp.zeros_like(g),
     linear="input",
     batch=batching.like_input("zero"),
