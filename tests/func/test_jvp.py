@@ -153,6 +153,16 @@ def test_detach_drops_the_tangent():
     close(jvp(lambda x: x * x.detach(), (X,), (V,))[1], X.numpy() * V.numpy())
 
 
+@pytest.mark.parametrize(
+    "tangents", [(X, X), ((X, X),), ([X, X],), ({"a": X, "c": X},), ({"a": X},), ()]
+)
+def test_linearize_takes_tangents_that_are_built_as_the_primals(tangents):
+    push = rg.func.linearize(lambda d: d["a"] * d["b"], {"a": X, "b": X})[1]
+    assert (push({"a": X, "b": X}) == 2 * X * X).all()
+    with pytest.raises(RuntimeError, match="same python structure as the primals"):
+        push(*tangents)
+
+
 def test_linearize_gives_the_same_tangents_without_running_again():
     runs = []
 
@@ -194,7 +204,11 @@ def test_linearize_of_a_function_that_is_not_holomorphic():
         (lambda: jvp(rg.sin, (X,), (V + 1j,)), RuntimeError, "tangent of a real tensor"),
         (lambda: jvp(lambda x: 3, (X,), (V,)), RuntimeError, "to return only tensors"),
         (lambda: jvp(rg.neg, (rg.arange(3),), (V,)), ValueError, "primal to be floating point"),
-        (lambda: linearize(rg.sin, X)[1](V, V), RuntimeError, "expected 1 tangents"),
+        (
+            lambda: linearize(rg.sin, X)[1](V, V),
+            RuntimeError,
+            "same python structure as the primals",
+        ),
         (lambda: linearize(rg.sin, X)[1](V[:1]), RuntimeError, "tangent of shape"),
     ],
 )

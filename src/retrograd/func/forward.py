@@ -119,9 +119,11 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
     def push(*tangents: Any) -> Any:
         given = pytree.flatten(tangents)
-        if len(given) != len(fresh):
+        if not pytree.alike(tangents, primals):
             raise RuntimeError(
-                f"linearize: expected {len(fresh)} tangents, one for each primal, got {len(given)}"
+                "linearize: Expected the tangents to have the same python structure as the "
+                f"primals, got {len(given)} tensors in {len(tangents)} arguments for {len(fresh)} "
+                f"in {len(primals)}"
             )
         for t, x in zip(given, fresh, strict=True):
             if t._array.shape != x._array.shape or t._array.dtype != x._array.dtype:
