@@ -330,6 +330,15 @@ def test_an_argument_that_the_function_also_captured_is_another_variable(require
     assert rg.func.hessian(f)(x).tolist() == [[2.0, 0.0], [0.0, 4.0]]
 
 
+@pytest.mark.parametrize("f", [lambda x: x, lambda x: x * 2])
+def test_a_cotangent_counts_in_the_dtype_of_the_output(f):
+    g = rg.ones(2, dtype=rg.float64)
+    assert vjp(f, rg.ones(2))[1](g)[0].dtype is rg.float32
+    x = rg.ones(2, requires_grad=True)
+    found = rg.autograd.grad([x, f(x)], x, [g, g], create_graph=True)[0]
+    assert found.dtype is rg.float32
+
+
 def test_a_cotangent_is_complex_where_the_output_is():
     _, pull = rg.func.vjp(lambda x: x * 1j, rg.ones(2))
     with pytest.raises(RuntimeError, match="required to have the same dtype"):

@@ -408,14 +408,15 @@ def cotangent_of(t: Tensor, g: Any, index: int, create_graph: bool) -> Any:
         else:
             one = full(t._array, t._array.shape, 1)
         return new_tensor(one) if create_graph else one
-    check_cotangent(g, t, index)
-    if create_graph or modes.transforming():
-        return g
-    return array_of(g).astype(t._array.dtype, copy=False)
+    g = fitted(g, t, index)
+    return g if create_graph or modes.transforming() else array_of(g)
 
 
-def check_cotangent(g: Tensor, t: Tensor, index: int) -> None:
-    """Raise unless `g` has the shape of the output `t`, and is complex where that is."""
+def fitted(g: Tensor, t: Tensor, index: int) -> Tensor:
+    """A cotangent in the dtype of the output `t`.
+
+    Raises RuntimeError unless `g` has the shape of `t`, and is complex where that is.
+    """
     if g._array.shape != t._array.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and "
@@ -427,3 +428,5 @@ def check_cotangent(g: Tensor, t: Tensor, index: int) -> None:
             f"Mismatch in dtype: grad_output[{index}] has a dtype of {g.dtype} and "
             f"output[{index}] has a dtype of {t.dtype}."
         )
+    same = g._array.dtype == t._array.dtype
+    return g if same else recorded.cast(g, dtype=t._array.dtype)  # type: ignore[no-any-return]

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import modes, pytree
-from ..autograd.grad import check_cotangent
+from ..autograd.grad import fitted
 from ..engine.backward.search import reachable
 from ..engine.backward.traversal import run
 from ..engine.graph import LEAF, new_node
@@ -244,7 +244,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
         for place, (g, out) in enumerate(zip(given, outs, strict=True)):
             if not isinstance(g, Tensor):
                 raise TypeError(f"vjp: expected cotangents to be Tensors, got {type(g).__name__}")
-            check_cotangent(g, out, place)
+            given[place] = fitted(g, out, place)
         record = modes.state.grad if create_graph is None else create_graph
         with modes.Changed(grad=record, inference=False):
             found = pull_back(outs, given, fresh, retain_graph)
