@@ -39,6 +39,9 @@ A = matrix(3, 4)
         (functional.pad(A, (1, 2)), {"pad": (1, 2)}),
         (functional.pad(A, (1, 2, 3, 4)), {"pad": (1, 2, 3, 4)}),
         (2**A, {"self": 2}),
+        (functional.layer_norm(A, (4,)), {"normalized_shape": (4,), "weight": None}),
+        (functional.layer_norm(A, (3, 4)), {"normalized_shape": (3, 4)}),
+        (functional.unfold(A[None, None], 2), {"kernel_size": (2, 2), "stride": (1, 1)}),
         (functional.embedding(rg.tensor([0]), A), {"padding_idx": -1, "scale_grad_by_freq": False}),
         (rg.stack([A, A], dim=1), {"dim": 1}),
     ],
@@ -88,6 +91,8 @@ def test_values_have_pytorchs_names():
         (rg.linalg.det(square), ("A",)),
         (rg.linalg.inv(square), ("inverse",)),
         (A[0].dot(A[1]), ("tensor",)),
+        (2**A, ("exponent", "result")),
+        (rg.cdist(A, A), ("x1", "x2")),
         (functional.conv1d(matrix(1, 1, 4), matrix(1, 1, 2)), ("input", "weight")),
     ):
         for value in saved(tensor, *names):

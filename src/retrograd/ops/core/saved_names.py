@@ -100,7 +100,9 @@ PYTORCH_NAMES.update(
     avg_pool={
         "kernel_size": "kernel", "count_include_pad": "count_pad", "divisor_override": "divisor",
     },
+    cdist={"x1": "x1"},
     cholesky_ex={"L": "out"},
+    col2im={"kernel_size": "kernel"},
     constant_pad_nd={"pad": pad},
     conv={
         "input": "input",
@@ -119,6 +121,7 @@ PYTORCH_NAMES.update(
     },
     gelu={"approximate": always("none")},
     gelu_tanh={"approximate": always("tanh")},
+    im2col={"kernel_size": "kernel"},
     index={"indices": (indices, index_handles)},
     inv_ex={"inverse": "out"},
     kthvalue=REDUCED,
@@ -149,12 +152,14 @@ PYTORCH_NAMES.update(
     },
     native_layer_norm={
         "input": "input",
-        "normalized_shape": lambda node: node.shape[-len(fact(node, "dim")) :],
+        "normalized_shape": lambda node: tuple(
+            node._saved_input.shape[-len(fact(node, "dim")) :]
+        ),
         "result1": "mean",
         "result2": inverse_deviation,
     },
     new_axis={"dim": POSITION["dim"]},
-    pow_base={"self": "base"},
+    pow_base={"self": "base", "exponent": "exponent"},
     prod_dim=REDUCED,
     qr={"Q": "q", "R": "r"},
     select=POSITION,
