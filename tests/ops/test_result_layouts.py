@@ -53,6 +53,13 @@ def test_results_of_expanded_tensors_lie_in_rows(function):
     assert function(rg.arange(3.0).expand(2, 3)).is_contiguous()
 
 
+@pytest.mark.parametrize("function", [rg.unique, rg.unique_consecutive])
+def test_distinct_slices_lie_one_after_the_other(function):
+    x = rg.tensor([[3, 1, 1], [3, 1, 1], [0, 2, 2]])
+    assert function(x, dim=1).stride() == (1, 3)
+    assert function(x, dim=0).stride() == (3, 1)
+
+
 @pytest.mark.parametrize("dim", [0, -1])
 def test_a_number_flips_to_itself(dim):
     x = rg.tensor(1.5, requires_grad=True)
@@ -85,6 +92,22 @@ LU, LD = rg.linalg.lu_factor(SQUARE), rg.linalg.ldl_factor(SQUARE)
 PACKED = rg.geqrf(TALL)
 COLUMNS = rg.arange(12.0).reshape(3, 4).T
 IMAGES = rg.arange(48.0).reshape(2, 2, 3, 4).to(memory_format=rg.channels_last)
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda x, order: x.to(rg.float64, memory_format=order),
+        lambda x, order: x.double(memory_format=order),
+        lambda x, order: x.type(rg.float64, memory_format=order),
+        lambda x, order: x.bfloat16(memory_format=order),
+    ],
+)
+def test_a_conversion_takes_an_order_in_memory(convert):
+    x = rg.ones(1, 2, 3, 4)
+    assert convert(x, rg.channels_last).stride() == (24, 1, 8, 2)
+    assert convert(x.permute(0, 2, 3, 1), rg.contiguous_format).is_contiguous()
+    assert x.contiguous(memory_format=rg.preserve_format) is x
 
 
 @pytest.mark.parametrize("out", [rg.empty(0), rg.empty(100)[:0], rg.empty(100)])

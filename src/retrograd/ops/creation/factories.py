@@ -28,7 +28,7 @@ from ..core.arguments import number_in
 from ..core.dims import is_size, once
 from .from_data import NUMBERS, check_dtype, finish, store, where_of
 from .from_data import fill_value as as_fill_value
-from .memory_format import arranged
+from .memory_format import arranged, preserve_format
 
 __all__ = [
     "arange", "empty", "eye", "full", "get_default_device", "linspace", "logspace", "ones",
@@ -251,6 +251,8 @@ def empty(
     if layout is not None and getattr(layout, "name", None) != "strided":
         return without_entries(shape, layout, target)
     array = unwritten(shape, target)
+    if memory_format is preserve_format:
+        raise RuntimeError("unsupported memory format Preserve: empty() has nothing to preserve")
     if memory_format is not None:
         array = arranged(array, memory_format)
     return array

@@ -241,14 +241,15 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """`self` if its elements lie in row-major order, else a copy in which they do.
 
     With `memory_format`, the same for that order: `channels_last` for four dimensions. Raises
-    RuntimeError for other dimensions and for `preserve_format`. Source: `Tensor.contiguous`.
+    RuntimeError for other dimensions, and for `preserve_format` where a copy is needed. Source:
+    `Tensor.contiguous`.
 
     >>> rg.zeros(1, 2, 3, 4).contiguous(memory_format=rg.channels_last).stride()
     (24, 1, 8, 2)
     """
     if memory_format is None or memory_format is formats.contiguous_format:
         return self if self._array.flags.c_contiguous else _contiguous(self)
-    if memory_format is formats.preserve_format:
+    if memory_format is formats.preserve_format and not self._array.flags.c_contiguous:
         raise RuntimeError(
             "preserve memory format is unsupported by the contiguous operator. Leave it out"
         )

@@ -276,7 +276,8 @@ def _unique_consecutive(input: Any, *, dim: int | None) -> Any:
     new[1:] = (rows[1:] != rows[:-1]).any(1)
     starts = np.flatnonzero(new)
     inverse = (np.cumsum(new) - 1).reshape(input.shape if dim is None else -1)
-    return values.take(starts, axis), inverse, np.diff(starts, append=len(rows))
+    chosen = np.moveaxis(np.moveaxis(values, axis, 0).take(starts, 0), 0, axis)
+    return chosen, inverse, np.diff(starts, append=len(rows))
 
 
 def _distinct(name: str, forward: Any, **more: Any) -> Any:

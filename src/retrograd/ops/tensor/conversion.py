@@ -96,7 +96,9 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
     return convert(self, other.dtype.numpy)
 
 
-def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+def _type(
+    self: Tensor, dtype: Any = None, non_blocking: bool = False, *, memory_format: Any = None
+) -> Any:
     """The tensor with another dtype, or, without one, the name of its type.
 
     >>> rg.ones(1).type(), rg.ones(1).type("retrograd.LongTensor")
@@ -105,17 +107,23 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     if dtype is None:
         place = ".meta" if self.is_meta else ".sparse" * (self.layout is not strided)
         return f"{version.called}{place}.{dtypes.legacy_name(self.dtype)}Tensor"
+    found = convert(self, _of_type(dtype))
+    return found if memory_format is None else in_format(found, memory_format, "type")
+
+
+def _of_type(dtype: Any) -> Any:
+    """NumPy's dtype for a dtype, for a class of tensors, or for the name of one."""
     if isinstance(dtype, str):
         package, _, kind = dtype.removesuffix("Tensor").partition(".")
         target = dtypes.of_legacy_name(kind) if dtype.endswith("Tensor") else None
         if target is None or package not in ("retrograd", "torch"):
             raise ValueError(f"invalid type: {dtype!r}")
-        return convert(self, target.numpy)
+        return target.numpy
     if dtype is Tensor:
-        return convert(self, dtypes.default_numpy())
+        return dtypes.default_numpy()
     if hasattr(dtype, "__instancecheck__") and not isinstance(dtype, type):  # LongTensor
         dtype = dtype.dtype
-    return convert(self, from_data.check_dtype(dtype, "type"))
+    return from_data.check_dtype(dtype, "type")
 
 
 @listed(IGNORED)
@@ -179,7 +187,8 @@ def bfloat16(self: Tensor, memory_format: Any = None) -> Tensor:
 
     Needs the package ml_dtypes (pip install retrograd[bfloat16]); AttributeError without it.
     """
-    return convert(self, dtypes.by_name("bfloat16").numpy)
+    found = convert(self, dtypes.by_name("bfloat16").numpy)
+    return found if memory_format is None else in_format(found, memory_format, "bfloat16")
 
 
 @public(methods="chalf")
