@@ -84,6 +84,8 @@ class dtype:  # noqa: N801 (PyTorch's name)
 
     def to_complex(self) -> dtype:
         """The complex dtype whose components have this dtype (complex64 for half floats)."""
+        if not (self.is_floating_point or self.is_complex):
+            raise RuntimeError(f"Unknown Complex ScalarType for {legacy_name(self)}")
         return of_numpy(complex_of(self.numpy))
 
 

@@ -180,7 +180,7 @@ def explain(op: Op, inputs: tuple[Any, ...], error: Exception) -> NoReturn:
     for phrase, meaning in REFUSED.items():
         if phrase in str(error):
             raise RuntimeError(meaning) from None
-    if op.elementwise:
+    if op.elementwise or "could not be broadcast" in str(error):
         for a, b in itertools.combinations(shapes, 2):
             check_broadcast(a, b, op.name)
     text = f"{op.name}(): {error} (shapes {', '.join(str(list(s)) for s in shapes)}; dtypes " + (

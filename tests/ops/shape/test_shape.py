@@ -90,6 +90,7 @@ def test_unused_pieces_count_as_zero():
         (lambda x: x.reshape(12), "ViewBackward0"),
         (lambda x: x.permute(1, 0), "PermuteBackward0"),
         (lambda x: x.transpose(0, 1), "TransposeBackward0"),
+        (lambda x: x.H, "TransposeBackward0"),
         (lambda x: x.t(), "TBackward0"),
         (lambda x: x.expand(2, 3, 4), "ExpandBackward0"),
         (lambda x: x.squeeze(), "SqueezeBackward0"),

@@ -10,6 +10,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.tensor import Tensor, new_tensor, placed
 from ..random.generator import default_generator, in_rows
+from ..random.inplace import continuous
 from . import softmax as along
 
 
@@ -77,6 +78,8 @@ def gumbel_softmax(
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     dtype = dtypes.real_of(logits._array.dtype)
+    if dtype is logits._array.dtype:
+        continuous(logits, "Exponential")
     noise = -np.log(
         in_rows(lambda shape: default_generator.exponential(shape, dtype), logits._array)
     )

@@ -123,15 +123,17 @@ def check_along(input: Tensor, index: Any, dim: int, name: str, src: Tensor | No
             "Index tensor must have the same number of dimensions as input tensor: got "
             f"{list(found)} and {list(shape)}"
         )
-    for d, (n, m) in enumerate(zip(found, shape, strict=True)):
-        if n > m and d != place:
-            raise RuntimeError(
-                f"Size does not match at dimension {d} expected index {list(found)} to be no larger"
-                f" than self {list(shape)} apart from dimension {place}"
-            )
+    beyond = [d for d, (n, m) in enumerate(zip(found, shape, strict=True)) if n > m and d != place]
+    if beyond and src is None:
+        raise RuntimeError(
+            f"Size does not match at dimension {beyond[0]} expected index {list(found)} to be no "
+            f"larger than self {list(shape)} apart from dimension {place}"
+        )
     if src is not None and len(src._array.shape or (1,)) != len(found):
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
-    if src is not None and any(n > m for n, m in zip(found, src._array.shape or (1,), strict=True)):
+    if src is not None and (
+        beyond or any(n > m for n, m in zip(found, src._array.shape or (1,), strict=True))
+    ):
         raise RuntimeError(
             f"Expected index {list(found)} to be no larger than self {list(shape)} apart from "
             f"dimension {place} and to be no larger size than src {list(src.shape)}"

@@ -209,7 +209,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
     >>> bool((rg.empty(9).exponential_() > 0).all())
     True
     """
-    _continuous(self, "Exponential")
+    continuous(self, "Exponential")
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     return fill(
@@ -228,7 +228,7 @@ def cauchy_(
 
     Raises RuntimeError unless `sigma` is positive and the dtype real floating.
     """
-    _continuous(self, "Cauchy")
+    continuous(self, "Cauchy")
     if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     center = mean_of(median, self, "cauchy_", "median")
@@ -326,7 +326,8 @@ def _all_of(dtype: Any) -> int:
     return 2 if dtype.kind == "b" else int(np.iinfo(dtype).max) + 1
 
 
-def _continuous(t: Tensor, name: str) -> None:
+def continuous(t: Tensor, name: str) -> None:
+    """Raise unless a tensor can hold samples of a distribution with a density."""
     if t._array.dtype.kind not in "fV":
         raise RuntimeError(
             f"{name} distribution is a continuous probability distribution. dtype must be a "

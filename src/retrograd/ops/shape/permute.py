@@ -214,7 +214,7 @@ def _hermitian(self: Tensor) -> Any:
         )
     if not ndim:
         warnings.warn(NUMBER.format("Tensor.H"), stacklevel=2)
-    turned = _t(self)
+    turned = _transpose(self, dim0=0, dim1=1) if ndim else _t(self)
     return conj(turned)
 
 
