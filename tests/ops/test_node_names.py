@@ -232,6 +232,10 @@ NAMES = {
     "NormalBackward2": [lambda: rg.normal(0.0, X)],
     "NormalBackward3": [lambda: rg.normal(X, X)],
     "TBackward0": [lambda: M.t()],
+    "GatherBackward0": [
+        lambda: M.gather(0, LABELS[None]),
+        lambda: M.gather(0, rg.zeros(0, 1, dtype=rg.int64)),
+    ],
     "IndexAddBackward0": [
         lambda: M.index_add(0, LABELS, M[:2]),
         lambda: X.sum().index_add(0, LABELS[:1], X[0]),

@@ -244,6 +244,7 @@ def empty(
     """A tensor with whatever its memory holds, or as `utils.deterministic` says, as for `zeros`.
 
     `memory_format` is the order in memory: `contiguous_format`, or `channels_last` for four sizes.
+    Raises RuntimeError for `preserve_format`.
 
     >>> rg.empty(2, 3).shape
     retrograd.Size([2, 3])
