@@ -429,4 +429,4 @@ def fitted(g: Tensor, t: Tensor, index: int) -> Tensor:
             f"output[{index}] has a dtype of {t.dtype}."
         )
     same = g._array.dtype == t._array.dtype
-    return g if same else recorded.cast(g, dtype=t._array.dtype)  # type: ignore[no-any-return]
+    return g if same else recorded.cast(g, dtype=t._array.dtype)

@@ -7,9 +7,7 @@ NOTE [Promotion]
 3. Integer with floating gives the floating dtype as it is (NumPy would widen int64 with float32
    to float64).
 4. A float scalar that meets integers gives the default dtype, a complex one its complex dtype.
-
 5. Floating dtypes of 8 bits are for storage: with another floating dtype they do not promote.
-
 6. A number beside half floats, which do not hold it, is rounded to them; but as a factor or a
    divisor it counts in float32, and the result is rounded once. Its array has a dtype of its own,
    `NUMBER`, since a 0-d array of float32 beside a 0-d one of half floats decides the dtype.

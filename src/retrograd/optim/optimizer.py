@@ -239,8 +239,7 @@ class Optimizer:
         if not isinstance(value, Tensor):
             return deepcopy(value)
         array, target = value._array, param._array.dtype
-        if array.dtype.kind == "f" and target.kind == "c":  # as a modulus of a complex parameter
-            target = real_of(target)
+        target = real_of(target) if array.dtype.kind == "f" else target  # moduli stay real
         if array.dtype.kind in "fc" and target.kind in "fc" and name not in self.scalars:
             array = held_by(target, array).astype(target)
         return new_tensor(copied(array))

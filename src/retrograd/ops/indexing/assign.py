@@ -62,12 +62,6 @@ def _copied(input: Any, other: Any) -> Any:
     return out
 
 
-def _zeroed(input: Any) -> Any:
-    out = empty_beside(input)
-    out[...] = 0
-    return out
-
-
 # One function under three names, so that `grad_fn` says what was done, as in PyTorch.
 _copy = declare(
     "copy(input, other)",
@@ -94,7 +88,7 @@ _fill = declare(
 
 _zero = declare(
     "zero(input)",
-    _zeroed,
+    lambda x: np.zeros_like(empty_beside(x)),
     input=lambda xp, g: xp.zeros_like(g),
     linear="input",
     batch=batching.like_input("zero"),
