@@ -1,87 +1,52 @@
 """`torch.accelerator` for programs that choose a device by it: there is no accelerator.
 
-Questions are answered; whoever would use one raises RuntimeError, as PyTorch does without one.
+Programs can ask for one; what would use one raises RuntimeError, as PyTorch does without one.
+
+>>> rg.accelerator.is_available(), rg.accelerator.device_count()
+(False, 0)
+>>> print(rg.accelerator.current_accelerator())
+None
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...engine.placement import NO_ACCELERATOR
 from . import memory
+from .absent import common, define, refuse
 from .memory import *
 
-if TYPE_CHECKING:
-    from ...engine.placement import device
+KEPT = ("is_available", "device_count")  # of what all devices have; the others raise here
 
-__all__ = [
-    "current_accelerator",
-    "current_device_idx",
-    "current_device_index",
-    "current_stream",
-    "device_count",
-    "device_index",
-    "get_device_capability",
-    "is_available",
-    "set_device_idx",
-    "set_device_index",
-    "set_stream",
-    "synchronize",
-]
+FUNCTIONS: dict[str, Any] = {
+    **{name: row for name, row in common().items() if name in KEPT},
+    "current_accelerator": (
+        lambda check_available=False: None,
+        "The device of the accelerator: None.",
+    ),
+    "current_device_index": (lambda: refuse(), "The current accelerator: RuntimeError."),
+    "set_device_index": (lambda device: refuse(), "Choose an accelerator: RuntimeError."),
+    "current_device_idx": (lambda: refuse(), "`current_device_index` by its older name."),
+    "set_device_idx": (lambda device: refuse(), "`set_device_index` by its older name."),
+    "current_stream": (
+        lambda device=None: refuse(),
+        "The queue of work that an accelerator is at: RuntimeError.",
+    ),
+    "set_stream": (lambda stream: refuse(), "Choose a queue of work: RuntimeError."),
+    "synchronize": (lambda device=None: refuse(), "Wait for an accelerator: RuntimeError."),
+    "get_device_capability": (
+        lambda device=None: refuse(),
+        "What an accelerator can do: RuntimeError.",
+    ),
+}
+define(globals(), FUNCTIONS)
+__all__ = list(FUNCTIONS)
+__all__ += ["device_index"]
 __all__ += memory.__all__
 
+if TYPE_CHECKING:
 
-def is_available() -> bool:
-    """Whether there is an accelerator: never.
-
-    >>> rg.accelerator.is_available(), rg.accelerator.device_count()
-    (False, 0)
-    """
-    return False
-
-
-def device_count() -> int:
-    """The number of accelerators: 0."""
-    return 0
-
-
-def current_accelerator(check_available: bool = False) -> device | None:
-    """The device of the accelerator: None.
-
-    >>> print(rg.accelerator.current_accelerator())
-    None
-    """
-    return None
-
-
-def current_device_index() -> int:
-    """The number of the current accelerator: RuntimeError."""
-    raise RuntimeError(NO_ACCELERATOR)
-
-
-def set_device_index(device: Any) -> None:
-    """Choose an accelerator: RuntimeError."""
-    raise RuntimeError(NO_ACCELERATOR)
-
-
-def synchronize(device: Any = None) -> None:
-    """Wait for an accelerator: RuntimeError."""
-    raise RuntimeError(NO_ACCELERATOR)
-
-
-def current_stream(device: Any = None) -> Any:
-    """The queue that an accelerator works on: RuntimeError."""
-    raise RuntimeError(NO_ACCELERATOR)
-
-
-def set_stream(stream: Any) -> None:
-    """Choose a queue of an accelerator: RuntimeError."""
-    raise RuntimeError(NO_ACCELERATOR)
-
-
-def get_device_capability(device: Any = None) -> dict[str, Any]:
-    """What an accelerator can do: RuntimeError."""
-    raise RuntimeError(NO_ACCELERATOR)
+    def __getattr__(name: str) -> Any: ...  # the functions of the table
 
 
 class device_index:  # noqa: N801 (PyTorch's name)
@@ -97,10 +62,7 @@ class device_index:  # noqa: N801 (PyTorch's name)
 
     def __enter__(self) -> None:
         if self.idx is not None:
-            set_device_index(self.idx)
+            refuse()
 
     def __exit__(self, *exc: object) -> None:
         pass
-
-
-current_device_idx, set_device_idx = current_device_index, set_device_index

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .switches import flags_of
+from .switches import flags_of, is_available
 
 __all__ = ["flags", "is_available", "version"]
 
@@ -13,11 +13,6 @@ deterministic = False
 allow_tf32 = True
 
 flags = flags_of(__name__, "enabled", "benchmark", "benchmark_limit", "deterministic", "allow_tf32")
-
-
-def is_available() -> bool:
-    """False: arrays are NumPy's."""
-    return False
 
 
 def version() -> int | None:

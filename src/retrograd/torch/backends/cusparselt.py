@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+from .switches import is_available
+
 __all__ = ["get_max_alg_id", "is_available", "version"]
-
-
-def is_available() -> bool:
-    """False: arrays are NumPy's."""
-    return False
 
 
 def version() -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
+from .switches import is_available
+
 __all__ = ["is_available"]
-
-
-def is_available() -> bool:
-    """False: arrays are NumPy's."""
-    return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .switches import flags_of
+from .switches import flags_of, is_available
 
 __all__ = ["flags", "is_available"]
 
@@ -11,8 +11,3 @@ deterministic = False
 allow_tf32 = True
 
 flags = flags_of(__name__, "enabled", "deterministic", "allow_tf32")
-
-
-def is_available() -> bool:
-    """False: arrays are NumPy's."""
-    return False

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
+from .switches import is_available
+
 __all__ = ["is_available", "is_built"]
 
-
-def is_available() -> bool:
-    """False: arrays are NumPy's."""
-    return False
-
-
-def is_built() -> bool:
-    """False: arrays are NumPy's."""
-    return False
+is_built = is_available

@@ -5,17 +5,14 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from .switches import is_available
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = ["flags", "is_available", "set_flags"]
 
 enabled = True
-
-
-def is_available() -> bool:
-    """False: arrays are NumPy's."""
-    return False
 
 
 def set_flags(_enabled: bool) -> tuple[bool]:

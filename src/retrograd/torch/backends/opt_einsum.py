@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .switches import flags_of
+from .switches import flags_of, is_available
 
 __all__ = ["flags", "get_opt_einsum", "is_available"]
 
@@ -10,11 +10,6 @@ enabled = False
 strategy = None
 
 flags = flags_of(__name__, "enabled", "strategy")
-
-
-def is_available() -> bool:
-    """False: `einsum` orders products itself."""
-    return False
 
 
 def get_opt_einsum() -> None:

@@ -1,4 +1,4 @@
-"""Switches of a module that are set for a while."""
+"""What modules of libraries that are not here share: they are not available; their switches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["flags_of"]
+__all__ = ["flags_of", "is_available"]
+
+
+def is_available() -> bool:
+    """Whether the library is used: never, as arrays are NumPy's."""
+    return False
 
 
 def flags_of(module: str, *names: str) -> Callable[..., Any]:

@@ -1,7 +1,15 @@
-"""`torch.xpu` for programs that ask for Intel's GPUs: there are none for tensors."""
+"""`torch.xpu` for programs that ask for Intel's GPUs: tensors cannot live on one."""
 
 from __future__ import annotations
 
-from ..mps import device_count, empty_cache, is_available, manual_seed, synchronize
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["device_count", "empty_cache", "is_available", "manual_seed", "synchronize"]
+from ..accelerator.absent import common, define
+
+FUNCTIONS = common()
+define(globals(), FUNCTIONS)
+__all__ = list(FUNCTIONS)
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...  # the functions of the table
