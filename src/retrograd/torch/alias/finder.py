@@ -62,9 +62,9 @@ TWINS = {
     "torch.profiler.profiler": "retrograd.torch.profiler",
     "torch.signal.windows.windows": "retrograd.signal.windows",
     "torch.utils.benchmark.utils": "retrograd.torch.utils.benchmark",
-    "torch.utils.benchmark.utils.common": "retrograd.torch.utils.benchmark.measurement",
-    "torch.utils.benchmark.utils.compare": "retrograd.torch.utils.benchmark.compare",
-    "torch.utils.benchmark.utils.timer": "retrograd.torch.utils.benchmark.timer",
+    "torch.utils.benchmark.utils.common": "retrograd.torch.utils.benchmark",
+    "torch.utils.benchmark.utils.compare": "retrograd.torch.utils.benchmark",
+    "torch.utils.benchmark.utils.timer": "retrograd.torch.utils.benchmark",
 }
 
 # Packages beside PyTorch's own, and what they are here.

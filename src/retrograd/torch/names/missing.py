@@ -98,7 +98,7 @@ PLACES = [
     ),
     (
         r"utils\.benchmark",
-        "Timer, Compare and Fuzzer are here; their helpers are not. Write what you need in Python",
+        "Timer, Measurement and Compare are here; their helpers are not. Write them in Python",
     ),
     (
         r"utils\.(collect_env|file_baton|backcompat|hooks|flop_counter|cpp_extension)",
