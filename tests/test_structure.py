@@ -36,7 +36,11 @@ TRAINING = [
     ["interop", "viz"],
 ]
 WORLD = [
-    *(["torch.families"], ["torch"], ["torch.futures", "torch.torch_version", "torch.types"]),
+    *(
+        ["torch.families", "torch.tables"],
+        ["torch"],
+        ["torch.futures", "torch.torch_version", "torch.types"],
+    ),
     ["torch.__config__", "torch.accelerator", "torch.amp", "torch.autograd", "torch.mps"],
     ["torch.names", "torch.version", "torch.xpu", "torch.hub", "torch.storage", "torch.profiler"],
     ["torch._VF", "torch._tensor_str", "torch._utils", "torch.cpu", "torch.cuda"],

@@ -2,8 +2,8 @@
 
 The folders mirror PyTorch's modules, file for file: under the alias (`retrograd.as_torch`) the
 module `torch.x` is `retrograd.torch.x` where that exists, else `retrograd.x`. Beside them stand
-`alias`, which makes `torch` a name of this package, `layouts` (sparse, nested and masked tensors)
-and `names` (functions by PyTorch's other names).
+`alias`, which makes `torch` a name of this package, `layouts` (sparse, nested and masked tensors),
+`names` (functions by PyTorch's other names) and `tables` (how rows become functions).
 
 NOTE [Rings] in `providers`: the inner rings import nothing from here. `SERVICES` and `NAMES` say
 what they may ask for.
@@ -15,7 +15,14 @@ from ..locks import load
 
 __all__ = ["NAMES", "OWN", "SERVICES", "home_of", "modules"]
 
-OWN = ("alias", "families", "later", "layouts", "names")  # modules of which PyTorch has none
+OWN = (
+    "alias",
+    "families",
+    "later",
+    "layouts",
+    "names",
+    "tables",
+)  # modules of which PyTorch has none
 
 # What inner rings ask for by name, and the module here that does it.
 SERVICES = {

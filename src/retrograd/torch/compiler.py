@@ -76,8 +76,18 @@ def compile(
 
 
 def itself(fn: F) -> F:
-    """The function that a decorator is put on."""
+    """The function that a decorator is put on: it runs as it is.
+
+    >>> import numpy as np
+    >>> from retrograd.torch import compiler
+    >>> x = rg.ones(2, requires_grad=True)
+    >>> compiler.wrap_numpy(lambda a: np.sum(a * a))(x).backward(); x.grad
+    tensor([2., 2.])
+    """
     return fn
+
+
+allow_in_graph = assume_constant_result = wrap_numpy = itself
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
@@ -93,28 +103,6 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
 _disable_dynamo = disable
 
 
-def allow_in_graph(fn: F) -> F:
-    """The function itself."""
-    return fn
-
-
-def assume_constant_result(fn: F) -> F:
-    """The function itself."""
-    return fn
-
-
-def wrap_numpy(fn: F) -> F:
-    """The function itself: what is written with NumPy takes tensors here, and is recorded.
-
-    >>> import numpy as np
-    >>> from retrograd.torch import compiler
-    >>> x = rg.ones(2, requires_grad=True)
-    >>> compiler.wrap_numpy(lambda a: np.sum(a * a))(x).backward(); x.grad
-    tensor([2., 2.])
-    """
-    return fn
-
-
 def nested_compile_region(fn: Any = None, **settings: Any) -> Any:
     """The function, of which PyTorch compiles the calls once; without one, a decorator."""
     return itself if fn is None else fn
@@ -128,26 +116,18 @@ def substitute_in_graph(
 
 
 def is_compiling() -> bool:
-    """Whether the caller is being compiled: never."""
+    """Whether the caller is being compiled, or exported: never."""
     return False
 
 
-def is_dynamo_compiling() -> bool:
-    """Whether the caller is being compiled: never."""
-    return False
+is_dynamo_compiling = is_exporting = is_compiling
 
 
-def is_exporting() -> bool:
-    """Whether the caller is being exported: never."""
-    return False
+def reset(serialized_artifacts: bytes = b"") -> None:
+    """Nothing: no function has been compiled, none is kept or loaded, and no steps are counted."""
 
 
-def reset() -> None:
-    """Forget what has been compiled: nothing."""
-
-
-def cudagraph_mark_step_begin() -> None:
-    """Say that a step begins: to nobody."""
+cudagraph_mark_step_begin = load_cache_artifacts = save_cache_artifacts = reset
 
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
@@ -174,14 +154,6 @@ def get_default_backend() -> Any:
     'eager'
     """
     return default
-
-
-def save_cache_artifacts() -> None:
-    """What has been compiled, to be kept: nothing, so None."""
-
-
-def load_cache_artifacts(serialized_artifacts: bytes) -> None:
-    """Take over what was kept: nothing of it is used, so None."""
 
 
 class set_stance:  # noqa: N801 (PyTorch's name)

@@ -30,6 +30,7 @@ from ..library.custom import below as _below
 from ...ops.creation.factories import get_default_device
 from ...ops.random.generator import Generator
 from ...ops.tensor.storage import UntypedStorage
+from ..tables import define
 from . import _functorch, _nn
 
 if TYPE_CHECKING:
@@ -158,71 +159,67 @@ def _is_alias_of(a: Tensor, b: Tensor) -> bool:
     return bool(a.untyped_storage()._cdata == b.untyped_storage()._cdata)
 
 
-def _get_accelerator(check: bool | None = None) -> device:
-    """The device of an accelerator; the CPU, as there is none."""
-    return device("cpu")
-
-
-def _get_default_device() -> str:
-    """The kind of device of new tensors: "cpu", or "meta".
-
-    >>> rg._C._get_default_device()
-    'cpu'
-    """
-    return get_default_device().type
-
-
-def _get_tracing_state() -> None:
-    """What traces the caller: nothing does.
-
-    >>> rg._C._get_tracing_state()
-    """
-
-
-def _is_tracing() -> bool:
-    """Whether the caller is being traced: never."""
-    return False
-
-
-def _is_torch_function_enabled() -> bool:
-    """Whether arguments may take calls over."""
-    return not modes.state.overriding
-
-
-def _is_torch_function_all_disabled() -> bool:
-    """Whether neither arguments nor modes may take calls over."""
-    return modes.state.overriding == OFF
-
-
-def _is_torch_function_mode_enabled() -> bool:
-    """Whether a mode sees the calls of this thread."""
-    return bool(modes.state.function_modes) and modes.state.overriding != OFF
-
-
-def _len_torch_function_stack() -> int:
-    """How many modes see the calls of this thread."""
-    return len(modes.state.function_modes)
-
-
-def _get_overloaded_args(values: Sequence[Any]) -> list[Any]:
-    """Those of the arguments that are asked, in the order in which they are."""
-    return [] if modes.state.overriding else list(overloaded(values))
-
-
-def _are_functorch_transforms_active() -> bool:
-    """Whether this thread is in a transform of `func`: in vmap, or where it differentiates.
-
-    >>> rg.func.vmap(lambda x: x * rg._C._are_functorch_transforms_active())(rg.ones(2))
-    tensor([1., 1.])
-    """
-    return bool(modes.state.batches or modes.state.nested)
-
-
-def _log_api_usage_once(event: str) -> None:
-    """Count that a program uses a part of a library: nothing is counted.
-
-    >>> rg._C._log_api_usage_once("library.part")
-    """
+# Private functions of one expression.
+define(
+    globals(),
+    {
+        "_are_functorch_transforms_active": (
+            lambda: bool(modes.state.batches or modes.state.nested),
+            "Whether this thread is in a transform of `func`: in vmap, or where it differentiates.",
+        ),
+        "_get_accelerator": (
+            lambda check=None: device("cpu"),
+            "The device of an accelerator; the CPU, as there is none.",
+        ),
+        "_get_default_device": (
+            lambda: get_default_device().type,
+            'The kind of device of new tensors: "cpu", or "meta".',
+        ),
+        "_get_tracing_state": (lambda: None, "The tracer of the caller: there is none."),
+        "_is_tracing": (lambda: False, "Whether the caller is being traced: never."),
+        "_is_torch_function_enabled": (
+            lambda: not modes.state.overriding,
+            "Whether arguments may take calls over.",
+        ),
+        "_is_torch_function_all_disabled": (
+            lambda: modes.state.overriding == OFF,
+            "Whether neither arguments nor modes may take calls over.",
+        ),
+        "_is_torch_function_mode_enabled": (
+            lambda: bool(modes.state.function_modes) and modes.state.overriding != OFF,
+            "Whether a mode sees the calls of this thread.",
+        ),
+        "_len_torch_function_stack": (
+            lambda: len(modes.state.function_modes),
+            "The number of modes that see the calls of this thread.",
+        ),
+        "_get_overloaded_args": (
+            lambda values: [] if modes.state.overriding else list(overloaded(values)),
+            "The arguments that may take a call over, in the order in which they are asked.",
+        ),
+        "_log_api_usage_once": (lambda event: None, "Count the use of a library: not done."),
+        "_set_multithreading_enabled": (
+            lambda mode: modes.change(multithreading=bool(mode)),
+            "Set the flag of `autograd.set_multithreading_enabled`.",
+        ),
+        "_is_multithreading_enabled": (
+            lambda: modes.state.multithreading,
+            "The flag of `autograd.set_multithreading_enabled`.",
+        ),
+        "_stash_obj_in_tls": (
+            lambda key, value: setattr(_stash, key, value),
+            "Keep an object for the calling thread.",
+        ),
+        "_get_obj_in_tls": (
+            lambda key: getattr(_stash, key),
+            "The object that the calling thread has kept under a key.",
+        ),
+        "_is_key_in_tls": (
+            lambda key: hasattr(_stash, key),
+            "Whether the calling thread has kept something under a key.",
+        ),
+    },
+)
 
 
 class _WeakTensorRef:
@@ -326,31 +323,6 @@ def _unsafe_set_version_counter(tensors: Sequence[Tensor], versions: Sequence[in
 def _set_grad_enabled(mode: bool) -> None:
     """Turn recording on or off."""
     modes.change(grad=bool(mode))
-
-
-def _set_multithreading_enabled(mode: bool) -> None:
-    """Set the flag of `autograd.set_multithreading_enabled`."""
-    modes.change(multithreading=bool(mode))
-
-
-def _is_multithreading_enabled() -> bool:
-    """The flag of `autograd.set_multithreading_enabled`."""
-    return modes.state.multithreading
-
-
-def _stash_obj_in_tls(key: str, value: Any) -> None:
-    """Keep an object for the calling thread."""
-    setattr(_stash, key, value)
-
-
-def _get_obj_in_tls(key: str) -> Any:
-    """What the calling thread has kept under a key."""
-    return getattr(_stash, key)
-
-
-def _is_key_in_tls(key: str) -> bool:
-    """Whether the calling thread has kept something under a key."""
-    return hasattr(_stash, key)
 
 
 def _switch(name: str) -> Callable[[bool], bool]:

@@ -27,21 +27,8 @@ __all__ = [
 ]
 
 
-def graph_break(msg: str = "") -> None:
-    """Say that a captured graph ends here: there is none."""
+def graph_break(*args: Any, **settings: Any) -> None:
+    """Nothing: no graph is captured, all sizes may change, and memory may lie elsewhere."""
 
 
-def mark_dynamic(t: Any, index: Any, **bounds: Any) -> None:
-    """Say that a size may change between calls: all may."""
-
-
-def maybe_mark_dynamic(t: Any, index: Any) -> None:
-    """Say that a size may change between calls: all may."""
-
-
-def mark_static(t: Any, index: Any = None) -> None:
-    """Say that a size stays as it is: to nobody."""
-
-
-def mark_static_address(t: Any, guard: bool = False) -> None:
-    """Say that a tensor's memory stays where it is: to nobody."""
+mark_dynamic = mark_static = mark_static_address = maybe_mark_dynamic = graph_break

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..tables import absent_device, define
 from . import memory
-from .absent import common, define, refuse
 from .memory import *
+from .memory import refuse
 
 KEPT = ("is_available", "device_count")  # of what all devices have; the others raise here
 
 FUNCTIONS: dict[str, Any] = {
-    **{name: row for name, row in common().items() if name in KEPT},
+    **{name: row for name, row in absent_device().items() if name in KEPT},
     "current_accelerator": (
         lambda check_available=False: None,
         "The device of the accelerator: None.",

@@ -8,9 +8,16 @@ RuntimeError: Cannot access accelerator device when none is available...
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from .absent import define, refuse
+from ...engine.placement import NO_ACCELERATOR
+from ..tables import define
+
+
+def refuse() -> NoReturn:
+    """Raise RuntimeError: there is no accelerator."""
+    raise RuntimeError(NO_ACCELERATOR)
+
 
 NAMES = (
     "empty_cache empty_host_cache get_memory_info max_memory_allocated max_memory_reserved "

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ...engine.placement import device as Device
 from ...engine.placement import present
 from ...errors import OutOfMemoryError
-from ..accelerator.absent import common, define
+from ..tables import absent_device, define
 from . import amp, comm, nvtx
 from .classes import TENSORS, CUDAGraph, Event, MemPool, Stream, StreamContext, graph, stream
 
@@ -49,7 +49,7 @@ def set_device(device: Any) -> None:
 
 # What is left of PyTorch's functions where there is no GPU.
 FUNCTIONS: dict[str, Any] = {
-    **common(),
+    **absent_device(),
     # Answers.
     "is_initialized": (lambda: False, "Whether a GPU is in use: never."),
     "is_bf16_supported": (

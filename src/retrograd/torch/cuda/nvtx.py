@@ -11,7 +11,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..accelerator.absent import define
+from ..tables import define
 
 
 def refuse() -> NoReturn:

@@ -93,11 +93,11 @@ class Type:
 
 
 class DeviceObjType(Type):
-    """The type that TorchScript gives to devices, which annotations name; no value has it here."""
+    """The type of devices."""
 
 
 class TensorType(Type):
-    """The type that TorchScript gives to tensors, which annotations name; no value has it here."""
+    """The type of tensors."""
 
 
 def _get_trace_graph(f: Any, args: Any = (), *settings: Any, **named: Any) -> NoReturn:
@@ -110,7 +110,7 @@ def _get_trace_graph(f: Any, args: Any = (), *settings: Any, **named: Any) -> No
 
 
 def is_scripting() -> bool:
-    """Whether the caller is being compiled: never.
+    """Whether the caller is being compiled, or traced: never.
 
     >>> rg.jit.is_scripting()
     False
@@ -118,9 +118,7 @@ def is_scripting() -> bool:
     return False
 
 
-def is_tracing() -> bool:
-    """Whether the caller is being traced: never."""
-    return False
+is_tracing = is_scripting
 
 
 def script(
@@ -200,43 +198,18 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
 
 
 def unused(fn: T) -> T:
-    """The function itself, which PyTorch would leave out."""
-    return fn
-
-
-def export(fn: T) -> T:
-    """The function itself, which PyTorch would compile with `forward`."""
-    return fn
-
-
-def script_method(fn: T) -> T:
-    """The method itself: see `ScriptModule`."""
-    return fn
-
-
-def script_if_tracing(fn: T) -> T:
-    """The function itself, which PyTorch would compile where it is traced."""
-    return fn
-
-
-def _overload(func: T) -> T:
-    """The declaration of a signature itself; the function that runs is defined after it.
+    """The function or class itself, which PyTorch's compiler would treat in a way of its own.
 
     >>> @rg.jit._overload
     ... def double(x: float) -> float: ...
     >>> def double(x):
     ...     return 2 * x
     """
-    return func
+    return fn
 
 
-_overload_method = _overload
-_script_if_tracing = script_if_tracing
-
-
-def interface(obj: T) -> T:
-    """The class itself, whose methods PyTorch would ask of modules."""
-    return obj
+export = interface = script_if_tracing = script_method = unused
+_overload = _overload_method = _script_if_tracing = unused
 
 
 def annotate(the_type: Any, the_value: T) -> T:

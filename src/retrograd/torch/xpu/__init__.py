@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..accelerator.absent import common, define
+from ..tables import absent_device, define
 
-FUNCTIONS = common()
+FUNCTIONS = absent_device()
 define(globals(), FUNCTIONS)
 __all__ = list(FUNCTIONS)
 

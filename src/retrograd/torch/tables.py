@@ -1,4 +1,4 @@
-"""Modules of devices that are not there, made from tables: `cuda`, `mps`, `xpu`, `accelerator`.
+"""Functions of one expression, made from tables: those of devices that are not there, and others.
 
 A row has a function's name, a lambda that takes its arguments and gives its result, and its
 docstring.
@@ -6,22 +6,16 @@ docstring.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from ...engine.placement import NO_ACCELERATOR
-from ...ops.core.arguments import titled
+from ..ops.core.arguments import titled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["common", "define", "refuse"]
+__all__ = ["absent_device", "define"]
 
 Table = dict[str, tuple["Callable[..., Any]", str]]
-
-
-def refuse(*args: Any, **kwargs: Any) -> NoReturn:
-    """Raise RuntimeError: there is no accelerator."""
-    raise RuntimeError(NO_ACCELERATOR)
 
 
 def define(module: dict[str, Any], table: Table) -> None:
@@ -31,8 +25,8 @@ def define(module: dict[str, Any], table: Table) -> None:
         module[name].__module__ = module["__name__"]
 
 
-def common() -> Table:
-    """The functions that each of these modules has, new ones for each."""
+def absent_device() -> Table:
+    """The functions that the module of every device has, new ones for each."""
     return {
         "is_available": (lambda: False, "Whether tensors can live on such a device: never."),
         "device_count": (lambda: 0, "The number of such devices: 0."),
