@@ -33,55 +33,48 @@ __all__ = [
 Context = Any  # what a class of containers keeps beside its parts
 
 
-class SequenceKey(NamedTuple):
+class Key:
+    """A place of a part in a container: how it reads, and the part there."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return f"[{self[0]!r}]"  # type: ignore[index]  # of a tuple with one item
+
+    def get(self, container: Any) -> Any:
+        """The part of a container in this place."""
+        return container[self[0]]  # type: ignore[index]
+
+
+class SequenceKey(Key, namedtuple("SequenceKey", "idx")):
     """The place of a part in a sequence.
 
     >>> str(SequenceKey(2)), SequenceKey(0).get("ab")
     ('[2]', 'a')
     """
 
-    idx: int
 
-    def __str__(self) -> str:
-        return f"[{self.idx!r}]"
-
-    def get(self, sequence: Any) -> Any:
-        """The part of a sequence in this place."""
-        return sequence[self.idx]
-
-
-class MappingKey(NamedTuple):
+class MappingKey(Key, namedtuple("MappingKey", "key")):
     """The place of a part in a dictionary.
 
     >>> str(MappingKey("weight"))
     "['weight']"
     """
 
-    key: Any
 
-    def __str__(self) -> str:
-        return f"[{self.key!r}]"
-
-    def get(self, mapping: Any) -> Any:
-        """The part of a dictionary in this place."""
-        return mapping[self.key]
-
-
-class GetAttrKey(NamedTuple):
+class GetAttrKey(Key, namedtuple("GetAttrKey", "name")):
     """The place of a part that is an attribute.
 
     >>> str(GetAttrKey("real")), GetAttrKey("real").get(3)
     ('.real', 3)
     """
 
-    name: str
-
     def __str__(self) -> str:
         return f".{self.name}"
 
-    def get(self, owner: Any) -> Any:
+    def get(self, container: Any) -> Any:
         """The attribute of this name."""
-        return getattr(owner, self.name)
+        return getattr(container, self.name)
 
 
 class NodeDef(NamedTuple):
@@ -93,78 +86,53 @@ class NodeDef(NamedTuple):
     flatten_with_keys_fn: Callable[[Any], tuple[list[Any], Context]] | None = None
 
 
-def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], Context]:
-    return list(d.values()), list(d)
+def _node(
+    kind: Any,
+    unflatten: Callable[[Any, Any], Any],
+    key: Any = SequenceKey,
+    names: Callable[[Any], Any] = lambda parts: range(len(parts)),
+    parts_of: Callable[[Any], Any] = list,
+    context: Callable[[Any], Context] = lambda parts: getattr(parts, "maxlen", None),
+) -> NodeDef:
+    """How a kind of container is taken apart: by default a sequence, with the room of a deque."""
+
+    def flatten(tree: Any) -> tuple[list[Any], Context]:
+        return list(parts_of(tree)), context(tree)
+
+    def flatten_with_keys(tree: Any) -> tuple[list[Any], Context]:
+        return list(zip(map(key, names(tree)), parts_of(tree), strict=True)), context(tree)
+
+    return NodeDef(kind, flatten, unflatten, flatten_with_keys)
 
 
-def _dict_unflatten(values: Iterable[Any], context: Context) -> dict[Any, Any]:
-    return dict(zip(context, values, strict=True))
+def _dict(values: Iterable[Any], keys: Context) -> dict[Any, Any]:
+    return dict(zip(keys, values, strict=True))
 
 
-def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[Any], Context]:
-    return [(MappingKey(key), part) for key, part in d.items()], list(d)
-
-
-def _namedtuple_flatten(d: Any) -> tuple[list[Any], Context]:
-    return list(d), type(d)
-
-
-def _namedtuple_unflatten(values: Iterable[Any], context: Context) -> Any:
-    return context(*values)
-
-
-def _namedtuple_flatten_with_keys(d: Any) -> tuple[list[Any], Context]:
-    return [(GetAttrKey(name), getattr(d, name)) for name in d._fields], type(d)
-
-
-def _sequence(kind: Any, together: Callable[[Any, Any], Any]) -> NodeDef:
-    """Sequences of a class, whose context is what they keep besides: the room of a deque."""
-
-    def apart(parts: Any) -> tuple[list[Any], Context]:
-        return list(parts), getattr(parts, "maxlen", None)
-
-    def with_keys(parts: Any) -> tuple[list[Any], Context]:
-        return [(SequenceKey(k), part) for k, part in enumerate(parts)], apart(parts)[1]
-
-    return NodeDef(kind, apart, together, with_keys)
-
-
-def _default_dict_flatten(d: Any) -> tuple[list[Any], Context]:
-    return list(d.values()), [d.default_factory, list(d)]
-
-
-def _default_dict_unflatten(values: Iterable[Any], context: Context) -> Any:
-    factory, keys = context
-    return defaultdict(factory, _dict_unflatten(values, keys))
-
-
-def _default_dict_flatten_with_keys(d: Any) -> tuple[list[Any], Context]:
-    return _dict_flatten_with_keys(d)[0], [d.default_factory, list(d)]
-
-
+_OF_DICT = (MappingKey, list, dict.values)
 # The containers by `_get_node_type`, for programs that walk through them by themselves.
 SUPPORTED_NODES: dict[Any, NodeDef] = {
     node.type: node
     for node in (
-        _sequence(tuple, lambda parts, _: tuple(parts)),
-        _sequence(Size, lambda parts, _: tuple(parts)),
-        _sequence(list, lambda parts, _: list(parts)),
-        _sequence(deque, deque),
-        NodeDef(dict, _dict_flatten, _dict_unflatten, _dict_flatten_with_keys),
-        NodeDef(
-            OrderedDict,
-            _dict_flatten,
-            lambda *of: OrderedDict(_dict_unflatten(*of)),
-            _dict_flatten_with_keys,
-        ),
-        NodeDef(
+        _node(tuple, lambda parts, _: tuple(parts)),
+        _node(Size, lambda parts, _: tuple(parts)),
+        _node(list, lambda parts, _: list(parts)),
+        _node(deque, deque),
+        _node(dict, _dict, *_OF_DICT, list),
+        _node(OrderedDict, lambda *given: OrderedDict(_dict(*given)), *_OF_DICT, list),
+        _node(
             defaultdict,
-            _default_dict_flatten,
-            _default_dict_unflatten,
-            _default_dict_flatten_with_keys,
+            lambda parts, context: defaultdict(context[0], _dict(parts, context[1])),
+            *_OF_DICT,
+            lambda tree: [tree.default_factory, list(tree)],
         ),
-        NodeDef(
-            namedtuple, _namedtuple_flatten, _namedtuple_unflatten, _namedtuple_flatten_with_keys
+        _node(
+            namedtuple,
+            lambda parts, kind: kind(*parts),
+            GetAttrKey,
+            lambda tree: tree._fields,
+            list,
+            type,
         ),
     )
 }

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
 
 from ....engine.tensor import Tensor
+from ....ops.core.arguments import titled
 from ....ops.creation.factories import shape_of
 from ....ops.creation.from_data import check_device
 from .array import Sparse
@@ -58,7 +60,7 @@ def sparse_compressed_tensor(
             "layout=sparse_csr, sparse_csc, sparse_bsr or sparse_bsc"
         )
     entries = entries_of(values, dtype)
-    names = COLUMNS if name in ("sparse_csc", "sparse_bsc") else ROWS
+    names = names_of(name)
     starts, across = whole(compressed_indices, names[0]), whole(plain_indices, names[1])
     form = Form(name, max(across.ndim - 1, 0), None, index_dtype(compressed_indices))
     if name in ("sparse_bsr", "sparse_bsc"):
@@ -88,6 +90,11 @@ def _validate_sparse_compressed_tensor_args(
     """
     parts = (compressed_indices, plain_indices, values.detach())
     sparse_compressed_tensor(*parts, size, layout=layout)
+
+
+def names_of(layout: str) -> tuple[str, str, str]:
+    """What PyTorch calls the two tables of indices of a layout, and the bound of the second."""
+    return COLUMNS if layout in ("sparse_csc", "sparse_bsc") else ROWS
 
 
 def index_dtype(indices: Any) -> Any:
@@ -164,94 +171,59 @@ def blocks_at(starts: Any, across: Any) -> list[Any]:
     ]
 
 
-def sparse_csr_tensor(
-    crow_indices: Any,
-    col_indices: Any,
-    values: Any,
-    size: Any = None,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    check_invariants: bool | None = None,
-) -> Tensor:
+def in_layout(layout: str, doc: str) -> Any:
+    """The function `sparse_compressed_tensor` for one layout, with PyTorch's names of indices."""
+    whole = inspect.signature(sparse_compressed_tensor)
+    _, _, *others = [each for each in whole.parameters.values() if each.name != "layout"]
+    first = [
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Any")
+        for name in names_of(layout)[:2]
+    ]
+    signature = whole.replace(parameters=[*first, *others])
+
+    def make(*args: Any, **kwargs: Any) -> Tensor:
+        given = signature.bind(*args, **kwargs).arguments
+        parts = [given.pop(each.name) for each in first]
+        return sparse_compressed_tensor(*parts, layout=layout, **given)
+
+    make.__signature__ = signature  # type: ignore[attr-defined]
+    return titled(make, f"{layout}_tensor", doc)
+
+
+sparse_csr_tensor = in_layout(
+    "sparse_csr",
     """`sparse_compressed_tensor` by rows.
 
     >>> rg.sparse_csr_tensor([0, 1, 2], [2, 0], [3.0, 4.0]).to_dense()
     tensor([[0., 0., 3.],
             [4., 0., 0.]])
-    """
-    settings = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
-    return sparse_compressed_tensor(
-        crow_indices, col_indices, values, size, layout="sparse_csr", **settings
-    )
-
-
-def sparse_csc_tensor(
-    ccol_indices: Any,
-    row_indices: Any,
-    values: Any,
-    size: Any = None,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    check_invariants: bool | None = None,
-) -> Tensor:
+    """,
+)
+sparse_csc_tensor = in_layout(
+    "sparse_csc",
     """`sparse_compressed_tensor` by columns.
 
     >>> rg.sparse_csc_tensor([0, 1, 1, 2], [1, 0], [4.0, 3.0]).to_dense()
     tensor([[0., 0., 3.],
             [4., 0., 0.]])
-    """
-    settings = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
-    return sparse_compressed_tensor(
-        ccol_indices, row_indices, values, size, layout="sparse_csc", **settings
-    )
-
-
-def sparse_bsr_tensor(
-    crow_indices: Any,
-    col_indices: Any,
-    values: Any,
-    size: Any = None,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    check_invariants: bool | None = None,
-) -> Tensor:
+    """,
+)
+sparse_bsr_tensor = in_layout(
+    "sparse_bsr",
     """`sparse_compressed_tensor` by rows of blocks, values of shape (count, rows, columns).
 
     >>> rg.sparse_bsr_tensor([0, 1], [1], [[[1.0, 2.0]]], (1, 4)).to_dense()
     tensor([[0., 0., 1., 2.]])
-    """
-    settings = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
-    return sparse_compressed_tensor(
-        crow_indices, col_indices, values, size, layout="sparse_bsr", **settings
-    )
-
-
-def sparse_bsc_tensor(
-    ccol_indices: Any,
-    row_indices: Any,
-    values: Any,
-    size: Any = None,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    check_invariants: bool | None = None,
-) -> Tensor:
+    """,
+)
+sparse_bsc_tensor = in_layout(
+    "sparse_bsc",
     """`sparse_compressed_tensor` by columns of blocks.
 
     >>> rg.sparse_bsc_tensor([0, 0, 1], [0], [[[1.0, 2.0]]]).to_dense()
     tensor([[0., 0., 1., 2.]])
-    """
-    settings = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
-    return sparse_compressed_tensor(
-        ccol_indices, row_indices, values, size, layout="sparse_bsc", **settings
-    )
+    """,
+)
 
 
 def without_entries(shape: tuple[int, ...], layout: Any, target: Any) -> Sparse:
