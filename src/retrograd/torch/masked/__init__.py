@@ -2,30 +2,7 @@
 
 from ..layouts.masked.array import MaskedTensor, as_masked_tensor, is_masked_tensor, masked_tensor
 from . import _ops, maskedtensor
-from ._ops import (
-    amax,
-    amin,
-    argmax,
-    argmin,
-    cumprod,
-    cumsum,
-    log_softmax,
-    logaddexp,
-    logsumexp,
-    mean,
-    median,
-    norm,
-    normalize,
-    prod,
-    softmax,
-    softmin,
-    std,
-    sum,
-    var,
-)
+from ._ops import *
 
-__all__ = [
-    "MaskedTensor", "amax", "amin", "argmax", "argmin", "as_masked_tensor", "cumprod", "cumsum",
-    "is_masked_tensor", "log_softmax", "logaddexp", "logsumexp", "masked_tensor", "mean", "median",
-    "norm", "normalize", "prod", "softmax", "softmin", "std", "sum", "var",
-]  # fmt: skip
+__all__ = ["MaskedTensor", "as_masked_tensor", "is_masked_tensor", "masked_tensor"]
+__all__ += _ops.__all__

@@ -1,25 +1,6 @@
 """Collectives with derivatives: PyTorch's `torch.distributed.nn`."""
 
-from .functional import (
-    all_gather,
-    all_reduce,
-    all_to_all,
-    all_to_all_single,
-    broadcast,
-    gather,
-    reduce,
-    reduce_scatter,
-    scatter,
-)
+from . import functional
+from .functional import *
 
-__all__ = [
-    "all_gather",
-    "all_reduce",
-    "all_to_all",
-    "all_to_all_single",
-    "broadcast",
-    "gather",
-    "reduce",
-    "reduce_scatter",
-    "scatter",
-]
+__all__ = functional.__all__

@@ -12,7 +12,7 @@ from ....ops.core.arguments import titled
 from ....ops.creation.factories import shape_of
 from ....ops.creation.from_data import check_device
 from .array import Sparse
-from .factories import NNZ, as_leaf, entries_of, whole
+from .factories import NNZ, as_integers, as_leaf, entries_of
 from .methods import COMPRESSED
 from .pattern import Form, Pattern, elements_of
 from .rules import regrouped
@@ -61,7 +61,7 @@ def sparse_compressed_tensor(
         )
     entries = entries_of(values, dtype)
     names = names_of(name)
-    starts, across = whole(compressed_indices, names[0]), whole(plain_indices, names[1])
+    starts, across = as_integers(compressed_indices, names[0]), as_integers(plain_indices, names[1])
     form = Form(name, max(across.ndim - 1, 0), None, index_dtype(compressed_indices))
     if name in ("sparse_bsr", "sparse_bsc"):
         block: Any = tuple(entries.shape[across.ndim : across.ndim + 2])
@@ -98,7 +98,7 @@ def names_of(layout: str) -> tuple[str, str, str]:
 
 
 def index_dtype(indices: Any) -> Any:
-    """The dtype in which indices are told: int32 if they were given so."""
+    """The dtype in which indices are shown: int32 if they were given so."""
     given = getattr(indices, "dtype", None)
     given = getattr(given, "numpy", given)
     return given if given == np.int32 else Form().index
@@ -173,13 +173,13 @@ def blocks_at(starts: Any, across: Any) -> list[Any]:
 
 def in_layout(layout: str, doc: str) -> Any:
     """The function `sparse_compressed_tensor` for one layout, with PyTorch's names of indices."""
-    whole = inspect.signature(sparse_compressed_tensor)
-    _, _, *others = [each for each in whole.parameters.values() if each.name != "layout"]
+    full = inspect.signature(sparse_compressed_tensor)
+    _, _, *others = [each for each in full.parameters.values() if each.name != "layout"]
     first = [
         inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Any")
         for name in names_of(layout)[:2]
     ]
-    signature = whole.replace(parameters=[*first, *others])
+    signature = full.replace(parameters=[*first, *others])
 
     def make(*args: Any, **kwargs: Any) -> Tensor:
         given = signature.bind(*args, **kwargs).arguments

@@ -20,7 +20,7 @@ NNZ = (
 )
 
 
-def whole(data: Any, what: str) -> Any:
+def as_integers(data: Any, what: str) -> Any:
     """Indices as an array of int64; RuntimeError for what are no whole numbers."""
     array = data._array if isinstance(data, Tensor) else np.asarray(data)
     kind = array.dtype.kind
@@ -89,7 +89,7 @@ def sparse_coo_tensor(
         shape = shape_of((indices if size is None else size,), "sparse_coo_tensor")
         places = np.zeros((len(shape), 0), np.int64)
         return as_leaf(made(zeros(0, dtype=dtype), Pattern(places, shape, True)), requires_grad)
-    places, entries = whole(indices, "indices"), entries_of(values, dtype)
+    places, entries = as_integers(indices, "indices"), entries_of(values, dtype)
     if places.ndim != 2:
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(places.shape)}")
     entries = entries if entries.ndim else entries.reshape(1)

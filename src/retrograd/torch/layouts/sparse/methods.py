@@ -67,7 +67,7 @@ def values(self: Tensor) -> Tensor:
         raise RuntimeError(UNCOALESCED.format("values"))
     if pattern.form == COO:
         return stored(self).clone()
-    _, across, order = pattern.told
+    _, across, order = pattern.compressed
     shape = (*across.shape, *(pattern.form.block or ()), *pattern.shape[pattern.dims :])
     return chosen(self, order).reshape(shape)
 
@@ -91,13 +91,15 @@ def _nnz(self: Tensor) -> int:
     if not is_sparse(self):
         raise NotImplementedError("Could not run '_nnz' with arguments from the 'CPU' backend")
     pattern = self._array.pattern
-    return pattern.count if pattern.form == COO else pattern.told[1].shape[-1]  # type: ignore[no-any-return]
+    return pattern.count if pattern.form == COO else pattern.compressed[1].shape[-1]  # type: ignore[no-any-return]
 
 
-def told(self: Tensor, name: str, said: str, *layouts: str) -> Tensor:
+def index_table(self: Tensor, name: str, said: str, *layouts: str) -> Tensor:
     """One of the two tables of indices of compressed matrices."""
     pattern = check_layout(self, name, f"sparse {said} compressed", *layouts)
-    return index_tensor(pattern.told[name in ("col_indices", "row_indices")], pattern.form.index)
+    return index_tensor(
+        pattern.compressed[name in ("col_indices", "row_indices")], pattern.form.index
+    )
 
 
 def crow_indices(self: Tensor) -> Tensor:
@@ -108,7 +110,7 @@ def crow_indices(self: Tensor) -> Tensor:
     >>> rg.eye(2).to_sparse_csr().crow_indices()
     tensor([0, 1, 2])
     """
-    return told(self, "crow_indices", "row", "sparse_csr", "sparse_bsr")
+    return index_table(self, "crow_indices", "row", "sparse_csr", "sparse_bsr")
 
 
 def col_indices(self: Tensor) -> Tensor:
@@ -117,7 +119,7 @@ def col_indices(self: Tensor) -> Tensor:
     >>> rg.eye(2).to_sparse_csr().col_indices()
     tensor([0, 1])
     """
-    return told(self, "col_indices", "row", "sparse_csr", "sparse_bsr")
+    return index_table(self, "col_indices", "row", "sparse_csr", "sparse_bsr")
 
 
 def ccol_indices(self: Tensor) -> Tensor:
@@ -126,7 +128,7 @@ def ccol_indices(self: Tensor) -> Tensor:
     >>> rg.eye(2).to_sparse_csc().ccol_indices()
     tensor([0, 1, 2])
     """
-    return told(self, "ccol_indices", "column", "sparse_csc", "sparse_bsc")
+    return index_table(self, "ccol_indices", "column", "sparse_csc", "sparse_bsc")
 
 
 def row_indices(self: Tensor) -> Tensor:
@@ -135,7 +137,7 @@ def row_indices(self: Tensor) -> Tensor:
     >>> rg.eye(2).to_sparse_csc().row_indices()
     tensor([0, 1])
     """
-    return told(self, "row_indices", "column", "sparse_csc", "sparse_bsc")
+    return index_table(self, "row_indices", "column", "sparse_csc", "sparse_bsc")
 
 
 def coalesce(self: Tensor) -> Tensor:
@@ -229,7 +231,7 @@ def to_sparse(
     places = np.stack(np.nonzero(there)) if dims else np.zeros((0, int(there)), np.int64)
     pattern = Pattern(places, self.shape, True).laid_out(form)
     if form.batch:
-        _ = pattern.told  # raises where matrices of the batch differ
+        _ = pattern.compressed  # raises where matrices of the batch differ
     whole = made(picked(self, pattern=pattern), pattern)
     return called(whole, f"ToSparseBackward{int(sparse_dim is None)}")
 

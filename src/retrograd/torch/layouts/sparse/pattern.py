@@ -23,7 +23,7 @@ SCIPYS = "fdFDil"  # dtypes that SciPy's loops compute in
 
 
 class Form(NamedTuple):
-    """How the places of entries are told to users, who see those of matrices compressed.
+    """How users see the places of entries: those of matrices in compressed form.
 
     `batch` dimensions come before those of the matrices, with as many entries in each matrix;
     `block` is the shape of the blocks (n, m) of which all elements are entries; `index` the dtype
@@ -37,7 +37,7 @@ class Form(NamedTuple):
 
     @property
     def by_columns(self) -> bool:
-        """Whether matrices are told column by column."""
+        """Whether the compressed dimension is that of columns."""
         return self.layout in ("sparse_csc", "sparse_bsc")
 
     @property
@@ -152,7 +152,7 @@ class Pattern:
         return Pattern(indices, self.shape, self.coalesced, form)
 
     @cached_property
-    def told(self) -> tuple[Any, Any, Any]:
+    def compressed(self) -> tuple[Any, Any, Any]:
         """Of compressed matrices: where rows (or columns) of blocks begin, those across, an order.
 
         Of shapes (..., blocks of a column + 1) and (..., blocks); the entries are told in that
@@ -189,7 +189,7 @@ class Pattern:
 
 
 def elements_of(outer: Any, form: Form) -> Any:
-    """The places of all elements of blocks (D, n), block by block, from where `told` has them."""
+    """The places of all elements of blocks (D, n), block by block, from those of `compressed`."""
     *batch, line, across = outer
     n, m = form.block or (1, 1)
     row, column = (across, line) if form.by_columns else (line, across)
