@@ -7,13 +7,6 @@ import pytest
 import retrograd as rg
 from retrograd import nn
 from retrograd.torch import fx
-from retrograd.torch.fx.passes.dialect.common.cse_pass import CSEPass
-from retrograd.torch.fx.passes.infra.pass_base import PassBase, PassResult
-from retrograd.torch.fx.passes.infra.pass_manager import (
-    PassManager,
-    pass_result_wrapper,
-    this_before_that_pass_constraint,
-)
 from retrograd.torch.fx.passes.shape_prop import ShapeProp
 from retrograd.torch.fx.passes.split_module import split_module
 from retrograd.torch.fx.subgraph_rewriter import replace_pattern_with_filters
@@ -278,96 +271,6 @@ def test_the_order_of_parts_and_the_names_in_them_can_be_kept(how, order, inner)
     assert [node.name for node in split.submod_2.graph.nodes][:-1] == inner
     x, y = rg.randn(3), rg.randn(3)
     assert rg.equal(split(x, y), whole(x, y))
-
-
-class ToTanh(PassBase):
-    def __init__(self):
-        self.seen = []
-
-    def requires(self, graph_module):
-        self.seen.append("before")
-
-    def ensures(self, graph_module):
-        self.seen.append("after")
-
-    def call(self, graph_module):
-        found = [node for node in graph_module.graph.nodes if node.target is rg.relu]
-        for node in found:
-            node.target = rg.tanh
-        graph_module.recompile()
-        return PassResult(graph_module, bool(found))
-
-
-def test_passes_run_until_nothing_changes():
-    change = ToTanh()
-    module, modified = PassManager([change], steps=5)(fx.symbolic_trace(lambda x: rg.relu(x)))
-    assert modified
-    assert change.seen == ["before", "after"] * 2
-    assert rg.equal(module(rg.ones(2)), rg.ones(2).tanh())
-
-
-def test_passes_run_in_an_order_that_keeps_to_constraints():
-    ran = []
-    a, b = [pass_result_wrapper(lambda m, name=name: ran.append(name)) for name in "ab"]
-    manager = PassManager([b, a], [this_before_that_pass_constraint(a, b)])
-    with pytest.raises(RuntimeError, match="pass schedule constraint violated"):
-        manager.validate_constraints()
-    manager(fx.symbolic_trace(lambda x: x))
-    assert ran == ["a", "b"]
-    manager.add_constraint(this_before_that_pass_constraint(b, a))
-    with pytest.raises(RuntimeError, match="leave no order"):
-        manager.solve_constraints()
-
-
-def test_checks_run_at_the_start_and_after_each_pass_if_asked_for():
-    seen = []
-    for each, count in ((False, 1), (True, 3)):
-        manager = PassManager([pass_result_wrapper(lambda m: m)] * 2, None, None, each)
-        manager.add_checks(seen.append)
-        manager(fx.symbolic_trace(lambda x: x))
-        assert len(seen) == count
-        seen.clear()
-    with pytest.raises(TypeError, match="only take in one variable"):
-        manager.add_checks(lambda a, b: None)
-
-
-def test_a_pass_that_fails_is_named():
-    def spoil(module):
-        raise ValueError("no")
-
-    for run, name in ((pass_result_wrapper(spoil), "spoil"), (lambda m: m, "<lambda>")):
-        with pytest.raises(Exception, match=f"running the '{name}' pass"):
-            PassManager([run])(fx.symbolic_trace(lambda x: x))
-
-
-def twice(x):
-    return x.cos().relu() + x.cos().relu() + rg.rand(2) + rg.rand(2) + x.sum(0) + x.sum(1)
-
-
-def test_values_that_are_computed_twice_are_computed_once():
-    given, x = fx.symbolic_trace(twice), rg.randn(2, 2)
-    module, modified = CSEPass()(given)
-    names = [node.name for node in module.graph.nodes]
-    assert modified
-    assert [names.count(name) for name in ("cos", "relu", "cos_1", "relu_1")] == [1, 1, 0, 0]
-    assert {"sum_1", "sum_2"} <= set(names)
-    rg.manual_seed(0)
-    expected = given(x)
-    rg.manual_seed(0)
-    assert rg.equal(module(x), expected)
-    assert not CSEPass()(module).modified
-    assert not CSEPass(banned_ops=["cos", "relu"])(given).modified
-
-
-def test_values_of_a_graph_that_writes_stay_two():
-    def writes(x):
-        a, b = x.cos(), x.cos()
-        a.add_(1)
-        return a + b
-
-    module, modified = CSEPass()(fx.symbolic_trace(writes))
-    assert not modified
-    assert module(rg.zeros(1)).item() == 3.0
 
 
 def test_passes_are_found_by_their_modules_without_an_import():

@@ -61,8 +61,8 @@ PLACES = [
     ),
     (
         r"fx\.passes",
-        "of the passes over graphs, ShapeProp, split_module and the PassManager of infra are here. "
-        "Write others by Graph's methods, by fx.Interpreter or fx.Transformer",
+        "of the passes over graphs, ShapeProp and split_module are here. Write others as functions "
+        "of a module, by Graph's methods, fx.Interpreter or fx.Transformer, and call them in turn",
     ),
     (
         r"return_types",

@@ -1,1 +1,0 @@
-"""Passes, and what runs them in order."""
