@@ -1,11 +1,15 @@
-"""Mixed precision by its older names for a GPU: turned off with a warning, as there is none."""
+"""Mixed precision by its older names for a GPU: turned off with a warning, as there is none.
+
+>>> issubclass(rg.cuda.amp.autocast, rg.amp.autocast)
+True
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ... import amp
-from ...amp.older import OlderScaler, warn_older
+from ...amp.older import older, warn_older
 from ....dtypes import float16
 from . import common
 from .common import amp_definitely_not_available
@@ -20,28 +24,7 @@ __all__ = [
 ]
 
 
-class autocast(amp.autocast):  # noqa: N801 (PyTorch's name)
-    """`amp.autocast("cuda")`, by the older name.
-
-    >>> issubclass(rg.cuda.amp.autocast, rg.amp.autocast)
-    True
-    """
-
-    def __init__(
-        self, enabled: bool = True, dtype: Any = float16, cache_enabled: bool = True
-    ) -> None:
-        warn_older("cuda", "autocast")
-        super().__init__("cuda", dtype, enabled, cache_enabled)
-
-
-class GradScaler(OlderScaler):
-    """`amp.GradScaler("cuda")`, by the older name.
-
-    >>> issubclass(rg.cuda.amp.GradScaler, rg.amp.GradScaler)
-    True
-    """
-
-    kind = "cuda"
+autocast, GradScaler = older("cuda", float16, __name__)
 
 
 def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:

@@ -13,13 +13,17 @@ NOTE [Pretrained weights]
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .... import nn
 from ....engine.tensor import Tensor
 from ....ops import flatten
+from ....ops.core.arguments import titled
 from ....serialization import load
 from ...hub import get_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
     "BasicBlock",
@@ -33,13 +37,6 @@ __all__ = [
 ]
 
 SERVER = "https://download.pytorch.org/models/"
-FILES = {
-    "resnet18": "resnet18-f37072fd.pth",
-    "resnet34": "resnet34-b627a593.pth",
-    "resnet50": "resnet50-11ad3fa6.pth",
-    "resnet101": "resnet101-cd907fc2.pth",
-    "resnet152": "resnet152-f82ba261.pth",
-}
 
 
 def conv3x3(before: int, after: int, stride: int = 1, groups: int = 1, dilation: int = 1) -> Any:
@@ -219,63 +216,40 @@ class ResNet(nn.Module):
         return self.fc(flatten(self.avgpool(x), 1))
 
 
-def built(name: str, block: Any, layers: list[int], weights: Any, settings: Any) -> ResNet:
-    """A network with the weights of a file: NOTE [Pretrained weights]."""
-    model = ResNet(block, layers, **settings)
+def loaded(model: ResNet, name: str, file: str, weights: Any) -> ResNet:
+    """A network with the weights of a checkpoint: NOTE [Pretrained weights]."""
     if weights is True or weights == "DEFAULT":
-        weights = Path(get_dir()) / "checkpoints" / FILES[name]
-    if not weights:
-        return model
+        weights = Path(get_dir()) / "checkpoints" / file
     if not Path(weights).exists():
         raise FileNotFoundError(
             f"{name}: there is no file '{weights}', and no weights are downloaded. Put "
-            f"{SERVER}{FILES[name]} there, or write weights='path/of/a/checkpoint.pth'"
+            f"{SERVER}{file} there, or write weights='path/of/a/checkpoint.pth'"
         )
     model.load_state_dict(load(weights, map_location="cpu", weights_only=True))
     return model
 
 
-def resnet18(pretrained: bool = False, *, weights: Any = None, **settings: Any) -> ResNet:
-    """ResNet of 18 layers, 11.7 million parameters.
+def resnet(
+    depth: int, block: Any, layers: list[int], millions: float, file: str
+) -> Callable[..., ResNet]:
+    """The function that makes the network of so many layers."""
+    name = f"resnet{depth}"
 
-    >>> model = rg.vision.models.resnet18(num_classes=10)
-    >>> sum(p.numel() for p in model.parameters()), model.fc
-    (11181642, Linear(in_features=512, out_features=10, bias=True))
+    def make(pretrained: bool = False, *, weights: Any = None, **settings: Any) -> ResNet:
+        model = ResNet(block, layers, **settings)
+        return loaded(model, name, file, weights or pretrained) if weights or pretrained else model
+
+    doc = f"""ResNet of {depth} layers, {millions} million parameters; `settings` are `ResNet`'s.
+
+    >>> model = rg.vision.models.{name}(num_classes=10)
+    >>> len(model.layer3), model.fc.out_features
+    ({layers[2]}, 10)
     """
-    return built("resnet18", BasicBlock, [2, 2, 2, 2], weights or pretrained, settings)
+    return titled(make, name, doc)
 
 
-def resnet34(pretrained: bool = False, *, weights: Any = None, **settings: Any) -> ResNet:
-    """ResNet of 34 layers, 21.8 million parameters.
-
-    >>> len(rg.vision.models.resnet34(num_classes=10).layer3)
-    6
-    """
-    return built("resnet34", BasicBlock, [3, 4, 6, 3], weights or pretrained, settings)
-
-
-def resnet50(pretrained: bool = False, *, weights: Any = None, **settings: Any) -> ResNet:
-    """ResNet of 50 layers, 25.6 million parameters.
-
-    >>> len(rg.vision.models.resnet50(num_classes=10).layer3)
-    6
-    """
-    return built("resnet50", Bottleneck, [3, 4, 6, 3], weights or pretrained, settings)
-
-
-def resnet101(pretrained: bool = False, *, weights: Any = None, **settings: Any) -> ResNet:
-    """ResNet of 101 layers, 44.5 million parameters.
-
-    >>> len(rg.vision.models.resnet101(num_classes=10).layer3)
-    23
-    """
-    return built("resnet101", Bottleneck, [3, 4, 23, 3], weights or pretrained, settings)
-
-
-def resnet152(pretrained: bool = False, *, weights: Any = None, **settings: Any) -> ResNet:
-    """ResNet of 152 layers, 60.2 million parameters.
-
-    >>> len(rg.vision.models.resnet152(num_classes=10).layer3)
-    36
-    """
-    return built("resnet152", Bottleneck, [3, 8, 36, 3], weights or pretrained, settings)
+resnet18 = resnet(18, BasicBlock, [2, 2, 2, 2], 11.7, "resnet18-f37072fd.pth")
+resnet34 = resnet(34, BasicBlock, [3, 4, 6, 3], 21.8, "resnet34-b627a593.pth")
+resnet50 = resnet(50, Bottleneck, [3, 4, 6, 3], 25.6, "resnet50-11ad3fa6.pth")
+resnet101 = resnet(101, Bottleneck, [3, 4, 23, 3], 44.5, "resnet101-cd907fc2.pth")
+resnet152 = resnet(152, Bottleneck, [3, 8, 36, 3], 60.2, "resnet152-f82ba261.pth")
