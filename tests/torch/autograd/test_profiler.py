@@ -556,14 +556,6 @@ def test_averages_are_made_of_events_and_averages():
     assert (average.cpu_time_total, average.cpu_time, average.device_time_total) == (30, 7.5, 0)
 
 
-def test_events_are_put_within_others_by_their_times():
-    events = EventList(
-        [event(1, 0, 1, 1), event(2, 1, 2, 1), event(3, 0, 2), event(4, 1, 2), event(5, 1, 3)]
-    )
-    events._populate_cpu_children()
-    assert [[child.id for child in each.cpu_children] for each in events] == [[], [], [], [], [4]]
-
-
 def test_programs_ask_whether_a_profile_runs():
     assert not rg.autograd._profiler_enabled()
     with profile(use_kineto=rg.autograd.kineto_available(), with_flops=True):

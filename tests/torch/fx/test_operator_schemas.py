@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
 
 import pytest
 
@@ -12,11 +11,9 @@ from retrograd import nn
 from retrograd.torch import fx
 from retrograd.torch.fx.operator_schemas import (
     check_for_mutable_operation,
-    create_type_hint,
     get_signature_for_torch_op,
     normalize_function,
     normalize_module,
-    type_matches,
 )
 
 
@@ -93,33 +90,3 @@ def test_calls_that_write_are_refused():
     with pytest.raises(RuntimeError, match="mutable operation add"):
         check_for_mutable_operation(rg.add, (x, x), {"out": x})
     check_for_mutable_operation(rg.relu, (x,), {})
-
-
-@pytest.mark.parametrize(
-    ("parameter", "argument", "matches"),
-    [
-        (int, int, True),
-        (list[int], int, True),
-        (list[int], list[int], True),
-        (list[int], tuple[int, int], True),
-        (list[rg.Tensor], tuple[rg.Tensor, ...], True),
-        (list[int], str, False),
-        (int, rg.dtype, True),
-        (int | None, int, True),
-        (int | str, str, True),
-        (rg.Tensor, nn.Parameter, True),
-        (float, int, False),
-        (int, str, False),
-    ],
-)
-def test_types_match_as_in_pytorch(parameter, argument, matches):
-    assert type_matches(parameter, argument) is matches
-
-
-def test_hints_of_lists_of_types():
-    assert create_type_hint([int, int]) == list[int]
-    assert create_type_hint((rg.Tensor, nn.Parameter)) == tuple[rg.Tensor, ...]
-    assert create_type_hint((nn.Parameter, rg.Tensor)) == tuple[rg.Tensor, ...]
-    assert create_type_hint([int, str]) == list[Any]
-    assert create_type_hint(()) == tuple[Any, ...]
-    assert create_type_hint(int) is int

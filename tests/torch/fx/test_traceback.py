@@ -70,22 +70,6 @@ def test_the_stack_is_what_was_set():
     assert traceback.get_current_meta() == {}
 
 
-def test_numbers_of_backward_nodes_may_be_nested():
-    with traceback.preserve_node_meta():
-        traceback.set_grad_fn_seq_nr(3)
-        traceback.set_grad_fn_seq_nr(4)
-        assert traceback.get_current_meta() == {"grad_fn_seq_nr": [3, 4], "in_grad_fn": 2}
-        traceback.reset_grad_fn_seq_nr()
-        assert traceback.get_current_meta() == {"grad_fn_seq_nr": [3], "in_grad_fn": 1}
-
-
-def test_the_node_that_is_run_again_is_told():
-    node = fx.Graph().placeholder("x")
-    with traceback.set_current_replay_node(node):
-        assert traceback.get_current_replay_node() is node
-    assert traceback.get_current_replay_node() is None
-
-
 def test_a_node_may_know_the_lines_that_made_it():
     node = next(iter(fx.symbolic_trace(lambda x: x.sin()).graph.nodes))
     assert node.stack_trace is None

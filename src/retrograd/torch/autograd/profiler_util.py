@@ -181,24 +181,6 @@ class EventList(list[Any]):
         super().__init__(events)
         self.profile_memory = profile_memory
 
-    def _populate_cpu_children(self) -> None:
-        """Let each event be the child of the one within which it happened, thread by thread.
-
-        Of events that overlap without one being within the other, neither is the other's child.
-        """
-        threads: dict[int, list[FunctionEvent]] = {}
-        for event in self:
-            threads.setdefault(event.thread, []).append(event)
-        for events in threads.values():
-            around: list[FunctionEvent] = []
-            events.sort(key=lambda event: (event.time_range.start, -event.time_range.end))
-            for event in events:
-                while around and not within(event.time_range, around[-1].time_range):
-                    around.pop()
-                if around:
-                    around[-1].add_child(event)
-                around.append(event)
-
     @property
     def self_cpu_time_total(self) -> float:
         """The time of all events, none of it counted twice."""
@@ -303,11 +285,6 @@ class EventList(list[Any]):
 
     def __str__(self) -> str:
         return self.table()
-
-
-def within(inner: Interval, outer: Interval) -> bool:
-    """Whether one interval lies in another."""
-    return outer.start <= inner.start < outer.end and inner.end <= outer.end
 
 
 def described(event: FunctionEvent) -> dict[str, Any]:

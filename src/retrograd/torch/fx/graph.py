@@ -6,10 +6,10 @@ import copy
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 from .code import CodeGen, Namespace, PythonCode, generate
-from .node import Node, Target, map_arg
+from .node import Node, Target, map_aggregate, map_arg
 
 __all__ = ["CodeGen", "Graph", "PythonCode"]
 
@@ -19,10 +19,8 @@ FOREIGN = (
 )
 
 
-class Reference(NamedTuple):
+class Reference(str):
     """A node by its name, in a pickled graph."""
-
-    name: str
 
 
 class InsertPoint:
@@ -355,26 +353,14 @@ def _rebuilt(rows: list[Any]) -> Graph:
     """A graph that was pickled as rows."""
     graph = Graph()
     known: dict[str, Node] = {}
+
+    def referred(value: Any) -> Any:
+        return known[value] if isinstance(value, Reference) else value
+
     for name, op, target, args, kwargs, kind, wrapped in rows:
         node = graph.create_node(op, target, (), {}, name, kind)
-        node._set(referred(args, known), referred(kwargs, known))
+        node._set(*map_aggregate((args, kwargs), referred))
         known[name] = node
         if wrapped:
             node.meta["is_wrapped"] = True
     return graph
-
-
-def referred(value: Any, known: dict[str, Node]) -> Any:
-    """Arguments with nodes in place of references to them."""
-    if isinstance(value, Reference):
-        return known[value.name]
-    if isinstance(value, tuple):
-        items = [referred(item, known) for item in value]
-        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
-    if isinstance(value, list):
-        return [referred(item, known) for item in value]
-    if isinstance(value, dict):
-        return {key: referred(item, known) for key, item in value.items()}
-    if isinstance(value, slice):
-        return slice(*[referred(item, known) for item in (value.start, value.stop, value.step)])
-    return value

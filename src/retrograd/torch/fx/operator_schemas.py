@@ -6,12 +6,9 @@ A function has one signature here, so no call is ambiguous and types of argument
 from __future__ import annotations
 
 import inspect
-import typing
 from collections.abc import Callable
-from numbers import Number
 from typing import Any, NamedTuple
 
-from ... import dtypes
 from ...engine import overriding
 from ...nn.modules.module import Module
 from .node import writes
@@ -19,11 +16,9 @@ from .node import writes
 __all__ = [
     "ArgsKwargsPair",
     "check_for_mutable_operation",
-    "create_type_hint",
     "get_signature_for_torch_op",
     "normalize_function",
     "normalize_module",
-    "type_matches",
 ]
 
 BOUND = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -137,43 +132,3 @@ def bound(
     count = 0 if by_name else len(args)
     named = {name: given.arguments[name] for name in list(parameters)[count:] if name != "out"}
     return ArgsKwargsPair(tuple(args[:count]), named)
-
-
-def create_type_hint(x: Any) -> Any:
-    """The hint of a list or tuple of types: of the one that takes all, or of any; others as is.
-
-    >>> from retrograd.fx.operator_schemas import create_type_hint
-    >>> create_type_hint([int, bool]), create_type_hint((int, str))
-    (list[int], tuple[typing.Any, ...])
-    """
-    if not isinstance(x, (list, tuple)):
-        return x
-    widest = next((kind for kind in x if all(issubclass(each, kind) for each in x)), Any)
-    return list[widest] if isinstance(x, list) else tuple[widest, ...]  # type: ignore[valid-type]
-
-
-def type_matches(signature_type: Any, argument_type: Any) -> bool:
-    """Whether a parameter with one hint takes an argument with the other.
-
-    A list takes a tuple of its type, and of int a single int; int takes a dtype.
-
-    >>> from retrograd.fx.operator_schemas import type_matches
-    >>> type_matches(list[int], int), type_matches(rg.Tensor, rg.nn.Parameter)
-    (True, True)
-    """
-    if signature_type is argument_type:
-        return True
-    origin, parts = typing.get_origin(signature_type), typing.get_args(signature_type)
-    if origin is typing.Union or isinstance(signature_type, type(int | str)):
-        return any(type_matches(part, argument_type) for part in parts)
-    if origin is list:
-        items = [part for part in typing.get_args(argument_type) if part is not ...]
-        if argument_type is int or typing.get_origin(argument_type) in (list, tuple):
-            return all(issubclass(item, parts[0]) for item in items or [argument_type])
-        return False
-    if signature_type is int and argument_type is dtypes.dtype:
-        return True
-    if signature_type is Number and argument_type in (int, float):
-        return True
-    classes = isinstance(signature_type, type) and isinstance(argument_type, type)
-    return classes and issubclass(argument_type, signature_type)

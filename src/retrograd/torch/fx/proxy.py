@@ -252,15 +252,8 @@ class ParameterProxy(Proxy):
         super().__init__(node, tracer)
         self.param = param
 
-    @property
-    def shape(self) -> Any:
-        """The shape of the parameter itself, and so the rest."""
-        return self.param.shape
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return self.param.ndim
+    shape = property(lambda self: self.param.shape)
+    ndim = property(lambda self: self.param.ndim)
 
     def size(self, dim: int | None = None) -> Any:
         """The sizes, or one of them."""

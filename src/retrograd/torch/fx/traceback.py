@@ -23,13 +23,9 @@ __all__ = [
     "annotate_fn",
     "format_stack",
     "get_current_meta",
-    "get_current_replay_node",
     "has_preserved_node_meta",
     "preserve_node_meta",
-    "reset_grad_fn_seq_nr",
     "set_current_meta",
-    "set_current_replay_node",
-    "set_grad_fn_seq_nr",
     "set_stack_trace",
 ]
 
@@ -39,12 +35,11 @@ KEPT = ("nn_module_stack", "source_fn_stack", "stack_trace", "recompute", "custo
 
 
 class State(threading.local):
-    """What a thread's tracers copy, whether they do, and whose node is run again."""
+    """What a thread's tracers copy, and whether they do."""
 
     def __init__(self) -> None:
         self.meta: dict[str, Any] = {}
         self.preserved = False
-        self.replayed: Node | None = None
 
 
 state = State()
@@ -148,42 +143,3 @@ def format_stack() -> list[str]:
     if state.preserved:
         return [state.meta.get("stack_trace", "")]
     return traceback.format_list(traceback.extract_stack()[:-1])
-
-
-def set_grad_fn_seq_nr(seq_nr: int) -> None:
-    """Say that a node of a backward pass runs, by its number; such calls may be nested."""
-    if state.preserved:
-        numbers = [*state.meta.get("grad_fn_seq_nr", []), seq_nr]
-        state.meta.update(grad_fn_seq_nr=numbers, in_grad_fn=len(numbers))
-
-
-def reset_grad_fn_seq_nr() -> None:
-    """Say that the last of these has run.
-
-    >>> from retrograd.fx import traceback
-    >>> with traceback.preserve_node_meta():
-    ...     traceback.set_grad_fn_seq_nr(7)
-    ...     print(traceback.get_current_meta())
-    ...     traceback.reset_grad_fn_seq_nr()
-    ...     print(traceback.get_current_meta())
-    {'grad_fn_seq_nr': [7], 'in_grad_fn': 1}
-    {}
-    """
-    if not state.preserved:
-        return
-    numbers = state.meta.pop("grad_fn_seq_nr", [])[:-1]
-    state.meta.pop("in_grad_fn", None)
-    if numbers:
-        state.meta.update(grad_fn_seq_nr=numbers, in_grad_fn=len(numbers))
-
-
-@contextmanager
-def set_current_replay_node(node: Node | None) -> Iterator[None]:
-    """A context in which `get_current_replay_node` gives a node."""
-    with changed("replayed", node):
-        yield
-
-
-def get_current_replay_node() -> Node | None:
-    """The node that is run again, as a program said by `set_current_replay_node`."""
-    return state.replayed

@@ -50,7 +50,7 @@ PLACES = [
         r"|utils\.(jit|mobile_optimizer|model_dump|bundled_inputs|cpp_backtrace|debug_log"
         r"|throughput_benchmark|show_pickle|set_module)"
         r"|utils\.benchmark\.utils\.(compile|cpp_jit|valgrind_wrapper|timer\.Language)"
-        r"|fx\.(config|annotate|tensor_type|graph_module|proxy|traceback)"
+        r"|fx\.(config|annotate|operator_schemas|tensor_type|graph_module|proxy|traceback)"
         r"|fx\.experimental|fx\.passes\.(backends|fake_tensor_prop|regional\w*|reinplace|runtime_\w+)"
         r"|overrides\.redispatch_function|library\.(get_kernel|fallthrough_kernel)",
         PYTHON,
