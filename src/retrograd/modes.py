@@ -62,7 +62,7 @@ class State(threading.local):
     """What the calling thread has changed; the class attributes are the defaults.
 
     `grad` and `inference` are the two grad modes; `below` says that nothing is recorded whatever
-    they say (`library.answers`), and `records` what follows from the three; `saved_hooks` the
+    they say (`library.handlers`), and `records` what follows from the three; `saved_hooks` the
     stack of (pack, unpack) pairs;
     `saved_hooks_disabled` the message to raise instead of pushing one, or None; `anomaly` keeps
     forward traces and `check_nan` looks for NaN cotangents; `current_node` is the node whose
@@ -76,7 +76,7 @@ class State(threading.local):
     `nested` the reverse-mode transforms (`func`), and `given` weak references to the tensors to
     which a write gave a history in the innermost one; `tapes` are told of every node
     that the thread records (`tape.recording`); `dispatchers` compute in place of forwards
-    (`library.below`); `absorb` lets a cotangent of 0 stay 0; `overriding`
+    (`library.dispatch`); `absorb` lets a cotangent of 0 stay 0; `overriding`
     says whether arguments may take calls over, and `function_modes` are the modes that do
     (`engine.overriding`).
     `deviates` and `kind` sum up the rest: whether anything is changed that an op has to know, and

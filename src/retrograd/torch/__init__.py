@@ -29,7 +29,7 @@ SERVICES = {
     "alias": "alias.finder",
     "autocast": "amp.autocast_mode",
     "command": "alias.command",
-    "dispatch": "library.below",
+    "dispatch": "library.dispatch",
     "distributed": "distributed",
     "missing names": "names.missing",
     "nested": "layouts.nested.factories",

@@ -26,7 +26,7 @@ from ...engine.overriding import NO_SUBCLASSES, OFF, overloaded, overrides_nothi
 from ...engine.saved import SavedTensor
 from ...engine.tensor import Tensor, cell_of, device, node_of, wrote
 from ...errors import LinAlgError as _LinAlgError
-from ..library.custom import below as _below
+from ..library.custom import below_autograd as _below
 from ...ops.creation.factories import get_default_device
 from ...ops.random.generator import Generator
 from ...ops.tensor.storage import UntypedStorage

@@ -20,7 +20,7 @@ from ...engine.placement import CPU, META, Size, device
 from ...engine.tensor import Tensor, new_tensor, set_requires_grad
 from ...kernels import meta
 from ...nn.parameter import Parameter
-from ..library.below import make_wrapper
+from ..library.dispatch import make_wrapper
 from ..types import plain
 from ..utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from ..utils.weak import WeakTensorKeyDictionary

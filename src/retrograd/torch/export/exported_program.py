@@ -299,7 +299,7 @@ class Decomposed:
     def __init__(self, program: ExportedProgram, table: Any, other: bool) -> None:
         fakes = Fakes(program.symbols, other)
         self.tracer = tracer = ExportTracer(table)
-        tracer.whole, tracer.constants = False, dict(program.constants)
+        tracer.composite, tracer.constants = False, dict(program.constants)
         given, leaf = [], 0
         for spec, node in zip(
             program.graph_signature.input_specs, program.graph.nodes, strict=False

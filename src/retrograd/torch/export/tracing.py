@@ -80,7 +80,7 @@ has_side_effect(_set_grad_enabled)
 class ExportTracer(OperatorTracer):
     """A mode that writes down a module's call: NOTE [Exported graphs]."""
 
-    whole = True
+    composite = True
 
     def __init__(self, table: Any = None, outer: ExportTracer | None = None) -> None:
         super().__init__(table or {})
@@ -229,7 +229,7 @@ class ExportTracer(OperatorTracer):
         """What a function gives while it is written down; errors say what a graph cannot have."""
         entered(1)
         try:
-            with modes.Changed(below=not self.whole), self.block():
+            with modes.Changed(below=not self.composite), self.block():
                 return function(*args, **kwargs)
         except DataDependentOutputException as error:
             text = SHAPE if isinstance(error, DynamicOutputShapeException) else VALUE

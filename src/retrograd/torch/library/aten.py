@@ -5,7 +5,7 @@ NOTE [Operators by name]
    that its name begins with (`linalg_inv`). `OWN` has what is written with brackets elsewhere.
 2. Its overloads hand on to that function, which takes the arguments of all of them; they check no
    types of their own. Those that PyTorch does not have, and those that write to `out`, are absent.
-3. Modes and classes that stand below functions see them: `library/below.py`.
+3. Modes and classes with a `__torch_dispatch__` see them: `library/dispatch.py`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import retrograd
 from ...engine.registry import OPS, called
 from ...engine.tensor import Tensor
 from ..names.missing import reason
-from .answers import answer, is_seen
 from .gradients import convolution_backward, grid_sampler_backward, upsample_backward
+from .handlers import dispatch, is_dispatched
 from .overloads import OVERLOADS
 from .schemas import Schema
 
@@ -151,9 +151,9 @@ class Overload:
         self.__doc__ = operator.function.__doc__
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """What the operator's function gives, or who stands below functions makes of it."""
-        if is_seen(args, kwargs):
-            return answer(self, args, kwargs)
+        """The result of the operator, by its handlers where it has some."""
+        if is_dispatched(args, kwargs):
+            return dispatch(self, args, kwargs)
         return self.overloadpacket(*args, **kwargs)
 
     @functools.cached_property

@@ -3,8 +3,8 @@
 NOTE [Custom operators]
 1. The function runs without recording; where an input wants a gradient, the operator is one node,
    whose backward is what `register_autograd` was given, and which raises if it was given none.
-2. Modes and classes that stand below functions see the operator, not what its function calls:
-   `library/below.py`.
+2. Modes and classes with a `__torch_dispatch__` see the operator, not what its function calls:
+   `library/dispatch.py`.
 3. On the meta device the function of `register_fake` runs in its place, to tell shapes; without
    one, an operator that returns something raises there.
 4. A write to what `mutates_args` names is counted, whichever way the function writes, and whether
@@ -42,7 +42,7 @@ from ...engine.tensor import Tensor, wrote
 from ...kernels.memory import root
 from ..amp.autocast_mode import autocast, cast, is_autocast_enabled
 from ..overrides import handle_torch_function, has_torch_function
-from .answers import answer, is_seen
+from .handlers import dispatch, is_dispatched
 from .schemas import Schema, infer_schema
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ KEYS = {
     "AutocastCPU": "_autocast",
     "Meta": "_fake",
 }  # of `Library.impl`; other keys are those of devices that are not here
-below = threading.local()  # how many regions without functions for autograd a thread is in
+below_autograd = threading.local()  # its depth: regions without functions for autograd
 NO_FORMULA = (
     "Trying to backward through {name} but no autograd formula was registered. Please use "
     "register_autograd to add one."
@@ -192,7 +192,7 @@ class CustomOpDef:
             return handle_torch_function(self, leaves, *args, **kwargs)
         if self._autocast is not None and is_autocast_enabled("cpu"):
             return self._autocast(*bound.args, **bound.kwargs)
-        if self._recorded is not None and not getattr(below, "depth", 0):
+        if self._recorded is not None and not getattr(below_autograd, "depth", 0):
             return self._recorded(*bound.args, **bound.kwargs)
         if self._composite is not None and self._backward is None:
             return self._composite(*bound.args, **bound.kwargs)
@@ -206,8 +206,8 @@ class CustomOpDef:
 
     def _run(self, given: list[Any], names: list[str]) -> Any:
         positional, named = self._split(given, names)
-        if is_seen(positional, named):
-            return answer(self, self._shortened(positional), named)
+        if is_dispatched(positional, named):
+            return dispatch(self, self._shortened(positional), named)
         tensors = [t for t in pytree.flatten(given) if isinstance(t, Tensor)]
         on_meta = any(t.device.type == "meta" for t in tensors)
         function = (self._fake if on_meta else self._kernel) or self._anywhere or self._composite

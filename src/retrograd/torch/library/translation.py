@@ -1,4 +1,4 @@
-"""Which operators of PyTorch's a function, or a record, is: what `library.below` shows.
+"""Which operators of PyTorch's a function, or a record, is: what `library.dispatch` shows.
 
 NOTE [Operators that are seen]
 1. A function that has the name of an operator is a call of it (`operator_of`), but for those that

@@ -1,6 +1,6 @@
-"""What stands below functions, under PyTorch's names: modes and classes with `__torch_dispatch__`.
+"""Modes and classes with a `__torch_dispatch__`, under PyTorch's names.
 
-What they see: NOTE [What is seen] in `library.below`.
+What they see: NOTE [What is seen] in `library.dispatch`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ... import modes
 from ...engine.overriding import entered
 from ...engine.subclasses import stands_below
 from ...engine.tensor import Tensor
-from ..library.below import Dispatcher
+from ..library.dispatch import Dispatcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -113,7 +113,7 @@ def _disable_current_modes() -> Iterator[list[Any]]:
 
 
 def is_traceable_wrapper_subclass_type(t: type) -> bool:
-    """Whether a class stands below functions and says what its tensors hold.
+    """Whether a class has a `__torch_dispatch__` and says which tensors its own hold.
 
     >>> is_traceable_wrapper_subclass_type(rg.Tensor)
     False

@@ -1,9 +1,9 @@
 """`make_fx`: the operators that a function computes with, as a graph.
 
 NOTE [Graphs of operators]
-1. The function runs once, on the values given, in a mode that sees operators (`library/below.py`).
-   Each call is a node, also those of gradients and of `vmap`; what depends on no value, such as a
-   loop over sizes, leaves only its operators.
+1. The function runs once, on the values given, in a mode that sees operators
+   (`library/dispatch.py`). Each call is a node, also those of gradients and of `vmap`; what depends
+   on no value, such as a loop over sizes, leaves only its operators.
 2. A tensor is known by its array, so that it may be kept in a node, or be another tensor's data.
    One that was made elsewhere is an attribute of the graph's module.
 3. A branch on a tensor's value cannot be in a graph: it raises.
@@ -22,7 +22,7 @@ from ....nn.modules.module import Module
 from ....nn.parameter import Parameter
 from ..._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from ...library import ops
-from ...library.below import Dispatcher
+from ...library.dispatch import Dispatcher
 from ..functional import functional
 from ..graph import Graph
 from ..graph_module import GraphModule, put
@@ -48,10 +48,10 @@ SYMBOLIC = (
 class OperatorTracer:
     """A mode that writes down the operators of its block: NOTE [Graphs of operators].
 
-    `whole`: operators that are composed of others are written down themselves.
+    `composite`: operators that are composed of others are written down themselves.
     """
 
-    whole = False
+    composite = False
 
     def __init__(self, decompositions: dict[Any, Callable[..., Any]]) -> None:
         self.graph, self.root, self.decompositions = Graph(), Module(), decompositions
@@ -112,7 +112,8 @@ class OperatorTracer:
 
     def block(self) -> Any:
         """The block whose operators are written down."""
-        return modes.Changed(dispatchers=(*modes.state.dispatchers, Dispatcher(self, self.whole)))
+        mine = Dispatcher(self, self.composite)
+        return modes.Changed(dispatchers=(*modes.state.dispatchers, mine))
 
     def trace(self, function: Callable[..., Any], args: tuple[Any, ...]) -> GraphModule:
         """The graph of a call."""

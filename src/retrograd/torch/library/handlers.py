@@ -1,10 +1,10 @@
-"""Who stands below functions, and what the first of them answers to the call of an operator.
+"""Calls of operators go to handlers: modes and classes of tensors with a `__torch_dispatch__`.
 
-NOTE [Below functions]
-1. The calling thread's modes are asked first, the innermost one, which is out of force meanwhile;
-   then the classes of the arguments, each once and a subclass before its bases. The first answer
-   other than NotImplemented counts. Where nobody stands, the operator runs.
-2. All of that is below autograd: nothing is recorded, whatever grad mode says, which stays that of
+NOTE [Handlers]
+1. The innermost mode of the calling thread is asked first, and is out of force meanwhile; then the
+   classes of the arguments, each once and a subclass before its bases. The first result other than
+   NotImplemented counts. Where there is no handler, the operator runs.
+2. Handlers run below autograd: nothing is recorded, whatever grad mode says, which stays that of
    the call, and nothing has tangents.
 
 This module knows no operator.
@@ -21,7 +21,7 @@ from ...engine.tensor import Tensor
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["answer", "dispatching", "has_history", "is_seen"]
+__all__ = ["dispatch", "handlers_of", "has_history", "is_dispatched"]
 
 NOBODY = (
     "Multiple dispatch failed for '{}'; all __torch_dispatch__ handlers returned NotImplemented: "
@@ -29,8 +29,8 @@ NOBODY = (
 )
 
 
-def dispatching(args: Any, kwargs: Any) -> list[Tensor]:
-    """Those of the arguments whose classes stand below functions, one of each: rule 1."""
+def handlers_of(args: Any, kwargs: Any) -> list[Tensor]:
+    """The arguments whose classes are handlers, one of each class, in the order of rule 1."""
     found: list[Tensor] = []
     for value in pytree.flatten((args, kwargs)):
         kind = type(value)
@@ -56,16 +56,16 @@ def has_history(values: Iterable[Any]) -> bool:
     )
 
 
-def is_seen(args: Any, kwargs: Any) -> bool:
-    """Whether a call of an operator with these arguments is seen as such."""
-    if not modes.state.dispatchers and not dispatching(args, kwargs):
+def is_dispatched(args: Any, kwargs: Any) -> bool:
+    """Whether a call of an operator with these arguments goes to a handler."""
+    if not modes.state.dispatchers and not handlers_of(args, kwargs):
         return False
     return not has_history(pytree.flatten((args, kwargs)))
 
 
-def answer(func: Any, args: Any, kwargs: Any) -> Any:
-    """The first answer to the call of an operator; NOTE [Below functions]."""
-    stack, grad, asked = modes.state.dispatchers, modes.state.grad, dispatching(args, kwargs)
+def dispatch(func: Any, args: Any, kwargs: Any) -> Any:
+    """The result of an operator by its first handler that gives one: NOTE [Handlers]."""
+    stack, grad, asked = modes.state.dispatchers, modes.state.grad, handlers_of(args, kwargs)
     types = tuple([type(value) for value in asked])
     with modes.Changed(below=True, grad=grad, levels=(), dispatchers=stack[:-1]):
         if stack:

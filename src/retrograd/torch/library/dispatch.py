@@ -1,9 +1,9 @@
-"""Modes and classes of tensors that stand below functions: PyTorch's `__torch_dispatch__`.
+"""`__torch_dispatch__`: how calls of functions and ops reach modes and classes as operators.
 
 NOTE [What is seen]
-1. They see calls of operators (`translation`): of a public function, where nothing of it is
-   recorded; else of the records that it runs.
-2. What comes out stands for the result of the function or record. A record is recorded as ever, by
+1. Handlers (`handlers`) see calls of operators (`translation`): that of a public function where
+   nothing of it is recorded, else those of the records that it runs.
+2. Their result stands for that of the function or record. A record is recorded as ever, by
    its own formulas, with that result: so gradients and tangents are those of the record, whatever
    a mode or class has computed in its place.
 3. A tensor of a class that has a `__torch_dispatch__` has a `Wrapped` for its array, which carries
@@ -45,10 +45,10 @@ from ...ops.creation.from_data import tensor
 from ...ops.tensor import pickling
 from ..types import plain
 from . import translation
-from .answers import answer, has_history
+from .composites import COMPOSITES, spread
+from .handlers import dispatch, has_history
 from .overloads import chosen
 from .translation import UNRECORDED, VIEWS, arranged, operator_of, overload, signature, viewed
-from .whole import WHOLE, spread
 
 if TYPE_CHECKING:
     from ...engine.op import Op
@@ -65,17 +65,17 @@ NO_TENSOR = (
 )
 
 
-def called(function: Any, args: Any, kwargs: Any, whole: bool = False) -> Any:
-    """What is made of the call of a public function; PASSED where its parts are to be seen.
+def called(function: Any, args: Any, kwargs: Any, composite: bool = False) -> Any:
+    """The result of a public function by its handlers; PASSED where they are to see its parts.
 
-    `whole`: operators that are composed of others are seen themselves, as is what is recorded.
+    `composite`: handlers see composite operators, not their parts, and what is recorded, too.
     """
     state = modes.state
-    whole = whole and not (state.batches or state.levels or state.nested)  # which take parts
-    if whole and (found := as_whole(function, args, kwargs)) is not PASSED:
+    composite = composite and not (state.batches or state.levels or state.nested)  # see parts
+    if composite and (found := as_composite(function, args, kwargs)) is not PASSED:
         return found
     op = getattr(function, "op", None)
-    if op is not None and not (whole and operator_of(function, True)):
+    if op is not None and not (composite and operator_of(function, True)):
         found = [t._array for t in args if isinstance(t, Tensor)]
         ours = [isinstance(array, Wrapped) for array in found if not has_memory(array)]
         if not ours or not all(ours):  # a batch is asked before
@@ -89,12 +89,12 @@ def called(function: Any, args: Any, kwargs: Any, whole: bool = False) -> Any:
         return lifted(function, args, kwargs)
     if getattr(function, "__name__", "") == "new_tensor":
         return beside(*args, **kwargs)
-    operator = operator_of(function, whole)
+    operator = operator_of(function, composite)
     if operator is None or kwargs.get("out") is not None:
         return PASSED
     if function in NUMBERS and (args[0].numel() != 1 or args[0].is_complex()):
         return PASSED  # which raises, or looks at the parts
-    if not whole:
+    if not composite:
         name = operator.__name__
         recorded = name in VIEWS or has_history(pytree.flatten((args, kwargs)))
         if name not in UNRECORDED and recorded:  # views, too: records tie them to their base
@@ -108,7 +108,7 @@ def called(function: Any, args: Any, kwargs: Any, whole: bool = False) -> Any:
     name = operator.__name__ + "_" * named.pop("inplace", False)
     func = overload(f"{name}.{chosen(name, placed, named)}")
     requires_grad = named.pop("requires_grad", False)
-    found = answer(func, spread(name, placed) if whole else placed, named)
+    found = dispatch(func, spread(name, placed) if composite else placed, named)
     if requires_grad:
         return found.requires_grad_()
     if name[-1] == "_" and (found is None or isinstance(found, Tensor)):  # it has been written
@@ -124,10 +124,10 @@ def called(function: Any, args: Any, kwargs: Any, whole: bool = False) -> Any:
     return several(*found) if several else found
 
 
-def as_whole(function: Any, args: Any, kwargs: Any) -> Any:
-    """What is made of a function whose operator takes other arguments: NOTE [Whole operators]."""
+def as_composite(function: Any, args: Any, kwargs: Any) -> Any:
+    """The result of a function whose operator takes others: NOTE [Composite operators]."""
     name, public = getattr(function, "__name__", ""), names.get(function)
-    if name not in WHOLE or public is None or public.startswith("retrograd.Tensor."):
+    if name not in COMPOSITES or public is None or public.startswith("retrograd.Tensor."):
         return PASSED  # not a function, but a record of its name, or a method
     try:
         bound = signature(function).bind(*args, **kwargs)
@@ -135,28 +135,28 @@ def as_whole(function: Any, args: Any, kwargs: Any) -> Any:
         return PASSED
     bound.apply_defaults()
     given = {k: v for k, v in bound.arguments.items() if k not in ("_stacklevel", "out")}
-    found = WHOLE[name](**given)
+    found = COMPOSITES[name](**given)
     if found is None:
         return PASSED
-    made = answer(overload(found[0]), list(found[1:]), {})
+    made = dispatch(overload(found[0]), list(found[1:]), {})
     return made[0] if isinstance(made, (tuple, list)) else made
 
 
 def lifted(function: Any, args: Any, kwargs: Any) -> Any:
-    """A tensor made of data that are no tensor, as those who stand below take it in."""
+    """A tensor made of data that are no tensor, by the operator `lift_fresh`."""
     if isinstance(args[0] if args else None, Tensor):
         return PASSED
     requires_grad, place = kwargs.pop("requires_grad", False), kwargs.pop("device", None)
     with modes.Changed(dispatchers=()):
         made = function(*args, **kwargs)
-    made = answer(overload("lift_fresh.default"), [made], {})
+    made = dispatch(overload("lift_fresh.default"), [made], {})
     if place is not None and make_device(place) != made.device:
         made = made.to(place)
     return made.requires_grad_() if requires_grad else made
 
 
 def beside(x: Tensor, data: Any, **settings: Any) -> Any:
-    """`x.new_tensor(data)`, likewise."""
+    """The same for `x.new_tensor(data)`."""
     if isinstance(data, Tensor):
         return PASSED
     for name in ("dtype", "device"):
@@ -184,18 +184,18 @@ KEYED = {
 
 
 def keyed(function: Any, x: Any, key: Any, *value: Any) -> Any:
-    """What is made of an index by tensors, beside which there are only whole dimensions."""
+    """The result of an index by tensors, beside which there are only full slices."""
     given = key if isinstance(key, tuple) else (key,)
     parts = [new_tensor(each) if isinstance(each, np.ndarray) else each for each in given]
     tensors = [each for each in parts if isinstance(each, Tensor)]
-    whole = [each for each in parts if isinstance(each, slice) and each == slice(None)]
-    if not tensors or len(tensors) + len(whole) < len(parts) or has_history((x, *tensors, *value)):
+    full = [each for each in parts if isinstance(each, slice) and each == slice(None)]
+    if not tensors or len(tensors) + len(full) < len(parts) or has_history((x, *tensors, *value)):
         return PASSED
     if not all(can_be_put(each, x) for each in value):
         return PASSED
     places = [each if isinstance(each, Tensor) else None for each in parts]
     values = [v if isinstance(v, Tensor) else as_tensor(v, x._array.dtype) for v in value]
-    return answer(overload(KEYED[function]), [x, places, *values], {})
+    return dispatch(overload(KEYED[function]), [x, places, *values], {})
 
 
 def can_be_put(value: Any, x: Tensor) -> bool:
@@ -206,13 +206,13 @@ def can_be_put(value: Any, x: Tensor) -> bool:
 
 
 def run(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """An op as whoever stands below functions computes it, recorded."""
+    """The result of an op by its handlers, recorded as that of the op."""
     if op.name in CHOICES and any(isinstance(t, Tensor) and t.is_complex() for t in inputs):
         return CHOICES[op.name](op.call, inputs, params)  # by records of its own
     given = tuple([shell(t) for t in inputs])
     with modes.Changed(below=True, levels=()):
         found = translation.shown(
-            op, lambda func, *args, **kwargs: answer(func, args, kwargs), given, params
+            op, lambda func, *args, **kwargs: dispatch(func, args, kwargs), given, params
         )
     check(op.name, found, op.outputs == 1)
     made = [own(each, given) for each in ((found,) if op.outputs == 1 else found)]
@@ -251,16 +251,16 @@ def shell(value: Any) -> Any:
 
 
 class Dispatcher:
-    """A mode that is entered; `whole`: see `called`."""
+    """A mode that is entered; `composite`: see `called`."""
 
-    def __init__(self, mode: Any, whole: bool = False) -> None:
-        self.mode, self.whole = mode, whole
+    def __init__(self, mode: Any, composite: bool = False) -> None:
+        self.mode, self.composite = mode, composite
 
     run = staticmethod(run)
 
     def called(self, function: Any, args: Any, kwargs: Any) -> Any:
-        """What the mode makes of the call of a public function."""
-        return called(function, args, kwargs, self.whole)
+        """The result of a public function by the mode."""
+        return called(function, args, kwargs, self.composite)
 
 
 class Wrapped(Interpreted):
@@ -352,7 +352,7 @@ class Wrapped(Interpreted):
 
     def ones(self) -> Tensor:
         """Ones, as the class makes them."""
-        found: Tensor = answer(overload("ones_like.default"), [self.tensor()], {})
+        found: Tensor = dispatch(overload("ones_like.default"), [self.tensor()], {})
         return found
 
     def tensor(self) -> Tensor:
@@ -380,7 +380,7 @@ class Wrapped(Interpreted):
 
     def item(self) -> Any:
         """The number that the class gives."""
-        return answer(overload("_local_scalar_dense.default"), [self.tensor()], {})
+        return dispatch(overload("_local_scalar_dense.default"), [self.tensor()], {})
 
     def refused(self, name: str) -> Exception:
         """The error for what asks for the data of an array."""

@@ -1,7 +1,8 @@
-"""Functions that are operators by other names or arguments: for graphs of whole operators.
+"""Functions whose operator has another name or other arguments: for graphs of composite operators.
 
-NOTE [Whole operators] A mode that sees operators whole (`below.Dispatcher`) sees a function by the
-operator of its name, in its arguments; `WHOLE` has the functions whose operator takes others.
+NOTE [Composite operators] A mode that sees composite operators, not their parts, sees a function by
+the operator of its name (`dispatch.Dispatcher`). Where that takes other arguments than the
+function, `COMPOSITES` makes them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 from ...ops.creation.factories import arange
 
-__all__ = ["WHOLE", "spread"]
+__all__ = ["COMPOSITES", "spread"]
 
 REDUCTIONS = ("none", "mean", "sum")
 LINES = {1: "linear1d", 2: "bilinear2d", 3: "trilinear3d"}
@@ -112,7 +113,7 @@ def resampled(**given: Any) -> Any:
     return (f"upsample_{kind}.vec", x, size, *corners, scale and [float(n) for n in scale])
 
 
-WHOLE: dict[str, Callable[..., Any]] = {
+COMPOSITES: dict[str, Callable[..., Any]] = {
     "alpha_dropout": dropped("alpha_dropout"),
     "batch_norm": lambda **a: (
         *("batch_norm.default", a["input"], a["weight"], a["bias"], a["running_mean"]),
