@@ -117,6 +117,8 @@ def test_nothing_is_compiled_by_a_builder_of_extensions_or_as_a_script():
     for build in (builder.load, builder.load_inline):
         with pytest.raises(RuntimeError, match=r"mine: there is no C\+\+ library to build against"):
             build("mine", ["mine.cpp"])
+    with pytest.raises(RuntimeError, match="mine: there is no"):
+        builder.load_inline(name="mine", cpp_sources="")
     assert not importlib.import_module(home_of("torch.jit._state"))._enabled.enabled
 
 

@@ -11,7 +11,6 @@ from retrograd import nn
 from retrograd.torch import _functorch
 from retrograd.torch._C import _functorch as levels
 from retrograd.torch._functorch.autograd_function import CtxWithSavedTensors, reductify_leaf
-from retrograd.torch._functorch.make_functional import functional_init, functional_init_with_buffers
 
 _vmap = rg._vmap_internals._vmap
 X = rg.arange(24.0).reshape(2, 3, 4)
@@ -57,37 +56,6 @@ def test_cotangents_of_an_older_program_run_at_once():
     rows, unused = _vmap(pulled, 0, 0, allow_none_pass_through=True)(rg.eye(2))
     assert rows.tolist() == [[2.0, 0.0], [0.0, 4.0]]
     assert unused is None
-
-
-def test_models_are_made_as_functions():
-    rg.manual_seed(0)
-    params, function, names = functional_init(nn.Linear)(2, 1)
-    assert names == ("weight", "bias")
-    inputs = rg.ones(1, 2)
-    assert function(params, (inputs,)).tolist() == nn.functional.linear(inputs, *params).tolist()
-
-
-def test_models_are_made_as_an_ensemble():
-    rg.manual_seed(0)
-    params, buffers, function, names, buffer_names = functional_init_with_buffers(
-        nn.BatchNorm1d, (3,)
-    )(2)
-    assert [t.shape[0] for t in (*params, *buffers)] == [3] * 5
-    assert (names, buffer_names[0]) == (("weight", "bias"), "running_mean")
-    x = rg.randn(3, 4, 2)
-    found = rg.vmap(function)(params, buffers, (x,))
-    centred = x - x.mean(1, keepdim=True)
-    expected = centred / (x.var(1, correction=0, keepdim=True) + 1e-5).sqrt()
-    rg.testing.assert_close(found, expected)
-
-
-def test_models_that_cannot_be_made_as_functions_are_refused():
-    with pytest.raises(RuntimeError, match="functional_init_with_buffers"):
-        functional_init(nn.BatchNorm1d)(2)
-    with pytest.raises(ValueError, match="ensemble_shape with more than 1 element"):
-        functional_init(nn.Linear, (2, 3))
-    with pytest.raises(RuntimeError, match="Expected at least one model"):
-        functional_init(nn.Linear, (0,))(2, 1)
 
 
 def test_a_context_may_be_given_other_saved_tensors():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 from ..names.tensor_types import TYPES
@@ -46,7 +47,7 @@ class graph(OnGPU):  # noqa: N801 (PyTorch's name)
     """A context that captures such work."""
 
 
-class StreamContext:
+class StreamContext(nullcontext[None]):
     """A context that puts work into a queue; of None, which is the only one here, nothing.
 
     >>> with rg.cuda.stream(None):
@@ -55,13 +56,8 @@ class StreamContext:
     """
 
     def __init__(self, stream: Stream | None) -> None:
+        super().__init__()
         self.stream = stream
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *exc: object) -> None:
-        pass
 
 
 def stream(stream: Stream | None) -> StreamContext:

@@ -26,11 +26,9 @@ def is_ninja_available() -> bool:
     return False
 
 
-def load(name: str, sources: Any, *args: Any, **kwargs: Any) -> NoReturn:
+def load(name: str, *args: Any, **kwargs: Any) -> NoReturn:
     """Raises RuntimeError, as PyTorch's does where nothing can be built."""
     raise RuntimeError(REFUSED.format(name=name))
 
 
-def load_inline(name: str, cpp_sources: Any, *args: Any, **kwargs: Any) -> NoReturn:
-    """Raises RuntimeError, as PyTorch's does where nothing can be built."""
-    raise RuntimeError(REFUSED.format(name=name))
+load_inline = load
