@@ -147,7 +147,7 @@ def set_default_backend(backend: str | Callable[..., Any] | None) -> None:
 
 
 def get_default_backend() -> Any:
-    """What was chosen; "eager" at first.
+    """The backend that was set last; "eager" at first.
 
     >>> from retrograd.torch import compiler
     >>> compiler.get_default_backend()
@@ -157,7 +157,7 @@ def get_default_backend() -> Any:
 
 
 class set_stance:  # noqa: N801 (PyTorch's name)
-    """How PyTorch's compiler is to behave, as a call, a context or a decorator: nothing changes.
+    """Set how PyTorch's compiler behaves, by a call, a context or a decorator: nothing changes.
 
     Raises RuntimeError for a stance that PyTorch does not know.
 

@@ -96,7 +96,7 @@ def has_torch_function_variadic(*args: Any) -> bool:
 def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """What a mode, or the first of `relevant_args` that knows how, makes of a call.
+    """The result of a call by a mode, or by the first of `relevant_args` that takes it over.
 
     Raises TypeError where all return NotImplemented. Source: PyTorch's `handle_torch_function`.
 

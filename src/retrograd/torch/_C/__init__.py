@@ -98,7 +98,7 @@ class Graph(Value):
 
 
 class DispatchKey(enum.Enum):
-    """Which function of an operator runs: of PyTorch's many keys, those of `amp.autocast`."""
+    """The keys of operators' functions: of PyTorch's many, those of `amp.autocast`."""
 
     AutocastCPU = 1
     AutocastCUDA = 2
@@ -326,7 +326,7 @@ def _set_grad_enabled(mode: bool) -> None:
 
 
 def _switch(name: str) -> Callable[[bool], bool]:
-    """What sets a switch of PyTorch's compiler of scripts, which is not here: nothing reads it."""
+    """A function that sets a switch of PyTorch's compiler of scripts; nothing here reads it."""
     held = [True]
 
     def change(value: bool) -> bool:

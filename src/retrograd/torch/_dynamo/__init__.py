@@ -1,4 +1,4 @@
-"""What programs use of PyTorch's private module `torch._dynamo`, which captures functions.
+"""Names of PyTorch's private module `torch._dynamo`, which captures functions, for programs.
 
 Nothing is captured here: what would steer that does nothing, and `config` keeps what is set.
 """

@@ -8,4 +8,4 @@ __all__ = ["OptimizedModule"]
 
 
 class OptimizedModule(Module):
-    """What PyTorch's `compile` makes of a module; here it gives it back, so no module is one."""
+    """The class of modules that PyTorch has compiled; `compile` makes none here."""

@@ -24,4 +24,4 @@ class Unsupported(TorchDynamoException):
 
 
 class BackendCompilerFailed(TorchDynamoException):
-    """What was captured could not be compiled."""
+    """A captured function could not be compiled."""

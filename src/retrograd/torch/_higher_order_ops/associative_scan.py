@@ -72,7 +72,7 @@ def associative_scan(
 
 
 def scanned(combine: Callable[[Any, Any], Any], xs: list[Tensor]) -> list[Tensor]:
-    """The same along the first dimension: pairs are combined, scanned, and gaps between filled."""
+    """`associative_scan` along the first dimension: combine pairs, scan those, fill the gaps."""
     n = len(xs[0])
     if n < 2:
         return xs

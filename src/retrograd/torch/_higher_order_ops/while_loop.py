@@ -13,7 +13,7 @@ __all__ = ["while_loop"]
 def while_loop(
     cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Any
 ) -> Any:
-    """What is carried when `cond_fn(*carried)` has become false; each step is `body_fn(*carried)`.
+    """The state after `carried = body_fn(*carried)` while `cond_fn(*carried)` is true.
 
     Source: PyTorch's operator.
 

@@ -224,7 +224,7 @@ class FakeTensorMode(TorchDispatchMode):
         return made
 
     def run(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """What an operator gives: NOTE [Fake tensors], 1."""
+        """The result of an operator, as FakeTensors: NOTE [Fake tensors], 1."""
         if func.overloadpacket.__name__ in VALUES:
             if isinstance(args[0], FakeTensor) and args[0].constant is not None:
                 return args[0].constant.item()

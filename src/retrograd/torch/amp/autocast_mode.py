@@ -87,7 +87,7 @@ NO_DTYPE = (
 
 
 class State(threading.local):
-    """What the calling thread casts to, and the casts that it keeps."""
+    """The dtype to which the calling thread casts, and the casts that it keeps."""
 
     enabled: bool = False
     dtype: Any = None  # bfloat16, which is loaded when it is first asked for
@@ -122,7 +122,7 @@ CASTING = Casting()
 
 @functools.cache
 def name_of(func: Any) -> str:
-    """What PyTorch's lists call a function: "mm", "linalg_inv", "cross_entropy"."""
+    """The name of a function in PyTorch's lists: "mm", "linalg_inv", "cross_entropy"."""
     name = overriding.names.get(func, "").partition(".")[2]
     for prefix in ("nn.functional.", "Tensor."):
         name = name.removeprefix(prefix)

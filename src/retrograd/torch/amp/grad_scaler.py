@@ -32,7 +32,7 @@ UNUSED = (
 
 
 class OptState(Enum):
-    """What an optimizer's gradients are, within a step."""
+    """The stage of an optimizer within a step: its gradients are scaled, unscaled or used."""
 
     READY = 0
     UNSCALED = 1
@@ -159,7 +159,7 @@ class GradScaler:
         return found
 
     def _check_inf_per_device(self, optimizer: Any) -> dict[Any, Tensor]:
-        """The same of the gradients as they are, with their scale."""
+        """By device, 1 if a gradient is not finite, else 0, of gradients that keep their scale."""
         found = self._unscale_grads_(optimizer, wrap(np.float64(1)), wrap(np.float32(0)), True)
         self._per_optimizer_states[id(optimizer)]["found_inf_per_device"] = found
         return found
@@ -205,7 +205,7 @@ class GradScaler:
         return self._init_scale if self._scale is None else self._scale
 
     def get_growth_factor(self) -> float:
-        """What the scale is multiplied with after `growth_interval` steps."""
+        """The factor of the scale after `growth_interval` steps."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
@@ -213,7 +213,7 @@ class GradScaler:
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """What the scale is multiplied with after a step that was skipped."""
+        """The factor of the scale after a step that was skipped."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:

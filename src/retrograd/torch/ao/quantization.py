@@ -40,7 +40,7 @@ class DeQuantStub(Stub):
 
 
 class ObserverBase(Module):
-    """What would watch a model's values before they become quantized: no module is one.
+    """The class of modules that watch values to be quantized: no module is one.
 
     >>> from retrograd.ao.quantization import ObserverBase
     >>> isinstance(rg.nn.Linear(1, 1), ObserverBase)
@@ -52,7 +52,7 @@ class ObserverBase(Module):
 
 
 class FakeQuantizeBase(ObserverBase):
-    """What would round a model's values as if they were quantized: no module is one."""
+    """The class of modules that round values as if quantized: no module is one."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What a profile consists of: events, their averages, the table, the trace for Chrome.
+"""The parts of a profile: events, their averages, the table, the trace for Chrome.
 
 Times are in microseconds, memory in bytes. Names are those of PyTorch's module.
 
@@ -94,7 +94,7 @@ class FunctionEvent:
 
     @property
     def cpu_time_total(self) -> float:
-        """How long it took, with all that it called."""
+        """Its time, with the times of all that it called."""
         return self.time_range.elapsed_us()
 
     cpu_time = cpu_time_total
@@ -102,7 +102,7 @@ class FunctionEvent:
 
     @property
     def self_cpu_time_total(self) -> float:
-        """How long it took without what it called."""
+        """Its time without those of the events it called."""
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
     @property
@@ -288,7 +288,7 @@ class EventList(list[Any]):
 
 
 def described(event: FunctionEvent) -> dict[str, Any]:
-    """What a trace tells of an event beside its times."""
+    """The facts about an event that a trace has beside its times."""
     facts = {
         "Input Dims": event.input_shapes,
         "Bytes": event.cpu_memory_usage,

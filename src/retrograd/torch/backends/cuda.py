@@ -46,7 +46,7 @@ def is_flash_attention_available() -> bool:
 
 
 def _switch(kernel: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:
-    """What reads and what writes the switch of a kernel of attention."""
+    """Two functions that read and write the switch of a kernel of attention."""
 
     def read() -> bool:
         """Whether programs have left this kernel of attention switched on.

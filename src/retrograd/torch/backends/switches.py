@@ -1,4 +1,4 @@
-"""What modules of libraries that are not here share: they are not available; their switches."""
+"""Shared by the modules of libraries that are not used: `is_available`, and their switches."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ __all__ = ["CUDAGraph", "Event", "MemPool", "Stream", "StreamContext", "graph", 
 
 
 class OnGPU:
-    """What lives on a GPU: RuntimeError for whoever would make one, as in a PyTorch without."""
+    """An object on a GPU: making one raises RuntimeError, as in a PyTorch without CUDA."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> OnGPU:
         """Raise RuntimeError: there is no GPU."""

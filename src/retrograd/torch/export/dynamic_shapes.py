@@ -30,7 +30,7 @@ UNBOUNDED = 2**63
 
 @dataclass(frozen=True)
 class DimHint:
-    """What is known of a size that has no name."""
+    """A hint about a size that has no name: whether it may differ, and its bounds."""
 
     kind: str
     min: int | None = None
@@ -94,7 +94,7 @@ def dims(*names: str, min: int | None = None, max: int | None = None) -> tuple[D
 
 
 class ShapesCollection:
-    """What is said of the sizes of tensors, by the tensors themselves.
+    """Dynamic sizes by tensor: a way to write the argument `dynamic_shapes`.
 
     >>> from retrograd.export import Dim, ShapesCollection
     >>> x, sizes = rg.ones(4, 2), ShapesCollection()
@@ -156,7 +156,7 @@ def specs_of(dynamic_shapes: Any, module: Any, args: Any, kwargs: Any) -> Iterat
 
 
 def matched(spec: Any, value: Any, place: str) -> Iterator[Any]:
-    """The same for one argument."""
+    """The tensors in one argument, with what its part of `dynamic_shapes` says, by dimension."""
     if spec is None:
         return
     if isinstance(value, Tensor):
@@ -172,7 +172,7 @@ def matched(spec: Any, value: Any, place: str) -> Iterator[Any]:
 
 
 def dimensions(spec: Any, tensor: Tensor, place: str) -> dict[int, Any]:
-    """What is said of a tensor, by dimension."""
+    """The specification of a tensor's sizes, by dimension."""
     shape = tuple(tensor.shape)
     if not isinstance(spec, dict):
         if len(spec) != len(shape):

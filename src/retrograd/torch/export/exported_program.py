@@ -49,7 +49,7 @@ BUILT = (
 
 @dataclass
 class CallSpec:
-    """How arguments and results are built."""
+    """The structures of arguments and results."""
 
     in_spec: TreeSpec
     out_spec: TreeSpec
@@ -151,7 +151,7 @@ class ExportedProgram:
 
     @property
     def tensor_constants(self) -> dict[str, Any]:
-        """What `constants` has."""
+        """`constants`, by their older name."""
         return self.constants
 
     def named_parameters(self) -> Iterator[tuple[str, Any]]:
@@ -228,7 +228,7 @@ class ExportedProgram:
         return graph
 
     def checks(self) -> list[tuple[str, Any, Any]]:
-        """What calls are held to: where it is among the arguments, and what it has to be."""
+        """The checks of a call: a name, a place among the arguments, the size or value required."""
         specs = [s for s in self.graph_signature.input_specs if s.kind is InputKind.USER_INPUT]
         nodes = {node.name: node for node in self.graph.nodes}
         first = {place: symbol.places[0] for symbol in self.symbols for place in symbol.places}

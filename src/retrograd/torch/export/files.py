@@ -113,12 +113,12 @@ def load(f: Any, *, extra_files: dict[str, str] | None = None) -> ExportedProgra
 
 
 def plain(arg: Any) -> tuple[Any, ...]:
-    """What an input or output is."""
+    """An input or output as plain data."""
     return (arg.name,) if isinstance(arg, TensorArgument) else (arg.name, arg.value)
 
 
 def argument(parts: tuple[Any, ...]) -> Any:
-    """The same again."""
+    """An input or output from plain data."""
     return TensorArgument(*parts) if len(parts) == 1 else ConstantArgument(*parts)
 
 
@@ -167,7 +167,7 @@ def data(value: Any) -> Any:
 
 
 def value_of(value: Any) -> Any:
-    """What is known of a value: of a tensor its sizes, strides, dtype and whether it needs grad."""
+    """A value as plain data: a tensor's sizes, strides, dtype and whether it requires grad."""
     if isinstance(value, (tuple, list)):
         return tuple(map(value_of, value))
     if not isinstance(value, Tensor):

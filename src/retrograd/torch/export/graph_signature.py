@@ -1,4 +1,4 @@
-"""What inputs and outputs of an exported graph are: PyTorch's `torch.export.graph_signature`."""
+"""The roles of an exported graph's inputs and outputs: `torch.export.graph_signature`."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class OutputSpec:
 
 
 def targets(kind: InputKind, doc: str) -> Any:
-    """What the inputs of a kind are in the module, in order."""
+    """A property: the names in the module of the inputs of a kind, in order."""
     return property(
         lambda self: tuple([s.target for s in self.input_specs if s.kind is kind]), doc=doc
     )
@@ -95,7 +95,7 @@ def values(specs: str, kind: Any, doc: str) -> Any:
 
 
 def by_name(specs: str, kind: Any, doc: str) -> Any:
-    """What the inputs or outputs of a kind are in the module, by the names of nodes."""
+    """A property: names in the module of inputs or outputs of a kind, by their nodes' names."""
     return property(
         lambda self: {s.arg.name: s.target for s in getattr(self, specs) if s.kind is kind},
         doc=doc,
@@ -104,7 +104,7 @@ def by_name(specs: str, kind: Any, doc: str) -> Any:
 
 @dataclass
 class ExportGraphSignature:
-    """What each placeholder of an exported graph is, and each of its outputs.
+    """The role of each placeholder of an exported graph, and of each of its outputs.
 
     >>> ep = rg.export.export(rg.nn.Linear(2, 1), (rg.ones(3, 2),))
     >>> ep.graph_signature.parameters, ep.graph_signature.user_inputs

@@ -36,7 +36,7 @@ def check(found: Any, text: str) -> None:
 
 
 class Dynamic:
-    """What both kinds of numbers are: `made` gives the node, in the graph of `tracer`."""
+    """Base of both kinds of numbers: `made()` is the node, in the graph of `tracer`."""
 
     tracer: Any  # an ExportTracer
     made: Callable[[], Node]

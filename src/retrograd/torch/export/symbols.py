@@ -268,7 +268,7 @@ def depends(found: Any) -> bool:
 
 
 def named(size: int, other: int, symbols: list[Symbol]) -> str:
-    """How a size reads that is this in one graph and that in the other."""
+    """The text for a size that is `size` in one graph and `other` in the second."""
     if size == other:
         return str(size)
     pairs = zip(symbols, other_sizes(symbols), strict=True)

@@ -140,7 +140,7 @@ class ExportTracer(OperatorTracer):
         return number(value, self, made)
 
     def sized(self, function: Any, given: Any, value: Any) -> Any:
-        """What is computed of sizes."""
+        """A number computed from sizes, with its node."""
         return number(value, self, functools.cache(lambda: self.computed(function, given, value)))
 
     def computed(self, function: Any, given: Any, value: Any) -> Node:
@@ -226,7 +226,7 @@ class ExportTracer(OperatorTracer):
     # -- outputs -------------------------------------------------------------------------------
 
     def run(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """What a function gives while it is written down; errors say what a graph cannot have."""
+        """The result of a function that is traced; errors say what a graph cannot have."""
         entered(1)
         try:
             with modes.Changed(below=not self.composite), self.block():
@@ -248,12 +248,12 @@ class ExportTracer(OperatorTracer):
 
 
 def leaf_of(value: Any) -> Any:
-    """What both branches of `cond` have to give alike."""
+    """What of a result both branches of `cond` have to agree on."""
     return (value._array.shape, value.dtype) if isinstance(value, Tensor) else value
 
 
 def argument(node: Any) -> TensorArgument | ConstantArgument:
-    """What an output is."""
+    """The argument that an output is: a tensor's node, or a constant."""
     return TensorArgument(node.name) if isinstance(node, Node) else ConstantArgument("", node)
 
 
@@ -286,7 +286,7 @@ def argument_names(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 def key_of(key: Any) -> Any:
-    """What a key of a path says."""
+    """The key, index or name that a key of a path holds."""
     return next(getattr(key, name) for name in ("key", "idx", "name") if hasattr(key, name))
 
 

@@ -39,7 +39,7 @@ wrapped: dict[tuple[int, str], dict[str, Any]] = {}  # globals, by their id and 
 
 
 class Placeholder:
-    """What stands for an input that is not fixed, in `concrete_args`."""
+    """A mark for an input that is not fixed, in `concrete_args`."""
 
     def __repr__(self) -> str:
         return "PH"
@@ -176,14 +176,14 @@ class Tracer(TracerBase):
     def call_module(
         self, m: Module, forward: Callable[..., Any], args: Any, kwargs: dict[str, Any]
     ) -> Any:
-        """What a call of a submodule gives: a proxy for a leaf, else what `forward` gives."""
+        """The result of a submodule's call: a proxy for a leaf, else that of `forward`."""
         path = self.path_of_module(m)
         if self.is_leaf_module(m, path):
             return self.create_proxy("call_module", path, args, kwargs)
         return forward(*args, **kwargs)
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
-        """What a module gives as an attribute: a proxy for a parameter."""
+        """An attribute of a module while it is traced: a proxy for a parameter."""
         if not isinstance(attr_val, Parameter) or id(attr_val) not in self._tensors:
             return attr_val
         path = self._tensors[id(attr_val)]

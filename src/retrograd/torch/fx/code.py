@@ -97,7 +97,7 @@ def is_taken(name: str, obj: Any) -> bool:
 
 
 class CodeGen:
-    """How the code of a graph is framed; `Graph.set_codegen` takes one of a class of your own.
+    """Writes the frame of a graph's code; `Graph.set_codegen` takes one of a class of your own.
 
     >>> class Pair(rg.fx.graph.CodeGen):
     ...     def gen_fn_def(self, free_vars, maybe_return_annotation):
@@ -162,7 +162,7 @@ class Writer:
         return name
 
     def kind(self, value: Any) -> str:
-        """How a type reads."""
+        """The code for a type."""
         origin = typing.get_origin(value)
         if isinstance(value, str):
             return repr(value)
@@ -179,7 +179,7 @@ class Writer:
         return f"{head}[{','.join(map(self.kind, typing.get_args(value)))}]"
 
     def value(self, value: Any) -> str:
-        """How an argument reads."""
+        """The code for an argument."""
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             name = self.named(_get_qualified_name(type(value)), type(value))
             return f"{name}({', '.join(map(self.value, value))})"
@@ -233,7 +233,7 @@ class Writer:
         return f"{head}({self.arguments(node.args, node.kwargs)})"
 
     def annotation(self, node: Node) -> str:
-        """What stands behind a node's name."""
+        """The annotation after a node's name."""
         if node.type is not None:
             return f" : {self.kind(node.type)}"
         return "" if self.describe is None else self.describe(node)
@@ -299,7 +299,7 @@ def last_uses(nodes: list[Node]) -> dict[Node, list[Node]]:
 
 
 def reached(name: str) -> Any:
-    """What a name with dots means that starts at the package, or None."""
+    """The object that a dotted name of the package names, or None."""
     value: Any = load(version.called)
     for part in name.split(".")[1:]:
         value = getattr(value, part, None)

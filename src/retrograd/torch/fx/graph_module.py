@@ -120,7 +120,7 @@ class GraphModule(Module):
         put(self._made(outer), name, value)
 
     def _made(self, path: str) -> Any:
-        """What is at a path, after modules have been put where nothing was."""
+        """The module at a path; those that were not there are made."""
         found: Any = self
         for part in path.split(".") if path else ():
             if not hasattr(found, part):

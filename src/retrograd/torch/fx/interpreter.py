@@ -105,15 +105,15 @@ class Interpreter:
         return self.fetch_attr(target)
 
     def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What a function returns."""
+        """The result of a function."""
         return target(*args, **kwargs)
 
     def call_method(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What a method of the first argument returns."""
+        """The result of a method of the first argument."""
         return getattr(args[0], target)(*args[1:], **kwargs)
 
     def call_module(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What a submodule returns."""
+        """The result of a submodule."""
         return self.fetch_attr(target)(*args, **kwargs)
 
     def output(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -103,7 +103,7 @@ def _get_qualified_name(func: Any) -> str:
 
 
 def _type_repr(kind: Any) -> str:
-    """How a type reads in generated code."""
+    """The text of a type in generated code."""
     if isinstance(kind, type) and not isinstance(kind, types.GenericAlias):
         module = kind.__module__
         if module == "builtins":

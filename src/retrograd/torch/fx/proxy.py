@@ -43,7 +43,7 @@ ITERATED = (
 
 
 class TraceError(ValueError):
-    """What tracing cannot follow."""
+    """Raised where a program does what tracing cannot follow."""
 
 
 class TracerBase:
@@ -113,11 +113,11 @@ class TracerBase:
         raise NotImplementedError(f"argument of type: {type(a)}")
 
     def to_bool(self, obj: Proxy) -> bool:
-        """What a proxy is as a condition: TraceError, unless a tracer knows better."""
+        """The truth of a proxy: TraceError, unless a tracer knows better."""
         raise TraceError(FLOW)
 
     def iter(self, obj: Any) -> Any:
-        """What a loop over a proxy sees: its items where it is unpacked, else TraceError."""
+        """The items of a proxy that is unpacked into names; TraceError for any other loop."""
         frame: Any = inspect.currentframe()
         frame = frame.f_back.f_back
         if frame is not None:
@@ -128,7 +128,7 @@ class TracerBase:
         raise TraceError(ITERATED)
 
     def keys(self, obj: Proxy) -> Any:
-        """What `**proxy` asks for."""
+        """The keys of a proxy, which `**proxy` asks for."""
         return Attribute(obj, "keys")()
 
 
@@ -196,7 +196,7 @@ class Proxy:
         )
 
     def keys(self) -> Any:
-        """What `**proxy` asks for."""
+        """The keys of a proxy, which `**proxy` asks for."""
         return self.tracer.keys(self)
 
     @classmethod

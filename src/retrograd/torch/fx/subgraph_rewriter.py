@@ -48,7 +48,7 @@ class Matcher:
         self.inner = [n for n in pattern.nodes if n.op not in ("placeholder", "output")]
 
     def match(self, end: Node) -> dict[Node, Any] | None:
-        """What the pattern's nodes are in the graph, if its last result is `end`."""
+        """The graph's nodes by those of the pattern, if its last result is `end`; else None."""
         found: dict[Node, Any] = {}
         if not self.results or not self.same(self.results[-1], end, found):
             return None
@@ -137,7 +137,7 @@ def replace_pattern_with_filters(
     ignore_literals: bool = False,
     replacement_callback: Callable[..., Any] | None = None,
 ) -> list[ReplacedPatterns]:
-    """As `replace_pattern`, of the matches that every filter says yes to.
+    """`replace_pattern` for the matches that all filters accept.
 
     A filter, and `replacement_callback`, which makes the replacement's graph, are called with the
     match, the graph and the pattern's graph. `ignore_literals`: numbers and texts in the pattern

@@ -1,4 +1,4 @@
-"""What the nodes that are being made are to keep in `meta`: set by programs, copied by tracers.
+"""The `meta` of nodes that are being made: set by programs, copied by tracers.
 
 A tracer copies within `preserve_node_meta`, as every `Transformer` does. An interpreter then sets
 what the node that it runs keeps, so notes go from graph to graph.
@@ -35,7 +35,7 @@ KEPT = ("nn_module_stack", "source_fn_stack", "stack_trace", "recompute", "custo
 
 
 class State(threading.local):
-    """What a thread's tracers copy, and whether they do."""
+    """The `meta` that a thread's tracers copy, and whether they do."""
 
     def __init__(self) -> None:
         self.meta: dict[str, Any] = {}
@@ -76,7 +76,7 @@ def has_preserved_node_meta() -> bool:
 
 
 def get_current_meta() -> dict[str, Any]:
-    """What is current, by the names of `meta`."""
+    """The current `meta`, which new nodes may get."""
     return state.meta
 
 
@@ -91,7 +91,7 @@ def set_current_meta(node: Node, pass_name: str = "") -> Iterator[None]:
 
 
 def kept() -> dict[str, Any]:
-    """What a new node is to have in its `meta`."""
+    """The items for the `meta` of a new node."""
     if not state.preserved:
         return {}
     return {name: copy.copy(state.meta[name]) for name in KEPT if name in state.meta}

@@ -12,7 +12,7 @@ try:
 except ModuleNotFoundError:
 
     class tqdm:  # type: ignore[no-redef]  # noqa: N801 (the package's name)
-        """How much is done of `total`, or of any number."""
+        """A counter of steps done, of `total` or of any number."""
 
         def __init__(self, total: int | None = None, disable: bool = False, **style: Any) -> None:
             self.total, self.disable, self.n = total, disable, 0

@@ -65,7 +65,7 @@ class Attribute(NamedTuple):
 
 
 class Error(RuntimeError):
-    """What PyTorch's compiler raises; nothing here does."""
+    """The error of PyTorch's compiler of scripts; nothing here raises it."""
 
 
 class TracerWarning(Warning):
@@ -85,7 +85,7 @@ class ScriptModule(Module):
 
 
 class ScriptFunction:
-    """What PyTorch makes of functions; nothing here is one."""
+    """The class of functions that PyTorch has scripted; nothing here is one."""
 
 
 class Type:

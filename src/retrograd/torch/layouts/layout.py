@@ -1,4 +1,4 @@
-"""What the arrays of sparse, nested and masked tensors have in common: a table of rules.
+"""Base of the arrays of sparse, nested and masked tensors: a table of rules for ops.
 
 NOTE [Layouts]
 1. An array of a layout holds data and says how they lie. Linear records lead in and out: each is
@@ -67,7 +67,7 @@ class Layout(Interpreted):
 
     @classmethod
     def called(cls, function: Any, args: Any, kwargs: Any) -> Any:
-        """What is made of the call of a public function; PASSED where its ops are to be asked."""
+        """The result of a public function by its rule; PASSED where the rules of its ops apply."""
         run = cls.functions.get(cls.name_of(function))
         if run is not None:
             return run(function, *args, **kwargs)
@@ -87,7 +87,7 @@ class Layout(Interpreted):
         return isinstance(value, Tensor) and isinstance(value._array, cls)
 
     def interpret(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """What the op's rule gives."""
+        """The result of an op by its rule."""
         if op.name in self.own and all(isinstance(t, Tensor) for t in inputs):
             return finish(op, inputs, computed(op, inputs, params), params)
         return self.rules.get(op.name, self.rules["*"])(op, *inputs, **params)
@@ -97,7 +97,7 @@ class Layout(Interpreted):
         return new_tensor(self, self.cls)
 
     def of(self, change: Callable[[Any], Any]) -> Any:
-        """The same of what `change` makes of the data."""
+        """An array of this layout with `change(data)` for data."""
         kind, (data, how) = self.__reduce__()
         return kind(change(data), how)
 
@@ -106,7 +106,7 @@ class Layout(Interpreted):
         return new_tensor(self.of(np.ones_like), self.cls)
 
     def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:
-        """The same in another dtype."""
+        """This array in another dtype."""
         return self.of(lambda data: data.astype(dtype, *args, **options))
 
     def __reduce__(self) -> Any:

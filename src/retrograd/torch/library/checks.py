@@ -29,7 +29,7 @@ OTHER = "When comparing the output of {} on the meta device and on tensors, foun
 
 
 class OpCheckError(Exception):
-    """What `opcheck` raises for an operator that is not as its definition says."""
+    """Raised by `opcheck` for an operator that does not keep to its definition."""
 
 
 def opcheck(
@@ -167,7 +167,7 @@ def check_again(op: CustomOpDef, args: Any, kwargs: Any, bounds: Any) -> None:
 
 
 def outcome(op: CustomOpDef, args: Any, kwargs: Any) -> list[Any]:
-    """What a call gives, what it wrote, and the gradients of its sum, where it has any."""
+    """The result of a call, the arguments as written, and gradients of its sum, if it has any."""
     args, kwargs = copied(args, kwargs, Tensor.clone)
     given = [leaf for leaf in pytree.flatten((args, kwargs)) if isinstance(leaf, Tensor)]
     wanted = [leaf for leaf in given if leaf.requires_grad]

@@ -1,4 +1,4 @@
-"""What functions that tell shapes on the meta device ask for: sizes that depend on values."""
+"""The context of functions that tell shapes on the meta device: sizes that depend on values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class SizeByValuesError(RuntimeError):
 
 
 class FakeContext:
-    """What `get_ctx` gives; a size by values cannot be told."""
+    """The result of `get_ctx`; a size that depends on values raises."""
 
     def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> NoReturn:
         """Raise a RuntimeError: there are no symbols for sizes."""

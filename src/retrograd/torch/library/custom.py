@@ -180,7 +180,7 @@ class CustomOpDef:
         return f"<CustomOpDef({self._qualname})>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """What the function gives: NOTE [Custom operators]."""
+        """The result of the operator: NOTE [Custom operators]."""
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -329,12 +329,12 @@ class Recorded(Function):
 
     @staticmethod
     def forward(operator: CustomOpDef, names: list[str], like: list[Any], *leaves: Any) -> Any:
-        """What the operator's function gives for arguments that are built like `like`."""
+        """The result of the operator's function for arguments of the structure `like`."""
         return operator._run(pytree.unflatten(like, leaves), names)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        """What the operator keeps for its backward."""
+        """Save what the operator's backward needs."""
         operator, names, like, *leaves = inputs
         positional, only = operator._split(pytree.unflatten(like, leaves), names)
         count = len(positional)
@@ -366,7 +366,7 @@ class Batched(Recorded):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *inputs: Any) -> Any:
-        """What that function gives."""
+        """The result of the operator's function for batches."""
         operator, names, like, *leaves = inputs
         positional, only = operator._split(pytree.unflatten(like, leaves), names)
         dims, _ = operator._split(pytree.unflatten(like, in_dims[3:]), names)

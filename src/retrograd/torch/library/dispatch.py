@@ -156,7 +156,7 @@ def lifted(function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def beside(x: Tensor, data: Any, **settings: Any) -> Any:
-    """The same for `x.new_tensor(data)`."""
+    """`x.new_tensor(data)` by the operator `lift_fresh`."""
     if isinstance(data, Tensor):
         return PASSED
     for name in ("dtype", "device"):
@@ -295,7 +295,7 @@ class Wrapped(Interpreted):
     called = staticmethod(called)
 
     def interpret(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """What the class gives for an op."""
+        """The result of an op by the class."""
         return run(op, inputs, params)
 
     # -- attributes ----------------------------------------------------------------------------
@@ -373,7 +373,7 @@ class Wrapped(Interpreted):
         raise ValueError(NO_DATA.format(name=ufunc.__name__, cls=self.cls.__name__))
 
     def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:
-        """The same in another dtype."""
+        """This array in another dtype."""
         return self if dtype == self.dtype else OPS["cast"].call(self.tensor(), dtype=dtype)._array
 
     # -- values --------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ RETURNED = (Tensor, int, float, bool, NUMBER)
 
 
 class Schema:
-    """What an operator says of itself: its names, its arguments, and which of them it writes.
+    """The signature of an operator: its names, its arguments, and which of them it writes.
 
     >>> from retrograd.library.ops import aten
     >>> aten.mul_.Tensor._schema.is_mutable, aten.mm.default._schema.name
@@ -162,7 +162,7 @@ def default_of(parameter: Parameter) -> str:
 
 
 def returned(hint: Any) -> str:
-    """What a function returns, in the words of schemas; `()` for nothing."""
+    """The type of a function's result, in the words of schemas; `()` for nothing."""
     if hint is type(None):
         return "()"
     if typing.get_origin(hint) is tuple:

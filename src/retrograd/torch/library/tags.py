@@ -1,4 +1,4 @@
-"""What programs tell PyTorch's compiler of an operator: taken, and read by nobody."""
+"""Tags of operators for PyTorch's compiler: accepted, and read by nothing here."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Shared:
 
 
 def handed(descriptor: int) -> Any:
-    """What becomes the descriptor in another process; one that starts is given it once."""
+    """An object that becomes the descriptor in another process, given once to one that starts."""
     popen = get_spawning_popen()
     if popen is None:
         return reduction.DupFd(descriptor)

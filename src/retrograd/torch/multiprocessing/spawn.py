@@ -133,7 +133,7 @@ SpawnContext = ProcessContext
 
 
 def called(fn: Callable[..., Any], i: int, args: tuple[Any, ...], end: Any) -> None:
-    """What each process runs."""
+    """The main function of each process."""
     try:
         fn(i, *args)
     except KeyboardInterrupt:

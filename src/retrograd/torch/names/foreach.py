@@ -24,7 +24,7 @@ NO_LIST = "{}(): argument 'self' (position 1) must be tuple of Tensors, not {}. 
 
 
 def each(name: str, method: str, tensors: Any, *operands: Any, **options: Any) -> Any:
-    """What `method` of each tensor gives for what stands in the same place of the operands."""
+    """The results of `method` for each tensor, with the operands' items in the same place."""
     if not isinstance(tensors, (list, tuple)):
         raise TypeError(NO_LIST.format(name, type(tensors).__name__))
     if not tensors:
@@ -48,7 +48,7 @@ def each(name: str, method: str, tensors: Any, *operands: Any, **options: Any) -
 
 
 def operand(of: Any, *given: Any) -> Any:
-    """That which was given, by one of its names."""
+    """The one operand that was given, by any of its names."""
     found = [value for value in given if value is not None]
     if len(found) != 1:
         raise TypeError(WANTED.format(of.args[0], len(found)))

@@ -1,4 +1,4 @@
-"""How the tables of this folder become functions: a lambda, a line about it, and an example.
+"""Functions from the rows of tables: a lambda, a line about it, and an example.
 
 The lambda says which arguments there are, in which order, and what they are handed on to.
 """

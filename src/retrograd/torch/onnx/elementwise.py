@@ -109,8 +109,8 @@ def with_multiple(g: Graph, call: Call, x: str, y: str) -> Any:
 
 
 @exports("rsqrt", "log2", "log10", "log1p", "expm1", "exp2", "silu", "log_sigmoid")
-def composed(g: Graph, call: Call, x: str) -> Any:
-    """What ONNX has as two or three."""
+def several_nodes(g: Graph, call: Call, x: str) -> Any:
+    """Functions that are two or three nodes in ONNX."""
     x = alike(g, call, [x], dtype_of(call))[0]
     match call.op.name:
         case "rsqrt":
@@ -165,7 +165,7 @@ def gelu(g: Graph, call: Call, x: str) -> Any:
 
 @exports("addcmul", "addcdiv", "lerp", "lerp_number")
 def combined(g: Graph, call: Call, x: str, y: str, z: str = "") -> Any:
-    """What starts from one input and adds a product, a quotient, or a part of the way."""
+    """One input plus a product, a quotient, or a part of the way to another."""
     inputs = [name for name in (x, y, z) if name]
     x, y, *rest = alike(g, call, inputs, dtype_of(call))
     if call.op.name.startswith("lerp"):

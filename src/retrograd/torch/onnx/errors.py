@@ -1,4 +1,4 @@
-"""What export raises."""
+"""The errors of `onnx.export`."""
 
 from __future__ import annotations
 

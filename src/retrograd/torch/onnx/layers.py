@@ -55,8 +55,8 @@ def conv(g: Graph, call: Call, x: str, weight: str, bias: str | None) -> Any:
                 dilations=p["dilation"], group=p["groups"])  # fmt: skip
 
 
-def beyond(call: Call) -> list[int]:
-    """How much longer a transposed convolution's result is than its input tells."""
+def output_padding(call: Call) -> list[int]:
+    """The output padding of a transposed convolution."""
     p, kernel = call.params, call.inputs[1].array.shape[2:]
     sizes = zip(p["size"], call.inputs[0].array.shape[2:], kernel, p["stride"], p["padding"],
                 p["dilation"], strict=True)  # fmt: skip
@@ -69,8 +69,8 @@ def beyond(call: Call) -> list[int]:
 @exports("conv_input", sized=True)
 def conv_transposed(g: Graph, call: Call, x: str, weight: str) -> Any:
     """A transposed convolution."""
-    p, more = call.params, beyond(call)
-    if beyond(g.again) != more:
+    p, more = call.params, output_padding(call)
+    if output_padding(g.again) != more:
         raise g.sizes_error(p["size"], g.again.params["size"])
     padding = [(begin, max(end, 0)) for begin, end in p["padding"]]
     more = [n - min(end, 0) for n, (_, end) in zip(more, p["padding"], strict=True)]
@@ -150,7 +150,7 @@ def resample(g: Graph, call: Call, x: str) -> Any:
 
 @exports("native_layer_norm", "native_batch_norm")
 def normalized(g: Graph, call: Call, x: str, weight: str | None, bias: str | None) -> Any:
-    """What differs from the mean, over the root of the variance; mean and variance."""
+    """(x - mean) / sqrt(variance + eps), with the mean and the variance."""
     dims, shape = call.params["dim"], call.inputs[0].array.shape
     axes = g.constant(dims, np.int64)
     mean = g.op("ReduceMean", x, axes, keepdims=1)

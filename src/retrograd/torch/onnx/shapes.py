@@ -120,7 +120,7 @@ def split(g: Graph, call: Call, x: str) -> Any:
 
 @exports("unbind")
 def unbind(g: Graph, call: Call, x: str) -> Any:
-    """What is at each place of a dimension."""
+    """The slice at each place of a dimension."""
     dim, count = call.params["dim"], len(call.outputs)
     return [g.op("Gather", x, g.constant(place, np.int64), axis=dim) for place in range(count)]
 

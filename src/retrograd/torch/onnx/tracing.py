@@ -97,7 +97,7 @@ class Trace(Watcher):
         self.calls.append(Call(op, taken, params, [self.enter(each, False) for each in outputs]))
 
     def value(self, given: Any, name: str) -> Value:
-        """What an input of the op of this name, or an output of the model, is."""
+        """The value that an input of the op of this name, or an output of the model, is."""
         if not isinstance(given, Tensor):
             return Value(np.asarray(given), False)
         known = self.values.get(place(given._array))

@@ -41,7 +41,7 @@ NOTHING = "profile(): no step has been recorded yet. Ask after the context, or i
 
 
 class ProfilerActivity(Enum):
-    """What can be watched: the CPU; the others are names of PyTorch's."""
+    """The devices that PyTorch can profile; here it is the CPU."""
 
     CPU = 0
     XPU = 1
@@ -52,7 +52,7 @@ class ProfilerActivity(Enum):
 
 
 class ProfilerAction(Enum):
-    """What a step is for."""
+    """The purpose of a step."""
 
     NONE = 0
     WARMUP = 1
@@ -61,7 +61,7 @@ class ProfilerAction(Enum):
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """What can be watched here.
+    """The devices that can be profiled here.
 
     >>> rg.profiler.supported_activities()
     {<ProfilerActivity.CPU: 0>}

@@ -15,7 +15,7 @@ DeviceContext = device  # a device is the context itself
 
 
 def set_device(device: Any) -> Callable[[Any], Any]:
-    """What lets a function make its tensors on a device.
+    """A decorator: the function makes its tensors on a device.
 
     >>> from retrograd.utils._device import set_device
     >>> set_device("meta")(rg.ones)(2).device

@@ -1,4 +1,4 @@
-"""What the containers of `utils._pytree` are: keys of parts, and how each kind is taken apart.
+"""The kinds of containers of `utils._pytree`: how each is taken apart, and keys of parts.
 
 `SUPPORTED_NODES` says what a container is: lists, tuples, named tuples, dictionaries, deques and
 objects of registered classes, each exactly of its class.

@@ -168,7 +168,7 @@ def transform_subclass(
 
 
 def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
-    """What a `__torch_dispatch__` returns: the argument itself where `func` writes to it.
+    """The result that a `__torch_dispatch__` returns: the argument itself if `func` writes it.
 
     Views of a tensor without memory of its own share what the class lets them share.
 

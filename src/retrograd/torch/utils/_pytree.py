@@ -84,7 +84,7 @@ def tree_is_leaf(tree: Any, is_leaf: Test = None) -> bool:
 
 
 class TreeSpec:
-    """How a container is built, without its leaves.
+    """The structure of a container, without its leaves.
 
     type, context: its key in `SUPPORTED_NODES`, and what that keeps beside its parts;
     children_specs: how the parts are built. `tree_structure` finds all this.
@@ -112,11 +112,11 @@ class TreeSpec:
         return self.type is None
 
     def children(self) -> list[TreeSpec]:
-        """How the parts are built."""
+        """The structures of the parts."""
         return list(self.children_specs)
 
     def child(self, index: int) -> TreeSpec:
-        """How one part is built."""
+        """The structure of one part."""
         return self.children_specs[index]
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
@@ -140,7 +140,7 @@ class TreeSpec:
         return SUPPORTED_NODES[self.type].unflatten_fn(parts, self.context)
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
-        """What `tree` has where this has leaves. Raises ValueError where it is built otherwise.
+        """The parts of `tree` where this has leaves. Raises ValueError for another structure.
 
         >>> tree_structure((0, [0])).flatten_up_to(("a", [["b", "c"]]))
         ['a', ['b', 'c']]
@@ -196,14 +196,14 @@ class TreeSpec:
 
 
 class LeafSpec(TreeSpec):
-    """What stands for a leaf."""
+    """The structure of a leaf."""
 
     def __init__(self) -> None:
         super().__init__(None, None, [])
 
 
 def _walk(tree: Any, is_leaf: Test, leaves: list[Any]) -> TreeSpec:
-    """How `tree` is built; its leaves go into a list."""
+    """The structure of `tree`; its leaves go into a list."""
     if tree_is_leaf(tree, is_leaf):
         leaves.append(tree)
         return LeafSpec()
@@ -225,7 +225,7 @@ def tree_flatten(tree: Any, is_leaf: Test = None) -> tuple[list[Any], TreeSpec]:
 
 
 def tree_structure(tree: Any, is_leaf: Test = None) -> TreeSpec:
-    """How `tree` is built.
+    """The structure of `tree`.
 
     >>> tree_structure({"a": 1, "b": (2, 3)})
     TreeSpec(dict, ['a', 'b'], [*,
@@ -383,7 +383,7 @@ def keystr(kp: Iterable[Any]) -> str:
 
 
 def key_get(obj: Any, kp: Iterable[Any]) -> Any:
-    """What keys lead to.
+    """The part of an object that keys lead to.
 
     >>> key_get({"a": [1, 2]}, (MappingKey("a"), SequenceKey(1)))
     2

@@ -1,4 +1,4 @@
-"""How many floating-point operations a program's products take: PyTorch's `FlopCounterMode`.
+"""Counts the floating-point operations of a program's products: `FlopCounterMode`.
 
 NOTE [Operations]
 1. Products of matrices, convolutions and attention are counted, an addition and a multiplication as
@@ -97,11 +97,11 @@ class FlopCounterMode(Watcher):
                 self.flop_counts[path][name] += flops
 
     def get_total_flops(self) -> int:
-        """How many all were."""
+        """The count of all operations."""
         return self.flop_counts[WHOLE].total() if WHOLE in self.flop_counts else 0
 
     def get_flop_counts(self) -> dict[str, dict[str, int]]:
-        """How many there were in each module, of which record: a module's have those inside it."""
+        """Counts by module and op; those of a module include the modules inside it."""
         return {path: dict(found) for path, found in self.flop_counts.items()}
 
     def get_table(self, depth: int | None = None) -> str:

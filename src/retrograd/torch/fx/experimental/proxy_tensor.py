@@ -133,7 +133,7 @@ class OperatorTracer:
         return GraphModule(self.root, self.graph, getattr(function, "__name__", "GraphModule"))
 
     def functionalized(self, function: Any, args: Any, kwargs: Any, views: bool) -> Any:
-        """What a function gives, written down without its writes: `func.functionalize`."""
+        """The result of a function, traced without its writes: `func.functionalize`."""
         leaves = pytree.flatten((args, kwargs))
         modes_of = [x.fake_mode for x in leaves if isinstance(x, FakeTensor)]
         mode = modes_of[0] if modes_of else FakeTensorMode()

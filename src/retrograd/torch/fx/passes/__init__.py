@@ -1,3 +1,3 @@
-"""What runs over graphs and leaves notes in their nodes."""
+"""Passes over graphs: shapes of values, and parts as modules."""
 
 from . import shape_prop, split_module

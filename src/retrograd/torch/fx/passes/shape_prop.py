@@ -12,7 +12,7 @@ __all__ = ["ShapeProp", "TensorMetadata"]
 
 
 class TensorMetadata(NamedTuple):
-    """What a tensor looks like."""
+    """The shape, dtype and strides of a tensor, without its data."""
 
     shape: Any
     dtype: Any

@@ -163,7 +163,7 @@ def visible(array: Any) -> Any:
 
 
 def each_value(function: Any, x: Any, *others: Any) -> Any:
-    """What a function gives for arrays that are dense, or sparse with the same places."""
+    """The result of a function on arrays that are dense, or on the values of sparse ones."""
     if isinstance(x, Sparse):
         return Sparse(function(x.values, *[other.values for other in others]), x.pattern)
     return function(x, *others)
@@ -224,7 +224,7 @@ constructed: Any = declare(
 
 
 def _of_sparse(op: Op) -> Any:
-    """What `op` gives for a sparse tensor, which is asked before its forward runs."""
+    """The rule for a sparse tensor, which is asked before the op's forward runs."""
     return lambda data, **params: finish(op, (data,), op.forward(data._array, **params), params)
 
 
@@ -406,7 +406,7 @@ def made(data: Tensor, mask: Any) -> Any:
 
 
 def construct(data: Tensor, mask: Any) -> Any:
-    """The same, whose cotangent stays masked."""
+    """The masked tensor of these data, whose cotangent stays masked."""
     found = constructed(data, mask=mask)
     if found._node is not None:
         on_tensors_from(found._node)

@@ -1,4 +1,4 @@
-"""What ops and functions give for masked tensors: NOTE [Layouts] in `layouts.layout`.
+"""Rules for ops and functions of masked tensors: NOTE [Layouts] in `layouts.layout`.
 
 At least one of the arguments of a rule is masked.
 """
@@ -71,7 +71,7 @@ def by_kind(op: Op, *inputs: Any, **params: Any) -> Any:
 
 
 def each(found: Any, wrap: Any) -> Any:
-    """What an op gave, wrapped: one tensor, or several."""
+    """The result of an op, one tensor or several, each wrapped."""
     return tuple(map(wrap, found)) if isinstance(found, tuple) else wrap(found)
 
 

@@ -261,7 +261,7 @@ def held(nt: Tensor) -> Tensor:
 
 
 def apart(x: Tensor, name: str) -> Tensor:
-    """What users get: a copy where there is a history, which a write would not reach.
+    """A tensor for users: a copy if it has a history, which their writes would not reach.
 
     `name`: that of its node.
     """

@@ -262,7 +262,7 @@ for run in (layer_norm, rms_norm):
 
 
 def each_of(t: Any, like: Tensor) -> list[Any]:
-    """What of an operand meets each component."""
+    """The part of an operand for each component."""
     if is_nested(t):
         return parts_of(t)
     count = len(like)

@@ -122,7 +122,7 @@ class Jagged:
         return found
 
     def at(self, ragged: int) -> Jagged:
-        """The same for values in whose shape the dimension stands elsewhere."""
+        """This pattern for values whose ragged dimension is another one."""
         return self if ragged == self.ragged else Jagged(self.offsets, self.lengths, ragged)
 
     def parts(self, values: Tensor) -> list[Tensor]:

@@ -1,4 +1,4 @@
-"""What ops give for nested tensors: NOTE [Layouts] in `layouts.layout`.
+"""Rules for ops of nested tensors: NOTE [Layouts] in `layouts.layout`.
 
 At least one input of a rule is nested. Dimension d of a nested tensor is d - 1 of its values and of
 its components.
@@ -53,7 +53,7 @@ def inner(nt: Tensor, dim: int, name: str, ragged: bool = False) -> int:
 
 
 def along(nt: Tensor, dims: Any, function: Any, ragged: int | None = None) -> Any:
-    """What a function of components gives that works along these dimensions of theirs.
+    """The result of a function that works along these dimensions of the components.
 
     In the jagged layout it is that of the values, unless the ragged dimension is among them; that
     is number `ragged` in what it gives, by default where it was.
@@ -97,7 +97,7 @@ def matched(name: str, inputs: Any) -> tuple[Any, list[Any]]:
 
 
 def beside(nt: Tensor, t: Tensor, name: str) -> Tensor:
-    """What of a plain tensor meets each of the values of a nested one, as broadcasting has it."""
+    """A plain tensor broadcast to the values of a nested one."""
     pattern, ndim = nt._array.pattern, nt.ndim
     if t.ndim == ndim > 0 and t.shape[0] == 1:
         t = t.squeeze(0)

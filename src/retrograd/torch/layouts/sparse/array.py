@@ -79,14 +79,14 @@ class Sparse(Layout):
 
     @property
     def flags(self) -> Any:
-        """That elements are in no order in memory."""
+        """Flags of memory: elements are in no order."""
         if self.layout != "sparse_coo":
             kind = self.layout.removeprefix("sparse_").upper()
             raise RuntimeError(f"Sparse {kind} tensors do not have is_contiguous")
         return SimpleNamespace(c_contiguous=False)
 
     def merged(self) -> Sparse:
-        """The same, coalesced."""
+        """This array, coalesced."""
         if self.pattern.coalesced:
             return self
         pattern, inverse = self.pattern.merged

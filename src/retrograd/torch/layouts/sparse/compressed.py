@@ -93,7 +93,7 @@ def _validate_sparse_compressed_tensor_args(
 
 
 def names_of(layout: str) -> tuple[str, str, str]:
-    """What PyTorch calls the two tables of indices of a layout, and the bound of the second."""
+    """PyTorch's names of a layout's two tables of indices, and of the second's bound."""
     return COLUMNS if layout in ("sparse_csc", "sparse_bsc") else ROWS
 
 

@@ -1,4 +1,4 @@
-"""What ops give for sparse tensors: NOTE [Layouts] in `layouts.layout`.
+"""Rules for ops of sparse tensors: NOTE [Layouts] in `layouts.layout`.
 
 At least one input of a rule is sparse. It computes on entries, by ops on dense tensors, and makes a
 sparse tensor of them again.

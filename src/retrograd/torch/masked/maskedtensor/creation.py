@@ -1,4 +1,4 @@
-"""What makes masked tensors under PyTorch's name of its module."""
+"""Functions that make masked tensors, under PyTorch's name of their module."""
 
 from ...layouts.masked.array import as_masked_tensor, masked_tensor
 

@@ -1,4 +1,4 @@
-"""What torchvision has in C++: the choice of boxes, regions of maps, bent convolutions."""
+"""torchvision's operators in C++: non-maximum suppression, regions, deformable convolutions."""
 
 from .boxes import nms
 from .deform_conv import deform_conv2d

@@ -286,7 +286,7 @@ def roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float =
 
 
 def largest(input: Tensor, boxes: Any, bins: Any, scale: float) -> tuple[Tensor, Tensor]:
-    """What `roi_pool` gives, and the places in the maps, int32, where it is; -1 for none."""
+    """The result of `roi_pool`, and the places of the maxima in the maps, int32; -1 for none."""
     maps, (channels, tall, wide) = input.detach().numpy(), input.shape[1:]
     pictures, corners = listed(boxes, maps.dtype, "roi_pool")
     best = np.zeros((len(pictures), channels, *bins), np.int64)
