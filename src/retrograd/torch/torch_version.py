@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from typing import Any
 
@@ -22,32 +23,24 @@ class TorchVersion(str):
 
     __slots__ = ()
 
-    def __eq__(self, other: object) -> bool:
-        return self._against(other, lambda a, b: a == b)  # type: ignore[no-any-return]
-
-    def __ne__(self, other: object) -> bool:
-        return self._against(other, lambda a, b: a != b)  # type: ignore[no-any-return]
-
-    def __lt__(self, other: Any) -> bool:
-        return self._against(other, lambda a, b: a < b)  # type: ignore[no-any-return]
-
-    def __le__(self, other: Any) -> bool:
-        return self._against(other, lambda a, b: a <= b)  # type: ignore[no-any-return]
-
-    def __gt__(self, other: Any) -> bool:
-        return self._against(other, lambda a, b: a > b)  # type: ignore[no-any-return]
-
-    def __ge__(self, other: Any) -> bool:
-        return self._against(other, lambda a, b: a >= b)  # type: ignore[no-any-return]
-
     __hash__ = str.__hash__
 
-    def _against(self, other: Any, compare: Any) -> Any:
+
+def _comparison(compare: Any) -> Any:
+    """A comparison of versions by their numbers."""
+
+    def method(self: TorchVersion, other: Any) -> Any:
         mine, theirs = numbers(self), numbers(other)
         if theirs is None or mine is None:
             return NotImplemented
         length = max(len(mine), len(theirs))
         return compare(*(each + (0,) * (length - len(each)) for each in (mine, theirs)))
+
+    return method
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(TorchVersion, f"__{_name}__", _comparison(getattr(operator, _name)))
 
 
 def numbers(version: Any) -> tuple[int, ...] | None:

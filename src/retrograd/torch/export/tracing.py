@@ -28,6 +28,7 @@ from ...kernels.allocation import has_memory
 from ...ops.elementwise.comparison import equal
 from ...random import get_rng_state
 from .._C import _set_grad_enabled
+from .._guards import active_fake_mode
 from .._higher_order_ops.cond import cond
 from .._subclasses.fake_tensor import (
     DataDependentOutputException,
@@ -120,7 +121,8 @@ class ExportTracer(OperatorTracer):
         nodes = self.graph.find_nodes(op="placeholder")
         with self.graph.inserting_before(next(iter([*nodes[place:], *self.graph.nodes]), None)):
             node = self.graph.placeholder(f"c_{target.replace('.', '_')}")
-        node.meta["val"] = mode_of(self).from_tensor(value)
+        mode: Any = active_fake_mode()
+        node.meta["val"] = mode.from_tensor(value)
         spec = InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(node.name), target)
         self.inputs.insert(place, spec)
         self.constants[target] = value
@@ -255,12 +257,6 @@ def leaf_of(value: Any) -> Any:
 def argument(node: Any) -> TensorArgument | ConstantArgument:
     """The argument that an output is: a tensor's node, or a constant."""
     return TensorArgument(node.name) if isinstance(node, Node) else ConstantArgument("", node)
-
-
-def mode_of(tracer: ExportTracer) -> FakeTensorMode:
-    """The FakeTensorMode that the calling thread is in."""
-    stack = modes.state.dispatchers
-    return next(each.mode for each in stack if isinstance(each.mode, FakeTensorMode))
 
 
 def argument_names(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:

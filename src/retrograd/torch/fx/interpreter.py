@@ -8,6 +8,7 @@ from typing import Any
 from ...nn.modules.module import Module
 from . import traceback
 from ._symbolic_trace import Tracer
+from .code import last_uses
 from .graph import Graph
 from .graph_module import GraphModule
 from .node import Node, map_arg
@@ -39,13 +40,7 @@ class Interpreter:
         self.name = "Interpreter"
         self.extra_traceback = True
         self.args_iter: Iterator[Any] = iter(())
-        self._last: dict[Node, list[Node]] = {}
-        seen: set[Node] = set()
-        for node in reversed(self.graph.nodes):
-            for arg in node.all_input_nodes:
-                if arg not in seen:
-                    seen.add(arg)
-                    self._last.setdefault(node, []).append(arg)
+        self._last = last_uses(list(self.graph.nodes))
 
     def run(
         self,
