@@ -25,7 +25,7 @@ from .graph_signature import (
     OutputSpec,
     TensorArgument,
 )
-from .symbols import VIOLATED, Fakes, Range, Symbol, difference, settle
+from .symbols import VIOLATED, Fakes, Range, Symbol, difference, resolve_sizes
 from .tracing import ExportTracer, argument, no_draws
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class CallSpec:
     out_spec: TreeSpec
 
 
-def hold(leaves: list[Any], name: str, place: Any, wanted: Any) -> None:
+def check_guard(leaves: list[Any], name: str, place: Any, wanted: Any) -> None:
     """Raise AssertionError unless a size, or value, among the arguments is what it has to be."""
     leaf, dim = place
     found = leaves[leaf] if dim is None else leaves[leaf].shape[dim]
@@ -96,7 +96,7 @@ class ExportedModule(GraphModule):
         if spec != self._in_spec:
             raise ValueError(BUILT.format(wanted=self._in_spec, found=spec))
         for name, place, wanted in self._checks:
-            hold(leaves, name, place, wanted)
+            check_guard(leaves, name, place, wanted)
         with modes.Changed(grad=modes.state.grad):  # which the graph may change
             flat: Any = self.flat
             return self._out_spec.unflatten(flat(*leaves))
@@ -263,7 +263,7 @@ class ExportedProgram:
         if why:
             raise UserError(VIOLATED.format(names=self.symbols, why=why))
         if self.symbols:
-            settle(first.module, second.module, self.symbols)
+            resolve_sizes(first.module, second.module, self.symbols)
         signature = ExportGraphSignature(first.tracer.inputs, first.outputs)
         return ExportedProgram(
             *(first.module, signature, self.state_dict, first.tracer.constants),

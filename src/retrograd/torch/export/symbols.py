@@ -53,12 +53,12 @@ class Range:
 class Symbol:
     """A size that may differ: where it is among the arguments, and its bounds."""
 
-    def __init__(self, said: Any, size: int, places: list[tuple[int, int]]) -> None:
-        self.said, self.size, self.places = said, size, places
-        named = isinstance(said, Dim)
-        self.name = said.__name__ if named else "a size"
-        low = said.min if said.min is not None else 2
-        self.range = Range(low, said.max or UNBOUNDED)
+    def __init__(self, spec: Any, size: int, places: list[tuple[int, int]]) -> None:
+        self.spec, self.size, self.places = spec, size, places
+        named = isinstance(spec, Dim)
+        self.name = spec.__name__ if named else "a size"
+        low = spec.min if spec.min is not None else 2
+        self.range = Range(low, spec.max or UNBOUNDED)
 
     def other(self, step: int, taken: list[int]) -> int:
         """A size within bounds that is another one, and none of those `taken` if there is one."""
@@ -69,10 +69,10 @@ class Symbol:
             raise UserError(f"no other size than {self.size} is in the bounds {self.range}")
         return next((n for n in found if n not in taken), found[0])
 
-    def joined(self, others: Iterable[Symbol]) -> Symbol:
+    def merged(self, others: Iterable[Symbol]) -> Symbol:
         """One size in place of several."""
         places = [*self.places, *(place for each in others for place in each.places)]
-        return Symbol(self.said, self.size, places)
+        return Symbol(self.spec, self.size, places)
 
     def __repr__(self) -> str:
         return self.name
@@ -125,21 +125,21 @@ class Resolver:
                 i for i, each in enumerate(self.leaves) if each is tensor and i not in taken
             )
             taken.add(leaf)
-            for dim, said in spec.items():
+            for dim, hint in spec.items():
                 size = int(tensor.shape[dim])
-                if isinstance(said, int):
-                    if said != size:
-                        raise UserError(f"dynamic_shapes says {said} of a size that is {size}")
-                elif said is not None and getattr(said, "kind", "") != "STATIC":
-                    key = said.__name__ if isinstance(said, Dim) else (leaf, dim)
-                    here = Symbol(said, size, [(leaf, dim)])
+                if isinstance(hint, int):
+                    if hint != size:
+                        raise UserError(f"dynamic_shapes says {hint} of a size that is {size}")
+                elif hint is not None and getattr(hint, "kind", "") != "STATIC":
+                    key = hint.__name__ if isinstance(hint, Dim) else (leaf, dim)
+                    here = Symbol(hint, size, [(leaf, dim)])
                     if size < 2:
-                        if getattr(said, "kind", "") != "AUTO":
+                        if getattr(hint, "kind", "") != "AUTO":
                             raise UserError(SMALL.format(name=here.name, size=size))
                         continue
                     if key in found and found[key].size != size:
-                        raise UserError(f"{said!r} is {found[key].size} and {size} in the example")
-                    found[key] = found[key].joined([here]) if key in found else here
+                        raise UserError(f"{hint!r} is {found[key].size} and {size} in the example")
+                    found[key] = found[key].merged([here]) if key in found else here
         return list(found.values())
 
     def trace(self, symbols: list[Symbol], other: bool = False) -> Traced:
@@ -149,7 +149,7 @@ class Resolver:
         args, kwargs = self.structure.unflatten(given)
         return Traced(self.module, args, kwargs, fakes.mode)
 
-    def both(self, symbols: list[Symbol]) -> tuple[Traced, Traced]:
+    def trace_twice(self, symbols: list[Symbol]) -> tuple[Traced, Traced]:
         """The call with sizes of the example and with other ones; UserError if they differ."""
         first = self.trace(symbols)
         try:
@@ -164,40 +164,40 @@ class Resolver:
     def resolve(self, dynamic_shapes: Any) -> tuple[Traced, list[Symbol]]:
         """The graph, and the sizes that may differ."""
         symbols = self.symbols(dynamic_shapes)
-        kept = [symbol for symbol in symbols if isinstance(symbol.said, Dim)]
-        self.both(kept)
+        kept = [symbol for symbol in symbols if isinstance(symbol.spec, Dim)]
+        self.trace_twice(kept)
         left = [symbol for symbol in symbols if symbol not in kept]
         for alone in list(left):
-            if self.works([*kept, alone]):
+            if self.can_differ([*kept, alone]):
                 kept.append(alone)
                 left.remove(alone)
         while left:
             alike = [symbol for symbol in left if symbol.size == left[0].size]
             left = [symbol for symbol in left if symbol not in alike]
-            kept = self.tied(kept, alike)
-        first, second = self.both(kept)
+            kept = self.merge_equal(kept, alike)
+        first, second = self.trace_twice(kept)
         for i, symbol in enumerate(kept):
             symbol.name = f"s{i}"
-        settle(first.graph_module, second.graph_module, kept)
+        resolve_sizes(first.graph_module, second.graph_module, kept)
         return first, kept
 
-    def tied(self, kept: list[Symbol], alike: list[Symbol]) -> list[Symbol]:
+    def merge_equal(self, kept: list[Symbol], alike: list[Symbol]) -> list[Symbol]:
         """Sizes that may differ, with those of `alike` if they are equal to one or together."""
         for each in [each for each in kept if each.size == alike[0].size]:
-            joined = [*(s for s in kept if s is not each), each.joined(alike)]
-            if self.works(joined):
+            joined = [*(s for s in kept if s is not each), each.merged(alike)]
+            if self.can_differ(joined):
                 return joined
-        together = [*kept, alike[0].joined(alike[1:])]
-        if self.works(together):
+        together = [*kept, alike[0].merged(alike[1:])]
+        if self.can_differ(together):
             return together
-        if any(symbol.said.kind == "DYNAMIC" for symbol in alike):
-            self.both(together)  # which raises
+        if any(symbol.spec.kind == "DYNAMIC" for symbol in alike):
+            self.trace_twice(together)  # which raises
         return kept
 
-    def works(self, symbols: list[Symbol]) -> bool:
+    def can_differ(self, symbols: list[Symbol]) -> bool:
         """Whether the graph is one for other sizes."""
         try:
-            self.both(symbols)
+            self.trace_twice(symbols)
         except UserError:
             return False
         return True
@@ -220,8 +220,8 @@ def difference(first: GraphModule, second: GraphModule) -> str:
         return pytree.map_leaves(lambda each: ("node", place.get(id(each), each)), value)
 
     for a, b in pairs:
-        said = [(n.op, n.target, known(list(n.args)), known(dict(n.kwargs))) for n in (a, b)]
-        if said[0] != said[1]:
+        calls = [(n.op, n.target, known(list(n.args)), known(dict(n.kwargs))) for n in (a, b)]
+        if calls[0] != calls[1]:
             names = [n.target if hasattr(n.target, "overloadpacket") else n.name for n in (a, b)]
             texts = [f"{name}{n.args}" for name, n in zip(names, (a, b), strict=True)]
             return f"the program calls {texts[0]}, then {texts[1]}"
@@ -234,12 +234,12 @@ def difference(first: GraphModule, second: GraphModule) -> str:
     return ""
 
 
-def known_in(constants: dict[Node, Any], node: Node) -> Any:
+def constant_or_node(constants: dict[Node, Any], node: Node) -> Any:
     """The constant that a node is, or the node."""
     return constants.get(node, node)
 
 
-def settle(first: GraphModule, second: GraphModule, symbols: list[Symbol]) -> None:
+def resolve_sizes(first: GraphModule, second: GraphModule, symbols: list[Symbol]) -> None:
     """Make constants of the sizes that are known, and name those that may differ: rule 2."""
     for a, b in zip(list(first.graph.nodes), list(second.graph.nodes), strict=True):
         values = [pytree.flatten(node.meta.get("val")) for node in (a, b)]
@@ -248,7 +248,7 @@ def settle(first: GraphModule, second: GraphModule, symbols: list[Symbol]) -> No
             fixed = a.target is ops.aten.sym_size.int and inputs[0].op == "placeholder"
             if isinstance(x, (int, float)) and x == y and (fixed or not inputs):
                 for user in list(a.users):
-                    user.args = map_arg(user.args, partial(known_in, {a: x}))
+                    user.args = map_arg(user.args, partial(constant_or_node, {a: x}))
             elif isinstance(x, FakeTensor) and x.shape != y.shape:
                 pairs = zip(x._array.shape, y._array.shape, strict=True)
                 x.symbolic = tuple([named(*pair, symbols) for pair in pairs])
