@@ -73,6 +73,7 @@ is_near(int64_t steps, int64_t step, int64_t more)
 #include "rows.c"
 #include "small/small.c"
 #include "sort.c"
+#include "steps.c"
 #include "transforms.c"
 #include "twister.c"
 #include "windows.c"
@@ -111,6 +112,7 @@ static PyMethodDef functions[] = {
     {"is_finite", is_finite, METH_O, NULL},
     {"moments", moments, METH_VARARGS, NULL},
     {"run_rows", run_rows, METH_VARARGS, NULL},
+    {"run_steps", (PyCFunction)(void (*)(void))run_steps, METH_FASTCALL, NULL},
     {"rank", rank_rows, METH_VARARGS, NULL},
     {"select", select_places, METH_VARARGS, NULL},
     {"seed_words", seed_words, METH_O, NULL},

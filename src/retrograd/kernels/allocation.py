@@ -81,6 +81,7 @@ class StandIn:
     has_memory: Any = True
     is_batched: Any = False
     has_class: Any = False
+    is_traced: Any = False
 
 
 def has_values(x: Any) -> bool:
@@ -109,8 +110,10 @@ def has_class(x: Any) -> bool:
 def surely(condition: Any) -> bool:
     """Whether a single truth value is known to be true; one that is not NumPy's is not known.
 
-    For shortcuts and checks that are right to be left out.
+    For shortcuts and checks that are right to be left out. An array that is traced notes it.
     """
+    if isinstance(condition, StandIn) and condition.is_traced:
+        return bool(condition)
     return numpys(condition) and bool(condition)
 
 

@@ -42,6 +42,10 @@ class Watcher:
         """What a node contributes in a backward pass, given its cotangent: `proceed()`."""
         return proceed()
 
+    def draw(self, proceed: Callable[[], Any]) -> Any:
+        """The random numbers that a generator draws: `proceed()`."""
+        return proceed()
+
     def __enter__(self) -> Any:
         modes.change(watchers=(*modes.state.watchers, self))
         return self

@@ -143,10 +143,7 @@ class Generator:
         """Numbers from 0 to 1, exclusive; of a complex dtype, for each of both parts."""
         if target.kind == "c":
             return _paired(self.uniform((*shape, 2), dtypes.real_of(target)), target)
-        if modes.special:
-            check_batches(self)
-        with self._lock:
-            return self.stream.uniform(shape, target)
+        return self._taken("uniform", shape, target)
 
     def normal(self, shape: tuple[int, ...], target: np.dtype[Any], in_runs: bool = True) -> Any:
         """Numbers of mean 0 and variance 1; of a complex dtype, 1/2 for each of both parts.
@@ -156,10 +153,7 @@ class Generator:
         if target.kind == "c":
             parts = self.normal((*shape, 2), dtypes.real_of(target), in_runs)
             return _paired(parts * parts.dtype.type(0.5**0.5), target)
-        if modes.special:
-            check_batches(self)
-        with self._lock:
-            return self.stream.normal(shape, target, in_runs)
+        return self._taken("normal", shape, target, in_runs)
 
     def exponential(self, shape: tuple[int, ...], target: np.dtype[Any], rate: float = 1.0) -> Any:
         """Positive numbers of density rate * exp(-rate * x); zeros for an infinite rate."""
@@ -182,10 +176,23 @@ class Generator:
 
     def draw(self, name: str, *args: Any) -> Any:
         """What the method `name` of the stream gives."""
+        drawn = calm(self._taken, name, *args)
+        return np.asarray(drawn) if numpys(drawn) else drawn
+
+    def _taken(self, name: str, *args: Any) -> Any:
+        """What the method `name` of the stream gives, under the eyes of the thread's watchers."""
         if modes.special:
             check_batches(self)
+            if modes.state.watchers:
+                take = partial(self._take, name, *args)
+                for watcher in modes.state.watchers:
+                    take = partial(watcher.draw, take)
+                return take()
+        return self._take(name, *args)
+
+    def _take(self, name: str, *args: Any) -> Any:
         with self._lock:
-            return np.asarray(calm(getattr(self.stream, name), *args))
+            return getattr(self.stream, name)(*args)
 
 
 def check_batches(source: Generator) -> None:
