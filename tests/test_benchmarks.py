@@ -55,6 +55,19 @@ def test_the_speed_of_each_kind_of_workers_is_told():
     assert sorted(row[1] for row in rows) == ["fork", "none", "spawn", "thread"]
 
 
+def test_compiled_steps_are_timed_beside_eager_ones():
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "compiled.py"), "--quick"],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    rows = [line.split(" | ") for line in done.stdout.splitlines()[2:]]
+    steps = runpy.run_path(str(BENCHMARKS / "compiled.py"))["STEPS"]
+    assert [row[0].removeprefix("| ") for row in rows] == list(steps)
+
+
 def test_the_memory_of_each_model_is_told():
     done = subprocess.run(
         [sys.executable, str(BENCHMARKS / "memory.py"), "--quick"],

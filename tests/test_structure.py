@@ -34,6 +34,7 @@ TRAINING = [
     ["serialization"],
     ["utils", "nn", "optim", "distributions"],
     ["interop", "viz"],
+    ["capture"],
 ]
 WORLD = [
     *(
@@ -216,7 +217,14 @@ def test_no_function_imports(path):
 
 
 # Where classes are told from each other that stand for arrays: in their own rooms.
-OF_ARRAYS = {"kernels.allocation", "kernels.meta", "compiler", "engine.transforms.batch", "interop"}
+OF_ARRAYS = {
+    "kernels.allocation",
+    "kernels.meta",
+    "compiler",
+    "engine.transforms.batch",
+    "interop",
+    "capture",
+}
 
 
 def stand_ins() -> dict[str, str]:

@@ -62,9 +62,9 @@ newaxis = None
 
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
-    *("compiler", "distributions", "fft", "func", "linalg", "nn", "optim", "quasirandom", "random"),
-    *("return_types", "serialization", "signal", "special", "tape", "testing", "utils", "viz"),
-    "wirtinger",
+    *("capture", "compiler", "distributions", "fft", "func", "linalg", "nn", "optim"),
+    *("quasirandom", "random", "return_types", "serialization", "signal", "special", "tape"),
+    *("testing", "utils", "viz", "wirtinger"),
 )
 FROM = {
     **dict.fromkeys(
@@ -75,6 +75,7 @@ FROM = {
         ("ForwardAccumulator", "GradientTape", "UnconnectedGradients", "custom_gradient"), "tape"
     ),
     "PyTorchFileReader": "serialization.reader",
+    "compile": "capture",
     **dict.fromkeys(("_sample_dirichlet", "_standard_gamma"), "distributions.samplers"),
     **dict.fromkeys(("load", "save"), "serialization"),
     "recompute_grad": "utils.checkpoint",

@@ -70,7 +70,7 @@ NAMES = {
         "amp.autocast_mode",
     ),
     "Stream": "cpu.streams",
-    **dict.fromkeys(("compile", "_disable_dynamo"), "compiler"),
+    "_disable_dynamo": "compiler",
     **dict.fromkeys(("cond", "while_loop"), "_higher_order_ops"),
     "get_device_module": "accelerator.modules",
     **dict.fromkeys(("_check", "_check_index", "_check_is_size"), "names.checks"),

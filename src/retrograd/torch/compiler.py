@@ -1,12 +1,13 @@
-"""PyTorch's `torch.compile` and `torch.compiler`: functions run as they are written.
+"""PyTorch's `torch.compiler`: what steers its compiler.
 
-There is no graph to capture ahead of a call, so `compile` gives back what it is given, and what
-would steer PyTorch's compiler does nothing. What it only looks up in it is absent.
+`compile` records calls (`capture`), and needs no steering: nothing here changes what it gives.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..capture import compile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,38 +42,6 @@ STANCES = (
 
 NO_BACKEND = "eager"
 default: Any = NO_BACKEND
-
-
-def compile(
-    model: Any = None,
-    *,
-    fullgraph: bool = False,
-    dynamic: bool | None = None,
-    backend: str | Callable[..., Any] | None = None,
-    mode: str | None = None,
-    options: dict[str, Any] | None = None,
-    name: str | None = None,
-    disable: bool = False,
-    recompile_limit: int | None = None,
-    isolate_recompiles: bool = False,
-    shapes_spec: Any = None,
-) -> Any:
-    """The function or module itself; without one, a decorator that gives it back.
-
-    A module keeps its type and the names of its state, to which PyTorch adds `_orig_mod`. Raises
-    RuntimeError for `mode` together with `options`, as PyTorch does.
-
-    >>> @rg.compile(fullgraph=True)
-    ... def double(x):
-    ...     return 2 * x
-    >>> double(rg.ones(2)), rg.compile(abs) is abs
-    (tensor([2., 2.]), True)
-    """
-    if mode is not None and options is not None:
-        raise RuntimeError(
-            "Either mode or options can be specified, but both can't be specified at the same time."
-        )
-    return itself if model is None else model
 
 
 def itself(fn: F) -> F:

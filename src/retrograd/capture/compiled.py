@@ -1,0 +1,299 @@
+"""`compile`: a function that is recorded at its first call, and replayed where its guards hold."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import sys
+import threading
+from functools import partial, wraps
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from numpy.lib.array_utils import byte_bounds
+
+from .. import dtypes, modes
+from ..engine.tensor import Tensor
+from ..modes import warn_once
+from .guards import Guards
+from .program import NATIVE, Bail, Unclear, program
+from .recording import Recording
+from .watch import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Compiled", "compile", "explain", "setting"]
+
+MOST = 8  # recordings of one function
+TRIES = 3  # recordings that come to nothing, before a function is left alone
+MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+EAGER = ("eager", "aot_eager")
+TOO_MANY = (
+    "{name} was recorded {count} times, and each call is of another kind; it runs as it is from "
+    "now on where none fits. What changed last: {about}. Give compile() a function that reads less"
+)
+NOT_WHOLE = "{name} cannot be captured as a whole, as fullgraph=True asks: {reason}"
+
+
+class Variant(NamedTuple):
+    """One recording of a function: when it may be replayed, and the replay."""
+
+    check: Any
+    replay: Any
+    guards: Guards
+    text: str
+
+
+class Setting:
+    """Whether programs have native parts; tests turn them off, to compare bits."""
+
+    native = True
+
+
+setting = Setting()
+
+
+class Compiled:
+    """A function that does again what it did before, where all is as it was."""
+
+    def __init__(self, function: Any, fullgraph: bool = False) -> None:
+        self.function, self.fullgraph = function, fullgraph
+        self.variants: list[Variant] = []
+        self.reasons: list[str] = []  # why calls were not captured
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
+        return Compiled(copy.deepcopy(self.function, memo), self.fullgraph)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What the function gives."""
+        state = modes.state
+        for variant in self.variants:
+            if variant.check(args, kwargs, state):
+                try:
+                    return variant.replay(args, kwargs)
+                except Bail:
+                    break
+        else:
+            if may_record(state) and self.wants_more(args, kwargs):
+                return self.record(args, kwargs)
+        return self.function(*args, **kwargs)
+
+    def wants_more(self, args: Any, kwargs: Any) -> bool:
+        """Whether one more call is to be recorded; warns when there are too many kinds of calls."""
+        if len(self.reasons) >= TRIES:
+            return False
+        if len(self.variants) < MOST:
+            return True
+        about = self.variants[-1].guards.failing(args, kwargs, modes.state)
+        name = getattr(self.function, "__qualname__", self.function)
+        warn_once(TOO_MANY.format(name=name, count=MOST, about=about))
+        return False
+
+    def record(self, args: Any, kwargs: Any) -> Any:
+        """Run the function truly, and keep what it does."""
+        recording, guards = Recording(), Guards()
+        watch = Watch(recording, guards)
+        enter(recording, guards, watch, args, kwargs)
+        grad = modes.state.grad
+        before = modes.change(watchers=(recording,), before_write=recording.before_write)
+        sys.setprofile(watch.profile)
+        try:
+            result = watch.call(self.function, *args, **kwargs)
+        except BaseException:
+            recording.stop("an exception ends the call")
+            raise
+        finally:
+            sys.setprofile(None)
+            after = modes.state.grad
+            modes.restore({**before, "grad": after})
+            recording.settle()
+        if after is not grad:
+            recording.stop("grad mode is another one afterwards")
+        self.keep(recording, guards, result)
+        return result
+
+    def keep(self, recording: Recording, guards: Guards, result: Any) -> None:
+        """Make a replay of a recording, or note why there is none."""
+        reason = recording.stopped
+        if reason is None:
+            try:
+                replay, text = program(recording, result, setting.native)
+            except Unclear as error:
+                reason = str(error)
+        if reason is None:
+            guard_roots(recording, guards)
+            self.variants.append(Variant(guards.check(), replay, guards, text))
+            return
+        self.reasons.append(reason)
+        if self.fullgraph:
+            raise RuntimeError(NOT_WHOLE.format(name=self.function.__qualname__, reason=reason))
+
+
+def may_record(state: Any) -> bool:
+    """Whether a call may be recorded: no other mode, no other thread, no profiler."""
+    return (
+        (NATIVE or not setting.native)
+        and state.kind != modes.OTHER
+        and state.before_write is None
+        and not state.function_modes
+        and not state.nested
+        and threading.active_count() == 1
+        and sys.getprofile() is None
+    )
+
+
+def enter(recording: Recording, guards: Guards, watch: Watch, args: Any, kwargs: Any) -> None:
+    """Let the arguments of a call be known, and what state it is in."""
+    state = modes.state
+    guards.add(f"modes.kind == {state.kind}", "grad mode")
+    guards.add(
+        "modes.before_write is None and not modes.nested and not modes.function_modes", "modes"
+    )
+    guards.names["default"] = dtypes
+    guards.add(
+        f"default.default_numpy() is {guards.name(dtypes.default_numpy())}", "the default dtype"
+    )
+    guards.add(f"len(args) == {len(args)} and list(kwargs) == {list(kwargs)!r}", "the arguments")
+    for i, value in enumerate(args):
+        argument(recording, guards, watch, f"args[{i}]", value)
+    for key, value in kwargs.items():
+        argument(recording, guards, watch, f"kwargs[{key!r}]", value)
+
+
+def guard_roots(recording: Recording, guards: Guards) -> None:
+    """Let the tensors that were there be as they were, and apart as they were."""
+    reads = [
+        where if kind == "argument" else guards.name(where) for kind, where in recording.origins
+    ]
+    for read, root, facts in zip(reads, recording.roots, recording.facts, strict=True):
+        guards.tensor(read, root, facts)
+    if any(kind == "argument" for kind, _ in recording.origins) and len(reads) > 1:
+        ids = ", ".join([f"id({read})" for read in reads])
+        guards.add(f"len({{{ids}}}) == {len(reads)}", "which tensors are one")
+    if recording.overwritten or recording.written:
+        guards.names["apart"] = apart
+        guards.add(f"apart([{', '.join(reads)}])", "memory that tensors share")
+        for number in recording.written:
+            guards.add(
+                f"{reads[number]}._view_of is None and not {reads[number]}._views",
+                "views of what is written",
+            )
+
+
+def apart(tensors: Any) -> bool:
+    """Whether no two tensors share memory."""
+    ranges = sorted(byte_bounds(t._array) for t in tensors)
+    return all(a[1] <= b[0] for a, b in itertools.pairwise(ranges))
+
+
+def argument(recording: Recording, guards: Guards, watch: Watch, read: str, value: Any) -> None:
+    """Let one argument be known."""
+    kind = type(value)
+    if isinstance(value, Tensor):
+        known = recording.numbers.get(id(value))
+        if known is not None:
+            guards.add(f"{read} is {recording.origins[known][1]}", f"{read}")
+            return
+        recording.root(value, ("argument", read))
+        guards.add(f"{read}.__class__ is {guards.name(kind)}", f"the class of {read}")
+    elif kind in (list, tuple):
+        watch.outer[id(value)] = value
+        guards.add(
+            f"({read}).__class__ is {guards.name(kind)} and len({read}) == {len(value)}", read
+        )
+        for i, part in enumerate(value):
+            argument(recording, guards, watch, f"{read}[{i}]", part)
+    elif kind is dict:
+        watch.outer[id(value)] = value
+        guards.add(f"({read}).__class__ is dict and list({read}) == {list(value)!r}", read)
+        for key, part in value.items():
+            argument(recording, guards, watch, f"{read}[{key!r}]", part)
+    else:
+        watch.seen(read, value, read)
+
+
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] | None = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
+) -> Any:
+    """A function that does what `model` does, recorded at its first call and replayed later.
+
+    A step of training, with `zero_grad`, `backward` and an optimizer's `step`, becomes one native
+    function and what it calls. It is recorded anew for other shapes, dtypes, strides, modes,
+    globals and attributes that it reads, eight times at most. What cannot be recorded runs as it
+    is: the results are those of the function, within rounding, and `capture.explain` says why. With
+    `fullgraph` that raises RuntimeError, after the call was made. Needs `llvmlite` and the parts in
+    C, without which the function runs as it is. Modules, and whatever else is no Python function,
+    are given back. Without `model` it is a decorator.
+
+    `backend` is None or "inductor", which PyTorch's programs name; "eager", or a function, captures
+    nothing. Raises RuntimeError for other names, for a `mode` that PyTorch does not have, and for
+    `mode` together with `options`. Source: PyTorch's `torch.compile`.
+
+    >>> @rg.compile
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(rg.ones(2)), double(rg.ones(2)), rg.compile(abs) is abs
+    (tensor([2., 2.]), tensor([2., 2.]), True)
+    """
+    if mode is not None and options is not None:
+        raise RuntimeError(
+            "Either mode or options can be specified, but both can't be specified at the same time."
+        )
+    if mode is not None and mode not in MODES:
+        raise RuntimeError(f"Unrecognized mode={mode!r}, should be one of: {', '.join(MODES)}")
+    if isinstance(backend, str) and backend not in (*EAGER, "inductor"):
+        raise RuntimeError(f"Invalid backend: {backend!r}. One of: inductor, {', '.join(EAGER)}")
+    if model is None:
+        return partial(
+            compile, fullgraph=fullgraph, backend=backend, mode=mode, options=options,
+            disable=disable,
+        )  # fmt: skip
+    if not isinstance(model, (FunctionType, MethodType)) or disable:
+        return model
+    if callable(backend) or backend in EAGER:
+        return model
+    compiled = Compiled(model, fullgraph)
+
+    @wraps(model)
+    def replayed(*args: Any, **kwargs: Any) -> Any:
+        return compiled(*args, **kwargs)
+
+    replayed.compiled = compiled  # type: ignore[attr-defined]
+    return replayed
+
+
+def explain(function: Any) -> str:
+    """What became of the calls of a function that `compile` gave: recordings, guards and reasons.
+
+    Raises TypeError for any other function.
+
+    >>> @rg.compile
+    ... def look(x):
+    ...     return x.item()
+    >>> look(rg.ones(()))
+    1.0
+    >>> print(rg.capture.explain(look))
+    look: 0 recordings
+    not recorded: a value of a tensor is asked for (item), at ...
+    """
+    compiled = getattr(function, "compiled", None)
+    if not isinstance(compiled, Compiled):
+        raise TypeError("explain() takes a function that compile() gave")
+    lines = [f"{function.__name__}: {len(compiled.variants)} recordings"]
+    for variant in compiled.variants:
+        about = ", ".join(dict.fromkeys(variant.guards.conditions.values()))
+        lines += [f"recorded: replayed while these are as they were: {about}", variant.text]
+    lines += [f"not recorded: {reason}" for reason in compiled.reasons]
+    return "\n".join(lines)

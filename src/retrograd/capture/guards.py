@@ -1,0 +1,145 @@
+"""Guards: what has to be as it was when a function was recorded, for a replay to be right.
+
+Conditions are Python expressions, compiled together to one function of the arguments of a call.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+
+from ..engine.placement import Size
+from ..engine.tensor import Tensor
+from .recording import is_plain
+
+__all__ = ["MISSING", "Guards"]
+
+# What a tensor has beside its array, node and version where it is more than plain data.
+BESIDE = ("_inference", "_lent", "_tangents", "_turns", "_view_of")
+
+MISSING = type("Missing", (), {"__repr__": lambda self: "missing"})()
+LONGEST = 256  # a container with more elements is not guarded
+CONSTANT = (str, bytes, int)
+NUMBERS = (float, complex)
+
+
+def tensor_name(read: str) -> str:
+    """What a tensor is called in a reason."""
+    return "a tensor" if read.startswith("o") else read
+
+
+class Guards:
+    """Conditions so far, and the objects that they name."""
+
+    def __init__(self) -> None:
+        self.conditions: dict[str, str] = {}  # and what each is about
+        self.names: dict[str, Any] = {"MISSING": MISSING}
+        self.known: dict[int, str] = {}  # names of objects, by id
+
+    def name(self, value: Any) -> str:
+        """The name of an object in the conditions."""
+        found = self.known.get(id(value))
+        if found is None:
+            found = self.known[id(value)] = f"o{len(self.names)}"
+            self.names[found] = value
+        return found
+
+    def add(self, condition: str, about: str) -> None:
+        """One more condition."""
+        self.conditions.setdefault(condition, about)
+
+    def same(self, read: str, value: Any, about: str) -> str:
+        """Let what the expression `read` gives be `value` again; why that cannot be, or ''."""
+        kind = type(value)
+        if value is None or kind is bool or value is NotImplemented or value is Ellipsis:
+            self.add(f"({read}) is {value!r}", about)
+        elif kind in CONSTANT:
+            self.add(f"(v := {read}).__class__ is {self.name(kind)} and v == {value!r}", about)
+        elif kind in NUMBERS:
+            text = self.name(repr(value)) if value == 0 or repr(value).find("nan") >= 0 else ""
+            again = f"repr(v) == {text}" if text else f"v == {self.name(value)}"
+            self.add(f"(v := {read}).__class__ is {self.name(kind)} and {again}", about)
+        elif kind in (tuple, list, dict, Size, set, frozenset):
+            return self.container(read, value, about)
+        elif isinstance(value, np.ndarray):
+            return f"an array of NumPy's ({about})"
+        elif isinstance(value, (types.GeneratorType, map, filter, zip, enumerate)):
+            return f"an iterator from outside ({about})"
+        else:
+            self.add(f"({read}) is {self.name(value)}", about)
+            if kind is types.FunctionType:
+                self.function(value, about)
+        return ""
+
+    def function(self, function: Any, about: str) -> None:
+        """Let a function have the code that it has."""
+        name = self.name(function)
+        self.add(f"{name}.__code__ is {self.name(function.__code__)}", about)
+        for part in ("__defaults__", "__kwdefaults__"):
+            if getattr(function, part) is not None:
+                self.same(f"{name}.{part}", getattr(function, part), about)
+
+    def container(self, read: str, value: Any, about: str) -> str:
+        """Let a container have the elements that it has."""
+        kind = type(value)
+        if len(value) > LONGEST:
+            return f"a container with {len(value)} elements ({about})"
+        self.add(f"({read}).__class__ is {self.name(kind)}", about)
+        if kind in (set, frozenset):
+            if not all(type(v) in (*CONSTANT, float, bool) for v in value):
+                return f"a set of objects ({about})"
+            self.add(f"({read}) == {self.name(kind(value))}", about)
+            return ""
+        self.add(f"len({read}) == {len(value)}", about)
+        if kind is dict:
+            if not all(type(key) in (*CONSTANT, bool, type(None)) for key in value):
+                return f"a dictionary whose keys are objects ({about})"
+            self.add(f"list({read}) == {self.name(list(value))}", about)
+        items = value.items() if kind is dict else enumerate(value)
+        for key, part in items:
+            why = self.same(f"({read})[{key!r}]", part, f"{about}[{key!r}]")
+            if why:
+                return why
+        return ""
+
+    def tensor(self, read: str, tensor: Tensor, facts: Any) -> None:
+        """Let a tensor lie in memory as it did, with the history that it had: none, or a leaf's."""
+        node, shape, strides, dtype, writeable = facts
+        about = f"the shape, dtype, strides or history of {tensor_name(read)}"
+        held = f"(a := {read}._array).__class__ is {self.name(np.ndarray)}"
+        self.add(f"{held} and a.shape == {shape!r} and a.strides == {strides!r}", about)
+        self.add(f"a.dtype is {self.name(dtype)} and a.flags.writeable is {writeable}", about)
+        self.names["is_plain"] = is_plain
+        beside = [f"{read}.{name}" for name in BESIDE]
+        self.add(f"not ({' or '.join(beside)}) or is_plain({read})", about)
+        if read.startswith("o"):  # the very tensor
+            self.add(f"{read}._node is {self.name(node)}", about)
+            if node is not None:
+                self.add(f"{self.name(node)}.hooks is None", f"hooks of {tensor_name(read)}")
+        elif node is None:
+            self.add(f"{read}._node is None", about)
+        else:
+            self.add(f"{read}._node is not None and is_plain({read})", about)
+
+    def check(self) -> Any:
+        """The function `check(args, kwargs, state)` that says whether all conditions hold."""
+        lines = ["def check(args, kwargs, modes):", "    try:"]
+        lines += [f"        if not ({condition}): return False" for condition in self.conditions]
+        lines.append("    except ABSENT: return False")
+        lines.append("    return True")
+        names = {**self.names, "ABSENT": (AttributeError, LookupError, TypeError)}
+        exec("\n".join(lines), names)
+        return names["check"]
+
+    def failing(self, args: Any, kwargs: Any, state: Any) -> str:
+        """What the first condition is about that does not hold."""
+        names = {**self.names, "args": args, "kwargs": kwargs, "modes": state}
+        for condition, about in self.conditions.items():
+            try:
+                if not eval(condition, names):
+                    return about
+            except Exception:  # what it reads is gone
+                return about
+        return ""

@@ -1,0 +1,482 @@
+"""Programs: a recording as a function that does it again, on the arrays of another call.
+
+The function is Python that calls, in order, what was called in the recording: forwards, formulas
+and NumPy's functions on arrays, without tensors, nodes or modes; and between them the effects. All
+names in it are local. Arithmetic runs in segments, in the package's own NumPy state (`quiet`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..compiler import door
+from ..engine.backward import accumulation
+from ..engine.graph import FREED, LEAF
+from ..engine.tensor import Tensor, new_tensor
+from ..kernels import meta
+from ..kernels.native import loops as in_c
+from ..quiet import CALM
+from .lowering import Lowering
+from .recording import Call, Effect, Recording, Root, Slot, Truth, add_gradient
+from .steps import holds_places, leaves, made_by, moved, slots_of
+from .storages import Part
+
+NATIVE = in_c is not None and door.AVAILABLE
+if NATIVE:
+    from . import native
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["Bail", "Unclear", "program"]
+
+
+class Bail(Exception):  # noqa: N818 (no error)
+    """A value is another one than in the recording, and nothing was done yet."""
+
+
+class Unclear(Exception):  # noqa: N818 (no error)
+    """What a function returns cannot be made by a replay; the text says why."""
+
+
+def program(recording: Recording, result: Any, compiled: bool) -> tuple[Any, str]:
+    """The function `replay(args, kwargs)` that does what was recorded; and its text.
+
+    Raises Unclear where there is none, or where it would be no quicker than the function: where
+    little of it is native, if it is to be `compiled`.
+    """
+    writer = Writer(recording, compiled)
+    if compiled:
+        calls = sum(isinstance(step, Call) for step in recording.steps)
+        if 2 * len(writer.loops) < calls:
+            raise Unclear(f"only {len(writer.loops)} of {calls} calls on arrays have native code")
+    while True:
+        try:
+            text = writer.text(result)
+            break
+        except Partial as error:
+            writer.leave_out(error.args[0])
+    names = writer.names
+    exec(compile(text, "<a recorded function>", "exec"), names)
+    return names["replay"], text
+
+
+class Partial(Exception):  # noqa: N818 (no error)
+    """Memory of which only a part is needed later is not made by native code."""
+
+
+def check(truth: Any, value: bool) -> None:
+    """Raise Bail unless a truth is that of the recording."""
+    if bool(truth) is not value:
+        raise Bail
+
+
+def with_history(array: Any, node: Any) -> Tensor:
+    """A tensor around an array, with a history that has no values any more."""
+    made = new_tensor(array)
+    made._node = node
+    return made
+
+
+class Writer:
+    """Writes the text of a replay."""
+
+    def __init__(self, recording: Recording, compiled: bool) -> None:
+        self.recording = recording
+        self.names: dict[str, Any] = {
+            "add": accumulation.add_to_leaf, "calm": CALM.copy, "check": check,
+            "new_tensor": new_tensor, "with_history": with_history, "asarray": np.asarray,
+        }  # fmt: skip
+        self.known: dict[int, str] = {id(value): name for name, value in self.names.items()}
+        self.returned: set[int] = set()  # slots
+        self.lowering = Lowering(recording)
+        self.loops: dict[int, list[Any]] = {}  # of steps that have a native form, by id
+        if compiled:
+            self.names |= {"run_steps": in_c.run_steps, "empty": np.empty}
+            for step in recording.steps:
+                loops = self.lowering.lowered(step)
+                if loops is not None and all(map(native.can, loops)):
+                    self.loops[id(step)] = loops
+
+    def name(self, value: Any) -> str:
+        """The name or text of a constant."""
+        if value is None or type(value) in (bool, int, str):
+            return repr(value)
+        name = self.known.get(id(value))
+        if name is None:
+            name = self.known[id(value)] = f"c{len(self.names)}"
+            self.names[name] = value
+        return name
+
+    def leave_out(self, storage: Any) -> None:
+        """Let the steps that write to a storage stay calls."""
+        self.returned.clear()
+        self.order = None
+        for step, loops in list(self.loops.items()):
+            if any(loop.out.storage is storage for loop in loops):
+                del self.loops[step]
+
+    # -- the whole -------------------------------------------------------------------------------
+
+    def text(self, result: Any) -> str:
+        """The source of `replay`."""
+        recording = self.recording
+        returned = self.output(result)
+        self.hoist()
+        parts = self.parts()
+        needed = set(self.returned)  # slots, of what comes later
+        functions: list[str] = []
+        lines: list[str] = []
+        for number, part in reversed([*enumerate(parts)]):
+            if isinstance(part[0], Effect):
+                lines = self.effect(part[0], needed) + lines
+                needed = (needed - set(part[0].made)) | set(slots_of(part[0]))
+                continue
+            body, took = self.body(part, needed)
+            made = {s for step in part for s in made_by(step)}
+            takes = ", ".join([f"v{s}" for s in sorted(took - self.constants())])
+            gives = ", ".join([f"v{s}" for s in sorted(made & needed)])
+            functions += [f"def part{number}({takes}):", *[f"    {line}" for line in body]]
+            run = f"calm().run(part{number}{takes and ', ' + takes})"
+            if gives:
+                functions.append(f"    return {gives}")
+                run = f"{gives} = {run}"
+            lines.insert(0, run)
+            needed = (needed - made) | took
+        used = needed | set(self.returned)
+        head = []
+        for number, (origin, slot) in enumerate(
+            zip(recording.origins, recording.root_slots, strict=True)
+        ):
+            kind, where = origin
+            head.append(f"r{number} = {where if kind == 'argument' else self.name(where)}")
+            if slot in used:
+                head.append(f"v{slot} = r{number}._array")
+        main = [*head, *lines, f"return {returned}"]
+        return "\n".join([*functions, "def replay(args, kwargs):", *[f"    {m}" for m in main]])
+
+    def body(self, part: list[Any], later: set[int]) -> tuple[list[str], set[int]]:
+        """The lines of a run of arithmetic, and the slots that it takes from before."""
+        runs: list[tuple[bool, list[Any]]] = []
+        for step in part:
+            native = id(step) in self.loops
+            if not runs or runs[-1][0] is not native:
+                runs.append((native, []))
+            runs[-1][1].append(step)
+        lines: list[str] = []
+        needed, outer = set(later), set[int]()
+        for native, run in reversed(runs):
+            made = {s for step in run for s in made_by(step)}
+            if native and any(self.loops[id(step)] for step in run):
+                text, takes = self.native(run, made, needed)
+            else:
+                text = [self.step(step) for step in run]
+                takes = {s for step in run for s in slots_of(step)} - made
+            lines = text + lines
+            needed, outer = (needed - made) | takes, (outer - made) | takes
+        return lines, outer
+
+    def native(self, run: list[Any], made: set[int], later: set[int]) -> tuple[list[str], set[int]]:
+        """The lines that run steps as one native function, and the slots that these take."""
+        recording, takes, needed = self.recording, set[int](), set(later)
+        again: list[Any] = []  # views, made anew for those who need them later
+        for step in reversed(run):
+            if not self.loops[id(step)] and needed.intersection(made_by(step)):
+                again.insert(0, step)
+                needed |= set(slots_of(step))
+        loops = [loop for step in run for loop in self.loops[id(step)]]
+        anew = {s for step in again for s in made_by(step)}
+        arrays: list[str] = []  # the arguments
+        facts: list[Any] = []
+        before: list[str] = []
+        placed: dict[Any, Any] = {}
+        written = {loop.out.storage for loop in loops}
+        inner: list[Any] = []
+        for loop in loops:
+            for part in (loop.out, *loop.operands):
+                if not isinstance(part, Part) or part.storage in placed:
+                    continue
+                kind, number, whole = part.storage.kind, part.storage.slot, part.storage.whole
+                if kind == "constant":
+                    placed[part.storage] = ("array", len(arrays), 0)
+                    arrays.append(self.name(whole))
+                    facts.append((whole, False))
+                    continue
+                if kind == "inner" or (number in made and number not in needed):
+                    mine = (
+                        set()
+                        if kind == "inner"
+                        else {s for s in (made & needed) - anew if self.storage(s) == part.storage}
+                    )
+                    if not mine:
+                        placed[part.storage] = None
+                        inner.append(part.storage)
+                        continue
+                    number = min(mine)
+                array = recording.arrays[number]
+                offset = self.lowering.world.part(array).offset
+                if number in made:
+                    mine = {s for s in (made & needed) - anew if self.storage(s) == part.storage}
+                    if (
+                        len(mine) != 1
+                        or not array.flags.c_contiguous
+                        or array.nbytes != whole.nbytes
+                    ):
+                        raise Partial(part.storage)
+                    dtype = self.name(array.dtype)
+                    before.append(f"v{number} = empty({array.shape!r}, {dtype})")
+                else:
+                    takes.add(number)
+                placed[part.storage] = ("array", len(arrays), offset)
+                arrays.append(f"v{number}")
+                facts.append((array, part.storage in written))
+        arena = self.arrange(loops, inner, placed)
+        final = tuple([moved(loop, placed) for loop in loops])
+        place = native.address(final)
+        call = ", ".join([str(place), str(arena), self.name(native.layout(facts)), *arrays])
+        lines = [*before, f"run_steps({call})", *[self.step(step) for step in again]]
+        for step in again:
+            takes |= set(slots_of(step)) - made
+        return lines, takes
+
+    def storage(self, slot: int) -> Any:
+        """The storage of a slot."""
+        return self.lowering.outer(slot).storage
+
+    def arrange(self, loops: list[Any], inner: list[Any], placed: dict[Any, Any]) -> int:
+        """Give what is between a place in the arena; how large that is."""
+        last: dict[Any, int] = {}
+        first: dict[Any, int] = {}
+        for number, loop in enumerate(loops):
+            for part in (loop.out, *loop.operands):
+                if isinstance(part, Part) and placed[part.storage] is None:
+                    first.setdefault(part.storage, number)
+                    last[part.storage] = number
+        taken: list[tuple[int, int, int]] = []  # start, end, last use
+        size = 0
+        for storage in sorted(inner, key=first.__getitem__):
+            bytes_ = -(-storage.whole.nbytes // 64) * 64
+            taken = sorted(t for t in taken if t[2] >= first[storage])
+            start = 0
+            for low, high, _ in taken:
+                if low - start >= bytes_:
+                    break
+                start = max(start, high)
+            placed[storage] = ("arena", start)
+            taken.append((start, start + bytes_, last[storage]))
+            size = max(size, start + bytes_)
+        return size
+
+    def constants(self) -> set[int]:
+        """The slots of constants."""
+        return set(self.recording.constants)
+
+    def hoist(self) -> None:
+        """Let branches on values come before what must not be done twice; else raise Unclear.
+
+        What a branch depends on is computed first where that is of arguments alone.
+        """
+        recording = self.recording
+        made = {s: step for step in recording.steps for s in made_by(step)}
+        for late in [s for s in recording.steps if isinstance(s, Truth) and s.late]:
+            waiting, first = [late.slot], list[Call]()
+            while waiting:
+                slot = waiting.pop()
+                if slot in recording.overwritten or (
+                    slot not in made
+                    and slot not in recording.root_slots + list(recording.constants)
+                ):
+                    raise Unclear("a branch on a value follows what cannot be undone")
+                if slot in made and not any(made[slot] is step for step in first):
+                    first.append(made[slot])
+                    waiting += slots_of(made[slot])
+            order = [s for s in recording.steps if any(s is f for f in first)]
+            rest = [s for s in self.ordered() if not any(s is f for f in [*order, late])]
+            self.order = [*order, late, *rest]
+
+    order: list[Any] | None = None
+
+    def ordered(self) -> list[Any]:
+        """The steps in the order in which they are done."""
+        return self.recording.steps if self.order is None else self.order
+
+    def parts(self) -> list[list[Any]]:
+        """The steps in runs of arithmetic, and effects one by one."""
+        parts: list[list[Any]] = []
+        for step in self.ordered():
+            if isinstance(step, Effect) or not parts or isinstance(parts[-1][0], Effect):
+                parts.append([])
+            parts[-1].append(step)
+        return parts
+
+    # -- steps -----------------------------------------------------------------------------------
+
+    def value(self, value: Any) -> str:
+        """The expression for an argument."""
+        kind = type(value)
+        if kind is Slot:
+            if value in self.recording.constants:
+                return self.name(self.recording.constants[value])
+            return f"v{value}"
+        if kind is Root:
+            return f"r{value.number}"
+        if kind in (list, tuple) and holds_places(value):
+            inside = "".join([self.value(v) + ", " for v in value])
+            return f"[{inside}]" if kind is list else f"({inside})"
+        if kind is dict and holds_places(value):
+            return (
+                "{"
+                + ", ".join([f"{self.name(k)}: {self.value(v)}" for k, v in value.items()])
+                + "}"
+            )
+        return self.name(value)
+
+    def called(self, step: Any) -> str:
+        """The expression for a call."""
+        args = [self.value(v) for v in step.args]
+        args += [f"{key}={self.value(v)}" for key, v in step.options.items()]
+        return f"{self.name(step.function)}({', '.join(args)})"
+
+    def step(self, step: Any) -> str:
+        """The line for a step of arithmetic."""
+        if isinstance(step, Truth):
+            return f"check(v{step.slot}, {step.value})"
+        target = self.target(step.made)
+        scalars = self.recording.scalars.intersection(made_by(step))
+        after = "".join([f"; v{s} = asarray(v{s})" for s in sorted(scalars)])
+        made = made_by(step)
+        if made and not self.is_static(step):
+            number = next(i for i, s in enumerate(self.recording.steps) if s is step)
+            if self.recording.lasting_from is not None and number >= self.recording.lasting_from:
+                raise Unclear("a shape that may depend on values follows what cannot be undone")
+            shapes = [f"v{s}.shape == {self.recording.arrays[s].shape!r}" for s in made]
+            after += f"; check({' and '.join(shapes)}, True)"
+        return (self.called(step) if target == "_" else f"{target} = {self.called(step)}") + after
+
+    def is_static(self, step: Call) -> bool:
+        """Whether the shapes of what a call gives are known not to depend on values."""
+        arrays = self.recording.arrays
+
+        def unknown(value: Any) -> Any:
+            if isinstance(value, Slot):
+                return meta.like(arrays[value])
+            if type(value) in (list, tuple):
+                return type(value)([unknown(v) for v in value])
+            if type(value) is dict:
+                return {key: unknown(v) for key, v in value.items()}
+            return value
+
+        if not list(slots_of(step)):
+            return True
+        args, options = unknown(step.args), unknown(step.options)
+        try:
+            if getattr(step.function, "__objclass__", None) is np.ndarray:
+                found = getattr(args[0], step.function.__name__)(*args[1:], **options)
+            else:
+                found = step.function(*args, **options)
+        except Exception:  # it asks for values
+            return False
+        pairs = zip(leaves(found), leaves(step.made), strict=False)
+        return all(m is None or getattr(f, "shape", None) == arrays[m].shape for f, m in pairs)
+
+    def target(self, made: Any) -> str:
+        """The target of an assignment."""
+        if isinstance(made, tuple):
+            return "".join([self.target(m) + ", " for m in made]) or "_"
+        return "_" if made is None else f"v{made}"
+
+    def effect(self, step: Effect, later: set[int]) -> list[str]:
+        """The lines for an effect."""
+        number = next(i for i, s in enumerate(self.recording.steps) if s is step)
+        if step.function is add_gradient:
+            root, slot = step.args
+            borrowed = not self.may_give(slot, later)
+            lines = [f"add(r{root.number}._node, {self.value(slot)}, {borrowed})"]
+            if step.made[0] in later:
+                lines.append(f"v{step.made[0]} = r{root.number}._gradient._array")
+            return lines
+        places = [p for k, p in self.recording.objects.values() if k == number]
+        if not places:
+            return [self.called(step)]
+        lines = [f"t{number} = {self.called(step)}"]
+        several = isinstance(self.recording.results[number], (tuple, list))
+        for place, slot in zip(sorted(places), step.made, strict=True):
+            lines.append(f"t{number}_{place} = t{number}{f'[{place}]' if several else ''}")
+            lines.append(f"v{slot} = t{number}_{place}._array")
+        return lines
+
+    def may_give(self, slot: int, later: set[int]) -> bool:
+        """Whether a gradient may be handed over, for nothing else holds its memory."""
+        recording = self.recording
+        array = recording.arrays[slot]
+        if slot in later or slot in recording.constants or array.base is not None:
+            return False
+        if slot in recording.root_slots or sum(1 for a in recording.arrays if a is array) != 1:
+            return False
+        return not any(a.base is array for a in recording.arrays)
+
+    # -- what is returned ------------------------------------------------------------------------
+
+    def output(self, value: Any) -> str:
+        """The expression for something that is returned."""
+        kind = type(value)
+        if isinstance(value, Tensor):
+            return self.tensor(value)
+        if kind in (list, tuple):
+            inside = "".join([self.output(v) + ", " for v in value])
+            return f"[{inside}]" if kind is list else f"({inside})"
+        if kind is dict:
+            pairs = [f"{self.name(k)}: {self.output(v)}" for k, v in value.items()]
+            return "{" + ", ".join(pairs) + "}"
+        if isinstance(value, tuple) and hasattr(kind, "_fields"):
+            return f"{self.name(kind)}({''.join([self.output(v) + ', ' for v in value])})"
+        if value is None or kind in (bool, int, float, str, complex):
+            return self.name(value)
+        raise Unclear(f"a {kind.__name__} is returned")
+
+    def tensor(self, value: Tensor) -> str:
+        """The expression for a tensor that is returned."""
+        recording = self.recording
+        if id(value) in recording.numbers:
+            return f"r{recording.numbers[id(value)]}"
+        if id(value) in recording.objects:
+            step, place = recording.objects[id(value)]
+            return f"t{step}_{place}"
+        if any(value is gradient for gradient in recording.gradients.values()):
+            raise Unclear("a gradient is returned")
+        known = recording.by_id.get(id(value._array))
+        if known is None:
+            raise Unclear("a tensor of unknown origin is returned")
+        slot, array = known.slot, value._array
+        if value._view_of is not None or slot in recording.constants:
+            raise Unclear("a view is returned")
+        others = {*recording.root_slots, *self.returned}
+        if any(np.may_share_memory(array, recording.arrays[other]) for other in others):
+            raise Unclear("what is returned shares memory with something else")
+        self.returned.add(slot)
+        if value._node is None:
+            return f"new_tensor(v{slot})"
+        self.check_freed(value._node)
+        return f"with_history(v{slot}, {self.name(value._node)})"
+
+    def check_freed(self, node: Any) -> None:
+        """Raise Unclear unless the graph of a result is the same for all calls: without values."""
+        recording = self.recording
+        arguments = {
+            id(root._node)
+            for root, (kind, _) in zip(recording.roots, recording.origins, strict=True)
+            if kind == "argument"
+        }
+        waiting, seen = [node], {node}
+        while waiting:
+            node = waiting.pop()
+            if node.op is LEAF and id(node) in arguments:
+                raise Unclear("a result has a history that leads to an argument")
+            if node.op is not LEAF and not (node.saved is FREED or node.saved == ()):
+                raise Unclear("a result has a history that is not used up")
+            for edge in node.edges:
+                if edge is not None and edge not in seen:
+                    seen.add(edge)
+                    waiting.append(edge)

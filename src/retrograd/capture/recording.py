@@ -1,0 +1,488 @@
+"""A recording: what one run of a function does with arrays, noted while it truly runs.
+
+NOTE [Recordings]
+1. A recording is a watcher (`engine.transforms.watch`): forwards, formulas and sums of gradients
+   run on NumPy's arrays as always, so with eager's bits, and each is noted as one `Call` of the
+   function that ran. What else is done with arrays is noted by these (NOTE [TracedArray arrays]).
+2. Tensors that were there before the call are roots. While the recording runs their arrays are
+   traced, too, so nothing of theirs is read unseen.
+3. What does more than give new arrays is noted in order as an `Effect`: a gradient that is added to
+   a leaf, a write that a version counts, a call that a replay makes again, such as a step of an
+   optimizer or a draw of random numbers. A replay does these by the functions that eager calls.
+4. A recording never changes what the run does. Whatever it cannot note ends it: `stop`.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import modes
+from ..engine.backward import accumulation
+from ..engine.backward.fitting import fit
+from ..engine.graph import LEAF
+from ..engine.namespaces import arrays, reals
+from ..engine.record import is_number
+from ..engine.saved import OnTensors, PackedValues, raw
+from ..engine.tensor import Tensor, wrote
+from ..engine.transforms.watch import Watcher
+from ..kernels.allocation import StandIn
+from ..quiet import calm
+from .traced import TracedArray, held
+
+__all__ = ["Call", "Effect", "Recording", "Slot", "Truth"]
+
+
+# Functions whose results have a shape that depends on values.
+BY_VALUES = {
+    *("argwhere", "bincount", "compress", "extract", "flatnonzero", "nonzero", "trim_zeros"),
+    *("unique", "unique_all", "unique_counts", "unique_inverse", "unique_values", "repeat"),
+}
+
+# Functions of NumPy's that ask how arrays lie and of what dtype they are, and for no value.
+FACTS = {np.may_share_memory, np.shares_memory, np.iscomplexobj, np.isrealobj, np.ndim, np.shape,
+         np.size, np.result_type, np.can_cast, np.common_type}  # fmt: skip
+
+
+class Slot(int):
+    """The number of a value of a program, where it stands among other arguments."""
+
+    __slots__ = ()
+
+
+class Call(NamedTuple):
+    """A function of arrays, what it takes, in which slots stand for arrays, and what it gives."""
+
+    function: Any
+    args: tuple[Any, ...]
+    options: dict[str, Any]
+    made: Any  # a slot, a tuple of such things, or None for what is no array
+
+
+class Truth(NamedTuple):
+    """A branch on a value: a replay in which it is another one goes back to the eager function."""
+
+    slot: int
+    value: bool
+    late: bool  # whether something was done before that must not be done twice
+
+
+class Effect(NamedTuple):
+    """A call that a replay makes again, outside of the arithmetic.
+
+    `args` are objects, among which `Slot` stands for an array and `Root` for a tensor; `made` are
+    slots of the arrays of the tensors among its results, by their places.
+    """
+
+    function: Any
+    args: tuple[Any, ...]
+    options: dict[str, Any]
+    made: tuple[int, ...]
+
+
+class Root(NamedTuple):
+    """A tensor that was there before: its number among the roots."""
+
+    number: int
+
+
+class Edge(NamedTuple):
+    """Of an edge, what a contribution is fitted to."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+
+
+class Formulas:
+    """The formulas of one node as a function of its cotangent and its values."""
+
+    __slots__ = ("edges", "live", "name", "op", "xp")
+
+    def __init__(self, node: Any, live: tuple[bool, ...]) -> None:
+        self.op, self.live, self.name = node.op, live, node.name
+        self.edges: tuple[Any, ...] = tuple(
+            [None if e is None else Edge(e.shape, e.dtype) for e in node.edges]
+        )
+        fits = node.fits and node.dtype.itemsize > 2
+        self.xp = reals if fits and node.dtype.kind == "f" else arrays
+
+    def __call__(self, g: Any, values: Any) -> tuple[Any, ...]:
+        found = self.op.derive(self.xp, g, values, self.live)
+        this: Any = self
+        return tuple(
+            [
+                None if c is None or e is None else fit(c, e, this, arrays)
+                for c, e in zip(found, self.edges, strict=True)
+            ]
+        )
+
+
+class Recording(Watcher):
+    """What a run has done so far: instructions in order, on numbered slots."""
+
+    def __init__(self) -> None:
+        self.stopped: str | None = None
+        self.steps: list[Any] = []
+        self.arrays: list[Any] = []  # by slot; they live as long as the recording
+        self.by_id: dict[int, TracedArray] = {}
+        self.constants: dict[int, Any] = {}  # by slot
+        self.roots: list[Tensor] = []
+        self.root_slots: list[int] = []
+        self.facts: list[Any] = []  # of roots: node, and how they lie
+        self.numbers: dict[int, int] = {}  # of roots, by id
+        self.origins: list[Any] = []  # how a replay finds each root
+        self.nodes: list[weakref.ref[Any]] = []
+        self.gradients: dict[int, Any] = {}  # by the id of a leaf: its gradient, noted
+        self.objects: dict[int, tuple[int, int]] = {}  # results of effects: which step, which place
+        self.results: dict[int, Any] = {}  # of effects, by their place among the steps
+        self.scalars: set[int] = set()  # slots of what NumPy gave as a scalar
+        self.written: set[int] = set()  # numbers of roots whose versions count a write
+        self.overwritten: set[int] = set()  # slots of roots
+        self.lasting_from: int | None = None  # the first step that must not be done twice
+        self.suspended = False
+
+    # -- the end ---------------------------------------------------------------------------------
+
+    def stop(self, reason: str) -> None:
+        """End the recording: the run goes on as an eager one."""
+        if self.stopped is not None:
+            return
+        self.stopped = f"{reason}, at {self.line()}"
+        self.settle()
+
+    def line(self) -> str:
+        """The line of the user's program that runs; whoever knows it puts another function here."""
+        return "the call"
+
+    def settle(self) -> None:
+        """Put NumPy's arrays in the place of traced ones, wherever tensors and nodes hold them."""
+        every = list(self.by_id.values())
+        for holder in gc.get_referrers(*every) if every else ():
+            if isinstance(holder, Tensor) and holder._array.__class__ is TracedArray:
+                holder._array = holder._array.array
+        for tensor in self.roots:
+            if tensor._array.__class__ is TracedArray:
+                tensor._array = tensor._array.array
+        for ref in self.nodes:
+            node: Any = ref()
+            saved = None if node is None else node.saved
+            if isinstance(saved, tuple) and any(v.__class__ is TracedArray for v in saved):
+                node.saved = type(saved)(held(list(saved)))
+
+    # -- arrays ----------------------------------------------------------------------------------
+
+    def slot(self, array: Any) -> TracedArray:
+        """The traced array for one of NumPy's."""
+        known = self.by_id.get(id(array))
+        if known is None:
+            known = self.by_id[id(array)] = TracedArray(array, len(self.arrays), self)
+            self.arrays.append(array)
+        return known
+
+    def constant(self, array: Any) -> TracedArray:
+        """The traced array for one that every replay has: it must not be written."""
+        new = id(array) not in self.by_id
+        made = self.slot(array)
+        if new:
+            self.constants[made.slot] = array
+        return made
+
+    def table(self, values: Any) -> Any:
+        """A table of NumPy's beside traced arrays."""
+        if isinstance(values, TracedArray):
+            return values
+        array = np.asarray(values)
+        return array if self.stopped is not None else self.constant(array)
+
+    def given(self, value: Any) -> Any:
+        """An argument as a program keeps it: a slot in place of an array."""
+        kind = value.__class__
+        if kind is TracedArray:
+            return Slot(value.slot)
+        if kind is list or kind is tuple:
+            return kind([self.given(v) for v in value])
+        if kind is dict:
+            return {key: self.given(v) for key, v in value.items()}
+        if kind is slice:
+            if any(isinstance(v, StandIn) for v in (value.start, value.stop, value.step)):
+                self.stop("a value of a tensor is an index")
+            return value
+        if isinstance(value, np.ndarray):
+            if value.ndim and id(value) not in self.by_id:
+                self.stop("an array of unknown origin is computed with")
+            return Slot(self.constant(value).slot)
+        if isinstance(value, (Tensor, StandIn)):
+            self.stop(f"a {kind.__name__} is computed with")
+        return value
+
+    def result(self, value: Any) -> tuple[Any, Any]:
+        """What a call gives, as the engine goes on with it, and as the program keeps it."""
+        kind = value.__class__
+        if isinstance(value, np.generic):
+            value = np.asarray(value)
+            self.scalars.add(len(self.arrays))
+        if value.__class__ is np.ndarray:
+            made = self.slot(value)
+            return made, made.slot
+        if isinstance(value, tuple):
+            parts = [self.result(v) for v in value]
+            shown = [part[0] for part in parts]
+            made = kind(*shown) if hasattr(kind, "_fields") else kind(shown)
+            return made, tuple([part[1] for part in parts])
+        if kind is list:
+            parts = [self.result(v) for v in value]
+            return [part[0] for part in parts], tuple([part[1] for part in parts])
+        if value is not None and value is not NotImplemented:
+            self.stop(f"a function of arrays gives a {kind.__name__}")
+        return value, None
+
+    def call(self, function: Any, args: Any, options: Any) -> Any:
+        """What a function gives for arrays, noted."""
+        plain, named = held(tuple(args)), held(dict(options))
+        if self.stopped is not None or function in FACTS:
+            return calm(function, *plain, **named)
+        if getattr(function, "__name__", "") in BY_VALUES and not hasattr(function, "kernels"):
+            self.stop(f"the shape of what {function.__name__} gives depends on values")
+            return calm(function, *plain, **named)
+        before = tuple([self.given(v) for v in args]), self.given(dict(options))
+        self.check_target(function, plain, named)
+        found = calm(function, *plain, **named)
+        if self.stopped is not None:
+            return found
+        made, slots = self.result(found)
+        if self.stopped is not None:
+            return found
+        self.steps.append(Call(function, *before, slots))
+        return made
+
+    def check_target(self, function: Any, args: Any, options: Any) -> None:
+        """Stop where a constant is written."""
+        out = options.get("out")
+        targets = list(out) if isinstance(out, tuple) else [out]
+        if getattr(function, "__name__", "") in ("copyto", "setitem", "at", "put_along_axis"):
+            targets.append(args[0])
+        for target in targets:
+            while target is not None and target.__class__ is np.ndarray:
+                known = self.by_id.get(id(target))
+                if known is not None and known.slot in self.constants:
+                    self.stop("a constant is written")
+                if known is not None and known.slot in self.root_slots:
+                    self.lasts()
+                    self.overwritten.add(known.slot)
+                target = target.base  # noqa: PLW2901
+
+    def lasts(self) -> None:
+        """Note that the next step must not be done twice."""
+        if self.lasting_from is None:
+            self.lasting_from = len(self.steps)
+
+    def truth(self, array: TracedArray) -> bool:
+        """The truth of an array, which a replay has to find again."""
+        value = bool(array.array)
+        if self.stopped is None:
+            self.steps.append(Truth(array.slot, value, self.lasting_from is not None))
+        return value
+
+    # -- tensors that were there -----------------------------------------------------------------
+
+    def root(self, tensor: Tensor, origin: Any) -> None:
+        """Let a tensor be a root; `origin` says how a replay finds it."""
+        if self.stopped is not None or id(tensor) in self.numbers:
+            return
+        if not is_plain(tensor):
+            self.stop(f"a tensor is more than plain data: {origin}")
+            return
+        self.numbers[id(tensor)] = len(self.roots)
+        self.roots.append(tensor)
+        self.origins.append(origin)
+        array = tensor._array
+        self.facts.append(
+            (tensor._node, array.shape, array.strides, array.dtype, array.flags.writeable)
+        )
+        traced = self.slot(array)
+        self.root_slots.append(traced.slot)
+        tensor._array = traced
+
+    def is_known(self, tensor: Tensor) -> bool:
+        """Whether a tensor is a root, or made in this run."""
+        return tensor._array.__class__ is TracedArray
+
+    # -- what the engine shows -------------------------------------------------------------------
+
+    def compute(self, op: Any, arrays: Any, params: Any, proceed: Any) -> Any:
+        """The forward of an op, noted as one call."""
+        if self.stopped is not None or self.suspended:
+            return proceed(arrays, params)
+        return self.call(op.forward, arrays, params)
+
+    def made(self, op: Any, inputs: Any, params: Any, outputs: Any) -> None:
+        """See that an op has read nothing that nobody knows."""
+        if self.stopped is not None or self.suspended:
+            return
+        for t in inputs:
+            if t is not None and t._array.__class__ is np.ndarray and not is_number(t):
+                self.stop(f"{op.name} reads a tensor of unknown origin")
+                return
+        node = outputs[0]._node if outputs else None
+        if node is not None:
+            self.nodes.append(weakref.ref(node))
+            if node.op.grad_outputs != 1 and node.edges:
+                self.nodes += [weakref.ref(edge) for edge in node.edges if edge is not None]
+
+    def differentiate(self, node: Any, g: Any, proceed: Any) -> Any:
+        """The formulas of a node, noted as one call; or the sum in a leaf."""
+        if self.stopped is not None or self.suspended:
+            return proceed()
+        task = getattr(getattr(proceed, "func", None), "__self__", None)
+        if node.op is LEAF:
+            return self.accumulate(node, g, proceed)
+        if task is None or task.create_graph or not node.op.formulas or g is None:
+            return proceed()
+        if isinstance(node.saved, (PackedValues, OnTensors)):
+            self.stop("a hook on a saved tensor")
+            return proceed()
+        live = tuple([e is not None and (not task.needed or e in task.needed) for e in node.edges])
+        if node.op.grad_outputs != 1:
+            if all(part is None for part in g):
+                return proceed()
+            g = calm(node.op.materialize, node, g, False)
+        return self.call(Formulas(node, live), (g, raw(node)), {})
+
+    def accumulate(self, node: Any, g: Any, proceed: Any) -> Any:
+        """Add a cotangent to a leaf, on NumPy's arrays, and note that."""
+        leaf = node.saved.tensor()
+        if leaf is None:
+            return None
+        if leaf._array.__class__ is TracedArray and id(leaf) not in self.numbers:  # one made here
+            return proceed()
+        if not isinstance(g, TracedArray) or id(leaf) not in self.numbers:
+            self.stop("a gradient of a tensor of unknown origin")
+            return proceed()
+        traced, leaf._array = leaf._array, held(leaf._array)
+        before = leaf._gradient
+        if before is not None:
+            before._array = held(before._array)
+        try:
+            accumulation.add_to_leaf(node, g.array, True)
+        finally:
+            leaf._array = traced
+        gradient = leaf._gradient
+        number = Root(self.numbers[id(leaf)])
+        made = self.slot(gradient._array)
+        self.gradients[id(leaf)] = gradient
+        gradient._array = made
+        self.lasts()
+        self.steps.append(Effect(add_gradient, (number, Slot(g.slot)), {}, (made.slot,)))
+        return None
+
+    def before_write(self, target: Tensor) -> None:
+        """See a write to memory of a root."""
+        if self.stopped is not None or self.suspended:
+            return
+        if id(target) in self.numbers:
+            self.written.add(self.numbers[id(target)])
+            if target._view_of is not None or target._views:
+                self.stop("a tensor that is a view, or has views, is written")
+                return
+            self.lasts()
+            number = Root(self.numbers[id(target)])
+            self.steps.append(Effect(count_write, (number,), {}, ()))
+        elif target._array.__class__ is not TracedArray:
+            self.stop("a tensor of unknown origin is written")
+        elif target._view_of is not None and id(target._view_of.base) in self.numbers:
+            self.stop("a view of an argument is written")
+        elif any(target is gradient for gradient in self.gradients.values()):
+            self.stop("a gradient is written")
+
+    # -- calls that a replay makes again ---------------------------------------------------------
+
+    def again(self, function: Any, args: Any, options: Any, lasting: bool = True) -> Any:
+        """Call a function outside of the recording, and note that a replay calls it, too."""
+        if self.stopped is not None:
+            return function(*args, **options)
+        kept = tuple([self.handed(v) for v in args])
+        named = {key: self.handed(v) for key, v in options.items()}
+        if self.stopped is not None:
+            return function(*args, **options)
+        swapped = [(t, t._array) for t in (*self.roots, *self.gradients.values())]
+        for tensor, array in swapped:
+            tensor._array = held(array)
+        self.suspended = True
+        before = modes.change(watchers=(), before_write=None)
+        try:
+            found = function(*args, **options)
+        finally:
+            modes.restore(before)
+            self.suspended = False
+            moved = any(tensor._array is not held(array) for tensor, array in swapped)
+            for tensor, array in swapped:
+                if not moved:
+                    tensor._array = array
+        if moved:
+            self.stop("a tensor gets other memory")
+            return found
+        if lasting:
+            self.lasts()
+        slots = []
+        for place, value in enumerate(found if type(found) in (tuple, list) else (found,)):
+            if not isinstance(value, Tensor):
+                continue
+            if not is_plain(value) or id(value) in self.numbers:
+                self.stop("a call gives a tensor that is more than plain data")
+                return found
+            value._array = self.slot(value._array)
+            self.objects[id(value)] = len(self.steps), place
+            slots.append(value._array.slot)
+        self.results[len(self.steps)] = found
+        self.steps.append(Effect(function, kept, named, tuple(slots)))
+        return found
+
+    def draw(self, proceed: Any) -> Any:
+        """Random numbers, which a replay draws anew, in the same order."""
+        found = proceed()
+        if self.stopped is not None or self.suspended:
+            return found
+        self.lasts()
+        made = self.slot(np.asarray(found))
+        self.steps.append(Call(proceed, (), {}, made.slot))
+        return made
+
+    def handed(self, value: Any) -> Any:
+        """An argument of a call that is made again."""
+        if isinstance(value, Tensor):
+            if id(value) not in self.numbers:
+                self.stop("a computed tensor is given to a call that is made again")
+                return value
+            return Root(self.numbers[id(value)])
+        if type(value) in (list, tuple):
+            return type(value)([self.handed(v) for v in value])
+        return value
+
+
+def is_plain(tensor: Tensor) -> bool:
+    """Whether a tensor is a leaf or constant in NumPy's memory, without anything beside."""
+    node = tensor._node
+    return (
+        isinstance(tensor, Tensor)
+        and type(tensor).__module__.startswith(__package__.partition(".")[0])
+        and tensor._array.__class__ is np.ndarray
+        and (node is None or (node.op is LEAF and node.hooks is None and not node.inherited))
+        and not tensor._inference
+        and tensor._tangents is None
+        and tensor._lent is None
+        and (tensor._view_of is None or tensor._view_of.base._node is None)
+    )
+
+
+def add_gradient(leaf: Tensor, g: Any) -> Tensor:
+    """Add an array to the gradient of a leaf: what a backward pass does in the end."""
+    accumulation.add_to_leaf(leaf._node, g, True)
+    return leaf._gradient  # type: ignore[return-value]
+
+
+def count_write(tensor: Tensor) -> None:
+    """Count a write to a tensor."""
+    wrote(tensor, "a compiled step")

@@ -1,0 +1,295 @@
+"""Programs rewritten so that a recording sees what they read, call and write beside tensors.
+
+NOTE [Rewriting]
+A function is compiled anew from its source, and does what it did; but it hands what it reads from
+outside (globals, closures, attributes), what it calls, what it goes through and what it writes to a
+`Watch` on its way: `x.name` becomes `watch.attribute(x, "name")`. Functions inside it are rewritten
+with it, those that it calls when they are called. What has no source, or does what no watch can
+follow, runs as it is, and ends the recording.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import textwrap
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Unclear", "rewritten"]
+
+WATCH = "__watch__"  # the variable that holds the watch in what is rewritten
+
+SCOPES = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+UNCLEAR = {
+    ast.AsyncFunctionDef: "an async function", ast.Await: "await", ast.AsyncFor: "async for",
+    ast.AsyncWith: "async with", ast.Yield: "a generator", ast.YieldFrom: "a generator",
+    ast.ClassDef: "a class in a function", ast.Import: "an import", ast.ImportFrom: "an import",
+    ast.Global: "a write to a global", ast.Nonlocal: "a write to a variable outside",
+}  # fmt: skip
+if hasattr(ast, "Match"):
+    UNCLEAR[ast.Match] = "match"
+
+
+class Unclear(Exception):  # noqa: N818 (the function runs as it is)
+    """A function cannot be rewritten; the text says why."""
+
+
+def rewritten(function: FunctionType, watch: Any) -> Callable[..., Any]:
+    """The function, which tells `watch` what it does; raises Unclear where that cannot be."""
+    code, free = _compiled(function.__code__)
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    cells[WATCH] = _cell(watch)
+    made = FunctionType(
+        code,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        tuple([cells[name] for name in free]),
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    made.__qualname__ = function.__qualname__
+    return made
+
+
+def _cell(value: Any) -> Any:
+    return (lambda: value).__closure__[0]  # type: ignore[index]
+
+
+@functools.lru_cache(maxsize=1024)
+def _compiled(code: CodeType) -> tuple[CodeType, tuple[str, ...]]:
+    """The code of a rewritten function, and the variables that it has from outside."""
+    definition = _definition(code)
+    tree = Rewriter(definition, code).rewritten()
+    outer = ast.FunctionDef(
+        "factory", _arguments([WATCH, *code.co_freevars]), [tree], [], lineno=1, col_offset=0
+    )
+    if "type_params" in ast.FunctionDef._fields:
+        outer.type_params = []  # type: ignore[attr-defined]
+    module = ast.fix_missing_locations(ast.Module([outer], []))
+    compiled = compile(module, code.co_filename, "exec", dont_inherit=True)
+    factory = next(c for c in compiled.co_consts if isinstance(c, CodeType))
+    made = next(c for c in factory.co_consts if isinstance(c, CodeType))
+    return made, made.co_freevars
+
+
+def _arguments(names: list[str]) -> ast.arguments:
+    return ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
+
+
+def _definition(code: CodeType) -> Any:
+    """The part of the source that is the function of this code."""
+    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        raise Unclear("a generator")
+    try:
+        lines, first = inspect.getsourcelines(code)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, TypeError, SyntaxError, IndentationError):
+        raise Unclear("a function without source") from None
+    kind = ast.Lambda if code.co_name == "<lambda>" else ast.FunctionDef
+    found: list[Any] = [node for node in ast.walk(tree) if isinstance(node, kind)]
+    if kind is ast.FunctionDef:
+        found = [node for node in found[:1] if node.name == code.co_name]
+    if len(found) != 1:
+        raise Unclear("a function whose source is not found")
+    definition = found[0]
+    names = [a.arg for a in [*definition.args.posonlyargs, *definition.args.args]]
+    if names != list(code.co_varnames[: code.co_argcount]):
+        raise Unclear("a function whose source has changed")
+    if isinstance(definition, ast.Lambda):
+        body = ast.copy_location(ast.Return(definition.body), definition.body)
+        definition = ast.copy_location(
+            ast.FunctionDef("_lambda_", definition.args, [body], []), definition
+        )
+    definition.decorator_list, definition.returns = [], None
+    if "type_params" in ast.FunctionDef._fields:
+        definition.type_params = []
+    ast.increment_lineno(definition, first - 1)
+    return definition
+
+
+def bound(node: Any) -> set[str]:
+    """The names that a function, lambda or comprehension binds, those inside it left out."""
+    found: set[str] = set()
+    if hasattr(node, "args"):
+        every = node.args
+        named = [*every.posonlyargs, *every.args, *every.kwonlyargs, every.vararg, every.kwarg]
+        found |= {a.arg for a in named if a is not None}
+    waiting = [*(node.body if isinstance(getattr(node, "body", None), list) else [])]
+    if hasattr(node, "generators"):
+        waiting = list(node.generators)
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, ast.Name) and isinstance(part.ctx, (ast.Store, ast.Del)):
+            found.add(part.id)
+        elif (isinstance(part, ast.ExceptHandler) and part.name) or isinstance(
+            part, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)
+        ):
+            found.add(str(part.name))
+        if not isinstance(part, SCOPES):
+            waiting += ast.iter_child_nodes(part)
+        elif not isinstance(part, (ast.FunctionDef, ast.Lambda)):  # := inside
+            waiting += [w for w in ast.walk(part) if isinstance(w, ast.NamedExpr)]
+    return found
+
+
+class Done(ast.expr):
+    """A part that was visited already."""
+
+    def __init__(self, node: Any) -> None:
+        super().__init__()
+        self.node = node
+
+
+class Rewriter(ast.NodeTransformer):
+    """Puts calls of the watch into a function: NOTE [Rewriting]."""
+
+    def __init__(self, definition: Any, code: CodeType) -> None:
+        self.definition = definition
+        self.free = set(code.co_freevars)
+        self.scopes = [bound(definition)]
+
+    def rewritten(self) -> Any:
+        """The definition with the calls in it."""
+        node = self.definition
+        node.body = self.body(node.body)
+        for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+            each.annotation = None
+        for each in (node.args.vararg, node.args.kwarg):
+            if each is not None:
+                each.annotation = None
+        node.args.defaults = [ast.Constant(None) for _ in node.args.defaults]
+        node.args.kw_defaults = [d and ast.Constant(None) for d in node.args.kw_defaults]
+        return node
+
+    def body(self, statements: list[Any]) -> list[Any]:
+        """Statements with the calls in them."""
+        module: Any = self.generic_visit(ast.Module(statements, []))
+        return module.body  # type: ignore[no-any-return]
+
+    def told(self, method: str, at: Any, *args: Any) -> Any:
+        """A call of a method of the watch."""
+        function = ast.Attribute(ast.Name(WATCH, ast.Load()), method, ast.Load())
+        return ast.copy_location(ast.Call(function, list(args), []), at)
+
+    def visit(self, node: Any) -> Any:
+        """The node with the calls in it."""
+        if isinstance(node, Done):
+            return node.node
+        if isinstance(node, SCOPES):
+            return self.within(node)
+        if type(node) in UNCLEAR:
+            raise Unclear(UNCLEAR[type(node)])
+        name = getattr(node, "attr", "") or getattr(node, "id", "")
+        if name.startswith("__") and not name.endswith("__"):
+            raise Unclear("a private name of a class")
+        return super().visit(node)
+
+    # -- scopes
+
+    def within(self, node: Any) -> Any:
+        """A function or comprehension in it; some of that is read outside of its scope."""
+        if isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            self.generic_visit(node.args)
+            if isinstance(node, ast.FunctionDef):
+                node.decorator_list = [self.visit(each) for each in node.decorator_list]
+                node.returns = None
+            self.scopes.append(bound(node))
+            if isinstance(node, ast.Lambda):
+                node.body = self.visit(node.body)
+            else:
+                node.body = self.body(node.body)
+        else:
+            first = node.generators[0]
+            first.iter = Done(self.told("through", first.iter, self.visit(first.iter)))
+            self.scopes.append(bound(node))
+            node = self.generic_visit(node)
+        self.scopes.pop()
+        return node
+
+    def visit_AnnAssign(self, node: Any) -> Any:
+        if node.value is None:
+            return ast.copy_location(ast.Pass(), node)
+        return self.visit(ast.copy_location(ast.Assign([node.target], node.value), node))
+
+    # -- reads
+
+    def visit_Name(self, node: Any) -> Any:
+        if not isinstance(node.ctx, ast.Load) or any(node.id in scope for scope in self.scopes):
+            return node
+        if node.id in ("super", "__class__"):
+            return node
+        if node.id in self.free:
+            cell = ast.copy_location(ast.Lambda(_arguments([]), node), node)  # which holds it
+            return self.told("variable", node, ast.Constant(node.id), node, cell)
+        return self.told("outside", node, ast.Constant(node.id), node)
+
+    def visit_Attribute(self, node: Any) -> Any:
+        if isinstance(node.ctx, ast.Load):
+            return self.told("attribute", node, self.visit(node.value), ast.Constant(node.attr))
+        node.value = self.told("setting", node, self.visit(node.value))
+        return node
+
+    def visit_Subscript(self, node: Any) -> Any:
+        node = self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load):
+            return self.told("item", node, node.value, _key(node.slice))
+        node.value = self.told("changing", node, node.value)
+        return node
+
+    # -- what is done
+
+    def visit_Call(self, node: Any) -> Any:
+        if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
+            return node
+        node = self.generic_visit(node)
+        node.args.insert(0, node.func)
+        node.func = ast.Attribute(ast.Name(WATCH, ast.Load()), "call", ast.Load())
+        return node
+
+    def visit_AugAssign(self, node: Any) -> Any:
+        if isinstance(node.target, ast.Name):
+            node.value = self.visit(node.value)
+            read = ast.copy_location(ast.Name(node.target.id, ast.Load()), node)
+            before = ast.copy_location(ast.Expr(self.told("changing", node, read)), node)
+            return [before, node]
+        return self.generic_visit(node)
+
+    def visit_For(self, node: Any) -> Any:
+        node = self.generic_visit(node)
+        node.iter = self.told("through", node, node.iter)
+        return node
+
+    def visit_comprehension(self, node: Any) -> Any:
+        told = isinstance(node.iter, Done)
+        node = self.generic_visit(node)
+        if not told:
+            node.iter = self.told("through", node.iter, node.iter)
+        return node
+
+    def visit_With(self, node: Any) -> Any:
+        node = self.generic_visit(node)
+        for item in node.items:
+            item.context_expr = self.told("within", node, item.context_expr)
+        return node
+
+    def visit_Try(self, node: Any) -> Any:
+        node = self.generic_visit(node)
+        for handler in node.handlers:
+            handler.body.insert(0, ast.copy_location(ast.Expr(self.told("caught", handler)), node))
+        return node
+
+
+def _key(node: Any) -> Any:
+    """A subscript as an expression: slices are objects there."""
+    if isinstance(node, ast.Slice):
+        parts = [p or ast.Constant(None) for p in (node.lower, node.upper, node.step)]
+        name = ast.Attribute(ast.Name(WATCH, ast.Load()), "slice", ast.Load())
+        return ast.copy_location(ast.Call(name, parts, []), node)
+    if isinstance(node, ast.Tuple):
+        return ast.copy_location(ast.Tuple([_key(e) for e in node.elts], ast.Load()), node)
+    return node

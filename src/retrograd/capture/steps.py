@@ -1,0 +1,68 @@
+"""What steps of a recording read and give: helpers of those who write programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .recording import Call, Root, Slot, Truth
+from .storages import Part
+
+__all__ = ["holds_places", "leaves", "made_by", "moved", "places_in", "slots_of"]
+
+
+def moved(loop: Any, placed: dict[Any, Any]) -> Any:
+    """A loop whose parts say where they are."""
+
+    def at(part: Any) -> Any:
+        return part._replace(storage=placed[part.storage]) if isinstance(part, Part) else part
+
+    return loop._replace(out=at(loop.out), operands=tuple(map(at, loop.operands)))
+
+
+def holds_places(value: Any) -> bool:
+    """Whether there is a slot or a root in a tree of arguments."""
+    if isinstance(value, (Slot, Root)):
+        return True
+    if isinstance(value, dict):
+        value = list(value.values())
+    return isinstance(value, (list, tuple)) and any(map(holds_places, value))
+
+
+def leaves(value: Any) -> list[Any]:
+    """What is in nested tuples and lists."""
+    if isinstance(value, (tuple, list)):
+        return [leaf for part in value for leaf in leaves(part)]
+    return [value]
+
+
+def places_in(value: Any) -> Iterable[int]:
+    """The slots in a tree of arguments."""
+    if isinstance(value, Slot):
+        yield int(value)
+    elif isinstance(value, dict):
+        yield from places_in(list(value.values()))
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from places_in(part)
+
+
+def slots_of(step: Any) -> Iterable[int]:
+    """The slots that a step reads."""
+    if isinstance(step, Truth):
+        return [step.slot]
+    return [*places_in(step.args), *places_in(step.options)]
+
+
+def made_by(step: Any) -> Sequence[int]:
+    """The slots that a step gives, and did not have."""
+    if not isinstance(step, Call):
+        return []
+    waiting, found, given = [step.made], list[int](), set(slots_of(step))
+    while waiting:
+        made = waiting.pop()
+        if isinstance(made, tuple):
+            waiting += made
+        elif made is not None and made not in given:
+            found.append(made)
+    return found

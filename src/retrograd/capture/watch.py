@@ -1,0 +1,474 @@
+"""The watch: what a rewritten function reads, calls and changes beside tensors.
+
+It turns what is read into guards, tells tensors from outside to the recording, decides of each
+call whether it is arithmetic, a function of the user's to be rewritten, or one that a replay makes
+again, and ends the recording at whatever it does not know.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import types
+from functools import partial
+from typing import Any
+
+from ..autograd import grad_mode
+from ..engine.placement import Size
+from ..engine.tensor import Tensor
+from ..nn.modules.module import Module
+from ..optim.lr_scheduler import LRScheduler
+from ..optim.optimizer import Optimizer
+from .guards import MISSING, Guards
+from .recording import Recording
+from .rewriting import Unclear, rewritten
+
+__all__ = ["Watch"]
+
+PACKAGE = __package__.partition(".")[0]
+TRUSTED = {PACKAGE, "numpy"}  # beside Python's own
+
+PURE = {
+    abs, all, any, bool, callable, complex, dict, divmod, enumerate, filter, float, frozenset, int,
+    isinstance, issubclass, iter, len, list, map, max, min, next, pow, range, reversed, round, set,
+    slice, sorted, str, sum, tuple, type, zip,
+}  # fmt: skip
+PURE_MODULES = {"math", "cmath", "operator", "_operator", "itertools"}
+BUILT_IN: Any = (
+    *(str, bytes, int, float, complex, bool, tuple, range, list, dict, set, frozenset, slice, Size),
+    *(type({}.keys()), type({}.values()), type({}.items())),
+)
+MUTABLE = (list, dict, set, bytearray)
+READING = {
+    *("copy", "count", "get", "index", "isdisjoint", "issubset", "issuperset", "items", "keys"),
+    *("union", "values", "difference", "intersection", "__getitem__", "__len__", "__contains__"),
+}
+ITERABLE: Any = (
+    *(list, tuple, dict, set, frozenset, range, str, enumerate, zip, map, filter, reversed, Size),
+    *(type({}.keys()), type({}.values()), type({}.items()), types.GeneratorType, Tensor),
+    *(type(iter([])), type(iter(())), type(iter({})), type(iter(range(0))), type(iter(set()))),
+    *(type(iter({}.values())), type(iter({}.items()))),
+)
+CONTEXTS = (grad_mode.no_grad, grad_mode.enable_grad, grad_mode.set_grad_enabled)
+FIXED = {"zeros", "ones", "full", "empty", "arange", "eye", "linspace", "logspace", "tensor",
+         "as_tensor", "scalar_tensor", "zeros_like", "ones_like"}  # fmt: skip
+PLAIN = (int, float, bool, str, complex, type(None), Size)
+
+
+TREE = {"parameters", "buffers", "modules", "children", "named_parameters", "named_buffers",
+        "named_modules", "named_children"}  # fmt: skip
+
+
+def name_of(function: Any) -> str:
+    """The name of a function, or ''."""
+    return str(getattr(function, "__name__", ""))
+
+
+class Watch:
+    """What rewritten functions tell: NOTE [Rewriting] in `rewriting`."""
+
+    slice = slice
+
+    def __init__(self, recording: Recording, guards: Guards) -> None:
+        self.recording, self.guards = recording, guards
+        self.outer: dict[int, Any] = {}  # objects that were there before, by id
+        self.codes: set[types.CodeType] = set()  # of what has been rewritten
+        recording.line = self.line  # type: ignore[method-assign]
+
+    @property
+    def stopped(self) -> bool:
+        """Whether nobody listens any more."""
+        return self.recording.stopped is not None
+
+    def stop(self, reason: str) -> None:
+        """End the recording."""
+        self.recording.stop(reason)
+
+    def line(self) -> str:
+        """The line of the user's program that runs."""
+        frame = sys._getframe(1)
+        while frame is not None and frame.f_code not in self.codes:
+            frame = frame.f_back  # type: ignore[assignment]
+        if frame is None:
+            return "the call"
+        return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+    # -- reads -----------------------------------------------------------------------------------
+
+    def seen(self, read: str, value: Any, about: str) -> Any:
+        """`value`, which was there before the call: `read` has to give it again."""
+        if self.stopped:
+            return value
+        why = self.guards.same(read, value, about)
+        if why:
+            self.stop(f"{why} is read")
+        else:
+            self.enter(read, value)
+        return value
+
+    def enter(self, read: str, value: Any) -> None:
+        """Know an object from outside, and all in it."""
+        if isinstance(value, Tensor):
+            self.recording.root(value, ("object", value))
+            self.guards.same(read, value, "a tensor")
+        if type(value) in PLAIN or id(value) in self.outer:
+            return
+        self.outer[id(value)] = value
+        if type(value) in (list, tuple):
+            for i, part in enumerate(value):
+                self.enter(f"({read})[{i}]", part)
+        elif type(value) is dict:
+            for key, part in value.items():
+                self.enter(f"({read})[{key!r}]", part)
+
+    def outside(self, name: str, value: Any) -> Any:
+        """A global or a builtin that is read."""
+        if self.stopped:
+            return value
+        spaces = sys._getframe(1).f_globals
+        if spaces.get("__name__", "").partition(".")[0] == PACKAGE:
+            return value
+        if getattr(builtins, name, MISSING) is value and name not in spaces:
+            self.guards.add(f"{name!r} not in {self.guards.name(spaces)}", name)
+            return value
+        return self.seen(f"{self.guards.name(spaces)}.get({name!r}, MISSING)", value, name)
+
+    def variable(self, name: str, value: Any, holder: Any) -> Any:
+        """A variable of an enclosing function that is read."""
+        if self.stopped:
+            return value
+        cell = holder.__closure__[0]
+        return self.seen(f"{self.guards.name(cell)}.cell_contents", value, name)
+
+    def attribute(self, owner: Any, name: str) -> Any:
+        """An attribute that is read."""
+        if self.stopped:
+            return getattr(owner, name)
+        kind = type(owner)
+        if isinstance(owner, Tensor):
+            return self.of_tensor(owner, name)
+        built_in = kind in BUILT_IN or kind.__module__ in ("builtins", PACKAGE + ".return_types")
+        if built_in and not isinstance(owner, (types.ModuleType, type)):
+            return getattr(owner, name)
+        if is_ours(owner) and isinstance(owner, (types.ModuleType, type)):
+            return getattr(owner, name)
+        if isinstance(owner, super):
+            return getattr(owner, name)
+        if id(owner) not in self.outer:
+            if hasattr(owner, "_fields") or is_ours(owner):
+                return getattr(owner, name)
+            self.stop(f"an attribute of a {kind.__name__} that was made here is read")
+            return getattr(owner, name)
+        return self.of_object(owner, name)
+
+    def of_tensor(self, owner: Tensor, name: str) -> Any:
+        """An attribute of a tensor."""
+        if name == "grad":
+            known = self.recording.gradients.get(id(owner))
+            if known is None or owner._gradient is not known:
+                self.stop("a gradient from before the call is read")
+        elif name == "_version" or not hasattr(Tensor, name):
+            self.stop(f"the attribute {name} of a tensor is read")
+        return getattr(owner, name)
+
+    def of_object(self, owner: Any, name: str) -> Any:
+        """An attribute of an object that was there before."""
+        kind = type(owner)
+        space: Any = getattr(owner, "__dict__", None)
+        about = f"{kind.__name__}.{name}"
+        if isinstance(owner, types.ModuleType):
+            return self.seen(f"{self.guards.name(space)}.get({name!r}, MISSING)",
+                             getattr(owner, name), about)  # fmt: skip
+        of_class = next((c.__dict__[name] for c in kind.__mro__ if name in c.__dict__), MISSING)
+        if isinstance(of_class, property):
+            return self.call(of_class.fget, owner)
+        if space is not None and name in space:
+            if hasattr(type(of_class), "__set__"):
+                self.stop(f"the descriptor {about} is read")
+                return getattr(owner, name)
+            return self.seen(f"{self.guards.name(space)}.get({name!r}, MISSING)",
+                             space[name], about)  # fmt: skip
+        if isinstance(owner, Module) and space is not None:
+            for table in ("_parameters", "_buffers", "_modules"):
+                if name in space.get(table, ()):
+                    inner = space[table]
+                    self.guards.add(f"{self.guards.name(space)}.get({table!r}) is "
+                                    f"{self.guards.name(inner)}", about)  # fmt: skip
+                    return self.seen(f"{self.guards.name(inner)}.get({name!r}, MISSING)",
+                                     inner[name], about)  # fmt: skip
+        if of_class is MISSING:
+            self.stop(f"{about} is read, which a function gives")
+            return getattr(owner, name)
+        if space is not None:
+            self.guards.add(f"{name!r} not in {self.guards.name(space)}", about)
+        found = getattr(owner, name)
+        if isinstance(found, types.MethodType) and found.__self__ is owner:
+            held = f"{self.guards.name(kind)}.{name}"
+            if isinstance(found.__func__, types.FunctionType):
+                self.guards.same(held, found.__func__, about)
+            return found
+        return self.seen(f"{self.guards.name(owner)}.{name}", found, about)
+
+    def item(self, owner: Any, key: Any) -> Any:
+        """An element that is read."""
+        kind = type(owner)
+        if self.stopped or isinstance(owner, Tensor) or kind in BUILT_IN:
+            return owner[key]
+        own = getattr(kind, "__getitem__", None)
+        if isinstance(own, types.FunctionType):
+            return self.call(types.MethodType(own, owner), key)
+        if not hasattr(owner, "_fields"):
+            self.stop(f"an element of a {kind.__name__} is read")
+        return owner[key]
+
+    def through(self, owner: Any) -> Any:
+        """What a loop goes through."""
+        if self.stopped or isinstance(owner, ITERABLE):
+            return owner
+        own = getattr(type(owner), "__iter__", None)
+        if isinstance(own, types.FunctionType):
+            return self.through(self.call(types.MethodType(own, owner)))
+        if type(owner).__module__ != "itertools":
+            self.stop(f"a loop goes through a {type(owner).__name__}")
+        return owner
+
+    # -- changes ---------------------------------------------------------------------------------
+
+    def setting(self, owner: Any) -> Any:
+        """An object of which an attribute is about to be set."""
+        self.stop(f"an attribute of a {type(owner).__name__} is set")
+        return owner
+
+    def changing(self, owner: Any) -> Any:
+        """An object of which an element is about to be set."""
+        kind = type(owner)
+        if kind in MUTABLE and id(owner) not in self.outer:
+            return owner
+        if not isinstance(owner, Tensor) and (kind not in BUILT_IN or kind in MUTABLE):
+            self.stop(f"a {kind.__name__} from outside is changed")
+        return owner
+
+    def within(self, context: Any) -> Any:
+        """A context that is entered."""
+        if type(context) not in CONTEXTS:
+            self.stop(f"the context {type(context).__name__} is entered")
+        return context
+
+    def caught(self) -> None:
+        """An exception that is caught: a replay would not raise it."""
+        self.stop("an exception is caught")
+
+    # -- calls -----------------------------------------------------------------------------------
+
+    def call(self, function: Any, /, *args: Any, **options: Any) -> Any:
+        """What a call gives."""
+        if self.stopped:
+            return function(*args, **options)
+        kind = type(function)
+        compiled = getattr(function, "compiled", None)
+        if compiled is not None and type(compiled).__module__ == f"{__package__}.compiled":
+            own = (function.__self__,) if kind is types.MethodType else ()
+            return self.call(compiled.function, *own, *args, **options)
+        if isinstance(function, Module):
+            return self.module(function, args, options)
+        if kind is partial:
+            return self.call(
+                function.func, *function.args, *args, **{**function.keywords, **options}
+            )
+        try:
+            if function in PURE:
+                return self.pure(function, args, options)
+        except TypeError:  # it cannot be hashed
+            pass
+        if function is getattr:
+            return self.attribute_or(*args)
+        owner = getattr(function, "__self__", MISSING)
+        if is_ours(function) or isinstance(owner, Tensor):
+            if kind is types.MethodType and isinstance(owner, Module) and name_of(function) in TREE:
+                return self.of_tree(function, args, options)
+            if kind is types.MethodType and isinstance(owner, Module):
+                return self.enter_function(function, args, options)
+            if kind is types.FunctionType and is_layers(function):
+                return self.enter_function(function, args, options)
+            return self.ours(function, owner, args, options)
+        if kind is types.MethodType or kind is types.FunctionType:
+            return self.enter_function(function, args, options)
+        if getattr(function, "__module__", None) in PURE_MODULES:
+            return function(*args, **options)
+        if kind is type and issubclass(function, BaseException):
+            return function(*args, **options)
+        if type(owner) in BUILT_IN or type(owner) is bytearray:
+            outer = type(owner) in MUTABLE and id(owner) in self.outer
+            if outer and function.__name__ not in READING:
+                self.stop(f"a {type(owner).__name__} from outside is changed")
+            return function(*args, **options)
+        self.stop(f"{getattr(function, '__qualname__', kind.__name__)} is called")
+        return function(*args, **options)
+
+    def of_tree(self, function: Any, args: Any, options: Any) -> Any:
+        """What is in a module, as an iterator: a replay asks whether it is the same."""
+        found = list(function(*args, **options))
+        if args or options or id(function.__self__) not in self.outer:
+            self.stop(f"{function.__qualname__} is called with arguments")
+            return iter(found)
+        read = f"[*{self.guards.name(function.__self__)}.{function.__name__}()]"
+        self.seen(read, found, function.__qualname__)
+        return iter(found)
+
+    def pure(self, function: Any, args: Any, options: Any) -> Any:
+        """What a function of Python's gives, which reads nothing from outside."""
+        if function in (list, tuple, set, dict, sorted, sum, min, max, all, any, enumerate, zip,
+                        map, filter, iter, reversed):  # fmt: skip
+            args = [
+                v if isinstance(v, ITERABLE) or not hasattr(v, "__iter__") else self.through(v)
+                for v in args
+            ]
+        length = getattr(type(args[0]), "__len__", None) if function is len else None
+        if isinstance(length, types.FunctionType) and not isinstance(args[0], Tensor):
+            return self.call(types.MethodType(length, args[0]))
+        return function(*args, **options)
+
+    def attribute_or(self, owner: Any, name: str, *default: Any) -> Any:
+        """`getattr`."""
+        if hasattr(owner, name) or not default:
+            return self.attribute(owner, name)
+        if id(owner) in self.outer:
+            self.guards.add(f"not hasattr({self.guards.name(owner)}, {name!r})", name)
+        return default[0]
+
+    def enter_function(self, function: Any, args: Any, options: Any) -> Any:
+        """What a function gives that is rewritten itself."""
+        plain = function
+        if type(function) is types.MethodType:
+            plain, args = function.__func__, (function.__self__, *args)
+        if type(plain) is not types.FunctionType:
+            self.stop(f"{getattr(function, '__qualname__', function)} is called")
+            return function(*args, **options) if plain is function else plain(*args, **options)
+        if plain.__code__ in self.codes:
+            return plain(*args, **options)
+        try:
+            made = self.rewritten(plain)
+        except Unclear as error:
+            self.stop(f"{plain.__qualname__} is {error}")
+            return plain(*args, **options)
+        if not is_ours(plain):
+            self.guards.function(plain, plain.__qualname__)
+        return made(*args, **options)
+
+    def rewritten(self, function: Any) -> Any:
+        """A function rewritten for this watch."""
+        made = rewritten(function, self)
+        waiting = [made.__code__]
+        while waiting:
+            code = waiting.pop()
+            if code in self.codes:
+                continue
+            self.codes.add(code)
+            waiting += [c for c in code.co_consts if isinstance(c, types.CodeType)]
+        return made
+
+    def module(self, module: Any, args: Any, options: Any) -> Any:
+        """What a module gives."""
+        if id(module) not in self.outer:
+            self.stop("a module that was made here is called")
+            return module(*args, **options)
+        name, kind = self.guards.name(module), type(module)
+        plain = kind.__call__ is Module.__call__
+        if not plain or module._hooks is not None:
+            self.stop(f"{kind.__name__} has hooks, or a call of its own")
+            return module(*args, **options)
+        self.guards.add(f"{name}._hooks is None", f"hooks of {kind.__name__}")
+        return self.call(self.attribute(module, "forward"), *args, **options)
+
+    def ours(self, function: Any, owner: Any, args: Any, options: Any) -> Any:
+        """What a function of this package gives."""
+        if isinstance(function, type) and issubclass(function, CONTEXTS):
+            return function(*args, **options)
+        name = getattr(function, "__name__", "")
+        if isinstance(owner, (Optimizer, LRScheduler)):
+            return self.recording.again(function, args, options, name != "zero_grad")
+        args = [list(v) if type(v) is type(iter([])) else v for v in args]
+        if name in ("clip_grad_norm_", "clip_grad_value_"):
+            return self.recording.again(function, args, options)
+        if name == "zero_grad":
+            return self.recording.again(function, args, options, lasting=False)
+        args = [self.handed(v) for v in args]
+        options = {key: self.handed(v) for key, v in options.items()}
+        if self.stopped or isinstance(owner, Tensor) or has_tensors((args, options)):
+            return function(*args, **options)
+        if is_class_of_tensors(function) or not isinstance(function, type):
+            found = self.recording.again(function, args, options, lasting=name not in FIXED)
+            if not isinstance(found, Tensor) and not (
+                type(found) in PLAIN or callable(found) or has_tensors(found)
+            ):
+                self.stop(f"{name} gives a {type(found).__name__}")
+            return found
+        self.stop(f"a {function.__name__} is made")
+        return function(*args, **options)
+
+    def handed(self, value: Any) -> Any:
+        """An argument for a function of this package: a function of the user's is rewritten."""
+        if type(value) is types.FunctionType and not is_ours(value):
+            if value.__code__ in self.codes:
+                return value
+            try:
+                return self.rewritten(value)
+            except Unclear as error:
+                self.stop(f"{value.__qualname__} is {error}")
+        return value
+
+    # -- what nobody rewrote ---------------------------------------------------------------------
+
+    def profile(self, frame: Any, event: str, arg: Any) -> None:
+        """End the recording where code of the user's runs that nobody rewrote."""
+        if event != "call" or self.stopped:
+            return
+        code, home = frame.f_code, str(frame.f_globals.get("__name__"))
+        top = home.partition(".")[0]
+        if top in TRUSTED or top in sys.stdlib_module_names or top.startswith("namedtuple_"):
+            return
+        if code in self.codes or self.recording.suspended or importing(frame):
+            return
+        self.recording.stop(
+            f"{code.co_qualname} runs within, at {code.co_filename}:{code.co_firstlineno}"
+        )
+
+
+def importing(frame: Any) -> bool:
+    """Whether a frame runs for an import."""
+    while frame is not None and frame.f_globals.get("__name__") != "importlib._bootstrap":
+        frame = frame.f_back
+    return frame is not None
+
+
+def is_ours(value: Any) -> bool:
+    """Whether something is of this package."""
+    name = getattr(value, "__module__", None)
+    if isinstance(value, types.MethodType):
+        value = value.__func__
+    if isinstance(value, types.ModuleType):
+        name = value.__name__
+    elif isinstance(value, types.FunctionType):  # `functools.wraps` changes what it says itself
+        name = value.__globals__.get("__name__")
+    elif not isinstance(name, str):
+        name = type(value).__module__
+    return str(name).partition(".")[0] == PACKAGE
+
+
+def is_layers(function: Any) -> bool:
+    """Whether a function of this package is one of layers, which read what they hold."""
+    return str(function.__globals__.get("__name__")).startswith(f"{PACKAGE}.nn.modules")
+
+
+def is_class_of_tensors(value: Any) -> bool:
+    """Whether something is a class of tensors."""
+    return isinstance(value, type) and issubclass(value, Tensor)
+
+
+def has_tensors(tree: Any) -> bool:
+    """Whether there is a tensor in a tree of arguments."""
+    if isinstance(tree, Tensor):
+        return True
+    if isinstance(tree, dict):
+        tree = list(tree.values())
+    return isinstance(tree, (list, tuple)) and any(map(has_tensors, tree))

@@ -1,0 +1,547 @@
+"""Compiled steps do what the same steps do eagerly: results, gradients, state, random numbers."""
+
+from __future__ import annotations
+
+import copy
+import random
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd import capture, pytree
+from retrograd.capture.compiled import setting
+from retrograd.capture.program import NATIVE
+
+from .programs import PROGRAMS
+
+nn, F = rg.nn, rg.nn.functional
+pytestmark = pytest.mark.skipif(not NATIVE, reason="needs llvmlite and the parts in C")
+
+CALLS = 4
+# Where eager computes in loops of its own, which nobody takes who watches calls.
+OWN_LOOPS = {"batch_norm", "classifier", "complex_network", "convolution", "dropout"}
+
+
+@pytest.fixture
+def calls_alone():
+    """Programs without native parts, which have eager's bits."""
+    setting.native = False
+    yield
+    setting.native = True
+
+
+def tensors(tree):
+    return [t for t in pytree.flatten(tree) if isinstance(t, rg.Tensor)]
+
+
+def history(tensor):
+    return tensor.grad_fn and tensor.grad_fn.name()
+
+
+def compared(found, expected, exact):
+    assert (found is None) == (expected is None)
+    if found is None:
+        return
+    x, y = found._array, expected._array
+    assert (x.shape, x.dtype, x.strides) == (y.shape, y.dtype, y.strides)
+    assert type(x) is np.ndarray
+    if exact or x.dtype.kind in "biu":
+        np.testing.assert_array_equal(x, y)
+    else:
+        bound = 2e-5 if np.finfo(x.dtype).bits == 32 else 1e-12
+        np.testing.assert_allclose(x, y, rtol=bound, atol=bound / 10)
+    assert found._version == expected._version
+    assert found.requires_grad == expected.requires_grad
+    assert history(found) == history(expected)
+
+
+def run_both(make, exact):
+    """The compiled function, after calls beside the eager one with the same draws."""
+    rg.manual_seed(1)
+    eager, arguments, changed = make()
+    rg.manual_seed(1)
+    step, _, changed_too = make()
+    compiled = rg.compile(step)
+    for number in range(CALLS):
+        rg.manual_seed(100 + number)
+        given = arguments()
+        copies = [t.clone() for t in given]
+        state = rg.get_rng_state()
+        expected = eager(*given)
+        after = rg.get_rng_state()
+        rg.set_rng_state(state)
+        found = compiled(*copies)
+        assert bool((rg.get_rng_state() == after).all())
+        for pairs in ((found, expected), (changed_too(), changed()), (copies, list(given))):
+            for a, b in zip(*map(tensors, pairs), strict=True):
+                compared(a, b, exact)
+    return compiled.compiled
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_native_programs_give_what_the_step_gives(name):
+    compiled = run_both(PROGRAMS[name], exact=False)
+    assert compiled.variants, compiled.reasons
+    assert not compiled.reasons
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_of_calls_have_the_bits_of_the_step(name, calls_alone):
+    compiled = run_both(PROGRAMS[name], exact=name not in OWN_LOOPS)
+    assert compiled.variants, compiled.reasons
+
+
+# -- guards ----------------------------------------------------------------------------------------
+
+SCALE = 2.0
+
+
+def kinds(function):
+    return len(function.compiled.variants)
+
+
+def test_other_shapes_dtypes_and_strides_are_recorded_anew():
+    double = rg.compile(lambda x: 2 * x)
+    given = [rg.ones(3), rg.ones(4), rg.ones(3, dtype=rg.float64), rg.ones(3, 2), rg.ones(2, 3).t()]
+    for number, x in enumerate(given, 1):
+        for _ in range(2):
+            found = double(x)
+            assert found.tolist() == (x * 2).tolist()
+            assert found.stride() == (x * 2).stride()
+        assert kinds(double) == number
+
+
+def test_a_global_that_changes_is_read_anew(monkeypatch):
+    scaled = rg.compile(lambda x: x * SCALE)
+    assert scaled(rg.ones(2)).tolist() == scaled(rg.ones(2)).tolist() == [2.0, 2.0]
+    monkeypatch.setitem(globals(), "SCALE", 3.0)
+    assert scaled(rg.ones(2)).tolist() == [3.0, 3.0]
+    monkeypatch.setitem(globals(), "SCALE", 3)  # of another type
+    assert scaled(rg.ones(2, dtype=rg.int64)).dtype is rg.int64
+
+
+def test_a_variable_of_the_function_around_is_read_anew():
+    power = 2
+
+    @rg.compile
+    def raised(x):
+        return x**power
+
+    assert raised(rg.tensor([3.0])).item() == raised(rg.tensor([3.0])).item() == 9.0
+    power = 3
+    assert raised(rg.tensor([3.0])).item() == 27.0
+
+
+def test_attributes_and_containers_that_change_are_read_anew():
+    settings = SimpleNamespace(rates=[1.0, 2.0], names={"shift": 1.0})
+
+    @rg.compile
+    def shifted(x):
+        for rate in settings.rates:
+            x = x * rate
+        return x + settings.names["shift"]
+
+    assert [shifted(rg.ones(1)).item() for _ in range(2)] == [3.0, 3.0]
+    settings.rates.append(10.0)
+    assert [shifted(rg.ones(1)).item() for _ in range(2)] == [21.0, 21.0]
+    settings.names["shift"] = 0.0
+    assert shifted(rg.ones(1)).item() == 20.0
+    settings.rates = []
+    assert shifted(rg.ones(1)).item() == 1.0
+
+
+def test_a_function_that_is_called_may_be_replaced():
+    def helper(x):
+        return x + 1
+
+    box = {"helper": helper}
+
+    @rg.compile
+    def outer(x):
+        return box["helper"](x) * 2
+
+    assert [outer(rg.ones(1)).item() for _ in range(2)] == [4.0, 4.0]
+    box["helper"] = lambda x: x - 1
+    assert outer(rg.ones(1)).item() == 0.0
+
+
+def test_training_mode_is_read_anew():
+    layer = nn.Dropout(0.5)
+    dropped = rg.compile(lambda x: layer(x))
+    x = rg.ones(64)
+    assert 0.0 in dropped(x).tolist()
+    assert 0.0 in dropped(x).tolist()
+    layer.eval()
+    assert dropped(x).tolist() == [1.0] * 64
+
+
+def test_grad_mode_is_read_anew():
+    w = rg.ones(2, requires_grad=True)
+    doubled = rg.compile(lambda: (w * 2).detach() if rg.is_grad_enabled() else w * 2)
+    assert doubled().tolist() == [2.0, 2.0]
+    with rg.no_grad():
+        assert not doubled().requires_grad
+        assert not doubled().requires_grad
+
+
+def test_hooks_that_are_added_later_run():
+    w = rg.ones(2, requires_grad=True)
+    layer = nn.Linear(2, 1)
+    seen = []
+
+    def plain():
+        layer(w).sum().backward()
+
+    step = rg.compile(plain)
+    step()
+    step()
+    assert kinds(step) == 1
+    handle = w.register_hook(lambda g: seen.append(g.tolist()))
+    step()
+    assert len(seen) == 1
+    handle.remove()
+    layer.register_forward_hook(lambda *_: seen.append("forward"))
+    step()
+    assert seen[1:] == ["forward"]
+
+
+def test_parameters_that_are_frozen_or_replaced_later():
+    layer = nn.Linear(2, 1, bias=False)
+    step = rg.compile(lambda x: layer(x).sum().backward())
+    x = rg.ones(1, 2)
+    step(x)
+    step(x)
+    assert layer.weight.grad.tolist() == [[2.0, 2.0]]
+    layer.weight.requires_grad_(False)
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        step(x)
+    layer.weight = nn.Parameter(rg.zeros(1, 2))
+    step(x)
+    assert layer.weight.grad.tolist() == [[1.0, 1.0]]
+    layer.weight.grad, layer.weight.data = None, rg.ones(1, 2, dtype=rg.float64)
+    step(x.double())
+    assert layer.weight.grad.dtype is rg.float64
+
+
+def test_parameters_may_be_written_between_calls():
+    w = rg.ones(2)
+    scaled = rg.compile(lambda x: x * w)
+    assert scaled(rg.ones(2)).tolist() == [1.0, 1.0]
+    w.fill_(5.0)
+    assert scaled(rg.ones(2)).tolist() == [5.0, 5.0]
+    w.set_(rg.tensor([7.0, 8.0]))
+    assert scaled(rg.ones(2)).tolist() == [7.0, 8.0]
+
+
+def test_arguments_that_are_one_tensor_or_share_memory():
+    @rg.compile
+    def swapped(x, y):
+        x.add_(1)
+        return x * y
+
+    assert swapped(rg.ones(2), rg.ones(2)).tolist() == [2.0, 2.0]
+    assert swapped(rg.ones(2), rg.ones(2)).tolist() == [2.0, 2.0]
+    x = rg.ones(2)
+    assert swapped(x, x).tolist() == [4.0, 4.0]
+    base = rg.ones(3)
+    assert swapped(base[:2], base[1:]).tolist() == [4.0, 2.0]
+    assert base.tolist() == [2.0, 2.0, 1.0]
+
+
+def test_other_arguments_than_tensors_are_guarded():
+    @rg.compile
+    def chosen(x, how="add", *, by=1):
+        return x + by if how == "add" else x * by
+
+    x = rg.ones(1)
+    for _ in range(2):
+        assert chosen(x).item() == 2.0
+        assert chosen(x, by=3).item() == 4.0
+        assert chosen(x, "mul", by=3).item() == 3.0
+        assert chosen(x, by=3.0).item() == 4.0
+    assert kinds(chosen) == 4
+
+
+def test_lists_and_dictionaries_of_tensors_are_arguments_and_results():
+    @rg.compile
+    def summed(batch):
+        return {"sum": batch["x"] + batch["more"][0], "pair": (batch["x"] * 2, 3)}
+
+    for k in range(3):
+        found = summed({"x": rg.full((2,), float(k)), "more": [rg.ones(2)]})
+        assert found["sum"].tolist() == [k + 1.0] * 2
+        assert found["pair"][0].tolist() == [2.0 * k] * 2
+        assert found["pair"][1] == 3
+    assert kinds(summed) == 1
+
+
+# -- what is not captured --------------------------------------------------------------------------
+
+
+def reason(function):
+    (found, *_) = function.compiled.reasons
+    return found
+
+
+def test_values_that_python_asks_for_are_those_of_each_call():
+    @rg.compile
+    def scaled(x):
+        return x * x.sum().item()
+
+    for k in (1.0, 2.0, 3.0):
+        assert scaled(rg.full((2,), k)).tolist() == [2 * k * k] * 2
+    assert "item" in reason(scaled)
+
+
+def test_what_is_done_beside_tensors_is_done_in_each_call():
+    seen = []
+
+    class Counter:
+        count = 0
+
+    counter = Counter()
+
+    @rg.compile
+    def noted(x):
+        seen.append(1)
+        return x * 2
+
+    @rg.compile
+    def counted(x):
+        counter.count += 1
+        return x * 2
+
+    @rg.compile
+    def shown(x):
+        print("here")  # noqa: T201
+        return x * 2
+
+    for _ in range(4):
+        assert noted(rg.ones(1)).item() == counted(rg.ones(1)).item() == shown(rg.ones(1)).item()
+    assert len(seen) == counter.count == 4
+    assert "from outside is changed" in reason(noted)
+    assert "attribute of a Counter is set" in reason(counted)
+    assert "print" in reason(shown)
+
+
+def test_python_s_random_numbers_are_drawn_in_each_call():
+    noisy = rg.compile(lambda x: x + random.random())
+    assert len({noisy(rg.zeros(1)).item() for _ in range(4)}) == 4
+
+
+def test_random_numbers_are_drawn_anew():
+    noisy = rg.compile(lambda x: x + rg.rand_like(x) + rg.randn(2))
+    rg.manual_seed(0)
+    found = [noisy(rg.zeros(2)).tolist() for _ in range(3)]
+    rg.manual_seed(0)
+    assert found == [(rg.zeros(2) + rg.rand_like(rg.zeros(2)) + rg.randn(2)).tolist()
+                     for _ in range(3)]  # fmt: skip
+    assert kinds(noisy) == 1
+
+
+def test_shapes_that_depend_on_values():
+    @rg.compile
+    def kept(x):
+        return x[x > 0] * 2
+
+    for values in ([1.0, -1.0, 2.0], [1.0, 2.0, 3.0], [-1.0, -1.0, -1.0]):
+        assert kept(rg.tensor(values)).tolist() == [2 * v for v in values if v > 0]
+
+
+def test_a_branch_on_a_value_goes_both_ways():
+    @rg.compile
+    def turned(x):
+        if x.sum() > 0:
+            return x * 2
+        return x - 1
+
+    for value in (1.0, 1.0, -1.0, 1.0, -1.0):
+        assert turned(rg.tensor([value])).item() == (2.0 if value > 0 else -2.0)
+
+
+def test_exceptions_are_those_of_the_function_and_end_a_recording():
+    @rg.compile
+    def product(x, y):
+        return x @ y
+
+    with pytest.raises(RuntimeError, match="mat1 and mat2 shapes cannot be multiplied"):
+        product(rg.ones(2, 3), rg.ones(2, 3))
+    assert product(rg.ones(2, 3), rg.ones(3, 2)).tolist() == [[3.0, 3.0], [3.0, 3.0]]
+
+    @rg.compile
+    def guarded(x):
+        try:
+            return x.view(7)
+        except RuntimeError:
+            return x * 2
+
+    assert [guarded(rg.ones(2)).tolist() for _ in range(2)] == [[2.0, 2.0]] * 2
+
+
+def test_generators_recursion_and_nested_functions():
+    def parts(x):
+        yield x
+        yield x * 2
+
+    @rg.compile
+    def total(x):
+        return sum(parts(x), rg.zeros(1))
+
+    @rg.compile
+    def factorial(x, n):
+        return x if n == 0 else factorial(x * n, n - 1)
+
+    @rg.compile
+    def doubled(x):
+        return twice(x) + 1
+
+    @rg.compile
+    def twice(x):
+        return x * 2
+
+    for _ in range(3):
+        assert total(rg.ones(1)).item() == 3.0
+        assert factorial(rg.ones(1), 4).item() == 24.0
+        assert doubled(rg.ones(1)).item() == 3.0
+
+
+def test_what_a_call_returned_is_not_written_by_the_next():
+    scaled = rg.compile(lambda x: x * 3)
+    first = scaled(rg.ones(2))
+    second = scaled(rg.full((2,), 2.0))
+    assert first.tolist() == [3.0, 3.0]
+    assert second.tolist() == [6.0, 6.0]
+    first.add_(1)
+    assert scaled(rg.ones(2)).tolist() == [3.0, 3.0]
+
+
+def test_results_with_a_history_have_it():
+    w = rg.ones(2, requires_grad=True)
+    scaled = rg.compile(lambda x: x * w)
+    for k in (1.0, 2.0, 3.0):
+        w.grad = None
+        scaled(rg.full((2,), k)).sum().backward()
+        assert w.grad.tolist() == [k, k]
+
+
+def test_a_used_up_history_is_refused_as_it_is_eagerly():
+    w = rg.ones(2, requires_grad=True)
+
+    @rg.compile
+    def step():
+        loss = (w * w).sum()
+        loss.backward()
+        return loss
+
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="second time"):
+            step().backward()
+
+
+def test_writes_are_counted_so_that_graphs_outside_are_refused():
+    w = rg.ones(2, requires_grad=True)
+    x = rg.ones(2)
+
+    @rg.compile
+    def write():
+        x.mul_(2)
+
+    write()
+    loss = (w * x).sum()
+    write()
+    assert kinds(write) == 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+def test_other_modes_and_threads_run_the_function():
+    double = rg.compile(lambda x: x * 2)
+    double(rg.ones(1))
+    with rg.inference_mode():
+        assert double(rg.ones(1)).is_inference()
+    assert rg.func.vmap(double)(rg.ones(3)).tolist() == [2.0] * 3
+    found = rg.func.jvp(double, (rg.ones(1),), (rg.ones(1),))
+    assert [t.item() for t in found] == [2.0, 2.0]
+    results = []
+    threads = [
+        threading.Thread(target=lambda k=k: results.append(double(rg.full((1,), k)).item()))
+        for k in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(results) == [2.0 * k for k in range(8)]
+
+
+def test_many_kinds_of_calls_warn_once():
+    scaled = rg.compile(lambda x, k: x * k)
+    found = [scaled(rg.ones(1), k).item() for k in range(8)]
+    with pytest.warns(UserWarning, match="recorded 8 times"):
+        found.append(scaled(rg.ones(1), 8).item())
+    assert found == [*range(9)]
+    assert kinds(scaled) == 8
+
+
+def test_fullgraph_raises_with_the_reason():
+    @rg.compile(fullgraph=True)
+    def asked(x):
+        return x * x.item()
+
+    with pytest.raises(RuntimeError, match=r"fullgraph=True.*item"):
+        asked(rg.ones(1))
+
+
+def test_copies_methods_and_what_is_no_function():
+    class Scale:
+        def __init__(self, by):
+            self.by = by
+
+        @rg.compile
+        def __call__(self, x):
+            return x * self.by
+
+    two, three = Scale(2), Scale(3)
+    for _ in range(2):
+        assert two(rg.ones(1)).item() == 2.0
+        assert three(rg.ones(1)).item() == 3.0
+    again = copy.deepcopy(two.__call__.__func__.compiled)
+    assert again(three, rg.ones(1)).item() == 3.0
+    layer = nn.Linear(1, 1)
+    assert rg.compile(layer) is layer
+    assert rg.compile(abs) is abs
+    assert rg.compile(len, backend="eager") is len
+    with pytest.raises(RuntimeError, match="Invalid backend"):
+        rg.compile(len, backend="unknown")
+    with pytest.raises(RuntimeError, match="Unrecognized mode"):
+        rg.compile(len, mode="quick")
+    with pytest.raises(TypeError, match="that compile"):
+        capture.explain(abs)
+    assert "1 recordings" in capture.explain(recorded_once())
+
+
+def recorded_once():
+    double = rg.compile(lambda x: x * 2)
+    double(rg.ones(1))
+    return double
+
+
+def test_nothing_traced_is_left_after_a_recording():
+    layer = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3))
+    kept = {}
+
+    @rg.compile
+    def step(x):
+        y = layer(x)
+        kept["y"] = y  # which ends the recording in the middle
+        y.sum().backward()
+        return y
+
+    x = rg.randn(4, 3)
+    y = step(x)
+    everything = [x, y, kept["y"], *layer.parameters(), *layer.buffers()]
+    everything += [p.grad for p in layer.parameters()]
+    assert {type(t._array) for t in everything} == {np.ndarray}
