@@ -1,7 +1,8 @@
 """Declarations of operations and the public functions over them, a folder per family.
 
 The families of `later` load when one of their names is asked for, one of their methods, or, by a
-formula, one of their ops (`stubs`).
+formula, one of their ops (`stubs`). What a docstring leaves open is as PyTorch's function of that
+name has it: NOTE [Public functions] in `core/arguments.py`.
 """
 
 from types import ModuleType

@@ -127,7 +127,7 @@ _relu = declare(
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(0, x), elementwise, on each part of a complex number; derivative 0 at 0.
 
-    Raises RuntimeError for bool tensors. Source: PyTorch's `relu`.
+    Raises RuntimeError for bool tensors.
 
     >>> rg.relu(rg.tensor([-1.0, 2.0]))
     tensor([0., 2.])
@@ -158,7 +158,7 @@ def hardtanh(
 ) -> Tensor:
     """Each element bounded by `min_val` and `max_val`; derivative 0 at and beyond the bounds.
 
-    Raises ValueError where `min_val` exceeds `max_val`. Source: PyTorch's `hardtanh`.
+    Raises ValueError where `min_val` exceeds `max_val`.
 
     >>> rg.nn.functional.hardtanh(rg.tensor([-2.0, 0.5]))
     tensor([-1.0000,  0.5000])
@@ -171,7 +171,7 @@ def hardtanh(
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """min(max(0, x), 6), elementwise; derivative 0 at 0 and 6. Source: PyTorch's `relu6`.
+    """min(max(0, x), 6), elementwise; derivative 0 at 0 and 6.
 
     >>> rg.nn.functional.relu6(rg.tensor([-2.0, 3.0, 7.0]))
     tensor([0., 3., 6.])
@@ -190,7 +190,7 @@ _leaky_relu = activation(
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """x where positive, else negative_slope * x, elementwise. Source: PyTorch's `leaky_relu`.
+    """x where positive, else negative_slope * x, elementwise.
 
     >>> rg.nn.functional.leaky_relu(rg.tensor([-1.0, 2.0]))
     tensor([-0.0100,  2.0000])
@@ -215,7 +215,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where positive, else weight * x, with one weight for all or one per channel (dimension 1).
 
     Of a complex tensor both parts go through it, with a real weight, or the real part of a complex
-    one. Raises RuntimeError for a weight of another size or dtype. Source: PyTorch's `prelu`.
+    one. Raises RuntimeError for a weight of another size or dtype.
 
     >>> rg.prelu(rg.tensor([[-1.0, -1.0]]), rg.tensor([0.5, 0.25]))
     tensor([[-0.5000, -0.2500]])
@@ -273,7 +273,7 @@ def rrelu(
 ) -> Tensor:
     """`leaky_relu` whose slope is drawn evenly from lower to upper; their mean if not `training`.
 
-    Raises RuntimeError for a lower bound above the upper. Source: PyTorch's `rrelu`.
+    Raises RuntimeError for a lower bound above the upper.
 
     >>> rg.rrelu(rg.tensor([-1.0, 2.0]), 0.25, 0.75)
     tensor([-0.5000,  2.0000])
@@ -319,7 +319,7 @@ _celu = renamed(_elu, "CeluBackward0")
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """x where positive, else alpha (exp(x) - 1), elementwise. Source: PyTorch's `elu`.
+    """x where positive, else alpha (exp(x) - 1), elementwise.
 
     >>> rg.nn.functional.elu(rg.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
@@ -329,8 +329,6 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """`elu` with the scale and alpha that keep mean 0 and variance 1 (Klambauer et al., 2017).
-
-    Source: PyTorch's `selu`.
 
     >>> rg.selu(rg.tensor([-1.0, 2.0]))
     tensor([-1.1113,  2.1014])
@@ -342,7 +340,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where positive, else alpha (exp(x / alpha) - 1): `elu` with a continuous derivative.
 
-    Raises RuntimeError for alpha 0. Source: PyTorch's `celu`.
+    Raises RuntimeError for alpha 0.
 
     >>> rg.celu(rg.tensor([-1.0, 2.0]), 2.0)
     tensor([-0.7869,  2.0000])
@@ -362,7 +360,7 @@ _hardsigmoid = activation(
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """relu6(x + 3) / 6, elementwise. Source: PyTorch's `hardsigmoid`.
+    """relu6(x + 3) / 6, elementwise.
 
     >>> rg.nn.functional.hardsigmoid(rg.tensor([-4.0, 0.0]))
     tensor([0.0000, 0.5000])
@@ -385,7 +383,7 @@ _hardswish = activation(
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x relu6(x + 3) / 6, elementwise. Source: PyTorch's `hardswish`.
+    """x relu6(x + 3) / 6, elementwise.
 
     >>> rg.nn.functional.hardswish(rg.tensor([-4.0, 3.0]))
     tensor([-0., 3.])
@@ -404,7 +402,7 @@ _hardshrink = activation(
 
 @public(out=True, methods="hardshrink")
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """x where |x| > lambd, else 0, elementwise. Source: PyTorch's `hardshrink`.
+    """x where |x| > lambd, else 0, elementwise.
 
     >>> rg.hardshrink(rg.tensor([0.25, 2.0]))
     tensor([0., 2.])
@@ -432,7 +430,7 @@ _softshrink = activation(
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0 by lambd, and 0 where |x| <= lambd, elementwise.
 
-    Raises RuntimeError for a negative lambd. Source: PyTorch's `softshrink`.
+    Raises RuntimeError for a negative lambd.
 
     >>> rg.nn.functional.softshrink(rg.tensor([0.25, 2.0]))
     tensor([0.0000, 1.5000])
@@ -455,7 +453,7 @@ _threshold = activation(
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """x where x > threshold, else value, elementwise. Source: PyTorch's `threshold`.
+    """x where x > threshold, else value, elementwise.
 
     Raises RuntimeError for numbers that the dtype of x does not hold.
 

@@ -83,7 +83,7 @@ _logsigmoid = activation(
 
 @public(out=True)
 def logsigmoid(input: Tensor) -> Tensor:
-    """log(sigmoid(x)), elementwise, without overflow. Source: PyTorch's `logsigmoid`.
+    """log(sigmoid(x)), elementwise, without overflow.
 
     >>> rg.nn.functional.logsigmoid(rg.tensor([0.0, -100.0]))
     tensor([  -0.6931, -100.0000])
@@ -101,7 +101,7 @@ _silu = activation("silu(input)", lambda x: x * _sigmoid(x), "fc", derivative=_s
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """x * sigmoid(x), elementwise; holomorphic. Source: PyTorch's `silu`.
+    """x * sigmoid(x), elementwise; holomorphic.
 
     >>> rg.nn.functional.silu(rg.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7311])
@@ -121,7 +121,7 @@ _mish = activation(
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x * tanh(softplus(x)), elementwise; holomorphic. Source: PyTorch's `mish`.
+    """x * tanh(softplus(x)), elementwise; holomorphic.
 
     >>> rg.nn.functional.mish(rg.tensor([0.0, 1.0]))
     tensor([0.0000, 0.8651])
@@ -164,7 +164,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """x times the normal distribution function of x, elementwise; holomorphic.
 
     With `approximate="tanh"` by Hendrycks and Gimpel's formula. Raises RuntimeError for another
-    mode. Source: PyTorch's `gelu`.
+    mode.
 
     >>> rg.nn.functional.gelu(rg.tensor([0.0, 1.0]))
     tensor([0.0000, 0.8413])
@@ -206,7 +206,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     """log(1 + exp(beta x)) / beta, elementwise, and x where beta x > threshold.
 
     Of complex input the principal logarithm, without threshold. Raises RuntimeError for numbers
-    that a real x does not hold. Source: PyTorch's `softplus`.
+    that a real x does not hold.
 
     >>> rg.nn.functional.softplus(rg.tensor([0.0, 30.0]))
     tensor([ 0.6931, 30.0000])
@@ -218,7 +218,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 
 
 def softsign(input: Tensor) -> Tensor:
-    """x / (1 + |x|), elementwise. Source: PyTorch's `softsign`.
+    """x / (1 + |x|), elementwise.
 
     >>> rg.nn.functional.softsign(rg.tensor([1.0, -3.0]))
     tensor([ 0.5000, -0.7500])
@@ -227,7 +227,7 @@ def softsign(input: Tensor) -> Tensor:
 
 
 def tanhshrink(input: Tensor) -> Tensor:
-    """x - tanh(x), elementwise. Source: PyTorch's `tanhshrink`.
+    """x - tanh(x), elementwise.
 
     >>> rg.nn.functional.tanhshrink(rg.tensor([0.0, 1.0]))
     tensor([0.0000, 0.2384])
@@ -239,7 +239,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along `dim` times the sigmoid of the second.
 
     Raises RuntimeError where that size is odd, IndexError for a dimension that is not there,
-    NotImplementedError for integers. Source: PyTorch's `glu`.
+    NotImplementedError for integers.
 
     >>> rg.nn.functional.glu(rg.tensor([1.0, 0.0]))
     tensor([0.5000])

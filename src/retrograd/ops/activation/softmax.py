@@ -117,7 +117,7 @@ def logsumexp(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 
     Integers give the default floating dtype; complex input gives the holomorphic extension. The
     value is -inf for no elements, or where all are -inf (NaN gradient there). Raises TypeError
-    without `dim`. Source: PyTorch's `logsumexp`.
+    without `dim`.
 
     >>> rg.logsumexp(rg.tensor([1000.0, 1000.0]), 0)
     tensor(1000.6932)
@@ -141,8 +141,7 @@ def softmax(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     """Exponentials divided by their sum along `dim`, of the input's shape.
 
     `dtype` converts first. Complex input gives the holomorphic extension (PyTorch has none). Raises
-    NotImplementedError for integers, IndexError for a dim out of range. Source: PyTorch's
-    `softmax`.
+    NotImplementedError for integers, IndexError for a dim out of range.
 
     >>> rg.softmax(rg.tensor([0.0, 0.0]), 0)
     tensor([0.5000, 0.5000])

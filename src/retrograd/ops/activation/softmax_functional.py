@@ -28,7 +28,7 @@ def softmax(
 ) -> Tensor:
     """exp(input) over its sum along `dim`; `dtype` is taken on first.
 
-    Without `dim` it is guessed, with a warning. Source: PyTorch's `softmax`.
+    Without `dim` it is guessed, with a warning.
 
     >>> rg.nn.functional.softmax(rg.tensor([0.0, 0.0]), dim=0)
     tensor([0.5000, 0.5000])
@@ -70,7 +70,7 @@ def gumbel_softmax(
     """Samples of the Gumbel-softmax distribution: softmax((logits + noise) / tau) along `dim`.
 
     With `hard` they are one-hot, and their derivative is that of the soft ones. `eps` has no
-    effect. Source: PyTorch's `gumbel_softmax`; Jang, Gu and Poole, 2017.
+    effect. Source: Jang, Gu and Poole, 2017.
 
     >>> rg.nn.functional.gumbel_softmax(rg.tensor([0.0, 0.0, 0.0]), hard=True).sum()
     tensor(1.)

@@ -13,6 +13,8 @@ NOTE [Public functions]
    those in `CHOOSING` that cannot run for want of an order run by "modulus".
 5. Some still take older orders of arguments (NOTE [Other names] in `engine.naming`). Those of a
    function and of the method differ where a number once came before the tensor.
+6. The source of each is PyTorch's function of its name. A docstring says where the two differ, and
+   names a paper where there is one.
 """
 
 from __future__ import annotations

@@ -119,14 +119,12 @@ def promoted(*arrays: Any) -> list[Any]:
     return [dtypes.converted(array, target) for array in arrays]
 
 
-def with_doc(name: str, about: str, call: str, shown: str) -> str:
-    """The docstring of a simple op: what it is, its source, a doctest."""
+def with_doctest(about: str, call: str, values: str) -> str:
+    """A docstring: what an op is, and a call with the values of the tensor that it gives."""
     return f"""{about}
 
-    Source: PyTorch's `{name}`.
-
     >>> rg.{call}
-    {shown}
+    tensor({values})
     """
 
 
@@ -151,7 +149,7 @@ def unary(
     `shown` is a doctest: the argument list of `tensor`, and the values that come out.
     """
     options.setdefault("examples", SINGLE)
-    doc = with_doc(name, about, f"{name}(rg.tensor({shown[0]}))", f"tensor({shown[1]})")
+    doc = with_doctest(about, f"{name}(rg.tensor({shown[0]}))", shown[1])
     call = declare(f"{name}(input)", function, elementwise=True, doc=doc, **options)
     attach(call, name, *aliases, inplace=options.get("inplace", True))
     return call
@@ -172,7 +170,7 @@ def binary(
     """
     options.setdefault("examples", PAIRS)
     call = f"{name}(rg.tensor({shown[0]}), rg.tensor({shown[1]}))"
-    doc = with_doc(name, about, call, f"tensor({shown[2]})")
+    doc = with_doctest(about, call, shown[2])
     made = declare(f"{name}(input, {second})", function, elementwise=True, doc=doc, **options)
     attach(made, name, *aliases, inplace=options.get("inplace", True))
     return made

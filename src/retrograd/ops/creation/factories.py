@@ -199,8 +199,7 @@ def zeros(shape: tuple[int, ...], *, layout: Any = None, target: Any) -> Any:
     """A tensor of zeros, `zeros(2, 3)` or `zeros((2, 3))`, by default of the default dtype.
 
     In a sparse `layout` it has no entries. Raises TypeError for sizes that are no integers,
-    RuntimeError for negative ones. Source: PyTorch's `zeros`, as are the other factories of its
-    name.
+    RuntimeError for negative ones.
 
     >>> rg.zeros(2)
     tensor([0., 0.])

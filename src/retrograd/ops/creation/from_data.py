@@ -85,8 +85,7 @@ def tensor(
 
     The dtype, if not given, is bool, int64, the default dtype, or its complex dtype for Python
     numbers, and the data's own for arrays and tensors. Raises ValueError for sequences of unequal
-    lengths, TypeError or RuntimeError for what is no number or does not fit the dtype. Source:
-    PyTorch's `tensor`.
+    lengths, TypeError or RuntimeError for what is no number or does not fit the dtype.
 
     >>> rg.tensor([[1, 2], [3, 4]]).dtype, rg.tensor(1.5).shape
     (retrograd.int64, retrograd.Size([]))
@@ -330,7 +329,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
     A tensor of the wanted dtype is returned itself, one of another dtype is converted (recorded),
     an array shares its memory and stays of its kind, if it speaks NumPy's protocols; anything else
-    is copied. Source: PyTorch's `as_tensor`.
+    is copied.
 
     >>> x = rg.ones(2)
     >>> rg.as_tensor(x) is x
@@ -370,7 +369,7 @@ def asarray(
     The memory of arrays is shared, also of those that speak DLPack or have the buffer protocol,
     whose elements count as of the dtype they say; bytes are read as numbers of the dtype given.
     With `requires_grad` False the result has no history. Raises ValueError where `copy=False`
-    cannot be had, RuntimeError for a NumPy scalar. Source: PyTorch's `asarray`.
+    cannot be had, RuntimeError for a NumPy scalar.
 
     >>> rg.asarray(np.arange(3))
     tensor([0, 1, 2])
@@ -419,7 +418,7 @@ def from_numpy(ndarray: Any) -> Tensor:
 
     What NumPy's functions give for tensors is a tensor, and comes back as it is. Raises TypeError
     for what is no array, or for a dtype that tensors lack; ValueError for another byte order. A
-    read-only array gives a tensor that cannot be written in place. Source: PyTorch's `from_numpy`.
+    read-only array gives a tensor that cannot be written in place.
 
     >>> a = np.zeros(2); t = rg.from_numpy(a); a[0] = 1; t
     tensor([1., 0.], dtype=retrograd.float64)

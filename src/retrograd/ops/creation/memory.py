@@ -54,8 +54,7 @@ def from_file(
     """A 1-D tensor of `size` elements on a file, which is read as they are.
 
     If `shared`, writes go to the file, which is made, or made longer, where it must be; if not,
-    they stay in memory. Raises RuntimeError for a file that is not there or too short. Source:
-    PyTorch's `from_file`.
+    they stay in memory. Raises RuntimeError for a file that is not there or too short.
 
     >>> import os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -76,7 +75,7 @@ def frombuffer(
     """A 1-D tensor on the memory of an object that has the buffer protocol.
 
     `count` elements (all, if negative) from `offset` bytes on. Raises ValueError where the buffer
-    does not hold them. Source: PyTorch's `frombuffer`.
+    does not hold them.
 
     >>> rg.frombuffer(bytearray(b"abc"), dtype=rg.uint8)
     tensor([97, 98, 99], dtype=retrograd.uint8)

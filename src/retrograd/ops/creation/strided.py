@@ -23,7 +23,7 @@ def empty_strided(
 ) -> Tensor:
     """An uninitialised tensor of shape `size` with the steps `stride`, in elements, in memory.
 
-    Raises RuntimeError for a negative step, or lengths that differ. Source: `empty_strided`.
+    Raises RuntimeError for a negative step, or lengths that differ.
 
     >>> rg.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
@@ -58,7 +58,7 @@ def empty_permuted(
 ) -> Tensor:
     """An uninitialised tensor of shape `size`, its dimensions in memory in the order given.
 
-    Raises RuntimeError unless `physical_layout` is a permutation. Source: `empty_permuted`.
+    Raises RuntimeError unless `physical_layout` is a permutation.
 
     >>> rg.empty_permuted((2, 3, 4), (0, 2, 1)).stride()
     (12, 1, 3)

@@ -52,7 +52,7 @@ mul = declare(
     doc="""Product, elementwise.
 
     `input` and `other` (a tensor or a number) broadcast and promote; the result has their common
-    shape and dtype. Raises RuntimeError where the shapes do not broadcast. Source: PyTorch's `mul`.
+    shape and dtype. Raises RuntimeError where the shapes do not broadcast.
 
     >>> rg.mul(rg.tensor([1.0, 2.0]), 3)
     tensor([3., 6.])
@@ -166,7 +166,7 @@ neg = declare(
     linear="input",
     elementwise=True,
     examples=[example("3x4"), example(""), example("0")],
-    doc="""Negation, elementwise; booleans raise. Source: PyTorch's `neg`.
+    doc="""Negation, elementwise; booleans raise.
 
     >>> rg.neg(rg.tensor([1.0, -2.0]))
     tensor([-1.,  2.])
@@ -269,7 +269,7 @@ def add(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """Sum `input + alpha * other`, elementwise.
 
     `other` is a tensor or a number; both broadcast and promote. Raises RuntimeError where the
-    shapes do not broadcast. Source: PyTorch's `add`.
+    shapes do not broadcast.
 
     >>> rg.add(rg.tensor([1.0, 2.0]), rg.tensor([10.0, 20.0]), alpha=2)
     tensor([21., 42.])
@@ -294,7 +294,7 @@ def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
     """Quotient `input / other`, elementwise; integers give the default floating dtype.
 
     `rounding_mode` "trunc" or "floor" rounds the quotient, keeps integer dtypes and has derivative
-    zero. Raises RuntimeError for another mode. Source: PyTorch's `div`.
+    zero. Raises RuntimeError for another mode.
 
     >>> rg.div(rg.tensor([7.0, -7.0]), 2), rg.div(rg.tensor([7, -7]), 2, rounding_mode="floor")
     (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]))
@@ -310,7 +310,7 @@ def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
 
 
 def positive(input: Tensor) -> Tensor:
-    """The tensor itself; booleans raise RuntimeError. Source: PyTorch's `positive`.
+    """The tensor itself; booleans raise RuntimeError.
 
     >>> rg.positive(rg.tensor([1.0, -2.0]))
     tensor([ 1., -2.])
@@ -328,7 +328,7 @@ _rsub_number = renamed(_sub, "RsubBackward1", lambda node: (1,))
 
 @public(methods="rsub")
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
-    """Difference the other way round: `other - alpha * input`. Source: PyTorch's `rsub`.
+    """Difference the other way round: `other - alpha * input`.
 
     >>> rg.rsub(rg.tensor([1.0, 2.0]), 10, alpha=2)
     tensor([8., 6.])
@@ -356,7 +356,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     """Sum over the dimensions along which a tensor of `size` would be broadcast to the input's.
 
     A tensor that has that shape is returned itself, if it has dimensions. Raises RuntimeError where
-    it would not be. Source: PyTorch's `Tensor.sum_to_size`.
+    it would not be.
 
     >>> rg.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])

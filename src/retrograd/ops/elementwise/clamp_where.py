@@ -219,7 +219,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     is bounded in its real and in its imaginary part, by those of a complex bound; with by="modulus"
     in its modulus. The derivative at a bound goes to `input`. Raises RuntimeError without any bound
     and for a complex number as a bound, TypeError for a bound that is neither number nor tensor,
-    NotImplementedError for a complex bound of a real tensor. Source: PyTorch's `clamp`.
+    NotImplementedError for a complex bound of a real tensor.
 
     >>> rg.clamp(rg.tensor([-2.0, 0.5, 3.0]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
@@ -276,7 +276,7 @@ def clip(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 
 @public(out=True, methods="clamp_min clamp_min_")
 def clamp_min(input: Tensor, min: Any) -> Tensor:
-    """Each element, but not below `min`, as `clamp(input, min)`. Source: PyTorch's `clamp_min`.
+    """Each element, but not below `min`, as `clamp(input, min)`.
 
     >>> rg.clamp_min(rg.tensor([-2.0, 0.5]), 0)
     tensor([0.0000, 0.5000])
@@ -286,7 +286,7 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
 
 @public(out=True, methods="clamp_max clamp_max_")
 def clamp_max(input: Tensor, max: Any) -> Tensor:
-    """Each element, but not above `max`, as `clamp(input, max=max)`. Source: PyTorch's `clamp_max`.
+    """Each element, but not above `max`, as `clamp(input, max=max)`.
 
     >>> rg.clamp_max(rg.tensor([0.5, 3.0]), 1)
     tensor([0.5000, 1.0000])
@@ -303,7 +303,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     one is NaN. With the condition alone: the indices of its true elements, one tensor per
     dimension. Raises RuntimeError for a condition that is neither bool nor uint8, TypeError for
     one that is no tensor, for `out` with the condition alone, and for one choice without the
-    other. Source: PyTorch's `where`.
+    other.
 
     >>> rg.where(rg.tensor([True, False]), rg.tensor([1.0, 2.0]), 0.0)
     tensor([1., 0.])
@@ -358,8 +358,7 @@ def nan_to_num(
 ) -> Tensor:
     """NaN, inf and -inf replaced by numbers: 0 and the largest finite ones, unless given.
 
-    In a complex tensor, in each part. The derivative is 0 where an element was replaced. Source:
-    PyTorch's `nan_to_num`.
+    In a complex tensor, in each part. The derivative is 0 where an element was replaced.
 
     >>> rg.nan_to_num(rg.tensor([float("nan"), 1.0, float("inf")]), posinf=9.0)
     tensor([0., 1., 9.])

@@ -16,7 +16,7 @@ from ...engine.tensor import Tensor, method
 from ...kernels.allocation import has_values
 from ...kernels.layout import settled
 from ..core.arguments import public
-from ..core.pointwise import PAIRS, only, unary, unsupported, with_doc
+from ..core.pointwise import PAIRS, only, unary, unsupported, with_doctest
 from ..tensor.operators import show_operators
 
 __all__ = [
@@ -41,11 +41,10 @@ def _ordered(name: str, function: Any) -> Any:
 
 def _compare(name: str, function: Any, about: str, shown: str, alias: str = "") -> Any:
     """Declare one comparison, with its methods, in-place forms and operator."""
-    doc = with_doc(
-        name,
+    doc = with_doctest(
         f"Whether {about}, elementwise; `other` is a tensor or a number, and both broadcast.",
         f"{name}(rg.tensor([1.0, 2.0, 3.0]), 2)",
-        f"tensor({shown})",
+        shown,
     )
     call = declare(
         f"{name}(input, other)",
@@ -124,7 +123,7 @@ def isclose(
     """Whether |input - other| <= atol + rtol * |other|, elementwise; equal infinities are close.
 
     The tolerances may be tensors with one element. Raises RuntimeError for different dtypes and
-    negative tolerances, TypeError for those that require grad. Source: PyTorch's `isclose`.
+    negative tolerances, TypeError for those that require grad.
 
     >>> rg.isclose(rg.tensor([1.0, 2.0]), rg.tensor([1.000001, 2.1]))
     tensor([ True, False])
@@ -149,7 +148,7 @@ def _tolerance(value: Any, name: str) -> Any:
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
-    """Whether `isclose` holds for every element. Source: PyTorch's `allclose`.
+    """Whether `isclose` holds for every element.
 
     >>> rg.allclose(rg.tensor([1.0, 2.0]), rg.tensor([1.000001, 2.0]))
     True
@@ -159,7 +158,7 @@ def allclose(
 
 @public(methods="equal")
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape and equal elements. Source: PyTorch's `equal`.
+    """Whether two tensors have the same shape and equal elements.
 
     Raises NotImplementedError for tensors of the meta device.
 

@@ -70,7 +70,7 @@ def _check_parts(name: str, **parts: Any) -> None:
 def complex(real: Tensor, imag: Tensor) -> Tensor:
     """The complex tensor with these parts: floating, of one dtype, broadcast.
 
-    Raises RuntimeError for other dtypes. Source: PyTorch's `complex`.
+    Raises RuntimeError for other dtypes.
 
     >>> rg.complex(rg.tensor([1.0]), rg.tensor([2.0]))
     tensor([1.+2.j])
@@ -172,7 +172,7 @@ _polar = declare(
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """The complex tensor abs * exp(i angle), from floating tensors of one dtype, broadcast.
 
-    Raises RuntimeError for other dtypes. Source: PyTorch's `polar`.
+    Raises RuntimeError for other dtypes.
 
     >>> rg.polar(rg.tensor([2.0]), rg.tensor([0.0]))
     tensor([2.+0.j])
@@ -220,7 +220,7 @@ declare(
 def view_as_real(input: Tensor) -> Tensor:
     """A complex tensor as a real view of shape (..., 2), real and imaginary parts last.
 
-    Raises RuntimeError for a real tensor. Source: PyTorch's `view_as_real`.
+    Raises RuntimeError for a real tensor.
 
     >>> rg.view_as_real(rg.tensor([1 + 2j]))
     tensor([[1., 2.]])
@@ -236,7 +236,7 @@ def view_as_complex(input: Tensor) -> Tensor:
     """A real tensor of shape (..., 2) as a complex view of shape (...).
 
     Raises RuntimeError for integers, for another last size, and for strides that do not fit; the
-    last is cured by `contiguous()`. Source: PyTorch's `view_as_complex`.
+    last is cured by `contiguous()`.
 
     >>> rg.view_as_complex(rg.tensor([[1.0, 2.0]]))
     tensor([1.+2.j])

@@ -44,7 +44,7 @@ _conj = declare(
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate as a new tensor; a real tensor is returned as it is.
 
-    Source: PyTorch's `conj`, which gives a lazy view instead.
+    PyTorch's gives a lazy view instead.
 
     >>> rg.conj(rg.tensor([1 + 2j]))
     tensor([1.-2.j])
@@ -141,8 +141,6 @@ _imag = declare(
 def real(input: Tensor) -> Tensor:
     """The real part, as a view into the same memory; a real tensor is returned as it is.
 
-    Source: PyTorch's `real`.
-
     >>> rg.real(rg.tensor([1 + 2j]))
     tensor([1.])
     """
@@ -155,7 +153,7 @@ def real(input: Tensor) -> Tensor:
 def imag(input: Tensor) -> Tensor:
     """The imaginary part, as a view into the same memory.
 
-    Raises RuntimeError for a real tensor. Source: PyTorch's `imag`.
+    Raises RuntimeError for a real tensor.
 
     >>> rg.imag(rg.tensor([1 + 2j]))
     tensor([2.])

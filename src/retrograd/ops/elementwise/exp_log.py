@@ -223,8 +223,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """Interpolate linearly: `input + weight * (end - input)`, elementwise.
 
     `input` and `end` broadcast and have one floating or complex dtype, as has a tensor `weight`; a
-    0-d one may have any, and a number do as well. Raises RuntimeError for different dtypes. Source:
-    PyTorch's `lerp`.
+    0-d one may have any, and a number do as well. Raises RuntimeError for different dtypes.
 
     >>> rg.lerp(rg.tensor([0.0, 10.0]), rg.tensor([1.0, 20.0]), 0.25)
     tensor([ 0.2500, 12.5000])
@@ -272,8 +271,6 @@ _addcmul = declare(
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """`input + value * tensor1 * tensor2`, elementwise, with broadcasting.
 
-    Source: PyTorch's `addcmul`.
-
     >>> rg.addcmul(rg.tensor([1.0, 1.0]), rg.tensor([2.0, 3.0]), rg.tensor([10.0, 10.0]), value=2)
     tensor([41., 61.])
     """
@@ -316,7 +313,7 @@ _addcdiv = declare(
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """`input + value * tensor1 / tensor2`, elementwise, with broadcasting.
 
-    Raises RuntimeError where both are integers. Source: PyTorch's `addcdiv`.
+    Raises RuntimeError where both are integers.
 
     >>> rg.addcdiv(rg.tensor([1.0]), rg.tensor([3.0]), rg.tensor([2.0]), value=10)
     tensor([16.])

@@ -35,7 +35,7 @@ def fake_quantize_per_tensor_affine(
     q is bounded by `quant_min` and `quant_max`; halves are rounded to even, NaN counts as below.
     The gradient is that of `input` where q is in bounds, else 0. scale, zero_point: numbers,
     or tensors of one. Raises RuntimeError for a zero_point out of bounds, NotImplementedError for
-    an input that is not floating. Source: PyTorch's function, with its arithmetic in float32.
+    an input that is not floating. The arithmetic is in float32.
 
     >>> x = rg.tensor([-9.0, 0.26, 0.5], requires_grad=True)
     >>> y = rg.fake_quantize_per_tensor_affine(x, 0.1, 0, -8, 7)

@@ -89,8 +89,7 @@ def frexp(input: Tensor) -> Any:
     """(mantissa, exponent) with input = mantissa * 2**exponent and 0.5 <= |mantissa| < 1.
 
     `input` is real and floating; the exponent is int32, 0 for 0, inf and NaN. The gradient of the
-    mantissa is scaled by 2**-exponent. Raises RuntimeError for other dtypes. Source: PyTorch's
-    `frexp`.
+    mantissa is scaled by 2**-exponent. Raises RuntimeError for other dtypes.
 
     >>> rg.frexp(rg.tensor([3.0, 0.5]))
     retrograd.return_types.frexp(
@@ -110,8 +109,7 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """input * 2**other, elementwise, with broadcasting; both may be real or complex.
 
     2**other is applied in two halves, so it may overflow where the result does not. Integers count
-    as the default floating dtype. Raises TypeError where `other` is no tensor. Source: PyTorch's
-    `ldexp`.
+    as the default floating dtype. Raises TypeError where `other` is no tensor.
 
     >>> rg.ldexp(rg.tensor([1.0, 3.0]), rg.tensor([2, -1]))
     tensor([4.0000, 1.5000])

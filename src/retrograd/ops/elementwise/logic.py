@@ -8,7 +8,7 @@ import numpy as np
 
 from ...engine.registry import declare, example, operator
 from ...engine.tensor import Tensor, method
-from ..core.pointwise import PAIRS, SINGLE, attach, only, with_doc
+from ..core.pointwise import PAIRS, SINGLE, attach, only, with_doctest
 from ..tensor.operators import (
     attach_in_place,
     attach_operator,
@@ -28,7 +28,7 @@ ONE = [example("3x4:int<8"), example(":int<8")]
 def _logical(name: str, function: Any, about: str, shown: str) -> Any:
     text = f"{about}, elementwise; 0 counts as false, all else (NaN too) as true."
     call = f"{name}(rg.tensor([True, True, False]), rg.tensor([True, False, False]))"
-    doc = with_doc(name, text, call, f"tensor({shown})")
+    doc = with_doctest(text, call, shown)
     made = declare(f"{name}(input, other)", function, elementwise=True, examples=PAIRS, doc=doc)
     attach(made, name)
     return made
@@ -42,11 +42,10 @@ logical_not = declare(
     np.logical_not,
     elementwise=True,
     examples=SINGLE,
-    doc=with_doc(
-        "logical_not",
+    doc=with_doctest(
         "Whether each element is 0 or false.",
         "logical_not(rg.tensor([0.0, 2.0]))",
-        "tensor([ True, False])",
+        "[ True, False]",
     ),
 )
 attach(logical_not, "logical_not")
@@ -56,7 +55,7 @@ def _bitwise(name: str, function: Any, about: str, shown: str, symbol: str) -> A
     """Declare an op on bits, with its operator, reflected and in place."""
     kinds = "iu" if "shift" in name else "iub"
     text = f"{about}, elementwise, of integers{' or bools' if 'b' in kinds else ''}."
-    doc = with_doc(name, text, f"{name}(rg.tensor([6, 5]), 3)", f"tensor({shown})")
+    doc = with_doctest(text, f"{name}(rg.tensor([6, 5]), 3)", shown)
     call = declare(
         f"{name}(input, other)",
         only(name, kinds, function),
@@ -89,11 +88,10 @@ bitwise_not = declare(
     elementwise=True,
     complex=False,
     examples=ONE,
-    doc=with_doc(
-        "bitwise_not",
+    doc=with_doctest(
         "Each bit flipped, of integers or bools.",
         "bitwise_not(rg.tensor([True, False]))",
-        "tensor([False,  True])",
+        "[False,  True]",
     ),
 )
 attach(bitwise_not, "bitwise_not")

@@ -206,7 +206,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
     Both broadcast and promote. Raises RuntimeError for a tensor of integers or booleans and a
     negative integer number, NotImplementedError for two bool tensors, TypeError without a tensor.
     0 ** y has derivative 0 in y for y >= 0, and x ** 0 has derivative 0 in x everywhere; a negative
-    real base gives NaN for a fractional exponent. Source: PyTorch's `pow`.
+    real base gives NaN for a fractional exponent.
 
     >>> rg.pow(rg.tensor([1.0, 2.0, 3.0]), 2)
     tensor([1., 4., 9.])
@@ -231,7 +231,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
 
 @public(out=True, methods="square")
 def square(input: Tensor) -> Tensor:
-    """`input ** 2`, elementwise. Source: PyTorch's `square`.
+    """`input ** 2`, elementwise.
 
     >>> rg.square(rg.tensor([1.0, -3.0]))
     tensor([1., 9.])
@@ -252,8 +252,6 @@ def square_(input: Tensor) -> Tensor:
 @public(out=True, methods="float_power")
 def float_power(input: Any, exponent: Any) -> Tensor:
     """`pow` in double precision: float64, or complex128 where an argument is complex.
-
-    Source: PyTorch's `float_power`.
 
     >>> rg.float_power(rg.tensor([2, 3]), -1)
     tensor([0.5000, 0.3333], dtype=retrograd.float64)

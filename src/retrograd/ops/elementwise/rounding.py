@@ -127,8 +127,8 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """The nearest multiple of 10 ** -decimals; ties go to the even one. Derivative 0.
 
     Of a complex number both parts are rounded; with by="modulus" its modulus. Raises
-    NotImplementedError for bool tensors, and for integers where `decimals` is not 0. Source:
-    PyTorch's `round`, which is real only; the array API standard.
+    NotImplementedError for bool tensors, and for integers where `decimals` is not 0. PyTorch's is
+    real only. Source: the array API standard.
 
     >>> rg.round(rg.tensor([0.5, 1.5, -2.6])), rg.round(rg.tensor([1234.5]), decimals=-2)
     (tensor([ 0.,  2., -3.]), tensor([1200.]))
@@ -167,7 +167,7 @@ _sign = declare(
 def sign(input: Tensor) -> Tensor:
     """x / |x|, and 0 at 0: 1 or -1 of a real element, with derivative 0; of complex ones `sgn`.
 
-    Source: PyTorch's `sign`, which is real only.
+    PyTorch's is real only.
 
     >>> rg.sign(rg.tensor([2.0, 0.0, -3.0]))
     tensor([ 1.,  0., -1.])
@@ -263,8 +263,7 @@ fmod = binary(
 def floor_divide(input: Tensor, other: Any) -> Tensor:
     """The quotient rounded down, elementwise, as Python's `//`; derivative 0.
 
-    Raises RuntimeError for integers divided by 0, NotImplementedError for complex tensors. Source:
-    PyTorch's `floor_divide`.
+    Raises RuntimeError for integers divided by 0, NotImplementedError for complex tensors.
 
     >>> rg.floor_divide(rg.tensor([7, -7]), 2)
     tensor([ 3, -4])

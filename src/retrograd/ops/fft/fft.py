@@ -76,7 +76,7 @@ fft, ifft, rfft, irfft, hfft, ihfft = _transforms(
 
     `input` is complex or real, and cropped or padded with zeros to n points. `norm` "backward"
     (default) scales nothing, "forward" by 1/n, "ortho" by 1/sqrt(n). Raises RuntimeError for no
-    points, another norm, or half floats. Source: PyTorch's `fft.fft`.
+    points, another norm, or half floats.
 
     >>> rg.fft.fft(rg.tensor([1.0, 0.0, 0.0])).real
     tensor([1., 1., 1.])
@@ -88,7 +88,7 @@ fft, ifft, rfft, irfft, hfft, ihfft = _transforms(
     """,
     """The first n//2 + 1 bins of the transform of a real input; the others are their conjugates.
 
-    Raises RuntimeError for a complex input. Source: PyTorch's `fft.rfft`.
+    Raises RuntimeError for a complex input.
 
     >>> rg.fft.rfft(rg.tensor([1.0, 0.0, 0.0, 0.0])).shape
     retrograd.Size([3])
@@ -96,14 +96,12 @@ fft, ifft, rfft, irfft, hfft, ihfft = _transforms(
     """The inverse of `rfft`: n real points (by default 2 * (bins - 1)) from half a spectrum.
 
     The imaginary parts of the first bin and, for even n, of the last do not count, and get gradient
-    zero. Source: PyTorch's `fft.irfft`.
+    zero.
 
     >>> rg.fft.irfft(rg.fft.rfft(rg.tensor([1.0, 2.0, 4.0])), n=3)
     tensor([1., 2., 4.])
     """,
     """The real transform of a signal with conjugate symmetry, given by its first half.
-
-    Source: PyTorch's `fft.hfft`.
 
     >>> rg.fft.hfft(rg.tensor([1.0, 0.0, 0.0]))
     tensor([1., 1., 1., 1.])
@@ -120,7 +118,7 @@ fft2, ifft2, rfft2, irfft2, hfft2, ihfft2 = _transforms(
     partial(_over, dims=(-2, -1)),
     """The two-dimensional `fft`, over the last two dimensions unless `dim` names others.
 
-    `s` gives the sizes. Source: PyTorch's `fft.fft2`.
+    `s` gives the sizes.
 
     >>> rg.fft.fft2(rg.ones(2, 2)).real
     tensor([[4., 0.],
@@ -159,7 +157,7 @@ fftn, ifftn, rfftn, irfftn, hfftn, ihfftn = _transforms(
     """The `fft` over several dimensions: `dim`, or the last `len(s)`, or all.
 
     `s` gives the sizes, with -1 for the input's own. Raises RuntimeError for a dim named twice and
-    for `s` and `dim` of different lengths. Source: PyTorch's `fft.fftn`.
+    for `s` and `dim` of different lengths.
 
     >>> rg.fft.fftn(rg.ones(2, 3), s=(4,)).shape
     retrograd.Size([2, 4])

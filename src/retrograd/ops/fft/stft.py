@@ -84,7 +84,7 @@ def stft(
     and the window, real or complex, may require gradients.
 
     Raises RuntimeError for data of other dimensions or dtypes, lengths that do not fit, and
-    onesided complex data. Source: PyTorch's `stft`.
+    onesided complex data.
 
     >>> rg.stft(rg.ones(8), 4, window=rg.hann_window(4), return_complex=True).shape
     retrograd.Size([3, 9])
@@ -175,8 +175,7 @@ def istft(
     The arguments are those given to `stft`; where frames disagree, the result is nearest to them in
     the sense of least squares. It has `length` points, if that is given (zeros follow where there
     are no frames), and is real unless `return_complex`. Raises RuntimeError for input that is not
-    complex or does not fit n_fft, and where the windows leave a point uncovered. Source: PyTorch's
-    `istft`.
+    complex or does not fit n_fft, and where the windows leave a point uncovered.
 
     >>> x, window = rg.tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), rg.hann_window(4)
     >>> bins = rg.stft(x, 4, window=window, return_complex=True)

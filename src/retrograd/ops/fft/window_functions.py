@@ -81,8 +81,7 @@ def hann_window(
     """The Hann window, (1 - cos t) / 2 over one turn: of shape (window_length,).
 
     A periodic window is for a Fourier transform of that length, one that is not is symmetric.
-    Raises RuntimeError for a negative length or a dtype that is not real and floating. Source:
-    PyTorch's `hann_window`.
+    Raises RuntimeError for a negative length or a dtype that is not real and floating.
 
     >>> rg.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])

@@ -102,7 +102,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write `src`, a number or a tensor, which broadcasts and is cast, into the tensor; returns it.
 
     The old values have derivative 0. Raises RuntimeError where `src` does not broadcast to the
-    tensor's shape. Source: PyTorch's `Tensor.copy_`.
+    tensor's shape.
 
     >>> rg.zeros(2).copy_(rg.tensor([1, 2]))
     tensor([1., 2.])
@@ -136,8 +136,6 @@ def _store(target: Tensor, name: str, record: Any, value: Tensor) -> Tensor:
 def fill(input: Tensor, value: Any) -> Tensor:
     """A tensor like `input` in which every element is `value`, a number or a 0-d tensor.
 
-    Source: PyTorch's `fill`.
-
     >>> rg.fill(rg.zeros(2), 3.0)
     tensor([3., 3.])
     """
@@ -146,7 +144,7 @@ def fill(input: Tensor, value: Any) -> Tensor:
 
 @public(methods="fill_")
 def fill_(self: Tensor, value: Any) -> Tensor:
-    """Write `value`, a number or a 0-d tensor, into every element. Source: `Tensor.fill_`.
+    """Write `value`, a number or a 0-d tensor, into every element.
 
     >>> rg.zeros(2).fill_(3)
     tensor([3., 3.])
@@ -171,7 +169,7 @@ def _scalar(self: Tensor, value: Any, name: str) -> Tensor:
 
 @public(methods="zero_")
 def zero_(self: Tensor) -> Tensor:
-    """Write 0 into every element. Source: PyTorch's `Tensor.zero_`.
+    """Write 0 into every element.
 
     >>> rg.ones(2).zero_()
     tensor([0., 0.])
@@ -192,7 +190,7 @@ def _setitem(self: Tensor, key: Any, value: Any) -> None:
     The gradient of the old values there is 0, that of `value` is what arrives there. Raises
     IndexError for an index out of bounds, RuntimeError where the shapes do not fit, for a leaf that
     requires grad, and for a tensor of another dtype where tensors or lists index (one element for
-    a mask is cast). Source: PyTorch's `Tensor.__setitem__`.
+    a mask is cast).
 
     >>> x = rg.zeros(2, 2)
     >>> x[0] = rg.tensor([1.0, 2.0]); x[:, 1] = 5.0; x
@@ -280,7 +278,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
     `values` broadcasts to the indexed region and has the tensor's dtype. Without `accumulate`,
     which of several values for one place is stored is not defined. Raises IndexError for an index
-    out of bounds, RuntimeError where shapes do not fit. Source: PyTorch's `index_put`.
+    out of bounds, RuntimeError where shapes do not fit.
 
     >>> rg.index_put(rg.zeros(3), (rg.tensor([0, 0]),), rg.tensor([1.0, 2.0]), accumulate=True)
     tensor([3., 0., 0.])
@@ -292,7 +290,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
 @public(methods="index_put_")
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """In-place form of `index_put`. Source: PyTorch's `Tensor.index_put_`."""
+    """In-place form of `index_put`."""
     region, found, dims = _checked(self, indices, values, "index_put_")
     _put(region, values, found, dims, accumulate)
     return self
@@ -342,7 +340,7 @@ def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = No
     It stays where it is as long as there is room, in row-major order, or that of `memory_format`,
     from its first element on; the room is the memory of its base, or that which it had before it
     was made smaller. Raises RuntimeError where it requires grad, or needs more room while others
-    look at what it has. Source: PyTorch's `Tensor.resize_`.
+    look at what it has.
 
     >>> rg.tensor([1, 2, 3, 4]).resize_(2).resize_(2, 2)
     tensor([[1, 2],
@@ -383,7 +381,7 @@ def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = No
 
 @public(methods="resize_as_")
 def resize_as_(self: Tensor, other: Tensor, *, memory_format: Any = None) -> Tensor:
-    """`self.resize_(other.shape)`; errors as there. Source: PyTorch's `Tensor.resize_as_`.
+    """`self.resize_(other.shape)`; errors as there.
 
     `preserve_format` asks for the order in memory of `other`.
     """
@@ -439,7 +437,7 @@ def set_(
     Each of the two goes on counting its own writes, as in PyTorch. A recorded `set_`, of or from a
     tensor that requires grad, has no derivative: a backward pass through it raises.
     Raises RuntimeError for a dtype that differs, a leaf that requires grad, and sizes that reach
-    beyond the memory. Source: PyTorch's `Tensor.set_`.
+    beyond the memory.
 
     >>> rg.zeros(3).set_(rg.ones(2))
     tensor([1., 1.])

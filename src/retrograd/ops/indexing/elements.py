@@ -38,8 +38,7 @@ def by_element(
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """Replace every element by what `callable` gives for it; slow, and not recorded.
 
-    Raises RuntimeError for a tensor that requires grad, TypeError for what is no number. Source:
-    PyTorch's `Tensor.apply_`.
+    Raises RuntimeError for a tensor that requires grad, TypeError for what is no number.
 
     >>> rg.tensor([1.0, 2.0]).apply_(lambda x: x + 0.5)
     tensor([1.5000, 2.5000])
@@ -50,7 +49,7 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
 def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
     """Replace every element by `callable(own, other)`, with those of `other`, which expands.
 
-    Errors as for `apply_`. Source: PyTorch's `Tensor.map_`.
+    Errors as for `apply_`.
 
     >>> rg.tensor([1.0, 2.0]).map_(rg.tensor(3.0), lambda a, b: a * b)
     tensor([3., 6.])

@@ -220,7 +220,7 @@ def _getitem(self: Tensor, key: Any) -> Any:
     """`x[key]`: a view for integers, slices, None and `...`; a copy where tensors or masks index.
 
     Negative indices count from the end; slices have no negative steps. Raises IndexError for an
-    index out of bounds, ValueError for such a step. Source: PyTorch's `Tensor.__getitem__`.
+    index out of bounds, ValueError for such a step.
 
     >>> x = rg.tensor([[1, 2, 3], [4, 5, 6]])
     >>> x[1, :2], x[:, [0, 2]], x[x > 4]
@@ -302,7 +302,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The entries along `dim` at the indices in the vector `index`, as a copy.
 
     Raises IndexError for a negative index or one out of bounds, RuntimeError for several of a 0-d
-    tensor. Source: PyTorch's `index_select`.
+    tensor.
 
     >>> rg.index_select(rg.tensor([10, 20, 30]), 0, rg.tensor([2, 0]))
     tensor([30, 10])
@@ -327,7 +327,6 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at the places `index` of the flattened tensor; the result has its shape.
 
     Raises IndexError for a place out of bounds, RuntimeError for an `index` that is not int64.
-    Source: PyTorch's `take`.
 
     >>> rg.take(rg.tensor([[1, 2], [3, 4]]), rg.tensor([0, -1]))
     tensor([1, 4])
@@ -349,7 +348,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where `mask` is true, as a vector; both broadcast.
 
-    Raises RuntimeError for a mask that is not boolean. Source: PyTorch's `masked_select`.
+    Raises RuntimeError for a mask that is not boolean.
 
     >>> rg.masked_select(rg.tensor([1, 2, 3]), rg.tensor([True, False, True]))
     tensor([1, 3])

@@ -46,7 +46,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """`value`, a number or a 0-d tensor, where `mask` is true, and `input` elsewhere.
 
     Both broadcast. Raises RuntimeError for a mask that is not boolean and for a value with
-    dimensions. Source: PyTorch's `masked_fill`.
+    dimensions.
 
     >>> rg.masked_fill(rg.tensor([1.0, 2.0]), rg.tensor([True, False]), 0.0)
     tensor([0., 2.])
@@ -65,8 +65,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy in which the places where `mask` is true take the elements of `source`, in order.
 
-    `mask` and `input` broadcast. Raises RuntimeError where `source` has too few elements. Source:
-    PyTorch's `masked_scatter`.
+    `mask` and `input` broadcast. Raises RuntimeError where `source` has too few elements.
 
     >>> rg.masked_scatter(rg.zeros(3), rg.tensor([True, False, True]), rg.tensor([1.0, 2.0]))
     tensor([1., 0., 2.])

@@ -157,7 +157,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     """`out[i][j] = input[index[i][j]][j]` for `dim` 0, and likewise for other dimensions.
 
     The result has the shape of `index`, an int64 tensor with the input's number of dimensions and
-    no larger than it except along `dim`. Raises RuntimeError otherwise. Source: PyTorch's `gather`.
+    no larger than it except along `dim`. Raises RuntimeError otherwise.
 
     >>> rg.gather(rg.tensor([[1, 2], [3, 4]]), 1, rg.tensor([[0, 0], [1, 0]]))
     tensor([[1, 1],
@@ -183,7 +183,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     """`gather` with `input` and `indices` broadcast to each other; flattened where `dim` is None.
 
     Negative indices count from the end, unless flattened. Raises RuntimeError for different numbers
-    of dimensions and for indices that are not int64. Source: PyTorch's `take_along_dim`.
+    of dimensions and for indices that are not int64.
 
     >>> rg.take_along_dim(rg.tensor([[1, 2], [3, 4]]), rg.tensor([[1]]), 1)
     tensor([[2],
@@ -226,8 +226,7 @@ def scatter(
 
     `src` is a tensor no smaller than `index`, or a number. With `reduce` "add" it is added; with
     "multiply" multiplied in. Which of several values for one place is
-    stored is not defined. Raises RuntimeError for shapes and indices that do not fit. Source:
-    PyTorch's `scatter`.
+    stored is not defined. Raises RuntimeError for shapes and indices that do not fit.
 
     >>> rg.scatter(rg.zeros(2, 2), 1, rg.tensor([[1], [0]]), 5.0)
     tensor([[0., 5.],
@@ -280,7 +279,7 @@ def cut(input: Tensor, src: Tensor, index: Tensor, name: str, given: bool) -> Te
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with `out[index[i][j]][j] += src[i][j]` for `dim` 0, and likewise for others.
 
-    Raises RuntimeError for shapes, dtypes and indices that do not fit. Source: `scatter_add`.
+    Raises RuntimeError for shapes, dtypes and indices that do not fit.
 
     >>> rg.scatter_add(rg.zeros(2), 0, rg.tensor([0, 0]), rg.tensor([1.0, 2.0]))
     tensor([3., 0.])
@@ -365,7 +364,7 @@ def as_vector(
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """A copy with `alpha * source` added to the entries `index` of dimension `dim`.
 
-    `index` is a vector, `source` has one entry along `dim` for each. Source: PyTorch's `index_add`.
+    `index` is a vector, `source` has one entry along `dim` for each.
 
     >>> rg.index_add(rg.zeros(3), 0, rg.tensor([0, 0]), rg.tensor([1.0, 2.0]))
     tensor([3., 0., 0.])
@@ -387,8 +386,6 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy with the entries `index` of dimension `dim` replaced by those of `source`.
 
-    Source: PyTorch's `index_copy`.
-
     >>> rg.index_copy(rg.zeros(3), 0, rg.tensor([2, 0]), rg.tensor([1.0, 2.0]))
     tensor([2., 0., 1.])
     """
@@ -407,7 +404,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy with the entries `index` of dimension `dim` filled with `value`, a number or 0-d.
 
-    Negative indices count from the end. Source: PyTorch's `index_fill`.
+    Negative indices count from the end.
 
     >>> rg.index_fill(rg.zeros(3), 0, rg.tensor([0, 2]), 1.0)
     tensor([1., 0., 1.])
@@ -452,7 +449,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     """A copy with `source` stored (or added) at the places `index` of the flattened tensor.
 
     Raises RuntimeError for an `index` that is not int64 and for mixed dtypes, IndexError for an
-    `index` that has not as many elements as `source`. Source: PyTorch's `put`.
+    `index` that has not as many elements as `source`.
 
     >>> rg.put(rg.zeros(2, 2), rg.tensor([3]), rg.tensor([1.0]))
     tensor([[0., 0.],

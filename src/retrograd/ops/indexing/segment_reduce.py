@@ -148,8 +148,7 @@ def scatter_reduce(
     `reduce` is "sum", "prod", "mean", "amax" (or "max") or "amin" (or "min"); without
     `include_self` the tensor's own values there take no part. Integer means round down. Equal
     extrema share the cotangent evenly; those of complex numbers are of the modulus, unless `by`
-    says otherwise. Raises RuntimeError for shapes, dtypes and indices that do not fit. Source:
-    PyTorch's `scatter_reduce`.
+    says otherwise. Raises RuntimeError for shapes, dtypes and indices that do not fit.
 
     >>> x, i = rg.tensor([1.0, 2.0]), rg.tensor([0, 0])
     >>> rg.scatter_reduce(x, 0, i, rg.tensor([3.0, 5.0]), "prod")
@@ -198,7 +197,7 @@ def index_reduce(
 
     `index` is a vector with one number per entry of `source` along `dim`; `reduce` is "prod",
     "mean", "amax" or "amin", and all else as for `scatter_reduce`. Raises RuntimeError for another
-    `reduce`. Source: PyTorch's `index_reduce`.
+    `reduce`.
 
     >>> x, i = rg.tensor([1.0, 2.0]), rg.tensor([0, 0])
     >>> rg.index_reduce(x, 0, i, rg.tensor([3.0, 5.0]), "amax")
@@ -243,7 +242,7 @@ def segment_reduce(
     `initial` takes part in each segment; an empty one gives it, else 0, NaN, 1, -inf or inf. Equal
     extrema share the cotangent evenly; those of complex numbers are of the modulus, and 0 for the
     maximum of an empty segment. Raises RuntimeError for segments that do not cover the axis, unless
-    `unsafe`, NotImplementedError for integers. Source: PyTorch's `segment_reduce`.
+    `unsafe`, NotImplementedError for integers.
 
     >>> rg.segment_reduce(rg.tensor([1.0, 2.0, 4.0]), "max", lengths=rg.tensor([2, 0, 1]))
     tensor([2., -inf, 4.])

@@ -96,8 +96,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """The lower triangular L with A = L L^H, for Hermitian positive definite A `(..., n, n)`.
 
     Of A the lower triangle is read; if `upper`, the upper one, and the result is U = L^H. The
-    gradient is Hermitian. Raises LinAlgError where A is not positive definite. Source: PyTorch's
-    `linalg.cholesky`.
+    gradient is Hermitian. Raises LinAlgError where A is not positive definite.
 
     >>> rg.linalg.cholesky(rg.tensor([[4.0, 2.0], [2.0, 5.0]]))
     tensor([[2., 0.],
@@ -113,7 +112,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     """(L, info): like `cholesky`, without an error unless `check_errors`.
 
     `info` (int32, one per matrix) is 0, or the order of the first leading minor that is not
-    positive definite; L then means nothing. Source: PyTorch's `linalg.cholesky_ex`.
+    positive definite; L then means nothing.
 
     >>> rg.linalg.cholesky_ex(rg.tensor([[1.0, 2.0], [2.0, 1.0]])).info
     tensor(2, dtype=retrograd.int32)
@@ -129,7 +128,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """The solution X of A X = B, from the Cholesky factor L of A (U with A = U^H U if `upper`).
 
     `L` is `(..., n, n)`, of which one triangle is read, `B` `(..., n, k)`; stacks broadcast. Raises
-    RuntimeError for sizes that do not fit. Source: PyTorch's `cholesky_solve`.
+    RuntimeError for sizes that do not fit.
 
     >>> rg.cholesky_solve(rg.tensor([[8.0]]), rg.tensor([[2.0]]))
     tensor([[2.]])
@@ -150,7 +149,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     """The inverse of A = L L^H from L (of A = U^H U if `upper`), `(..., n, n)`.
 
-    One triangle of the argument is read. Source: PyTorch's `cholesky_inverse`.
+    One triangle of the argument is read.
 
     >>> rg.cholesky_inverse(rg.tensor([[2.0]]))
     tensor([[0.2500]])
@@ -209,8 +208,7 @@ _ldl_solve = declare(
 def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> Any:
     """(LD, pivots, info): `ldl_factor` without an error unless `check_errors`.
 
-    `info` (int32, one per matrix) is 0, or the 1-based place of a zero pivot. Source: PyTorch's
-    `linalg.ldl_factor_ex`.
+    `info` (int32, one per matrix) is 0, or the 1-based place of a zero pivot.
 
     >>> rg.linalg.ldl_factor_ex(rg.eye(2)).info
     tensor(0, dtype=retrograd.int32)
@@ -227,7 +225,7 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
     """(LD, pivots): the Bunch-Kaufman factors of symmetric A, of Hermitian A if `hermitian`.
 
     Packed as LAPACK's sytrf does, from the lower triangle; for `ldl_solve`. Not differentiable.
-    Raises LinAlgError for a singular matrix. Source: PyTorch's `linalg.ldl_factor`.
+    Raises LinAlgError for a singular matrix.
 
     >>> rg.linalg.ldl_factor(rg.eye(2)).pivots
     tensor([1, 2], dtype=retrograd.int32)
@@ -240,8 +238,7 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
     """The solution X of A X = B, from what `ldl_factor` made of A; stacks broadcast.
 
-    Differentiable in B. Raises RuntimeError for sizes that do not fit. Source: PyTorch's
-    `linalg.ldl_solve`.
+    Differentiable in B. Raises RuntimeError for sizes that do not fit.
 
     >>> rg.linalg.ldl_solve(*rg.linalg.ldl_factor(2 * rg.eye(1)), rg.ones(1, 1))
     tensor([[0.5000]])

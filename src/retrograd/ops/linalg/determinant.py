@@ -121,8 +121,7 @@ def det(A: Tensor) -> Tensor:
     """The determinant `(...)` of square matrices `(..., n, n)`, floating or complex.
 
     Its gradient is the matrix of cofactors, finite and exact for singular matrices too, as is the
-    gradient of that. Raises RuntimeError for other shapes and dtypes. Source: PyTorch's
-    `linalg.det`.
+    gradient of that. Raises RuntimeError for other shapes and dtypes.
 
     >>> A = rg.tensor([[1.0, 2.0], [2.0, 4.0]], requires_grad=True)
     >>> rg.autograd.grad(rg.linalg.det(A), A)
@@ -138,8 +137,7 @@ def slogdet(A: Tensor) -> Any:
     """(sign, logabsdet): the determinant's sign, or its phase, and the logarithm of its modulus.
 
     A singular matrix has sign 0 and logarithm -inf, where the gradient is not finite. Raises
-    RuntimeError for matrices that are not square and for integers. Source: PyTorch's
-    `linalg.slogdet`.
+    RuntimeError for matrices that are not square and for integers.
 
     >>> rg.linalg.slogdet(rg.tensor([[-1.0, 0.0], [0.0, 1.0]]))
     retrograd.return_types.linalg_slogdet(
@@ -154,8 +152,7 @@ def slogdet(A: Tensor) -> Any:
 def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinant: NaN where a real one is negative, -inf where it is 0.
 
-    Raises RuntimeError for matrices that are not square and for integers. Source: PyTorch's
-    `logdet`.
+    Raises RuntimeError for matrices that are not square and for integers.
 
     >>> rg.logdet(rg.eye(3))
     tensor(0.)

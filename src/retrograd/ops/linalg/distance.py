@@ -146,8 +146,7 @@ def cdist(
     that are small beside the points; "donot_use_mm_for_euclid_dist" subtracts; by default, or with
     None, more than 25 points in either set are multiplied. Complex numbers never are. Where two
     points coincide, the derivative is 0. Raises RuntimeError for integers, fewer than two
-    dimensions, other numbers of columns and a negative p, ValueError for another mode. Source:
-    PyTorch's `cdist`.
+    dimensions, other numbers of columns and a negative p, ValueError for another mode.
 
     >>> rg.cdist(rg.tensor([[0.0, 0.0], [3.0, 0.0]]), rg.tensor([[3.0, 4.0]]))
     tensor([[5.],
@@ -190,8 +189,7 @@ def _distances(op: Callable[..., Tensor], x1: Tensor, x2: Tensor, **params: Any)
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-norm distance between every two rows of `input`, (N, M): the N (N - 1) / 2 pairs i < j.
 
-    Everything else is as for `cdist`. Raises RuntimeError unless there are two dimensions. Source:
-    PyTorch's `pdist`.
+    Everything else is as for `cdist`. Raises RuntimeError unless there are two dimensions.
 
     >>> rg.pdist(rg.tensor([[0.0], [1.0], [4.0]]))
     tensor([1., 4., 3.])

@@ -81,7 +81,6 @@ def eigh(A: Tensor, UPLO: str = "L", *, gauge: str = "raise") -> Any:
     complex vectors that depends on their phase raises in the backward pass; `gauge="project"`
     drops that part of its gradient instead. Gradients of vectors are not finite where eigenvalues
     coincide. Raises LinAlgError for NaN and infinities, RuntimeError for other shapes and dtypes.
-    Source: PyTorch's `linalg.eigh`.
 
     >>> rg.linalg.eigh(rg.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
     tensor([1., 3.])
@@ -95,8 +94,6 @@ def eigh(A: Tensor, UPLO: str = "L", *, gauge: str = "raise") -> Any:
 @public(out=True)
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of Hermitian matrices, real and ascending; arguments as for `eigh`.
-
-    Source: PyTorch's `linalg.eigvalsh`.
 
     >>> rg.linalg.eigvalsh(rg.tensor([[2.0, 1.0], [1.0, 2.0]]))
     tensor([1., 3.])
@@ -158,8 +155,7 @@ def eig(A: Tensor, *, gauge: str = "raise") -> Any:
     The vectors are columns of norm 1. A loss that depends on their phase raises in the backward
     pass; `gauge="project"` drops that part of its gradient instead. Gradients are not finite where
     the matrix has not n independent vectors, nor those of vectors where eigenvalues coincide.
-    Raises LinAlgError for NaN and infinities, RuntimeError for other shapes and dtypes. Source:
-    PyTorch's `linalg.eig`.
+    Raises LinAlgError for NaN and infinities, RuntimeError for other shapes and dtypes.
 
     >>> rg.linalg.eig(rg.tensor([[0.0, 1.0], [-1.0, 0.0]])).eigenvalues.imag
     tensor([ 1., -1.])
@@ -172,8 +168,6 @@ def eig(A: Tensor, *, gauge: str = "raise") -> Any:
 @public(out=True)
 def eigvals(A: Tensor) -> Tensor:
     """The eigenvalues of square matrices, complex, in no order; see `eig`.
-
-    Source: PyTorch's `linalg.eigvals`.
 
     >>> rg.linalg.eigvals(rg.tensor([[2.0, 1.0], [0.0, 3.0]]))
     tensor([2.+0.j, 3.+0.j])

@@ -117,7 +117,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
     `dims` is a number n (the last n of `a` with the first n of `b`, in order) or a pair of lists of
     dimensions. The result has the other dimensions of `a`, then those of `b`. Raises RuntimeError
-    where sizes or dtypes differ. Source: PyTorch's `tensordot`.
+    where sizes or dtypes differ.
 
     >>> rg.tensordot(rg.ones(2, 3, 4), rg.ones(4, 3), dims=([1, 2], [1, 0]))
     tensor([12., 12.])
@@ -188,7 +188,7 @@ def einsum(*args: Any) -> Tensor:
     which broadcast, as does size 1. Without `->` the result has the letters that occur once, in
     alphabetical order, after `...`. The same with numbers: `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
     Contracts from left to right; nothing is conjugated. Raises RuntimeError for a term that does
-    not fit its operand, and sizes that do not fit. Source: PyTorch's `einsum`.
+    not fit its operand, and sizes that do not fit.
 
     >>> a = rg.tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> rg.einsum("ij,kj->ik", a, a), rg.einsum("ii", a)

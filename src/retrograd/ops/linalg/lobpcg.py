@@ -40,7 +40,7 @@ def lobpcg(
     Returns (..., k) and (..., m, k). A: (..., m, m), symmetric or Hermitian; B, the identity by
     default, positive definite, too; either may be sparse. `largest` is the default; k is that of
     `X`, or 1. The vectors are orthonormal with respect to B; differentiable as `linalg.eigh`.
-    Raises ValueError where m < 3 k, as PyTorch. Source: PyTorch's `lobpcg`; Knyazev, 2001.
+    Raises ValueError where m < 3 k, as PyTorch. Source: Knyazev, 2001.
 
     >>> A = rg.diag(rg.tensor([1.0, 5.0, 2.0]))
     >>> rg.lobpcg(A)[0], rg.lobpcg(A, largest=False)[0]

@@ -115,7 +115,7 @@ def pinv(
     Singular values up to max(atol, rtol * the largest) count as 0; numbers, or tensors that
     broadcast with the stack. `rtol` (once called `rcond`) is eps * max(m, n) by default, 0 beside
     an `atol`. If `hermitian`, the lower triangle of a square A is read. The gradient is that for a
-    constant rank. Raises LinAlgError for NaN. Source: PyTorch's `linalg.pinv`.
+    constant rank. Raises LinAlgError for NaN.
 
     >>> rg.linalg.pinv(rg.tensor([[2.0], [0.0]]))
     tensor([[0.5000, 0.0000]])
@@ -144,7 +144,7 @@ def matrix_rank(
     """How many singular values exceed max(atol, rtol * the largest): int64, one per matrix.
 
     Tolerances are as for `pinv`; `tol` is an older name of `atol` with rtol = 0. If `hermitian`,
-    the lower triangle of a square A is read. No derivative. Source: PyTorch's `linalg.matrix_rank`.
+    the lower triangle of a square A is read. No derivative.
 
     >>> rg.linalg.matrix_rank(rg.tensor([[1.0, 2.0], [2.0, 4.0]]))
     tensor(1)
@@ -170,7 +170,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     also singular values and, for m > n and full rank, the sums of squares |A X - B|^2; "gels" those
     alone. What is not given is an empty tensor. One algorithm serves all, so "gels" may have a
     deficient A. The gradient is that for a constant rank. Raises LinAlgError for NaN, RuntimeError
-    for another `driver` and shapes that do not fit. Source: PyTorch's `linalg.lstsq`.
+    for another `driver` and shapes that do not fit.
 
     >>> rg.linalg.lstsq(rg.tensor([[1.0], [1.0]]), rg.tensor([[1.0], [3.0]])).solution.round()
     tensor([[2.]])

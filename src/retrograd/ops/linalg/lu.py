@@ -141,7 +141,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
     """(LU, pivots, info): like `lu_factor`, without an error unless `check_errors`.
 
     `info` (int32, one per matrix) is 0, or the 1-based place of the first zero on the diagonal of
-    U. Source: PyTorch's `linalg.lu_factor_ex`.
+    U.
 
     >>> rg.linalg.lu_factor_ex(rg.zeros(2, 2)).info
     tensor(1, dtype=retrograd.int32)
@@ -158,8 +158,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     """(LU, pivots): L below the diagonal (its own is 1) and U on and above it, of `(..., m, n)`.
 
     `pivots` (int32, from 1) are row interchanges in order, as LAPACK's getrf gives them. Raises
-    LinAlgError where U has a zero on the diagonal. Source: PyTorch's `linalg.lu_factor`; `pivot`
-    may be False here on every device.
+    LinAlgError where U has a zero on the diagonal. `pivot` may be False on every device.
 
     >>> LU, pivots = rg.linalg.lu_factor(rg.tensor([[1.0, 2.0], [2.0, 2.0]]))
     >>> LU, pivots
@@ -205,7 +204,7 @@ def lu_unpack(
 ) -> Any:
     """(P, L, U) from what `linalg.lu_factor` gives; empty tensors for parts that are not wanted.
 
-    Raises RuntimeError where the pivots are not int32. Source: PyTorch's `lu_unpack`.
+    Raises RuntimeError where the pivots are not int32.
 
     >>> P, L, U = rg.lu_unpack(*rg.linalg.lu_factor(rg.tensor([[1.0, 2.0], [2.0, 2.0]])))
     >>> P @ L @ U
@@ -230,7 +229,7 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
     """(P, L, U) with A = P L U: a permutation, a lower and an upper triangular factor.
 
     For `(..., m, n)` with k the smaller size, L is `(..., m, k)` with ones on the diagonal and U
-    `(..., k, n)`; P is empty if not `pivot`. Source: PyTorch's `linalg.lu`.
+    `(..., k, n)`; P is empty if not `pivot`.
 
     >>> P, L, U = rg.linalg.lu(rg.tensor([[1.0, 2.0], [2.0, 2.0]]))
     >>> L
@@ -249,7 +248,7 @@ def lu_solve(
     """The solution X of A X = B from `lu_factor(A)`; of X A = B if not `left`.
 
     If `adjoint`, A^H stands for A. `B` is `(..., n, k)`, stacks broadcast. Raises RuntimeError for
-    sizes that do not fit. Source: PyTorch's `linalg.lu_solve`.
+    sizes that do not fit.
 
     >>> LU, pivots = rg.linalg.lu_factor(rg.tensor([[1.0, 2.0], [2.0, 2.0]]))
     >>> rg.linalg.lu_solve(LU, pivots, rg.tensor([[3.0], [4.0]]))

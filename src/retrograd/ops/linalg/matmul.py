@@ -28,7 +28,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
     `(..., n, k)` with `(..., k, m)` gives `(..., n, m)`; a 1-D factor is a row on the left, a
     column on the right, and its dimension is gone from the result. Raises RuntimeError for sizes
-    that do not fit, 0-d tensors and different dtypes. Source: PyTorch's `matmul`.
+    that do not fit, 0-d tensors and different dtypes.
 
     >>> rg.matmul(rg.tensor([[1.0, 2.0], [3.0, 4.0]]), rg.tensor([1.0, 10.0]))
     tensor([21., 43.])
@@ -69,8 +69,7 @@ def _rmatmul_operator(self: Tensor, other: Any) -> Any:
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """Product of two matrices, `(n, k)` with `(k, m)`, without broadcasting.
 
-    Raises RuntimeError for other ranks, sizes that do not fit and different dtypes. Source:
-    PyTorch's `mm`.
+    Raises RuntimeError for other ranks, sizes that do not fit and different dtypes.
 
     >>> rg.mm(rg.tensor([[1.0, 2.0]]), rg.tensor([[3.0], [4.0]]))
     tensor([[11.]])
@@ -86,8 +85,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """Products of two stacks of matrices, `(b, n, k)` with `(b, k, m)`, without broadcasting.
 
-    Raises RuntimeError for other ranks, sizes that do not fit and different dtypes. Source:
-    PyTorch's `bmm`.
+    Raises RuntimeError for other ranks, sizes that do not fit and different dtypes.
 
     >>> rg.bmm(rg.tensor([[[2.0]], [[3.0]]]), rg.tensor([[[5.0]], [[7.0]]]))
     tensor([[[10.]],
@@ -110,8 +108,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """Product of a matrix `(n, k)` and a vector `(k)`.
 
-    Raises RuntimeError for other ranks, sizes that do not fit and different dtypes. Source:
-    PyTorch's `mv`.
+    Raises RuntimeError for other ranks, sizes that do not fit and different dtypes.
 
     >>> rg.mv(rg.tensor([[1.0, 2.0], [3.0, 4.0]]), rg.tensor([1.0, 10.0]))
     tensor([21., 43.])
@@ -127,8 +124,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """Sum of the products of two vectors' elements, without conjugation; 0-d.
 
-    Raises RuntimeError for other ranks, different sizes and different dtypes. Source: PyTorch's
-    `dot`.
+    Raises RuntimeError for other ranks, different sizes and different dtypes.
 
     >>> rg.dot(rg.tensor([1.0, 2.0]), rg.tensor([3.0, 4.0]))
     tensor(11.)
@@ -145,8 +141,6 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """Inner product of two vectors: like `dot`, with the first one conjugated.
 
-    Source: PyTorch's `vdot`.
-
     >>> rg.vdot(rg.tensor([1.0, 2.0]), rg.tensor([3.0, 4.0]))
     tensor(11.)
     """
@@ -158,8 +152,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """All products of an element of one vector `(n)` and one of another `(m)`: `(n, m)`.
 
-    The dtypes promote; nothing is conjugated. Raises RuntimeError for other ranks. Source:
-    PyTorch's `outer`.
+    The dtypes promote; nothing is conjugated. Raises RuntimeError for other ranks.
 
     >>> rg.outer(rg.tensor([1.0, 2.0]), rg.tensor([1.0, 10.0]))
     tensor([[ 1., 10.],
@@ -180,8 +173,7 @@ ger = outer
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Sums of products over the last dimensions: `(..., k)` with `(*, k)` gives `(..., *)`.
 
-    With a 0-d tensor it is the product. Raises RuntimeError for different last sizes. Source:
-    PyTorch's `inner`.
+    With a 0-d tensor it is the product. Raises RuntimeError for different last sizes.
 
     >>> rg.inner(rg.tensor([[1.0, 2.0], [3.0, 4.0]]), rg.tensor([1.0, 10.0]))
     tensor([21., 43.])
@@ -207,7 +199,6 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
     `input` is `(..., k)`, `weight` `(m, k)` or `(k)`, `bias` `(m)`; the result `(..., m)`, or
     `(...)` for a 1-D weight. Raises RuntimeError for sizes that do not fit and different dtypes.
-    Source: PyTorch's `linear`.
 
     >>> linear(rg.tensor([[1.0, 2.0]]), rg.tensor([[3.0, 4.0], [5.0, 6.0]]), rg.tensor([0.5, 1.0]))
     tensor([[11.5000, 18.0000]])

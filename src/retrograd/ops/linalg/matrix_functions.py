@@ -86,7 +86,7 @@ def matrix_exp(input: Tensor) -> Tensor:
     """The exponential 1 + A + A^2 / 2 + ... of square matrices `(..., n, n)`.
 
     By scaling, approximation and squaring, to about the precision of the dtype. Raises
-    RuntimeError for other shapes and dtypes. Source: PyTorch's `matrix_exp`.
+    RuntimeError for other shapes and dtypes.
 
     >>> rg.matrix_exp(rg.tensor([[0.0, 1.0], [0.0, 0.0]]))
     tensor([[1., 1.],
@@ -123,7 +123,7 @@ def addbmm(
     """`beta * input + alpha *` the sum of `batch1[i] @ batch2[i]` over i; `input` broadcasts.
 
     `batch1` is `(b, n, k)`, `batch2` `(b, k, m)`. Raises RuntimeError for sizes that do not fit and
-    different dtypes. Source: PyTorch's `addbmm`.
+    different dtypes.
 
     >>> rg.addbmm(rg.tensor([[1.0]]), rg.ones(3, 1, 2), rg.ones(3, 2, 1))
     tensor([[7.]])
@@ -147,7 +147,7 @@ def multi_dot(tensors: Any) -> Tensor:
     """Product of two or more matrices, bracketed for the fewest multiplications.
 
     The first may be a row and the last a column, both 1-D. Raises RuntimeError for fewer, for other
-    ranks and sizes that do not fit. Source: PyTorch's `linalg.multi_dot`.
+    ranks and sizes that do not fit.
 
     >>> rg.linalg.multi_dot([rg.ones(1, 3), rg.ones(3, 2), rg.ones(2, 1)])
     tensor([[6.]])
@@ -161,7 +161,7 @@ def multi_dot(tensors: Any) -> Tensor:
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """Inner products along `dim`, the first one conjugated: sum of conj(x) * y; shapes broadcast.
 
-    Raises RuntimeError for different dtypes and integers. Source: PyTorch's `linalg.vecdot`.
+    Raises RuntimeError for different dtypes and integers.
 
     >>> rg.linalg.vecdot(rg.tensor([[1.0, 2.0]]), rg.tensor([3.0, 4.0]))
     tensor([11.])
@@ -178,8 +178,6 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """Cross product of 3-vectors along `dim`; see `retrograd.cross`.
 
-    Source: PyTorch's `linalg.cross`.
-
     >>> rg.linalg.cross(rg.tensor([1.0, 0.0, 0.0]), rg.tensor([0.0, 1.0, 0.0]))
     tensor([0., 0., 1.])
     """
@@ -188,8 +186,6 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The diagonals of matrices, as a view; `offset` above (below if negative) the main one.
-
-    Source: PyTorch's `linalg.diagonal`.
 
     >>> rg.linalg.diagonal(rg.eye(2))
     tensor([1., 1.])
@@ -201,7 +197,7 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
     """Matrices `(..., n, N)` of powers 0 to N - 1 of the elements of vectors `(..., n)`.
 
     N is n by default; a number is a vector of one. Small integers become int64. Raises RuntimeError
-    for N < 2 and for a bool tensor. Source: PyTorch's `linalg.vander`.
+    for N < 2 and for a bool tensor.
 
     >>> rg.linalg.vander(rg.tensor([2, 3]), N=3)
     tensor([[1, 2, 4],

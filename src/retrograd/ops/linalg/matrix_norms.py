@@ -29,8 +29,7 @@ def matrix_norm(
     `ord` is "fro" (root of the sum of squares), "nuc" (sum of singular values), 2 and -2 (largest
     and smallest singular value), 1 and -1 (largest and smallest column sum of moduli), inf and -inf
     (row sums). Where several attain a largest one, the gradient is shared among them. Raises
-    RuntimeError for other orders, integers, and one dimension named twice. Source: PyTorch's
-    `linalg.matrix_norm`.
+    RuntimeError for other orders, integers, and one dimension named twice.
 
     >>> A = rg.tensor([[3.0, 0.0], [0.0, 4.0]])
     >>> rg.linalg.matrix_norm(A), rg.linalg.matrix_norm(A, 1)
@@ -93,7 +92,7 @@ def norm(
 
     Without `ord`, the root of the sum of squares over `dim`, by default of all elements. With it, a
     vector's norm where `dim` is one dimension or A has one, and a matrix's where there are two.
-    Raises RuntimeError for other numbers of dimensions. Source: PyTorch's `linalg.norm`.
+    Raises RuntimeError for other numbers of dimensions.
 
     >>> rg.linalg.norm(rg.tensor([[3.0, 0.0], [0.0, 4.0]]), "nuc")
     tensor(7.)
@@ -126,7 +125,6 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     `p` is an order of `matrix_norm`; None and 2 give the ratio of the largest singular value to the
     smallest, for matrices of any shape, -2 its reciprocal. The other orders need square matrices.
     Raises RuntimeError for a matrix that is not square there, and for what is no such order.
-    Source: PyTorch's `linalg.cond`.
 
     >>> rg.linalg.cond(rg.tensor([[3.0, 0.0], [0.0, 4.0]]), 1)
     tensor(1.3333)

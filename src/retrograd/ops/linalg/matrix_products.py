@@ -93,7 +93,7 @@ def plus_product(
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """`beta * input + alpha * (mat1 @ mat2)` for matrices; `input` broadcasts.
 
-    Raises RuntimeError for sizes that do not fit and different dtypes. Source: PyTorch's `addmm`.
+    Raises RuntimeError for sizes that do not fit and different dtypes.
 
     >>> rg.addmm(rg.tensor([1.0]), rg.tensor([[1.0, 2.0]]), rg.tensor([[3.0], [4.0]]), alpha=2)
     tensor([[23.]])
@@ -108,7 +108,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """`beta * input + alpha * (mat @ vec)`; `input` broadcasts.
 
-    Raises RuntimeError for sizes that do not fit and different dtypes. Source: PyTorch's `addmv`.
+    Raises RuntimeError for sizes that do not fit and different dtypes.
 
     >>> rg.addmv(rg.tensor([1.0]), rg.tensor([[1.0, 2.0]]), rg.tensor([3.0, 4.0]), beta=2)
     tensor([13.])
@@ -126,8 +126,7 @@ def baddbmm(
 ) -> Tensor:
     """`beta * input + alpha * (batch1 @ batch2)` for stacks of matrices; `input` broadcasts.
 
-    Raises RuntimeError for sizes that do not fit and different dtypes. Source: PyTorch's
-    `baddbmm`.
+    Raises RuntimeError for sizes that do not fit and different dtypes.
 
     >>> rg.baddbmm(rg.tensor([1.0]), rg.tensor([[[2.0]]]), rg.tensor([[[3.0]]]))
     tensor([[[7.]]])
@@ -140,8 +139,7 @@ def baddbmm(
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """`beta * input + alpha * outer(vec1, vec2)`; `input` broadcasts, and dtypes promote.
 
-    Raises RuntimeError for sizes that do not fit, and for floating scales of integers. Source:
-    PyTorch's `addr`.
+    Raises RuntimeError for sizes that do not fit, and for floating scales of integers.
 
     >>> rg.addr(rg.tensor([[0.5]]), rg.tensor([1.0, 2.0]), rg.tensor([3.0]))
     tensor([[3.5000],
@@ -168,7 +166,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
 def trace(input: Tensor) -> Tensor:
     """Sum of the diagonal of a matrix; 0-d.
 
-    Raises RuntimeError for other ranks. Source: PyTorch's `trace`.
+    Raises RuntimeError for other ranks.
 
     >>> rg.trace(rg.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor(5.)
@@ -182,8 +180,7 @@ def trace(input: Tensor) -> Tensor:
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """Kronecker product: `out[i * len(other) + j] = input[i] * other[j]` in every dimension.
 
-    The shorter shape is filled up with ones in front; the dtypes promote. Source: PyTorch's
-    `kron`.
+    The shorter shape is filled up with ones in front; the dtypes promote.
 
     >>> rg.kron(rg.tensor([1.0, 2.0]), rg.tensor([1.0, 10.0]))
     tensor([ 1., 10.,  2., 20.])
@@ -204,7 +201,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     """The `n`-th power of square matrices `(..., m, m)`, by repeated squaring; n < 0 inverts them.
 
     Raises RuntimeError for matrices that are not square, LinAlgError where a singular one is to be
-    inverted, TypeError for an `n` that is no integer. Source: PyTorch's `matrix_power`.
+    inverted, TypeError for an `n` that is no integer.
 
     >>> rg.matrix_power(rg.tensor([[1.0, 1.0], [0.0, 1.0]]), 5)
     tensor([[1., 5.],
@@ -309,7 +306,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 
     Both have the same number of dimensions and broadcast; nothing is conjugated. Raises
     RuntimeError where the size is not 3 or the dtypes differ, IndexError for a dimension that is
-    not there. Warns without `dim`. Source: PyTorch's `cross`.
+    not there. Warns without `dim`.
 
     >>> rg.cross(rg.tensor([1.0, 0.0, 0.0]), rg.tensor([0.0, 1.0, 0.0]), dim=0)
     tensor([0., 0., 1.])
@@ -339,7 +336,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     """Bilinear map of rows: `y_m = sum_ij x1_i weight_mij x2_j + bias_m`.
 
     `input1` is `(..., i)`, `input2` `(..., j)`, `weight` `(m, i, j)`, `bias` `(m)`; the result
-    `(..., m)`. Raises RuntimeError for sizes that do not fit. Source: PyTorch's `bilinear`.
+    `(..., m)`. Raises RuntimeError for sizes that do not fit.
 
     >>> x, y = rg.tensor([[1.0, 2.0]]), rg.tensor([[3.0, 4.0]])
     >>> rg.bilinear(x, y, rg.tensor([[[1.0, 0.0], [0.0, 1.0]]]))

@@ -80,8 +80,8 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
 
     `mode` "reduced" gives Q `(..., m, k)` and R `(..., k, n)` for the smaller size k, "complete"
     square Q and R `(..., m, n)`, "r" an empty Q. Where m > n the complete Q has no derivative.
-    Raises RuntimeError for another mode and for integers. Source: PyTorch's `linalg.qr`; with mode
-    "r" it is differentiable here.
+    Raises RuntimeError for another mode and for integers. Differentiable with
+    mode "r", too.
 
     >>> Q, R = rg.linalg.qr(rg.tensor([[3.0], [4.0]]))
     >>> (Q @ R).flatten()
@@ -121,7 +121,7 @@ _geqrf = declare(
 def geqrf(input: Tensor) -> Any:
     """(a, tau): R on and above the diagonal, Householder vectors below, and their factors.
 
-    As LAPACK's geqrf; for `orgqr` and `ormqr`. Not differentiable. Source: PyTorch's `geqrf`.
+    As LAPACK's geqrf; for `orgqr` and `ormqr`. Not differentiable.
 
     >>> a, tau = rg.geqrf(rg.tensor([[3.0], [4.0]]))
     >>> a[0], tau
@@ -174,7 +174,7 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """The first n columns of a product of Householder reflectors, of `input` `(..., m, n)`.
 
     The columns below the diagonal hold the vectors, `tau` `(..., k)` their factors, k <= n <= m.
-    Raises RuntimeError for other shapes. Source: PyTorch's `linalg.householder_product`.
+    Raises RuntimeError for other shapes.
 
     >>> rg.linalg.householder_product(*rg.geqrf(rg.tensor([[3.0], [4.0]])))
     tensor([[-0.6000],
@@ -206,7 +206,7 @@ def ormqr(
     """Q @ other, with the square Q of the reflectors in `input` and `tau`; see `geqrf`.
 
     If not `left`, other @ Q; if `transpose`, Q^H for Q. Raises RuntimeError for sizes that do not
-    fit. Source: PyTorch's `ormqr`.
+    fit.
 
     >>> a, tau = rg.geqrf(rg.tensor([[3.0], [4.0]]))
     >>> rg.ormqr(a, tau, rg.tensor([[3.0], [4.0]]), transpose=True).round()

@@ -103,8 +103,7 @@ def inv(A: Tensor) -> Tensor:
     """The inverse of square matrices `(..., n, n)`, floating or complex.
 
     Raises LinAlgError for a singular matrix, RuntimeError for other shapes and dtypes. Where only
-    `inv(A) @ B` is wanted, `linalg.solve(A, B)` is faster and more accurate. Source: PyTorch's
-    `linalg.inv`.
+    `inv(A) @ B` is wanted, `linalg.solve(A, B)` is faster and more accurate.
 
     >>> rg.linalg.inv(rg.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor([[0.5000, 0.0000],
@@ -131,7 +130,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     """(inverse, info): like `inv`, without an error for singular matrices unless `check_errors`.
 
     `info` (int32, one per matrix) is 0, or the 1-based place of a zero pivot; the inverse then
-    holds NaN and infinities. Source: PyTorch's `linalg.inv_ex`.
+    holds NaN and infinities.
 
     >>> rg.linalg.inv_ex(rg.zeros(2, 2)).info
     tensor(1, dtype=retrograd.int32)
@@ -187,7 +186,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 
     `B` is `(..., n, k)`, stacks broadcast; or vectors: `(n)`, or `(..., n)` with the stack of A.
     Raises LinAlgError for a singular A; RuntimeError for sizes that do not fit and for different
-    dtypes. Source: PyTorch's `linalg.solve`.
+    dtypes.
 
     >>> rg.linalg.solve(rg.tensor([[2.0, 0.0], [0.0, 4.0]]), rg.tensor([2.0, 2.0]))
     tensor([1.0000, 0.5000])
@@ -201,7 +200,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
     """(result, info): like `solve`, without an error for singular matrices unless `check_errors`.
 
-    `info` is as in `inv_ex`. Source: PyTorch's `linalg.solve_ex`.
+    `info` is as in `inv_ex`.
 
     >>> rg.linalg.solve_ex(rg.eye(2), rg.ones(2)).result
     tensor([1., 1.])
@@ -221,7 +220,7 @@ def solve_triangular(
     Only the upper or the lower triangle of A is read, and no diagonal if `unitriangular`; its
     gradient is 0 elsewhere. `B` is `(..., n, k)`, stacks broadcast; a real one counts in the dtype
     of A. A zero on the diagonal gives infinities. Raises RuntimeError for sizes that do not fit and
-    for complex B of a real A. Source: PyTorch's `linalg.solve_triangular`.
+    for complex B of a real A.
 
     >>> A, B = rg.tensor([[2.0, 1.0], [0.0, 4.0]]), rg.tensor([[4.0], [8.0]])
     >>> rg.linalg.solve_triangular(A, B, upper=True)
@@ -249,7 +248,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse for `tensordot` over `ind` dimensions: of the shape with the rest in front.
 
     The first `ind` sizes multiply to the same number as the others. Raises RuntimeError if not,
-    LinAlgError if singular. Source: PyTorch's `linalg.tensorinv`.
+    LinAlgError if singular.
 
     >>> rg.linalg.tensorinv(rg.eye(6).reshape(2, 3, 6)).shape
     retrograd.Size([6, 2, 3])
@@ -270,7 +269,6 @@ def tensorsolve(A: Tensor, B: Tensor, dims: tuple[int, ...] | None = None) -> Te
     """The solution X of `tensordot(A, X, X.ndim) = B`; `dims` of A are moved to its end first.
 
     Raises RuntimeError where A is not square as a matrix from X to B, LinAlgError if singular.
-    Source: PyTorch's `linalg.tensorsolve`.
 
     >>> rg.linalg.tensorsolve(rg.eye(6).reshape(2, 3, 6), rg.ones(2, 3)).shape
     retrograd.Size([6])

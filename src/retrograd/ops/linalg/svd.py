@@ -98,8 +98,8 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: None = None, gauge: st
     size k. Cotangents of vectors beyond k do not count. A loss of complex vectors that depends on
     their common phase raises in the backward pass; `gauge="project"` drops that part of its
     gradient instead. Gradients of vectors are not finite where singular values coincide, nor, of
-    matrices that are not square, where one is 0. Raises LinAlgError for NaN and infinities. Source:
-    PyTorch's `linalg.svd`; `driver` is ignored: it chooses among algorithms of other devices.
+    matrices that are not square, where one is 0. Raises LinAlgError for NaN and infinities.
+    `driver` is ignored: it chooses among algorithms of other devices.
 
     >>> rg.linalg.svd(rg.tensor([[3.0, 0.0], [0.0, 4.0]])).S
     tensor([4., 3.])
@@ -113,8 +113,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: None = None, gauge: st
 def svdvals(A: Tensor, *, driver: None = None) -> Tensor:
     """The singular values of matrices `(..., m, n)`: real, descending.
 
-    `driver` is ignored: it chooses among algorithms of other devices. Source: PyTorch's
-    `linalg.svdvals`.
+    `driver` is ignored: it chooses among algorithms of other devices.
 
     >>> rg.linalg.svdvals(rg.tensor([[3.0, 0.0], [0.0, 4.0]]))
     tensor([4., 3.])
@@ -144,7 +143,7 @@ def svd_lowrank(
     """(U, S, V) with A - M close to U diag(S) V^H: the `q` largest singular values, about.
 
     `A` is `(..., m, n)`, M broadcasts to it; `niter` power iterations sharpen a random projection.
-    Draws from the default generator. Source: PyTorch's `svd_lowrank`.
+    Draws from the default generator.
 
     >>> rg.svd_lowrank(rg.ones(4, 3), q=1)[1]
     tensor([3.4641])
@@ -164,8 +163,7 @@ def pca_lowrank(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """(U, S, V): `svd_lowrank` of A less the mean of its rows; V holds the principal directions.
 
-    `q` is 6 or less by default. Raises ValueError for more than there are rows or columns. Source:
-    PyTorch's `pca_lowrank`.
+    `q` is 6 or less by default. Raises ValueError for more than there are rows or columns.
 
     >>> rg.pca_lowrank(rg.tensor([[1.0, 0.0], [3.0, 0.0]]), q=1)[1]
     tensor([1.4142])

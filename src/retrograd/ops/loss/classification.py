@@ -135,7 +135,7 @@ def nll_loss(
     `target` holds class indices, (N,) or (N, d1, ...); those equal to `ignore_index` do not count.
     `weight`, (C,), is the share of each class; "mean" divides by the shares' sum. Raises IndexError
     for an index that is no class, ValueError for another batch size, RuntimeError for a weight that
-    requires grad. Source: PyTorch's `nll_loss`.
+    requires grad.
 
     >>> rg.nn.functional.nll_loss(rg.tensor([[-1.0, -2.0], [-3.0, -4.0]]), rg.tensor([1, 0]))
     tensor(2.5000)
@@ -195,8 +195,7 @@ def cross_entropy(
     `target` holds class indices as for `nll_loss`, or, in the input's shape, probabilities. A part
     `label_smoothing` of each target is spread evenly over the classes. Stable for logits of any
     size. Of complex logits the moduli count. Raises IndexError for an index that is no class,
-    ValueError for another batch size, RuntimeError for a `label_smoothing` outside [0, 1]. Source:
-    PyTorch's `cross_entropy`.
+    ValueError for another batch size, RuntimeError for a `label_smoothing` outside [0, 1].
 
     >>> logits = rg.tensor([[0.0, 0.0]], requires_grad=True)
     >>> loss = rg.nn.functional.cross_entropy(logits, rg.tensor([1])); loss
@@ -363,7 +362,7 @@ def multi_margin_loss(
     """The mean over the wrong classes of max(0, margin - input[target] + input[class])^p; reduced.
 
     `input` is (N, C) or (C,), `target` (N,) or 0-d. Raises RuntimeError for an index that is no
-    class or not int64, ValueError unless p is 1 or 2. Source: PyTorch's `multi_margin_loss`.
+    class or not int64, ValueError unless p is 1 or 2.
 
     >>> rg.nn.functional.multi_margin_loss(rg.tensor([[0.0, 0.5]]), rg.tensor([0]))
     tensor(0.7500)
@@ -406,7 +405,7 @@ def multilabel_margin_loss(
     """Sum over right and wrong classes of max(0, 1 - (input[right] - input[wrong])), over C.
 
     Each row of `target` lists the right classes up to its first -1. Raises RuntimeError where the
-    shapes differ or `target` is not int64. Source: PyTorch's `multilabel_margin_loss`.
+    shapes differ or `target` is not int64.
 
     >>> x, y = rg.tensor([[0.1, 0.2, 0.4, 0.8]]), rg.tensor([[3, 0, -1, 1]])
     >>> rg.nn.functional.multilabel_margin_loss(x, y)
@@ -450,8 +449,6 @@ def multilabel_soft_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """The mean over the last dimension of the binary cross-entropies of sigmoid(input); reduced.
-
-    Source: PyTorch's `multilabel_soft_margin_loss`.
 
     >>> rg.nn.functional.multilabel_soft_margin_loss(rg.zeros(1, 2), rg.tensor([[1.0, 0.0]]))
     tensor(0.6931)

@@ -70,7 +70,7 @@ def ctc_loss(
     or all one after the other, class indices without `blank`; the lengths: (N,). "mean" divides by
     the target lengths first. A target too long for its input costs infinity, or 0 (with gradient
     0) if `zero_infinity`. Raises RuntimeError for lengths and classes that do not fit. Source:
-    PyTorch's `ctc_loss`; Graves et al., 2006.
+    Graves et al., 2006.
 
     >>> even = rg.zeros(2, 1, 2).log_softmax(2)
     >>> rg.nn.functional.ctc_loss(even, rg.tensor([[1]]), [2], [1])

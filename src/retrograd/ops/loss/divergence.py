@@ -33,7 +33,7 @@ def kl_div(
 
     `reduction` may be "batchmean" too: the sum over the size of the first dimension. With
     `log_target` the target holds log-probabilities. Warns at "mean", which is no divergence. Raises
-    RuntimeError for integers. Source: PyTorch's `kl_div`.
+    RuntimeError for integers.
 
     >>> p = rg.tensor([[0.5, 0.5]])
     >>> rg.nn.functional.kl_div(p.log(), p, reduction="batchmean")
@@ -75,8 +75,7 @@ def poisson_nll_loss(
     """exp(input) - target * input, the negative logarithm of a Poisson probability; reduced.
 
     Without `log_input` the input is the rate itself: input - target * log(input + eps). `full`
-    adds Stirling's approximation of log(target!) where target > 1. Source: PyTorch's
-    `poisson_nll_loss`.
+    adds Stirling's approximation of log(target!) where target > 1.
 
     >>> rg.nn.functional.poisson_nll_loss(rg.tensor([0.0]), rg.tensor([2.0]))
     tensor(1.)
@@ -105,7 +104,7 @@ def gaussian_nll_loss(
 
     `var` has the input's shape, that shape with a last dimension of 1, or without it. The bound is
     a constant to the derivative. `full` adds log(2 pi)/2. Raises ValueError for other shapes and
-    negative variances. Source: PyTorch's `gaussian_nll_loss`; Nix and Weigend, 1994.
+    negative variances. Source: Nix and Weigend, 1994.
 
     >>> zero, one = rg.tensor([0.0]), rg.tensor([1.0])
     >>> rg.nn.functional.gaussian_nll_loss(zero, one, one)

@@ -160,8 +160,8 @@ def mse_loss(
     """The squared modulus |input - target|^2, reduced by "mean", "sum" or "none".
 
     Input and target broadcast, with a warning; the result is real. For complex input the gradient
-    is 2 (input - target) per element. Raises NotImplementedError for integers. Source: PyTorch's
-    `mse_loss`, which is real only.
+    is 2 (input - target) per element. Raises NotImplementedError for integers.
+    PyTorch's is real only.
 
     >>> rg.nn.functional.mse_loss(rg.tensor([1.0, 2.0]), rg.tensor([1.0, 4.0]))
     tensor(2.)
@@ -185,8 +185,6 @@ def l1_loss(
     weight: Tensor | None = None,
 ) -> Tensor:
     """The modulus |input - target|, reduced; its gradient is 0 where they are equal.
-
-    Source: PyTorch's `l1_loss`.
 
     >>> rg.nn.functional.l1_loss(rg.tensor([1.0, 2.0]), rg.tensor([1.0, 4.0]))
     tensor(1.)
@@ -242,7 +240,7 @@ def huber_loss(
     """|d|^2 / 2 where |d| < delta, else delta (|d| - delta/2), for d = input - target; reduced.
 
     The result has the dtype of `input`, real for a complex one; that of `target` is no higher.
-    Raises RuntimeError unless delta > 0. Source: PyTorch's `huber_loss`; Huber, 1964.
+    Raises RuntimeError unless delta > 0. Source: Huber, 1964.
 
     >>> rg.nn.functional.huber_loss(rg.tensor([0.0, 3.0]), rg.tensor([1.0, 0.0]), reduction="none")
     tensor([0.5000, 2.5000])
@@ -274,7 +272,7 @@ def smooth_l1_loss(
     """`huber_loss` with delta = beta, divided by beta; `l1_loss` for beta = 0.
 
     Dtypes promote. Raises RuntimeError for beta < 0, NotImplementedError for two tensors of
-    integers. Source: PyTorch's `smooth_l1_loss`.
+    integers.
 
     >>> rg.nn.functional.smooth_l1_loss(rg.tensor([0.0, 3.0]), rg.tensor([1.0, 0.0]))
     tensor(1.5000)
@@ -347,8 +345,8 @@ def binary_cross_entropy(
 
     The logarithms are at least -100, and the gradient's denominator p (1 - p) at least 1e-12.
     `weight` broadcasts. Of complex input it is the mean over both parts. Raises ValueError for a
-    target of another shape, RuntimeError for p or t outside [0, 1]. Source: PyTorch's
-    `binary_cross_entropy`; for complex input Barrachina et al., ICASSP 2021.
+    target of another shape, RuntimeError for p or t outside [0, 1]. Source: Barrachina
+    et al., ICASSP 2021.
 
     >>> rg.nn.functional.binary_cross_entropy(rg.tensor([0.5]), rg.tensor([1.0]))
     tensor(0.6931)
@@ -408,8 +406,7 @@ def binary_cross_entropy_with_logits(
 
     `weight` broadcasts to the loss; `pos_weight` multiplies the term of the positive class. Of
     complex input it is the mean over both parts. Raises ValueError for a target of another shape.
-    Source: PyTorch's `binary_cross_entropy_with_logits`; for complex input see
-    `binary_cross_entropy`.
+    For complex input see `binary_cross_entropy`.
 
     >>> rg.nn.functional.binary_cross_entropy_with_logits(rg.tensor([0.0]), rg.tensor([1.0]))
     tensor(0.6931)
@@ -447,8 +444,8 @@ def soft_margin_loss(
 ) -> Tensor:
     """log(1 + exp(-target * input)) for targets 1 and -1, reduced; holomorphic.
 
-    Raises RuntimeError for a target that does not expand to the shape of `input`. Source:
-    PyTorch's `soft_margin_loss`, which is real only.
+    Raises RuntimeError for a target that does not expand to the shape of `input`.
+    PyTorch's is real only.
 
     >>> rg.nn.functional.soft_margin_loss(rg.tensor([0.0]), rg.tensor([1.0]))
     tensor(0.6931)

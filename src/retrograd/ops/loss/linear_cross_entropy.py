@@ -27,8 +27,7 @@ def linear_cross_entropy(
     ...); linear_bias: the weight's shape without K; target and the other arguments are as for
     `cross_entropy`, `ignore_index` being -100 where it is not given. `options`, how PyTorch divides
     the work to save memory, is accepted and makes no difference. Raises RuntimeError for shapes
-    that do not fit and for an `ignore_index` beside probabilities. Source: PyTorch's function of
-    this name.
+    that do not fit and for an `ignore_index` beside probabilities.
 
     >>> x, w = rg.ones(2, 3), rg.zeros(4, 3)
     >>> rg.nn.functional.linear_cross_entropy(x, w, rg.tensor([0, 3]))

@@ -121,22 +121,19 @@ adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = for_dims(
     """Maxima over `output_size` bins that divide the last dimension of `(N, C, L)` or `(C, L)`.
 
     Bin i covers `floor(i L / output_size)` to `ceil((i + 1) L / output_size)`. Returns, and raises,
-    as `max_pool1d` does. Source: PyTorch's `adaptive_max_pool1d`.
+    as `max_pool1d` does.
 
     >>> rg.nn.functional.adaptive_max_pool1d(rg.tensor([[1.0, 3.0, 2.0]]), 2)
     tensor([[3., 3.]])
     """,
     """Maxima over bins that divide images `(N, C, H, W)` or `(C, H, W)`.
 
-    output_size: a number or a pair, None in it keeping a size. Source: PyTorch's
-    `adaptive_max_pool2d`.
+    output_size: a number or a pair, None in it keeping a size.
 
     >>> adaptive_max_pool2d(rg.tensor([[[1.0, 3.0], [2.0, 4.0]]]), (1, None))
     tensor([[[2., 4.]]])
     """,
     """Maxima over bins that divide volumes `(N, C, D, H, W)` or `(C, D, H, W)`.
-
-    Source: PyTorch's `adaptive_max_pool3d`.
 
     >>> adaptive_max_pool3d(rg.ones(1, 3, 3, 3), 2).shape
     retrograd.Size([1, 2, 2, 2])
@@ -173,22 +170,19 @@ adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = for_dims(
     """Means over `output_size` bins that divide the last dimension of `(N, C, L)` or `(C, L)`.
 
     Bin i covers `floor(i L / output_size)` to `ceil((i + 1) L / output_size)`. Raises RuntimeError
-    for other ranks and integer dtypes. Source: PyTorch's `adaptive_avg_pool1d`.
+    for other ranks and integer dtypes.
 
     >>> rg.adaptive_avg_pool1d(rg.tensor([[1.0, 3.0, 5.0]]), 2)
     tensor([[2., 4.]])
     """,
     """Means over bins that divide images `(N, C, H, W)` or `(C, H, W)`.
 
-    output_size: a number or a pair, None in it keeping a size. Source: PyTorch's
-    `adaptive_avg_pool2d`.
+    output_size: a number or a pair, None in it keeping a size.
 
     >>> adaptive_avg_pool2d(rg.tensor([[[1.0, 3.0], [2.0, 4.0]]]), 1)
     tensor([[[2.5000]]])
     """,
     """Means over bins that divide volumes `(N, C, D, H, W)` or `(C, D, H, W)`.
-
-    Source: PyTorch's `adaptive_avg_pool3d`.
 
     >>> adaptive_avg_pool3d(rg.ones(1, 3, 3, 3), 2).shape
     retrograd.Size([1, 2, 2, 2])

@@ -42,8 +42,8 @@ def scaled_dot_product_attention(
     Complex inputs: the key is not conjugated. With the loops in C memory grows with L and S, not
     with their product, and a mask's gradient takes no more than the mask. Raises RuntimeError for a
     mask beside `is_causal`. Where query is `x.transpose(1, 2)` of four dimensions, so the result
-    lies in memory: `y.transpose(1, 2).view(B, L, H * V)` copies nothing. Source: PyTorch's function
-    of this name; Vaswani et al., 2017.
+    lies in memory: `y.transpose(1, 2).view(B, L, H * V)` copies nothing. Source: Vaswani et
+    al., 2017.
 
     >>> q = rg.zeros(1, 2)
     >>> k, v = rg.zeros(2, 2), rg.tensor([[1.0], [3.0]])

@@ -336,7 +336,7 @@ conv1d, conv2d, conv3d = for_dims(
     complex ones included (nothing is conjugated). padding: zeros at both ends, "valid" (none) or
     "same" (the size stays, stride 1 only). Returns `(N, O, places)`, with places =
     `(L + 2 padding - dilation (K - 1) - 1) // stride + 1`. Raises RuntimeError where sizes, dtypes
-    or groups do not fit. Source: PyTorch's `conv1d`.
+    or groups do not fit.
 
     >>> x = rg.tensor([[[1.0, 2.0, 4.0, 7.0]]])
     >>> rg.conv1d(x, rg.tensor([[[-1.0, 1.0]]]))
@@ -345,7 +345,6 @@ conv1d, conv2d, conv3d = for_dims(
     """Correlation of images `(N, C, H, W)` with kernels `(O, C / groups, KH, KW)`.
 
     Everything else is as for `conv1d`; stride, padding and dilation are a number or a pair.
-    Source: PyTorch's `conv2d`.
 
     >>> rg.conv2d(rg.ones(1, 1, 3, 3), rg.ones(1, 1, 3, 3), padding=1)
     tensor([[[[4., 6., 4.],
@@ -355,7 +354,6 @@ conv1d, conv2d, conv3d = for_dims(
     """Correlation of volumes `(N, C, D, H, W)` with kernels `(O, C / groups, KD, KH, KW)`.
 
     Everything else is as for `conv1d`; stride, padding and dilation are a number or a triple.
-    Source: PyTorch's `conv3d`.
 
     >>> rg.conv3d(rg.ones(1, 1, 2, 2, 2), rg.ones(1, 1, 2, 2, 2))
     tensor([[[[[8.]]]]])
@@ -366,7 +364,7 @@ conv1d, conv2d, conv3d = for_dims(
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """`conv1d` of sequences (time, batch, channels), weight (kernel, in channels, out channels).
 
-    Raises RuntimeError for input or weight that is not 3-D. Source: PyTorch's `conv_tbc`.
+    Raises RuntimeError for input or weight that is not 3-D.
 
     >>> rg.conv_tbc(rg.ones(3, 1, 2), rg.ones(2, 2, 4), rg.zeros(4)).shape
     retrograd.Size([2, 1, 4])

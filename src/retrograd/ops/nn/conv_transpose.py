@@ -84,21 +84,21 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = for_dims(
     input: `(N, C, L)` or `(C, L)`; weight: `(C, O / groups, K)`; bias: `(O)`. Returns `(N, O,
     (L - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1)`; nothing is conjugated.
     Raises RuntimeError where sizes, dtypes or groups do not fit, and for an output_padding that is
-    not below stride or dilation. Source: PyTorch's `conv_transpose1d`.
+    not below stride or dilation.
 
     >>> rg.conv_transpose1d(rg.tensor([[[1.0, 2.0]]]), rg.tensor([[[1.0, 10.0]]]), stride=2)
     tensor([[[ 1., 10.,  2., 20.]]])
     """,
     """Transposed convolution of images `(N, C, H, W)` with kernels `(C, O / groups, KH, KW)`.
 
-    Everything else is as for `conv_transpose1d`. Source: PyTorch's `conv_transpose2d`.
+    Everything else is as for `conv_transpose1d`.
 
     >>> rg.conv_transpose2d(rg.ones(1, 1, 1, 1), rg.ones(1, 1, 2, 2)).shape
     retrograd.Size([1, 1, 2, 2])
     """,
     """Transposed convolution of volumes `(N, C, D, H, W)` with `(C, O / groups, KD, KH, KW)`.
 
-    Everything else is as for `conv_transpose1d`. Source: PyTorch's `conv_transpose3d`.
+    Everything else is as for `conv_transpose1d`.
 
     >>> rg.conv_transpose3d(rg.ones(1, 1, 1, 1, 1), rg.ones(1, 1, 2, 2, 2)).shape
     retrograd.Size([1, 1, 2, 2, 2])

@@ -135,7 +135,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     """Zero each element with probability `p` and divide the others by 1 - p, when training.
 
     Otherwise the input itself. Raises ValueError for p outside [0, 1], RuntimeError for integers.
-    Source: PyTorch's `dropout`; Srivastava et al., 2014.
+    Source: Srivastava et al., 2014.
 
     >>> _ = rg.manual_seed(0)
     >>> sorted(set(rg.nn.functional.dropout(rg.ones(100)).tolist()))
@@ -149,8 +149,7 @@ def dropout1d(
 ) -> Tensor:
     """`dropout` of whole channels: `input` is (N, C, L), or (C, L) without a batch.
 
-    Raises RuntimeError for other numbers of dimensions. Source: PyTorch's `dropout1d`; Tompson et
-    al., 2015.
+    Raises RuntimeError for other numbers of dimensions. Source: Tompson et al., 2015.
 
     >>> rg.nn.functional.dropout1d(rg.ones(2, 3), training=False).shape
     retrograd.Size([2, 3])
@@ -180,7 +179,7 @@ def dropout2d(
     """`dropout` of whole channels: `input` is (N, C, H, W).
 
     Warns at other numbers of dimensions, of which the second is that of the channels. Source:
-    PyTorch's `dropout2d`; Tompson et al., 2015.
+    Tompson et al., 2015.
 
     >>> out = rg.nn.functional.dropout2d(rg.ones(1, 50, 2, 2))
     >>> bool((out == out[:, :, :1, :1]).all())
@@ -199,8 +198,7 @@ def dropout3d(
 ) -> Tensor:
     """`dropout` of whole channels: `input` is (N, C, D, H, W), or (C, D, H, W) without a batch.
 
-    Warns at other numbers of dimensions, of which the first is that of the channels. Source:
-    PyTorch's `dropout3d`.
+    Warns at other numbers of dimensions, of which the first is that of the channels.
 
     >>> rg.nn.functional.dropout3d(rg.ones(1, 2, 1, 1, 1), p=1.0).sum()
     tensor(0.)
@@ -240,7 +238,7 @@ def alpha_dropout(
 ) -> Tensor:
     """Dropout to SELU's negative limit, with mean and variance kept at 0 and 1, when training.
 
-    Source: PyTorch's `alpha_dropout`; Klambauer et al., 2017.
+    Source: Klambauer et al., 2017.
 
     >>> x = rg.zeros(10)
     >>> len(set(rg.nn.functional.alpha_dropout(x, training=True).tolist())) <= 2
@@ -253,8 +251,6 @@ def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """`alpha_dropout` of whole channels: `input` is (N, C, ...).
-
-    Source: PyTorch's `feature_alpha_dropout`.
 
     >>> rg.nn.functional.feature_alpha_dropout(rg.ones(1, 2, 3)).sum()
     tensor(6.)

@@ -153,8 +153,7 @@ def embedding(
     `norm_type`-norm) are first scaled down, in place. With `scale_grad_by_freq` a row's gradient
     is divided by how often it was used. If `sparse`, a leaf's gradient is a sparse tensor of the
     rows in use. Raises IndexError for an index that is no row, AssertionError for a `padding_idx`
-    that is none, RuntimeError for `scale_grad_by_freq` beside `sparse`. Source: PyTorch's
-    `embedding`.
+    that is none, RuntimeError for `scale_grad_by_freq` beside `sparse`.
 
     >>> rg.nn.functional.embedding(rg.tensor([1, 1]), rg.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[3., 4.],
@@ -197,7 +196,7 @@ def embedding_bag(
     "sum"). Indices equal to `padding_idx` do not count. Raises ValueError for other shapes and
     modes, NotImplementedError for `per_sample_weights` in another mode than "sum", RuntimeError for
     those of another dtype, for offsets that do not begin at 0 or leave the input, and for a
-    `padding_idx` that is no row. Source: PyTorch's `embedding_bag`.
+    `padding_idx` that is no row.
 
     >>> table = rg.tensor([[1.0], [3.0], [5.0]])
     >>> rg.nn.functional.embedding_bag(rg.tensor([[0, 1], [2, 2]]), table)
@@ -340,7 +339,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """Integers 0 to K-1 as vectors of K zeros and ones, int64: (*) to (*, K).
 
     `num_classes` K is by default one more than the largest. Raises RuntimeError for values outside
-    and for a dtype other than int64. Source: PyTorch's `one_hot`.
+    and for a dtype other than int64.
 
     >>> rg.nn.functional.one_hot(rg.tensor([1, 0]))
     tensor([[0, 1],

@@ -141,7 +141,7 @@ fractional_max_pool2d, fractional_max_pool3d = for_dims(
     `return_indices` also the flat positions of the maxima, for `max_unpool2d`. `_random_samples`,
     (N, C, 2) in [0, 1), are drawn from the default generator if not given. Raises ValueError where
     neither size nor ratio is given, RuntimeError for windows that do not fit. Complex numbers are
-    compared by modulus. Source: PyTorch's `fractional_max_pool2d`; Graham, 2014.
+    compared by modulus. Source: Graham, 2014.
 
     >>> out = rg.nn.functional.fractional_max_pool2d(rg.ones(1, 1, 5, 5), 2, output_size=(3, 4))
     >>> out.shape
@@ -149,8 +149,7 @@ fractional_max_pool2d, fractional_max_pool3d = for_dims(
     """,
     """Maxima over randomly placed windows of volumes `(N, C, D, H, W)` or `(C, D, H, W)`.
 
-    Everything else is as for `fractional_max_pool2d`, with samples (N, C, 3). Source: PyTorch's
-    `fractional_max_pool3d`.
+    Everything else is as for `fractional_max_pool2d`, with samples (N, C, 3).
 
     >>> x = rg.ones(1, 1, 4, 4, 4)
     >>> rg.nn.functional.fractional_max_pool3d(x, 2, output_ratio=0.5).shape

@@ -43,7 +43,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     theta: (N, 2, 3) with size (N, C, H, W), or (N, 3, 4) with size (N, C, D, H, W); floating or
     complex. Returns (N, H, W, 2) or (N, D, H, W, 3), for `grid_sample`. Warns where `align_corners`
     is not said. Raises ValueError for other shapes and dtypes of `theta`, NotImplementedError for a
-    `size` of other than 4 or 5 numbers. Source: PyTorch's `affine_grid`; Jaderberg et al., 2015.
+    `size` of other than 4 or 5 numbers. Source: Jaderberg et al., 2015.
 
     >>> theta = rg.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
     >>> rg.nn.functional.affine_grid(theta, (1, 1, 1, 2), align_corners=False)
@@ -105,8 +105,7 @@ def grid_sample(
     precision. mode: "bilinear" (trilinear for volumes), "nearest" (the derivative by the grid is
     0), "bicubic" (images only). padding_mode: "zeros", "border", "reflection". Returns
     (N, C, H', W') or (N, C, D', H', W'). Warns where `align_corners` is not said. Raises ValueError
-    for other modes, RuntimeError for shapes and dtypes that do not fit. Source: PyTorch's
-    `grid_sample`.
+    for other modes, RuntimeError for shapes and dtypes that do not fit.
 
     >>> image = rg.tensor([[[[0.0, 1.0], [2.0, 3.0]]]])
     >>> point = rg.zeros(1, 1, 1, 2)

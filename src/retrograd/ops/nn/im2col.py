@@ -115,7 +115,7 @@ def fold(
     """Columns added up at the places of their windows: the adjoint of `unfold`.
 
     `(N, C * KH * KW, places)` to `(N, C, *output_size)`, also without a batch. Raises RuntimeError
-    where sizes do not fit. Source: PyTorch's `fold`.
+    where sizes do not fit.
 
     >>> fold(rg.ones(1, 4, 2), (2, 3), 2)
     tensor([[[[1., 2., 1.],

@@ -33,8 +33,7 @@ CUBIC = -0.75  # the free parameter of the cubic kernel, PyTorch's choice
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(*, C r^2, H, W) to (*, C, H r, W r): groups of r^2 channels become blocks of pixels.
 
-    Raises RuntimeError where r^2 does not divide the channels. Source: PyTorch's `pixel_shuffle`;
-    Shi et al., 2016.
+    Raises RuntimeError where r^2 does not divide the channels. Source: Shi et al., 2016.
 
     >>> rg.nn.functional.pixel_shuffle(rg.tensor([[[1.0]], [[2.0]], [[3.0]], [[4.0]]]), 2)
     tensor([[[1., 2.],
@@ -101,8 +100,7 @@ def _check_image(name: str, shape: tuple[int, ...]) -> None:
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """(N, C, ...) with the channels of `groups` groups interleaved.
 
-    Raises RuntimeError where the groups do not divide the channels. Source: PyTorch's
-    `channel_shuffle`; Zhang et al., 2018.
+    Raises RuntimeError where the groups do not divide the channels. Source: Zhang et al., 2018.
 
     >>> rg.nn.functional.channel_shuffle(rg.arange(4.0).reshape(1, 4, 1), 2).flatten()
     tensor([0., 2., 1., 3.])
@@ -140,7 +138,7 @@ def interpolate(
     pixels coincide, otherwise their outer corners. With `antialias` (images; "bilinear", "bicubic",
     and "lanczos", which needs it) the kernel is as wide as an output pixel where that covers more
     than one input pixel. Raises ValueError and NotImplementedError for arguments that do not fit,
-    RuntimeError for an empty input or output ("area" allows both). Source: PyTorch's `interpolate`.
+    RuntimeError for an empty input or output ("area" allows both).
 
     >>> rg.nn.functional.interpolate(rg.tensor([[[0.0, 4.0]]]), scale_factor=2, mode="linear")
     tensor([[[0., 1., 3., 4.]]])

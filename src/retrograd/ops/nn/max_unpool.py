@@ -68,20 +68,20 @@ max_unpool1d, max_unpool2d, max_unpool3d = for_dims(
     `input` and `indices` are what `max_pool1d(..., return_indices=True)` gives for the same kernel,
     stride and padding; `output_size` decides between the input sizes that fit. Of values with the
     same index, which overlapping windows give, one is put there. Raises RuntimeError for an index
-    out of range, ValueError for an output size that does not fit. Source: PyTorch's `max_unpool1d`.
+    out of range, ValueError for an output size that does not fit.
 
     >>> values, indices = rg.max_pool1d(rg.tensor([[1.0, 3.0, 2.0, 0.0]]), 2, return_indices=True)
     >>> max_unpool1d(values, indices, 2)
     tensor([[0., 3., 2., 0.]])
     """,
-    """Partial inverse of `max_pool2d`; see `max_unpool1d`. Source: PyTorch's `max_unpool2d`.
+    """Partial inverse of `max_pool2d`; see `max_unpool1d`.
 
     >>> values, indices = rg.max_pool2d(rg.ones(1, 2, 4), 2, return_indices=True)
     >>> max_unpool2d(values, indices, 2)
     tensor([[[1., 0., 1., 0.],
              [0., 0., 0., 0.]]])
     """,
-    """Partial inverse of `max_pool3d`; see `max_unpool1d`. Source: PyTorch's `max_unpool3d`.
+    """Partial inverse of `max_pool3d`; see `max_unpool1d`.
 
     >>> values, indices = rg.max_pool3d(rg.ones(1, 2, 2, 2), 2, return_indices=True)
     >>> max_unpool3d(values, indices, 2).shape

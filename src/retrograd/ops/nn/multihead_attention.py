@@ -67,8 +67,7 @@ def multi_head_attention_forward(
     Returns (output (L, N, E), weights or None unless `need_weights`): (N, L, S) averaged over the
     heads, or (N, heads, L, S). A row that sees nothing gives NaN. Complex inputs are as for
     `scaled_dot_product_attention`. Raises RuntimeError for masks that do not fit, AssertionError
-    for other sizes that do not, as PyTorch. Source: PyTorch's function of this name; Vaswani et
-    al., 2017.
+    for other sizes that do not, as PyTorch. Source: Vaswani et al., 2017.
 
     >>> x, w = rg.ones(2, 1, 4), rg.ones(12, 4) / 4
     >>> out, weights = rg.nn.functional.multi_head_attention_forward(

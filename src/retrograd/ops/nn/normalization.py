@@ -141,8 +141,7 @@ def batch_norm(
     are used, as constants. `weight` and `bias` have shape (C,). Complex input: see
     `normalization_records`, rule 3; `running_mean` is then complex. Raises ValueError for one
     value per channel when training and for a negative `eps`, RuntimeError for missing statistics or
-    other sizes, IndexError for fewer than two dimensions. Source: PyTorch's `batch_norm`; Ioffe and
-    Szegedy, 2015.
+    other sizes, IndexError for fewer than two dimensions. Source: Ioffe and Szegedy, 2015.
 
     >>> x = rg.tensor([[1.0], [3.0]])
     >>> rg.nn.functional.batch_norm(x, None, None, training=True, eps=0.0)
@@ -228,7 +227,7 @@ def instance_norm(
 
     Without `use_input_stats` the running statistics are used as in `batch_norm`; with it they move
     towards the averages over the batch. Raises ValueError for one value per channel, RuntimeError
-    where the running statistics to be used are missing. Source: PyTorch's `instance_norm`.
+    where the running statistics to be used are missing.
 
     >>> rg.nn.functional.instance_norm(rg.tensor([[[1.0, 3.0], [5.0, 5.0]]]), eps=0.0625)
     tensor([[[-0.9701,  0.9701],
@@ -305,7 +304,7 @@ def layer_norm(
 
     `input` has shape (..., *normalized_shape); `weight` and `bias` have shape `normalized_shape`.
     Complex input: `normalization_records`, rule 3. Raises RuntimeError for other shapes. Source:
-    PyTorch's `layer_norm`; Ba, Kiros and Hinton, 2016.
+    Ba, Kiros and Hinton, 2016.
 
     >>> rg.nn.functional.layer_norm(rg.tensor([[1.0, 3.0]]), (2,), eps=0.0)
     tensor([[-1.,  1.]])
@@ -325,8 +324,8 @@ def rms_norm(
 
     The mean is of x^2, also for complex x as in PyTorch, and `eps` is added to it: by default that
     of the dtype in which it is computed, float32 for half floats. The result has the input's dtype,
-    whatever that of `weight`. Raises RuntimeError for other shapes. Source: PyTorch's `rms_norm`;
-    Zhang and Sennrich, 2019.
+    whatever that of `weight`. Raises RuntimeError for other shapes. Source: Zhang and Sennrich,
+    2019.
 
     >>> rg.nn.functional.rms_norm(rg.tensor([[1.0, 7.0]]), (2,))
     tensor([[0.2000, 1.4000]])
@@ -360,8 +359,8 @@ def group_norm(
     """Standardise each of `num_groups` groups of channels of each sample, then scale and shift.
 
     `input` has shape (N, C, ...), `weight` and `bias` have shape (C,). Raises RuntimeError where
-    the groups do not divide the channels, ValueError for one value per group. Source: PyTorch's
-    `group_norm`; Wu and He, 2018.
+    the groups do not divide the channels, ValueError for one value per group. Source: Wu and He,
+    2018.
 
     >>> rg.nn.functional.group_norm(rg.tensor([[1.0, 3.0, 5.0, 9.0]]), 2, eps=0.0)
     tensor([[-1.,  1., -1.,  1.]])
@@ -406,7 +405,7 @@ def local_response_norm(
     """Divide by (k + alpha * mean of |x|^2 over `size` neighbouring channels)^beta.
 
     `input` has shape (N, C, ...); channels beyond the ends count as zero. Raises ValueError for
-    fewer than three dimensions. Source: PyTorch's `local_response_norm`; Krizhevsky et al., 2012.
+    fewer than three dimensions. Source: Krizhevsky et al., 2012.
 
     >>> rg.nn.functional.local_response_norm(rg.ones(1, 1, 2), 1, alpha=1.0, beta=1.0)
     tensor([[[0.5000, 0.5000]]])
@@ -437,7 +436,7 @@ def normalize(
 ) -> Tensor:
     """Divide by the p-norm along `dim`, or by `eps` where that is larger.
 
-    `p` is a number, or a string as in `norm`. Source: PyTorch's `normalize`.
+    `p` is a number, or a string as in `norm`.
 
     >>> rg.nn.functional.normalize(rg.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])

@@ -272,8 +272,8 @@ max_pool1d, max_pool2d, max_pool3d = for_dims(
     infinity; ceil_mode: windows may end beyond the input. Returns `(N, C, places)`, and with
     `return_indices` the int64 positions of the maxima. NaN counts as largest. The gradient goes to
     one element per window, the first maximum. Of complex numbers the one of the largest modulus is
-    taken, whole. Raises RuntimeError for other ranks and windows that do not fit. Source: PyTorch's
-    `max_pool1d`; Trabelsi et al., ICLR 2018.
+    taken, whole. Raises RuntimeError for other ranks and windows that do not fit. Source: Trabelsi
+    et al., ICLR 2018.
 
     >>> rg.max_pool1d(rg.tensor([[1.0, 3.0, 2.0, 2.0]]), 2)
     tensor([[3., 2.]])
@@ -282,15 +282,14 @@ max_pool1d, max_pool2d, max_pool3d = for_dims(
     """,
     """Maxima over windows of images `(N, C, H, W)` or `(C, H, W)`.
 
-    Everything else is as for `max_pool1d`; indices are flat, `row * W + column`. Source: PyTorch's
-    `max_pool2d`.
+    Everything else is as for `max_pool1d`; indices are flat, `row * W + column`.
 
     >>> rg.max_pool2d(rg.tensor([[[1.0, 3.0], [2.0, 4.0]]]), 2, return_indices=True)
     (tensor([[[4.]]]), tensor([[[3]]]))
     """,
     """Maxima over windows of volumes `(N, C, D, H, W)` or `(C, D, H, W)`.
 
-    Everything else is as for `max_pool1d`; indices are flat. Source: PyTorch's `max_pool3d`.
+    Everything else is as for `max_pool1d`; indices are flat.
 
     >>> rg.max_pool3d(rg.ones(1, 1, 2, 2, 2), 2).shape
     retrograd.Size([1, 1, 1, 1, 1])
@@ -336,7 +335,6 @@ def avg_pool1d(
     stride: the kernel size if not given; padding: zeros, at most half the kernel, which count as
     elements unless `count_include_pad` is false; ceil_mode: windows may end beyond the input.
     Returns `(N, C, places)`. Raises RuntimeError for other ranks and windows that do not fit.
-    Source: PyTorch's `avg_pool1d`.
 
     >>> rg.avg_pool1d(rg.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
     tensor([[2., 3.]])
@@ -376,14 +374,12 @@ avg_pool2d, avg_pool3d = for_dims(
     """Means over windows of images `(N, C, H, W)` or `(C, H, W)`.
 
     `divisor_override` divides each sum instead of the number of elements; everything else is as for
-    `avg_pool1d`. Source: PyTorch's `avg_pool2d`.
+    `avg_pool1d`.
 
     >>> avg_pool2d(rg.tensor([[[1.0, 3.0], [2.0, 4.0]]]), 2)
     tensor([[[2.5000]]])
     """,
     """Means over windows of volumes `(N, C, D, H, W)` or `(C, D, H, W)`; see `avg_pool2d`.
-
-    Source: PyTorch's `avg_pool3d`.
 
     >>> avg_pool3d(rg.ones(1, 1, 2, 2, 2), 2)
     tensor([[[[[1.]]]]])
@@ -431,21 +427,16 @@ lp_pool1d, lp_pool2d, lp_pool3d = for_dims(
     """Power sums over windows: `(sum of x ** p) ** (1 / p)` for `norm_type` p, on `(N, C, L)`.
 
     For p = inf the largest modulus, for -inf the smallest. The gradient where a sum is 0 is 0.
-    Source: PyTorch's `lp_pool1d`.
 
     >>> lp_pool1d(rg.tensor([[3.0, 4.0]]), 2.0, 2)
     tensor([[5.]])
     """,
     """Power sums over windows of images `(N, C, H, W)`; see `lp_pool1d`.
 
-    Source: PyTorch's `lp_pool2d`.
-
     >>> lp_pool2d(rg.tensor([[[3.0, 4.0]]]), 2.0, (1, 2))
     tensor([[[5.]]])
     """,
     """Power sums over windows of volumes `(N, C, D, H, W)`; see `lp_pool1d`.
-
-    Source: PyTorch's `lp_pool3d`.
 
     >>> lp_pool3d(rg.tensor([[[[3.0, 4.0]]]]), 2.0, (1, 1, 2))
     tensor([[[[5.]]]])

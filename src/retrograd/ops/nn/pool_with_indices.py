@@ -14,8 +14,7 @@ __all__ = ["adaptive_max_pool1d", "max_pool1d_with_indices"]
 
 ABOUT = """`{plain}` that returns the indices of the maxima too.
 
-    Arguments, shapes and errors are as there; `return_indices` makes no difference. Source:
-    PyTorch's `{plain}_with_indices`.
+    Arguments, shapes and errors are as there; `return_indices` makes no difference.
 
     >>> values, indices = rg.nn.functional.{plain}_with_indices(rg.ones({shape}), 1)
     >>> values.shape == indices.shape

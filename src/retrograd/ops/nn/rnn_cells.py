@@ -147,7 +147,7 @@ def rnn_tanh_cell(
     """tanh(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh): one step of a recurrent network.
 
     input: (N, I) or (I); hx: (N, H) or (H); w_ih: (H, I); w_hh: (H, H); floating or complex.
-    Source: PyTorch's `rnn_tanh_cell`; Elman, 1990.
+    Source: Elman, 1990.
 
     >>> rg.rnn_tanh_cell(rg.ones(1), rg.zeros(1), rg.ones(1, 1), rg.ones(1, 1))
     tensor([0.7616])
@@ -182,9 +182,9 @@ def lstm_cell(
     """One step of an LSTM: the next (hidden state, cell state), each (N, H).
 
     input: (N, I); hx: the two states before; w_ih: (4 H, I); w_hh: (4 H, H), with the rows of the
-    input, forget, cell and output gate in this order; floating or complex. Source: PyTorch's
-    `lstm_cell`; Hochreiter and Schmidhuber, 1997. Raises TypeError for states that are not in a
-    tuple, RuntimeError for another number of them.
+    input, forget, cell and output gate in this order; floating or complex. Source: Hochreiter and
+    Schmidhuber, 1997. Raises TypeError for states that are not in a tuple, RuntimeError for another
+    number of them.
 
     >>> state = (rg.zeros(1), rg.ones(1))
     >>> rg.lstm_cell(rg.ones(1), state, rg.zeros(4, 1), rg.zeros(4, 1))
@@ -204,7 +204,7 @@ def gru_cell(
     """One step of a gated recurrent unit: the next hidden state, (N, H).
 
     input: (N, I); hx: (N, H); w_ih: (3 H, I); w_hh: (3 H, H), with the rows of the reset, update
-    and new gate in this order; floating or complex. Source: PyTorch's `gru_cell`; Cho et al., 2014.
+    and new gate in this order; floating or complex. Source: Cho et al., 2014.
 
     >>> rg.gru_cell(rg.ones(1), rg.ones(1), rg.zeros(3, 1), rg.zeros(3, 1))
     tensor([0.5000])

@@ -173,7 +173,7 @@ def lstm(input: Tensor, *given: Any, **settings: Any) -> tuple[Tensor, Tensor, T
     `lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`,
     with hx the pair (h, c) and params all weights in the order of `nn.LSTM`; or, for packed data,
     `lstm(data, batch_sizes, hx, ...)` without `batch_first`. Raises TypeError for missing
-    arguments, RuntimeError for another number of states or weights. Source: PyTorch's `lstm`.
+    arguments, RuntimeError for another number of states or weights.
 
     >>> layer = rg.nn.LSTM(2, 3)
     >>> x, zeros, weights = rg.ones(4, 1, 2), rg.zeros(1, 1, 3), list(layer.parameters())

@@ -23,7 +23,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     """How many of `count` trials succeed, each with the probability `prob`; the derivative is 0.
 
     The two broadcast. Of a probability below 0 or above 1, none or all do; NaN gives NaN. Raises
-    ValueError for integer and complex tensors. Source: PyTorch's `binomial`.
+    ValueError for integer and complex tensors.
 
     >>> rg.binomial(rg.tensor([3.0, 4.0]), rg.tensor([1.0, 0.0]))
     tensor([3., 0.])

@@ -38,8 +38,7 @@ class Generator:
     """A stream of random numbers, determined by its seed: the numbers that PyTorch draws.
 
     `algorithm="pcg64"` gives NumPy's stream instead: other numbers, and quicker. Raises
-    RuntimeError for another device than the cpu, ValueError for another algorithm. Source:
-    PyTorch's `Generator`.
+    RuntimeError for another device than the cpu, ValueError for another algorithm.
 
     >>> g = rg.Generator().manual_seed(0)
     >>> rg.rand(3, generator=g)

@@ -57,7 +57,7 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     """The index of the first largest element, in C order or along `dim`; int64.
 
     Of complex numbers that of the largest modulus, unless `by` says otherwise. Raises IndexError
-    where there are no elements. Source: PyTorch's `argmax`.
+    where there are no elements.
 
     >>> x = rg.tensor([[1.0, 5.0], [3.0, 2.0]])
     >>> rg.argmax(x), rg.argmax(x, dim=0)

@@ -31,7 +31,7 @@ def cov(
     `correction`; `fweights`, integers, say how often each was made, `aweights` how much it counts.
     Complex rows are conjugated on the right. Where no degree of freedom is left, a warning says so
     and the division is by 0. Raises RuntimeError for more dimensions, booleans, and weights that do
-    not fit. Source: PyTorch's `cov`.
+    not fit.
 
     >>> rg.cov(rg.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
     tensor([[ 1., -1.],
@@ -97,7 +97,7 @@ def corrcoef(input: Tensor) -> Tensor:
 
     Shapes as for `cov`; 0-d for a vector. A complex one has both parts in that range. NaN for rows
     without variation. The derivative where a coefficient was cut is 0. Raises RuntimeError for more
-    than two dimensions. Source: PyTorch's `corrcoef`.
+    than two dimensions.
 
     >>> rg.corrcoef(rg.tensor([[0.0, 1.0, 2.0], [4.0, 2.0, 0.0]]))
     tensor([[ 1., -1.],

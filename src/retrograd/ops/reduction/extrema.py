@@ -274,8 +274,8 @@ def max(
     Over everything, equal elements share the cotangent evenly; along `dim`, the first gets it, and
     is the one named. Complex numbers are compared as `by` says: by "modulus", the default (those of
     equal one by their angle), "lexicographic" (real, then imaginary parts), or in their "parts".
-    Raises RuntimeError or IndexError where there are no elements. Source: PyTorch's `max`, which
-    takes real numbers only.
+    Raises RuntimeError or IndexError where there are no elements. PyTorch's takes real numbers
+    only.
 
     >>> x = rg.tensor([[1.0, 5.0], [3.0, 2.0]])
     >>> rg.max(x), rg.max(x, 0).indices
@@ -293,7 +293,7 @@ def min(
 ) -> Any:
     """The smallest element; along `dim` a pair (values, indices); of two tensors `minimum`.
 
-    Like `max`. Source: PyTorch's `min`.
+    Like `max`.
 
     >>> rg.min(rg.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1).values
     tensor([1., 2.])
@@ -313,7 +313,7 @@ def _amax_or_amin(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
 def amax(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The largest elements over `dim` (an int, a tuple, or all); equal ones share the cotangent.
 
-    Raises as `max`. Source: PyTorch's `amax`.
+    Raises as `max`.
 
     >>> rg.amax(rg.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=0)
     tensor([3., 5.])
@@ -336,7 +336,6 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     """The pair (`amin`, `amax`) over everything or one dimension, with the names min and max.
 
     Raises RuntimeError where there are no elements, IndexError where there are none along `dim`.
-    Source: PyTorch's `aminmax`.
 
     >>> rg.aminmax(rg.tensor([3.0, 1.0])).max
     tensor(3.)
@@ -358,8 +357,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median, the lower one of an even number; along `dim` a pair (values, indices).
 
     NaN if an element is NaN. Over everything, elements that equal the median share the cotangent;
-    along `dim` the one named gets it. Raises IndexError for an empty `dim`. Source: PyTorch's
-    `median`.
+    along `dim` the one named gets it. Raises IndexError for an empty `dim`.
 
     >>> rg.median(rg.tensor([4.0, 1.0, 3.0, 2.0]))
     tensor(2.)
@@ -387,7 +385,7 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """The commonest element along `dim`, the smallest of several: a pair (values, indices).
 
-    The index is that of its last occurrence, which gets the cotangent. Source: PyTorch's `mode`.
+    The index is that of its last occurrence, which gets the cotangent.
 
     >>> rg.mode(rg.tensor([3, 1, 3, 1, 1]))
     retrograd.return_types.mode(

@@ -21,7 +21,7 @@ def gradient(
     Central differences of second order inside, one-sided ones of `edge_order` (1 or 2) at the ends.
     `spacing` is the distance of the samples (1), a list with one per dimension, or a list of
     vectors with their positions. Raises RuntimeError where those do not fit or a dimension is
-    shorter than `edge_order` + 1. Source: PyTorch's `gradient`.
+    shorter than `edge_order` + 1.
 
     >>> rg.gradient(rg.tensor([1.0, 4.0, 9.0, 16.0]))
     (tensor([3., 4., 6., 7.]),)

@@ -36,7 +36,7 @@ def searchsorted(
     The sequence is 1-D, or its leading dimensions are those of `input`, row by row. Of equal
     elements the place before is given, or with `right` the place after. `sorter` sorts the sequence
     first. int64 or int32. Raises RuntimeError where the shapes do not match, and for complex
-    numbers. Source: PyTorch's `searchsorted`.
+    numbers.
 
     >>> rg.searchsorted(rg.tensor([1, 3, 5]), rg.tensor([3, 6]))
     tensor([1, 3])
@@ -89,7 +89,7 @@ def bucketize(
     """The number of the bin between sorted `boundaries` (1-D) in which each value lies.
 
     A value on a boundary belongs to the bin below, or with `right` above. Raises RuntimeError for
-    boundaries that are not 1-D. Source: PyTorch's `bucketize`.
+    boundaries that are not 1-D.
 
     >>> rg.bucketize(rg.tensor([0.5, 2.0, 9.0]), rg.tensor([1.0, 2.0]))
     tensor([0, 1, 2])
@@ -104,8 +104,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     """How many elements lie in each of `bins` equal bins between `min` and `max`; floating.
 
     Where `min` and `max` are equal, the range of the elements is taken. Elements outside are left
-    out. Raises RuntimeError for a bad range, NotImplementedError for integers. Source: PyTorch's
-    `histc`.
+    out. Raises RuntimeError for a bad range, NotImplementedError for integers.
 
     >>> rg.histc(rg.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
     tensor([0., 2., 1., 0.])
@@ -139,7 +138,6 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     int64 counts; sums in float64, or float32 for float32 weights, whose derivative is that of a
     sum. Raises RuntimeError for negative
     input or `minlength` or another shape, NotImplementedError for numbers that are no integers.
-    Source: PyTorch's `bincount`.
 
     >>> rg.bincount(rg.tensor([0, 2, 2]))
     tensor([1, 0, 2])
@@ -183,7 +181,6 @@ def histogram(
     `range` (by default the extremes). The last bin includes its right edge; elements outside are
     left out. `density` divides by the total and the bins' widths. Raises NotImplementedError unless
     the dtype is float32 or float64, RuntimeError for bins, ranges and weights that do not fit.
-    Source: PyTorch's `histogram`.
 
     >>> rg.histogram(rg.tensor([1.0, 2.0, 1.0]), 2, range=(0.0, 4.0)).hist
     tensor([2., 1.])
@@ -213,7 +210,7 @@ def histogramdd(
     `input` has shape `(..., d)`: each last line is a point. `bins` is a number, or a list of `d`
     numbers or vectors of edges; `range` the list of `2 * d` limits. `weight` has the shape `(...)`.
     All else as for `histogram`. Raises RuntimeError for fewer than two dimensions, another shape of
-    `weight` or another number of `bins`. Source: PyTorch's `histogramdd`.
+    `weight` or another number of `bins`.
 
     >>> rg.histogramdd(rg.tensor([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), 2).hist
     tensor([[0., 1.],

@@ -40,7 +40,7 @@ def quantile(
     dimension is `k`. Between two elements, "linear" interpolates, "lower", "higher" and "nearest"
     (even ranks for halves) choose, "midpoint" takes the mean. NaN where there is a NaN. Raises
     RuntimeError unless the input is float32 or float64 with at least one element and `q` is in
-    range. Source: PyTorch's `quantile`.
+    range.
 
     >>> rg.quantile(rg.tensor([0.0, 10.0, 20.0]), rg.tensor([0.25, 0.5]))
     tensor([ 5., 10.])
@@ -59,7 +59,7 @@ def nanquantile(
 ) -> Tensor:
     """`quantile` of the elements that are not NaN; NaN where there are no others.
 
-    Arguments and errors as there. Source: PyTorch's `nanquantile`.
+    Arguments and errors as there.
 
     >>> rg.nanquantile(rg.tensor([0.0, float("nan"), 20.0]), 0.5)
     tensor(10.)

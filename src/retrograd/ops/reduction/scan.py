@@ -247,7 +247,7 @@ def cumsum(input: Tensor, dim: Any = None, *, dtype: Any = None) -> Tensor:
     """Sums of the elements up to each one along `dim`, of the input's shape.
 
     Booleans and integers give int64; `dtype` converts first. Raises IndexError for a dim out of
-    range. Source: PyTorch's `cumsum`.
+    range.
 
     >>> rg.cumsum(rg.tensor([1.0, 2.0, 3.0]), 0)
     tensor([1., 3., 6.])
@@ -260,7 +260,7 @@ def cumsum(input: Tensor, dim: Any = None, *, dtype: Any = None) -> Tensor:
 def cumprod(input: Tensor, dim: Any = None, *, dtype: Any = None) -> Tensor:
     """Products of the elements up to each one along `dim`, of the input's shape; like `cumsum`.
 
-    Derivatives hold to every order where elements are zero. Source: PyTorch's `cumprod`.
+    Derivatives hold to every order where elements are zero.
 
     >>> rg.cumprod(rg.tensor([1.0, 2.0, 3.0]), 0)
     tensor([1., 2., 6.])
@@ -274,7 +274,6 @@ def logcumsumexp(input: Tensor, dim: Any = None) -> Tensor:
     """Logarithm of the cumulative sum of exponentials along `dim`, without overflow.
 
     Real, or complex with the principal imaginary part. Raises NotImplementedError for integers.
-    Source: PyTorch's `logcumsumexp`.
 
     >>> rg.logcumsumexp(rg.tensor([1000.0, 1000.0]), 0)
     tensor([1000.0000, 1000.6932])
@@ -319,8 +318,7 @@ def cummax(input: Tensor, dim: Any = None) -> Any:
     """The largest element up to each one along `dim`, and where: a pair (values, indices).
 
     Of equal elements the latest is named, and gets the cotangent; NaN counts as largest, and so
-    does the largest modulus of complex numbers, unless `by` says otherwise. Source: PyTorch's
-    `cummax`.
+    does the largest modulus of complex numbers, unless `by` says otherwise.
 
     >>> rg.cummax(rg.tensor([1.0, 3.0, 2.0]), 0).values
     tensor([1., 3., 3.])
@@ -374,8 +372,7 @@ def diff(
     """Differences of neighbours along `dim`, taken `n` times; each time one element fewer.
 
     `prepend` and `append` are joined to the ends first; booleans give exclusive or. Raises
-    RuntimeError for a 0-d tensor, a negative `n`, and ends of another shape. Source: PyTorch's
-    `diff`.
+    RuntimeError for a 0-d tensor, a negative `n`, and ends of another shape.
 
     >>> rg.diff(rg.tensor([1.0, 4.0, 9.0]))
     tensor([3., 5.])
@@ -424,7 +421,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
     """Integral along `dim` by the trapezoidal rule, with sample points `x` or spacing `dx` (1).
 
     `x` has one dimension, or broadcasts with `y`, of which `dim` is one. Raises RuntimeError for
-    other numbers of points. Source: PyTorch's `trapezoid`.
+    other numbers of points.
 
     >>> rg.trapezoid(rg.tensor([1.0, 2.0, 3.0]), dx=2)
     tensor(8.)

@@ -199,7 +199,7 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
     Reduced dimensions are dropped, or stay with size 1 if `keepdim`. Booleans and integers are
     summed as int64; `dtype` converts first. The sum of no elements is 0. Raises IndexError for a
     dim out of range, RuntimeError for one given twice. NumPy's names `axis` and `keepdims` are
-    understood too, here and in other functions along dimensions. Source: PyTorch's `sum`.
+    understood too, here and in other functions along dimensions.
 
     >>> x = rg.tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> rg.sum(x), rg.sum(x, 0), rg.sum(x, dim=(0, 1), keepdim=True)
@@ -218,7 +218,7 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     """Mean of all elements, or over the dimensions `dim`; like `sum`.
 
     Real floating and complex tensors only: RuntimeError for integers unless `dtype` converts them.
-    The mean of no elements is NaN. Source: PyTorch's `mean`.
+    The mean of no elements is NaN.
 
     >>> x = rg.tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> rg.mean(x), rg.mean(x, 1)
@@ -233,8 +233,6 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """`sum` with NaN counted as 0, and derivative 0 there. Complex too, where PyTorch's is not.
 
-    Source: PyTorch's `nansum`.
-
     >>> rg.nansum(rg.tensor([1.0, float("nan")]))
     tensor(1.)
     """
@@ -246,7 +244,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """`mean` over the elements that are not NaN; NaN where there is none.
 
-    Raises RuntimeError for integers. Source: PyTorch's `nanmean`.
+    Raises RuntimeError for integers.
 
     >>> rg.nanmean(rg.tensor([1.0, float("nan"), 3.0]))
     tensor(2.)
@@ -311,7 +309,7 @@ def prod(
 
     Booleans and integers are multiplied as int64; `dtype` converts first. The product of no
     elements is 1. Derivatives hold to every order however many factors are zero: the share of a
-    factor is the product of the others, never `out / input`. Source: PyTorch's `prod`.
+    factor is the product of the others, never `out / input`.
 
     >>> x = rg.tensor([0.0, 2.0, 3.0], requires_grad=True)
     >>> rg.prod(x).backward(); x.grad
@@ -359,7 +357,7 @@ _count_nonzero = declare(
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether any element is nonzero (NaN is), in all or along the dimensions `dim`.
 
-    Booleans, for uint8 input uint8; False for no elements. Source: PyTorch's `any`.
+    Booleans, for uint8 input uint8; False for no elements.
 
     >>> rg.any(rg.tensor([[0, 1], [0, 0]]), dim=1)
     tensor([ True, False])
@@ -371,7 +369,7 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether every element is nonzero, in all or along the dimensions `dim`; like `any`.
 
-    True for no elements. Source: PyTorch's `all`.
+    True for no elements.
 
     >>> rg.all(rg.tensor([[0, 1], [2, 3]]), dim=1)
     tensor([False,  True])
@@ -387,8 +385,6 @@ def _truth_dims(input: Tensor, dim: Any) -> tuple[int, ...]:
 @public(methods="count_nonzero")
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     """The number of nonzero elements, in all or along the dimensions `dim`, as int64.
-
-    Source: PyTorch's `count_nonzero`.
 
     >>> rg.count_nonzero(rg.tensor([[0, 1], [2, 3]]), dim=0)
     tensor([1, 2])

@@ -213,7 +213,7 @@ def var(
     """Variance of all elements or over `dim`: the sum of |x - mean|² over `n - correction`.
 
     `correction` is 1 by default; the older `unbiased=False` means 0. Real for complex input. NaN or
-    infinite where `n <= correction`. Raises RuntimeError for integers. Source: PyTorch's `var`.
+    infinite where `n <= correction`. Raises RuntimeError for integers.
 
     >>> x = rg.tensor([1.0, 2.0, 3.0])
     >>> rg.var(x), rg.var(x, correction=0)
@@ -236,7 +236,7 @@ def std(
 ) -> Tensor:
     """Standard deviation, the square root of `var`; arguments and errors as there.
 
-    Where it is 0 its derivative is taken as 0. Source: PyTorch's `std`.
+    Where it is 0 its derivative is taken as 0.
 
     >>> rg.std(rg.tensor([1.0, 2.0, 3.0]))
     tensor(1.)

@@ -124,7 +124,7 @@ def vector_norm(
     `ord` is any real number: inf and -inf give the largest and smallest modulus, 0 counts the
     nonzero elements (and has derivative 0). At 0 the gradient is 0. Raises RuntimeError for integer
     tensors, for a `dtype` that would narrow, and for an empty tensor where the norm needs an
-    element; TypeError for an `ord` that is no number. Source: PyTorch's `linalg.vector_norm`.
+    element; TypeError for an `ord` that is no number.
 
     >>> x = rg.tensor([3.0, 4.0])
     >>> rg.norm(x), rg.norm(x, 1)
@@ -186,8 +186,7 @@ def norm(
     """`vector_norm` under its old name: `p` is a number, or "fro" (or None) for 2.
 
     "nuc" is the sum of the singular values of the matrices in two dimensions `dim`. Raises
-    RuntimeError for another string: matrix norms have functions of their own. Source: PyTorch's
-    `norm`.
+    RuntimeError for another string: matrix norms have functions of their own.
 
     >>> rg.norm(rg.tensor([[3.0, 4.0], [0.0, 0.0]]), dim=1)
     tensor([5., 0.])
@@ -224,7 +223,7 @@ def _nuclear(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The `p`-norm of `input - other`, which broadcast; a 0-d tensor.
 
-    Raises TypeError where `other` is no tensor. Source: PyTorch's `dist`.
+    Raises TypeError where `other` is no tensor.
 
     >>> rg.dist(rg.tensor([1.0, 2.0]), rg.tensor([4.0, 6.0]))
     tensor(5.)
@@ -239,7 +238,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """The entries along `dim` scaled down to the `p`-norm `maxnorm` where theirs is larger.
 
     Raises RuntimeError unless `p` is positive, `maxnorm` is not negative, and there are at least
-    two dimensions. Source: PyTorch's `renorm`.
+    two dimensions.
 
     >>> rg.renorm(rg.tensor([[3.0, 4.0], [0.0, 1.0]]), 2, 0, 1.0)
     tensor([[0.6000, 0.8000],

@@ -286,7 +286,7 @@ def check_entry(input: Tensor, dim: int, index: int) -> tuple[int, int]:
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """The entry `index` along `dim`, as a view without that dimension.
 
-    Raises IndexError for a 0-d tensor and for an index out of bounds. Source: PyTorch's `select`.
+    Raises IndexError for a 0-d tensor and for an index out of bounds.
 
     >>> rg.select(rg.tensor([[1, 2], [3, 4]]), 1, -1)
     tensor([2, 4])
@@ -299,7 +299,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """`length` entries along `dim` from `start` on, as a view.
 
-    Raises RuntimeError or IndexError where they exceed the dimension. Source: PyTorch's `narrow`.
+    Raises RuntimeError or IndexError where they exceed the dimension.
 
     >>> rg.narrow(rg.tensor([1, 2, 3, 4]), 0, 1, 2)
     tensor([2, 3])
@@ -334,7 +334,6 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     """The diagonal of dimensions `dim1` and `dim2`, as a view in which it is the last dimension.
 
     `offset` counts upwards to the right. Raises RuntimeError where the dimensions are the same.
-    Source: PyTorch's `diagonal`.
 
     >>> rg.diagonal(rg.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
@@ -348,7 +347,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """All windows of `size` entries along `dimension`, `step` apart, as a view.
 
     Shape `(..., L, ...)` becomes `(..., (L - size) // step + 1, ..., size)`. Raises RuntimeError
-    where a window does not fit or `step` is not positive. Source: PyTorch's `Tensor.unfold`.
+    where a window does not fit or `step` is not positive.
 
     >>> rg.tensor([1, 2, 3, 4]).unfold(0, 2, 1)
     tensor([[1, 2],

@@ -71,7 +71,7 @@ def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) 
     """A view with size-1 dimensions repeated to `sizes`; -1 keeps a size, new ones lead.
 
     The result must not be written in place, since its elements share memory. Raises RuntimeError
-    where a dimension of another size would have to change. Source: PyTorch's `Tensor.expand`.
+    where a dimension of another size would have to change.
 
     >>> rg.tensor([[1], [2]]).expand(-1, 3)
     tensor([[1, 1, 1],
@@ -122,13 +122,13 @@ def expanded(shape: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
 
 @public(methods="expand_as")
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """`self.expand(other.shape)`. Source: PyTorch's `Tensor.expand_as`."""
+    """`self.expand(other.shape)`."""
     return expand(self, other._array.shape)
 
 
 @public(methods="broadcast_to")
 def broadcast_to(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
-    """A view with the shape `sizes`, to which the tensor broadcasts. Source: `broadcast_to`.
+    """A view with the shape `sizes`, to which the tensor broadcasts.
 
     >>> rg.broadcast_to(rg.tensor([1, 2]), (2, 2))
     tensor([[1, 2],
@@ -140,8 +140,7 @@ def broadcast_to(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """Views of all tensors in the one shape they broadcast to; RuntimeError if there is none.
 
-    A tensor that has that shape is returned itself, so that a leaf stays one. Source:
-    PyTorch's `broadcast_tensors`.
+    A tensor that has that shape is returned itself, so that a leaf stays one.
 
     >>> a, b = rg.broadcast_tensors(rg.ones(3, 1), rg.ones(2))
     >>> a.shape, b.shape
@@ -159,8 +158,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape to which tensors of all of `shapes` broadcast; an integer n stands for `(n,)`.
 
-    Raises RuntimeError where they do not, ValueError for a negative size. Source: PyTorch's
-    `broadcast_shapes`.
+    Raises RuntimeError where they do not, ValueError for a negative size.
 
     >>> rg.broadcast_shapes((2,), (3, 1))
     retrograd.Size([3, 2])
@@ -175,7 +173,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """A view without dimensions of size 1: all of them, or those among `dim`.
 
-    `dim` is an integer or a tuple; dimensions of other sizes stay. Source: PyTorch's `squeeze`.
+    `dim` is an integer or a tuple; dimensions of other sizes stay.
 
     >>> rg.squeeze(rg.ones(1, 3, 1)).shape, rg.squeeze(rg.ones(1, 3, 1), 0).shape
     (retrograd.Size([3]), retrograd.Size([3, 1]))
@@ -195,7 +193,7 @@ def ones_among(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
 
 @public(methods="squeeze_")
 def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
-    """Drop dimensions of size 1 from the tensor itself. Source: PyTorch's `Tensor.squeeze_`."""
+    """Drop dimensions of size 1 from the tensor itself."""
     dims = {"dims": ones_among(self._array.shape, dim)}
     overload = 3 if dim is None else 5 if isinstance(dim, (tuple, list)) else 4
     return turn(self, "squeeze_", ("squeeze", dims), ("unsqueeze", dims), overload)
@@ -205,7 +203,7 @@ def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
 def unsqueeze(input: Tensor, dim: Any = None) -> Tensor:
     """A view with a new dimension of size 1 at place `dim` of the result.
 
-    Raises IndexError where there is no such place. Source: PyTorch's `unsqueeze`.
+    Raises IndexError where there is no such place.
 
     >>> rg.unsqueeze(rg.ones(3), -1).shape
     retrograd.Size([3, 1])
@@ -215,13 +213,13 @@ def unsqueeze(input: Tensor, dim: Any = None) -> Tensor:
 
 @public(methods="unsqueeze_")
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
-    """Give the tensor itself a new dimension of size 1. Source: `Tensor.unsqueeze_`."""
+    """Give the tensor itself a new dimension of size 1."""
     dims = {"dims": (normalize_dim(dim, self._array.ndim + 1),)}
     return turn(self, "unsqueeze_", ("unsqueeze", dims), ("squeeze", dims))
 
 
 def atleast_1d(*tensors: Any) -> Any:
-    """The tensor, or a tuple of all tensors, with 0-d ones as `(1,)`. Source: `atleast_1d`.
+    """The tensor, or a tuple of all tensors, with 0-d ones as `(1,)`.
 
     >>> rg.atleast_1d(rg.tensor(2.0))
     tensor([2.])
@@ -232,8 +230,6 @@ def atleast_1d(*tensors: Any) -> Any:
 def atleast_2d(*tensors: Any) -> Any:
     """The tensor or tensors with at least two dimensions, new ones in front.
 
-    Source: PyTorch's `atleast_2d`.
-
     >>> rg.atleast_2d(rg.ones(3)).shape
     retrograd.Size([1, 3])
     """
@@ -243,7 +239,7 @@ def atleast_2d(*tensors: Any) -> Any:
 def atleast_3d(*tensors: Any) -> Any:
     """The tensor or tensors with at least three dimensions: `(N,)` to `(1, N, 1)`.
 
-    `(M, N)` becomes `(M, N, 1)`. Source: PyTorch's `atleast_3d`.
+    `(M, N)` becomes `(M, N, 1)`.
 
     >>> rg.atleast_3d(rg.ones(3)).shape
     retrograd.Size([1, 3, 1])

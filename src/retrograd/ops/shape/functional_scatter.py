@@ -36,8 +36,7 @@ def _replaced(input: Tensor, src: Tensor, name: str, **params: Any) -> Tensor:
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy with the entry `index` along `dim` replaced by `src`, which has one dimension less.
 
-    Raises IndexError for an index out of bounds, RuntimeError for a `src` of another shape. Source:
-    PyTorch's `select_scatter`.
+    Raises IndexError for an index out of bounds, RuntimeError for a `src` of another shape.
 
     >>> rg.select_scatter(rg.zeros(2, 2), rg.ones(2), 0, 1)
     tensor([[0., 0.],
@@ -61,8 +60,7 @@ def slice_scatter(
 ) -> Tensor:
     """A copy with the entries `start:end:step` along `dim` replaced by `src`.
 
-    Raises RuntimeError for a step that is not positive and for a `src` of another shape. Source:
-    PyTorch's `slice_scatter`.
+    Raises RuntimeError for a step that is not positive and for a `src` of another shape.
 
     >>> rg.slice_scatter(rg.zeros(4), rg.ones(2), 0, 1, 4, 2)
     tensor([0., 1., 0., 1.])
@@ -80,8 +78,7 @@ def diagonal_scatter(
 ) -> Tensor:
     """A copy with the diagonal of two dimensions replaced by `src`; arguments as for `diagonal`.
 
-    Raises RuntimeError where the dimensions are the same and for a `src` of another shape. Source:
-    PyTorch's `diagonal_scatter`.
+    Raises RuntimeError where the dimensions are the same and for a `src` of another shape.
 
     >>> rg.diagonal_scatter(rg.zeros(2, 2), rg.ones(2))
     tensor([[1., 0.],
@@ -101,8 +98,7 @@ def as_strided_scatter(
     """A copy with the elements that `as_strided` would show replaced by `src`.
 
     Places that occur twice in that view have no defined value or derivative. Errors as for
-    `as_strided_`, and RuntimeError for a `src` of another shape. Source: PyTorch's
-    `as_strided_scatter`.
+    `as_strided_`, and RuntimeError for a `src` of another shape.
 
     >>> rg.as_strided_scatter(rg.zeros(2, 2), rg.ones(2), (2,), (3,))
     tensor([[1., 0.],

@@ -129,7 +129,7 @@ def cat(tensors: Any, dim: int = 0) -> Tensor:
     """The tensors one after another along `dim`; all other sizes must agree.
 
     Dtypes promote. A tensor of shape `(0,)` is skipped, as in PyTorch. Raises RuntimeError for no
-    tensors, 0-d ones, and shapes that do not fit. Source: PyTorch's `cat`.
+    tensors, 0-d ones, and shapes that do not fit.
 
     >>> rg.cat([rg.tensor([1, 2]), rg.tensor([3])])
     tensor([1, 2, 3])
@@ -171,7 +171,7 @@ def _check_fit(shape: tuple[int, ...], expected: tuple[int, ...], dim: int, posi
 
 @public(out=True)
 def concat(tensors: Any, dim: int = 0) -> Tensor:
-    """`cat` under another name. Source: PyTorch's `concat`.
+    """`cat` under another name.
 
     >>> rg.concat([rg.tensor([1, 2]), rg.tensor([3])])
     tensor([1, 2, 3])
@@ -181,7 +181,7 @@ def concat(tensors: Any, dim: int = 0) -> Tensor:
 
 @public(out=True)
 def concatenate(tensors: Any, dim: int = 0) -> Tensor:
-    """`cat` under NumPy's name. Source: PyTorch's `concatenate`.
+    """`cat` under NumPy's name.
 
     >>> rg.concatenate([rg.tensor([1, 2]), rg.tensor([3])])
     tensor([1, 2, 3])
@@ -193,7 +193,7 @@ def concatenate(tensors: Any, dim: int = 0) -> Tensor:
 def stack(tensors: Any, dim: int = 0) -> Tensor:
     """The tensors, all of one shape, along a new dimension at place `dim` of the result.
 
-    Raises RuntimeError for no tensors and for shapes that differ. Source: PyTorch's `stack`.
+    Raises RuntimeError for no tensors and for shapes that differ.
 
     >>> rg.stack([rg.tensor([1, 2]), rg.tensor([3, 4])], dim=1)
     tensor([[1, 3],
@@ -213,7 +213,7 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
 
 @public(out=True)
 def hstack(tensors: Any) -> Tensor:
-    """Side by side: joined along dimension 1, or 0 for vectors. Source: PyTorch's `hstack`.
+    """Side by side: joined along dimension 1, or 0 for vectors.
 
     >>> rg.hstack([rg.tensor([1]), rg.tensor([2, 3])])
     tensor([1, 2, 3])
@@ -224,7 +224,7 @@ def hstack(tensors: Any) -> Tensor:
 
 @public(out=True)
 def vstack(tensors: Any) -> Tensor:
-    """One above the other: joined along dimension 0, vectors as rows. Source: `vstack`.
+    """One above the other: joined along dimension 0, vectors as rows.
 
     >>> rg.vstack([rg.tensor([1, 2]), rg.tensor([3, 4])])
     tensor([[1, 2],
@@ -235,7 +235,7 @@ def vstack(tensors: Any) -> Tensor:
 
 @public(out=True)
 def row_stack(tensors: Any) -> Tensor:
-    """`vstack` under another name. Source: PyTorch's `row_stack`.
+    """`vstack` under another name.
 
     >>> rg.row_stack([rg.tensor([1, 2]), rg.tensor([3, 4])])
     tensor([[1, 2],
@@ -246,7 +246,7 @@ def row_stack(tensors: Any) -> Tensor:
 
 @public(out=True)
 def dstack(tensors: Any) -> Tensor:
-    """One behind the other: joined along dimension 2. Source: PyTorch's `dstack`.
+    """One behind the other: joined along dimension 2.
 
     >>> rg.dstack([rg.tensor([1, 2]), rg.tensor([3, 4])]).shape
     retrograd.Size([1, 2, 2])
@@ -256,7 +256,7 @@ def dstack(tensors: Any) -> Tensor:
 
 @public(out=True)
 def column_stack(tensors: Any) -> Tensor:
-    """Side by side, with vectors as columns. Source: PyTorch's `column_stack`.
+    """Side by side, with vectors as columns.
 
     >>> rg.column_stack([rg.tensor([1, 2]), rg.tensor([3, 4])])
     tensor([[1, 3],
@@ -297,7 +297,7 @@ _repeat_op = declare(
 def repeat(self: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
     """A copy with the tensor repeated that often along each dimension; extra numbers lead.
 
-    Raises RuntimeError for fewer numbers than dimensions. Source: PyTorch's `Tensor.repeat`.
+    Raises RuntimeError for fewer numbers than dimensions.
 
     >>> rg.tensor([1, 2]).repeat(2, 2)
     tensor([[1, 2, 1, 2],
@@ -320,7 +320,7 @@ def repeat(self: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
 
 @public(methods="tile")
 def tile(input: Tensor, *counts: Any, dims: Any = None) -> Tensor:
-    """`repeat`, with missing numbers taken as 1 in front. Source: PyTorch's `tile`.
+    """`repeat`, with missing numbers taken as 1 in front.
 
     >>> rg.tile(rg.tensor([[1, 2]]), (2,))
     tensor([[1, 2, 1, 2]])
@@ -340,7 +340,6 @@ def repeat_interleave(
     `repeats` is a number or a tensor of integers, one per entry. With one argument alone, entry i
     of the result's indices occurs `input[i]` times. Raises RuntimeError for negative `repeats`, and
     unless there is one or one per entry; NotImplementedError for those that are no integers.
-    Source: PyTorch's `repeat_interleave`.
 
     >>> rg.repeat_interleave(rg.tensor([1, 2]), 2)
     tensor([1, 1, 2, 2])
@@ -398,7 +397,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
     `indexing` "xy" exchanges the first two axes, "ij" does not, nor does None, with a warning.
     Raises RuntimeError without tensors, for one of two or more dimensions, and for another
-    `indexing`. Source: PyTorch's `meshgrid`.
+    `indexing`.
 
     >>> rg.meshgrid(rg.tensor([1, 2]), rg.tensor([3, 4]), indexing="ij")[0]
     tensor([[1, 1],
@@ -430,7 +429,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All combinations of entries of the vectors: shape `(N * M * ..., number of vectors)`.
 
-    Raises RuntimeError for a tensor that is not 1-D. Source: PyTorch's `cartesian_prod`.
+    Raises RuntimeError for a tensor that is not 1-D.
 
     >>> rg.cartesian_prod(rg.tensor([1, 2]), rg.tensor([3, 4])).shape
     retrograd.Size([4, 2])
@@ -446,7 +445,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     """All choices of `r` entries of a vector, in their order: shape `(number of choices, r)`.
 
     `with_replacement`, an entry may be chosen several times. Raises RuntimeError unless the tensor
-    is 1-d and `r` not negative. Source: PyTorch's `combinations`.
+    is 1-d and `r` not negative.
 
     >>> rg.combinations(rg.tensor([1, 2, 3]))
     tensor([[1, 2],
@@ -468,7 +467,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     """A matrix with the given matrices along its diagonal and zeros elsewhere.
 
     Vectors count as rows, 0-d tensors as `(1, 1)`. Raises RuntimeError for more than two
-    dimensions, TypeError for what is no tensor. Source: PyTorch's `block_diag`.
+    dimensions, TypeError for what is no tensor.
 
     >>> rg.block_diag(rg.tensor([[1, 2]]), rg.tensor(3))
     tensor([[1, 2, 0],

@@ -72,8 +72,7 @@ def read_widths(ndim: int, pad: Any) -> tuple[tuple[int, int], ...]:
 def constant_pad_nd(input: Tensor, pad: Any, value: float = 0) -> Tensor:
     """The tensor with `value` around it: `pad` is (before, after) of the last dimension, and so on.
 
-    Negative widths cut. Raises RuntimeError where a dimension would become negative. Source:
-    PyTorch's `constant_pad_nd`.
+    Negative widths cut. Raises RuntimeError where a dimension would become negative.
 
     >>> rg.constant_pad_nd(rg.tensor([1, 2]), (1, 2))
     tensor([0, 1, 2, 0, 0])
@@ -96,8 +95,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     first and last entry, "replicate" these entries, "circular" the tensor continued from its other
     end. All but "constant" pad the last 1 to 3 dimensions and leave one or two in front. Raises
     RuntimeError for widths that do not fit and for a `value` in another mode than "constant",
-    NotImplementedError for an unknown mode and other numbers of dimensions. Source: PyTorch's
-    `nn.functional.pad`.
+    NotImplementedError for an unknown mode and other numbers of dimensions.
 
     >>> rg.nn.functional.pad(rg.tensor([[1.0, 2.0, 3.0]]), (2, 1), mode="reflect")
     tensor([[3., 2., 1., 2., 3., 2.]])

@@ -82,8 +82,7 @@ STEPS["permute"] = OPS["permute"]
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """A view with the dimensions in the order `dims`, each named once.
 
-    Raises RuntimeError where their number differs from the tensor's or one is repeated. Source:
-    PyTorch's `permute`.
+    Raises RuntimeError where their number differs from the tensor's or one is repeated.
 
     >>> rg.permute(rg.ones(2, 3, 4), (2, 0, 1)).shape
     retrograd.Size([4, 2, 3])
@@ -107,7 +106,7 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
 
 @public(methods="transpose")
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """A view with dimensions `dim0` and `dim1` exchanged. Source: PyTorch's `transpose`.
+    """A view with dimensions `dim0` and `dim1` exchanged.
 
     >>> rg.transpose(rg.ones(2, 3, 4), 0, -1).shape
     retrograd.Size([4, 3, 2])
@@ -118,7 +117,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 @public(methods="swapaxes")
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """`transpose` under NumPy's name. Source: PyTorch's `swapaxes`.
+    """`transpose` under NumPy's name.
 
     >>> rg.swapaxes(rg.tensor([[1, 2, 3], [4, 5, 6]]), 0, 1)
     tensor([[1, 4],
@@ -130,7 +129,7 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 
 @public(methods="swapdims")
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """`transpose` under another name. Source: PyTorch's `swapdims`.
+    """`transpose` under another name.
 
     >>> rg.swapdims(rg.tensor([[1, 2, 3], [4, 5, 6]]), 0, 1)
     tensor([[1, 4],
@@ -144,7 +143,7 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix, a view; 0-d and 1-d tensors stay as they are.
 
-    Raises RuntimeError for more dimensions. Source: PyTorch's `t`.
+    Raises RuntimeError for more dimensions.
 
     >>> rg.t(rg.ones(2, 3)).shape
     retrograd.Size([3, 2])
@@ -189,7 +188,7 @@ def _turned(self: Tensor, name: str) -> Any:
 def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions exchanged, and complex elements conjugated: `(..., M, N)`.
 
-    Raises RuntimeError for one dimension. Source: PyTorch's `adjoint`.
+    Raises RuntimeError for one dimension.
 
     >>> rg.adjoint(rg.tensor([[1.0, 2.0]])).shape
     retrograd.Size([2, 1])
@@ -233,8 +232,7 @@ def _places(given: Any, ndim: int, argument: str) -> tuple[int, ...]:
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """A view with dimensions `source` moved to `destination`; the others keep their order.
 
-    Both are integers or tuples of the same length; raises RuntimeError otherwise. Source:
-    PyTorch's `movedim`.
+    Both are integers or tuples of the same length; raises RuntimeError otherwise.
 
     >>> rg.movedim(rg.ones(2, 3, 4), 0, -1).shape
     retrograd.Size([3, 4, 2])
@@ -257,7 +255,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 @public(methods="moveaxis")
 def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """`movedim` under NumPy's name. Source: PyTorch's `moveaxis`.
+    """`movedim` under NumPy's name.
 
     >>> rg.moveaxis(rg.zeros(2, 3, 4), 0, -1).shape
     retrograd.Size([3, 4, 2])
@@ -267,7 +265,7 @@ def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 @public(methods="transpose_ swapaxes_ swapdims_")
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Exchange two dimensions of the tensor itself. Source: PyTorch's `Tensor.transpose_`."""
+    """Exchange two dimensions of the tensor itself."""
     ndim = self._array.ndim
     dims = {"dim0": normalize_dim(dim0, ndim), "dim1": normalize_dim(dim1, ndim)}
     step = ("transpose", dims)
@@ -276,7 +274,7 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
 
 @public(methods="t_")
 def t_(self: Tensor) -> Tensor:
-    """Transpose the tensor itself, which has at most two dimensions. Source: `Tensor.t_`."""
+    """Transpose the tensor itself, which has at most two dimensions."""
     if self._array.ndim > 2:
         raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
     return turn(self, "t_", ("t", {}), ("t", {}))

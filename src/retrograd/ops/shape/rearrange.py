@@ -118,7 +118,7 @@ _triu = declare(
 def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
     """A copy with the elements in reverse order along `dims`: `flip(x, (0, 1))`, `flip(x, 0, 1)`.
 
-    Raises TypeError for dims given both ways. Source: PyTorch's `flip`.
+    Raises TypeError for dims given both ways.
 
     >>> rg.flip(rg.tensor([1, 2, 3]), (0,))
     tensor([3, 2, 1])
@@ -132,7 +132,7 @@ def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
 def fliplr(input: Tensor) -> Tensor:
     """`flip` along dimension 1.
 
-    Raises RuntimeError for fewer than two dimensions. Source: PyTorch's `fliplr`.
+    Raises RuntimeError for fewer than two dimensions.
 
     >>> rg.fliplr(rg.tensor([[1, 2], [3, 4]]))
     tensor([[2, 1],
@@ -147,7 +147,7 @@ def fliplr(input: Tensor) -> Tensor:
 def flipud(input: Tensor) -> Tensor:
     """`flip` along dimension 0.
 
-    Raises RuntimeError for a 0-d tensor. Source: PyTorch's `flipud`.
+    Raises RuntimeError for a 0-d tensor.
 
     >>> rg.flipud(rg.tensor([[1, 2], [3, 4]]))
     tensor([[3, 4],
@@ -163,7 +163,6 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """A copy with the elements moved by `shifts` along `dims`, cyclically.
 
     Without `dims` the tensor is flattened for it. Raises RuntimeError where their numbers differ.
-    Source: PyTorch's `roll`.
 
     >>> rg.roll(rg.tensor([1, 2, 3, 4]), 1)
     tensor([4, 1, 2, 3])
@@ -191,8 +190,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
 def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     """Rotated by `k` right angles in the plane of `dims`, from the first towards the second.
 
-    Raises RuntimeError unless `dims` are two different dimensions, of two or more. Source:
-    PyTorch's `rot90`.
+    Raises RuntimeError unless `dims` are two different dimensions, of two or more.
 
     >>> rg.rot90(rg.tensor([[1, 2], [3, 4]]))
     tensor([[2, 4],
@@ -226,7 +224,7 @@ def _check_matrix(input: Tensor, name: str) -> None:
 
 @public(out=True, methods="tril tril_")
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
-    """Matrices `(..., M, N)` with zeros above the given diagonal. Source: PyTorch's `tril`.
+    """Matrices `(..., M, N)` with zeros above the given diagonal.
 
     >>> rg.tril(rg.tensor([[1, 2], [3, 4]]))
     tensor([[1, 0],
@@ -238,7 +236,7 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
 
 @public(out=True, methods="triu triu_")
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
-    """Matrices `(..., M, N)` with zeros below the given diagonal. Source: PyTorch's `triu`.
+    """Matrices `(..., M, N)` with zeros below the given diagonal.
 
     >>> rg.triu(rg.tensor([[1, 2], [3, 4]]))
     tensor([[1, 2],
@@ -254,8 +252,6 @@ def tril_indices(
 ) -> Tensor:
     """The (row, column) places of the lower triangle, shape `(2, K)`, row by row.
 
-    Source: PyTorch's `tril_indices`.
-
     >>> rg.tril_indices(2, 2)
     tensor([[0, 1, 1],
             [0, 0, 1]])
@@ -268,8 +264,6 @@ def triu_indices(
     row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
 ) -> Tensor:
     """The (row, column) places of the upper triangle, shape `(2, K)`, row by row.
-
-    Source: PyTorch's `triu_indices`.
 
     >>> rg.triu_indices(2, 2)
     tensor([[0, 0, 1],
@@ -299,7 +293,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     """Matrices with the last dimension of `input` on a diagonal and zeros elsewhere.
 
     `dim1` and `dim2` are where the rows and columns lie in the result. Raises RuntimeError where
-    they are the same, IndexError for a 0-d tensor. Source: PyTorch's `diag_embed`.
+    they are the same, IndexError for a 0-d tensor.
 
     >>> rg.diag_embed(rg.tensor([1, 2]))
     tensor([[1, 0],
@@ -322,7 +316,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A matrix with the vector `input` on a diagonal; of a matrix, a copy of that diagonal.
 
-    Raises RuntimeError for other numbers of dimensions. Source: PyTorch's `diag`.
+    Raises RuntimeError for other numbers of dimensions.
 
     >>> rg.diag(rg.tensor([1, 2]))
     tensor([[1, 0],
@@ -338,7 +332,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
 @public(methods="diagflat")
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """A matrix with all elements of `input` on a diagonal. Source: PyTorch's `diagflat`.
+    """A matrix with all elements of `input` on a diagonal.
 
     >>> rg.diagflat(rg.tensor([[1], [2]]))
     tensor([[1, 0],

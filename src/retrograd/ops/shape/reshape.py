@@ -86,7 +86,7 @@ def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
     """The same elements in row-major order, in `shape`; one size may be -1 and is inferred.
 
     A view where the memory layout allows, else a copy. Raises RuntimeError where the number of
-    elements differs. Source: PyTorch's `reshape`.
+    elements differs.
 
     >>> rg.reshape(rg.tensor([1, 2, 3, 4]), (2, -1))
     tensor([[1, 2],
@@ -103,7 +103,7 @@ def view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tens
 
     `x.view(dtype)` reads the same bytes as `dtype`, whose size may differ if the last dimension
     can be divided accordingly; it has no history, as `detach()`. Raises RuntimeError where only a
-    copy could have that shape. Source: PyTorch's `Tensor.view`.
+    copy could have that shape.
 
     >>> rg.tensor([1, 2, 3, 4]).view(2, 2).shape, rg.tensor([1.0]).view(rg.int32)
     (retrograd.Size([2, 2]), tensor([1065353216], dtype=retrograd.int32))
@@ -157,13 +157,13 @@ def view_dtype(self: Tensor, dtype: np.dtype[Any]) -> Tensor:
 
 @public(methods="view_as")
 def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """`self.view(other.shape)`. Source: PyTorch's `Tensor.view_as`."""
+    """`self.view(other.shape)`."""
     return view(self, other._array.shape)
 
 
 @public(methods="reshape_as")
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """`self.reshape(other.shape)`. Source: PyTorch's `Tensor.reshape_as`."""
+    """`self.reshape(other.shape)`."""
     return reshape(self, other._array.shape)
 
 
@@ -171,8 +171,7 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dimensions from `start_dim` to `end_dim` made one; a view where possible.
 
-    A 0-d tensor becomes 1-d. Raises RuntimeError where `start_dim` comes after `end_dim`. Source:
-    PyTorch's `flatten`.
+    A 0-d tensor becomes 1-d. Raises RuntimeError where `start_dim` comes after `end_dim`.
 
     >>> rg.flatten(rg.ones(2, 3, 4), 1).shape
     retrograd.Size([2, 12])
@@ -194,7 +193,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """Dimension `dim` split into `sizes`, of which one may be -1; a view.
 
     Raises RuntimeError where the sizes do not multiply to the dimension's and for a 0-d tensor,
-    TypeError where they are no tuple. Source: PyTorch's `unflatten`.
+    TypeError where they are no tuple.
 
     >>> rg.unflatten(rg.ones(6, 2), 0, (3, -1)).shape
     retrograd.Size([3, 2, 2])
@@ -228,8 +227,6 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
 def ravel(input: Tensor) -> Tensor:
     """All elements in row-major order in one dimension; a view where possible.
 
-    Source: PyTorch's `ravel`.
-
     >>> rg.ravel(rg.ones(2, 3)).shape
     retrograd.Size([6])
     """
@@ -241,8 +238,7 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """`self` if its elements lie in row-major order, else a copy in which they do.
 
     With `memory_format`, the same for that order: `channels_last` for four dimensions. Raises
-    RuntimeError for other dimensions, and for `preserve_format` where a copy is needed. Source:
-    `Tensor.contiguous`.
+    RuntimeError for other dimensions, and for `preserve_format` where a copy is needed.
 
     >>> rg.zeros(1, 2, 3, 4).contiguous(memory_format=rg.channels_last).stride()
     (24, 1, 8, 2)
@@ -263,8 +259,7 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy with its own memory; the cotangent passes through.
 
-    Its elements lie in memory as those of the tensor, or in the order of `memory_format`. Source:
-    PyTorch's `clone`.
+    Its elements lie in memory as those of the tensor, or in the order of `memory_format`.
 
     >>> x = rg.ones(2, requires_grad=True)
     >>> rg.clone(x).sum().backward(); x.grad
@@ -287,8 +282,7 @@ def apart(result: Tensor, source: Tensor) -> Tensor:
 def detach(input: Tensor) -> Tensor:
     """The same memory and version, without history: writes to either are seen by both.
 
-    A saved value that is written through a detached alias raises in the backward pass. Source:
-    PyTorch's `detach`.
+    A saved value that is written through a detached alias raises in the backward pass.
 
     >>> rg.detach(rg.ones(2, requires_grad=True)).requires_grad
     False
@@ -303,7 +297,7 @@ def detach(input: Tensor) -> Tensor:
 def detach_(self: Tensor) -> Tensor:
     """Drop the tensor's history: it becomes a leaf that needs no gradient.
 
-    Raises RuntimeError for a view, whose history is its base's. Source: `Tensor.detach_`.
+    Raises RuntimeError for a view, whose history is its base's.
     """
     if self._view_of is not None:
         raise RuntimeError("Can't detach views in-place. Use detach() instead: x = x.detach()")

@@ -71,7 +71,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     """Views of consecutive pieces along `dim`: of one size (the last may be smaller), or of a list.
 
     The views must not be written in place where a gradient is wanted. Raises RuntimeError for a
-    0-d tensor, a size that is not positive, and sizes that do not add up. Source: `split`.
+    0-d tensor, a size that is not positive, and sizes that do not add up.
 
     >>> rg.split(rg.tensor([1, 2, 3]), 2)
     (tensor([1, 2]), tensor([3]))
@@ -111,7 +111,7 @@ def equal_sizes(size: int, each: int) -> tuple[int, ...]:
 
 @public(methods="split_with_sizes")
 def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """`split` with a list of sizes. Source: PyTorch's `split_with_sizes`.
+    """`split` with a list of sizes.
 
     >>> rg.split_with_sizes(rg.tensor([1, 2, 3]), [1, 2])
     (tensor([1]), tensor([2, 3]))
@@ -123,7 +123,7 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of at most `chunks` pieces along `dim`, all of one size but the last.
 
-    Raises RuntimeError for a 0-d tensor and where `chunks` is not positive. Source: `chunk`.
+    Raises RuntimeError for a 0-d tensor and where `chunks` is not positive.
 
     >>> [part.shape[0] for part in rg.chunk(rg.ones(5), 3)]
     [2, 2, 1]
@@ -152,7 +152,6 @@ def unsafe_split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> t
     """`split` into views that may be written in place where a gradient is wanted.
 
     Each is a view of its own, so unlike in PyTorch such a write is no risk: gradients are right.
-    Source: PyTorch's `unsafe_split`.
 
     >>> rg.unsafe_split(rg.tensor([1, 2, 3]), 2)
     (tensor([1, 2]), tensor([3]))
@@ -162,7 +161,7 @@ def unsafe_split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> t
 
 @public(methods="unsafe_split_with_sizes")
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """`unsafe_split` with a list of sizes. Source: PyTorch's `unsafe_split_with_sizes`.
+    """`unsafe_split` with a list of sizes.
 
     >>> rg.unsafe_split_with_sizes(rg.tensor([1, 2, 3]), [1, 2])
     (tensor([1]), tensor([2, 3]))
@@ -172,7 +171,7 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tu
 
 @public(methods="unsafe_chunk")
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """`chunk` into views that may be written in place, as `unsafe_split`. Source: `unsafe_chunk`.
+    """`chunk` into views that may be written in place, as `unsafe_split`.
 
     >>> rg.unsafe_chunk(rg.tensor([1, 2, 3]), 2)
     (tensor([1, 2]), tensor([3]))
@@ -185,8 +184,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     """Views of pieces along `dim`: a number of them, as equal as possible, or cut at indices.
 
     Unlike those of `split`, each is a view of its own, and may be written in place. Raises
-    RuntimeError for a 0-d tensor and where the number is not positive. Source: PyTorch's
-    `tensor_split`.
+    RuntimeError for a 0-d tensor and where the number is not positive.
 
     >>> [part.shape[0] for part in rg.tensor_split(rg.ones(5), 3)]
     [2, 2, 1]
@@ -231,7 +229,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of every entry along `dim`, without that dimension.
 
     The views must not be written in place where a gradient is wanted. Raises IndexError for a 0-d
-    tensor. Source: `unbind`.
+    tensor.
 
     >>> rg.unbind(rg.tensor([[1, 2], [3, 4]]))
     (tensor([1, 2]), tensor([3, 4]))
@@ -245,7 +243,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 @public(methods="hsplit")
 def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """`tensor_split` along the columns: dimension 1, or 0 of a vector. Source: `hsplit`.
+    """`tensor_split` along the columns: dimension 1, or 0 of a vector.
 
     >>> rg.hsplit(rg.tensor([[1, 2], [3, 4]]), 2)
     (tensor([[1],
@@ -257,7 +255,7 @@ def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
 
 @public(methods="vsplit")
 def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """`tensor_split` along the rows, dimension 0. Source: PyTorch's `vsplit`.
+    """`tensor_split` along the rows, dimension 0.
 
     >>> rg.vsplit(rg.tensor([[1, 2], [3, 4]]), 2)
     (tensor([[1, 2]]), tensor([[3, 4]]))
@@ -267,7 +265,7 @@ def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
 
 @public(methods="dsplit")
 def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """`tensor_split` along dimension 2. Source: PyTorch's `dsplit`.
+    """`tensor_split` along dimension 2.
 
     >>> [part.shape for part in rg.dsplit(rg.zeros(1, 2, 4), [1])]
     [retrograd.Size([1, 2, 1]), retrograd.Size([1, 2, 3])]

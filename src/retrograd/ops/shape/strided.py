@@ -105,7 +105,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     elements cannot be written in place while that is recorded, and elements that are not the
     input's get no gradient through it. Under `vmap` the offset is that of the first example. Raises
     RuntimeError where the view exceeds the storage or, under `vmap`, what lies between the first
-    and the last element of an example. Source: PyTorch's `as_strided`.
+    and the last element of an example.
 
     >>> x = rg.tensor([1, 2, 3, 4])
     >>> rg.as_strided(x, (2, 2), (1, 2)), rg.as_strided(x[2:], (2,), (1,), 0)
@@ -199,8 +199,7 @@ def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None
     """Let the tensor itself become that `as_strided` view of its elements; errors as there.
 
     Raises RuntimeError for a tensor that is not contiguous, for elements of the storage that are
-    not its own, and while views of it are alive: they could not be followed. Source: PyTorch's
-    `Tensor.as_strided_`.
+    not its own, and while views of it are alive: they could not be followed.
 
     >>> rg.tensor([1, 2, 3]).as_strided_((2, 2), (1, 1))
     tensor([[1, 2],
@@ -216,7 +215,7 @@ def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None
 def _view_func(self: Tensor, new_base: Tensor) -> Tensor | None:
     """The view of `new_base` that this tensor is of its own base; None for what is no view.
 
-    Raises RuntimeError where `new_base` has another shape than the base. Source: PyTorch's method.
+    Raises RuntimeError where `new_base` has another shape than the base.
 
     >>> v = rg.zeros(2, 3).t()[1]
     >>> v._view_func(rg.arange(6.0).reshape(2, 3))

@@ -23,7 +23,7 @@ def isin(
     """Whether each of `elements` is among `test_elements` (is not, if `invert`); booleans.
 
     One of the two may be a number. `assume_unique` changes nothing. Raises TypeError for two
-    numbers, RuntimeError for complex tensors. Source: PyTorch's `isin`.
+    numbers, RuntimeError for complex tensors.
 
     >>> rg.isin(rg.tensor([1, 2, 3]), rg.tensor([3, 1]))
     tensor([ True, False,  True])
@@ -48,7 +48,7 @@ def isin(
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """The first `size` indices of `nonzero`, `(size, ndim)`, filled up with `fill_value`.
 
-    Raises RuntimeError for a negative size. Source: PyTorch's `nonzero_static`.
+    Raises RuntimeError for a negative size.
 
     >>> rg.nonzero_static(rg.tensor([0, 5, 7]), size=3)
     tensor([[ 1],
@@ -70,7 +70,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """The index along each dimension of `shape` for places in the flattened tensor.
 
     Places count modulo the number of elements. Raises TypeError for indices that are no integers,
-    ValueError for negative sizes. Source: PyTorch's `unravel_index`.
+    ValueError for negative sizes.
 
     >>> rg.unravel_index(rg.tensor([5, 1]), (2, 3))
     (tensor([1, 0]), tensor([2, 1]))

@@ -139,7 +139,7 @@ def sort(
     """The elements in order along `dim`, and where each was: a pair (values, indices).
 
     Always stable, whatever `stable` says; NaN counts as largest. Raises RuntimeError for complex
-    input. Source: PyTorch's `sort`.
+    input.
 
     >>> rg.sort(rg.tensor([3.0, 1.0, 2.0]), descending=True)
     retrograd.return_types.sort(
@@ -151,7 +151,7 @@ def sort(
 
 @public(out=True, methods="argsort")
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """The indices of `sort`. Source: PyTorch's `argsort`.
+    """The indices of `sort`.
 
     >>> rg.argsort(rg.tensor([3.0, 1.0, 2.0]))
     tensor([1, 2, 0])
@@ -161,7 +161,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 
 @public(out=True, methods="msort")
 def msort(input: Tensor) -> Tensor:
-    """The values of `sort` along the first dimension. Source: PyTorch's `msort`.
+    """The values of `sort` along the first dimension.
 
     >>> rg.msort(rg.tensor([3.0, 1.0, 2.0]))
     tensor([1., 2., 3.])
@@ -174,7 +174,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     """The `k` largest (or smallest) elements along `dim`: a pair (values, indices).
 
     In order if `sorted`. A tensor without dimensions is its own element, whatever `k` is. Raises
-    RuntimeError for `k` out of range or complex input. Source: PyTorch's `topk`.
+    RuntimeError for `k` out of range or complex input.
 
     >>> rg.topk(rg.tensor([3.0, 1.0, 2.0]), 2).values
     tensor([3., 2.])
@@ -193,7 +193,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The `k`-th smallest element along `dim`, counted from 1: a pair (values, indices).
 
-    Raises RuntimeError for `k` out of range or complex input. Source: PyTorch's `kthvalue`.
+    Raises RuntimeError for `k` out of range or complex input.
 
     >>> rg.kthvalue(rg.tensor([3.0, 1.0, 2.0]), 2).values
     tensor(2.)
@@ -214,7 +214,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     """The indices of the nonzero elements, in C order: int64 (count, ndim).
 
     With `as_tuple`, one index tensor per dimension, fit for indexing. Raises RuntimeError for an
-    `out` of another dtype, or beside `as_tuple`. Source: PyTorch's `nonzero`.
+    `out` of another dtype, or beside `as_tuple`.
 
     >>> rg.nonzero(rg.tensor([[0, 1], [2, 0]]))
     tensor([[0, 1],
@@ -322,8 +322,7 @@ def unique(
 
     Also, on demand, where each element of the input went and how often each occurred (int64). A
     gradient that is asked for raises NotImplementedError: a set has no derivative. Raises
-    RuntimeError for slices without elements, IndexError for a dim of a 0-d tensor. Source:
-    PyTorch's `unique`.
+    RuntimeError for slices without elements, IndexError for a dim of a 0-d tensor.
 
     >>> rg.unique(rg.tensor([3, 1, 1]), return_counts=True)
     (tensor([1, 3]), tensor([2, 1]))
@@ -337,8 +336,6 @@ def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The elements (or slices along `dim`) that differ from the one before; results as `unique`.
-
-    Source: PyTorch's `unique_consecutive`.
 
     >>> rg.unique_consecutive(rg.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])

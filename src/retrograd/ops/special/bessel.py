@@ -15,7 +15,7 @@ from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor
 from ...kernels import bessel as kernels
 from ..core.arguments import public, titled
-from ..core.pointwise import attach, floating, only, with_doc
+from ..core.pointwise import attach, floating, only, with_doctest
 
 __all__ = ["i0"]
 
@@ -100,7 +100,7 @@ def _named(
         return family(input, order=order)
 
     question = f"{module}{name}(rg.tensor({at}))"
-    doc = with_doc(f"special.{name}", about.format(order), question, f"tensor({shown})")
+    doc = with_doctest(about.format(order), question, shown)
     return public(out=True)(titled(call, name, doc))
 
 

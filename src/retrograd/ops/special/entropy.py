@@ -77,7 +77,7 @@ def xlogy(input: Any, other: Any) -> Tensor:
 
     One of the two may be a number; they broadcast, real or complex. Where `input` is 0 and `other`
     is not positive the derivative in `input` is 0; the derivative in `other` is input / other
-    everywhere. Source: PyTorch's `xlogy`.
+    everywhere.
 
     >>> rg.xlogy(rg.tensor([0.0, 2.0]), rg.tensor([0.0, 3.0]))
     tensor([0.0000, 2.1972])
@@ -88,8 +88,6 @@ def xlogy(input: Any, other: Any) -> Tensor:
 @public(out=True)
 def xlog1py(input: Any, other: Any) -> Tensor:
     """input * log(1 + other), elementwise, exact for small `other`; see `xlogy`.
-
-    Source: PyTorch's `special.xlog1py`.
 
     >>> rg.special.xlog1py(rg.tensor([0.0, 2.0]), rg.tensor([-1.0, 3.0]))
     tensor([0.0000, 2.7726])
@@ -146,8 +144,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """log(x / (1 - x)), the inverse of `sigmoid`, elementwise, real or complex.
 
     With `eps` the elements are clamped to [eps, 1 - eps] first, with derivative 0 outside; without,
-    values and derivatives are infinite at 0 and 1, and NaN outside [0, 1]. Source: PyTorch's
-    `logit`.
+    values and derivatives are infinite at 0 and 1, and NaN outside [0, 1].
 
     >>> rg.logit(rg.tensor([0.5, 0.25, 1.0]), eps=0.1)
     tensor([ 0.0000, -1.0986,  2.1972])

@@ -15,7 +15,7 @@ from ...engine.tensor import Tensor
 from ...kernels import normal
 from ...kernels import special as kernels
 from ..core.arguments import public
-from ..core.pointwise import SINGLE, attach, floating, only, unary, with_doc
+from ..core.pointwise import SINGLE, attach, floating, only, unary, with_doctest
 
 __all__ = ["digamma", "erf", "erfc", "erfinv", "lgamma", "polygamma"]
 
@@ -29,7 +29,7 @@ def special(name: str, function: Any, about: str, shown: tuple[str, str], **opti
     `shown` is a doctest: the argument list of `tensor`, and the values that come out.
     """
     call = f"special.{name}(rg.tensor({shown[0]}))"
-    doc = with_doc(f"special.{name}", about, call, f"tensor({shown[1]})")
+    doc = with_doctest(about, call, shown[1])
     options = {"elementwise": True, "inplace": False, "examples": SINGLE, **options}
     node_name = f"Special{camel_case(name)}Backward0"
     made = floating(function)
@@ -148,7 +148,7 @@ _polygamma = declare(
 def polygamma(n: int, input: Tensor) -> Tensor:
     """The `n`-th derivative of `digamma`, elementwise, real or complex.
 
-    Raises RuntimeError for a negative `n`. Source: PyTorch's `polygamma`.
+    Raises RuntimeError for a negative `n`.
 
     >>> rg.polygamma(1, rg.tensor([1.0, 2.0]))
     tensor([1.6449, 0.6449])

@@ -120,7 +120,7 @@ def zeta(input: Any, other: Any) -> Tensor:
     """Hurwitz's zeta function: the sum of (k + other) ** -input over k = 0, 1, ...; broadcast.
 
     One of the two may be a number. Real. The gradient goes to `other`; asking for the one of
-    `input` raises NotImplementedError. Needs SciPy. Source: PyTorch's `special.zeta`.
+    `input` raises NotImplementedError. Needs SciPy.
 
     >>> rg.special.zeta(rg.tensor([2.0]), 1.0)
     tensor([1.6449])

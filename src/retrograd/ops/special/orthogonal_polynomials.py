@@ -17,7 +17,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels.orthogonal import orthogonal
 from ..core.arguments import public, titled
-from ..core.pointwise import with_doc
+from ..core.pointwise import with_doctest
 from .incomplete_gamma import numbers_as_tensors
 
 __all__: list[str] = []
@@ -60,7 +60,7 @@ def _named(name: str, about: str, shown: str) -> Callable[..., Tensor]:
         return _orthogonal(first, second.detach(), family=name, order=0)
 
     example = f"special.{name}(rg.tensor([0.5, 2.0]), 3)"
-    doc = with_doc(f"special.{name}", about + RULES, example, f"tensor({shown})")
+    doc = with_doctest(about + RULES, example, shown)
     return public(out=True)(titled(call, name, doc))
 
 

@@ -54,8 +54,7 @@ def to(
     Returns the tensor itself where nothing changes, unless `copy`. On the meta device it has no
     data and no history; from there nothing comes back: NotImplementedError. `memory_format` is the
     order of the result in memory, by default that of the tensor. Differentiable; complex to real
-    takes the real part. Raises TypeError for what is neither dtype, device nor tensor. Source:
-    PyTorch's `Tensor.to`.
+    takes the real part. Raises TypeError for what is neither dtype, device nor tensor.
 
     >>> rg.ones(2).to(rg.complex128).dtype
     retrograd.complex128

@@ -81,8 +81,7 @@ def _dlpack(
     """A DLPack capsule on the tensor's memory, or on a copy of it if `copy`.
 
     Raises BufferError for a tensor that requires grad, for bfloat16, for a device that is not here
-    and, unless `max_version` is at least (1, 0), for memory that must not be written. Source:
-    PyTorch's `Tensor.__dlpack__`.
+    and, unless `max_version` is at least (1, 0), for memory that must not be written.
 
     >>> x = rg.zeros(2)
     >>> np.from_dlpack(x)[0] = 1.0  # the same memory
@@ -125,7 +124,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
     `ext_tensor` has the methods `__dlpack__` and `__dlpack_device__`, or is a capsule that nobody
     has imported yet. Raises TypeError for anything else, BufferError where the memory cannot be
-    had (on another device, or with a gradient attached). Source: PyTorch's `from_dlpack`.
+    had (on another device, or with a gradient attached).
 
     >>> a = np.zeros(2)
     >>> x = rg.from_dlpack(a)

@@ -161,7 +161,7 @@ def _copied(array: Any, memo: dict[int, Any]) -> Any:
 def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
     """The same memory and history as a tensor of class `cls`.
 
-    Raises TypeError for what is no subclass of Tensor. Source: PyTorch's `Tensor.as_subclass`.
+    Raises TypeError for what is no subclass of Tensor.
 
     >>> class Mine(rg.Tensor):
     ...     pass

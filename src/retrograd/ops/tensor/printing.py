@@ -47,8 +47,7 @@ def set_printoptions(
     precision: digits after the point; threshold: the number of elements above which a tensor is
     summarised to its first and last `edgeitems` along each dimension; linewidth: characters per
     line; profile: "default", "short" or "full"; sci_mode: force scientific notation on or off, None
-    lets the values decide. Raises ValueError for another profile. Source: PyTorch's
-    `set_printoptions`.
+    lets the values decide. Raises ValueError for another profile.
 
     >>> rg.set_printoptions(precision=2); print(rg.tensor([1.23456]))
     tensor([1.23])

@@ -38,7 +38,7 @@ def share_memory_(self: Tensor) -> Tensor:
 
     A process forked afterwards writes the same memory, and so does one that is sent the tensor by
     `retrograd.multiprocessing`. Views move with it: NOTE [Moving to shared memory]. Raises
-    RuntimeError for arrays that are not NumPy's. Source: PyTorch's `Tensor.share_memory_`.
+    RuntimeError for arrays that are not NumPy's.
 
     >>> x = rg.arange(4)
     >>> view = x[:2]

@@ -63,7 +63,7 @@ class UntypedStorage(Elements):
     """Memory by its bytes: of a tensor, `x.untyped_storage()`, or new, from a size or integers.
 
     `zeros(0).set_(storage)` shows it as a tensor, whose writes show here. Raises RuntimeError for
-    what is neither a size nor a sequence of integers below 256. Source: PyTorch's `UntypedStorage`.
+    what is neither a size nor a sequence of integers below 256.
 
     >>> x = rg.arange(5)
     >>> x[1:].untyped_storage() is x.untyped_storage(), x.untyped_storage().nbytes()
@@ -231,7 +231,7 @@ class TypedStorage(Elements):
     """Memory by elements of one dtype: of a tensor, `x.storage()`, or new, from a size or numbers.
 
     `untyped()` is the same by bytes, of which `wrap_storage` makes one. Raises TypeError or
-    RuntimeError for other arguments. Source: PyTorch's `TypedStorage`.
+    RuntimeError for other arguments.
 
     >>> x = rg.arange(5)
     >>> len(x[:2].storage()), x[1:].storage()[0], x[1:].storage().dtype
@@ -361,11 +361,11 @@ def is_storage(obj: Any) -> bool:
 
 @public(methods="untyped_storage")
 def untyped_storage(self: Tensor) -> UntypedStorage:
-    """The memory that the tensor is a view of, by bytes. Source: `Tensor.untyped_storage`."""
+    """The memory that the tensor is a view of, by bytes."""
     return storage_of(self._array)._keep(self)
 
 
 @public(methods="storage _typed_storage")
 def storage(self: Tensor) -> TypedStorage:
-    """The memory that the tensor is a view of, by its elements. Source: `Tensor.storage`."""
+    """The memory that the tensor is a view of, by its elements."""
     return TypedStorage(wrap_storage=untyped_storage(self), dtype=self.dtype)

@@ -66,5 +66,5 @@ __all__ += list(TYPES)
 
 @public(methods="storage_type")
 def storage_type(self: Tensor) -> StorageType:
-    """The type of the tensor's storage, such as `FloatStorage`. Source: `Tensor.storage_type`."""
+    """The type of the tensor's storage, such as `FloatStorage`."""
     return TYPES.get(f"{dtypes.legacy_name(self.dtype)}Storage") or StorageType(self.dtype)

@@ -21,7 +21,7 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
 
     Whoever holds `t1` then sees in it what `t2` was, and the other way round. Raises RuntimeError
     for tensors that are views or have views, that retain a gradient without being leaves, or whose
-    classes have other slots. Source: PyTorch's `torch.utils.swap_tensors`.
+    classes have other slots.
 
     >>> a, b = rg.ones(2), rg.arange(3)
     >>> rg.utils.swap_tensors(a, b); a, b
@@ -60,7 +60,6 @@ def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
 
     `self` with the values of `other`, or with `assign` `other` itself. Subclasses override it;
     `load_state_dict` asks it under `torch.__future__.set_swap_module_params_on_conversion(True)`.
-    Source: PyTorch's `Tensor.module_load`.
 
     >>> rg.zeros(2).module_load(rg.ones(2))
     tensor([1., 1.])
