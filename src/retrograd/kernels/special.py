@@ -257,10 +257,6 @@ def _lgamma(x: float) -> float:
     return math.lgamma(x)
 
 
-def _lgammas(x: Any) -> Any:
-    return one_by_one(_lgamma, x)
-
-
 def lgamma(x: Any) -> Any:
     """The logarithm of |gamma(x)| for a real array, of gamma(x) for a complex one.
 
@@ -268,7 +264,7 @@ def lgamma(x: Any) -> Any:
     """
     if x.dtype.kind == "c":
         return blockwise(gammas.lgamma, x)
-    found = by_scipy("gammaln", _lgammas, x)
+    found = by_scipy("gammaln", lambda x: one_by_one(_lgamma, x), x)
     size = np.abs(x)  # where SciPy's is wrong: it is infinite next to 0, and -inf at -inf
     return np.where((size < TINY) | (size == np.inf), np.abs(np.log(size)), found)
 

@@ -35,10 +35,6 @@ def _cube(x: Any) -> Any:
     return x * x * x
 
 
-def _reciprocal_root(x: Any) -> Any:
-    return 1.0 / np.sqrt(x)
-
-
 def _reciprocal(x: Any) -> Any:
     return 1.0 / x if x.dtype.kind == "c" else np.reciprocal(x)  # which is NaN for a complex 0
 
@@ -49,7 +45,7 @@ QUICK: dict[float, Any] = {
     2: np.square,
     3: _cube,
     0.5: np.sqrt,
-    -0.5: _reciprocal_root,
+    -0.5: lambda x: 1.0 / np.sqrt(x),
     -1: _reciprocal,
 }
 IN_STEPS: dict[float, Any] = {3: _cube, -2: lambda x: np.reciprocal(x * x)}  # as PyTorch's
@@ -281,12 +277,8 @@ def _kept_power(input: Tensor, exponent: Any) -> Tensor:
     return found
 
 
-def _raised(self: Tensor, other: Any) -> Tensor:
-    return pow(other, self)
-
-
 attach_operator(pow, "__pow__", called="pow")
-attach_operator(_raised, "__rpow__")
+attach_operator(lambda self, other: pow(other, self), "__rpow__")
 method(in_place(titled(_kept_power, "float_power", "See `float_power`.")))
 attach_in_place(pow, "__ipow__", "pow_", called="pow_")
 show_operators()

@@ -70,10 +70,6 @@ def _index(input: Any, index: Any, *, dims: tuple[int, ...]) -> Any:
     return turned.copy().transpose(np.argsort(axes).tolist())
 
 
-def _index_spread(input: Any, index: Any, *, dims: tuple[int, ...], shape: tuple[int, ...]) -> Any:
-    return added_at(None, input, index, dims, shape)
-
-
 def added_at(
     onto: Any, input: Any, index: Any, dims: tuple[int, ...], shape: tuple[int, ...]
 ) -> Any:
@@ -146,7 +142,7 @@ _index_op = declare(
 
 index_spread = declare(
     "index_spread(input, index, *, dims, shape)",
-    _index_spread,
+    lambda input, index, *, dims, shape: added_at(None, input, index, dims, shape),
     input=lambda xp, g, index, dims: xp.index(g, index, dims=dims),
     linear="input",
     batch=batching_index.index("index_spread"),

@@ -40,10 +40,6 @@ def _scatter(input: Any, src: Any, index: Any, *, dim: int) -> Any:
     return out
 
 
-def _scatter_add(input: Any, src: Any, index: Any, *, dim: int) -> Any:
-    return added_along(input, src, index, dim, input.shape)
-
-
 def _scatter_multiply(input: Any, src: Any, index: Any, *, dim: int) -> Any:
     out = copied(input)
     target, places = np.atleast_1d(out), np.atleast_1d(index)
@@ -83,7 +79,7 @@ scatter_blank = declare(
 
 _scatter_add_op = declare(
     "scatter_add(input, src, index, *, dim)",
-    _scatter_add,
+    lambda input, src, index, *, dim: added_along(input, src, index, dim, input.shape),
     input=lambda xp, g: g,
     src=lambda xp, g, index, dim: xp.take_along(g, index, dim=dim),
     linear="input, src",

@@ -68,10 +68,6 @@ def flat_places(index: Any, dim: int, shape: tuple[int, ...]) -> Any:
     return np.ravel(places)
 
 
-def _put_along(input: Any, index: Any, *, dim: int, shape: tuple[int, ...]) -> Any:
-    return added_along(None, input, index, dim, shape)
-
-
 def added_along(onto: Any, values: Any, index: Any, dim: int, shape: tuple[int, ...]) -> Any:
     """`onto`, or zeros of `shape`, with each of `values` added at its `index` along `dim`."""
     if in_rows(index, dim, shape):
@@ -108,7 +104,7 @@ take_along = declare(
 
 put_along = declare(
     "put_along(input, index, *, dim, shape)",
-    _put_along,
+    lambda input, index, *, dim, shape: added_along(None, input, index, dim, shape),
     input=lambda xp, g, index, dim: xp.take_along(g, index, dim=dim),
     linear="input",
     examples=[

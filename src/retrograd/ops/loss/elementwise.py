@@ -299,15 +299,12 @@ def _log_at_least(x: Any) -> Any:
     return np.maximum(np.log(x), x.dtype.type(-100))
 
 
-def _bce_forward(input: Any, target: Any) -> Any:
-    return (target - 1) * np.maximum(
-        np.log1p(-input), input.dtype.type(-100)
-    ) - target * _log_at_least(input)
-
-
 _bce = declare(
     "binary_cross_entropy(input, target)",
-    _bce_forward,
+    lambda input, target: (
+        (target - 1) * np.maximum(np.log1p(-input), input.dtype.type(-100))
+        - target * _log_at_least(input)
+    ),
     input=lambda xp, g, input, target: (
         g * ((input - target) / xp.maximum((1.0 - input) * input, 1e-12))
     ),
