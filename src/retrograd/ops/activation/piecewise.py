@@ -27,7 +27,7 @@ from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import empty, numpys
 from ...kernels.layout import settled
 from ..core.arguments import public
-from ..core.pointwise import PAIRS, SINGLE, attach, holds_complex, single
+from ..core.pointwise import PAIRS, SINGLE, attach, holds_complex, pointwise, single
 from ..elementwise.complex import by_parts
 from ..elementwise.complex_parts import real
 from ..elementwise.trigonometry import tanh
@@ -86,13 +86,11 @@ def _gate_array(input: Any, signal: Any) -> Any:
     return out
 
 
-declare(
+pointwise(
     "gate(input, signal)",
     _gate_array,
     input=lambda xp, g, signal: xp.gate(g, signal),
     linear="input",
-    elementwise=True,
-    inplace=False,
     examples=PAIRS[:1],
     node_name="ThresholdBackwardBackward0",
     doc="""`input` with zeros where `signal` is not positive, part by part; for `relu`.""",

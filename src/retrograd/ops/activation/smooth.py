@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.inplace import in_place
-from ...engine.registry import called, declare, example
+from ...engine.registry import called, example
 from ...engine.tensor import Tensor
 from ...kernels import complexes
 from ...kernels import special as kernels
@@ -22,7 +22,16 @@ from ...kernels.layout import in_rows
 from ...kernels.native.small import quick
 from ..core.arguments import public
 from ..core.dims import place_of
-from ..core.pointwise import SINGLE, floating, holds_complex, only, single, unary, unsupported
+from ..core.pointwise import (
+    SINGLE,
+    floating,
+    holds_complex,
+    only,
+    pointwise,
+    single,
+    unary,
+    unsupported,
+)
 from ..elementwise.trigonometry import squared_secant, tanh
 
 ROOT_HALF = math.sqrt(0.5)
@@ -36,8 +45,8 @@ def activation(
 ) -> Callable[..., Tensor]:
     """Declare an activation without in-place form of its own; PyTorch's dtypes, no others."""
     name = signature.partition("(")[0]
-    options = {"elementwise": True, "inplace": False, "examples": SINGLE, **options}
-    return declare(signature, only(name, kinds, forward), complex="c" in kinds, **options)
+    options.setdefault("examples", SINGLE)
+    return pointwise(signature, only(name, kinds, forward), complex="c" in kinds, **options)
 
 
 @quick("sigmoid")

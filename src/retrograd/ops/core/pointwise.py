@@ -21,6 +21,7 @@ from ...engine.inplace import in_place
 from ...engine.namespaces import arrays, reals
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
+from ...errors import conversion
 from ...kernels.allocation import half
 from ...kernels.layout import choose
 
@@ -37,6 +38,14 @@ def unsupported(name: str, dtype: np.dtype[Any], advice: str = "") -> NotImpleme
     """The error for an op that is not defined for a dtype."""
     text = f"\"{name}\" not implemented for '{dtypes.legacy_name(dtype)}'"
     return NotImplementedError(text + (f". {advice}" if advice else ""))
+
+
+def mismatch(
+    text: str, x: Any, y: Any, name: Callable[[Any], str] = dtypes.legacy_name
+) -> RuntimeError:
+    """The error for arrays of two dtypes, which `text` names as {0} and {1}; it says what to do."""
+    a, b = x.dtype, y.dtype
+    return RuntimeError(f"{text.format(name(a), name(b))}. {conversion(a, b)}")
 
 
 def check_floating(name: str, input: Tensor) -> None:
@@ -181,13 +190,12 @@ def zero_derivative(xp: Any, g: Any) -> Any:
     return xp.zeros_like(g)
 
 
-zero_where = declare(
+pointwise = partial(declare, elementwise=True, inplace=False)  # of what has no methods of its own
+zero_where = pointwise(
     "zero_where(input, condition)",
     lambda input, condition: np.where(condition, 0, input),
     input=lambda xp, g, condition: xp.zero_where(g, condition),
     linear="input",
-    elementwise=True,
-    inplace=False,
     examples=[example("3x4, 3x4:bool"), example(", :bool"), example("3x1, 4:bool")],
     node_name="MaskedFillBackward0",
     doc="""`input` with zeros where the condition holds: for formulas, NOTE [Masks in formulas].""",
@@ -205,15 +213,13 @@ def _where(condition: Any, input: Any, other: Any, chosen: Any = choose) -> Any:
     return chosen(condition, input, other)
 
 
-where_op = declare(
+where_op = pointwise(
     "where(condition, input, other)",
     _where,
     input=lambda xp, g, condition: xp.zero_where(g, ~condition),
     other=lambda xp, g, condition: xp.zero_where(g, condition),
     linear="input, other",
     leads="condition",
-    elementwise=True,
-    inplace=False,
     examples=[
         example("3x4:bool, 3x4, 3x4"),
         example("4:bool, 3x1, "),

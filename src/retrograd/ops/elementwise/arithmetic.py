@@ -14,7 +14,7 @@ from ...engine.namespaces import recorded
 from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, method
 from ..core.arguments import number_in, public
-from ..core.pointwise import PAIRS
+from ..core.pointwise import PAIRS, pointwise
 from ..core.structure import cast, sum_to
 from ..tensor.operators import attach_in_place, attach_operator, show_operators
 
@@ -179,13 +179,11 @@ def _times(input: Any, *, factor: Any) -> Any:
     return dtypes.rounded(np.multiply(x, y), x, y)
 
 
-_scaled = declare(
+_scaled = pointwise(
     "scaled(input, *, factor)",
     _times,
     input=lambda xp, g, factor: xp.scaled(g, factor=factor.conjugate()),
     linear="input",
-    elementwise=True,
-    inplace=False,
     examples=[example("3x4", factor=2), example("", factor=-0.5)],
 )
 
@@ -202,26 +200,22 @@ def _plus_times(input: Any, other: Any, *, alpha: Any) -> Any:
     return np.add(x, np.multiply(y, factor))
 
 
-_add_scaled = declare(
+_add_scaled = pointwise(
     "add_scaled(input, other, *, alpha)",
     _plus_times,
     input=lambda xp, g: g,
     other=lambda xp, g, alpha: xp.scaled(g, factor=alpha.conjugate()),
     linear="input, other",
-    elementwise=True,
-    inplace=False,
     examples=[example("3x4, 4", alpha=2), example(", ", alpha=-0.5)],
     node_name="AddBackward0",
 )
 
-_sub_scaled = declare(
+_sub_scaled = pointwise(
     "sub_scaled(input, other, *, alpha)",
     lambda input, other, *, alpha: _plus_times(input, other, alpha=-alpha),
     input=lambda xp, g: g,
     other=lambda xp, g, alpha: xp.scaled(g, factor=-alpha.conjugate()),
     linear="input, other",
-    elementwise=True,
-    inplace=False,
     examples=[example("3x4, 4", alpha=2), example(", ", alpha=-0.5)],
     node_name="SubBackward0",
 )

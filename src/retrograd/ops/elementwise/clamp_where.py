@@ -16,20 +16,13 @@ import numpy as np
 
 from ... import dtypes, modes
 from ...engine.dispatch import as_tensor
-from ...engine.registry import declare, example, renamed
+from ...engine.registry import example, renamed
 from ...engine.tensor import Tensor, method
 from ...errors import UnorderedError
 from ...kernels.allocation import copied
 from ...kernels.layout import settled
 from ..core.arguments import public
-from ..core.pointwise import (
-    binary,
-    holds_complex,
-    only,
-    promoted,
-    unsupported,
-    where_op,
-)
+from ..core.pointwise import binary, holds_complex, only, pointwise, promoted, unsupported, where_op
 from ..creation.from_data import filler
 from .complex import by_parts
 
@@ -54,13 +47,11 @@ def _larger_share(input: Any, left: Any, right: Any) -> Any:
     return np.where(left < right, 0, np.where(left == right, input * 0.5, input))
 
 
-declare(
+pointwise(
     "larger_share(input, left, right)",
     _larger_share,
     input=lambda xp, g, left, right: xp.larger_share(g, left, right),
     linear="input",
-    elementwise=True,
-    inplace=False,
     complex=False,
     examples=[example("3x4, 3x4, 3x4"), example("4, 3x1, 4")],
     doc="""What of `input` goes to `left` if the larger of two gets it: half where they tie.""",
@@ -156,13 +147,11 @@ def _outside(input: Any, min: Any, max: Any) -> Any:
     return ~(input >= min) if max is None else ~((input >= min) & (input <= max))
 
 
-_clamp = declare(
+_clamp = pointwise(
     "clamp_numbers(input, *, min, max)",
     only("clamp", "fiub", _clamp_numbers),
     input=lambda xp, g, input, min, max: xp.zero_where(g, _outside(input, min, max)),
     leads="input",
-    elementwise=True,
-    inplace=False,
     complex=False,
     examples=[
         example("3x4", min=-1.0, max=1.0),
@@ -191,15 +180,13 @@ def _clamp_max(xp: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
     return xp.zero_where(g, ~(chosen if min is None else chosen | (max < min)))
 
 
-_clamp_by_tensors = declare(
+_clamp_by_tensors = pointwise(
     "clamp_tensors(input, min, max)",
     _clamp_tensors,
     input=lambda xp, g, input, min, max: xp.zero_where(g, _outside(input, min, max)),
     leads="input",
     min=_clamp_min,
     max=_clamp_max,
-    elementwise=True,
-    inplace=False,
     complex=False,
     examples=[example("3x4, 3x4, 3x4"), example("3x1, 4, none"), example("3x4, none, ")],
     node_name="ClampBackward0",
@@ -341,12 +328,10 @@ def _nan_to_num(input: Any, *, nan: Any, posinf: Any, neginf: Any) -> Any:
     return np.nan_to_num(copied(input), False, nan, posinf, neginf)
 
 
-_nan_to_num_op = declare(
+_nan_to_num_op = pointwise(
     "nan_to_num(input, *, nan, posinf, neginf)",
     only("nan_to_num", "fiub", _nan_to_num),
     input=lambda xp, g, input: xp.zero_where(g, ~xp.isfinite(input)),
-    elementwise=True,
-    inplace=False,
     complex=False,
     examples=[example("3x4", nan=0.0, posinf=None, neginf=None)],
 )

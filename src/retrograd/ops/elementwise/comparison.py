@@ -16,7 +16,7 @@ from ...engine.tensor import Tensor, method
 from ...kernels.allocation import has_values
 from ...kernels.layout import settled
 from ..core.arguments import public
-from ..core.pointwise import PAIRS, only, unary, unsupported, with_doctest
+from ..core.pointwise import PAIRS, only, pointwise, unary, unsupported, with_doctest
 from ..tensor.operators import show_operators
 
 __all__ = [
@@ -107,11 +107,9 @@ def _isclose(input: Any, other: Any, *, rtol: float, atol: float, equal_nan: boo
     return settled(close | (near & np.isfinite(input)), input, other)
 
 
-_isclose_op = declare(
+_isclose_op = pointwise(
     "isclose(input, other, *, rtol, atol, equal_nan)",
     _isclose,
-    elementwise=True,
-    inplace=False,
     examples=[example("3x1, 4", rtol=1e-5, atol=1e-8, equal_nan=False)],
 )
 

@@ -18,7 +18,7 @@ from ...errors import wrong_type
 from ...kernels.allocation import empty
 from ...kernels.layout import in_rows, settled
 from ..core.arguments import public
-from ..core.pointwise import floating, holds_complex, unary, unsupported
+from ..core.pointwise import floating, holds_complex, pointwise, unary, unsupported
 from .complex_parts import imag, real
 from .rounding import sign_array, sign_input
 
@@ -34,14 +34,12 @@ def _complex_arrays(real: Any, imag: Any) -> Any:
     return out
 
 
-_complex = declare(
+_complex = pointwise(
     "complex(real, imag)",
     lambda real, imag: settled(_complex_arrays(real, imag), real, imag),
     real=lambda xp, g: xp.real(g),
     imag=lambda xp, g: xp.imag(g),
     linear="real, imag",
-    elementwise=True,
-    inplace=False,
     complex=False,
     examples=[example("3x4, 3x4"), example("3x1, 4"), example(", "), example("0, 0")],
 )
@@ -154,15 +152,13 @@ angle = unary(
 )
 
 
-_polar = declare(
+_polar = pointwise(
     "polar(abs, angle)",
     lambda abs, angle: settled(
         _complex_arrays(abs * np.cos(angle), abs * np.sin(angle)), abs, angle
     ),
     abs=lambda xp, g, angle: xp.real(g) * xp.cos(angle) + xp.imag(g) * xp.sin(angle),
     angle=lambda xp, g, out: g * xp.conj(out * 1j),
-    elementwise=True,
-    inplace=False,
     complex=False,
     examples=[example("3x4, 3x4"), example("3x1, 4"), example(", "), example("0, 0")],
 )

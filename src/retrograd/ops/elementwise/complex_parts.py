@@ -24,19 +24,17 @@ from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, method
 from ...errors import wrong_type
 from ..core.arguments import public
-from ..core.pointwise import SINGLE, holds_complex
+from ..core.pointwise import SINGLE, holds_complex, pointwise
 
 __all__ = [
     "conj", "conj_physical", "imag", "is_conj", "is_neg", "real", "resolve_conj", "resolve_neg",
 ]  # fmt: skip
 
-_conj = declare(
+_conj = pointwise(
     "conj(input)",
     operator.methodcaller("conj"),  # a real array returns itself, uncopied
     on_reals=lambda input: input,
     input=lambda xp, g: xp.conj(g),
-    elementwise=True,
-    inplace=False,
     examples=[example("3x4"), example("")],
 )
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.namespaces import recorded
-from ...engine.registry import declare, example
+from ...engine.registry import example
 from ...engine.tensor import Tensor
 from ...kernels import complexes
 from ...kernels.allocation import half
@@ -23,6 +23,7 @@ from ..core.pointwise import (
     binary,
     floating,
     only,
+    pointwise,
     promoted,
     through_float32,
     unary,
@@ -193,26 +194,22 @@ def _lerp_arrays(start: Any, end: Any, weight: Any) -> Any:
     return settled(found, start, end, weight)
 
 
-_lerp = declare(
+_lerp = pointwise(
     "lerp(input, end, weight)",
     only("lerp", "fc", _lerp_arrays),
     input=lambda xp, g, weight: g * xp.conj(1.0 - weight),
     end=lambda xp, g, weight: g * xp.conj(weight),
     weight=lambda xp, g, input, end: g * xp.conj(xp.sub(end, input)),
-    elementwise=True,
-    inplace=False,
     examples=[example("3x4, 3x4, 3x4"), example("3x1, 4, "), example("0, 0, 0")],
     node_name="LerpBackward1",
 )
 
-_lerp_number = declare(
+_lerp_number = pointwise(
     "lerp_number(input, end, *, weight)",
     only("lerp", "fc", lambda input, end, *, weight: _lerp_arrays(input, end, weight)),
     input=lambda xp, g, weight: g * (1.0 - weight.conjugate()),
     end=lambda xp, g, weight: g * weight.conjugate(),
     linear="input, end",
-    elementwise=True,
-    inplace=False,
     examples=[example("3x4, 3x4", weight=0.3), example("3x1, 4", weight=0.7)],
     node_name="LerpBackward0",
 )
@@ -255,14 +252,12 @@ def _addcmul_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> An
     return settled(input + product, input, tensor1, tensor2)
 
 
-_addcmul = declare(
+_addcmul = pointwise(
     "addcmul(input, tensor1, tensor2, *, value)",
     _addcmul_arrays,
     input=lambda xp, g: g,
     tensor1=lambda xp, g, tensor2, value: g * xp.conj(tensor2 * value),
     tensor2=lambda xp, g, tensor1, value: g * xp.conj(tensor1 * value),
-    elementwise=True,
-    inplace=False,
     examples=[example("3x4, 3x4, 3x4", value=0.5), example("3x1, 4, ", value=1)],
 )
 
@@ -294,7 +289,7 @@ ADDCDIV = (
     "first: tensor1.float()"
 )
 
-_addcdiv = declare(
+_addcdiv = pointwise(
     "addcdiv(input, tensor1, tensor2, *, value)",
     _addcdiv_arrays,
     input=lambda xp, g: g,
@@ -302,8 +297,6 @@ _addcdiv = declare(
     tensor2=lambda xp, g, tensor1, tensor2, value: (
         -g * xp.conj(tensor1 / tensor2 * (value / tensor2))
     ),
-    elementwise=True,
-    inplace=False,
     examples=[example("3x4, 3x4, 3x4", value=0.5), example("3x1, 4, ", value=1)],
     domain=(0.5, 2.0),
 )

@@ -13,7 +13,7 @@ from ...engine.tensor import Tensor
 from ...errors import wrong_type
 from ..core import return_types
 from ..core.arguments import public
-from ..core.pointwise import binary, only, unsupported, zero_derivative
+from ..core.pointwise import binary, only, pointwise, unsupported, zero_derivative
 from .arithmetic import mul
 from .complex_parts import real
 from .power import pow
@@ -71,13 +71,11 @@ _frexp = declare(
     domain=(1.1, 1.9),
 )
 
-declare(
+pointwise(
     "times_power_of_two(input, exponent)",
     np.ldexp,
     input=lambda xp, g, exponent: xp.times_power_of_two(g, exponent),
     linear="input",
-    elementwise=True,
-    inplace=False,
     complex=False,
     examples=[example("3x4, 3x4:int<5"), example("3x1, 4:int<5")],
     doc="""input * 2**exponent for real `input` and int32 `exponent`, exactly.""",

@@ -25,7 +25,7 @@ from ...engine.tensor import Tensor, method, new_tensor
 from ...kernels.allocation import surely
 from ...kernels.layout import in_rows, settled
 from ..core.arguments import public, titled
-from ..core.pointwise import PAIRS, holds_complex, unsupported
+from ..core.pointwise import PAIRS, holds_complex, pointwise, unsupported
 from ..tensor.operators import attach_in_place, attach_operator, show_operators
 
 __all__ = ["float_power", "pow", "square"]
@@ -96,12 +96,10 @@ def _next_derivative(xp: Any, g: Any, input: Any, exponent: Any, order: int = 0)
     return g * xp.conj(xp.pow_derivative(input, exponent=exponent, order=order + 1))
 
 
-declare(
+pointwise(
     "pow_derivative(input, *, exponent, order)",
     _pow_derivative,
     input=_next_derivative,
-    elementwise=True,
-    inplace=False,
     examples=[
         example("3x4", exponent=2, order=1),
         example("3x4", exponent=2, order=2),
@@ -114,12 +112,10 @@ declare(
 )
 
 
-_pow = declare(
+_pow = pointwise(
     "pow(input, *, exponent)",
     _pow_number,
     input=lambda xp, g, input, exponent: _next_derivative(xp, g, input, exponent),
-    elementwise=True,
-    inplace=False,
     examples=[
         *[example("3x4", exponent=e) for e in (0, 1, 2, 3, 4, 0.5, -1, -0.5, 2.5, 2 - 1j)],
         example("", exponent=2),
@@ -158,13 +154,11 @@ def _pow_tensors_exponent(xp: Any, g: Any, input: Any, exponent: Any, out: Any) 
     return g * xp.conj(xp.mul(out, xp.log(base)))
 
 
-_pow_tensors = declare(
+_pow_tensors = pointwise(
     "pow_tensors(input, exponent)",
     _power,
     input=_pow_tensors_input,
     exponent=_pow_tensors_exponent,
-    elementwise=True,
-    inplace=False,
     examples=PAIRS,
     domain=(0.5, 2.0),
     node_name="PowBackward1",
@@ -184,12 +178,10 @@ def _pow_base_exponent(xp: Any, g: Any, exponent: Any, out: Any, base: Any) -> A
     return g * (out * (math.log(base) if base > 0 else math.nan))
 
 
-_pow_of_number = declare(
+_pow_of_number = pointwise(
     "pow_base(exponent, *, base)",
     _pow_base,
     exponent=_pow_base_exponent,
-    elementwise=True,
-    inplace=False,
     examples=[example("3x4", base=2.0), example("", base=3), example("0", base=0.5)],
     node_name="PowBackward2",
 )

@@ -14,7 +14,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import operand
 from ...engine.namespaces import recorded
-from ...engine.registry import declare, example, operator
+from ...engine.registry import example, operator
 from ...engine.tensor import Tensor, method
 from ...kernels.allocation import copied, empty_beside
 from ...kernels.layout import settled
@@ -25,6 +25,7 @@ from ..core.pointwise import (
     floating,
     holds_complex,
     only,
+    pointwise,
     unary,
     unsupported,
     zero_derivative,
@@ -100,22 +101,18 @@ frac = unary(
     domain=(0.1, 0.9),
 )
 
-_round = declare(
+_round = pointwise(
     "round(input)",
     _rounding("round", np.rint),
     input=zero_derivative,
-    elementwise=True,
-    inplace=False,
     examples=SINGLE,
     domain=(0.6, 1.4),
 )
 
-_round_decimals = declare(
+_round_decimals = pointwise(
     "round_decimals(input, *, decimals)",
     only("round", "fc", lambda input, *, decimals: settled(np.round(input, decimals), input)),
     input=zero_derivative,
-    elementwise=True,
-    inplace=False,
     examples=[example("3x4", decimals=-1)],
     domain=(1.0, 4.0),
     node_name="RoundBackward1",
@@ -151,12 +148,10 @@ def sign_input(xp: Any, g: Any, input: Any, out: Any) -> Any:
     return xp.zero_where(across / (radius + (radius == 0)), radius == 0)
 
 
-_sign = declare(
+_sign = pointwise(
     "sign(input)",
     only("sign", "fiub", sign_array),
     input=zero_derivative,
-    elementwise=True,
-    inplace=False,
     complex=False,
     examples=SINGLE,
     domain=(0.5, 2.0),

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.registry import declare, example
+from ...engine.registry import example
 from ...kernels import complexes
 from ...kernels.complexes import joined
 from ...kernels.layout import settled
-from ..core.pointwise import SINGLE, binary, floating, holds_complex, only, unary
+from ..core.pointwise import SINGLE, binary, floating, holds_complex, only, pointwise, unary
 
 __all__ = [
     "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
@@ -87,14 +87,12 @@ def _inverse_root(x: Any, kind: str) -> Any:
 
 
 for _kind, _domain in {"asin": (-0.8, 0.8), "asinh": (-0.8, 0.8), "acosh": (1.5, 3.0)}.items():
-    declare(
+    pointwise(
         f"{_kind}_derivative(input)",
         floating(functools.partial(_inverse_root, kind=_kind)),
         derivative=(lambda xp, input, out: input * out * out * out)
         if _kind == "asin"
         else (lambda xp, input, out: -(input * out * out * out)),
-        elementwise=True,
-        inplace=False,
         examples=SINGLE,
         domain=_domain,
         doc="""NOTE [Derivatives of inverses].""",
@@ -308,12 +306,10 @@ def _sine(x: Any, order: int) -> Any:
     return value if order % 4 < 2 else -value
 
 
-declare(
+pointwise(
     "sinc_derivative(input, *, order)",
     floating(lambda x, *, order: (_sinc_order(x, order) * math.pi**order).astype(x.dtype)),
     input=lambda xp, g, input, order: g * xp.conj(xp.sinc_derivative(input, order=order + 1)),
-    elementwise=True,
-    inplace=False,
     examples=[example("3x4", order=1), example("", order=2)],
     doc="""The derivative of `sinc` of an order above 0; accurate at 0, where it is smooth.""",
 )

@@ -15,28 +15,21 @@ import numpy as np
 from ... import dtypes
 from ...engine.graph import Node
 from ...engine.registry import declare, example
-from ...errors import conversion
 from ...kernels.allocation import half, numpys
 from ...kernels.layout import Turned
 from ...kernels.native.products import LARGE, product
 from ...kernels.native.small import quick
 from ..core import batching
-from ..core.pointwise import through_float32
+from ..core.pointwise import mismatch, through_float32
 
 
 def check_dtypes(x: Any, y: Any, bias: Any = None) -> None:
     """Raise unless two matrices have one dtype; products do not promote, as in PyTorch."""
     if x.dtype is not y.dtype and x.dtype != y.dtype:
-        advice = conversion(x.dtype, y.dtype)
         if bias is not None:
-            a, b = (dtypes.legacy_name(v.dtype) for v in (x, y))
-            raise RuntimeError(
-                f"mat1 and mat2 must have the same dtype, but got {a} and {b}. {advice}"
-            )
-        a, b = (dtypes.cpp_name(v.dtype) for v in (x, y))
-        raise RuntimeError(
-            f"expected m1 and m2 to have the same dtype, but got: {a} != {b}. {advice}"
-        )
+            raise mismatch("mat1 and mat2 must have the same dtype, but got {} and {}", x, y)
+        text = "expected m1 and m2 to have the same dtype, but got: {} != {}"
+        raise mismatch(text, x, y, dtypes.cpp_name)
 
 
 def matrices_error(x: Any, y: Any) -> RuntimeError:
@@ -95,9 +88,7 @@ def _matmul_arrays(x: Any, y: Any) -> Any:
     if y.ndim == 2:
         return _mm_arrays(x, y) if x.ndim == 2 else rows_times(x, y)
     if x.dtype is not y.dtype and x.dtype != y.dtype:
-        a, b = (dtypes.legacy_name(v.dtype) for v in (x, y))
-        advice = conversion(x.dtype, y.dtype)
-        raise RuntimeError(f"expected scalar type {a} but found {b}. {advice}")
+        raise mismatch("expected scalar type {} but found {}", x, y)
     if x.size * y.shape[-1] >= LARGE and (found := product(x, y)) is not None:
         return found
     try:
@@ -169,11 +160,8 @@ matmul = declare(
 
 def _mv_arrays(x: Any, y: Any) -> Any:
     if x.dtype is not y.dtype and x.dtype != y.dtype:
-        a, b = (dtypes.legacy_name(v.dtype) for v in (x, y))
-        raise RuntimeError(
-            f"addmv input tensors must have the same dtype, but got {b}, {a}, and {b}. "
-            f"{conversion(x.dtype, y.dtype)}"
-        )
+        text = "addmv input tensors must have the same dtype, but got {1}, {0}, and {1}"
+        raise mismatch(text, x, y)
     try:
         return x.dot(y)
     except ValueError:
@@ -196,11 +184,8 @@ mv = declare(
 
 def _dot_arrays(x: Any, y: Any) -> Any:
     if x.dtype is not y.dtype and x.dtype != y.dtype:
-        a, b = (dtypes.legacy_name(v.dtype) for v in (x, y))
-        raise RuntimeError(
-            f"dot : expected both vectors to have same dtype, but found {a} and {b}. "
-            f"{conversion(x.dtype, y.dtype)}"
-        )
+        text = "dot : expected both vectors to have same dtype, but found {} and {}"
+        raise mismatch(text, x, y)
     try:
         return x.dot(y)
     except ValueError:
@@ -279,11 +264,7 @@ def check_bias(out: Any, b: Any) -> None:
 def bias_error(out: Any, b: Any) -> RuntimeError:
     """The error for a bias that cannot be added to the product."""
     if b.dtype != out.dtype:
-        a, c = (dtypes.legacy_name(v.dtype) for v in (b, out))
-        return RuntimeError(
-            f"self and mat2 must have the same dtype, but got {a} and {c}. "
-            f"{conversion(b.dtype, out.dtype)}"
-        )
+        return mismatch("self and mat2 must have the same dtype, but got {} and {}", b, out)
     return RuntimeError(
         f"The expanded size of the tensor ({out.shape[-1]}) must match the existing size "
         f"({b.shape[-1]}) at non-singleton dimension {out.ndim - 1}.  Target sizes: "

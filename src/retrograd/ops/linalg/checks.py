@@ -72,6 +72,11 @@ def check_low_precision(x: Tensor, name: str) -> None:
 def check_square(x: Any, name: str, argument: str = "A", halves: bool = False) -> None:
     """Raise unless a tensor holds square matrices."""
     check_matrix(x, name, argument, halves)
+    check_sides(x, name, argument)
+
+
+def check_sides(x: Tensor, name: str, argument: str = "A") -> None:
+    """Raise unless matrices have as many rows as columns."""
     m, n = x._array.shape[-2:]
     if m != n:
         raise RuntimeError(

@@ -12,14 +12,15 @@ from ... import dtypes, modes, version
 from ...engine.dispatch import check_broadcast, own
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, placed
-from ...errors import conversion
 from ...kernels.allocation import half
 from ...kernels.memory import in_rows
 from ..core.arguments import public
 from ..core.dims import integer, place_of
+from ..core.pointwise import mismatch
 from ..core.structure import blank, clone
 from ..elementwise.arithmetic import add, mul
 from .bilinear import bias_error
+from .checks import check_sides
 from .matmul import bmm, linear, matmul, mm, mv, outer
 from .solve import inv
 
@@ -60,11 +61,7 @@ def plus(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
         if x.ndim > y.ndim or any(m not in (1, n) for m, n in sizes):
             raise bias_error(y, x)
     if x.dtype != y.dtype:
-        a, b = (dtypes.legacy_name(t.dtype) for t in (input, product))
-        raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {a} and {b}. "
-            f"{conversion(x.dtype, y.dtype)}"
-        )
+        raise mismatch("self and mat2 must have the same dtype, but got {} and {}", x, y)
     kind = y.dtype
     if kind.kind == "f" and beta.__class__ is alpha.__class__ is int and beta == alpha == 1:
         return add(input, product)
@@ -232,11 +229,7 @@ def check_square(input: Tensor, name: str) -> None:
             f"linalg.{name}: The input tensor A must have at least 2 dimensions, but has shape "
             f"{list(input.shape)}."
         )
-    if input.shape[-1] != input.shape[-2]:
-        raise RuntimeError(
-            f"linalg.{name}: A must be batches of square matrices, but they are "
-            f"{input.shape[-2]} by {input.shape[-1]} matrices"
-        )
+    check_sides(input, f"linalg.{name}")
 
 
 @public(out=True)
@@ -325,9 +318,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {m} and {n}"
         )
     if input._array.dtype != other._array.dtype:
-        a, b = (dtypes.legacy_name(t.dtype) for t in (input, other))
-        advice = conversion(input._array.dtype, other._array.dtype)
-        raise RuntimeError(f"expected scalar type {a} but found {b}. {advice}")
+        raise mismatch("expected scalar type {} but found {}", input._array, other._array)
     check_broadcast(tuple(input.shape), tuple(other.shape), "cross")
     return _cross(input, other, dim=dim)
 

@@ -26,7 +26,7 @@ from ...kernels.allocation import surely
 from ...kernels.layout import meeting
 from ...kernels.native.small import quick
 from ..core import batching
-from ..core.pointwise import check_floating, holds_complex, unsupported
+from ..core.pointwise import check_floating, holds_complex, pointwise, unsupported
 from ..shape.expand import broadcast_tensors
 
 OTHER_SIZE = (
@@ -200,15 +200,13 @@ def _huber_arrays(d: Any, *, delta: float) -> Any:
     return np.where(size < delta, d * d * 0.5, (size - 0.5 * delta) * delta)
 
 
-_huber_of_reals = declare(
+_huber_of_reals = pointwise(
     "huber(input, *, delta)",
     _huber_arrays,
     derivative=lambda xp, input, delta: xp.where(
         xp.abs(input) < delta, input, xp.sign(input) * delta
     ),
     contiguous="input",
-    elementwise=True,
-    inplace=False,
     complex=False,
     examples=[example("3x4", delta=0.5), example("", delta=1.0)],
     doc="""input^2 / 2 below `delta`, then linear: one node instead of ten, a fifth of the time.""",
@@ -299,7 +297,7 @@ def _log_at_least(x: Any) -> Any:
     return np.maximum(np.log(x), x.dtype.type(-100))
 
 
-_bce = declare(
+_bce = pointwise(
     "binary_cross_entropy(input, target)",
     lambda input, target: (
         (target - 1) * np.maximum(np.log1p(-input), input.dtype.type(-100))
@@ -310,8 +308,6 @@ _bce = declare(
     ),
     target=lambda xp, g, input: g * (xp.log1p(-input) - xp.log(input)),
     leads="input",
-    elementwise=True,
-    inplace=False,
     complex=False,
     domain=(0.2, 0.8),
     examples=[example("3x4, 3x4"), example(", ")],
@@ -376,14 +372,12 @@ def _bce_logits_forward(input: Any, target: Any) -> Any:
     return np.log1p(np.exp(-np.abs(input))) + share * input
 
 
-_bce_with_logits = declare(
+_bce_with_logits = pointwise(
     "binary_cross_entropy_with_logits(input, target)",
     _bce_logits_forward,
     input=lambda xp, g, input, target: g * (xp.sigmoid(input) - target),
     target=lambda xp, g, input: -g * input,
     leads="input",
-    elementwise=True,
-    inplace=False,
     complex=False,
     examples=[example("3x4, 3x4"), example(", ")],
     doc="""softplus(input) - input * target without overflow; fused for speed: one node.""",

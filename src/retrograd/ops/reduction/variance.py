@@ -21,6 +21,7 @@ from ...kernels.layout import ordered
 from ...kernels.native.small import quick
 from ..core.arguments import public
 from ..core.dims import wrap_dims
+from ..core.pointwise import pointwise
 from .sum_prod import DIMS, average, count
 
 __all__ = ["std", "std_mean", "var", "var_mean"]
@@ -37,14 +38,12 @@ def _div_or_zero(x: Any, y: Any) -> Any:
     return out
 
 
-div_or_zero = declare(
+div_or_zero = pointwise(
     "div_or_zero(input, other)",
     _div_or_zero,
     input=lambda xp, g, other: xp.div_or_zero(g, xp.conj(other)),
     other=lambda xp, g, other, out: -xp.div_or_zero(g * xp.conj(out), xp.conj(other)),
     linear="input",
-    elementwise=True,
-    inplace=False,
     examples=[example("3x4, 3x4"), example("3x1, 4"), example(", ")],
     domain=(0.5, 2.0),
     doc="""The quotient, and 0 with all its derivatives where the divisor is 0.""",
@@ -114,12 +113,27 @@ def with_mean(forward: Any) -> Any:
 SPREADS = [example(e.specs[0], correction=1, **e.params) for e in DIMS[:3]]
 SPREADS += [example("4", correction=0, dim=(0,), keepdim=False)]
 
+
+def variance_input(
+    xp: Any, g: Any, input: Any, dim: Any, correction: float, keepdim: bool, input_shape: Any
+) -> Any:
+    """2 g (input - mean) / (n - correction)."""
+    return spread(xp, g * scale(input_shape, dim, correction), input, dim, keepdim)
+
+
+def deviation_input(
+    xp: Any, g: Any, input: Any, out: Any, dim: Any, correction: float, keepdim: bool,
+    input_shape: Any,
+) -> Any:  # fmt: skip
+    """That of the variance, whose root has the derivative 1 / (2 root)."""
+    share = xp.div_or_zero(g, out) * (scale(input_shape, dim, correction) / 2)
+    return spread(xp, share, input, dim, keepdim)
+
+
 _var_op = declare(
     "var(input, *, dim, correction, keepdim)",
     _var,
-    input=lambda xp, g, input, dim, correction, keepdim, input_shape: spread(
-        xp, g * scale(input_shape, dim, correction), input, dim, keepdim
-    ),
+    input=variance_input,
     rows=True,
     examples=SPREADS,
 )
@@ -127,13 +141,7 @@ _var_op = declare(
 _std_op = declare(
     "std(input, *, dim, correction, keepdim)",
     _std,
-    input=lambda xp, g, input, out, dim, correction, keepdim, input_shape: spread(
-        xp,
-        xp.div_or_zero(g, out) * (scale(input_shape, dim, correction) / 2),
-        input,
-        dim,
-        keepdim,
-    ),
+    input=deviation_input,
     rows=True,
     examples=SPREADS,
 )
@@ -142,39 +150,23 @@ _var_mean_op: Any = declare(
     "var_mean(input, *, dim, correction, keepdim) -> out, mean",
     with_mean(_var),
     input=lambda xp, g, input, dim, correction, keepdim, input_shape: of_pair(
-        xp,
-        g,
-        spread(xp, g[0] * scale(input_shape, dim, correction), input, dim, keepdim),
-        dim,
-        keepdim,
-        input_shape,
-        correction,
+        xp, g, variance_input(xp, g[0], input, dim, correction, keepdim, input_shape),
+        dim, keepdim, input_shape, correction,
     ),
     rows=True,
     examples=SPREADS,
-)
+)  # fmt: skip
 
 _std_mean_op: Any = declare(
     "std_mean(input, *, dim, correction, keepdim) -> out, mean",
     with_mean(_std),
     input=lambda xp, g, input, out, dim, correction, keepdim, input_shape: of_pair(
-        xp,
-        g,
-        spread(
-            xp,
-            xp.div_or_zero(g[0], out) * (scale(input_shape, dim, correction) / 2),
-            input,
-            dim,
-            keepdim,
-        ),
-        dim,
-        keepdim,
-        input_shape,
-        correction,
+        xp, g, deviation_input(xp, g[0], input, out, dim, correction, keepdim, input_shape),
+        dim, keepdim, input_shape, correction,
     ),
     rows=True,
     examples=SPREADS,
-)
+)  # fmt: skip
 
 
 FEW = (
@@ -183,22 +175,24 @@ FEW = (
 )
 
 
-def _check_freedom(name: str, input: Tensor, dims: tuple[int, ...], correction: float) -> None:
-    """Warn where the sum of squares is divided by 0."""
-    shape = input._array.shape
-    if math.prod([shape[d] for d in dims]) <= correction:
-        warnings.warn(FEW.format(name=name), UserWarning, stacklevel=3)
+def _call(
+    op: Any, input: Tensor, dim: Any, unbiased: bool | None, keepdim: bool, correction: float | None
+) -> Any:
+    """The result of a record for the arguments of its public function.
 
-
-def _spread_args(dim: Any, unbiased: Any, correction: Any) -> tuple[Any, float]:
-    """`dim` and the correction; a bool in the place of `dim` is the old `unbiased`."""
+    A bool in the place of `dim` is the old `unbiased`. Warns where the sum of squares is divided by
+    0.
+    """
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if unbiased is not None and correction is not None:
         raise TypeError("got an invalid combination of arguments: both unbiased and correction")
     if correction is None:
         correction = 1 if unbiased is None else int(unbiased)
-    return dim, correction
+    dims, shape = wrap_dims(input, dim), input._array.shape
+    if math.prod([shape[d] for d in dims]) <= correction:
+        warnings.warn(FEW.format(name=op.__name__), UserWarning, stacklevel=3)
+    return op(input, dim=dims, correction=correction, keepdim=keepdim)
 
 
 @public(out=True, methods="var")
@@ -219,10 +213,7 @@ def var(
     >>> rg.var(x), rg.var(x, correction=0)
     (tensor(1.), tensor(0.6667))
     """
-    dim, correction = _spread_args(dim, unbiased, correction)
-    dims = wrap_dims(input, dim)
-    _check_freedom("var", input, dims, correction)
-    return _var_op(input, dim=dims, correction=correction, keepdim=keepdim)
+    return _call(_var_op, input, dim, unbiased, keepdim, correction)  # type: ignore[no-any-return]
 
 
 @public(out=True, methods="std")
@@ -241,10 +232,7 @@ def std(
     >>> rg.std(rg.tensor([1.0, 2.0, 3.0]))
     tensor(1.)
     """
-    dim, correction = _spread_args(dim, unbiased, correction)
-    dims = wrap_dims(input, dim)
-    _check_freedom("std", input, dims, correction)
-    return _std_op(input, dim=dims, correction=correction, keepdim=keepdim)
+    return _call(_std_op, input, dim, unbiased, keepdim, correction)  # type: ignore[no-any-return]
 
 
 @public()
@@ -261,13 +249,7 @@ def var_mean(
     >>> rg.var_mean(rg.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
-    dim, correction = _spread_args(dim, unbiased, correction)
-    dims = wrap_dims(input, dim)
-    _check_freedom("var_mean", input, dims, correction)
-    pair: tuple[Tensor, Tensor] = _var_mean_op(
-        input, dim=dims, correction=correction, keepdim=keepdim
-    )
-    return pair
+    return _call(_var_mean_op, input, dim, unbiased, keepdim, correction)  # type: ignore[no-any-return]
 
 
 @public()
@@ -284,10 +266,4 @@ def std_mean(
     >>> rg.std_mean(rg.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
-    dim, correction = _spread_args(dim, unbiased, correction)
-    dims = wrap_dims(input, dim)
-    _check_freedom("std_mean", input, dims, correction)
-    pair: tuple[Tensor, Tensor] = _std_mean_op(
-        input, dim=dims, correction=correction, keepdim=keepdim
-    )
-    return pair
+    return _call(_std_mean_op, input, dim, unbiased, keepdim, correction)  # type: ignore[no-any-return]

@@ -21,7 +21,7 @@ from ...errors import wrong_type
 from ...kernels import sums
 from ..core.arguments import number_in, public
 from ..core.dims import wrap_dim, wrap_dims
-from ..core.pointwise import shared
+from ..core.pointwise import pointwise, shared
 from .sum_prod import add_up, converted
 
 __all__ = ["dist", "norm", "renorm"]
@@ -38,12 +38,10 @@ def _pow_or_zero(x: Any, *, exponent: float) -> Any:
     return out
 
 
-pow_or_zero = declare(
+pow_or_zero = pointwise(
     "pow_or_zero(input, *, exponent)",
     _pow_or_zero,
     derivative=lambda xp, input, exponent: exponent * xp.pow_or_zero(input, exponent=exponent - 1),
-    elementwise=True,
-    inplace=False,
     complex=False,
     examples=[example("3x4", exponent=-0.5), example("", exponent=2.5)],
     domain=(0.5, 2.0),

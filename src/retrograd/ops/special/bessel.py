@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...engine.registry import declare, example, renamed
+from ...engine.registry import example, renamed
 from ...engine.tensor import Tensor
 from ...kernels import bessel as kernels
 from ..core.arguments import public, titled
-from ..core.pointwise import attach, floating, only, with_doctest
+from ..core.pointwise import attach, floating, only, pointwise, with_doctest
 
 __all__ = ["i0"]
 
@@ -25,12 +25,10 @@ ORDERS = [example("3x4", order=0), example("3", order=1), example("", order=2)]
 def _family(name: str, kernel: Any, derivative: Any, **options: Any) -> Any:
     """Declare the record of a family of functions, with their order as parameter."""
     options = {"domain": (0.5, 3.0), "examples": ORDERS, **options}
-    return declare(
+    return pointwise(
         f"{name}(input, *, order)",
         floating(lambda input, *, order: kernel(order, input)),
         derivative=derivative,
-        elementwise=True,
-        inplace=False,
         **options,
     )
 

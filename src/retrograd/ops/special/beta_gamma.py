@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.registry import declare, example
+from ...engine.registry import example
 from ...kernels.library import scipy_special, widely
-from ..core.pointwise import floating, promoted
+from ..core.pointwise import floating, pointwise, promoted
 from .incomplete_gamma import refusing
 
 __all__: list[str] = []
@@ -43,27 +43,23 @@ def _rgamma_derivative(xp: Any, input: Any) -> Any:
     return xp.where(left, to_the_left, -(xp.rgamma(high) * xp.digamma(high)))
 
 
-gamma = declare(
+gamma = pointwise(
     "gamma(input)",
     floating(lambda x: widely("gamma", x)),
     derivative=lambda xp, input, out: out * xp.digamma(input),
-    elementwise=True,
-    inplace=False,
     examples=[example("3x4"), example(""), example("0")],
     domain=(0.5, 4.0),
 )
 
-rgamma = declare(
+rgamma = pointwise(
     "rgamma(input)",
     floating(lambda x: widely("rgamma", x)),
     derivative=_rgamma_derivative,
-    elementwise=True,
-    inplace=False,
     examples=[example("3x4"), example(""), example("0")],
     domain=(-1.5, 2.5),
 )
 
-beta = declare(
+beta = pointwise(
     "beta(input, other)",
     _of_reals("beta"),
     input=lambda xp, g, input, other, out: (
@@ -72,20 +68,16 @@ beta = declare(
     other=lambda xp, g, input, other, out: (
         g * out * (xp.digamma(other) - xp.digamma(input + other))
     ),
-    elementwise=True,
-    inplace=False,
     complex=False,
     examples=BROADCAST,
     domain=(0.5, 4.0),
 )
 
-betaln = declare(
+betaln = pointwise(
     "betaln(input, other)",
     _of_reals("betaln"),
     input=lambda xp, g, input, other: g * (xp.digamma(input) - xp.digamma(input + other)),
     other=lambda xp, g, input, other: g * (xp.digamma(other) - xp.digamma(input + other)),
-    elementwise=True,
-    inplace=False,
     complex=False,
     examples=BROADCAST,
     domain=(0.5, 4.0),
@@ -97,14 +89,12 @@ def _betainc_x(xp: Any, g: Any, a: Any, b: Any, x: Any) -> Any:
     return g * xp.exp(xp.xlogy(a - 1.0, x) + xp.xlog1py(b - 1.0, -x) - xp.betaln(a, b))
 
 
-betainc = declare(
+betainc = pointwise(
     "betainc(a, b, x)",
     _of_reals("betainc"),
     a=refusing("betainc: a"),
     b=refusing("betainc: b"),
     x=_betainc_x,
-    elementwise=True,
-    inplace=False,
     complex=False,
     examples=[example("0:int<5, 0:int<5, 0")],  # an example's integers begin with 0: poles
     domain=(0.1, 0.9),

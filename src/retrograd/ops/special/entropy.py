@@ -13,7 +13,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import complexes
 from ..core.arguments import public
-from ..core.pointwise import PAIRS, floating, holds_complex, unary
+from ..core.pointwise import PAIRS, floating, holds_complex, pointwise, unary
 from ..elementwise.clamp_where import clamp
 from ..elementwise.exp_log import log1p_array
 from .erf_gamma import special
@@ -39,7 +39,7 @@ declare(
     doc="""Where `input` is 0 and `other` is not above `edge`; for formulas.""",
 )
 
-_xlogy = declare(
+_xlogy = pointwise(
     "xlogy(input, other)",
     floating(lambda x, y: _zero_product(x, y, np.log)),
     promote=dtypes.promote_floating,
@@ -48,13 +48,11 @@ _xlogy = declare(
     ),
     other=lambda xp, g, input, other: g * xp.conj(xp.div(input, other)),
     contiguous="input",
-    elementwise=True,
-    inplace=False,
     examples=PAIRS,
     domain=(0.5, 2.0),
 )
 
-_xlog1py = declare(
+_xlog1py = pointwise(
     "xlog1py(input, other)",
     floating(lambda x, y: _zero_product(x, y, log1p_array)),
     promote=dtypes.promote_floating,
@@ -63,8 +61,6 @@ _xlog1py = declare(
     ),
     other=lambda xp, g, input, other: g * xp.conj(xp.div(input, other + 1.0)),
     contiguous="input",
-    elementwise=True,
-    inplace=False,
     examples=PAIRS,
     domain=(0.5, 2.0),
     node_name="SpecialXlog1PyBackward0",

@@ -10,12 +10,12 @@ import math
 from typing import Any
 
 from ...engine.op import camel_case
-from ...engine.registry import declare, example
+from ...engine.registry import example
 from ...engine.tensor import Tensor
 from ...kernels import normal
 from ...kernels import special as kernels
 from ..core.arguments import public
-from ..core.pointwise import SINGLE, attach, floating, only, unary, with_doctest
+from ..core.pointwise import SINGLE, attach, floating, only, pointwise, unary, with_doctest
 
 __all__ = ["digamma", "erf", "erfc", "erfinv", "lgamma", "polygamma"]
 
@@ -30,10 +30,9 @@ def special(name: str, function: Any, about: str, shown: tuple[str, str], **opti
     """
     call = f"special.{name}(rg.tensor({shown[0]}))"
     doc = with_doctest(about, call, shown[1])
-    options = {"elementwise": True, "inplace": False, "examples": SINGLE, **options}
     node_name = f"Special{camel_case(name)}Backward0"
-    made = floating(function)
-    return declare(f"{name}(input)", made, doc=doc, node_name=node_name, **options)
+    options.setdefault("examples", SINGLE)
+    return pointwise(f"{name}(input)", floating(function), doc=doc, node_name=node_name, **options)
 
 
 erf = unary(
@@ -133,12 +132,10 @@ digamma = unary(
     domain=(0.5, 4.0),
 )
 
-_polygamma = declare(
+_polygamma = pointwise(
     "polygamma(input, *, n)",
     floating(lambda input, *, n: kernels.polygamma(n, input)),
     input=lambda xp, g, input, n: g * xp.conj(xp.polygamma(input, n=n + 1)),
-    elementwise=True,
-    inplace=False,
     examples=[example("3x4", n=1), example("", n=2)],
     domain=(0.5, 4.0),
 )

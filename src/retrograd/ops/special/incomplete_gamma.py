@@ -9,11 +9,11 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import as_tensor
-from ...engine.registry import called, declare, example
+from ...engine.registry import called, example
 from ...engine.tensor import Tensor
 from ...kernels.library import scipy_special
 from ..core.arguments import public
-from ..core.pointwise import binary, promoted, unsupported
+from ..core.pointwise import binary, pointwise, promoted, unsupported
 from .erf_gamma import lgamma
 
 __all__ = ["igamma", "igammac", "mvlgamma"]
@@ -100,14 +100,12 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     return called(made, "MvlgammaBackward0")
 
 
-_zeta = declare(
+_zeta = pointwise(
     "zeta(input, other)",
     _by_scipy("zeta", "zeta", integers=True),
     promote=dtypes.promote_floating,
     input=refusing("zeta"),
     other=lambda xp, g, input, other: g * (-input * xp.zeta(input + 1.0, other)),
-    elementwise=True,
-    inplace=False,
     complex=False,
     examples=[example("0:int<3, 0")],  # an example's integers begin with 0 and 1: poles
     domain=(0.5, 4.0),

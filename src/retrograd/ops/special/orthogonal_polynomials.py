@@ -7,17 +7,17 @@ derivatives of every order in `input`, which PyTorch refuses; and they take comp
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ... import dtypes
-from ...engine.registry import declare, example
+from ...engine.registry import example
 from ...engine.tensor import Tensor
 from ...kernels.orthogonal import orthogonal
 from ..core.arguments import public, titled
-from ..core.pointwise import with_doctest
+from ..core.pointwise import pointwise, with_doctest
 from .incomplete_gamma import numbers_as_tensors
 
 __all__: list[str] = []
@@ -32,14 +32,12 @@ def _evaluate(input: Any, n: Any, *, family: str, order: int) -> Any:
     return orthogonal(family, order, x, degree).astype(target)
 
 
-_orthogonal = declare(
+_orthogonal = pointwise(
     "orthogonal(input, n, *, family, order)",
     _evaluate,
     input=lambda xp, g, input, n, family, order: (
         g * xp.conj(xp.orthogonal(input, n, family=family, order=order + 1))
     ),
-    elementwise=True,
-    inplace=False,
     examples=[
         example("3x4, 3x4:int<6", family="chebyshev_polynomial_t", order=0),
         example("3x1, 4:int<6", family="shifted_chebyshev_polynomial_w", order=0),
@@ -70,38 +68,32 @@ RULES = """
     the value is 0 where it is negative. Differentiable in `input`, to any order.
 """
 
-chebyshev_polynomial_t = _named(
-    "chebyshev_polynomial_t", "The n-th Chebyshev polynomial of the first kind.", "[-1., 26.]"
-)
-chebyshev_polynomial_u = _named(
-    "chebyshev_polynomial_u", "The n-th Chebyshev polynomial of the second kind.", "[-1., 56.]"
-)
-chebyshev_polynomial_v = _named(
-    "chebyshev_polynomial_v", "The n-th Chebyshev polynomial of the third kind.", "[-1., 41.]"
-)
-chebyshev_polynomial_w = _named(
-    "chebyshev_polynomial_w", "The n-th Chebyshev polynomial of the fourth kind.", "[-1., 71.]"
-)
-shifted_chebyshev_polynomial_t = _named(
-    "shifted_chebyshev_polynomial_t",
-    "The n-th Chebyshev polynomial of the first kind, of 2 * input - 1.",
-    "[-0., 99.]",
-)
-shifted_chebyshev_polynomial_u = _named(
-    "shifted_chebyshev_polynomial_u",
-    "The n-th Chebyshev polynomial of the second kind, of 2 * input - 1.",
-    "[ -0., 204.]",
-)
-shifted_chebyshev_polynomial_v = _named(
-    "shifted_chebyshev_polynomial_v",
-    "The n-th Chebyshev polynomial of the third kind, of 2 * input - 1.",
-    "[  1., 169.]",
-)
-shifted_chebyshev_polynomial_w = _named(
-    "shifted_chebyshev_polynomial_w",
-    "The n-th Chebyshev polynomial of the fourth kind, of 2 * input - 1.",
-    "[ -1., 239.]",
-)
+KINDS = "t first", "u second", "v third", "w fourth"
+CHEBYSHEV = "The n-th Chebyshev polynomial of the {} kind{}."
+
+
+def _chebyshev(prefix: str, of: str, shown: Sequence[str]) -> list[Callable[..., Tensor]]:
+    """The functions of the four kinds, and what each shows."""
+    kinds = [kind.split() for kind in KINDS]
+    return [
+        _named(f"{prefix}_{letter}", CHEBYSHEV.format(number, of), values)
+        for (letter, number), values in zip(kinds, shown, strict=True)
+    ]
+
+
+(
+    chebyshev_polynomial_t, chebyshev_polynomial_u,
+    chebyshev_polynomial_v, chebyshev_polynomial_w,
+) = _chebyshev(
+    "chebyshev_polynomial", "", ["[-1., 26.]", "[-1., 56.]", "[-1., 41.]", "[-1., 71.]"]
+)  # fmt: skip
+(
+    shifted_chebyshev_polynomial_t, shifted_chebyshev_polynomial_u,
+    shifted_chebyshev_polynomial_v, shifted_chebyshev_polynomial_w,
+) = _chebyshev(
+    "shifted_chebyshev_polynomial", ", of 2 * input - 1",
+    ["[-0., 99.]", "[ -0., 204.]", "[  1., 169.]", "[ -1., 239.]"],
+)  # fmt: skip
 hermite_polynomial_h = _named(
     "hermite_polynomial_h", "The n-th physicists' Hermite polynomial.", "[-5., 40.]"
 )
