@@ -34,29 +34,7 @@ from typing import Any
 import numpy as np
 
 from .. import modes
-from ..dtypes import half
 from . import native
-
-__all__ = [
-    "StandIn",
-    "copied",
-    "empty",
-    "empty_beside",
-    "full",
-    "half",
-    "has_class",
-    "has_memory",
-    "has_special",
-    "has_values",
-    "inward",
-    "is_batched",
-    "marked",
-    "numpys",
-    "surely",
-    "table",
-    "zeros",
-]
-
 
 ndarray, new = np.ndarray, np.empty
 LARGE = 1 << 18  # bytes of an array that several threads copy

@@ -14,9 +14,6 @@ import numpy as np
 from ..quiet import quietly
 from .library import scipy_special, widely
 
-__all__ = ["airy", "bessel_i", "bessel_ie", "bessel_j", "bessel_k", "bessel_ke", "bessel_y",
-           "spherical_j"]  # fmt: skip
-
 # Names of the real functions of order 0 and 1, which are faster and closer than those of any order.
 QUICK = {
     "jv": ("j0", "j1"),

@@ -18,19 +18,6 @@ from .allocation import empty_beside
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "atan2",
-    "exp2",
-    "joined",
-    "log1p",
-    "logit",
-    "root_of_product",
-    "sigmoid",
-    "sine_of_pi",
-    "softplus",
-    "turned",
-]
-
 # Constants and what their rounding has lost.
 PI, PI_LOW = math.pi, 1.2246467991473532e-16
 LN2, LN2_LOW = math.log(2.0), 2.3190468138462996e-17

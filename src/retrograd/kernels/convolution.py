@@ -28,8 +28,6 @@ from .allocation import empty, zeros
 from .memory import windows
 from .native import correlation
 
-__all__ = ["col2im", "conv", "conv_input", "conv_weight", "im2col", "out_size"]
-
 BLOCK = 1 << 21
 
 Sizes = tuple[int, ...]

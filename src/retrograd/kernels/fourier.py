@@ -24,8 +24,6 @@ try:
 except ImportError:  # a NumPy that keeps its loops elsewhere
     loops = None
 
-__all__ = ["complex_transform", "from_half", "to_half"]
-
 LARGE = 4096  # points: below it, a transform takes no longer than the call
 COMPLEX: dict[str, Any] = {
     "f": np.complex64,

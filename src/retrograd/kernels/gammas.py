@@ -29,8 +29,6 @@ from .complexes import log1p
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["BERNOULLI", "lgamma", "polygamma"]
-
 FAR, STRIP = 6.0, 1.75
 EULER = 0.5772156649015329
 ROOT, ROOT_LOW = 1.4616321449683622, 9.549995429965697e-17  # digamma's zero

@@ -29,8 +29,6 @@ from .special import polygamma
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["beta_derivative", "gamma_derivative", "von_mises_derivative"]
-
 DEPTH = 40.0  # exp(-40) of the largest value does not count
 NODES = 56
 TERMS = 90  # of a power series

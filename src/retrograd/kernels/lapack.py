@@ -24,26 +24,6 @@ from .allocation import empty, has_values, numpys, table, zeros
 from .layout import with_channels_inside
 from .native.products import eliminated, factored, interchanged, solved
 
-__all__ = [
-    "cholesky",
-    "eig",
-    "eigh",
-    "eigvals",
-    "eigvalsh",
-    "hermitian_mean",
-    "inv",
-    "ldl",
-    "ldl_solve",
-    "lu",
-    "permutation",
-    "qr",
-    "reflectors",
-    "solve",
-    "solve_triangular",
-    "svd",
-    "svdvals",
-]
-
 BLOCK = 32  # columns: up to here one by one, beyond by products of blocks
 
 NOT_FINITE = (

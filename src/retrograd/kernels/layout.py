@@ -19,30 +19,6 @@ import numpy as np
 
 from .allocation import empty, inward
 
-__all__ = [
-    "Flags",
-    "Turned",
-    "along",
-    "as_in",
-    "as_it_lies",
-    "as_was",
-    "channels_inside",
-    "choose",
-    "flattened",
-    "formatted",
-    "is_formatted",
-    "kept_shape",
-    "laid",
-    "led",
-    "meeting",
-    "ordered",
-    "rows",
-    "settled",
-    "summed",
-    "turned",
-    "with_channels_inside",
-]
-
 ndarray = np.ndarray
 
 

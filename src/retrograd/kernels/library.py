@@ -16,8 +16,6 @@ from .allocation import has_special
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["by_scipy", "scipy_special", "widely"]
-
 MISSING = (
     "{name}() needs SciPy, which is not installed here: its kernel is `scipy.special.{name}`. "
     "Install it with: pip install retrograd[fast]"

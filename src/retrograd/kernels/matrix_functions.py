@@ -18,8 +18,6 @@ from ..quiet import calm, quietly
 from .allocation import has_values, surely, table, zeros
 from .lapack import inv
 
-__all__ = ["adjugate", "adjugate_derivative", "exp", "exp_derivative"]
-
 # Of the Padé approximant of degree 13 to exp, and the norm up to which it is exact to 2**-53.
 PADE = (64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000,
         10559470521600, 670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182,

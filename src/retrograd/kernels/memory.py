@@ -20,21 +20,6 @@ import numpy as np
 
 from .allocation import has_values, numpys
 
-__all__ = [
-    "Span",
-    "address",
-    "as_it_lay",
-    "in_rows",
-    "memory",
-    "memory_order",
-    "moved",
-    "overlaps",
-    "root",
-    "span",
-    "strided",
-    "windows",
-]
-
 
 class Span:
     """The bytes from the first to the last element of `base`, for NumPy to make an array of."""

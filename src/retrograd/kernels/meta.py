@@ -24,8 +24,6 @@ from numpy.lib.stride_tricks import as_strided
 from .allocation import StandIn, numpys
 from .layout import Flags, along, rows
 
-__all__ = ["Meta", "empty", "like"]
-
 NO_ITEM = "Tensor.item() cannot be called on meta tensors: they have a shape, and no values"
 NO_DATA = (
     "Cannot copy out of meta tensor; no data! Make one with data: empty_like(x, device='cpu'), and "

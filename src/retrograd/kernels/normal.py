@@ -25,8 +25,6 @@ from .special import (
     ratio,
 )
 
-__all__ = ["erfcx", "log_ndtr", "ndtr", "ndtri"]
-
 ROOT_HALF = math.sqrt(0.5)
 
 

@@ -22,8 +22,6 @@ from .allocation import has_values
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FAMILIES", "orthogonal"]
-
 
 def _chebyshev(first: tuple[float, float]) -> Callable[[int], tuple[float, float, float]]:
     """The four kinds differ in p1 = first[0] x + first[1] alone."""

@@ -21,18 +21,6 @@ from .sums import in_single
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "adaptive_avg",
-    "adaptive_avg_input",
-    "adaptive_max",
-    "avg_pool",
-    "avg_pool_input",
-    "gather",
-    "max_pool",
-    "pooled_size",
-    "scatter",
-]
-
 Sizes = tuple[int, ...]
 MANY_TAPS = 16  # from here on, one reduction over blocks is cheaper than a loop over taps
 

@@ -13,8 +13,6 @@ from .allocation import table, zeros
 from .native import order
 from .sums import by_segment
 
-__all__ = ["comparable", "first_largest", "kth", "ranked", "searched"]
-
 
 def comparable(x: Any) -> Any:
     """`x`, or in float32 what is bfloat16: that NumPy sorts as if NaN were equal to everything."""

@@ -24,8 +24,6 @@ import numpy as np
 from ..locks import new_lock
 from .memory import address, memory, root, strided
 
-__all__ = ["block_of", "in_shared", "opened", "place_of"]
-
 SMALL = 1 << 20  # bytes of a block that several arrays lie in
 ALIGNED = 64
 

@@ -31,8 +31,6 @@ from .native.small import quick
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["erf", "erfc", "erfinv", "lgamma", "polygamma"]
-
 BLOCK = 8192  # elements: what the kernels work on at once, so that intermediate results stay cached
 
 # Cody's rational approximations, highest power first. Below 0.46875, erf(x) = x R(x^2);

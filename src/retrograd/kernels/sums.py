@@ -23,28 +23,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..dtypes import real_of
-from .allocation import empty, full, half, has_special, has_values, numpys, table, zeros
+from ..dtypes import half, real_of
+from .allocation import empty, full, has_special, has_values, numpys, table, zeros
 from .memory import in_rows
 from .native import loops
 from .native import places as in_c
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-__all__ = [
-    "accumulated",
-    "by_segment",
-    "dot",
-    "dots",
-    "moments",
-    "reduced",
-    "run_starts",
-    "scattered",
-    "scattered_rows",
-    "total",
-    "wide",
-]
 
 LARGE = 1024  # elements: below it, the calls here cost more than they save
 FEW = 4096  # elements: what loops in C for few numbers take, which add as NumPy does

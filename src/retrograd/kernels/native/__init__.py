@@ -27,8 +27,6 @@ from ...locks import ONE_AT_A_TIME
 from ...quiet import CALM
 from ...version import __version__
 
-__all__ = ["built_from", "leave_out", "load", "loops"]
-
 SOURCES = os.path.join(os.path.dirname(__file__), "..", "..", "..", "native")
 REBUILD = (
     "Retrograd's {part} in C is not used, since {why}. Everything works, and is slower. Build it "

@@ -15,8 +15,6 @@ from .. import native
 from ..allocation import empty
 from ..memory import in_rows
 
-__all__ = ["ROWS", "bias_derivative", "derivative", "forward", "room", "taken"]
-
 ROWS = 64  # for each so many rows there is a state of the generator; TILE in `attention.c`
 
 

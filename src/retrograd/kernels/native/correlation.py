@@ -15,11 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from ...dtypes import half
 from .. import native
-from ..allocation import half
 from ..memory import in_rows
-
-__all__ = ["adjoint", "forward", "weight"]
 
 FORWARD, ADJOINT, WEIGHT = range(3)
 

@@ -12,8 +12,6 @@ import numpy as np
 
 from .. import native
 
-__all__ = ["first", "kth", "ranked"]
-
 LARGE = 4096  # elements: below it, the calls here cost more than they save
 LONG = 64  # elements of a row: below it, NumPy compares them as quickly
 

@@ -14,8 +14,6 @@ import numpy as np
 from .. import native
 from .small import quick
 
-__all__ = ["add_rows", "gather", "highest", "scatter_add", "taken", "taken_rows"]
-
 LARGE = 2048  # elements: below it, the calls here cost more than they save
 MANY = 32  # additions to one place that may be rounded to the array's own precision
 

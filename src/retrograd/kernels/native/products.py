@@ -17,8 +17,6 @@ import numpy as np
 from .. import native
 from . import loops
 
-__all__ = ["LARGE", "eliminated", "factored", "interchanged", "product", "solved"]
-
 LARGE = 1 << 18  # multiplications: below it, BLAS itself takes one thread
 
 

@@ -16,8 +16,6 @@ import numpy as np
 
 from . import loops
 
-__all__ = ["drawn", "drawn_by_loops"]
-
 Draw = Callable[[], float]
 LEAST = math.ulp(0.0)
 THIRD = float(np.float32(1 / 3))  # as PyTorch has it

@@ -10,8 +10,6 @@ from .products import has_blas
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["quick"]
-
 
 def quick(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Let the loop called `name` compute a function of arrays where they are small and plain."""

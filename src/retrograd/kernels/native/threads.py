@@ -11,8 +11,6 @@ import os
 
 from . import loops
 
-__all__ = ["available", "set_threads", "threads"]
-
 CGROUP = "/sys/fs/cgroup"
 
 

@@ -15,8 +15,6 @@ import numpy as np
 from ..allocation import table
 from . import loops
 
-__all__ = ["WORDS", "drawn", "kept", "passed", "seeded"]
-
 WORDS, AHEAD = 624, 397
 BACK = WORDS - AHEAD
 

@@ -14,8 +14,6 @@ import numpy as np
 from .. import native
 from ..memory import in_rows
 
-__all__ = ["maxima", "means", "spread"]
-
 MAXIMA, MEANS, SPREAD = range(3)
 MOST = 1 << 31  # elements of an image
 

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes, modes
+from ...dtypes import half
 from ...engine.inplace import in_place
 from ...engine.namespaces import arrays, reals
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
 from ...errors import conversion
-from ...kernels.allocation import half
 from ...kernels.layout import choose
 
 SINGLE = [example("3x4"), example(""), example("0")]

@@ -16,8 +16,6 @@ from ..core.dims import is_size
 from .factories import empty, full, ones, shape_of, unwritten, zeros
 from .from_data import COPY_CONSTRUCT, check_dtype, copy_of, finish, where_of
 
-__all__: list[str] = []
-
 
 def constructed(data: tuple[Any, ...], target: Any, name: str) -> Any:
     """The array that a type, called, makes of sizes, uninitialised, or of data, in a dtype.

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...dtypes import half
 from ...engine.namespaces import recorded
 from ...engine.registry import example
 from ...engine.tensor import Tensor
 from ...kernels import complexes
-from ...kernels.allocation import half
 from ...kernels.layout import in_rows, settled
 from ..core.arguments import number_in, public
 from ..core.pointwise import (

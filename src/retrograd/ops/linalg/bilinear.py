@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...dtypes import half
 from ...engine.graph import Node
 from ...engine.registry import declare, example
-from ...kernels.allocation import half, numpys
+from ...kernels.allocation import numpys
 from ...kernels.layout import Turned
 from ...kernels.native.products import LARGE, product
 from ...kernels.native.small import quick

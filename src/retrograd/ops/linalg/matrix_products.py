@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes, modes, version
+from ...dtypes import half
 from ...engine.dispatch import check_broadcast, own
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, placed
-from ...kernels.allocation import half
 from ...kernels.memory import in_rows
 from ..core.arguments import public
 from ..core.dims import integer, place_of

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...dtypes import half
 from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor, new_tensor, placed, wrap
-from ...kernels.allocation import half, has_memory, surely
+from ...kernels.allocation import has_memory, surely
 from ...kernels.native.attention import ROWS, taken
 from ..core.arguments import number_in, public
 from ..core.structure import laid_grad

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes, providers
+from ...dtypes import half
 from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, check_memory
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, concrete, new_tensor, placed, wrote
 from ...kernels import sums
-from ...kernels.allocation import full, half, has_class, has_values, numpys, surely, table, zeros
+from ...kernels.allocation import full, has_class, has_values, numpys, surely, table, zeros
 from ...kernels.native.places import highest, taken_rows
 from ...kernels.search import first_largest
 from ..core import batching_index

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from ...dtypes import half
 from ...engine.op import camel_case
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor
-from ...kernels.allocation import empty, half, table, zeros
+from ...kernels.allocation import empty, table, zeros
 from ...kernels.layout import channels_inside
 from ..core.pointwise import unsupported
 from ..creation.memory_format import in_order_of

@@ -16,8 +16,6 @@ from ...kernels.library import scipy_special, widely
 from ..core.pointwise import floating, pointwise, promoted
 from .incomplete_gamma import refusing
 
-__all__: list[str] = []
-
 BROADCAST = [example("3x4, 3x4"), example("3x1, 4"), example(", "), example("0, 0")]
 
 
