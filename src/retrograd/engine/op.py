@@ -92,13 +92,14 @@ def refuse_inference(value: Any) -> None:
 class Op(Kind):
     """One operation: see NOTE [The record].
 
-    `methods` are the names under which tensors get it. `examples` are what the law suites run, with
-    real inputs drawn from `domain` and, unless `complex` is False, complex ones too. `nondiff`
-    names the outputs without derivative, which come last. `inplace` says whether a `name_` form
-    exists (by default for elementwise ops). `view` is True when the output shares the input's
-    memory, "maybe" when it may. `node_name` replaces the name of the node type: a name, or a
-    function of the node; it is asked for when a user first sees the node. `shows` gives, of a node,
-    the edges that users see, and their order, where these are not all edges as they are.
+    `methods` are the names under which tensors get it. `examples` are what the law suites run (a
+    text is one without parameters), with real inputs drawn from `domain` and, unless `complex` is
+    False, complex ones too. `nondiff` names the outputs without derivative, which come last.
+    `inplace` says whether a `name_` form exists (by default for elementwise ops). `view` is True
+    when the output shares the input's memory, "maybe" when it may. `node_name` replaces the name of
+    the node type: a name, or a function of the node; it is asked for when a user first sees the
+    node. `shows` gives, of a node, the edges that users see, and their order, where these are not
+    all edges as they are.
     `on_reals` is a simpler forward that formulas may use where all values are real; it may return
     its input.
     `promote` casts the two arrays of a binary op, where their dtypes differ, to one.
@@ -128,7 +129,7 @@ class Op(Kind):
         piecewise: bool = False,
         view: bool | str = False,
         nondiff: Sequence[str] = (),
-        examples: Sequence[Example] = (),
+        examples: Sequence[Example | str] = (),
         domain: tuple[float, float] = (-2.0, 2.0),
         complex: bool = True,
         inplace: bool | None = None,
@@ -158,7 +159,8 @@ class Op(Kind):
         self.exact = exact or elementwise
         self.promote = promote
         self.batch = self._batch_rule() if batch == "auto" else batch
-        self.examples, self.domain, self.complex = tuple(examples), domain, complex
+        self.examples = tuple([example(e) if isinstance(e, str) else e for e in examples])
+        self.domain, self.complex = domain, complex
         self.inplace = elementwise if inplace is None else inplace
         self.number_first = number_first
         self.doc, self.methods, self.on_reals = doc, methods, on_reals or self.forward

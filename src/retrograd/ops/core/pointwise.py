@@ -20,13 +20,13 @@ from ... import dtypes, modes
 from ...dtypes import half
 from ...engine.inplace import in_place
 from ...engine.namespaces import arrays, reals
-from ...engine.registry import declare, example
+from ...engine.registry import declare
 from ...engine.tensor import Tensor, method
 from ...errors import conversion
 from ...kernels.layout import choose
 
-SINGLE = [example("3x4"), example(""), example("0")]
-PAIRS = [example("3x4, 3x4"), example("3x1, 4"), example("2x3, "), example(", "), example("0, 0")]
+SINGLE = ["3x4", "", "0"]
+PAIRS = ["3x4, 3x4", "3x1, 4", "2x3, ", ", ", "0, 0"]
 
 
 def holds_complex(value: Any) -> bool:
@@ -196,7 +196,7 @@ zero_where = pointwise(
     lambda input, condition: np.where(condition, 0, input),
     input=lambda xp, g, condition: xp.zero_where(g, condition),
     linear="input",
-    examples=[example("3x4, 3x4:bool"), example(", :bool"), example("3x1, 4:bool")],
+    examples=["3x4, 3x4:bool", ", :bool", "3x1, 4:bool"],
     node_name="MaskedFillBackward0",
     doc="""`input` with zeros where the condition holds: for formulas, NOTE [Masks in formulas].""",
 )
@@ -220,12 +220,7 @@ where_op = pointwise(
     other=lambda xp, g, condition: xp.zero_where(g, condition),
     linear="input, other",
     leads="condition",
-    examples=[
-        example("3x4:bool, 3x4, 3x4"),
-        example("4:bool, 3x1, "),
-        example(":bool, 2, 2"),
-        example("0:bool, 0, 0"),
-    ],
+    examples=["3x4:bool, 3x4, 3x4", "4:bool, 3x1, ", ":bool, 2, 2", "0:bool, 0, 0"],
     node_name="WhereBackward0",
 )
 arrays.where = reals.where = partial(_where, chosen=np.where)  # the formula's leader decides

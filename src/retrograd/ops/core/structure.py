@@ -154,7 +154,7 @@ clone = declare(
     linear="input",
     elementwise=True,
     inplace=False,
-    examples=[example("3x2")],
+    examples=["3x2"],
     doc="""A copy with its own memory; the cotangent passes through.""",
 )
 
@@ -167,7 +167,7 @@ piecewise = declare(
     piecewise=True,
     view=True,
     batch="leading",
-    examples=[example("3x2")],
+    examples=["3x2"],
     doc="""A view; what is composed of it has a second derivative: zeros, where there is none.""",
 )
 
@@ -175,7 +175,7 @@ zeros_like = declare(
     "zeros_like(input)",
     np.zeros_like,
     batch="leading",
-    examples=[example("3x2")],
+    examples=["3x2"],
     doc="""Zeros of the input's shape and dtype; for the formulas of ops whose derivative is 0.""",
 )
 

@@ -53,7 +53,7 @@ pointwise(
     input=lambda xp, g, left, right: xp.larger_share(g, left, right),
     linear="input",
     complex=False,
-    examples=[example("3x4, 3x4, 3x4"), example("4, 3x1, 4")],
+    examples=["3x4, 3x4, 3x4", "4, 3x1, 4"],
     doc="""What of `input` goes to `left` if the larger of two gets it: half where they tie.""",
 )
 
@@ -188,7 +188,7 @@ _clamp_by_tensors = pointwise(
     min=_clamp_min,
     max=_clamp_max,
     complex=False,
-    examples=[example("3x4, 3x4, 3x4"), example("3x1, 4, none"), example("3x4, none, ")],
+    examples=["3x4, 3x4, 3x4", "3x1, 4, none", "3x4, none, "],
     node_name="ClampBackward0",
 )
 

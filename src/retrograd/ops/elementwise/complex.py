@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.registry import declare, example
+from ...engine.registry import declare
 from ...engine.tensor import Tensor, method
 from ...errors import wrong_type
 from ...kernels.allocation import empty
@@ -41,7 +41,7 @@ _complex = pointwise(
     imag=lambda xp, g: xp.imag(g),
     linear="real, imag",
     complex=False,
-    examples=[example("3x4, 3x4"), example("3x1, 4"), example(", "), example("0, 0")],
+    examples=["3x4, 3x4", "3x1, 4", ", ", "0, 0"],
 )
 
 
@@ -160,7 +160,7 @@ _polar = pointwise(
     abs=lambda xp, g, angle: xp.real(g) * xp.cos(angle) + xp.imag(g) * xp.sin(angle),
     angle=lambda xp, g, out: g * xp.conj(out * 1j),
     complex=False,
-    examples=[example("3x4, 3x4"), example("3x1, 4"), example(", "), example("0, 0")],
+    examples=["3x4, 3x4", "3x1, 4", ", ", "0, 0"],
 )
 
 
@@ -187,7 +187,7 @@ _view_as_real = declare(
     linear="input",
     view=True,
     batch="leading",
-    examples=[example("3x4:complex"), example(":complex")],
+    examples=["3x4:complex", ":complex"],
 )
 
 _view_as_complex = declare(
@@ -198,7 +198,7 @@ _view_as_complex = declare(
     view=True,
     complex=False,
     batch="leading",
-    examples=[example("3x2"), example("2x3x2")],
+    examples=["3x2", "2x3x2"],
 )
 
 declare(
@@ -208,7 +208,7 @@ declare(
     linear="input",
     complex=False,
     batch="leading",
-    examples=[example("3x2"), example("2")],
+    examples=["3x2", "2"],
     doc="""`view_as_complex` as a value, whatever the strides; for formulas.""",
 )
 

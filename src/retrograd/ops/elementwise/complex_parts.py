@@ -20,7 +20,7 @@ from typing import Any
 from ... import dtypes
 from ...engine.dispatch import as_tensor
 from ...engine.namespaces import recorded
-from ...engine.registry import called, declare, example
+from ...engine.registry import called, declare
 from ...engine.tensor import Tensor, method
 from ...errors import wrong_type
 from ..core.arguments import public
@@ -35,7 +35,7 @@ _conj = pointwise(
     operator.methodcaller("conj"),  # a real array returns itself, uncopied
     on_reals=lambda input: input,
     input=lambda xp, g: xp.conj(g),
-    examples=[example("3x4"), example("")],
+    examples=["3x4", ""],
 )
 
 
@@ -131,7 +131,7 @@ _imag = declare(
     linear="input",
     view=True,
     batch="leading",
-    examples=[example("3x4:complex"), example(":complex")],
+    examples=["3x4:complex", ":complex"],
     node_name="SelectBackward0",
 )
 

@@ -200,7 +200,7 @@ _lerp = pointwise(
     input=lambda xp, g, weight: g * xp.conj(1.0 - weight),
     end=lambda xp, g, weight: g * xp.conj(weight),
     weight=lambda xp, g, input, end: g * xp.conj(xp.sub(end, input)),
-    examples=[example("3x4, 3x4, 3x4"), example("3x1, 4, "), example("0, 0, 0")],
+    examples=["3x4, 3x4, 3x4", "3x1, 4, ", "0, 0, 0"],
     node_name="LerpBackward1",
 )
 

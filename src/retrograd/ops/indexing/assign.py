@@ -24,7 +24,7 @@ from ...engine.inplace import (
     write,
 )
 from ...engine.overriding import PASSED, below
-from ...engine.registry import declare, example
+from ...engine.registry import declare
 from ...engine.tensor import (
     Tensor,
     follow,
@@ -70,7 +70,7 @@ _copy = declare(
     other=lambda xp, g: g,
     linear="input, other",
     batch=batching.like_input("copy"),
-    examples=[example("2x3, 2x3"), example("2x3, 3"), example("2x3, "), example("0x2, 2")],
+    examples=["2x3, 2x3", "2x3, 3", "2x3, ", "0x2, 2"],
     node_name="torch::autograd::CopyBackwards",
     doc="""`other` in the shape and dtype of `input`, whose values have no influence.""",
 )
@@ -82,7 +82,7 @@ _fill = declare(
     value=lambda xp, g: g,
     linear="input, value",
     batch=batching.like_input("fill"),
-    examples=[example("2x3, "), example(", "), example("0, ")],
+    examples=["2x3, ", ", ", "0, "],
     doc="""A tensor like `input` in which every element is `value`.""",
 )
 
@@ -92,7 +92,7 @@ _zero = declare(
     input=lambda xp, g: xp.zeros_like(g),
     linear="input",
     batch=batching.like_input("zero"),
-    examples=[example("2x3"), example("")],
+    examples=["2x3", ""],
     doc="""A tensor like `input` in which every element is 0.""",
 )
 

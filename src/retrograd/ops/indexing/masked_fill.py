@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.dispatch import own
-from ...engine.registry import called, declare, example, renamed
+from ...engine.registry import called, declare, renamed
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import has_values
 from ...kernels.memory import in_rows
@@ -28,13 +28,7 @@ _masked_fill_op = declare(
     linear="input, value",
     contiguous="input",
     batch="elementwise",
-    examples=[
-        example("2x3, , 2x3:bool"),
-        example("2x3, , 3:bool"),
-        example("3, , 2x3:bool"),
-        example(", , :bool"),
-        example("0x3, , 3:bool"),
-    ],
+    examples=["2x3, , 2x3:bool", "2x3, , 3:bool", "3, , 2x3:bool", ", , :bool", "0x3, , 3:bool"],
     node_name="MaskedFillBackward1",
     doc="""`value`, 0-d, where the mask is true, and `input` elsewhere.""",
 )

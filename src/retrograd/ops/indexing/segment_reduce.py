@@ -17,7 +17,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import own
-from ...engine.registry import called, declare, example
+from ...engine.registry import called, declare
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import full, has_values, table
 from ...kernels.sums import by_segment
@@ -32,7 +32,7 @@ from .take_along import flat_places
 
 __all__ = ["index_reduce", "scatter_reduce", "segment_reduce"]
 
-LINES = [example("4, 4:int<1"), example("1, 1:int<1"), example("0, 0:int<1")]
+LINES = ["4, 4:int<1", "1, 1:int<1", "0, 0:int<1"]
 
 
 def _reduced(ufunc: Any, name: str) -> Any:
@@ -82,7 +82,7 @@ segment_share = declare(
     "segment_share(input, out, group)",
     _segment_share,
     complex=False,
-    examples=[example("4, 1, 4:int<1")],
+    examples=["4, 1, 4:int<1"],
     doc="""1 / their number for the elements that equal their segment's extremum, 0 else.""",
 )
 

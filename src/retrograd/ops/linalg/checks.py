@@ -179,7 +179,7 @@ declare(
     input=lambda xp, g: xp.off_diagonal(g),
     linear="input",
     batch="leading",
-    examples=[example("3x3"), example("2x2x2"), example("0x0")],
+    examples=["3x3", "2x2x2", "0x0"],
     doc="""Square matrices with zeros on the diagonal.""",
 )
 
@@ -199,7 +199,7 @@ declare(
         - xp.sum_dim(xp.off_diagonal(g), dim=(g.ndim - 1,), keepdim=False)
     ),
     batch="leading",
-    examples=[example("3"), example("2x3"), example("0")],
+    examples=["3", "2x3", "0"],
     doc="""All differences `x_j - x_i` as a matrix, with ones on its diagonal.""",
 )
 
@@ -220,7 +220,7 @@ declare(
     linear="input",
     domain=(0.5, 2.0),
     batch=batching.aligned("quotient"),
-    examples=[example("3x3, 3x3, 3x3"), example("2x2x3, 1x3, 2x1x1"), example("0x0, 0x0, 0x0")],
+    examples=["3x3, 3x3, 3x3", "2x2x3, 1x3, 2x1x1", "0x0, 0x0, 0x0"],
     doc="""`input / other`, and 0 for matrices whose `source` is 0: NOTE [Undefined or zero].""",
 )
 

@@ -121,7 +121,7 @@ _euclidean_op = declare(
     x2=_euclidean_x2,
     complex=False,
     batch=batching.aligned("euclidean_distance"),
-    examples=[example("3x2, 4x2"), example("2x3x2, 1x2x2"), example("0x2, 3x2")],
+    examples=["3x2, 4x2", "2x3x2, 1x2x2", "0x2, 3x2"],
     node_name="EuclideanDistBackward0",
     doc="""Distances between rows by a product of matrices: NOTE [Distances].""",
 )

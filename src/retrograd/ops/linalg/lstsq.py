@@ -9,7 +9,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import NUMBERS, own
 from ...engine.namespaces import recorded
-from ...engine.registry import called, declare, example
+from ...engine.registry import called, declare
 from ...engine.tensor import Tensor, is_array, placed
 from ...errors import wrong_type
 from ...kernels.allocation import surely
@@ -96,11 +96,11 @@ _pinv_op = declare(
     batch=stacked_pinv,
     input=pinv_input,
     examples=[
-        example("3x3, :int<1, :int<1"),
-        example("2x4, :int<1, :int<1"),
-        example("2x3x2, 2:int<1, :int<1"),
-        example("0x2, :int<1, :int<1"),
-        example("2x0, :int<1, :int<1"),
+        "3x3, :int<1, :int<1",
+        "2x4, :int<1, :int<1",
+        "2x3x2, 2:int<1, :int<1",
+        "0x2, :int<1, :int<1",
+        "2x0, :int<1, :int<1",
     ],
     node_name="LinalgPinvBackward0",
 )

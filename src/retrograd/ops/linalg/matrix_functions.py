@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.registry import called, declare, example
+from ...engine.registry import called, declare
 from ...engine.tensor import Tensor
 from ...kernels import matrix_functions
 from ...kernels.allocation import zeros
@@ -48,7 +48,7 @@ declare(
     other=lambda xp, g: quarter(xp, g, False, True),
     linear="input, other",
     batch="leading",
-    examples=[example("2x2, 2x2"), example("2x1x1, 2x1x1"), example("0x0, 0x0")],
+    examples=["2x2, 2x2", "2x1x1, 2x1x1", "0x0, 0x0"],
     doc="""The block matrix [[input, other], [0, input]].""",
 )
 
@@ -67,7 +67,7 @@ declare(
     direction=lambda xp, g, input: xp.exp_derivative(xp.adjoint(input), g),
     linear="direction",
     batch="leading",
-    examples=[example("3x3, 3x3"), example("2x2x2, 2x2x2"), example("0x0, 0x0")],
+    examples=["3x3, 3x3", "2x2x2, 2x2x2", "0x0, 0x0"],
     doc="""The derivative of the exponential of `input` along `direction`.""",
 )
 
@@ -76,7 +76,7 @@ _matrix_exp = declare(
     only("matrix_exp", "fc", matrix_functions.exp),
     input=lambda xp, g, input: xp.exp_derivative(xp.adjoint(input), g),
     batch="leading",
-    examples=[example("3x3"), example("2x2x2"), example("0x0"), example("0x2x2")],
+    examples=["3x3", "2x2x2", "0x0", "0x2x2"],
     node_name="LinalgMatrixExpBackward0",
 )
 
@@ -111,7 +111,7 @@ side_by_side = declare(
     input=_apart,
     linear="input",
     batch="leading",
-    examples=[example("2x3x4"), example("0x2x3")],
+    examples=["2x3x4", "0x2x3"],
     doc="""A stack `(b, n, k)` of matrices as one, `(n, b k)`: for sums of products.""",
 )
 

@@ -113,7 +113,7 @@ _geqrf = declare(
     lapack.reflectors,
     input=packed_input,
     batch="leading",
-    examples=[example("3x2:int<5")],
+    examples=["3x2:int<5"],
 )
 
 

@@ -85,7 +85,7 @@ _svdvals = declare(
     lapack.svdvals,
     input=svdvals_input,
     batch="leading",
-    examples=[example("3x3"), example("2x3x2"), example("2x4"), example("0x2"), example("0x2x2")],
+    examples=["3x3", "2x3x2", "2x4", "0x2", "0x2x2"],
     node_name="LinalgSvdBackward0",
 )
 

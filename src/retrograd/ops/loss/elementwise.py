@@ -310,7 +310,7 @@ _bce = pointwise(
     leads="input",
     complex=False,
     domain=(0.2, 0.8),
-    examples=[example("3x4, 3x4"), example(", ")],
+    examples=["3x4, 3x4", ", "],
     doc="""The cross-entropy of two coins, with logarithms not below -100; one formula, because the
     logarithms' own derivatives at 0 and 1 would be infinite where PyTorch's stay finite.""",
 )
@@ -379,7 +379,7 @@ _bce_with_logits = pointwise(
     target=lambda xp, g, input: -g * input,
     leads="input",
     complex=False,
-    examples=[example("3x4, 3x4"), example(", ")],
+    examples=["3x4, 3x4", ", "],
     doc="""softplus(input) - input * target without overflow; fused for speed: one node.""",
 )
 

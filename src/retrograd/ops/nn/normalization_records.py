@@ -98,7 +98,7 @@ declare(
     b=lambda xp, g, y, b_shape: xp.dot_to(g, y, shape=b_shape),
     c=lambda xp, g: g,
     batch=batching.like_input("blend"),
-    examples=[example("2x3, 2x3, 2x1, 1x3, 1x1"), example("2x3x2, 2x3x2, 1x3x1, 1x3x1, 1x3x1")],
+    examples=["2x3, 2x3, 2x1, 1x3, 1x1", "2x3x2, 2x3x2, 1x3x1, 1x3x1, 1x3x1"],
     doc="""`x*a + y*b + c` in place on one buffer; `a`, `b`, `c` broadcast to `x`, of y's shape.""",
 )
 

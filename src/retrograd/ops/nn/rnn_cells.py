@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.registry import declare, example
+from ...engine.registry import declare
 from ...engine.tensor import Tensor
 from ...kernels.native.small import quick
 from ..activation.piecewise import relu
@@ -61,7 +61,7 @@ lstm_gates = declare(
     c=lambda xp, g, gates, c, after: lstm_back(*g, gates, c, after, xp)[1],
     batch="leading",
     node_name="MulBackward0",
-    examples=[example("2x8, 2x2"), example("4, 1"), example("0x4, 0x1")],
+    examples=["2x8, 2x2", "4, 1", "0x4, 0x1"],
     doc="""The new hidden and cell state, from the four gates before their activation.
 
     With i, f, g, o the parts of `gates` along the last dimension: c' = sigmoid(f) c +
@@ -97,7 +97,7 @@ gru_gates = declare(
     h=lambda xp, g, x_gates, h_gates, h: gru_back(g, x_gates, h_gates, h, xp)[2],
     batch="leading",
     node_name="AddBackward0",
-    examples=[example("2x6, 2x6, 2x2"), example("3, 3, 1"), example("0x3, 0x3, 0x1")],
+    examples=["2x6, 2x6, 2x2", "3, 3, 1", "0x3, 0x3, 0x1"],
     doc="""The new hidden state, from what input and hidden state each add to the three gates.
 
     With r, z, n the parts along the last dimension: r = sigmoid(xr + hr), z = sigmoid(xz + hz),

@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import check_broadcast
-from ...engine.registry import declare, example, renamed
+from ...engine.registry import declare, renamed
 from ...engine.tensor import Tensor, as_array, concrete, new_tensor, placed
 from ...errors import wrong_type
 from ...kernels.allocation import copied, empty_beside, has_values, numpys, surely, table
@@ -59,7 +59,7 @@ def declare_drawn(name: str, node_name: str) -> Callable[..., Tensor]:
         lambda input, values: copied(values),
         input=lambda xp, g: xp.zeros_like(g),
         batch="leading",
-        examples=[example("3x2, 3x2"), example(", ")],
+        examples=["3x2, 3x2", ", "],
         node_name=node_name,
         doc="""Drawn numbers in the place of `input`; the derivative is 0.""",
     )
@@ -73,7 +73,7 @@ _normal = declare(
     mean=lambda xp, g: xp.zeros_like(g),
     std=lambda xp, g: xp.zeros_like(g),
     batch="elementwise",
-    examples=[example("3x2, 2, 3x2")],
+    examples=["3x2, 2, 3x2"],
     node_name="NormalBackward3",
     doc="""Numbers drawn from normal distributions; the derivatives are 0.""",
 )

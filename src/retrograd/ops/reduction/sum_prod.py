@@ -36,7 +36,7 @@ DIMS = [
     example("3x0", dim=(1,), keepdim=False),
     example("", dim=(), keepdim=False),
 ]
-ALL = [example("3x4"), example(""), example("0")]
+ALL = ["3x4", "", "0"]
 
 
 def converted(input: Tensor, dtype: Any) -> Tensor:

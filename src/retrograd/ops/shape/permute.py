@@ -62,7 +62,7 @@ _t = declare(
     linear="input",
     view=True,
     batch=batching.transposed,
-    examples=[example("2x3"), example("3"), example(""), example("0x2")],
+    examples=["2x3", "3", "", "0x2"],
     doc="""The transpose of a matrix; vectors and 0-d tensors stay as they are. A view.""",
 )
 

@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.registry import example
 from ...kernels.library import scipy_special, widely
 from ..core.pointwise import floating, pointwise, promoted
 from .incomplete_gamma import refusing
 
-BROADCAST = [example("3x4, 3x4"), example("3x1, 4"), example(", "), example("0, 0")]
+BROADCAST = ["3x4, 3x4", "3x1, 4", ", ", "0, 0"]
 
 
 def _of_reals(name: str) -> Any:
@@ -45,7 +44,7 @@ gamma = pointwise(
     "gamma(input)",
     floating(lambda x: widely("gamma", x)),
     derivative=lambda xp, input, out: out * xp.digamma(input),
-    examples=[example("3x4"), example(""), example("0")],
+    examples=["3x4", "", "0"],
     domain=(0.5, 4.0),
 )
 
@@ -53,7 +52,7 @@ rgamma = pointwise(
     "rgamma(input)",
     floating(lambda x: widely("rgamma", x)),
     derivative=_rgamma_derivative,
-    examples=[example("3x4"), example(""), example("0")],
+    examples=["3x4", "", "0"],
     domain=(-1.5, 2.5),
 )
 
@@ -94,6 +93,6 @@ betainc = pointwise(
     b=refusing("betainc: b"),
     x=_betainc_x,
     complex=False,
-    examples=[example("0:int<5, 0:int<5, 0")],  # an example's integers begin with 0: poles
+    examples=["0:int<5, 0:int<5, 0"],  # an example's integers begin with 0: poles
     domain=(0.1, 0.9),
 )
