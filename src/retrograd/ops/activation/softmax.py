@@ -16,7 +16,7 @@ from ...kernels.native.small import quick
 from ...kernels.sums import in_single
 from ..core.arguments import public
 from ..core.dims import wrap_dim, wrap_dims
-from ..core.pointwise import single
+from ..core.pointwise import single, unsupported
 from ..reduction.sum_prod import DIMS, add_up, converted
 
 __all__ = ["log_softmax", "logsumexp", "softmax"]
@@ -38,10 +38,7 @@ def top(x: Any, dim: Any) -> Any:
 def floating(x: Any, name: str) -> Any:
     """`x`, or NotImplementedError for booleans and integers."""
     if x.dtype.kind in "biu":
-        raise NotImplementedError(
-            f"\"{name}\" not implemented for '{dtypes.legacy_name(x.dtype)}'. "
-            "Convert first: x.float()"
-        )
+        raise unsupported(name, x.dtype, "Convert first: x.float()")
     return x
 
 

@@ -17,6 +17,23 @@ from ...errors import UnbatchableError
 ALL = slice(None)
 
 
+def with_batch(size: int, inputs: Any, batched: Any) -> list[Any]:
+    """All inputs with the batch axis in front, as views where they have none; None stays."""
+    pairs = zip(inputs, batched, strict=True)
+    return [None if t is None else spread(t, flag, size) for t, flag in pairs]
+
+
+def example_ndim(inputs: Any, batched: Any) -> int:
+    """The largest number of dimensions that an input has for one example."""
+    ranks: list[int] = [t._array.ndim - flag for t, flag in zip(inputs, batched, strict=True)]
+    return max(ranks)
+
+
+def with_ndim(ndim: int, inputs: Any, batched: Any) -> list[Any]:
+    """The inputs, of which those with the batch axis get `ndim` dimensions behind it."""
+    return [raised(t, ndim) if flag else t for t, flag in zip(inputs, batched, strict=True)]
+
+
 def full_reduction(name: str, *, flat: bool = False) -> Callable[..., Any]:
     """The rule of a reduction over everything: the op `name` over all but the batch axis.
 
@@ -39,10 +56,7 @@ def like_input(name: str) -> Callable[..., Any]:
     def rule(xp: Any, size: int, inputs: Any, batched: Any, /, **params: Any) -> Any:
         first = spread(inputs[0], batched[0], size)
         ndim = first._array.ndim - 1
-        others = [
-            raised(t, ndim) if flag else t for t, flag in zip(inputs[1:], batched[1:], strict=True)
-        ]
-        return getattr(xp, name)(first, *others, **params)
+        return getattr(xp, name)(first, *with_ndim(ndim, inputs[1:], batched[1:]), **params)
 
     return rule
 
@@ -103,16 +117,14 @@ def transposed(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
 
 def matmul(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
     """Stacks of any rank: the shorter one's ones come after the batch axis."""
-    ndim = max(t._array.ndim - flag for t, flag in zip(inputs, batched, strict=True))
-    return xp.matmul(*[raised(t, ndim) if flag else t
-                       for t, flag in zip(inputs, batched, strict=True)])  # fmt: skip
+    return xp.matmul(*with_ndim(example_ndim(inputs, batched), inputs, batched))
 
 
 def as_matmul(first: str, second: str) -> Callable[..., Any]:
     """The rule of a product of a "matrix", "row" or "column" with another: one stacked product."""
 
     def rule(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
-        x, y = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
+        x, y = with_batch(size, inputs, batched)
         x = xp.unsqueeze(x, dims=(LIFTED[first],)) if first in LIFTED else x
         y = xp.unsqueeze(y, dims=(LIFTED[second],)) if second in LIFTED else y
         out = xp.matmul(x, y)
@@ -147,13 +159,11 @@ def linear(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
 
 def linear_weight(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
     """The sum over the rows of each example."""
-    x, y = [_rows(xp, size, spread(t, flag, size)) for t, flag in zip(inputs, batched, strict=True)]
+    x, y = [
+        xp.reshape(t, shape=(size, math.prod(t._array.shape[1:-1]), t._array.shape[-1]))
+        for t in with_batch(size, inputs, batched)
+    ]
     return xp.matmul(xp.transpose(x, dim0=1, dim1=2), y)
-
-
-def _rows(xp: Any, size: int, t: Any) -> Any:
-    _, *rows, last = t._array.shape
-    return xp.reshape(t, shape=(size, math.prod(rows), last))
 
 
 def conv(name: str, first: str, second: str) -> Callable[..., Any]:
@@ -214,9 +224,8 @@ def channel_fill(xp: Any, size: int, inputs: Any, batched: Any, /, *, shape: Any
 
 def mse_loss(xp: Any, size: int, inputs: Any, batched: Any, /, *, reduction: str) -> Any:
     """The loss of each element, reduced within each example."""
-    ndim = max(t._array.ndim - flag for t, flag in zip(inputs, batched, strict=True))
-    x, y = [raised(t, ndim) if flag else t for t, flag in zip(inputs, batched, strict=True)]
-    each = xp.mse_loss(x, y, reduction="none")
+    ndim = example_ndim(inputs, batched)
+    each = xp.mse_loss(*with_ndim(ndim, inputs, batched), reduction="none")
     if reduction == "none":
         return each
     reduce = xp.mean_dim if reduction == "mean" else xp.sum_dim
@@ -224,10 +233,7 @@ def mse_loss(xp: Any, size: int, inputs: Any, batched: Any, /, *, reduction: str
 
 
 def _classes(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
-    x, target, share = [
-        None if t is None else spread(t, flag, size)
-        for t, flag in zip(inputs, batched, strict=True)
-    ]
+    x, target, share = with_batch(size, inputs, batched)
     return x, xp.unsqueeze(target, dims=(2,)), share
 
 
@@ -296,10 +302,8 @@ def dot_to(name: str) -> Callable[..., Any]:
     """The rule of a product that is summed to `shape`; see `sum_to`."""
 
     def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, shape: Any) -> Any:
-        ndim = max(t._array.ndim - flag for t, flag in zip(inputs, batched, strict=True))
-        x, y = [
-            raised(spread(t, flag, size), ndim) for t, flag in zip(inputs, batched, strict=True)
-        ]
+        ndim = example_ndim(inputs, batched)
+        x, y = [raised(t, ndim) for t in with_batch(size, inputs, batched)]
         extra = ndim - len(shape)
         found = getattr(xp, name)(x, y, shape=(size, *(1,) * extra, *shape))
         return xp.reshape(found, shape=(size, *shape)) if extra else found
@@ -312,10 +316,7 @@ def standardized(name: str) -> Callable[..., Any]:
 
     def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: Any, **params: Any) -> Any:
         x = spread(inputs[0], batched[0], size)
-        ndim = x._array.ndim - 1
-        others = [
-            raised(t, ndim) if flag else t for t, flag in zip(inputs[1:], batched[1:], strict=True)
-        ]
+        others = with_ndim(x._array.ndim - 1, inputs[1:], batched[1:])
         return getattr(xp, name)(x, *others, dim=tuple([d + 1 for d in dim]), **params)
 
     return rule
@@ -323,7 +324,7 @@ def standardized(name: str) -> Callable[..., Any]:
 
 def tie_share(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: Any, keepdim: bool) -> Any:
     """The extremum is one of each example."""
-    x, out = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
+    x, out = with_batch(size, inputs, batched)
     ndim = x._array.ndim
     if dim is None:
         dim, keepdim = tuple(range(1, ndim)), False
@@ -346,7 +347,7 @@ def folded(name: str) -> Callable[..., Any]:
 
 def stack(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: int) -> Any:
     """The new dimension comes after the batch axis."""
-    made = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
+    made = with_batch(size, inputs, batched)
     return xp.stack(*made, dim=dim + 1 if dim >= 0 else dim)
 
 
@@ -364,7 +365,7 @@ def along_dim(name: str) -> Callable[..., Any]:
 
     def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: Any, **params: Any) -> Any:
         op = getattr(xp, name)
-        made = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
+        made = with_batch(size, inputs, batched)
         shape = made[0]._array.shape
         if dim is None or len(shape) == 1:
             flat = [xp.reshape(t, shape=(size, math.prod(shape[1:]))) for t in made]

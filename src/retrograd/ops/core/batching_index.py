@@ -16,6 +16,7 @@ from ...engine.dispatch import own
 from ...engine.namespaces import arrays
 from ...engine.tensor import new_tensor
 from ...engine.transforms.rules import spread
+from .batching import with_batch
 
 # -- integer indices at some dimensions --------------------------------------------------------
 
@@ -166,7 +167,7 @@ def valued(name: str) -> Callable[..., Any]:
     """The rule of an op `(input, src, index)` along one dimension, where `src` may be 0-d."""
 
     def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: int) -> Any:
-        x, src, at = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
+        x, src, at = with_batch(size, inputs, batched)
         if x._array.ndim == 1 or at._array.ndim != x._array.ndim:
             return None
         if src._array.ndim == 1:
@@ -193,7 +194,7 @@ def embedding(name: str) -> Callable[..., Any]:
             return op(table, at, skip=skip, by_frequency=False)
         if skip is not None:
             return None
-        table, at = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
+        table, at = with_batch(size, inputs, batched)
         count, width = table._array.shape[1:]
         rows = xp.reshape(table, shape=(size * count, width))
         at = _rows_of_examples(xp, size, at, count)
@@ -206,7 +207,7 @@ def add_rows(
     xp: Any, size: int, inputs: Any, batched: Any, /, *, rows: int, skip: Any, by_frequency: bool
 ) -> Any:
     """The rule of the adjoint: every example has rows of its own in one table."""
-    values, at = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
+    values, at = with_batch(size, inputs, batched)
     at = _rows_of_examples(xp, size, at, rows)
     out = xp.add_rows(values, at, rows=size * rows, skip=None, by_frequency=by_frequency)
     out = xp.reshape(out, shape=(size, rows, out._array.shape[1]))
@@ -249,7 +250,7 @@ def splice(walk: Any) -> Callable[..., Any]:
     """The rule of `splice`; `walk` is how a path is followed."""
 
     def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, path: Any, layout: Any) -> Any:
-        x, values = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
+        x, values = with_batch(size, inputs, batched)
         shape = x._array.shape
         region = region_of(walk, path, shape[1:])
         if region is None:

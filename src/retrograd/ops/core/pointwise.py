@@ -185,6 +185,15 @@ def binary(
     return made
 
 
+def refusing(what: str, why: str) -> Callable[..., Any]:
+    """The formula of an input without derivative: asking for its gradient raises."""
+
+    def refuse(xp: Any, g: Any) -> Any:
+        raise NotImplementedError(f"{what} is not implemented{why}")
+
+    return refuse
+
+
 def zero_derivative(xp: Any, g: Any) -> Any:
     """The formula of a piecewise constant function."""
     return xp.zeros_like(g)

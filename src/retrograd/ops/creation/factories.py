@@ -26,6 +26,7 @@ from ...locks import load
 from ...quiet import quietly
 from ..core.arguments import number_in
 from ..core.dims import is_size, once
+from ..core.pointwise import unsupported
 from .from_data import NUMBERS, check_dtype, finish, store, where_of
 from .from_data import fill_value as as_fill_value
 from .memory_format import arranged, preserve_format
@@ -359,8 +360,7 @@ def progression(first: Any, last: Any, by: Any, target: Any) -> Any:
     if isinstance(first, complex) or isinstance(last, complex) or isinstance(by, complex):
         raise RuntimeError("value cannot be converted to type double without overflow")
     if target.kind not in "iufV":
-        name = dtypes.legacy_name(target)
-        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{name}'")
+        raise unsupported("arange_cpu", target)
     if target.kind in "iu" and by != 0 and int(by) == 0:
         raise ValueError("step must be nonzero: it is rounded towards 0 for an integer dtype")
     if by == 0:

@@ -19,6 +19,7 @@ from ...engine.tensor import Tensor
 from ...kernels import lapack
 from ..core import batching, return_types
 from ..core.arguments import public
+from ..core.pointwise import refusing
 from ..shape.rearrange import triangle
 from .checks import check_same_dtype, check_square, check_system, identity, raise_failed
 from .solve import solve_triangular
@@ -166,13 +167,11 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
 # -- LDL -------------------------------------------------------------------------------------------
 
 
-def refused(xp: Any, g: Any) -> Any:
-    """The formula of a packed factor: its derivative is not implemented, nor in PyTorch."""
-    raise NotImplementedError(
-        "derivative for linalg_ldl_factor_ex is not implemented. Use linalg.solve(A, B), which is "
-        "differentiable for every square A, or x.detach() where no gradient is wanted"
-    )
-
+refused = refusing(  # as in PyTorch
+    "derivative for linalg_ldl_factor_ex",
+    ". Use linalg.solve(A, B), which is differentiable for every square A, or x.detach() where no "
+    "gradient is wanted",
+)
 
 _ldl = declare(
     "ldl_factor_ex(input, *, hermitian) -> out, pivots, info",

@@ -9,11 +9,11 @@ import numpy as np
 from ...engine.dispatch import own
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, concrete, placed
-from ...engine.transforms.rules import raised, spread
+from ...engine.transforms.rules import raised
 from ...kernels import lapack
 from ...kernels.allocation import surely
 from ...kernels.layout import turned
-from ..core import return_types
+from ..core import batching, return_types
 from ..core.arguments import public
 from ..core.structure import laid_grad
 from .checks import (
@@ -52,7 +52,7 @@ def _swap_rows(x: Any, pivots: Any, *, back: bool) -> Any:
 
 def swapped_rows(xp: Any, size: int, inputs: Any, batched: Any, *, back: bool) -> Any:
     """The rule for many examples: pivots have one dimension less than matrices."""
-    x, pivots = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
+    x, pivots = batching.with_batch(size, inputs, batched)
     ndim = max(x._array.ndim - 1, pivots._array.ndim)
     return xp.swap_rows(raised(x, ndim), raised(pivots, ndim - 1), back=back)
 

@@ -18,6 +18,7 @@ from ...engine.tensor import Tensor, placed
 from ...kernels import lapack
 from ..core import return_types
 from ..core.arguments import public
+from ..core.pointwise import refusing
 from ..core.structure import grad_as_it_lies
 from .checks import by_columns, check_matrix, check_same_dtype, identity
 from .solve import solve_triangular
@@ -100,18 +101,13 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
 # -- reflectors ------------------------------------------------------------------------------------
 
 
-def packed_input(xp: Any, g: Any) -> Any:
-    """The formula of packed reflectors: not implemented, nor in PyTorch."""
-    raise NotImplementedError(
-        "the derivative for 'geqrf' is not implemented. linalg.qr(A) is differentiable; where no "
-        "gradient is wanted, pass x.detach()"
-    )
-
-
 _geqrf = declare(
     "geqrf(input) -> a, tau",
     lapack.reflectors,
-    input=packed_input,
+    input=refusing(  # as in PyTorch
+        "the derivative for 'geqrf'",
+        ". linalg.qr(A) is differentiable; where no gradient is wanted, pass x.detach()",
+    ),
     batch="leading",
     examples=["3x2:int<5"],
 )

@@ -16,6 +16,7 @@ from ...engine.registry import declare
 from ...engine.tensor import Tensor
 from ...kernels.native.small import quick
 from ..activation.piecewise import relu
+from ..core.arguments import titled
 from ..elementwise.trigonometry import tanh
 from ..linalg.matmul import linear
 
@@ -136,14 +137,23 @@ def pair(name: str, hx: Any) -> Any:
     return hx
 
 
-def rnn_tanh_cell(
-    input: Tensor,
-    hx: Tensor,
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None = None,
-    b_hh: Tensor | None = None,
-) -> Tensor:
+def _simple_cell(activation: Any, name: str, doc: str) -> Callable[..., Tensor]:
+    def cell(
+        input: Tensor,
+        hx: Tensor,
+        w_ih: Tensor,
+        w_hh: Tensor,
+        b_ih: Tensor | None = None,
+        b_hh: Tensor | None = None,
+    ) -> Tensor:
+        return simple_step(activation, linear(input, w_ih, b_ih), hx, w_hh, b_hh)
+
+    return titled(cell, name, doc)
+
+
+rnn_tanh_cell = _simple_cell(
+    tanh,
+    "rnn_tanh_cell",
     """tanh(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh): one step of a recurrent network.
 
     input: (N, I) or (I); hx: (N, H) or (H); w_ih: (H, I); w_hh: (H, H); floating or complex.
@@ -151,24 +161,17 @@ def rnn_tanh_cell(
 
     >>> rg.rnn_tanh_cell(rg.ones(1), rg.zeros(1), rg.ones(1, 1), rg.ones(1, 1))
     tensor([0.7616])
-    """
-    return simple_step(tanh, linear(input, w_ih, b_ih), hx, w_hh, b_hh)
-
-
-def rnn_relu_cell(
-    input: Tensor,
-    hx: Tensor,
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None = None,
-    b_hh: Tensor | None = None,
-) -> Tensor:
+    """,
+)
+rnn_relu_cell = _simple_cell(
+    relu,
+    "rnn_relu_cell",
     """`rnn_tanh_cell` with relu for tanh.
 
     >>> rg.rnn_relu_cell(rg.ones(1), rg.ones(1), rg.ones(1, 1), rg.ones(1, 1))
     tensor([2.])
-    """
-    return simple_step(relu, linear(input, w_ih, b_ih), hx, w_hh, b_hh)
+    """,
+)
 
 
 def lstm_cell(

@@ -13,14 +13,14 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.trace import users_level
+from ..core.pointwise import unsupported
 from .generator import Generator
 
 
 def refuse(kernel: str, target: np.dtype[Any], kinds: str) -> None:
     """Raise NotImplementedError unless the dtype is of one of `kinds`; bfloat16 is of kind "f"."""
     if target.kind not in kinds and not (target.kind == "V" and "f" in kinds):
-        name = dtypes.legacy_name(target)
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{name}'")
+        raise unsupported(kernel, target)
 
 
 def drawn_integers(

@@ -254,15 +254,18 @@ def _pair(name: str, input: Tensor, dim: Any, keepdim: bool) -> Any:
     return getattr(return_types, name)(*_along[name](input, dim=dims, keepdim=keepdim))
 
 
-def _max_or_min(name: str, several: Any, input: Tensor, dim: Any, keepdim: bool, other: Any) -> Any:
+def _of_all_or_along(name: str, input: Tensor, dim: Any, keepdim: bool) -> Any:
     check_kept(name, dim, keepdim)
+    return _full[name](input) if dim is None else _pair(name, input, dim, keepdim)
+
+
+def _max_or_min(name: str, several: Any, input: Tensor, dim: Any, keepdim: bool, other: Any) -> Any:
     if isinstance(dim, Tensor) and not keepdim:
         dim, other = None, dim
-    if other is not None:
-        return several(input, other)
-    if dim is not None:
-        return _pair(name, input, dim, keepdim)
-    return _full[name](input)
+    if other is None:
+        return _of_all_or_along(name, input, dim, keepdim)
+    check_kept(name, dim, keepdim)
+    return several(input, other)
 
 
 @public(out=True, methods="max")
@@ -362,10 +365,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     >>> rg.median(rg.tensor([4.0, 1.0, 3.0, 2.0]))
     tensor(2.)
     """
-    check_kept("median", dim, keepdim)
-    if dim is not None:
-        return _pair("median", input, dim, keepdim)
-    return _full["median"](input)
+    return _of_all_or_along("median", input, dim, keepdim)
 
 
 @public(out=True, methods="nanmedian")
@@ -375,10 +375,7 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
     >>> rg.nanmedian(rg.tensor([4.0, float("nan"), 3.0]))
     tensor(3.)
     """
-    check_kept("nanmedian", dim, keepdim)
-    if dim is not None:
-        return _pair("nanmedian", input, dim, keepdim)
-    return _full["nanmedian"](input)
+    return _of_all_or_along("nanmedian", input, dim, keepdim)
 
 
 @public(out=True, methods="mode")

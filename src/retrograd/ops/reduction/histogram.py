@@ -16,6 +16,7 @@ from ...kernels.search import searched
 from ..core import return_types
 from ..core.arguments import public, write_value
 from ..core.dims import rank
+from ..core.pointwise import unsupported
 from .extrema import ordered
 
 __all__ = ["bincount", "bucketize", "histc", "histogram", "histogramdd", "searchsorted"]
@@ -111,9 +112,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     """
     array = ordered(input._array, "histc")
     if array.dtype.kind not in "fV":
-        raise NotImplementedError(
-            f"\"histc\" not implemented for '{dtypes.legacy_name(array.dtype)}'"
-        )
+        raise unsupported("histc", array.dtype)
     if bins <= 0:
         raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
     if min > max:
@@ -144,8 +143,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     """
     array = input._array
     if array.dtype.kind not in "iu":
-        name = dtypes.legacy_name(array.dtype)
-        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{name}'")
+        raise unsupported("bincount_cpu", array.dtype)
     if array.ndim != 1 or (array.size and surely(array.min() < 0)):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
@@ -246,7 +244,7 @@ def _count(
     """The counts in the grid of `bins`, and the edges along each axis."""
     dtype = points.dtype
     if dtype not in (np.float32, np.float64):
-        raise NotImplementedError(f"\"{name}\" not implemented for '{dtypes.legacy_name(dtype)}'")
+        raise unsupported(name, dtype)
     if range is not None and len(range) != 2 * len(bins):
         raise RuntimeError(
             f"torch.{name}(): for a {len(bins)}-dimensional histogram range should have "

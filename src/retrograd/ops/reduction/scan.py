@@ -27,6 +27,7 @@ from ...kernels.sums import accumulated, in_single
 from ..core import batching, return_types
 from ..core.arguments import public
 from ..core.dims import place_of, rank, wrap_dim
+from ..core.pointwise import unsupported
 from .extrema import ordered
 from .sum_prod import converted
 
@@ -196,10 +197,7 @@ _cumprod_op = declare(
 @in_single
 def _logcumsumexp(input: Any, *, dim: int | None) -> Any:
     if input.dtype.kind in "biu":
-        raise NotImplementedError(
-            f"\"logcumsumexp\" not implemented for '{dtypes.legacy_name(input.dtype)}'. "
-            "Convert: x.float()"
-        )
+        raise unsupported("logcumsumexp", input.dtype, "Convert: x.float()")
     x = dim_first(input, dim)
     top = accumulated(np.maximum, x.real)
     fade = full(x, x.shape, 1)

@@ -20,6 +20,7 @@ from ...kernels.native.small import quick
 from ..core import batching
 from ..core.arguments import public
 from ..core.dims import integers, normalize_dim, once
+from ..core.pointwise import unsupported
 from ..indexing.index import index_select
 from .expand import atleast_1d, atleast_2d, atleast_3d, broadcast_tensors
 from .reshape import reshape
@@ -378,8 +379,7 @@ def repeat_interleave(
 def _check_repeats(counts: Any) -> None:
     """Raise unless these are integers of at least 0: how often each entry is repeated."""
     if counts.dtype.kind not in "iu":
-        name = dtypes.legacy_name(counts.dtype)
-        raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{name}'")
+        raise unsupported("repeat_interleave_cpu", counts.dtype)
     if counts.size and surely(counts.min() < 0):
         raise RuntimeError("repeats can not be negative: an entry occurs 0 times or more")
 

@@ -21,6 +21,7 @@ from ...kernels.search import comparable, kth, ranked
 from ..core import batching, return_types
 from ..core.arguments import public, write_value
 from ..core.dims import rank, wrap_dim
+from ..core.pointwise import refusing
 from ..indexing.take_along import taken_along
 from ..reduction.extrema import check_elements, chosen, chosen_input, ordered
 
@@ -282,17 +283,14 @@ def _unique_consecutive(input: Any, *, dim: int | None) -> Any:
 
 def _distinct(name: str, forward: Any, **more: Any) -> Any:
     """The record of what chooses distinct elements, of equal ones any: there is no derivative."""
-
-    def refuse(xp: Any, g: Any) -> Any:
-        raise NotImplementedError(
-            f"the derivative for '{name}' is not implemented: of equal elements, none is the one "
-            f"that was chosen. Give it values alone, rg.{name}(x.detach()), or choose by an index"
-        )
-
+    why = (
+        ": of equal elements, none is the one that was chosen. Give it values alone, "
+        f"rg.{name}(x.detach()), or choose by an index"
+    )
     return declare(
         f"{name}(input, *, dim) -> out, inverse, counts",
         forward,
-        input=refuse,
+        input=refusing(f"the derivative for '{name}'", why),
         nondiff=["inverse", "counts"],
         batch=batching.alone("the number of distinct elements"),
         examples=[example("3x2:int<1", dim=None), example("3x2:int<1", dim=0)],

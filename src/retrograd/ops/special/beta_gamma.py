@@ -13,7 +13,7 @@ import numpy as np
 
 from ...kernels.library import scipy_special, widely
 from ..core.pointwise import floating, pointwise, promoted
-from .incomplete_gamma import refusing
+from .incomplete_gamma import no_closed_form
 
 BROADCAST = ["3x4, 3x4", "3x1, 4", ", ", "0, 0"]
 
@@ -89,8 +89,8 @@ def _betainc_x(xp: Any, g: Any, a: Any, b: Any, x: Any) -> Any:
 betainc = pointwise(
     "betainc(a, b, x)",
     _of_reals("betainc"),
-    a=refusing("betainc: a"),
-    b=refusing("betainc: b"),
+    a=no_closed_form("betainc: a"),
+    b=no_closed_form("betainc: b"),
     x=_betainc_x,
     complex=False,
     examples=["0:int<5, 0:int<5, 0"],  # an example's integers begin with 0: poles

@@ -13,22 +13,16 @@ from ...engine.registry import called
 from ...engine.tensor import Tensor
 from ...kernels.library import scipy_special
 from ..core.arguments import public
-from ..core.pointwise import binary, pointwise, promoted, unsupported
+from ..core.pointwise import binary, pointwise, promoted, refusing, unsupported
 from .erf_gamma import lgamma
 
 __all__ = ["igamma", "igammac", "mvlgamma"]
 
 
-def refusing(what: str) -> Any:
-    """The formula of an input without derivative: a gradient that is asked for raises."""
-
-    def refuse(xp: Any, g: Any) -> Any:
-        raise NotImplementedError(
-            f"the derivative for '{what}' is not implemented: it has no closed form. If it is not "
-            "wanted, pass that argument as x.detach()"
-        )
-
-    return refuse
+def no_closed_form(what: str) -> Any:
+    """The formula of an input whose derivative nobody can write down: asking for it raises."""
+    why = ": it has no closed form. If it is not wanted, pass that argument as x.detach()"
+    return refusing(f"the derivative for '{what}'", why)
 
 
 def _by_scipy(name: str, kernel: str, integers: bool = False) -> Any:
@@ -60,7 +54,7 @@ igamma = binary(
     "The lower incomplete gamma function P(input, other), from 0 to 1, of real numbers >= 0. "
     "The\n    derivative in `input` is not implemented. Needs SciPy.",
     ("[1.0, 2.0]", "[1.0, 1.0]", "[0.6321, 0.2642]"),
-    input=refusing("igamma: input"),
+    input=no_closed_form("igamma: input"),
     other=lambda xp, g, input, other: g * _density(xp, input, other),
     complex=False,
     examples=INCOMPLETE,
@@ -72,7 +66,7 @@ igammac = binary(
     _by_scipy("igammac", "gammaincc"),
     "The upper incomplete gamma function Q(input, other) = 1 - P(input, other); see `igamma`.",
     ("[1.0, 2.0]", "[1.0, 1.0]", "[0.3679, 0.7358]"),
-    input=refusing("igammac: input"),
+    input=no_closed_form("igammac: input"),
     other=lambda xp, g, input, other: -(g * _density(xp, input, other)),
     complex=False,
     examples=INCOMPLETE,
@@ -104,7 +98,7 @@ _zeta = pointwise(
     "zeta(input, other)",
     _by_scipy("zeta", "zeta", integers=True),
     promote=dtypes.promote_floating,
-    input=refusing("zeta"),
+    input=no_closed_form("zeta"),
     other=lambda xp, g, input, other: g * (-input * xp.zeta(input + 1.0, other)),
     complex=False,
     examples=["0:int<3, 0"],  # an example's integers begin with 0 and 1: poles
