@@ -46,7 +46,7 @@ def _mirrored(order: float) -> float:
 
 
 def bessel_j(order: float, x: Any) -> Any:
-    """J of an order."""
+    """The Bessel function J of an order, of real or complex numbers."""
     value = _of_order("jv", _mirrored(order), x)
     return -value if order < 0 and order % 2 == 1 else value
 
@@ -83,7 +83,7 @@ def bessel_k(order: float, x: Any) -> Any:
 
 
 def bessel_ke(order: float, x: Any) -> Any:
-    """exp(x) K(x) of an order."""
+    """exp(x) K(x), the scaled Bessel function K of an order."""
     return _of_order("kve", abs(order), x)
 
 

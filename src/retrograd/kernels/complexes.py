@@ -44,7 +44,7 @@ def joined(real: Any, imag: Any) -> Any:
 
 
 def turned(z: Any) -> Any:
-    """i z."""
+    """Complex numbers times i, part by part."""
     return joined(-z.imag, z.real)
 
 

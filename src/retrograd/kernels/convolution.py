@@ -133,7 +133,7 @@ def conv(
 def conv_by_patches(
     x: Any, weight: Any, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
 ) -> Any:
-    """`conv` by NumPy's functions."""
+    """`conv` by NumPy's functions: the patches of the images as a matrix, times the kernels."""
     geometry = Geometry(x.shape[2:], weight.shape[2:], stride, padding, dilation)
     images, channels, outputs = x.shape[0], x.shape[1], weight.shape[0]
     matrix = weight.reshape(groups, outputs // groups, math.prod(weight.shape[1:]))

@@ -171,7 +171,7 @@ def sum_of_powers(z: Any, steps: Any, power: int, most: float) -> Any:
 
 
 def turns(z: Any) -> Any:
-    """2 pi i z, less whole turns."""
+    """2 pi i z less whole turns, which exponentials do not see."""
     return 2.0 * math.pi * (1j * (z.real - np.rint(z.real)) - z.imag)
 
 

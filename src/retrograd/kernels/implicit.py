@@ -131,7 +131,7 @@ def _beta_left(a: Any, b: Any, x: Any) -> Any:
 
 
 def _beta_right(a: Any, b: Any, x: Any) -> Any:
-    """The same series for the share above x, by its second concentration."""
+    """The series of `_beta_left` for the share above x, by its second concentration."""
     y = 1 - x
     term, total, derivative, harmonic = np.ones_like(x), np.ones_like(x), 0.0, 0.0
     for k in range(TERMS):

@@ -168,7 +168,7 @@ def cholesky(x: Any, *, upper: bool) -> tuple[Any, Any]:
 
 
 def lower_cholesky(x: Any) -> tuple[Any, Any]:
-    """The same, of the lower triangle."""
+    """The lower triangular factor, and `info`, by NumPy and column by column where that fails."""
     try:
         return finite_cholesky(x), zeros(x, x.shape[:-2], np.int32)
     except np.linalg.LinAlgError:

@@ -246,7 +246,7 @@ def as_was(shape: Any, x: Any) -> Any:
 
 
 class Flags:
-    """What NumPy says in `flags`."""
+    """The answers of NumPy's `flags`, computed from shape and strides."""
 
     __slots__ = ("c_contiguous", "f_contiguous", "writeable")
 
@@ -264,7 +264,7 @@ class Flags:
 
     @property
     def forc(self) -> bool:
-        """In one order or the other."""
+        """Whether the elements lie in row-major or in column-major order."""
         return self.c_contiguous or self.f_contiguous
 
     carray = contiguous = property(lambda self: self.c_contiguous)

@@ -103,7 +103,7 @@ def adjugate_derivative(x: Any, move: Any) -> Any:
 
 
 def singular_derivative(x: Any, move: Any) -> Any:
-    """The same by singular values, in whose basis `x` is diagonal."""
+    """The derivative of the adjugate by singular values, in whose basis `x` is diagonal."""
     u, s, vh, phase = factors(x)
     inside = adjoint(u) @ move @ adjoint(vh)
     n = x.shape[-1]

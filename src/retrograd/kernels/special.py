@@ -105,7 +105,7 @@ def polynomial(coefficients: tuple[float, ...], x: Any) -> Any:
 
 
 def ratio(pair: tuple[tuple[float, ...], tuple[float, ...]], x: Any) -> Any:
-    """A quotient of two polynomials."""
+    """The quotient of two polynomials at x."""
     return polynomial(pair[0], x) / polynomial(pair[1], x)
 
 
@@ -116,7 +116,7 @@ def _gauss(x: Any) -> Any:
 
 
 def _erfc_tail(x: Any) -> Any:
-    """erfc of x > 0.46875, flat."""
+    """erfc of x > 0.46875, of flat arrays."""
     out = np.empty_like(x)
     near = x <= 4.0
     y = x[near]

@@ -246,7 +246,7 @@ def rows_added(x: Any, axis: int) -> Any:
 
 
 def folded(x: Any) -> Any:
-    """(a, n, m) to (a, m)."""
+    """The sum over the middle axis, (a, n, m) to (a, m), by products with blocks of rows."""
     a, n, m = x.shape
     join, rest = -(-WIDE // m), 0
     if 1 < join <= n // ROWS:

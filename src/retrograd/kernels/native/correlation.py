@@ -81,7 +81,7 @@ def forward(shape: Sizes, x: Any, w: Any, bias: Any, *geometry: Any) -> Any:
 
 
 def adjoint(shape: Sizes, g: Any, w: Any, *geometry: Any) -> Any:
-    """The adjoint in the images."""
+    """The adjoint of a convolution in the images, by the loops in C."""
     if not taken(g, w):
         return None
     dtype, groups = g.dtype, geometry[3]
@@ -100,7 +100,7 @@ def adjoint(shape: Sizes, g: Any, w: Any, *geometry: Any) -> Any:
 
 
 def weight(shape: Sizes, g: Any, x: Any, *geometry: Any) -> Any:
-    """The adjoint in the weight."""
+    """The adjoint of a convolution in the weight, by the loops in C."""
     if not taken(g, x):
         return None
     dtype, groups = g.dtype, geometry[3]

@@ -33,7 +33,7 @@ def plain(*arrays: Any) -> bool:
 
 
 def indices(index: Any) -> Any:
-    """An index as the loops take it."""
+    """An index as the loops take it: int64 and contiguous."""
     return index.astype(np.int64, "C", copy=False)
 
 

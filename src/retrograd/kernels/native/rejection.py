@@ -30,7 +30,7 @@ def drawn(name: str, uniform: Draw, normal: Draw, *parameters: Any) -> Any:
 
 
 def drawn_by_loops(state: Any, kept: Any, name: str, *parameters: Any) -> Any:
-    """The same from a twister's state and the normal number that is kept; both go on."""
+    """`drawn` by the loops in C, from a twister's state and the normal number kept; both go on."""
     arrays = [np.array(array, np.float64, order="C") for array in parameters]
     out = np.empty(arrays[0].shape)
     loops.draw_rejected(state, kept, name, arrays[0], arrays[-1], out)

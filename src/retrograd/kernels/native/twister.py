@@ -108,12 +108,12 @@ def twisted(block: Any) -> Any:
 
 
 def mixed(y: Any) -> Any:
-    """A product with the twister's matrix."""
+    """The product of words with the twister's matrix."""
     return (y >> 1) ^ (y & 1) * 0x9908B0DF
 
 
 def tempered(y: Any) -> Any:
-    """Words as they are drawn."""
+    """Words as they are drawn: the state's words, their bits mixed."""
     y = y ^ (y >> 11)
     y = y ^ ((y << 7) & 0x9D2C5680)
     y = y ^ ((y << 15) & 0xEFC60000)

@@ -62,7 +62,7 @@ def _sigmoid(x: Any) -> Any:
 
 
 def _sigmoid_derivative(xp: Any, input: Any, out: Any) -> Any:
-    """Of real numbers by the result alone, as that of tanh."""
+    """s (1 - s) of the sigmoid s; of real numbers by the result alone, as that of tanh."""
     return squared_secant(xp, input / 2) / 4 if holds_complex(out) else out * (1.0 - out)
 
 

@@ -159,7 +159,7 @@ class Served:
         return write(function, out, args, kwargs)
 
     def meant(self, by: str) -> Callable[..., Any]:
-        """The function as `by` says."""
+        """A function that gives this one's value in the meaning `by`."""
 
         def call(*args: Any, **kwargs: Any) -> Any:
             return load(MEANT).meant(self.function, by, args, kwargs)
@@ -174,12 +174,12 @@ def has_by(function: Any) -> bool:
 
 
 def said(call: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """A call with `by` of the caller of an op."""
+    """Call the caller of an op that was given `by`."""
     return Served(call, True)(*args, **named)
 
 
 def by_modulus(call: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """A call of the caller of an op that has found no order among complex numbers."""
+    """Call again, by modulus, the caller of an op that found no order among complex numbers."""
     return load(MEANT).in_order(call, "modulus", args, named)
 
 

@@ -1,4 +1,4 @@
-"""How ops run on a full_reduction batch: the rules that records name in `batch`.
+"""How ops run on a whole batch of examples at once: the rules that records name in `batch`.
 
 A rule is a function `(xp, size, inputs, batched, **params)`: `inputs` are tensors with the batch
 axis in front where `batched` says so. It returns the outputs with that axis, or None to leave the
@@ -62,7 +62,7 @@ def like_input(name: str) -> Callable[..., Any]:
 
 
 def reshape(xp: Any, size: int, inputs: Any, batched: Any, /, *, shape: Any) -> Any:
-    """The new shape comes after the batch axis."""
+    """`reshape` of each example: the new shape comes after the batch axis."""
     return xp.reshape(inputs[0], shape=(size, *shape))
 
 
@@ -76,7 +76,8 @@ def expanded(name: str) -> Callable[..., Any]:
 
 
 def sum_to(xp: Any, size: int, inputs: Any, batched: Any, /, *, shape: Any) -> Any:
-    """Leading dimensions of an example that `shape` lacks are summed, the batch axis is not."""
+    """`sum_to`: leading dimensions of an example that `shape` lacks are summed, the batch axis is
+    not."""
     x = inputs[0]
     extra = x._array.ndim - 1 - len(shape)
     found = xp.sum_to(x, shape=(size, *(1,) * extra, *shape))
@@ -95,17 +96,17 @@ def regions(name: str) -> Callable[..., Any]:
 
 
 def repeat(xp: Any, size: int, inputs: Any, batched: Any, /, *, repeats: Any) -> Any:
-    """The batch axis is not repeated."""
+    """`repeat` of each example: the batch axis is not repeated."""
     return xp.repeat(raised(inputs[0], len(repeats)), repeats=(1, *repeats))
 
 
 def pad(xp: Any, size: int, inputs: Any, batched: Any, /, *, widths: Any, value: Any) -> Any:
-    """The batch axis is not padded."""
+    """`constant_pad_nd` of each example: the batch axis is not padded."""
     return xp.constant_pad_nd(inputs[0], widths=((0, 0), *widths), value=value)
 
 
 def permuted(xp: Any, size: int, inputs: Any, batched: Any, /, *, dims: Any) -> Any:
-    """The batch axis stays in front."""
+    """`permute` of each example: the batch axis stays in front."""
     return xp.permute(inputs[0], dims=(0, *[d + 1 for d in dims]))
 
 
@@ -116,7 +117,7 @@ def transposed(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
 
 
 def matmul(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
-    """Stacks of any rank: the shorter one's ones come after the batch axis."""
+    """`matmul` of stacks of any rank: the shorter one's ones come after the batch axis."""
     return xp.matmul(*with_ndim(example_ndim(inputs, batched), inputs, batched))
 
 
@@ -139,7 +140,7 @@ SUMMED = {1: "row", 2: "column"}
 
 
 def linear(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
-    """Rows of any leading shape for one weight; a stacked product for a weight per example."""
+    """`linear`: rows of any leading shape for one weight; a stacked product for several weights."""
     x, weight, bias = inputs
     if not batched[1] and not batched[2]:
         return xp.linear(x, weight, bias)
@@ -158,7 +159,7 @@ def linear(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
 
 
 def linear_weight(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
-    """The sum over the rows of each example."""
+    """`linear_weight`: the sum over the rows of each example."""
     x, y = [
         xp.reshape(t, shape=(size, math.prod(t._array.shape[1:-1]), t._array.shape[-1]))
         for t in with_batch(size, inputs, batched)
@@ -211,19 +212,19 @@ def _grouped(xp: Any, t: Any, kind: str) -> Any:
 
 
 def channel_sum(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
-    """Sums over all but the channels of each example."""
+    """`channel_sum`: sums over all but the channels of each example."""
     x = inputs[0]
     return xp.sum_dim(x, dim=(1, *range(3, x._array.ndim)), keepdim=False)
 
 
 def channel_fill(xp: Any, size: int, inputs: Any, batched: Any, /, *, shape: Any) -> Any:
-    """The channels of each example, spread over its other dimensions."""
+    """`channel_fill`: the channels of each example, spread over its other dimensions."""
     channels = xp.reshape(inputs[0], shape=(size, 1, shape[1], *(1,) * (len(shape) - 2)))
     return xp.spread(channels, shape=(size, *shape))
 
 
 def mse_loss(xp: Any, size: int, inputs: Any, batched: Any, /, *, reduction: str) -> Any:
-    """The loss of each element, reduced within each example."""
+    """`mse_loss`: the loss of each element, reduced within each example."""
     ndim = example_ndim(inputs, batched)
     each = xp.mse_loss(*with_ndim(ndim, inputs, batched), reduction="none")
     if reduction == "none":
@@ -240,7 +241,7 @@ def _classes(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
 def cross_entropy(
     xp: Any, size: int, inputs: Any, batched: Any, /, *, scale: float, rows: Any
 ) -> Any:
-    """The fused loss, composed: the sum over the rows of each example."""
+    """The fused cross-entropy, composed: the sum over the rows of each example."""
     x, target, share = _classes(xp, size, inputs, batched)
     picked = xp.squeeze(xp.take_along(x, target, dim=2), dims=(2,))
     loss = xp.logsumexp(x, dim=(2,), keepdim=False) - picked
@@ -251,7 +252,7 @@ def cross_entropy(
 
 
 def nll(xp: Any, size: int, inputs: Any, batched: Any, /, *, total: float) -> Any:
-    """The mean of what is picked, for each example."""
+    """`nll`: the mean of what the targets pick, for each example."""
     x, target, _ = _classes(xp, size, (*inputs, None), (*batched, False))
     picked = xp.squeeze(xp.take_along(x, target, dim=2), dims=(2,))
     return -xp.sum_dim(picked, dim=(1,), keepdim=False) / total
@@ -260,7 +261,7 @@ def nll(xp: Any, size: int, inputs: Any, batched: Any, /, *, total: float) -> An
 def cross_entropy_derivative(
     xp: Any, size: int, inputs: Any, batched: Any, /, *, scale: float, rows: Any
 ) -> Any:
-    """Probabilities less the hot ones, for each example."""
+    """Its gradient: probabilities less the one-hot targets, for each example."""
     cotangent = spread(inputs[0], batched[0], size)
     x, target, share = _classes(xp, size, inputs[1:], batched[1:])
     p = xp.softmax(x, dim=(2,))
@@ -292,7 +293,7 @@ def aligned(name: str, *less: int) -> Callable[..., Any]:
 
 
 def solve_ex(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
-    """The right sides may have dimensions that the matrices lack, and that `info` lacks too."""
+    """`solve_ex`: the right sides may have dimensions that the matrices, and so `info`, lack."""
     x = inputs[0]
     out, info = aligned("solve_ex")(xp, size, inputs, batched)
     return out, xp.reshape(info, shape=(size, *x._array.shape[batched[0] : -2]))
@@ -323,7 +324,7 @@ def standardized(name: str) -> Callable[..., Any]:
 
 
 def tie_share(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: Any, keepdim: bool) -> Any:
-    """The extremum is one of each example."""
+    """`tie_share`: the extremum is one of each example."""
     x, out = with_batch(size, inputs, batched)
     ndim = x._array.ndim
     if dim is None:
@@ -346,7 +347,7 @@ def folded(name: str) -> Callable[..., Any]:
 
 
 def stack(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: int) -> Any:
-    """The new dimension comes after the batch axis."""
+    """`stack` of each example: the new dimension comes after the batch axis."""
     made = with_batch(size, inputs, batched)
     return xp.stack(*made, dim=dim + 1 if dim >= 0 else dim)
 

@@ -1,4 +1,4 @@
-"""How ops with integer indices run on a whole batch; see `batching`, which has the others.
+"""How ops with integer indices run on a whole batch of examples; see `batching` for the others.
 
 Indices of their own for each example become indices into all examples: one more index tensor, at
 the batch axis, or one more count in front of flat positions.
@@ -85,7 +85,7 @@ def inner_back(xp: Any, out: Any, at: Any, dims: Sequence[int], flag: bool) -> A
 
 
 def inner_first(xp: Any, x: Any, at: Any, dims: Sequence[int], flag: bool) -> Any:
-    """The opposite of `inner_back`."""
+    """Move what was indexed from where one example has it to behind the batch axis."""
     if not adjacent(dims) or not dims[0]:
         return x
     inner, first = index_ndim(at, dims, flag), dims[0]
@@ -96,7 +96,7 @@ def inner_first(xp: Any, x: Any, at: Any, dims: Sequence[int], flag: bool) -> An
 def index_put(
     xp: Any, size: int, inputs: Any, batched: Any, /, *, dims: Any, accumulate: bool
 ) -> Any:
-    """Values that broadcast to the region are given all its dimensions first."""
+    """`index_put`: values that broadcast to the region get all its dimensions first."""
     x, values, at = inputs
     if x._array.ndim == batched[0]:
         return None
@@ -149,7 +149,7 @@ def _spread_each(xp: Any, size: int, x: Any, at: Any, dim: int, shape: Any) -> A
 
 
 def index_add(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: int) -> Any:
-    """One index for all examples, or what is added is put in its places first."""
+    """`index_add`: one index for all examples, or else what is added is put in its places first."""
     x, source, at = inputs
     ranks = [t._array.ndim - flag for t, flag in zip(inputs[:2], batched, strict=False)]
     if ranks[0] != ranks[1] or not ranks[0]:
@@ -267,7 +267,7 @@ def splice(walk: Any) -> Callable[..., Any]:
 
 
 def new_index(array: Any) -> Any:
-    """A tensor of positions."""
+    """A tensor of flat positions, int64 and contiguous."""
     return new_tensor(np.ascontiguousarray(array, np.int64))
 
 
@@ -278,7 +278,7 @@ def strided(xp: Any, size: int, inputs: Any, batched: Any, /, **how: Any) -> Any
 
 
 def unstrided(xp: Any, size: int, inputs: Any, batched: Any, /, *, shape: Any, **how: Any) -> Any:
-    """The adjoint of `strided`."""
+    """`unstrided`, the adjoint of `as_strided`, of all examples as one."""
     (x,) = inputs
     return xp.unstrided(x, **behind(size, math.prod(shape), **how), shape=(size, *shape))
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def fact(node: Node, name: str) -> Any:
-    """A parameter that a node keeps."""
+    """The value of a parameter that a node keeps."""
     return node.params[node.op.facts.index(name)]
 
 
@@ -39,7 +39,7 @@ def chosen(node: Node) -> tuple[int, Any]:
 
 
 def part(name: str, default: int) -> Callable[[Node], int]:
-    """The start, stop or step of a slice."""
+    """A function that reads the start, stop or step of a slice off a node."""
 
     def read(node: Node) -> int:
         value = getattr(chosen(node)[1], name)
@@ -76,7 +76,7 @@ def inverse_deviation(node: Any) -> Any:
 
 
 def with_ones(node: Node) -> tuple[int, ...]:
-    """The shape of the input of a squeeze."""
+    """The shape that the input of a squeeze had."""
     shape = list(node.shape)
     for dim in fact(node, "dims"):
         shape.insert(dim, 1)

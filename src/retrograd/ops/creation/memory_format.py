@@ -88,7 +88,7 @@ def dims_in(format: memory_format, ndim: int) -> tuple[int, ...]:
 
 
 def has_strides(array: Any, format: memory_format) -> bool:
-    """The same, where sizes of 1 too have the strides that go with that order."""
+    """Whether an array has the strides of that order, those of dimensions of size 1, too."""
     if not format.ndim or not numpys(array):
         return lies_in(array, format)
     n, channels, *sizes = array.shape

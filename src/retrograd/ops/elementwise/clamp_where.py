@@ -163,7 +163,7 @@ _clamp = pointwise(
 
 
 def _clamp_tensors(input: Any, min: Any, max: Any) -> Any:
-    """The same of real arrays of any dtypes, in their common one."""
+    """Elements bounded by real arrays of any dtypes, in the common one."""
     x, *_ = promoted(*[array for array in (input, min, max) if array is not None])
     low = x if min is None else np.maximum(x, min.astype(x.dtype, copy=False))
     found = low if max is None else np.minimum(low, max.astype(x.dtype, copy=False))

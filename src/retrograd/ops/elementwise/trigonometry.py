@@ -159,7 +159,8 @@ def squared_secant(xp: Any, input: Any) -> Any:
 
 
 def _tanh_derivative(xp: Any, input: Any, out: Any) -> Any:
-    """Of real numbers by the result alone, which saves memory; near 1 that has no digits left."""
+    """1 - tanh^2, of real numbers by the result alone, which saves memory; near 1 it has no
+    digits."""
     return squared_secant(xp, input) if holds_complex(out) else 1.0 - out * out
 
 

@@ -136,12 +136,12 @@ def column(xp: Any, v: Any) -> Any:
 
 
 def diagonal_of(xp: Any, x: Any) -> Any:
-    """The diagonals of matrices."""
+    """The diagonals of matrices `(..., n, n)` as vectors `(..., n)`."""
     return xp.diagonal(x, offset=0, dim1=x.ndim - 2, dim2=x.ndim - 1)
 
 
 def embedded(xp: Any, v: Any) -> Any:
-    """Diagonal matrices."""
+    """Diagonal matrices `(..., n, n)` of vectors `(..., n)`."""
     n = v.ndim
     return xp.undiagonal(v, offset=0, dim1=n - 1, dim2=n, shape=(*v.shape, v.shape[-1]))
 

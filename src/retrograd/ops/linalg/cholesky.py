@@ -60,7 +60,8 @@ mirror = declare(
 
 
 def cholesky_input(xp: Any, g: Any, out: Any, upper: bool) -> Any:
-    """L^-H S L^-1, where S is the Hermitian part of L^H g's lower triangle, diagonal halved."""
+    """L^-H S L^-1, S being the Hermitian part of the lower triangle of L^H g, its diagonal
+    halved."""
     other = xp.adjoint(out)
     upper, product = (out, out @ xp.adjoint(g)) if upper else (other, other @ g)
     half = xp.tril(product, diagonal=0) + xp.tril(product, diagonal=-1)
@@ -185,7 +186,7 @@ _ldl = declare(
 
 
 def ldl_other(xp: Any, g: Any, input: Any, pivots: Any, hermitian: bool) -> Any:
-    """A^-H g, and A is symmetric or Hermitian."""
+    """The cotangent of the right sides: A^-H g, where A is symmetric or Hermitian."""
     if hermitian:
         return xp.ldl_solve(input, pivots, g, hermitian=True)
     return xp.conj(xp.ldl_solve(input, pivots, xp.conj(g), hermitian=False))

@@ -49,7 +49,7 @@ _det = declare(
 
 
 def scalar(xp: Any, g: Any) -> Any:
-    """Numbers `(...)` as matrices `(..., 1, 1)`."""
+    """Numbers `(...)` as matrices `(..., 1, 1)`, which broadcast with matrices."""
     return column(xp, column(xp, g))
 
 
@@ -91,7 +91,7 @@ declare(
 
 
 def slogdet_input(xp: Any, g: Any, input: Any, sign: Any) -> Any:
-    """A^-H times the cotangent of the logarithm, and i times what turns the sign."""
+    """The cotangent of A: A^-H times that of the logarithm, and i times what turns the sign."""
     turn = xp.imag(g[0] * xp.conj(sign)) * 1j if holds_complex(sign) else 0.0
     return scalar(xp, g[1] + turn) * xp.inv_ex(xp.adjoint(input))[0]
 

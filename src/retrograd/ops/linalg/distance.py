@@ -41,7 +41,7 @@ def blocks(out: Any, columns: int) -> Iterator[slice]:
 
 
 def differences(x1: Any, x2: Any, rows: slice) -> Any:
-    """(*, rows, R, M)."""
+    """The differences between rows of two sets, (*, rows, R, M), for some rows of the first."""
     return x1[..., rows, None, :] - x2[..., None, :, :]
 
 

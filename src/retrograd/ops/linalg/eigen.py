@@ -25,7 +25,7 @@ from .cholesky import mirror
 
 
 def eigh_input(xp: Any, g: Any, values: Any, vectors: Any, gauge: str) -> Any:
-    """V (diag(g) + the Hermitian part of V^H gV over differences of eigenvalues) V^H."""
+    """V (diag(g) + the Hermitian part of V^H gV over differences of eigenvalues) V^H, of A."""
     turned = xp.adjoint(vectors)
     inside = turned @ g[1]
     if gauge == "raise":
@@ -51,7 +51,7 @@ _eigh = declare(
 
 
 def eigvalsh_input(xp: Any, g: Any, input: Any) -> Any:
-    """V diag(g) V^H, with vectors computed when they are needed."""
+    """The cotangent of A, V diag(g) V^H, with vectors computed when they are needed."""
     vectors = xp.eigh(input, gauge="raise")[1]
     return (vectors * row(xp, g)) @ xp.adjoint(vectors)
 
@@ -106,7 +106,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
 
 
 def eig_input(xp: Any, g: Any, values: Any, vectors: Any, gauge: str) -> Any:
-    """V^-H (diag(g) + V^H gV, less what would change norms, over differences) V^H."""
+    """V^-H (diag(g) + V^H gV, less what would change norms, over differences) V^H, of A."""
     turned = xp.adjoint(vectors)
     inside = turned @ g[1]
     if gauge == "raise":
@@ -133,7 +133,7 @@ _eig = declare(
 
 
 def eigvals_input(xp: Any, g: Any, input: Any) -> Any:
-    """V^-H diag(g) V^H, with vectors computed when they are needed."""
+    """The cotangent of A, V^-H diag(g) V^H, with vectors computed when they are needed."""
     turned = xp.adjoint(xp.eig(input, gauge="raise")[1])
     return xp.solve_ex(turned, column(xp, g) * turned)[0]
 

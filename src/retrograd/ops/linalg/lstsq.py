@@ -72,7 +72,7 @@ def _pinv(x: Any, atol: Any, rtol: Any) -> Any:
 
 
 def pinv_input(xp: Any, g: Any, input: Any, out: Any) -> Any:
-    """For a rank that stays: the part of an inverse, and those of the two null spaces."""
+    """The cotangent of A for a rank that stays: an inverse's, and those of the two null spaces."""
     turned, back = xp.adjoint(out), xp.adjoint(g)
     tall = input.shape[-2] >= input.shape[-1]
 

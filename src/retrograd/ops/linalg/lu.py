@@ -79,7 +79,7 @@ def corner(xp: Any, x: Any, m: Any, n: Any) -> Any:
 
 
 def lu_input(xp: Any, g: Any, out: Any, pivots: Any, pivot: bool) -> Any:
-    """From the cotangents of L and U, of which the packed `g` holds the parts that are free.
+    """The cotangent of A from those of L and U, whose free parts the packed `g` holds.
 
     With m rows, n columns and k the smaller: the leading k by k block is the square case; the
     columns or rows beyond follow from it by a triangular system, and give it their share.
@@ -176,14 +176,14 @@ def permutation_matrix(pivots: Tensor, like: Tensor) -> Tensor:
 
 
 def lower_part(LU: Tensor) -> Tensor:
-    """L, with its diagonal of ones."""
+    """L of packed factors, with its diagonal of ones."""
     m, n = LU.shape[-2:]
     k = min(m, n)
     return LU[..., :k].tril(-1) + identity(LU, m, k)
 
 
 def upper_part(LU: Tensor) -> Tensor:
-    """U."""
+    """U of packed factors."""
     return LU[..., : min(LU.shape[-2:]), :].triu()
 
 

@@ -54,7 +54,8 @@ declare(
 
 
 def exp_derivative_input(xp: Any, g: Any, input: Any, direction: Any) -> Any:
-    """The second derivative, a block of the first of a matrix of twice the size."""
+    """The second derivative of the exponential, a block of the first of a matrix of twice the
+    size."""
     pair = xp.twice(xp.adjoint(input), xp.adjoint(direction))
     derivative = xp.exp_derivative(pair, xp.twice(g, xp.zeros_like(g)))
     return quarter(xp, derivative, False, True)

@@ -34,7 +34,7 @@ NOT_UNIQUE = (
 
 
 def square_qr_input(xp: Any, gq: Any, gr: Any, q: Any, r: Any) -> Any:
-    """For at least as many rows as columns, R square."""
+    """The cotangent of A where R is square: of at least as many rows as columns."""
     product = gr @ xp.adjoint(r) - xp.adjoint(q) @ gq
     half = (xp.triu(product, diagonal=0) + xp.triu(product, diagonal=1)) * 0.5
     both = gq + q @ (half + xp.adjoint(half))
@@ -43,7 +43,7 @@ def square_qr_input(xp: Any, gq: Any, gr: Any, q: Any, r: Any) -> Any:
 
 
 def qr_input(xp: Any, g: Any, q: Any, r: Any, mode: str) -> Any:
-    """The leading columns make Q; those beyond, A2 = Q R2, turn with it."""
+    """The cotangent of A: the leading columns make Q; those beyond, A2 = Q R2, turn with it."""
     gq, gr = g
     m, n = q.shape[-2], r.shape[-1]
     if m >= n:

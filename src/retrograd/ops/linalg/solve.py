@@ -31,7 +31,7 @@ UNSOLVABLE = (
 
 
 def solve_input(xp: Any, g: Any, input: Any, out: Any) -> Any:
-    """-A^-H g X^H."""
+    """The cotangent of A in A X = B: -A^-H g X^H."""
     return -(xp.solve_ex(xp.adjoint(input), g)[0] @ xp.adjoint(out))
 
 
@@ -64,7 +64,7 @@ def triangle(xp: Any, x: Any, upper: bool, unit: bool) -> Any:
 
 
 def triangular_input(xp: Any, g: Any, input: Any, out: Any, upper: bool, unit: bool) -> Any:
-    """The same as for a full matrix, of which only the triangle counts."""
+    """The cotangent of a triangular A: that of a full matrix, of which only the triangle counts."""
     back = xp.solve_triangular(xp.adjoint(input), g, upper=not upper, unit=unit)
     return triangle(xp, -back @ xp.adjoint(out), upper, unit)
 
@@ -170,7 +170,7 @@ def _solve(A: Tensor, B: Tensor, left: bool) -> tuple[Tensor, Tensor]:
 
 
 def transposed_tensor(x: Tensor) -> Tensor:
-    """Rows and columns exchanged."""
+    """Matrices with rows and columns exchanged, a view."""
     return x.transpose(-2, -1)
 
 

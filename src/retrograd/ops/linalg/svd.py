@@ -30,7 +30,8 @@ def thin(xp: Any, x: Any, k: int, dim: int) -> Any:
 
 
 def svd_input(xp: Any, g: Any, u: Any, s: Any, vh: Any, gauge: str) -> Any:
-    """From the parts of U^H gU and V^H gV that turn vectors into each other, and those outside.
+    """The cotangent of A, from what of U^H gU and V^H gV turns vectors into each other, and the
+    rest.
 
     Vectors beyond the smaller size, which full matrices have, are any basis of what remains; no
     cotangent of theirs counts, as in PyTorch.
@@ -75,7 +76,7 @@ _svd = declare(
 
 
 def svdvals_input(xp: Any, g: Any, input: Any) -> Any:
-    """U diag(g) V^H, with vectors computed when they are needed."""
+    """The cotangent of A, U diag(g) V^H, with vectors computed when they are needed."""
     u, _, vh = xp.svd(input, full=False, gauge="raise")
     return (u * row(xp, g)) @ vh
 

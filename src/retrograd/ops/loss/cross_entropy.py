@@ -28,7 +28,7 @@ class Rows:
     totals: Any = None
 
     def fill(self, input: Any) -> Rows:
-        """Compute all of it, and return it."""
+        """Compute both for these logits, and return the object."""
         self.tops, self.totals = extents(input)
         return self
 
@@ -121,7 +121,7 @@ nll = declare(
 def derivative_cotangent(
     xp: Any, g: Any, cotangent: Any, input: Any, target: Any, share: Any, scale: float, rows: Any
 ) -> Any:
-    """g times the derivative; an ignored sample has none."""
+    """The cotangent of the loss's cotangent: g times the derivative; an ignored sample has none."""
     one = xp.zeros_like(cotangent) + 1.0
     derivative = xp.cross_entropy_derivative(one, input, target, share, scale=scale, rows=rows)
     return g * derivative if share is None else xp.zero_where(g, share == 0) * derivative

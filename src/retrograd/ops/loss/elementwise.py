@@ -125,7 +125,8 @@ def _mse_forward(input: Any, target: Any, *, reduction: str) -> Any:
 
 
 def mse_input(xp: Any, g: Any, input: Any, target: Any, reduction: str) -> Any:
-    """2 g (input - target), with g real; complex input needs no other formula."""
+    """The input's gradient 2 g (input - target), with g real; complex input needs no other
+    formula."""
     d = input - target
     factor = 2.0 / max(1, math.prod(d.shape)) if reduction == "mean" else 2.0
     return d * (g * factor)

@@ -38,7 +38,7 @@ add_reduce: Any = np.add.reduce  # Any: NumPy's stubs know no positional keepdim
 
 
 def parts(xp: Any, packed: Any, rows: int) -> tuple[Any, Any, Any]:
-    """Query, key and value."""
+    """Query, key and value as views of the packed array."""
     before, both = (slice(None),) * (len(packed.shape) - 2), rows + packed.shape[-2]
     cuts = (slice(rows), slice(rows, both // 2), slice(both // 2, None))
     query, key, value = [xp.slice(packed, index=(*before, cut)) for cut in cuts]
@@ -46,7 +46,7 @@ def parts(xp: Any, packed: Any, rows: int) -> tuple[Any, Any, Any]:
 
 
 def scores_of(packed: Any, bias: Any, rows: int, scale: float, causal: bool) -> Any:
-    """The matrix of scores."""
+    """The matrix of scores, query by key, scaled, with the bias and the causal mask."""
     columns = (packed.shape[-2] - rows) // 2
     query, key = packed[..., :rows, :], packed[..., rows : rows + columns, :]
     scores = np.matmul(query, key.swapaxes(-1, -2))

@@ -34,7 +34,7 @@ NO_PADDING: list[Pairs] = [((0, 0),) * dims for dims in range(4)]
 def geometry(
     dims: int = 1, stride: int = 1, padding: int = 0, dilation: int = 1, **more: Any
 ) -> dict[str, Any]:
-    """The parameters of an example."""
+    """The parameters of an example of a convolution, the same number for every dimension."""
     return {
         "stride": (stride,) * dims,
         "padding": ((padding, padding),) * dims,
@@ -44,7 +44,7 @@ def geometry(
 
 
 def grouped(dims: int = 1, groups: int = 1, **more: Any) -> dict[str, Any]:
-    """The same of an example with groups of channels."""
+    """The parameters of an example of a convolution with groups of channels."""
     return geometry(dims, groups=groups, channels_last=False, **more)
 
 

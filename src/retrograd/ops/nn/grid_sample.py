@@ -189,7 +189,7 @@ def _near(x: Any) -> Any:
 
 
 def _far(x: Any) -> Any:
-    """The same at distances 1 to 2."""
+    """The weights of cubic interpolation at distances 1 to 2."""
     return ((CUBIC * x - 5 * CUBIC) * x + 8 * CUBIC) * x - 4 * CUBIC
 
 

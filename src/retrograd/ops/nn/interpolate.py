@@ -304,7 +304,7 @@ class Taps:
 
     @cached_property
     def T(self) -> Taps:  # noqa: N802 (NumPy's name)
-        """The transposed matrix."""
+        """The transposed matrix, whose product is the adjoint."""
         tap, out = np.nonzero(self.weights)
         order = np.argsort(self.index[tap, out], kind="stable")
         tap, out = tap[order], out[order]

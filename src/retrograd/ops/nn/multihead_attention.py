@@ -148,7 +148,8 @@ def _in_projection(
 def _in_projection_packed(
     q: Tensor, k: Tensor, v: Tensor, w: Any, b: Tensor | None = None
 ) -> list[Tensor]:
-    """The same by a weight (3 E, E) and a bias (3 E): of queries, keys, values in this order."""
+    """`_in_projection` by a weight (3 E, E) and a bias (3 E): queries, keys, values in this
+    order."""
     return list(_in_projection(q, k, v, *_thirds(w), *_thirds(b)))
 
 

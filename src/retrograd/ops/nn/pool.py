@@ -24,7 +24,7 @@ __all__ = ["avg_pool1d", "max_pool1d", "max_pool2d", "max_pool3d"]
 
 
 def window(dims: int, kernel: int, stride: int, padding: int, **more: Any) -> dict[str, Any]:
-    """The parameters of an example."""
+    """The parameters of an example of pooling, the same number for every dimension."""
     names = {"kernel": kernel, "stride": stride, "padding": padding}
     return {**{name: (value,) * dims for name, value in names.items()}, **more}
 

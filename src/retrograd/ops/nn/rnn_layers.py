@@ -68,7 +68,7 @@ def run_layers(
 def _direction(
     layers: Layers, data: Any, sizes: list[int], start: Any, weights: list[Any], backwards: bool
 ) -> tuple[Tensor, Any]:
-    """One layer in one direction."""
+    """The outputs and last states of one layer in one direction."""
     b_ih, b_hh = weights[2:4] if layers.bias else (None, None)
     if layers.bias and layers.mode != "GRU":  # which multiplies what the hidden state adds
         b_ih, b_hh = weights[2] + weights[3], None

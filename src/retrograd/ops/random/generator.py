@@ -225,7 +225,7 @@ def in_rows(draw: Callable[[tuple[int, ...]], Any], array: Any) -> Any:
 
 
 def in_order(draw: Callable[[tuple[int, ...]], Any], array: Any) -> Any:
-    """The same in the order of the array's memory, if it has a place for each element."""
+    """`in_rows`, but in the order of the array's memory, if it has a place for each element."""
     if array.__class__ is np.ndarray and array.flags.c_contiguous:
         return draw(array.shape)
     if not (has_values(array) and numpys(array)) or array.flags.c_contiguous or _repeats(array):

@@ -92,7 +92,7 @@ class Twister:
 
     @quietly
     def many_uniform(self, shape: tuple[int, ...], target: np.dtype[Any]) -> Any:
-        """The same, of any dtype."""
+        """Uniform numbers of any dtype and shape; see `uniform`."""
         if target.itemsize > 2:
             return twister.drawn(self.place, target.type, shape)
         most = 1 - (2.0**-11 if target.kind == "f" else 2.0**-8)  # PyTorch rounds up to 1
@@ -117,7 +117,7 @@ class Twister:
     def many_normal(
         self, shape: tuple[int, ...], target: np.dtype[Any], paired: bool, mean: float, std: float
     ) -> Any:
-        """The same, of any dtype, in pairs or in runs."""
+        """Normal numbers of any dtype and shape, in pairs or in runs; see `normal`."""
         count = math.prod(shape)
         if paired:
             return moved(self.gaussians(shape), mean, std).astype(target, copy=False)

@@ -92,7 +92,7 @@ def of_pair(
 
 
 def shift(xp: Any, g: Any, dim: Any, keepdim: bool, input_shape: Any) -> Any:
-    """The share of the input in the mean."""
+    """The input's gradient by its mean, whose cotangent is `g`."""
     g = g / (count(input_shape, dim) or 1)
     return xp.unreduce(g, dim=dim, keepdim=keepdim, shape=input_shape)
 
@@ -117,7 +117,7 @@ SPREADS += [example("4", correction=0, dim=(0,), keepdim=False)]
 def variance_input(
     xp: Any, g: Any, input: Any, dim: Any, correction: float, keepdim: bool, input_shape: Any
 ) -> Any:
-    """2 g (input - mean) / (n - correction)."""
+    """The input's gradient by its variance: 2 g (input - mean) / (n - correction)."""
     return spread(xp, g * scale(input_shape, dim, correction), input, dim, keepdim)
 
 
@@ -125,7 +125,7 @@ def deviation_input(
     xp: Any, g: Any, input: Any, out: Any, dim: Any, correction: float, keepdim: bool,
     input_shape: Any,
 ) -> Any:  # fmt: skip
-    """That of the variance, whose root has the derivative 1 / (2 root)."""
+    """The input's gradient by its standard deviation, which is 1 / (2 out) times the variance's."""
     share = xp.div_or_zero(g, out) * (scale(input_shape, dim, correction) / 2)
     return spread(xp, share, input, dim, keepdim)
 

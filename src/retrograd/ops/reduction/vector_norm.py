@@ -28,7 +28,7 @@ __all__ = ["dist", "norm", "renorm"]
 
 
 def squares(x: Any) -> Any:
-    """|x|², real."""
+    """The squared moduli |x|², which are real."""
     return x.real * x.real + x.imag * x.imag if x.dtype.kind == "c" else x * x
 
 

@@ -65,12 +65,12 @@ _roll = declare(
 
 @lru_cache(maxsize=64)
 def below(rows: int, columns: int, diagonal: int) -> Any:
-    """Where a matrix is not above a diagonal; nobody writes it. For at most `SMALL` elements."""
+    """A mask, not to be written, of what is not above a diagonal; of at most `SMALL` elements."""
     return not_above(rows, columns, diagonal)
 
 
 def not_above(rows: int, columns: int, diagonal: int) -> Any:
-    """The same in an array of one's own; NumPy takes a diagonal of less than 64 bits."""
+    """A new mask of what is not above a diagonal; NumPy takes a diagonal of less than 64 bits."""
     return np.tri(rows, columns, min(max(diagonal, -rows), columns), np.bool_)
 
 

@@ -82,7 +82,7 @@ betaln = pointwise(
 
 
 def _betainc_x(xp: Any, g: Any, a: Any, b: Any, x: Any) -> Any:
-    """The density of the beta distribution."""
+    """The cotangent of `x`: the density of the beta distribution."""
     return g * xp.exp(xp.xlogy(a - 1.0, x) + xp.xlog1py(b - 1.0, -x) - xp.betaln(a, b))
 
 

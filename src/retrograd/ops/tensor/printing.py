@@ -176,7 +176,7 @@ def elements(array: Any, indent: int) -> str:
 
 
 def kind_of(array: Any) -> type[Numbers] | type[ComplexNumbers]:
-    """What shows the elements of an array."""
+    """The formatter that shows the elements of an array."""
     return ComplexNumbers if array.dtype.kind == "c" else Numbers
 
 

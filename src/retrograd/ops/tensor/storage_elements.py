@@ -34,7 +34,7 @@ class Elements:
         raise NotImplementedError
 
     def _shown(self) -> Any:
-        """The bytes."""
+        """The bytes as a flat array."""
         raise NotImplementedError
 
     @property
@@ -162,4 +162,4 @@ class Elements:
         return id(self._shown())
 
     def _fix_weakref(self) -> None:
-        """Nothing: a weak reference that gives the object keeps it alive, as everywhere."""
+        """Do nothing: a weak reference that gives the object keeps it alive, as everywhere."""
