@@ -123,7 +123,7 @@ class Meta(StandIn, NDArrayOperatorsMixin):
 
     def special(self, name: str, *inputs: Any) -> Any:
         """A function of SciPy's that NumPy lacks: elementwise, of the dtype of what comes last."""
-        return spread(lambda *values: values[-1], *(inputs or (self,)))
+        return elementwise_result(lambda *values: values[-1], *(inputs or (self,)))
 
     def reshape(self, *shape: Any, order: str = "C", copy: Any = None) -> Meta:
         """A view where NumPy has one, else a new array."""
@@ -171,14 +171,14 @@ class Meta(StandIn, NDArrayOperatorsMixin):
         """Nothing: NOTE [Meta], 3."""
 
     def __getitem__(self, key: Any) -> Meta:
-        found = self._held[located(key)]
+        found = self._held[with_zeros(key)]
         arrays = key if isinstance(key, tuple) else (key,)
         if any(hasattr(each, "shape") or isinstance(each, list) for each in arrays):
             return empty(found.shape, self.dtype)
         return self.seen(found if isinstance(found, np.ndarray) else self._held[(*arrays, ...)])
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        shape = self._held[located(key)].shape
+        shape = self._held[with_zeros(key)].shape
         given = np.shape(value) if not hasattr(value, "shape") else value.shape
         while len(given) > len(shape) and given[0] == 1:
             given = given[1:]
@@ -191,7 +191,7 @@ class Meta(StandIn, NDArrayOperatorsMixin):
         check_alone(inputs)
         if method == "at":
             return None
-        found = ruled(ufunc, method, inputs, options)
+        found = ufunc_result(ufunc, method, inputs, options)
         if out is None:
             return found
         return out[0] if len(out) == 1 else out
@@ -203,22 +203,22 @@ class Meta(StandIn, NDArrayOperatorsMixin):
         if function in BY_VALUE:
             raise NotImplementedError(BY_VALUES.format(name=f"np.{function.__name__}"))
         if function in VIEWS:
-            return viewed(function, args, options)
+            return view_results(function, args, options)
         if function in REDUCTIONS:
-            return reduced(function, *args, **options)
+            return reduction_result(function, *args, **options)
         if function in SAME:
-            return same(function, *args, **options)
+            return same_shape_result(function, *args, **options)
         return on_zeros(function, args, options)
 
     def __getattr__(self, name: str) -> Any:
         """A method of NumPy's arrays: by the function of that name, or on zeros."""
         if name.startswith("__") or not hasattr(np.ndarray, name):
             raise AttributeError(f"a meta array has no {name!r}")
-        return functools.partial(by_method, self, name)
+        return functools.partial(method_result, self, name)
 
 
-def by_method(x: Meta, name: str, *args: Any, **options: Any) -> Any:
-    """What a method of NumPy's arrays gives."""
+def method_result(x: Meta, name: str, *args: Any, **options: Any) -> Any:
+    """The result of a method of NumPy's arrays."""
     function = getattr(np, name, None)
     if isinstance(function, np.ufunc):
         return function(x, *args, **options)
@@ -227,8 +227,8 @@ def by_method(x: Meta, name: str, *args: Any, **options: Any) -> Any:
     return on_zeros(lambda x, *rest, **more: getattr(x, name)(*rest, **more), (x, *args), options)
 
 
-def refused(error: type[Exception], text: str) -> Any:
-    """A method that raises."""
+def raising(error: type[Exception], text: str) -> Any:
+    """A method that raises this error."""
 
     def refuse(self: Meta, *args: Any, **options: Any) -> Any:
         raise error(text)
@@ -237,9 +237,9 @@ def refused(error: type[Exception], text: str) -> Any:
 
 
 for _name in ("item", "__bool__", "__float__", "__int__", "__complex__", "__index__"):
-    setattr(Meta, _name, refused(RuntimeError, NO_ITEM))
+    setattr(Meta, _name, raising(RuntimeError, NO_ITEM))
 for _name in ("tolist", "tobytes", "__array__"):
-    setattr(Meta, _name, refused(NotImplementedError, NO_DATA))
+    setattr(Meta, _name, raising(NotImplementedError, NO_DATA))
 
 
 # -- rules ---------------------------------------------------------------------------------------
@@ -254,73 +254,73 @@ def check_alone(value: Any) -> None:
             check_alone(each)
 
 
-def swapped(value: Any, change: Any) -> Any:
+def replaced(value: Any, change: Any) -> Any:
     """`value` with `change` of the meta arrays in it."""
     if isinstance(value, Meta):
         return change(value)
     if type(value) in (list, tuple):
-        return type(value)([swapped(each, change) for each in value])
+        return type(value)([replaced(each, change) for each in value])
     return value
 
 
-def located(key: Any) -> Any:
+def with_zeros(key: Any) -> Any:
     """An index with zeros in place of meta arrays; so masks, which only kernels use, pick nothing.
 
     Those of programs come as the places that they hold, which nobody knows: `nonzero`.
     """
-    return swapped(key, zero)
+    return replaced(key, zeros_of)
 
 
-def zero(x: Meta) -> Any:
+def zeros_of(x: Meta) -> Any:
     """Zeros in place of a meta array, which take no memory."""
     return np.broadcast_to(np.zeros((), x.dtype), x.shape)
 
 
-def single(x: Any) -> Any:
+def one_element(x: Any) -> Any:
     """One element in place of a meta array: for dtypes."""
     return np.ones((1,) * x.ndim, x.dtype)
 
 
-def made(value: Any) -> Any:
-    """What a function gave for other arrays, as meta arrays."""
+def as_meta(value: Any) -> Any:
+    """Arrays, also those in tuples and lists, without their data."""
     if numpys(value):
         value = np.asarray(value)
         kept = value.size and 0 not in value.strides
         return empty(value.shape, value.dtype, value.strides if kept else None)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*map(made, value))
-    return type(value)(map(made, value)) if type(value) in (list, tuple) else value
+        return type(value)(*map(as_meta, value))
+    return type(value)(map(as_meta, value)) if type(value) in (list, tuple) else value
 
 
 def on_zeros(function: Any, args: Any, options: Any) -> Any:
-    """What a function without a rule gives: NOTE [Meta], 2."""
+    """The result of a function without a rule, run on zeros: NOTE [Meta], 2."""
     out = options.get("out")
-    options = {name: swapped(v, zero) for name, v in options.items() if name != "out"}
+    options = {name: replaced(v, zeros_of) for name, v in options.items() if name != "out"}
     try:
-        found = made(function(*swapped(args, zero), **options))
+        found = as_meta(function(*replaced(args, zeros_of), **options))
     except np.linalg.LinAlgError as error:
         raise NotImplementedError(BY_VALUES.format(name=f"{error}: a function")) from None
     return found if out is None else out
 
 
-def ruled(ufunc: Any, method: str, inputs: Any, options: Any) -> Any:
-    """What a ufunc gives."""
+def ufunc_result(ufunc: Any, method: str, inputs: Any, options: Any) -> Any:
+    """The result of a ufunc, or of one of its methods, from shapes and dtypes."""
     if method == "reduce":
-        return reduced(ufunc.reduce, *inputs, **{"axis": 0, **options})
+        return reduction_result(ufunc.reduce, *inputs, **{"axis": 0, **options})
     if method == "accumulate":
-        return same(ufunc.accumulate, *inputs, **options)
+        return same_shape_result(ufunc.accumulate, *inputs, **options)
     if method != "__call__" or (ufunc.signature is not None and ufunc is not np.matmul):
         return on_zeros(getattr(ufunc, method), inputs, options)
     options.pop("where", None)
     if ufunc is np.matmul:
-        return product(*inputs, **options)
-    return spread(ufunc, *inputs, **options)
+        return matmul_result(*inputs, **options)
+    return elementwise_result(ufunc, *inputs, **options)
 
 
-def spread(function: Any, *inputs: Any, **options: Any) -> Any:
-    """What an elementwise function of arrays that broadcast gives."""
+def elementwise_result(function: Any, *inputs: Any, **options: Any) -> Any:
+    """The result of an elementwise function of arrays that broadcast."""
     shape = np.broadcast_shapes(*map(np.shape, inputs))
-    found = function(*swapped(inputs, single), **options)
+    found = function(*replaced(inputs, one_element), **options)
     whole = [x for x in inputs if isinstance(x, Meta) and x.shape == shape]
 
     def of(dtype: Any) -> Meta:
@@ -330,20 +330,20 @@ def spread(function: Any, *inputs: Any, **options: Any) -> Any:
     return tuple([of(x.dtype) for x in found]) if isinstance(found, tuple) else of(found.dtype)
 
 
-def product(a: Any, b: Any, **options: Any) -> Meta:
-    """The product of matrices."""
+def matmul_result(a: Any, b: Any, **options: Any) -> Meta:
+    """The result of a product of matrices."""
     if not (a.ndim and b.ndim) or a.shape[-1] != b.shape[-2 if b.ndim > 1 else -1]:
         raise ValueError(f"matmul: {a.shape} and {b.shape} have no product")
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     ends = (*a.shape[-2:-1], *(b.shape[-1:] if b.ndim > 1 else ()))
-    found = np.matmul(*swapped((a, b), single), **options)
+    found = np.matmul(*replaced((a, b), one_element), **options)
     return empty((*batch, *ends), found.dtype)
 
 
-def reduced(
+def reduction_result(
     function: Any, x: Any, axis: Any = None, *rest: Any, keepdims: bool = False, **options: Any
 ) -> Any:
-    """What a reduction over `axis` gives; its further arguments may say the dtype."""
+    """The result of a reduction over `axis`; its further arguments may say the dtype."""
     out = options.pop("out", None)
     options.pop("where", None)
     options.pop("initial", None)
@@ -351,7 +351,7 @@ def reduced(
     gone = {a.__index__() % x.ndim if -x.ndim <= a < x.ndim else refuse_axis(a, x) for a in axes}
     if len(gone) != len(axes):
         raise ValueError("duplicate value in 'axis'")
-    dtype = np.asarray(function(single(x), axis, *rest, **options)).dtype
+    dtype = np.asarray(function(one_element(x), axis, *rest, **options)).dtype
     sizes = [1 if a in gone else n for a, n in enumerate(x.shape) if keepdims or a not in gone]
     return empty(sizes, dtype) if out is None else out
 
@@ -361,28 +361,28 @@ def refuse_axis(axis: int, x: Meta) -> int:
     raise np.exceptions.AxisError(axis, x.ndim)
 
 
-def same(function: Any, x: Any, *rest: Any, **options: Any) -> Any:
-    """What a function gives whose result has the shape of its first argument."""
+def same_shape_result(function: Any, x: Any, *rest: Any, **options: Any) -> Any:
+    """The result of a function that keeps the shape of its first argument."""
     out = options.pop("out", None)
     if options.get("axis", 0) is None or (rest and rest[0] is None):
         return on_zeros(function, (x, *rest), options)
-    dtype = np.asarray(function(single(x), *swapped(rest, single), **options)).dtype
+    dtype = np.asarray(function(one_element(x), *replaced(rest, one_element), **options)).dtype
     return empty(x.shape, dtype, along(x, "K", dtype.itemsize)) if out is None else out
 
 
-def viewed(function: Any, args: Any, options: Any) -> Any:
-    """The views that a function gives of its first argument."""
+def view_results(function: Any, args: Any, options: Any) -> Any:
+    """The views of its first argument that a function gives."""
     x = args[0]
     found = function(x._held, *args[1:], **options)
     return [x.seen(v) for v in found] if isinstance(found, list) else x.seen(found)
 
 
-def joined(arrays: Any, axis: Any = 0, out: Any = None, **options: Any) -> Any:
-    """Arrays end to end."""
+def concatenated(arrays: Any, axis: Any = 0, out: Any = None, **options: Any) -> Any:
+    """The result of `np.concatenate`."""
     check_alone(arrays)
     if axis is None:
-        return joined([x.ravel() for x in arrays], 0, out, **options)
-    found = np.concatenate([single(x) for x in arrays], axis=axis, **options)
+        return concatenated([x.ravel() for x in arrays], 0, out, **options)
+    found = np.concatenate([one_element(x) for x in arrays], axis=axis, **options)
     shape = list(arrays[0].shape)
     for x in arrays[1:]:
         if [n for a, n in enumerate(x.shape) if a != axis % x.ndim] != [
@@ -393,7 +393,7 @@ def joined(arrays: Any, axis: Any = 0, out: Any = None, **options: Any) -> Any:
     return empty(shape, found.dtype) if out is None else out
 
 
-def alike(
+def new_like(
     prototype: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None,
     **_: Any,
 ) -> Meta:  # fmt: skip
@@ -404,74 +404,74 @@ def alike(
     return empty(prototype.shape, dtype, along(prototype, order, dtype.itemsize))
 
 
-def filled(x: Any, value: Any, dtype: Any = None, *rest: Any, **options: Any) -> Meta:
+def new_filled(x: Any, value: Any, dtype: Any = None, *rest: Any, **options: Any) -> Meta:
     """A new array like another one, of a value that is not kept."""
-    return alike(x, dtype, *rest, **options)
+    return new_like(x, dtype, *rest, **options)
 
 
-def moved(values: Any, dtype: Any = None) -> Meta:
-    """A NumPy array without its data."""
+def without_data(values: Any, dtype: Any = None) -> Meta:
+    """A meta array of the shape and dtype of an array or of numbers."""
     if isinstance(values, Meta):
         return values if dtype is None else values.astype(dtype)
     values = np.asarray(values, dtype)
     return empty(values.shape, values.dtype)
 
 
-def copied_to(target: Any, source: Any, **options: Any) -> None:
+def write_into(target: Any, source: Any, **options: Any) -> None:
     """A write, which does nothing; NotImplementedError into memory that is there."""
     if not isinstance(target, Meta):
         raise NotImplementedError(NO_DATA)
     target[...] = source
 
 
-def counted(x: Any, weights: Any = None, minlength: int = 0) -> Meta:
-    """Sums by place, of so many places."""
+def bincount_result(x: Any, weights: Any = None, minlength: int = 0) -> Meta:
+    """The result of `np.bincount`, whose length `minlength` has to say."""
     if not minlength:
         raise NotImplementedError(BY_VALUES.format(name="bincount"))
     return empty((minlength,), np.intp if weights is None else np.float64)
 
 
-def solved(a: Any, b: Any) -> Meta:
-    """The solutions of linear systems."""
+def solve_result(a: Any, b: Any) -> Meta:
+    """The result of `np.linalg.solve`."""
     if b.ndim == 1:
-        return solved(a, b[:, None])[..., 0]
+        return solve_result(a, b[:, None])[..., 0]
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    dtype = np.linalg.solve(*swapped((a, b), single)).dtype
+    dtype = np.linalg.solve(*replaced((a, b), one_element)).dtype
     return empty((*batch, *b.shape[-2:]), dtype)
 
 
-def dotted(a: Any, b: Any, out: Any = None) -> Any:
-    """NumPy's `dot`, of matrices and vectors the product."""
+def dot_result(a: Any, b: Any, out: Any = None) -> Any:
+    """The result of `np.dot`, of matrices and vectors the product."""
     check_alone((a, b))
     if max(a.ndim, b.ndim) > 2 or not (a.ndim and b.ndim):
         return on_zeros(np.dot, (a, b), {"out": out} if out is not None else {})
-    return product(a, b) if out is None else out
+    return matmul_result(a, b) if out is None else out
 
 
-def share(a: Any, b: Any, max_work: Any = None) -> bool:
+def shares_memory(a: Any, b: Any, max_work: Any = None) -> bool:
     """Whether two arrays are views of one."""
     return isinstance(a, Meta) and isinstance(b, Meta) and a.whole is b.whole
 
 
 RULES: dict[Any, Any] = {
-    np.dot: dotted,
-    np.may_share_memory: share,
-    np.shares_memory: share,
+    np.dot: dot_result,
+    np.may_share_memory: shares_memory,
+    np.shares_memory: shares_memory,
     np.partition: lambda x, *_, **__: x.copy(),
     np.argpartition: lambda x, *_, **__: empty(x.shape, np.intp),
-    np.bincount: counted,
-    np.linalg.solve: solved,
-    np.concatenate: joined,
-    np.empty_like: alike,
-    np.zeros_like: alike,
-    np.ones_like: alike,
-    np.full_like: filled,
-    np.asarray: moved,
-    np.copyto: copied_to,
+    np.bincount: bincount_result,
+    np.linalg.solve: solve_result,
+    np.concatenate: concatenated,
+    np.empty_like: new_like,
+    np.zeros_like: new_like,
+    np.ones_like: new_like,
+    np.full_like: new_filled,
+    np.asarray: without_data,
+    np.copyto: write_into,
     np.where: lambda *args: (
-        spread(np.where, *args)
+        elementwise_result(np.where, *args)
         if len(args) == 3
-        else refused(NotImplementedError, BY_VALUES.format(name="np.where"))(*args)
+        else raising(NotImplementedError, BY_VALUES.format(name="np.where"))(*args)
     ),
     **{getattr(np, n): lambda x, n=n: getattr(x, n) for n in ("shape", "ndim", "real", "imag")},
     np.reshape: lambda x, shape, order="C", **options: x.reshape(shape, order=order, **options),
