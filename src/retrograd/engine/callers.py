@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..kernels.allocation import has_memory
-from ..kernels.layout import kept_shape, meeting
+from ..kernels.layout import apply_binary, kept_shape
 from ..quiet import CALM, calm
 from . import native
 from .dispatch import NUMBERS, dispatch, write_out
@@ -201,11 +201,11 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
             mixed = x.dtype is not y.dtype
             if mixed:
                 x, y = calm(promote, x, y)
-                r = calm(rounded, calm(meeting, forward, x, y), x, y)
+                r = calm(rounded, calm(apply_binary, forward, x, y), x, y)
             elif x.__class__ is not ndarray or x.flags.c_contiguous:
                 r = CALM.copy().run(forward, x, y)
             else:
-                r = calm(meeting, forward, x, y)
+                r = calm(apply_binary, forward, x, y)
         except Exception as error:
             return dispatch(op, (input, other), {}, error)
         if r.__class__ is not ndarray:

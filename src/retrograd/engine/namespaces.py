@@ -15,7 +15,7 @@ from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ..kernels.layout import meeting
+from ..kernels.layout import apply_binary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +45,7 @@ def complete(ops: dict[str, Any], load: Callable[[str], None] | None = None) -> 
         except KeyError:
             raise AttributeError(f"there is no op {name!r}") from None
         if namespace is not recorded and ops[name].is_binary:
-            found = partial(meeting, found)
+            found = partial(apply_binary, found)
         setattr(namespace, name, found)
         return found
 

@@ -14,7 +14,7 @@ from typing import Any, ParamSpec
 import numpy as np
 
 from .. import dtypes, modes
-from ..kernels.layout import kept_shape, meeting
+from ..kernels.layout import apply_binary, kept_shape
 from ..kernels.memory import overlaps
 from ..quiet import CALM
 from . import callers, graph, native, overriding, placement, table, views
@@ -72,7 +72,7 @@ native.bind(
     check_interior=accumulation.check_interior,
     about_to_write=about_to_write,
     kept_shape=kept_shape,
-    meeting=meeting,
+    meeting=apply_binary,
     new_tensor=shown,
     finish=callers.finished,
     freed=FREED,

@@ -94,11 +94,11 @@ def agree(x: Any, y: Any) -> bool:
 
 
 def summed(x: Any, y: Any) -> Any:
-    """`x + y`, whoever adds them; of arrays as `meeting` has it."""
-    return x + y if agree(x, y) else meeting(np.add, x, y)
+    """`x + y`, whoever adds them; of arrays as `apply_binary` has it."""
+    return x + y if agree(x, y) else apply_binary(np.add, x, y)
 
 
-def meeting(forward: Any, x: Any, y: Any) -> Any:
+def apply_binary(forward: Any, x: Any, y: Any) -> Any:
     """`forward(x, y)`, elementwise: the first that has an order decides on that of the result.
 
     So it is in PyTorch; NumPy would choose row-major order, where one of them is in it.
@@ -109,11 +109,12 @@ def meeting(forward: Any, x: Any, y: Any) -> Any:
     if isinstance(ufunc, np.ufunc):
         dtype = ufunc.resolve_dtypes((x.dtype, y.dtype, None))[-1]
         return ufunc(x, y, out=ordered(x, y, dtype=dtype))
-    return settled(forward(x, y), x, y)
+    return laid_out(forward(x, y), x, y)
 
 
-def settled(found: Any, *arrays: Any) -> Any:
-    """What was computed of these arrays, elementwise, in PyTorch's order: itself, if it is."""
+def laid_out(found: Any, *arrays: Any) -> Any:
+    """What was computed elementwise of these arrays, in the order in memory that PyTorch gives
+    it."""
     if found.__class__ is not ndarray:
         return found
     given = [x for x in arrays if x.__class__ is ndarray]  # the others are numbers, or absent

@@ -25,7 +25,7 @@ from ...engine.inplace import in_place, write
 from ...engine.registry import called, declare, example, renamed
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import empty, numpys
-from ...kernels.layout import settled
+from ...kernels.layout import laid_out
 from ..core.arguments import public
 from ..core.pointwise import PAIRS, SINGLE, attach, holds_complex, pointwise, single
 from ..elementwise.complex import by_parts
@@ -301,7 +301,7 @@ def _elu_array(input: Any, *, alpha: float, scale: float, input_scale: float) ->
 def _elu_input(xp: Any, g: Any, input: Any, alpha: float, scale: float, input_scale: float) -> Any:
     below = xp.zero_where(input, input >= 0)  # lest exp overflow where it is not wanted
     decay = xp.exp(below * input_scale) * (alpha * scale * input_scale)
-    return settled(xp.where(input > 0, g * scale, g * decay), g, input)
+    return laid_out(xp.where(input > 0, g * scale, g * decay), g, input)
 
 
 _elu = activation(

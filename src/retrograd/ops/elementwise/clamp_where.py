@@ -20,7 +20,7 @@ from ...engine.registry import example, renamed
 from ...engine.tensor import Tensor, method
 from ...errors import UnorderedError
 from ...kernels.allocation import copied
-from ...kernels.layout import settled
+from ...kernels.layout import laid_out
 from ..core.arguments import public
 from ..core.pointwise import binary, holds_complex, only, pointwise, promoted, unsupported, where_op
 from ..creation.from_data import filler
@@ -167,7 +167,7 @@ def _clamp_tensors(input: Any, min: Any, max: Any) -> Any:
     x, *_ = promoted(*[array for array in (input, min, max) if array is not None])
     low = x if min is None else np.maximum(x, min.astype(x.dtype, copy=False))
     found = low if max is None else np.minimum(low, max.astype(x.dtype, copy=False))
-    return settled(found, input, min, max)
+    return laid_out(found, input, min, max)
 
 
 def _clamp_min(xp: Any, g: Any, input: Any, min: Any, max: Any) -> Any:

@@ -14,7 +14,7 @@ from ...engine.inplace import in_place
 from ...engine.registry import declare, example, operator
 from ...engine.tensor import Tensor, method
 from ...kernels.allocation import has_values
-from ...kernels.layout import settled
+from ...kernels.layout import laid_out
 from ..core.arguments import public
 from ..core.pointwise import PAIRS, only, pointwise, unary, unsupported, with_doctest
 from ..tensor.operators import show_operators
@@ -102,9 +102,9 @@ def _isclose(input: Any, other: Any, *, rtol: float, atol: float, equal_nan: boo
     if equal_nan:
         close = close | (np.isnan(input) & np.isnan(other))
     if rtol == atol == 0:
-        return settled(close, input, other)
+        return laid_out(close, input, other)
     near = np.isclose(input, other, rtol, atol)  # so is infinity, where the tolerance is infinite
-    return settled(close | (near & np.isfinite(input)), input, other)
+    return laid_out(close | (near & np.isfinite(input)), input, other)
 
 
 _isclose_op = pointwise(

@@ -16,7 +16,7 @@ from ...engine.registry import declare
 from ...engine.tensor import Tensor, method
 from ...errors import wrong_type
 from ...kernels.allocation import empty
-from ...kernels.layout import in_rows, settled
+from ...kernels.layout import in_rows, laid_out
 from ..core.arguments import public
 from ..core.pointwise import floating, holds_complex, pointwise, unary, unsupported
 from .complex_parts import imag, real
@@ -36,7 +36,7 @@ def _complex_arrays(real: Any, imag: Any) -> Any:
 
 _complex = pointwise(
     "complex(real, imag)",
-    lambda real, imag: settled(_complex_arrays(real, imag), real, imag),
+    lambda real, imag: laid_out(_complex_arrays(real, imag), real, imag),
     real=lambda xp, g: xp.real(g),
     imag=lambda xp, g: xp.imag(g),
     linear="real, imag",
@@ -154,7 +154,7 @@ angle = unary(
 
 _polar = pointwise(
     "polar(abs, angle)",
-    lambda abs, angle: settled(
+    lambda abs, angle: laid_out(
         _complex_arrays(abs * np.cos(angle), abs * np.sin(angle)), abs, angle
     ),
     abs=lambda xp, g, angle: xp.real(g) * xp.cos(angle) + xp.imag(g) * xp.sin(angle),

@@ -17,7 +17,7 @@ from ...engine.namespaces import recorded
 from ...engine.registry import example
 from ...engine.tensor import Tensor
 from ...kernels import complexes
-from ...kernels.layout import in_rows, settled
+from ...kernels.layout import in_rows, laid_out
 from ..core.arguments import number_in, public
 from ..core.pointwise import (
     binary,
@@ -153,14 +153,14 @@ def _logaddexp(x: Any, y: Any) -> Any:
     alike = np.isinf(x.real) & (x.real == y.real)  # whose difference is NaN
     angled = (x.real > 0) & (x.imag != y.imag)  # of two directions at infinity there is no sum
     found = np.where(alike, np.where(angled, complex(np.inf, np.nan), y), found)
-    return settled(found.astype(x.dtype), x, y)
+    return laid_out(found.astype(x.dtype), x, y)
 
 
 def _share_of_sum(xp: Any, g: Any, input: Any, other: Any) -> Any:
     """g * exp(input) / (exp(input) + exp(other)); equal infinities share evenly."""
     alike = (input == other) & xp.isinf(input)
     share = xp.sigmoid(xp.zero_where(input - other, alike))
-    return g * xp.conj(settled(share, other, input))
+    return g * xp.conj(laid_out(share, other, input))
 
 
 logaddexp = binary(
@@ -191,7 +191,7 @@ def _lerp_arrays(start: Any, end: Any, weight: Any) -> Any:
     step = end - start
     found = np.where(low, start + weight * step, end - step * (1 - weight))
     found = found.astype(step.dtype) if found.dtype.kind == step.dtype.kind else found
-    return settled(found, start, end, weight)
+    return laid_out(found, start, end, weight)
 
 
 _lerp = pointwise(
@@ -249,7 +249,7 @@ def _addcmul_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> An
     value = dtypes.real_scalar(value, input.dtype)
     product = tensor1 * tensor2
     product = product if value == 1 else product * input.dtype.type(value)
-    return settled(input + product, input, tensor1, tensor2)
+    return laid_out(input + product, input, tensor1, tensor2)
 
 
 _addcmul = pointwise(
@@ -281,7 +281,7 @@ def _addcdiv_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> An
         return through_float32(_addcdiv_arrays, (input, tensor1, tensor2), {"value": value})
     value = dtypes.real_scalar(value, input.dtype)
     quotient = tensor1 / tensor2 * input.dtype.type(value)
-    return settled(input + quotient, input, tensor1, tensor2)
+    return laid_out(input + quotient, input, tensor1, tensor2)
 
 
 ADDCDIV = (

@@ -23,7 +23,7 @@ from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
 from ...kernels.allocation import surely
-from ...kernels.layout import in_rows, settled
+from ...kernels.layout import in_rows, laid_out
 from ..core.arguments import public, titled
 from ..core.pointwise import PAIRS, holds_complex, pointwise, unsupported
 from ..tensor.operators import attach_in_place, attach_operator, show_operators
@@ -144,7 +144,7 @@ declare(
 
 def _pow_tensors_input(xp: Any, g: Any, input: Any, exponent: Any) -> Any:
     less = exponent - 1.0 + xp.pow_edge(input, exponent)
-    return settled(g * xp.conj(exponent * xp.pow_tensors(input, less)), exponent, g, input)
+    return laid_out(g * xp.conj(exponent * xp.pow_tensors(input, less)), exponent, g, input)
 
 
 def _pow_tensors_exponent(xp: Any, g: Any, input: Any, exponent: Any, out: Any) -> Any:

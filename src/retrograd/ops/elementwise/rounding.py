@@ -17,7 +17,7 @@ from ...engine.namespaces import recorded
 from ...engine.registry import example, operator
 from ...engine.tensor import Tensor, method
 from ...kernels.allocation import copied, empty_beside
-from ...kernels.layout import settled
+from ...kernels.layout import laid_out
 from ..core.arguments import public
 from ..core.pointwise import (
     SINGLE,
@@ -111,7 +111,7 @@ _round = pointwise(
 
 _round_decimals = pointwise(
     "round_decimals(input, *, decimals)",
-    only("round", "fc", lambda input, *, decimals: settled(np.round(input, decimals), input)),
+    only("round", "fc", lambda input, *, decimals: laid_out(np.round(input, decimals), input)),
     input=zero_derivative,
     examples=[example("3x4", decimals=-1)],
     domain=(1.0, 4.0),

@@ -23,7 +23,7 @@ from ...engine.tensor import Tensor, concrete
 from ...errors import wrong_type
 from ...kernels import sums
 from ...kernels.allocation import surely
-from ...kernels.layout import meeting
+from ...kernels.layout import apply_binary
 from ...kernels.native.small import quick
 from ..core import batching
 from ..core.pointwise import check_floating, holds_complex, pointwise, unsupported
@@ -112,7 +112,7 @@ def _weighted(loss: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
 
 
 def _mse_forward(input: Any, target: Any, *, reduction: str) -> Any:
-    d = meeting(np.subtract, *dtypes.promote(input, target))
+    d = apply_binary(np.subtract, *dtypes.promote(input, target))
     if reduction == "none":
         return (d * d.conj()).real
     if d.dtype.char == "e":  # whose sum may overflow where the mean does not

@@ -16,7 +16,7 @@ from ...engine.inplace import in_place
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor, placed
 from ...errors import wrong_type
-from ...kernels.layout import settled
+from ...kernels.layout import laid_out
 from ..core.arguments import public
 from ..random.generator import default_generator, examples, in_order, in_rows
 
@@ -24,7 +24,7 @@ ALPHA = -1.7580993408473766  # the limit of SELU at -infinity, -scale * alpha of
 
 
 def _masked_scale(input: Any, mask: Any, *, scale: float) -> Any:
-    out = settled(input * mask, input, mask)
+    out = laid_out(input * mask, input, mask)
     out *= scale
     return out if out.dtype is input.dtype else out.astype(input.dtype, copy=False)
 
