@@ -41,7 +41,7 @@ import numpy as np
 from .. import dtypes, modes
 from ..compiler.door import opened
 from ..kernels.allocation import zeros
-from ..kernels.layout import flattened, kept_shape, led, turned
+from ..kernels.layout import flattened, is_permuted, kept_shape, led
 from .graph import JOINED, MANY, PLAIN, VARIADIC, Kind, Node, output_node
 from .namespaces import arrays, recorded
 from .table import COTANGENT, DTYPES, FIRST, NEVER, NOBODY, SHAPES, Table
@@ -322,7 +322,7 @@ class Op(Kind):
     def is_joint(self, g: Any, values: Any) -> bool:
         """Whether the formulas run as one: NOTE [Leaders] in `kernels.layout`."""
         leads = self.table.leads
-        return leads == NOBODY or turned(g if leads == COTANGENT else values[leads - FIRST])
+        return leads == NOBODY or is_permuted(g if leads == COTANGENT else values[leads - FIRST])
 
     def read_order(self, held: Sequence[Any]) -> Sequence[int]:
         """Inputs by PyTorch's names, as far as they are known, then results."""

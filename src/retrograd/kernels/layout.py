@@ -2,7 +2,7 @@
 
 The shape stays `(N, C, *spatial)`, with two or three spatial dimensions; `channel` is the place of
 C. What has its channels innermost keeps them there: kernels that compute in row-major order give
-their result to `as_in`.
+their result to `channels_like`.
 
 NOTE [Leaders]
 What PyTorch computes elementwise lies in memory as its first operand that has an order; NumPy takes
@@ -52,7 +52,7 @@ def with_channels_inside(x: Any, channel: int = 1) -> Any:
     return out
 
 
-def as_in(x: Any, *outs: Any, channel: int = 1, least: int = 4) -> Any:
+def channels_like(x: Any, *outs: Any, channel: int = 1, least: int = 4) -> Any:
     """The arrays `outs`, or the only one, with their channels innermost where those of `x` are."""
     if channels_inside(x, channel, least):
         outs = tuple([with_channels_inside(out, channel) for out in outs])
@@ -127,7 +127,7 @@ def laid_out(found: Any, *arrays: Any) -> Any:
     return out
 
 
-def turned(x: Any) -> bool:
+def is_permuted(x: Any) -> bool:
     """Whether `x` is an array whose dimensions lie in memory in another order than they have."""
     if x.__class__ is not ndarray or x.flags.c_contiguous:
         return False
@@ -137,7 +137,7 @@ def turned(x: Any) -> bool:
 
 def in_rows(x: Any) -> Any:
     """`x` in row-major order and in full: itself, if it is, or is no array."""
-    return x.copy() if turned(x) or (x.__class__ is ndarray and 0 in x.strides) else x
+    return x.copy() if is_permuted(x) or (x.__class__ is ndarray and 0 in x.strides) else x
 
 
 def flattened(formula: Any) -> Any:
@@ -239,7 +239,7 @@ def kept_shape(x: Any) -> tuple[int, ...]:
     return shape
 
 
-def as_was(shape: Any, x: Any) -> Any:
+def channels_like_shape(shape: Any, x: Any) -> Any:
     """`x` with its channels innermost, where those of the array of that kept shape were."""
     if shape.__class__ is Turned and shape.inside and x.__class__ is ndarray:
         return x if channels_inside(x, least=3) else with_channels_inside(x)

@@ -17,7 +17,7 @@ from ...engine.trace import users_level
 from ...errors import ComplexWarning
 from ...kernels import sums
 from ...kernels.allocation import copied, empty, empty_beside, has_special, numpys, table
-from ...kernels.layout import Turned, laid, turned
+from ...kernels.layout import Turned, is_permuted, laid
 from ...kernels.memory import memory_order
 from ...kernels.native.small import quick
 from . import batching, batching_index
@@ -207,7 +207,7 @@ laid_grad = declare(
 
 def grad_as_it_lies(t: Tensor) -> Tensor:
     """A tensor whose gradient will lie in memory as it does."""
-    if not (t.requires_grad and turned(t._array)):
+    if not (t.requires_grad and is_permuted(t._array)):
         return t
     return laid_grad(t, axes=memory_order(t._array))
 

@@ -12,7 +12,7 @@ from ...engine.tensor import Tensor, concrete, placed
 from ...engine.transforms.rules import raised
 from ...kernels import lapack
 from ...kernels.allocation import surely
-from ...kernels.layout import turned
+from ...kernels.layout import is_permuted
 from ..core import batching, return_types
 from ..core.arguments import public
 from ..core.structure import laid_grad
@@ -44,7 +44,7 @@ def _swap_rows(x: Any, pivots: Any, *, back: bool) -> Any:
     batch = np.broadcast_shapes(x.shape[:-2], order.shape[:-1])
     expanded = np.broadcast_to(x, batch + x.shape[-2:])
     order = np.broadcast_to(order, (*batch, order.shape[-1]))
-    if turned(x):
+    if is_permuted(x):
         columns = np.take_along_axis(expanded.swapaxes(-1, -2), order[..., None, :], -1)
         return columns.swapaxes(-1, -2)
     return np.take_along_axis(expanded, order[..., None], -2)

@@ -13,7 +13,7 @@ from ...engine.dispatch import own
 from ...engine.registry import called, renamed
 from ...engine.tensor import Tensor, method
 from ...errors import wrong_type
-from ...kernels.layout import turned
+from ...kernels.layout import is_permuted
 from ..core.arguments import public
 from ..elementwise.arithmetic import add, mul
 from ..tensor.operators import show_operators
@@ -189,7 +189,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
         return called(bilinear.dot(input, other), "ViewBackward0")
     rows = other.reshape(math.prod(other.shape[:-1]), other.shape[-1])
     copied = rows._view_of is None and rows is not other
-    if copied or turned(other._array):  # its gradient then lies by columns, as in PyTorch
+    if copied or is_permuted(other._array):  # its gradient then lies by columns, as in PyTorch
         rows = other.movedim(-1, 0).reshape(rows.shape[::-1]).t()
     return bilinear.linear(input, rows, None).reshape((*input.shape[:-1], *other.shape[:-1]))
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from ...engine.registry import declare, example
 from ...kernels import sums
-from ...kernels.layout import as_was, formatted, kept_shape
+from ...kernels.layout import channels_like_shape, formatted, kept_shape
 from ...kernels.memory import in_rows
 from ...kernels.native.small import quick
 from ..core import batching
@@ -164,7 +164,7 @@ def batch_input(
     shift = (g_mean - slope * xp.sum_to(g_out, shape=shape)) * share
     inward = (g_var * 2.0 - along * (scale * scale * scale)) * share
     found = xp.blend(g_out, centred, slope, inward, shift)
-    return as_was(kept_shape(input), found) if input.ndim == 4 and 0 in dim else found
+    return channels_like_shape(kept_shape(input), found) if input.ndim == 4 and 0 in dim else found
 
 
 def layer_input(

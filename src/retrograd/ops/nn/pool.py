@@ -15,7 +15,7 @@ from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor
 from ...errors import wrong_type
 from ...kernels import pooling
-from ...kernels.layout import as_in, as_was
+from ...kernels.layout import channels_like, channels_like_shape
 from ..core.pointwise import unsupported
 from ..core.structure import piecewise
 from .sizes import Sizes, for_dims, per_dim
@@ -33,8 +33,8 @@ def window(dims: int, kernel: int, stride: int, padding: int, **more: Any) -> di
 
 
 def like_images(x: Any, dims: int, *outs: Any, channel: int = 1) -> Any:
-    """`as_in`; sequences are images of one row, as in PyTorch."""
-    return as_in(x, *outs, channel=channel, least=3 if dims == 1 else 4)
+    """`channels_like`; sequences are images of one row, as in PyTorch."""
+    return channels_like(x, *outs, channel=channel, least=3 if dims == 1 else 4)
 
 
 max_pool_record = declare(
@@ -67,7 +67,7 @@ max_pool_record = declare(
 pool_scatter = declare(
     "pool_scatter(input, indices, *, size)",
     lambda x, indices, *, size: like_images(
-        indices, len(size), as_in(x, pooling.scatter(x, indices, size))
+        indices, len(size), channels_like(x, pooling.scatter(x, indices, size))
     ),
     input=lambda xp, g, indices, size: xp.pool_gather(g, indices, dims=len(size)),
     linear="input",
@@ -78,7 +78,7 @@ pool_scatter = declare(
 
 pool_put = declare(
     "pool_put(input, indices, *, size)",
-    lambda x, indices, *, size: as_in(x, pooling.put(x, indices, size)),
+    lambda x, indices, *, size: channels_like(x, pooling.put(x, indices, size)),
     input=lambda xp, g, indices, size: xp.pool_gather(g, indices, dims=len(size)),
     linear="input",
     batch="leading",
@@ -109,7 +109,7 @@ avg_pool_record = declare(
         x, len(kernel), pooling.avg_pool(x, kernel, stride, padding, ceil, count_pad, divisor)
     ),
     input=lambda xp, g, input_shape, kernel, stride, padding, count_pad, divisor: (
-        as_was(
+        channels_like_shape(
             input_shape,
             xp.avg_pool_input(
                 g, size=input_shape[-len(kernel) :], kernel=kernel, stride=stride, padding=padding,

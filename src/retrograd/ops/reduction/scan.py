@@ -20,7 +20,7 @@ from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels.allocation import full, surely, table, zeros
-from ...kernels.layout import as_it_lies, turned
+from ...kernels.layout import as_it_lies, is_permuted
 from ...kernels.memory import in_rows
 from ...kernels.native.small import quick
 from ...kernels.sums import accumulated, in_single
@@ -131,7 +131,7 @@ linear_recurrence = declare(
 
 
 def _cumprod_before(input: Any, *, dim: int | None, reverse: bool) -> Any:
-    if turned(input) and dim is not None:
+    if is_permuted(input) and dim is not None:
         return as_it_lies(_cumprod_before, input, dim=dim, reverse=reverse)
     x = dim_first(input, dim, reverse)
     out = np.ones_like(x)

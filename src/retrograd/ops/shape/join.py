@@ -14,7 +14,7 @@ from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, new_tensor, placed
 from ...engine.trace import users_level
 from ...kernels.allocation import has_values, surely, table, zeros
-from ...kernels.layout import as_in, channels_inside, with_channels_inside
+from ...kernels.layout import channels_inside, channels_like, with_channels_inside
 from ...kernels.memory import in_rows
 from ...kernels.native.small import quick
 from ..core import batching
@@ -37,7 +37,7 @@ DTYPE, SHAPE = operator.attrgetter("dtype"), operator.attrgetter("shape")
 
 def _as_all(tensors: Any, joined: Any) -> Any:
     """What was joined, with its channels innermost where those of all tensors are."""
-    return as_in(tensors[0], joined) if all(map(channels_inside, tensors)) else joined
+    return channels_like(tensors[0], joined) if all(map(channels_inside, tensors)) else joined
 
 
 @quick("cat")

@@ -11,7 +11,7 @@ from typing import Any
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor
 from ...kernels.allocation import full
-from ...kernels.layout import as_in
+from ...kernels.layout import channels_like
 from ...kernels.native.small import quick
 from ..core import batching
 from ..core.dims import integers
@@ -35,7 +35,7 @@ def _pad(input: Any, *, widths: tuple[tuple[int, int], ...], value: Any) -> Any:
         to.append(slice(max(low, 0), max(n + low + min(high, 0), low, 0)))
         of.append(slice(max(-low, 0), max(n - max(-high, 0), -low, 0)))
     out[tuple(to)] = input[tuple(of)]
-    return as_in(input, out)
+    return channels_like(input, out)
 
 
 _pad_op = declare(

@@ -13,7 +13,7 @@ from ...engine.overriding import FACTORIES, listed
 from ...engine.registry import called, declare, example, renamed
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import copied, table, zeros
-from ...kernels.layout import as_in
+from ...kernels.layout import channels_like
 from ...kernels.memory import in_rows
 from ..core.arguments import public
 from ..core.dims import integer, integers, normalize_dim, normalize_dims, once
@@ -51,7 +51,7 @@ _flip = declare(
 
 _roll = declare(
     "roll(input, *, shifts, dims)",
-    lambda input, *, shifts, dims: as_in(input, in_rows(np.roll(input, shifts, dims))),
+    lambda input, *, shifts, dims: channels_like(input, in_rows(np.roll(input, shifts, dims))),
     input=lambda xp, g, shifts, dims: xp.roll(g, shifts=tuple([-n for n in shifts]), dims=dims),
     linear="input",
     examples=[

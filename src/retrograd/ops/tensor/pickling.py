@@ -27,7 +27,7 @@ from ...engine.tensor import (
     set_requires_grad,
 )
 from ...kernels.allocation import has_class, has_memory, inward
-from ...kernels.layout import turned
+from ...kernels.layout import is_permuted
 from ...kernels.memory import memory, moved, root
 from ...kernels.memory import strided as view_of
 from ..core.arguments import public
@@ -110,7 +110,7 @@ def check_whole(tensor: Tensor, done: str) -> None:
 def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
     check_whole(self, "pickled")
     held, rest = self._array, (self.requires_grad, attributes(self))
-    if isinstance(held, np.ndarray) and (turned(held) or expanded(held)):
+    if isinstance(held, np.ndarray) and (is_permuted(held) or expanded(held)):
         once = held[tuple([slice(None if step else 1) for step in held.strides])]
         axes = inward(held.shape, held.strides)[::-1]
         return rebuild_laid, (type(self), once.transpose(axes), axes, held.shape, *rest)
