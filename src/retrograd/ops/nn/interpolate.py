@@ -20,7 +20,7 @@ from ...kernels.allocation import empty, table, zeros
 from ...kernels.layout import channels_inside
 from ..core.pointwise import unsupported
 from ..creation.memory_format import in_order_of
-from ..shape.reshape import apart
+from ..shape.reshape import in_own_memory
 from .adaptive_pool import adaptive_avg_pool
 from .sizes import sizes_in
 
@@ -87,7 +87,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 def arranged_as(input: Tensor, found: Tensor, name: str) -> Tensor:
     """What was made of images, in memory of its own: its channels lie as theirs."""
-    return called(in_order_of(input, apart(found, input)), f"{name}Backward0")
+    return called(in_order_of(input, in_own_memory(found, input)), f"{name}Backward0")
 
 
 def _check_image(name: str, shape: tuple[int, ...]) -> None:

@@ -90,7 +90,7 @@ tie_share = declare(
 )
 
 
-def extreme(ufunc: Any, name: str) -> Any:
+def whole_extremum(ufunc: Any, name: str) -> Any:
     """The forward of `max` or `min` over everything."""
 
     def forward(input: Any) -> Any:
@@ -101,7 +101,7 @@ def extreme(ufunc: Any, name: str) -> Any:
     return forward
 
 
-def extremes(ufunc: Any, name: str) -> Any:
+def extrema_over(ufunc: Any, name: str) -> Any:
     """The forward of `amax` or `amin`."""
 
     def forward(input: Any, *, dim: Any, keepdim: bool) -> Any:
@@ -140,8 +140,8 @@ _full = {
         node_name=node_name,
     )
     for name, forward, node_name in (
-        ("max", extreme(np.maximum, "max"), "MaxBackward1"),
-        ("min", extreme(np.minimum, "min"), "MinBackward1"),
+        ("max", whole_extremum(np.maximum, "max"), "MaxBackward1"),
+        ("min", whole_extremum(np.minimum, "min"), "MinBackward1"),
         ("median", _median, "MedianBackward0"),
         ("nanmedian", _nanmedian, "NanmedianBackward0"),
     )
@@ -150,7 +150,7 @@ _full = {
 _several = {
     name: declare(
         f"{name}(input, *, dim, keepdim)",
-        extremes(ufunc, name),
+        extrema_over(ufunc, name),
         input=lambda xp, g, input, out, dim, keepdim: shared(
             xp,
             xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None),
@@ -165,7 +165,7 @@ _several = {
 # -- along one dimension: the named element takes all --------------------------------------------
 
 
-def chosen(choose: Any, name: str) -> Any:
+def choice(choose: Any, name: str) -> Any:
     """The forward of a choice along one dim: `choose(lines, axis)` gives indices, the size kept."""
 
     def forward(input: Any, *, dim: Any, keepdim: bool, **params: Any) -> Any:
@@ -229,7 +229,7 @@ def commonest(x: Any, axis: int) -> Any:
 _along = {
     name: declare(
         f"{name}_dim(input, *, dim, keepdim) -> values, indices",
-        chosen(choose, name),
+        choice(choose, name),
         input=chosen_input,
         nondiff=["indices"],
         complex=False,

@@ -282,7 +282,7 @@ def logcumsumexp(input: Tensor, dim: Any = None) -> Tensor:
 # -- extrema -------------------------------------------------------------------------------------
 
 
-def running(ufunc: Any, name: str) -> Any:
+def cumulative_extremum(ufunc: Any, name: str) -> Any:
     """The forward of `cummax` or `cummin`: values, and the index of the latest that equals them."""
 
     def forward(input: Any, *, dim: int | None) -> Any:
@@ -296,10 +296,10 @@ def running(ufunc: Any, name: str) -> Any:
     return forward
 
 
-_running = {
+_cumulative_extrema = {
     name: declare(
         f"{name}(input, *, dim) -> values, indices",
-        running(ufunc, name),
+        cumulative_extremum(ufunc, name),
         input=lambda xp, g, indices, dim, input_shape: xp.put_along(
             g, indices, dim=dim, shape=input_shape
         ),
@@ -321,7 +321,7 @@ def cummax(input: Tensor, dim: Any = None) -> Any:
     >>> rg.cummax(rg.tensor([1.0, 3.0, 2.0]), 0).values
     tensor([1., 3., 3.])
     """
-    return return_types.cummax(*_running["cummax"](input, dim=wrap_dim(input, dim)))
+    return return_types.cummax(*_cumulative_extrema["cummax"](input, dim=wrap_dim(input, dim)))
 
 
 @public(out=True, methods="cummin")
@@ -331,13 +331,13 @@ def cummin(input: Tensor, dim: Any = None) -> Any:
     >>> rg.cummin(rg.tensor([2.0, 3.0, 1.0]), 0).indices
     tensor([0, 0, 2])
     """
-    return return_types.cummin(*_running["cummin"](input, dim=wrap_dim(input, dim)))
+    return return_types.cummin(*_cumulative_extrema["cummin"](input, dim=wrap_dim(input, dim)))
 
 
 # -- differences and integrals -------------------------------------------------------------------
 
 
-def ends(input: Tensor, dim: int) -> tuple[Any, Any]:
+def neighbours(input: Tensor, dim: int) -> tuple[Any, Any]:
     """Along `dim`: everything but the first element, and everything but the last."""
     n = max(input.shape[dim] - 1, 0)
     return input.narrow(dim, min(1, input.shape[dim]), n), input.narrow(dim, 0, n)
@@ -388,16 +388,16 @@ def diff(
     parts = [part for part in (prepend, input, append) if part is not None]
     result = input if len(parts) == 1 else recorded.cat(*parts, dim=at)
     for _ in range(min(n, result.shape[at])):
-        after, before = ends(result, at)
+        after, before = neighbours(result, at)
         change = recorded.ne if result.dtype == dtypes.boolean else recorded.sub
         result = change(after, before)
     return result
 
 
-def strips(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Tensor, int]:
+def trapezoids(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Tensor, int]:
     """The areas of the trapezoids between neighbours along `dim`, and which of their dims it is."""
     at = place_of(dim, rank(y))
-    after, before = ends(y, at)
+    after, before = neighbours(y, at)
     if x is None:
         return (after + before) * ((1 if dx is None else dx) / 2), at
     if dx is not None:
@@ -409,7 +409,7 @@ def strips(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Tensor, int]
                 f"{list(x.shape)} and y has {y.shape[at]} along dimension {at}"
             )
         x = x.reshape([-1 if i == at else 1 for i in range(y.ndim)])
-    right, left = ends(x, x.ndim - y.ndim + at)
+    right, left = neighbours(x, x.ndim - y.ndim + at)
     areas = (after + before) * (right - left) / 2
     return areas, at + areas.ndim - y.ndim
 
@@ -424,7 +424,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
     >>> rg.trapezoid(rg.tensor([1.0, 2.0, 3.0]), dx=2)
     tensor(8.)
     """
-    areas, at = strips(y, x, dx, dim)
+    areas, at = trapezoids(y, x, dx, dim)
     return areas.sum(at)
 
 
@@ -437,7 +437,7 @@ def cumulative_trapezoid(
     >>> rg.cumulative_trapezoid(rg.tensor([1.0, 2.0, 3.0]))
     tensor([1.5000, 4.0000])
     """
-    areas, at = strips(y, x, dx, dim)
+    areas, at = trapezoids(y, x, dx, dim)
     return cumsum(areas, at)
 
 

@@ -21,7 +21,7 @@ from ..creation.memory_format import in_order_of
 from .basic_views import narrow
 from .join import cat
 from .rearrange import flip
-from .reshape import apart
+from .reshape import in_own_memory
 
 __all__ = ["constant_pad_nd"]
 
@@ -118,7 +118,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     for dim, (low, high) in enumerate(read_widths(ndim, flat)):
         if low or high:
             padded = bordered(padded, dim, low, high, mode)
-    return called(apart(padded, input), WHOLE[mode].format(len(flat) // 2))
+    return called(in_own_memory(padded, input), WHOLE[mode].format(len(flat) // 2))
 
 
 def bordered(x: Tensor, dim: int, low: int, high: int, mode: str) -> Tensor:

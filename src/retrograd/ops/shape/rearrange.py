@@ -64,12 +64,12 @@ _roll = declare(
 
 
 @lru_cache(maxsize=64)
-def below(rows: int, columns: int, diagonal: int) -> Any:
+def shared_mask(rows: int, columns: int, diagonal: int) -> Any:
     """A mask, not to be written, of what is not above a diagonal; of at most `SMALL` elements."""
-    return not_above(rows, columns, diagonal)
+    return triangle_mask(rows, columns, diagonal)
 
 
-def not_above(rows: int, columns: int, diagonal: int) -> Any:
+def triangle_mask(rows: int, columns: int, diagonal: int) -> Any:
     """A new mask of what is not above a diagonal; NumPy takes a diagonal of less than 64 bits."""
     return np.tri(rows, columns, min(max(diagonal, -rows), columns), np.bool_)
 
@@ -77,7 +77,7 @@ def not_above(rows: int, columns: int, diagonal: int) -> Any:
 def triangle(x: Any, diagonal: int, lower: bool) -> Any:
     """Matrices with zeros above a diagonal if `lower`, else with zeros up to it."""
     rows, columns = x.shape[-2:]
-    mask = (below if rows * columns <= SMALL else not_above)(rows, columns, diagonal)
+    mask = (shared_mask if rows * columns <= SMALL else triangle_mask)(rows, columns, diagonal)
     out = zeros(x, x.shape)
     np.copyto(out, x, where=table(x, mask if lower else ~mask))
     return out
@@ -278,7 +278,7 @@ def _triangle(row: Any, col: Any, offset: Any) -> Any:
     for name, size in (("row", rows), ("col", columns)):
         if size < 0:
             raise RuntimeError(f"{name} must be non-negative, got {size}")
-    return not_above(rows, columns, integer(offset, "offset"))
+    return triangle_mask(rows, columns, integer(offset, "offset"))
 
 
 def _places(chosen: Any, dtype: Any, device: Any) -> Tensor:

@@ -270,7 +270,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     return formats.copied_in(input, memory_format, "clone")
 
 
-def apart(result: Tensor, source: Tensor) -> Tensor:
+def in_own_memory(result: Tensor, source: Tensor) -> Tensor:
     """What a composition of views made of `source`, in memory of its own: copied where it is not.
 
     PyTorch has a kernel for it, whose result never shows the input, also where nothing is moved.

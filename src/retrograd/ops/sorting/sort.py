@@ -23,7 +23,7 @@ from ..core.arguments import public, write_value
 from ..core.dims import rank, wrap_dim
 from ..core.pointwise import refusing
 from ..indexing.take_along import taken_along
-from ..reduction.extrema import check_elements, chosen, chosen_input, ordered
+from ..reduction.extrema import check_elements, choice, chosen_input, ordered
 
 __all__ = [
     "argsort", "argwhere", "kthvalue", "msort", "nonzero", "sort", "topk", "unique",
@@ -121,7 +121,7 @@ _topk_op = declare(
 
 _kthvalue_op = declare(
     "kthvalue(input, *, k, dim, keepdim) -> values, indices",
-    chosen(kth, "kthvalue"),
+    choice(kth, "kthvalue"),
     input=chosen_input,
     nondiff=["indices"],
     complex=False,
