@@ -115,7 +115,7 @@ def total(x: Any, axes: Any, keepdims: bool = False) -> Any:
     if math.prod([x.shape[axis] for axis in axes]) < MANY:
         return reduced(np.add, x, axes, None, keepdims)
     order = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
-    sizes, summed = merged(x, order, axes)
+    sizes, summed = merged_axes(x, order, axes)
     out = x.transpose(order).reshape(sizes)
     for place in reversed(range(len(sizes))):
         if summed[place]:
@@ -136,7 +136,7 @@ def moments(
     """
     kind = x.dtype
     if x.__class__ is np.ndarray and kind.char == "f" and x.size and loops is not None:
-        found = measured(x, axes, degrees, root, keep)
+        found = moments_by_loop(x, axes, degrees, root, keep)
         if found is not None:
             return found
     count = max(1, math.prod([x.shape[axis] for axis in axes]))
@@ -151,14 +151,14 @@ def moments(
     else:
         plain = x.__class__ is np.ndarray  # whose values may be asked for
         rounded = plain and kind.char in "fF" and x.size > CACHED
-        exact = x if rounded or kind.char in "dD" else wide(x)
+        exact = x if rounded or kind.char in "dD" else in_double(x)
         centred, mean, squares = distances(exact, axes, count)
         if rounded:
             rest = np.true_divide(total(centred, axes, True), count)
             share = (rest * rest.conj()).real * count
             squares = np.maximum(squares - share, 0)
             if not squares.max() < math.inf or (root and squares.min() < SMALL):
-                centred, mean, squares = distances(wide(x), axes, count)
+                centred, mean, squares = distances(in_double(x), axes, count)
             elif keep and (share > 1e-15 * squares).any():
                 centred -= rest
     spread = np.true_divide(squares, degrees)
@@ -189,7 +189,7 @@ def dots(x: Any, y: Any, axes: tuple[int, ...]) -> Any:
     return found.reshape(*rows, *[1] * len(axes))
 
 
-def measured(
+def moments_by_loop(
     x: Any, axes: tuple[int, ...], degrees: float, root: bool, keep: bool
 ) -> tuple[Any, Any, Any] | None:
     """`moments` by the loop in C; None where there is none for such axes."""
@@ -197,7 +197,7 @@ def measured(
     rows = np.ascontiguousarray(x.transpose(order))
     sizes = [1, 1, 1, 1]  # outer ones, summed, kept, summed
     place = 4
-    parts = merged(rows, [*range(x.ndim)], tuple([order.index(axis) for axis in axes]))
+    parts = merged_axes(rows, [*range(x.ndim)], tuple([order.index(axis) for axis in axes]))
     for n, own in reversed([*zip(*parts, strict=True)]):
         place -= 1 + (own != (place % 2 == 0))
         if place < 0:
@@ -214,13 +214,13 @@ def measured(
     return centred, mean, in_rows(spread.transpose(back))
 
 
-def wide(x: Any) -> Any:
+def in_double(x: Any) -> Any:
     """A real or complex array in double precision, in row-major order where it was expanded."""
     order: Any = "K" if has_special(x) or 0 not in x.strides else "C"
     return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64, order, copy=False)
 
 
-def merged(x: Any, order: list[int], axes: tuple[int, ...]) -> tuple[list[int], list[bool]]:
+def merged_axes(x: Any, order: list[int], axes: tuple[int, ...]) -> tuple[list[int], list[bool]]:
     """The axes in `order`, neighbours in memory of one kind as one: their sizes, and which sum."""
     sizes: list[int] = []
     summed: list[bool] = []
@@ -241,18 +241,18 @@ def merged(x: Any, order: list[int], axes: tuple[int, ...]) -> tuple[list[int], 
 def rows_added(x: Any, axis: int) -> Any:
     """The sum over an axis that is not the last; in double precision where there are many rows."""
     before, n, after = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
-    out = folded(x.reshape(math.prod(before), n, math.prod(after)))
+    out = middle_summed(x.reshape(math.prod(before), n, math.prod(after)))
     return out.reshape(*before, *after)
 
 
-def folded(x: Any) -> Any:
+def middle_summed(x: Any) -> Any:
     """The sum over the middle axis, (a, n, m) to (a, m), by products with blocks of rows."""
     a, n, m = x.shape
     join, rest = -(-WIDE // m), 0
     if 1 < join <= n // ROWS:
         rest = n % join
         joined = x[:, : n - rest].reshape(a, n // join, join * m)
-        out = add_reduce(folded(joined).reshape(a, join, m), 1)
+        out = add_reduce(middle_summed(joined).reshape(a, join, m), 1)
     elif n > ROWS:
         rest = n % ROWS
         blocks = x[:, : n - rest].reshape(a, n // ROWS, ROWS, m)
@@ -260,7 +260,7 @@ def folded(x: Any) -> Any:
             sums = add_reduce(blocks, 2)
         else:
             sums = np.matmul(table(x, np.ones(ROWS, x.dtype)), blocks)
-        out = folded(sums.astype(np.result_type(x.dtype, np.float64), copy=False))
+        out = middle_summed(sums.astype(np.result_type(x.dtype, np.float64), copy=False))
     else:
         return add_reduce(x, 1)
     return out + add_reduce(x[:, n - rest :], 1) if rest else out
@@ -308,7 +308,7 @@ def scattered(values: Any, places: Any, size: int, onto: Any = None) -> Any:
     """
     kind = values.dtype
     often = kind.kind not in "biu" and len(places) >= ROWS * size
-    out = begun(values, size, onto, np.result_type(kind, np.float64) if often else kind)
+    out = sum_start(values, size, onto, np.result_type(kind, np.float64) if often else kind)
     terms = values.astype(out.dtype, copy=False)
     if often or not in_c.add_rows(out[:, None], terms[:, None], places):
         np.add.at(out, places, terms)  # in one dimension NumPy has a fast path
@@ -327,13 +327,13 @@ def scattered_rows(values: Any, places: Any, size: int, onto: Any = None) -> Any
         return scattered(values[:, 0], places, size, first)[:, None]
     few = MANY if values.dtype.char in "fF" else CHUNK
     if values.dtype.kind in "fc" and n > few and n >= ROWS * size:  # many meet: a few at a time
-        total = begun(values, (size, m), onto, np.result_type(values.dtype, np.float64))
+        total = sum_start(values, (size, m), onto, np.result_type(values.dtype, np.float64))
         nothing = full(values, (size, m), -0.0, total.dtype)  # -0 + x is x, for 0 and -0, too
         for at in range(0, n, CHUNK):
             wide = values[at : at + CHUNK].astype(total.dtype, copy=False)
             total += scattered_rows(wide, places[at : at + CHUNK], size, nothing)
         return total.astype(values.dtype, copy=False)
-    out = begun(values, (size, m), onto, values.dtype)
+    out = sum_start(values, (size, m), onto, values.dtype)
     if n and m and has_values(out) and not in_c.add_rows(out, values, places):
         order = np.argsort(places, kind="stable")
         found = places[order]
@@ -342,6 +342,6 @@ def scattered_rows(values: Any, places: Any, size: int, onto: Any = None) -> Any
     return out
 
 
-def begun(like: Any, shape: Any, onto: Any, dtype: Any) -> Any:
+def sum_start(like: Any, shape: Any, onto: Any, dtype: Any) -> Any:
     """What sums start from: zeros, or a copy of `onto`."""
     return zeros(like, shape, dtype) if onto is None else onto.astype(dtype, "C")

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from ..engine.tensor import Tensor, new_tensor
-from ..ops.random.generator import Generator, chosen
+from ..ops.random.generator import Generator, or_default
 
 __all__ = ["SobolEngine"]
 
@@ -40,7 +40,7 @@ def _sequence(dimension: int, scramble: bool, seed: int | None) -> Any:
         qmc = importlib.import_module("scipy.stats.qmc")
     except ImportError as error:
         raise ImportError(MISSING) from error
-    source = chosen(None, "SobolEngine") if seed is None else Generator().manual_seed(seed)
+    source = or_default(None, "SobolEngine") if seed is None else Generator().manual_seed(seed)
     return qmc.Sobol(dimension, scramble=scramble, bits=SobolEngine.MAXBIT, seed=Words(source))
 
 

@@ -93,11 +93,11 @@ def public(
     """
 
     def decorate(function: Any) -> Any:
-        keywords = [name for name, has in (("out", out), ("by", has_by(function))) if has]
+        keywords = [name for name, has in (("out", out), ("by", takes_by(function))) if has]
         served = Served(function, out) if keywords else None
         made = overriding.public(function, served, frozenset(keywords))
         derived = "_ " in f"{methods} " and not function.__name__.endswith("_")
-        written = in_place(keeping(made) if out == "dtype" else made) if derived else made
+        written = in_place(dtype_kept(made) if out == "dtype" else made) if derived else made
         for name in methods.split():
             method(written if name.endswith("_") else made, name)
         return made
@@ -113,7 +113,7 @@ def titled(function: F, name: str, doc: str) -> F:
     return function
 
 
-def keeping(function: Callable[..., Any]) -> Callable[..., Any]:
+def dtype_kept(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function with `dtype=` for its in-place form, which cannot give another dtype."""
     name = function.__name__
 
@@ -141,14 +141,14 @@ class Served:
     def __signature__(self) -> inspect.Signature:
         """What users see; made when it is asked for, so that imports stay quick."""
         own = inspect.signature(self.function)
-        more = [BY] if has_by(self.function) else []
+        more = [BY] if takes_by(self.function) else []
         if self.out:
             more.append([SEVERAL_OUT, OUT][own.return_annotation == "Tensor"])
         return own.replace(parameters=[*own.parameters.values(), *more])
 
     def __call__(self, *args: Any, out: Any = None, by: str | None = None, **kwargs: Any) -> Any:
         """The function's value, written into `out`, in the meaning `by`."""
-        function = self.function if by is None else self.meant(by)
+        function = self.function if by is None else self.in_meaning(by)
         if out is None:
             return function(*args, **kwargs)
         if self.out == "dtype" and args:
@@ -158,29 +158,29 @@ class Served:
         write = write_each if isinstance(out, (tuple, list)) else write_out
         return write(function, out, args, kwargs)
 
-    def meant(self, by: str) -> Callable[..., Any]:
+    def in_meaning(self, by: str) -> Callable[..., Any]:
         """A function that gives this one's value in the meaning `by`."""
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            return load(MEANT).meant(self.function, by, args, kwargs)
+            return load(MEANINGS_MODULE).call_in_meaning(self.function, by, args, kwargs)
 
         call.__name__ = self.__name__
         return call
 
 
-def has_by(function: Any) -> bool:
+def takes_by(function: Any) -> bool:
     """Whether a function takes `by`."""
     return function.__name__ in ORDERED or function.__name__ in ROUNDED
 
 
-def said(call: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+def call_with_by(call: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """Call the caller of an op that was given `by`."""
     return Served(call, True)(*args, **named)
 
 
 def by_modulus(call: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """Call again, by modulus, the caller of an op that found no order among complex numbers."""
-    return load(MEANT).in_order(call, "modulus", args, named)
+    return load(MEANINGS_MODULE).in_order(call, "modulus", args, named)
 
 
 def number_in(value: Any, name: str, argument: str) -> Any:
@@ -192,9 +192,9 @@ def number_in(value: Any, name: str, argument: str) -> Any:
     return value.item()
 
 
-MEANINGS.update(dict.fromkeys(ORDERED | ROUNDED, said))
+MEANINGS.update(dict.fromkeys(ORDERED | ROUNDED, call_with_by))
 CHOICES.update(dict.fromkeys(CHOOSING, by_modulus))
-MEANT = __name__.replace("core.arguments", "sorting.meanings")
+MEANINGS_MODULE = __name__.replace("core.arguments", "sorting.meanings")
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
 OUT = inspect.Parameter("out", KEYWORD, default=None, annotation="Tensor | None")
 BY = inspect.Parameter("by", KEYWORD, default=None, annotation="str | None")

@@ -25,7 +25,7 @@ ELLIPSIS = "..."
 Label = str | int
 
 
-def arranged(t: Tensor, labels: Sequence[Label], wanted: Sequence[Label]) -> Tensor:
+def permuted(t: Tensor, labels: Sequence[Label], wanted: Sequence[Label]) -> Tensor:
     """`t` with its dimensions in the order `wanted`."""
     if list(labels) == list(wanted):
         return t
@@ -60,7 +60,7 @@ def contract(
     batch = [label for label in keep if label in both]
     inner = [label for label in both if label not in keep]
     if inner and all(n == 1 for label, n in zip(a_labels, a.shape, strict=True) if label in inner):
-        parts = (*dropped(a, a_labels, inner), *dropped(b, b_labels, inner))
+        parts = (*without_ones(a, a_labels, inner), *without_ones(b, b_labels, inner))
         return contract(*parts, keep, multiply)
     left = [label for label in keep if label in a_labels and label not in both]
     right = [label for label in keep if label in b_labels and label not in both]
@@ -68,23 +68,23 @@ def contract(
     size = dict(zip((*a_labels, *b_labels), (*a.shape, *b.shape), strict=True))
     shape = [size[label] for label in labels]
     if not inner:
-        a = arranged(a, a_labels, [*batch, *left])
-        b = arranged(b, b_labels, [*batch, *right])
+        a = permuted(a, a_labels, [*batch, *left])
+        b = permuted(b, b_labels, [*batch, *right])
         if left and right:
             a = a.reshape([*a.shape, *[1] * len(right)])
             b = b.reshape([*b.shape[: len(batch)], *[1] * len(left), *b.shape[len(batch) :]])
         elif batch:  # one has the batch alone
-            a, b = padded(a, len(labels)), padded(b, len(labels))
+            a, b = with_trailing_ones(a, len(labels)), with_trailing_ones(b, len(labels))
         return mul(a, b), labels
-    a = grouped(arranged(a, a_labels, [*batch, *left, *inner]), len(batch), len(left), len(inner))
-    b = grouped(arranged(b, b_labels, [*batch, *inner, *right]), len(batch), len(inner), len(right))
+    a = merged(permuted(a, a_labels, [*batch, *left, *inner]), len(batch), len(left), len(inner))
+    b = merged(permuted(b, b_labels, [*batch, *inner, *right]), len(batch), len(inner), len(right))
     product = multiply(a, b)
     if tuple(product.shape) != tuple(shape):
         product = product.reshape(shape)
     return called(product, "ViewBackward0"), labels
 
 
-def dropped(
+def without_ones(
     t: Tensor, labels: Sequence[Label], gone: Collection[Label]
 ) -> tuple[Tensor, list[Label]]:
     """`t` without its dimensions of size 1 called `gone`: nothing is summed, so dtypes promote."""
@@ -92,12 +92,12 @@ def dropped(
     return t.reshape([n for _, n in left]), [label for label, _ in left]
 
 
-def padded(t: Tensor, ndim: int) -> Tensor:
+def with_trailing_ones(t: Tensor, ndim: int) -> Tensor:
     """`t` with dimensions of size 1 at its end, `ndim` in all."""
     return t if t.ndim == ndim else t.reshape([*t.shape, *[1] * (ndim - t.ndim)])
 
 
-def grouped(t: Tensor, batch: int, first: int, second: int) -> Tensor:
+def merged(t: Tensor, batch: int, first: int, second: int) -> Tensor:
     """`t` with two runs of dimensions after the batch made one each (without batch: none if 0)."""
     if first == second == 1:
         return t
@@ -208,7 +208,7 @@ def einsum(*args: Any) -> Tensor:
             first, second = second, first
         t, have = contract(*first, *second, keep, of_matrices)
     t, have = summed_out(t, have, wanted)
-    return arranged(t, have, wanted)
+    return permuted(t, have, wanted)
 
 
 def comes_first(some: Sequence[Label], others: Sequence[Label], keep: Sequence[Label]) -> bool:

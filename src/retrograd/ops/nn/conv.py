@@ -60,7 +60,7 @@ def channels_last(dims: int, input: Any, weight: Any) -> bool:
     return channels_inside(weight, least=3) or (dims > 1 and channels_inside(input))
 
 
-def lying(kernel: Any) -> Any:
+def with_layout(kernel: Any) -> Any:
     """`kernel(x, y, ...)` as a forward, whose result lies as `channels_last` says."""
 
     def forward(*inputs: Any, channels_last: bool, **geometry: Any) -> Any:
@@ -72,7 +72,7 @@ def lying(kernel: Any) -> Any:
 
 _conv = declare(
     "conv(input, weight, bias, *, stride, padding, dilation, groups, channels_last)",
-    lying(convolution.conv),
+    with_layout(convolution.conv),
     input=lambda xp, g, weight, input_shape, stride, padding, dilation, groups, channels_last: (
         xp.conv_input(
             g, xp.conj(weight), size=input_shape[2:], stride=stride, padding=padding,
@@ -101,7 +101,7 @@ _conv = declare(
 
 conv_input = declare(
     "conv_input(input, weight, *, size, stride, padding, dilation, groups, channels_last)",
-    lying(convolution.conv_input),
+    with_layout(convolution.conv_input),
     input=lambda xp, g, weight, stride, padding, dilation, groups, channels_last: (
         xp.conv(
             g, xp.conj(weight), None, stride=stride, padding=padding, dilation=dilation,
@@ -128,7 +128,7 @@ conv_input = declare(
 
 conv_weight = declare(
     "conv_weight(input, other, *, kernel, stride, padding, dilation, groups, channels_last)",
-    lying(convolution.conv_weight),
+    with_layout(convolution.conv_weight),
     input=lambda xp, g, other, stride, padding, dilation, groups, channels_last: (
         xp.conv(
             xp.conj(other), g, None, stride=stride, padding=padding, dilation=dilation,
@@ -203,7 +203,7 @@ def check_arguments(
         )
     if 0 in weight._array.shape[2:]:
         raise RuntimeError(
-            f"kernel size should be greater than zero, but got {times(weight._array.shape[2:])} "
+            f"kernel size should be greater than zero, but got {as_text(weight._array.shape[2:])} "
             f"for a weight of size {list(weight.shape)}"
         )
     if groups <= 0:
@@ -283,12 +283,12 @@ def check_extent(size: Sizes, kernel: Sizes, pairs: Pairs, gaps: Sizes) -> None:
     extent = [d * (k - 1) + 1 for d, k in zip(gaps, kernel, strict=True)]
     if any(n < e for n, e in zip(padded, extent, strict=True)):
         raise RuntimeError(
-            f"Calculated padded input size per channel: ({times(padded)}). Kernel size: "
-            f"({times(extent)}). Kernel size can't be greater than actual input size"
+            f"Calculated padded input size per channel: ({as_text(padded)}). Kernel size: "
+            f"({as_text(extent)}). Kernel size can't be greater than actual input size"
         )
 
 
-def times(sizes: Sequence[int]) -> str:
+def as_text(sizes: Sequence[int]) -> str:
     """Sizes as error messages show them."""
     return " x ".join(str(n) for n in sizes)
 

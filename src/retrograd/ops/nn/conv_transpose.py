@@ -8,12 +8,12 @@ from ...engine.dispatch import own
 from ...engine.registry import called
 from ...engine.tensor import Tensor
 from .conv import (
+    as_text,
     channels_last,
     check_arguments,
     check_bias,
     check_channels,
     conv_input,
-    times,
 )
 from .sizes import for_dims, per_dim
 
@@ -61,8 +61,8 @@ def _transposed(name: str, dims: int) -> Any:
         )
         if min(size) < 1:
             raise RuntimeError(
-                f"Given input size per channel: ({times(input.shape[2:])}). Calculated output size "
-                f"per channel: ({times(size)}). Output size is too small"
+                f"Given input size per channel: ({as_text(input.shape[2:])}). Calculated output "
+                f"size per channel: ({as_text(size)}). Output size is too small"
             )
         pairs = tuple([(p, p - e) for p, e in zip(padding, extra, strict=True)])
         out = conv_input(

@@ -12,7 +12,7 @@ from ...engine.tensor import Tensor, new_tensor
 from ...quiet import calm
 from ..tensor.inspection import check_tensor
 from .factories import declare_drawn
-from .generator import Generator, chosen
+from .generator import Generator, or_default
 
 __all__ = ["binomial"]
 
@@ -37,6 +37,6 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
             )
     check_broadcast(count._array.shape, prob._array.shape, "binomial")
     given = np.broadcast_arrays(*[calm(t._array.astype, np.float64) for t in (count, prob)])
-    values = chosen(generator, "binomial").draw("rejected", "binomial", *given)
+    values = or_default(generator, "binomial").draw("rejected", "binomial", *given)
     array = calm(values.astype, count._array.dtype)
     return _drawn(count.expand(array.shape), new_tensor(array))

@@ -27,7 +27,6 @@ from ..creation.memory_format import arranged, in_format
 from ..tensor.inspection import check_tensor
 from .generator import (
     Generator,
-    chosen,
     default_generator,
     drawing,
     examples,
@@ -39,6 +38,7 @@ from .generator import (
     is_block,
     manual_seed,
     normals,
+    or_default,
     order_of,
     seed,
     set_rng_state,
@@ -97,7 +97,7 @@ def rand(
     retrograd.Size([2, 3])
     """
     refuse("check_uniform_bounds", target, "fc")
-    source = chosen(generator, "rand")
+    source = or_default(generator, "rand")
     return allocate(drawing(source.uniform, order_of(out, shape)), shape, target)
 
 
@@ -117,7 +117,7 @@ def randn(
     True
     """
     refuse("normal_kernel_cpu", target, "fc")
-    source = chosen(generator, "randn")
+    source = or_default(generator, "randn")
     order = order_of(out, shape)
     return allocate(drawing(normals(source, order), order), shape, target)
 
@@ -155,7 +155,7 @@ def randint(
     first, last = bounds_of(bounds, low, high, "randint")
     if not isinstance(size, (tuple, list)):
         raise wrong_type("randint", "size", "tuple of ints", size)
-    source, shape = chosen(generator, "randint"), shape_of(size, "randint")
+    source, shape = or_default(generator, "randint"), shape_of(size, "randint")
 
     def draw(shape: tuple[int, ...], target: Any) -> Any:
         return drawn_integers(source, first, last, shape, target)
@@ -201,7 +201,7 @@ def randperm(n: int, *, generator: Generator | None = None, target: Any) -> Any:
             f"n cannot be greater than {most} for {dtypes.legacy_name(kind)} type, but is {count}. "
             "Take integers: dtype=retrograd.int64"
         )
-    return chosen(generator, "randperm").draw("permutation", count).astype(target)
+    return or_default(generator, "randperm").draw("permutation", count).astype(target)
 
 
 def _like(draw: Callable[..., Any], input: Tensor, settings: tuple[Any, ...], name: str) -> Tensor:
@@ -244,7 +244,7 @@ def rand_like(
     >>> x.shape, bool(((x >= 0) & (x < 1)).all())
     (retrograd.Size([2, 3]), True)
     """
-    source = chosen(generator, "rand_like")
+    source = or_default(generator, "rand_like")
 
     def draw(shape: tuple[int, ...], target: np.dtype[Any], in_runs: bool) -> Any:
         refuse("check_uniform_bounds", target, "fc")
@@ -268,7 +268,7 @@ def randn_like(
     >>> x.shape, x.dtype
     (retrograd.Size([2, 3]), retrograd.float64)
     """
-    source = chosen(generator, "randn_like")
+    source = or_default(generator, "randn_like")
 
     def draw(shape: tuple[int, ...], target: np.dtype[Any], in_runs: bool) -> Any:
         refuse("normal_kernel_cpu", target, "fc")
@@ -294,7 +294,7 @@ def randint_like(
     >>> x.shape, bool(((x >= 5) & (x < 8)).all())
     (retrograd.Size([2, 3]), True)
     """
-    source = chosen(generator, "randint_like")
+    source = or_default(generator, "randint_like")
     first, last = bounds_of(bounds, low, high, "randint_like")
 
     def draw(shape: tuple[int, ...], target: np.dtype[Any], in_runs: bool) -> Any:
@@ -356,7 +356,7 @@ def normal(
     refuse("normal_kernel_cpu", target, "fc")
     center, scale = (t._array if isinstance(t, Tensor) else target.type(t) for t in (mean, std))
     order = order_of(out, shape)
-    drawn = drawing(normals(chosen(generator, "normal"), order), order)(shape, target)
+    drawn = drawing(normals(or_default(generator, "normal"), order), order)(shape, target)
     if parameters:
         drawn = table(concrete(parameters[0]._array), drawn)
     values = as_array(center + scale * drawn).astype(target, copy=False)
@@ -395,7 +395,7 @@ def bernoulli(
     tensor([0., 1.])
     """
     array = check_tensor(input, "bernoulli")._array
-    source, there = chosen(generator, "bernoulli"), order_of(out, array.shape)
+    source, there = or_default(generator, "bernoulli"), order_of(out, array.shape)
     place = (array, in_rows) if there is None else (there, in_order)
     if p is None:
         refuse("bernoulli_tensor_cpu_p_", array.dtype, "f")
@@ -450,7 +450,7 @@ def multinomial(
     given, weights = weights, weights.astype(np.float64)
     if surely((weights.sum(-1) <= 0).any()):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-    source = chosen(generator, "multinomial")
+    source = or_default(generator, "multinomial")
     if replacement and num_samples > 1:
         edges = np.cumsum(weights, -1)
         drawn = source.uniform((*weights.shape[:-1], num_samples), weights.dtype)
@@ -474,5 +474,5 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     refuse("poisson_cpu", rates.dtype, "f")
     if surely(~(rates >= 0).all()):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    drawn = chosen(generator, "poisson").draw("rejected", "poisson", rates.astype(np.float64))
+    drawn = or_default(generator, "poisson").draw("rejected", "poisson", rates.astype(np.float64))
     return _poisson(input, placed(drawn.astype(rates.dtype), input))

@@ -288,7 +288,7 @@ default_generator = Generator()
 default_generator.seed()
 
 
-def chosen(generator: Any, name: str) -> Generator:
+def or_default(generator: Any, name: str) -> Generator:
     """The generator given to the function called `name`, or the default one."""
     if generator is None:
         return default_generator
@@ -299,7 +299,7 @@ def chosen(generator: Any, name: str) -> Generator:
 
 def drawn_seed(generator: Generator | None = None) -> int:
     """A seed below 2**63 from a generator: what PyTorch's samplers and loaders draw."""
-    return int(chosen(generator, "drawn_seed").draw("below", 2**63, (), True))
+    return int(or_default(generator, "drawn_seed").draw("below", 2**63, (), True))
 
 
 @listed(IGNORED)

@@ -20,7 +20,7 @@ from ...errors import wrong_type
 from ...kernels.allocation import surely
 from ..core.arguments import public
 from .factories import check_std, declare_drawn, drawn_bernoulli
-from .generator import Generator, chosen, in_order, is_block
+from .generator import Generator, in_order, is_block, or_default
 from .integers import drawn_integers, refuse
 
 _ops = {
@@ -42,7 +42,7 @@ def fill(
     self: Tensor, name: str, generator: Any, make: Callable[[Generator, Any, Any], Any]
 ) -> Tensor:
     """Overwrite `self` with `make(generator, shape, dtype)`, under the op for `name`."""
-    source, op = chosen(generator, f"{name}_"), _ops[name]
+    source, op = or_default(generator, f"{name}_"), _ops[name]
 
     def drawn(old: Tensor) -> Any:
         array = old._array
@@ -191,7 +191,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
     if not isinstance(p, Tensor):
         return fill(self, "bernoulli", generator, lambda source, shape, dtype:
                     source.bernoulli(given, shape).astype(dtype))  # fmt: skip
-    source, op = chosen(generator, "bernoulli_"), _ops["bernoulli"]
+    source, op = or_default(generator, "bernoulli_"), _ops["bernoulli"]
 
     def drawn(old: Tensor) -> Any:
         made = drawn_bernoulli(source, given, old._array, in_order)

@@ -120,14 +120,14 @@ class Twister:
         """Normal numbers of any dtype and shape, in pairs or in runs; see `normal`."""
         count = math.prod(shape)
         if paired:
-            return moved(self.gaussians(shape), mean, std).astype(target, copy=False)
+            return shifted_and_scaled(self.gaussians(shape), mean, std).astype(target, copy=False)
         draw = self.doubles if target.itemsize == 8 else self.singles
         over = count % RUN
         drawn = draw(count) if target.itemsize > 2 else np.pad(draw(count - over), (0, over))
         by_run(drawn[: count - over])
         if over:
             drawn[-RUN:] = by_run(draw(RUN))
-        return moved(drawn, mean, std).astype(target, copy=False).reshape(shape)
+        return shifted_and_scaled(drawn, mean, std).astype(target, copy=False).reshape(shape)
 
     def gaussians(self, shape: tuple[int, ...], target: Any = np.float64) -> Any:
         """Normal numbers drawn in pairs; one may be left from before, and for later."""
@@ -238,7 +238,7 @@ def by_run(uniform: Any) -> Any:
     return uniform
 
 
-def moved(standard: Any, mean: float, std: float) -> Any:
+def shifted_and_scaled(standard: Any, mean: float, std: float) -> Any:
     """Standard normal numbers with another mean and spread, in place."""
     if std != 1:
         standard *= std
@@ -277,7 +277,7 @@ class Pcg64:
         """Normal numbers."""
         precision = np.dtype(np.float32) if target.itemsize == 2 else target
         drawn = np.asarray(self.numpys.standard_normal(shape, precision))
-        return moved(drawn, mean, std).astype(target, copy=False)
+        return shifted_and_scaled(drawn, mean, std).astype(target, copy=False)
 
     def exponential(self, shape: tuple[int, ...], precision: np.dtype[Any]) -> Any:
         """Not negative, of density exp(-x)."""

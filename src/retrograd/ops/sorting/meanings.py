@@ -199,7 +199,7 @@ def is_complex(value: Any) -> bool:
     return isinstance(value, Tensor) and value._array.dtype.kind == "c"
 
 
-def meant(function: Any, by: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+def call_in_meaning(function: Any, by: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """What a function that takes `by` gives for it. Raises ValueError for another `by`."""
     name = function.__name__
     choices = {"parts": apart, **(dict.fromkeys(KEYS, in_order) if name in ORDERED else ROUND)}
