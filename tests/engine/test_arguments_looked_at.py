@@ -106,10 +106,6 @@ REFUSED = {
     "arange": (lambda w: rg.arange(0, 3, w), "step"),
     "celu_": (lambda w: F.celu_(X.clone(), w), "alpha"),
     "elu_": (lambda w: F.elu_(X.clone(), alpha=w), "alpha"),
-    "fake_quantize_per_tensor_affine": (
-        lambda w: rg.fake_quantize_per_tensor_affine(X, w, 0, -8, 7),
-        "scale",
-    ),
     "hamming_window": (lambda w: rg.hamming_window(4, alpha=w), "alpha"),
     "kaiser_window": (lambda w: rg.kaiser_window(4, beta=w), "beta"),
     "leaky_relu_": (lambda w: F.leaky_relu_(X.clone(), w), "negative_slope"),

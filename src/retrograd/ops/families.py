@@ -225,7 +225,6 @@ NAMES = {
         "addcdiv addcmul exp exp2 expm1 lerp log log10 log1p log2 logaddexp logaddexp2 reciprocal "
         "rsqrt sqrt"
     ),
-    "elementwise.fake_quantize": "fake_quantize_per_channel_affine fake_quantize_per_tensor_affine",
     "elementwise.float_parts": "frexp gcd lcm ldexp nextafter",
     "elementwise.logic": (
         "bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor "
@@ -254,7 +253,6 @@ NAMES = {
     "linalg.determinant": "det logdet",
     "linalg.distance": "cdist pdist",
     "linalg.einsum": "einsum tensordot",
-    "linalg.lobpcg": "lobpcg",
     "linalg.lstsq": "pinverse",
     "linalg.lu": "lu_unpack",
     "linalg.matrix_functions": "addbmm matrix_exp",

@@ -18,7 +18,6 @@ from .elementwise.clamp_where import *
 from .elementwise.comparison import *
 from .elementwise.complex import *
 from .elementwise.exp_log import *
-from .elementwise.fake_quantize import *
 from .elementwise.float_parts import *
 from .elementwise.logic import *
 from .elementwise.power import *
@@ -36,7 +35,6 @@ from .linalg.cholesky import *
 from .linalg.determinant import *
 from .linalg.distance import *
 from .linalg.einsum import *
-from .linalg.lobpcg import *
 from .linalg.lstsq import *
 from .linalg.lu import *
 from .linalg.matrix_functions import *

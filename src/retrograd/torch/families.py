@@ -53,6 +53,7 @@ NAMES = {
     ),
     "names.deprecated_linalg": "cholesky lu lu_solve qr slogdet svd triangular_solve",
     "names.deprecated_methods": "is_distributed",
+    "names.fake_quantize": "fake_quantize_per_channel_affine fake_quantize_per_tensor_affine",
     "names.flags": (
         "are_deterministic_algorithms_enabled compiled_with_cxx11_abi "
         "get_deterministic_debug_mode get_float32_matmul_precision get_num_interop_threads "
@@ -69,6 +70,7 @@ NAMES = {
         "rad2deg_ reciprocal_ resize_as_ round_ rsqrt_ sin_ sinc_ sinh_ sqrt_ square_ tan_ trunc_ "
         "xlogy_ zero_"
     ),
+    "names.lobpcg": "lobpcg",
     "names.tensor_types": (
         "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor "
         "LongTensor ShortTensor set_default_tensor_type typename"

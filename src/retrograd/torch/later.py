@@ -19,8 +19,10 @@ from .names.aten_kernels import *
 from .names.deprecated import *
 from .names.deprecated_linalg import *
 from .names.deprecated_methods import *
+from .names.fake_quantize import *
 from .names.flags import *
 from .names.inplace_functions import *
+from .names.lobpcg import *
 from .names.tensor_types import *
 from .names.view_copies import *
 

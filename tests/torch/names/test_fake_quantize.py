@@ -69,3 +69,25 @@ def test_wrong_arguments_are_refused():
         per_channel(w, rg.ones(4), ints(0, 0, 0, 0), 0, -8, 7)
     with pytest.raises(IndexError, match="Dimension out of range"):
         per_channel(w, rg.ones(3), ints(0, 0, 0), 5, -8, 7)
+
+
+def test_the_node_has_pytorchs_name():
+    x = rg.ones(2, requires_grad=True)
+    name = type(per_tensor(x, 0.1, 0, -8, 7).grad_fn).__name__
+    assert name == "FakeQuantizePerTensorAffineCachemaskBackward0"
+
+
+def test_a_scale_with_a_history_is_refused_where_its_derivative_would_be_lost():
+    def of_scale(scale):
+        return per_tensor(rg.ones(2), scale, 0, -8, 7)
+
+    scale = rg.tensor(0.5, requires_grad=True)
+    match = (
+        r"fake_quantize_per_tensor_affine\(\): argument 'scale'.* must be .*no derivative. "
+        "Write scale="
+    )
+    with pytest.raises(TypeError, match=match):
+        of_scale(scale)
+    with pytest.raises(TypeError, match=match):
+        rg.func.jvp(of_scale, (scale.detach(),), (rg.tensor(1.0),))
+    of_scale(scale.detach())  # a constant is a number

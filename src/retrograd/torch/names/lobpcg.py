@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from ...engine.tensor import Tensor
-from ..random.factories import randn
-from ..tensor.inspection import strided
-from .cholesky import cholesky
-from .eigen import eigh
-from .solve import solve_triangular
+from ...ops.linalg.cholesky import cholesky
+from ...ops.linalg.eigen import eigh
+from ...ops.linalg.solve import solve_triangular
+from ...ops.random.factories import randn
+from ...ops.tensor.inspection import strided
 
 __all__ = ["lobpcg"]
 

@@ -12,10 +12,10 @@ from typing import Any
 from ... import dtypes
 from ...engine.registry import called
 from ...engine.tensor import Tensor
-from ..core.arguments import number_in, public
-from ..core.dims import wrap_dim
-from ..creation.from_data import tensor
-from .clamp_where import clamp, where
+from ...ops.core.arguments import number_in, public
+from ...ops.core.dims import wrap_dim
+from ...ops.creation.from_data import tensor
+from ...ops.elementwise.clamp_where import clamp, where
 
 __all__ = ["fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine"]
 
