@@ -22,23 +22,20 @@ __all__ = ["frexp", "gcd", "lcm", "ldexp", "nextafter"]
 
 BEYOND = 2000.0  # 2**BEYOND overflows every dtype
 
-gcd = binary(
-    "gcd",
-    only("gcd", "iu", np.gcd, "It is of integers."),
-    "The greatest common divisor of integers, not negative; of 0 and 0 it is 0.",
-    ("[12, -9]", "[8, 6]", "[4, 3]"),
-    complex=False,
-    examples=["3x4:int<9, 3x4:int<9", "3x1:int<9, 4:int<9"],
-)
-
-lcm = binary(
-    "lcm",
-    only("lcm", "iu", np.lcm, "It is of integers."),
-    "The least common multiple of integers, not negative; 0 where one of them is 0.",
-    ("[12, -9]", "[8, 6]", "[24, 18]"),
-    complex=False,
-    examples=["3x4:int<9, 3x4:int<9", "3x1:int<9, 4:int<9"],
-)
+gcd, lcm = [
+    binary(
+        name,
+        only(name, "iu", ufunc, "It is of integers."),
+        f"The {about}.",
+        ("[12, -9]", "[8, 6]", shown),
+        complex=False,
+        examples=["3x4:int<9, 3x4:int<9", "3x1:int<9, 4:int<9"],
+    )
+    for name, ufunc, about, shown in (
+        ("gcd", np.gcd, "greatest common divisor, not negative; of 0 and 0 it is 0", "[4, 3]"),
+        ("lcm", np.lcm, "least common multiple, not negative; 0 where one is 0", "[24, 18]"),
+    )
+]
 
 
 def _nextafter(input: Any, other: Any) -> Any:

@@ -64,33 +64,23 @@ def _rounding(name: str, function: Any) -> Any:
     return only(name, "fiuc", rounded)
 
 
-floor = unary(
-    "floor",
-    _rounding("floor", np.floor),
-    "The largest integer not above each element.",
-    ("[1.5, -1.5]", "[ 1., -2.]"),
-    input=zero_derivative,
-    domain=(0.1, 0.9),
-)
-
-ceil = unary(
-    "ceil",
-    _rounding("ceil", np.ceil),
-    "The smallest integer not below each element.",
-    ("[1.5, -1.5]", "[ 2., -1.]"),
-    input=zero_derivative,
-    domain=(0.1, 0.9),
-)
-
-trunc = fix = unary(
-    "trunc",
-    _rounding("trunc", np.trunc),
-    "The integer part of each element.",
-    ("[1.5, -1.5]", "[ 1., -1.]"),
-    ["fix"],
-    input=zero_derivative,
-    domain=(0.1, 0.9),
-)
+floor, ceil, trunc = [
+    unary(
+        name,
+        _rounding(name, ufunc),
+        f"The {about} each element.",
+        ("[1.5, -1.5]", shown),
+        aliases,
+        input=zero_derivative,
+        domain=(0.1, 0.9),
+    )
+    for name, ufunc, about, shown, *aliases in (
+        ("floor", np.floor, "largest integer not above", "[ 1., -2.]"),
+        ("ceil", np.ceil, "smallest integer not below", "[ 2., -1.]"),
+        ("trunc", np.trunc, "integer part of", "[ 1., -1.]", "fix"),
+    )
+]
+fix = trunc
 
 frac = unary(
     "frac",

@@ -7,7 +7,7 @@ with one point more, without its last point; `span` is what both share.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,18 +50,17 @@ def kaiser(count: int, beta: float, periodic: bool) -> Any:
     return np.i0(beta * np.sqrt(np.maximum(1.0 - t * t, 0.0))) / np.i0(beta)
 
 
-def check_length(name: str, length: Any) -> int:
-    """A length that a window can have, as an integer, else TypeError or RuntimeError."""
+def window(name: str, length: Any, target: Any, values: Callable[[int], Any]) -> Any:
+    """The values of a window of this length, of dtype `target`, a real floating one.
+
+    TypeError or RuntimeError for a length that a window cannot have.
+    """
     count: int | None = integer_in(length)
     if count is None:
         raise wrong_type(name, "window_length", "int", length, 1)
     if count < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={count}")
-    return count
-
-
-def finished(name: str, array: Any, target: Any) -> Any:
-    """The window of dtype `target`, which must be a real floating one."""
+    array = values(count)
     if dtypes.category(target) != 2:
         raise RuntimeError(
             f"{name} expects floating point dtypes, got: {dtypes.of_numpy(target).name}"
@@ -86,8 +85,9 @@ def hann_window(
     >>> rg.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
-    values = cosine_sum(check_length("hann_window", window_length), (0.5, 0.5), periodic)
-    return finished("hann_window", values, target)
+    return window(
+        "hann_window", window_length, target, lambda n: cosine_sum(n, (0.5, 0.5), periodic)
+    )
 
 
 @factory(dtypes.default_numpy)
@@ -108,8 +108,7 @@ def hamming_window(
     """
     name = "hamming_window"
     terms = number_in(alpha, name, "alpha"), number_in(beta, name, "beta")
-    values = cosine_sum(check_length(name, window_length), terms, periodic)
-    return finished("hamming_window", values, target)
+    return window(name, window_length, target, lambda n: cosine_sum(n, terms, periodic))
 
 
 @factory(dtypes.default_numpy)
@@ -126,8 +125,9 @@ def blackman_window(
     >>> rg.blackman_window(4)[1:]
     tensor([0.3400, 1.0000, 0.3400])
     """
-    values = cosine_sum(check_length("blackman_window", window_length), BLACKMAN, periodic)
-    return finished("blackman_window", values, target)
+    return window(
+        "blackman_window", window_length, target, lambda n: cosine_sum(n, BLACKMAN, periodic)
+    )
 
 
 BLACKMAN = (0.42, 0.5, 0.08)
@@ -147,8 +147,7 @@ def bartlett_window(
     >>> rg.bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
-    values = triangle(check_length("bartlett_window", window_length), periodic)
-    return finished("bartlett_window", values, target)
+    return window("bartlett_window", window_length, target, lambda n: triangle(n, periodic))
 
 
 @factory(dtypes.default_numpy)
@@ -167,5 +166,4 @@ def kaiser_window(
     tensor([0.0367, 0.5529, 1.0000, 0.5529])
     """
     beta = number_in(beta, "kaiser_window", "beta")
-    values = kaiser(check_length("kaiser_window", window_length), beta, periodic)
-    return finished("kaiser_window", values, target)
+    return window("kaiser_window", window_length, target, lambda n: kaiser(n, beta, periodic))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -83,34 +84,34 @@ def triangle(x: Any, diagonal: int, lower: bool) -> Any:
     return out
 
 
-_tril = declare(
-    "tril(input, *, diagonal)",
-    lambda input, *, diagonal: triangle(input, diagonal, lower=True),
-    input=lambda xp, g, diagonal: xp.tril(g, diagonal=diagonal),
-    linear="input",
-    batch="leading",
-    examples=[
-        example("3x3", diagonal=0),
-        example("2x3x4", diagonal=1),
-        example("3x2", diagonal=-1),
-        example("0x2", diagonal=0),
-    ],
-    doc="""The lower triangle of matrices, zeros above.""",
-)
+def _triangle_record(name: str, forward: Any, formula: Any, doc: str) -> Callable[..., Tensor]:
+    return declare(
+        f"{name}(input, *, diagonal)",
+        forward,
+        input=formula,
+        linear="input",
+        batch="leading",
+        examples=[
+            example("3x3", diagonal=0),
+            example("2x3x4", diagonal=1),
+            example("3x2", diagonal=-1),
+            example("0x2", diagonal=0),
+        ],
+        doc=doc,
+    )
 
-_triu = declare(
-    "triu(input, *, diagonal)",
+
+_tril = _triangle_record(
+    "tril",
+    lambda input, *, diagonal: triangle(input, diagonal, lower=True),
+    lambda xp, g, diagonal: xp.tril(g, diagonal=diagonal),
+    "The lower triangle of matrices, zeros above.",
+)
+_triu = _triangle_record(
+    "triu",
     lambda input, *, diagonal: triangle(input, diagonal - 1, lower=False),
-    input=lambda xp, g, diagonal: xp.triu(g, diagonal=diagonal),
-    linear="input",
-    batch="leading",
-    examples=[
-        example("3x3", diagonal=0),
-        example("2x3x4", diagonal=1),
-        example("3x2", diagonal=-1),
-        example("0x2", diagonal=0),
-    ],
-    doc="""The upper triangle of matrices, zeros below.""",
+    lambda xp, g, diagonal: xp.triu(g, diagonal=diagonal),
+    "The upper triangle of matrices, zeros below.",
 )
 
 
