@@ -25,7 +25,7 @@ from ..engine.tensor import (
 )
 from ..engine.transforms.batch import BatchLevel, batched, split
 from ..errors import SecondBackwardError, UnbatchableError
-from ..kernels.allocation import copied, full, has_class, has_memory, is_batched, numpys, zeros
+from ..kernels.allocation import copied, full, has_class, has_memory, is_batched, is_numpy, zeros
 from ..ops.tensor.autograd_methods import retain_grad
 from .graph import GradientEdge, stand_in
 
@@ -243,7 +243,7 @@ def owned(g: Any, others: Sequence[Any]) -> Tensor | None:
     g = as_array(g)
     if not has_memory(g):
         return shown(g)
-    fresh = g.base is None and g.flags.owndata and (not numpys(g) or g.flags.writeable)
+    fresh = g.base is None and g.flags.owndata and (not is_numpy(g) or g.flags.writeable)
     return new_tensor(g if fresh and not _is_shared(g, others) else copied(g))
 
 

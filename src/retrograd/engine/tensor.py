@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
-from ..kernels.allocation import StandIn, has_class, has_memory, has_values, numpys, table
+from ..kernels.allocation import StandIn, has_class, has_memory, has_values, is_numpy, table
 from ..locks import load, structure
 from . import native
 from .graph import LEAF, Cell, Leaf, Moved, Node, leaf_node, renewed, target
@@ -279,7 +279,7 @@ def placed(array: Any, like: Tensor) -> Tensor:
 
     Any other array stays where it is.
     """
-    return new_tensor(table(home_of(like._array), array) if numpys(array) else array)
+    return new_tensor(table(home_of(like._array), array) if is_numpy(array) else array)
 
 
 def is_array(value: Any) -> bool:

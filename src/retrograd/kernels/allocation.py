@@ -12,7 +12,7 @@ NOTE [The seam]
    has them itself says so by a method `special(name)`, with SciPy's name; it has good sums, too.
 5. Public functions of tensors keep to it, too: what they make themselves, indices and masks and
    drawn numbers, they put beside an argument by `engine.tensor.placed`; and they leave out checks
-   of values that cannot be seen (`surely`). `tests/laws/test_foreign_arrays.py` runs them all.
+   of values that cannot be seen (`known_true`). `tests/laws/test_foreign_arrays.py` runs them all.
 6. `tests/laws/test_seam.py` runs every record on an array that has nothing but the protocols, and
    of these what CuPy has (`tests/data/cupy.json`): flags that tell the order alone, functions
    without `subok` and `initial`, ufuncs without `where`, `reduce` and `accumulate` of sums and
@@ -40,7 +40,7 @@ ndarray, new = np.ndarray, np.empty
 LARGE = 1 << 18  # bytes of an array that several threads copy
 
 
-def numpys(x: Any) -> bool:
+def is_numpy(x: Any) -> bool:
     """Whether `x` is NumPy's own, whose memory and values Python may ask for."""
     return isinstance(x, (ndarray, np.generic))
 
@@ -85,14 +85,14 @@ def has_class(x: Any) -> bool:
     return x.__class__ is not ndarray and isinstance(x, StandIn) and x.has_class
 
 
-def surely(condition: Any) -> bool:
+def known_true(condition: Any) -> bool:
     """Whether a single truth value is known to be true; one that is not NumPy's is not known.
 
     For shortcuts and checks that are right to be left out. An array that is traced notes it.
     """
     if isinstance(condition, StandIn) and condition.is_traced:
         return bool(condition)
-    return numpys(condition) and bool(condition)
+    return is_numpy(condition) and bool(condition)
 
 
 def empty(like: Any, shape: Any, dtype: Any = None) -> Any:
@@ -143,7 +143,7 @@ def inward(shape: Any, *strides: Any) -> list[int]:
 
 def empty_beside(x: Any, dtype: Any = None) -> Any:
     """An uninitialised array in the layout of `x`, without the gaps and repetitions it may have."""
-    if not numpys(x) or 0 not in x.strides:
+    if not is_numpy(x) or 0 not in x.strides:
         return np.empty_like(x, dtype)
     made = np.dtype(x.dtype if dtype is None else dtype)
     strides, step = [0] * x.ndim, made.itemsize

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import native
-from .allocation import numpys
+from .allocation import is_numpy
 from .layout import laid
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ REAL: dict[str, Any] = {"f": np.float32, "F": np.float32, "d": np.float64, "D": 
 
 def has_loops(x: Any) -> bool:
     """Whether NumPy's loops take an array as it is."""
-    return loops is not None and x.dtype.char in REAL and numpys(x)
+    return loops is not None and x.dtype.char in REAL and is_numpy(x)
 
 
 def along(loop: Any, x: Any, dim: int, norm: Any, forward: bool, out: Any) -> Any:

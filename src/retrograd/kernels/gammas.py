@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .allocation import surely
+from .allocation import known_true
 from .complexes import log1p
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def log_rising(z: Any, steps: Any) -> Any:
     product, below, rounds = np.ones_like(z), np.zeros_like(z.real), np.zeros_like(z.real)
     for k in range(int(2 * FAR) + 1):
         taken = k < steps
-        if surely(~taken.any()):
+        if known_true(~taken.any()):
             break
         product = np.where(taken, product * (z + k), product)
         before, below = below, np.signbit(product.imag)
@@ -164,7 +164,7 @@ def sum_of_powers(z: Any, steps: Any, power: int, most: float) -> Any:
     total = np.zeros_like(z)
     for k in range(int(most) + 1):
         taken = k < steps
-        if surely(~taken.any()):
+        if known_true(~taken.any()):
             break
         total = total + np.where(taken, 1.0 / np.where(taken, z + k, 1.0) ** power, 0.0)
     return total

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LinAlgError
-from .allocation import empty, has_values, numpys, table, zeros
+from .allocation import empty, has_values, is_numpy, table, zeros
 from .layout import with_channels_inside
 from .native.products import eliminated, factored, interchanged, solved
 
@@ -186,7 +186,7 @@ def finite_cholesky(x: Any) -> Any:
     """NumPy's factor; some builds of LAPACK let a pivot pass that is NaN, this raises."""
     factor = np.linalg.cholesky(x)
     diagonal = np.diagonal(factor, axis1=-2, axis2=-1)
-    if numpys(factor) and not np.isfinite(diagonal).all():
+    if is_numpy(factor) and not np.isfinite(diagonal).all():
         raise np.linalg.LinAlgError
     return factor
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..quiet import calm, quietly
-from .allocation import has_values, surely, table, zeros
+from .allocation import has_values, known_true, table, zeros
 from .lapack import inv
 
 # Of the Padé approximant of degree 13 to exp, and the norm up to which it is exact to 2**-53.
@@ -53,7 +53,7 @@ def adjugate(x: Any) -> Any:
     """The transposed matrix of cofactors: `det(x) * inv(x)`, and as exact where that fails."""
     inverse, good = inverses(x)
     out = np.linalg.det(x)[..., None, None] * inverse
-    if not surely(np.all(good)):
+    if not known_true(np.all(good)):
         out[~good] = singular_adjugate(x[~good])
     return out
 
@@ -97,7 +97,7 @@ def adjugate_derivative(x: Any, move: Any) -> Any:
     inverse, good = inverses(x)
     turned = inverse @ move
     out = np.linalg.det(x)[..., None, None] * (matrix_trace(turned) * inverse - turned @ inverse)
-    if not surely(np.all(good)):
+    if not known_true(np.all(good)):
         out[~good] = singular_derivative(x[~good], move[~good])
     return out
 

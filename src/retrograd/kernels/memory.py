@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .allocation import has_values, numpys
+from .allocation import has_values, is_numpy
 
 
 class Span:
@@ -73,7 +73,7 @@ def span(array: Any, writeable: bool) -> Any:
 
 def flat(array: Any) -> Any:
     """The bytes of an array in row-major order, on its memory."""
-    return (np.asarray(array) if numpys(array) else array).reshape(-1).view(np.uint8)
+    return (np.asarray(array) if is_numpy(array) else array).reshape(-1).view(np.uint8)
 
 
 def strided(array: Any, shape: Any, strides: Any, offset: int = 0, dtype: Any = None) -> Any:
@@ -111,7 +111,7 @@ def strided(array: Any, shape: Any, strides: Any, offset: int = 0, dtype: Any = 
 
 def as_it_lay(array: Any) -> Any:
     """A copy of what is about to be overwritten, in the same order in memory."""
-    return array.copy("K") if numpys(array) else array.copy()
+    return array.copy("K") if is_numpy(array) else array.copy()
 
 
 def in_rows(array: Any) -> Any:
@@ -124,7 +124,7 @@ def windows(x: Any, axes: Any, sizes: Any, steps: Any, gaps: Any) -> Any:
 
     Along an axis a window has `size` elements, `gap` apart; the next begins `step` further on.
     """
-    if not numpys(x):  # strides of one's own choosing are no part of the protocols
+    if not is_numpy(x):  # strides of one's own choosing are no part of the protocols
         reach = [(size - 1) * gap + 1 for size, gap in zip(sizes, gaps, strict=True)]
         key = [slice(None)] * (x.ndim + len(reach))
         for place, (axis, step, gap) in enumerate(zip(axes, steps, gaps, strict=True)):

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.lib.stride_tricks import as_strided
 
-from .allocation import StandIn, numpys
+from .allocation import StandIn, is_numpy
 from .layout import Flags, along, rows
 
 NO_ITEM = "Tensor.item() cannot be called on meta tensors: they have a shape, and no values"
@@ -283,7 +283,7 @@ def one_element(x: Any) -> Any:
 
 def as_meta(value: Any) -> Any:
     """Arrays, also those in tuples and lists, without their data."""
-    if numpys(value):
+    if is_numpy(value):
         value = np.asarray(value)
         kept = value.size and 0 not in value.strides
         return empty(value.shape, value.dtype, value.strides if kept else None)

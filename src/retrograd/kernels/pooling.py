@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .allocation import full, surely, table, zeros
+from .allocation import full, known_true, table, zeros
 from .native import places, windowed
 from .sums import in_single
 
@@ -112,7 +112,7 @@ def max_pool(
         better = np.multiply(view > values, best.dtype.type(number))
         np.maximum(values, view, out=values)
         np.maximum(best, better, out=best)  # numbers grow: a later maximum overrides
-    if not surely((values > lowest).all()):  # NaN, or a window with nothing above the padding
+    if not known_true((values > lowest).all()):  # NaN, or a window with nothing above the padding
         values, best = careful_max(source, size, kernel, stride, padding, dilation, out, lowest)
     return values, flat_index(best, size, kernel, stride, padding, dilation)
 
@@ -120,7 +120,7 @@ def max_pool(
 def chosen_place(x: Any, axis: int) -> Any:
     """Where the first maximum is, or the last NaN as in `max_pool`; keeps the axis, of size 1."""
     place, bad = x.argmax(axis, keepdims=True), np.isnan(x)
-    if surely(~bad.any()):
+    if known_true(~bad.any()):
         return place
     last = x.shape[axis] - 1 - np.flip(bad, axis).argmax(axis, keepdims=True)
     return np.where(bad.any(axis, keepdims=True), last, place)
@@ -207,7 +207,7 @@ def places_of(indices: Any, dims: int, rows: int, each: int) -> Any:
 def scatter(g: Any, indices: Any, size: Sizes) -> Any:
     """Zeros `(..., *size)` with each element of `g` added at its flat spatial index; not at -1."""
     dims = len(size)
-    if not surely((indices >= 0).all()):
+    if not known_true((indices >= 0).all()):
         g, indices = np.where(indices < 0, 0, g), np.maximum(indices, 0)
     lead = g.shape[:-dims]
     rows, each = math.prod(lead), math.prod(size)
@@ -230,7 +230,7 @@ def put(x: Any, indices: Any, size: Sizes) -> Any:
 def gather(x: Any, indices: Any, dims: int) -> Any:
     """The elements of `x` at flat spatial indices, in the shape of `indices`; 0 at -1."""
     rows, each = math.prod(x.shape[:-dims]), math.prod(x.shape[-dims:])
-    there = surely((indices >= 0).all())
+    there = known_true((indices >= 0).all())
     at = indices if there else np.maximum(indices, 0)
     found = places.gather(x, at, rows, each)
     if found is None:

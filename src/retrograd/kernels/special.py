@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import gammas
-from .allocation import empty, has_special, numpys
+from .allocation import empty, has_special, is_numpy
 from .gammas import BERNOULLI
 from .layout import as_it_lies
 from .library import by_scipy
@@ -75,7 +75,7 @@ TINY = 1e-300  # below it, lgamma is -log to the last bit
 def blockwise(kernel: Callable[[Any], Any], x: Any) -> Any:
     """Apply a kernel of flat double precision arrays to an array of any floating dtype and size."""
     wide = np.complex128 if x.dtype.kind == "c" else np.float64
-    if not numpys(x):
+    if not is_numpy(x):
         return kernel(x.astype(wide)).astype(x.dtype)
     if not x.flags.c_contiguous:
         return as_it_lies(partial(blockwise, kernel), x)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..dtypes import half, real_of
-from .allocation import empty, full, has_special, has_values, numpys, table, zeros
+from .allocation import empty, full, has_special, has_values, is_numpy, table, zeros
 from .memory import in_rows
 from .native import loops
 from .native import places as in_c
@@ -63,7 +63,7 @@ def reduced(
     if x.__class__ is ndarray:
         if axes is None or x.flags.c_contiguous:
             return ufunc.reduce(x, axes, dtype, None, keepdims, initial)
-    elif ufunc not in FUNCTIONS or numpys(x):
+    elif ufunc not in FUNCTIONS or is_numpy(x):
         return ufunc.reduce(x, axes, dtype, None, keepdims, initial)
     elif x.size or initial is np._NoValue:
         return FUNCTIONS[ufunc](x, axes, keepdims=keepdims)
@@ -75,7 +75,7 @@ def reduced(
 
 def accumulated(ufunc: Any, x: Any) -> Any:
     """`ufunc.accumulate` of an extremum or a truth along the first axis; CuPy has it of sums."""
-    if numpys(x):
+    if is_numpy(x):
         return ufunc.accumulate(x, 0)
     out, step = x.copy(), 1
     while step < len(out):  # each covers twice as many as before
@@ -86,7 +86,7 @@ def accumulated(ufunc: Any, x: Any) -> Any:
 
 def by_segment(ufunc: Any, x: Any, starts: Any, places: Any) -> Any:
     """The extremum of each run of rows, by where it begins and by the number of each row's run."""
-    if numpys(x):
+    if is_numpy(x):
         return ufunc.reduceat(x, starts, 0, x.dtype)
     out = x[starts]
     ufunc.at(out, places, x)
@@ -95,7 +95,7 @@ def by_segment(ufunc: Any, x: Any, starts: Any, places: Any) -> Any:
 
 def dot(x: Any, y: Any) -> Any:
     """`np.vecdot`, which CuPy lacks."""
-    if numpys(x):
+    if is_numpy(x):
         return np.vecdot(x, y)
     return np.matmul(np.conj(x)[..., None, :], y[..., None])[..., 0, 0]
 

@@ -229,7 +229,7 @@ class Rule(Optimizer):
                     small = []
             elif x.size <= most or not allocation.has_values(x):
                 run(x, g, state, numbers, group)
-            elif not allocation.numpys(x):  # blocks are for caches of the CPU
+            elif not allocation.is_numpy(x):  # blocks are for caches of the CPU
                 for part in pieces((x, g, *state), None):
                     run(part[0], part[1], part[2:], numbers, group)
             else:
@@ -441,7 +441,7 @@ def zeros(x: Any) -> Tensor:
     """New state of the shape, dtype and layout of the array `x`."""
     if allocation.has_class(x):
         return recorded.zeros_like(shown(x))
-    by_rows = allocation.numpys(x) and x.flags.c_contiguous
+    by_rows = allocation.is_numpy(x) and x.flags.c_contiguous
     return new_tensor(allocation.zeros(x, x.shape) if by_rows else np.zeros_like(x))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from .. import dtypes, modes
 from ..engine.overriding import NO_SUBCLASSES
 from ..engine.tensor import Size, Tensor, device, new_tensor
-from ..kernels.allocation import has_class, numpys
+from ..kernels.allocation import has_class, is_numpy
 from ..kernels.memory import address, memory, root
 from ..ops.tensor.inspection import PARTS, layout, strided
 from ..ops.tensor.pickling import attributes, check_whole
@@ -196,7 +196,7 @@ class Pickler(PythonPickler):  # type: ignore[misc]
             return NAMES["_rebuild_wrapper_subclass"], (
                 type(obj), obj.dtype, *shape, requires_grad
             )  # fmt: skip
-        array = obj._array if numpys(obj._array) else np.asarray(obj._array)
+        array = obj._array if is_numpy(obj._array) else np.asarray(obj._array)
         name = dtypes.of_numpy(array.dtype).name
         kept, offset, strides = self.keep(array, name)
         place: tuple[Any, ...] = (

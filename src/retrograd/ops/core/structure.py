@@ -16,7 +16,7 @@ from ...engine.tensor import Tensor
 from ...engine.trace import users_level
 from ...errors import ComplexWarning
 from ...kernels import sums
-from ...kernels.allocation import copied, empty, empty_beside, has_special, numpys, table
+from ...kernels.allocation import copied, empty, empty_beside, has_special, is_numpy, table
 from ...kernels.layout import Turned, is_permuted, laid
 from ...kernels.memory import memory_order
 from ...kernels.native.small import quick
@@ -73,7 +73,7 @@ def _spread(input: Any, *, shape: tuple[int, ...]) -> Any:
 def _expand(input: Any, *, shape: tuple[int, ...]) -> Any:
     out = np.broadcast_to(input, shape)
     if (
-        numpys(input) and input.flags.writeable
+        is_numpy(input) and input.flags.writeable
     ):  # a part of it may be written where no two elements are one
         out.flags.writeable = True
     return out
@@ -128,7 +128,7 @@ def held_by(dtype: Any, x: Any) -> Any:
 
 def _cast(input: Any, *, dtype: Any) -> Any:
     input = held_by(dtype, input)
-    if not numpys(input) or 0 not in input.strides:
+    if not is_numpy(input) or 0 not in input.strides:
         return input.astype(dtype)
     out = empty_beside(input, dtype)
     out[...] = input

@@ -22,7 +22,7 @@ from ...engine.inplace import in_place
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
-from ...kernels.allocation import surely
+from ...kernels.allocation import known_true
 from ...kernels.layout import in_rows, laid_out
 from ..core.arguments import public, titled
 from ..core.pointwise import PAIRS, holds_complex, pointwise, unsupported
@@ -58,7 +58,7 @@ def _power(base: Any, exponent: Any) -> Any:
     if base.dtype.kind not in "iu":
         return np.power(base, exponent)
     negative = exponent < 0
-    if surely(np.logical_not(negative.any())):
+    if known_true(np.logical_not(negative.any())):
         return np.power(base, exponent)
     found = np.power(base, np.where(negative, exponent & 1, exponent))  # 1 and -1 keep their parity
     return np.where(negative & (np.abs(base) != 1), 0, found).astype(base.dtype)

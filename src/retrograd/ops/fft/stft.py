@@ -14,7 +14,7 @@ from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.registry import called
 from ...engine.tensor import Tensor, placed
-from ...kernels.allocation import surely
+from ...kernels.allocation import known_true
 from ..core.arguments import public
 from ..elementwise.arithmetic import mul
 from ..elementwise.complex import view_as_real
@@ -255,7 +255,7 @@ def _overlapped(
     signal = _added(frames, hop, (*frames.shape[:-2], total), first, kept)
     envelope = _added(squares, hop, (total,), first, kept)
     lowest = np.min(np.abs(envelope._array)) if kept else np.inf
-    if surely(lowest < 1e-11):
+    if known_true(lowest < 1e-11):
         raise _fail(
             "istft",
             input,

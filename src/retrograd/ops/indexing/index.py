@@ -23,7 +23,7 @@ from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, concrete, method, new_tensor
 from ...errors import wrong_type
 from ...kernels import sums
-from ...kernels.allocation import copied, empty_beside, inward, numpys
+from ...kernels.allocation import copied, empty_beside, inward, is_numpy
 from ...kernels.memory import in_rows
 from ...kernels.native.places import taken
 from ..core import batching_index
@@ -55,7 +55,7 @@ def _index(input: Any, index: Any, *, dims: tuple[int, ...]) -> Any:
     if len(dims) == 1 and fits and input.flags.c_contiguous and index.flags.c_contiguous:
         return taken(input, index, dims[0])
     found = input[places(index, dims)]
-    if not numpys(input):
+    if not is_numpy(input):
         return found
     part = index if len(dims) == 1 else index[0]
     start = dims[0] if dims[-1] - dims[0] == len(dims) - 1 else 0
@@ -285,7 +285,7 @@ def check_vector(found: Any, name: str) -> None:
 def check_range(found: Any, dim: int, shape: Any, name: str) -> None:
     """Raise unless all indices lie in [0, size): these functions do not count from the end."""
     array, size = concrete(found._array), shape[dim] if shape else 1
-    if numpys(array) and array.size and (array.min() < 0 or array.max() >= size):
+    if is_numpy(array) and array.size and (array.min() < 0 or array.max() >= size):
         bad = array[(array < 0) | (array >= size)].flat[0]
         if name == "index_select":
             raise IndexError(f"index out of range in self: index {bad}, dimension size {size}")

@@ -16,7 +16,7 @@ from ... import dtypes
 from ...dtypes import half
 from ...engine.graph import Node
 from ...engine.registry import declare
-from ...kernels.allocation import numpys
+from ...kernels.allocation import is_numpy
 from ...kernels.layout import Turned
 from ...kernels.native.products import LARGE, product
 from ...kernels.native.small import quick
@@ -93,7 +93,7 @@ def _matmul_arrays(x: Any, y: Any) -> Any:
     if x.size * y.shape[-1] >= LARGE and (found := product(x, y)) is not None:
         return found
     try:
-        out = np.matmul(x, y, order="C") if numpys(x) else np.matmul(x, y)
+        out = np.matmul(x, y, order="C") if is_numpy(x) else np.matmul(x, y)
     except ValueError:
         raise stacks_error(x, y) from None
     return out if out.dtype is x.dtype else out.astype(x.dtype, copy=False)  # NumPy widens bfloat16

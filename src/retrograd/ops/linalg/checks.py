@@ -16,7 +16,7 @@ from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, placed
 from ...errors import LinAlgError, wrong_type
-from ...kernels.allocation import empty, has_memory, has_values, is_batched, surely
+from ...kernels.allocation import empty, has_memory, has_values, is_batched, known_true
 from ..core import batching
 from ..core.dims import broadcast_shapes
 
@@ -243,7 +243,7 @@ PHASES = {
 
 def _phase_free(x: Any, *, name: str) -> Any:
     turning = np.diagonal(x.imag, axis1=-2, axis2=-1)
-    if surely(np.any(np.abs(turning) > 1e-2)):  # PyTorch's tolerance
+    if known_true(np.any(np.abs(turning) > 1e-2)):  # PyTorch's tolerance
         raise RuntimeError(PHASES[name])
     return x
 

@@ -12,7 +12,7 @@ from ...engine.namespaces import recorded
 from ...engine.registry import called, declare
 from ...engine.tensor import Tensor, is_array, placed
 from ...errors import wrong_type
-from ...kernels.allocation import surely
+from ...kernels.allocation import known_true
 from ...kernels.lapack import svd
 from ..core import return_types
 from ..core.arguments import public
@@ -192,7 +192,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     if (
         m > n
         and driver not in (None, "gelsy")
-        and (driver == "gels" or surely((rank._array == n).all()))
+        and (driver == "gels" or known_true((rank._array == n).all()))
     ):
         residuals = sum_over((A @ solution - right).abs().square(), -2)
     solution = own(solution.squeeze(-1)) if vectors else solution

@@ -11,7 +11,7 @@ from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, concrete, placed
 from ...engine.transforms.rules import raised
 from ...kernels import lapack
-from ...kernels.allocation import surely
+from ...kernels.allocation import known_true
 from ...kernels.layout import is_permuted
 from ..core import batching, return_types
 from ..core.arguments import public
@@ -190,7 +190,7 @@ def upper_part(LU: Tensor) -> Tensor:
 def check_pivots(which: str, pivots: Tensor, rows: int) -> None:
     """Raise unless each pivot names a row, from 1 on."""
     array = concrete(pivots._array)
-    if array.size and surely((array.min() < 1) | (array.max() > rows)):
+    if array.size and known_true((array.min() < 1) | (array.max() > rows)):
         raise RuntimeError(
             f"Pivots {which} must be between 1 and LU.size(-2), here {rows}, inclusive, but they "
             f"run from {array.min()} to {array.max()}. Did you properly pass the result of "

@@ -18,7 +18,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.registry import called
 from ...engine.tensor import Tensor, new_tensor
-from ...kernels.allocation import has_memory, numpys, surely, table, zeros
+from ...kernels.allocation import has_memory, is_numpy, known_true, table, zeros
 from ...kernels.native.places import highest
 from ..activation.piecewise import logsigmoid
 from ..core.pointwise import check_constant, check_floating
@@ -81,9 +81,9 @@ def shares(
     The sum is a number, or a tensor where `target` is not NumPy's. Raises IndexError for an index
     that is no class.
     """
-    seen = numpys(target)
+    seen = is_numpy(target)
     unsigned = target.view(np.uint64 if target.itemsize == 8 else np.uint8)
-    few = surely(unsigned.max(initial=0) < classes)  # a negative index is among the highest
+    few = known_true(unsigned.max(initial=0) < classes)  # a negative index is among the highest
     if few and not 0 <= ignore_index < classes:
         if weight is None:
             return target, None, float(target.size)
@@ -232,7 +232,7 @@ def cross_entropy(
         one = _unbatched(input, target)
         loss = cross_entropy(*one, weight, None, ignore_index, None, reduction, label_smoothing)
         return loss.reshape(()) if reduction == "none" else loss
-    fused = input._array.ndim == 2 and input._array.dtype.kind == "f" and numpys(target._array)
+    fused = input._array.ndim == 2 and input._array.dtype.kind == "f" and is_numpy(target._array)
     if fused and input._array.shape[1] and reduction != "none" and label_smoothing == 0:
         _check_weight(weight, input._array.shape[1], input)
         indices, share, total = shares(
@@ -383,7 +383,7 @@ def multi_margin_loss(
         loss = multi_margin_loss(*one, p, margin, weight, reduction=reduction)
         return loss.reshape(target.shape) if reduction == "none" else loss
     classes, indices = input._array.shape[1], target._array.reshape(samples)
-    if surely(((indices < 0) | (indices >= classes)).any()):
+    if known_true(((indices < 0) | (indices >= classes)).any()):
         raise RuntimeError("target out of range")
     right = table(indices, np.arange(classes)) == indices[:, None]
     input = piecewise(input).contiguous()
@@ -422,13 +422,13 @@ def multilabel_margin_loss(
         loss = multilabel_margin_loss(*one, reduction=reduction)
         return loss.reshape(()) if reduction == "none" else loss
     classes, input = input._array.shape[1], piecewise(input)
-    if surely(((target._array < -1) | (target._array >= classes)).any()):
+    if known_true(((target._array < -1) | (target._array >= classes)).any()):
         raise RuntimeError(
             f"argument #2 'target' is out of range: it holds classes from 0 to {classes - 1}, and "
             "-1 after the last"
         )
     listed = np.cumsum(target._array < 0, 1) == 0
-    if numpys(listed):  # no pairs for what no row lists
+    if is_numpy(listed):  # no pairs for what no row lists
         listed = listed[:, : np.max(listed.sum(1), initial=0)]
     indices = np.where(listed, target._array[:, : listed.shape[1]], 0)
     right = zeros(listed, input._array.shape)

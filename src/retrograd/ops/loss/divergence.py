@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.tensor import Tensor, concrete, placed
-from ...kernels.allocation import surely
+from ...kernels.allocation import known_true
 from ..creation.from_data import filler
 from ..elementwise.clamp_where import where
 from .elementwise import check_tensors, reduced, reduction_of, squared_distance
@@ -124,7 +124,7 @@ def gaussian_nll_loss(
     reduction = reduction_of(reduction)
     if not isinstance(target, Tensor):
         target = filler(target, input._array.dtype)
-    if surely((concrete(var._array) < 0).any()):
+    if known_true((concrete(var._array) < 0).any()):
         raise ValueError("var has negative entry/entries")
     # Adding a constant bounds the value and leaves the derivative 1, as PyTorch's clamp of a clone.
     given = var.detach()

@@ -22,7 +22,7 @@ from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, concrete
 from ...errors import wrong_type
 from ...kernels import sums
-from ...kernels.allocation import surely
+from ...kernels.allocation import known_true
 from ...kernels.layout import apply_binary
 from ...kernels.native.small import quick
 from ..core import batching
@@ -360,7 +360,7 @@ def binary_cross_entropy(
         raise RuntimeError(f"Found dtype {names[0]} but expected {names[1]}")
     for name, t in (("input", input), ("target", target)):
         values = concrete(t._array)
-        if surely(~((values >= 0) & (values <= 1)).all()):
+        if known_true(~((values >= 0) & (values <= 1)).all()):
             raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     loss = _bce(input, target)
     loss = loss if weight is None else loss * weight

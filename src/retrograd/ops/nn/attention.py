@@ -11,7 +11,7 @@ from ... import dtypes
 from ...dtypes import half
 from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor, new_tensor, placed, wrap
-from ...kernels.allocation import has_memory, surely
+from ...kernels.allocation import has_memory, known_true
 from ...kernels.native.attention import ROWS, taken
 from ..core.arguments import number_in, public
 from ..core.structure import laid_grad
@@ -131,7 +131,7 @@ def by_matrices(
         return dropout(scores.softmax(-1), dropout_p) @ value
     bias = _as_bias(attn_mask, scores._array.dtype)
     blind = (bias == -math.inf).all(-1, keepdim=True)
-    if has_memory(blind._array) and surely(~blind._array.any()):
+    if has_memory(blind._array) and known_true(~blind._array.any()):
         return dropout((scores + bias).softmax(-1), dropout_p) @ value
     weights = (scores + bias).masked_fill(blind, 0.0).softmax(-1).masked_fill(blind, 0.0)
     return dropout(weights, dropout_p) @ value
@@ -192,7 +192,7 @@ def whole_bias(mask: Tensor, query: Tensor, columns: int) -> Tensor | None:
     if bias._array.shape[-1] != columns:
         bias = recorded.expand(bias, shape=(*bias._array.shape[:-1], columns))
     seen = ~(bias._array == -math.inf).all(-1).any()
-    return bias if surely(seen) else None
+    return bias if known_true(seen) else None
 
 
 def drawn_states(query: Tensor, columns: int) -> Tensor:

@@ -13,7 +13,7 @@ from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, check_memory
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, concrete, new_tensor, placed, wrote
 from ...kernels import sums
-from ...kernels.allocation import full, has_class, has_values, numpys, surely, table, zeros
+from ...kernels.allocation import full, has_class, has_values, is_numpy, known_true, table, zeros
 from ...kernels.native.places import highest, taken_rows
 from ...kernels.search import first_largest
 from ..core import batching_index
@@ -105,9 +105,11 @@ def _check_indices(indices: Any, name: str, rows: int) -> None:
             f"Long, Int; but got {legacy} instead (while checking arguments for {name})"
         )
     indices = concrete(indices)
-    if numpys(indices) and indices.size and indices.dtype == np.int64 and highest(indices) < rows:
-        return  # the usual case, at once
-    if numpys(indices) and indices.size and (int(indices.min()) < 0 or int(indices.max()) >= rows):
+    if not (is_numpy(indices) and indices.size):
+        return
+    if indices.dtype == np.int64 and highest(indices) < rows:  # the usual case, at once
+        return
+    if int(indices.min()) < 0 or int(indices.max()) >= rows:
         run = f"indices run from {indices.min()} to {indices.max()}, and weight has {rows} rows"
         if name == "embedding_bag":
             raise RuntimeError(
@@ -172,7 +174,7 @@ def embedding(
     _check_indices(input._array, "embedding", rows)
     if max_norm is not None:
         _renormalize(weight, input._array, max_norm, norm_type)
-    if sparse and weight.is_leaf and weight.requires_grad and numpys(input._array):
+    if sparse and weight.is_leaf and weight.requires_grad and is_numpy(input._array):
         return providers.service("sparse lookup").lookup(weight, input, skip)  # type: ignore[no-any-return]
     return _embedding(weight, input, skip=skip, by_frequency=scale_grad_by_freq)
 
@@ -237,7 +239,7 @@ def embedding_bag(
         )
     starts = _bag_starts(input, offsets, include_last_offset)
     flat = input.reshape(-1)
-    if surely(starts[-1] < flat._array.size):  # what comes after the last bag is in none
+    if known_true(starts[-1] < flat._array.size):  # what comes after the last bag is in none
         flat = flat[: int(starts[-1])]
         if per_sample_weights is not None:
             per_sample_weights = per_sample_weights[: int(starts[-1])]
@@ -280,18 +282,18 @@ def _bag_starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool
     starts = array_seen(offsets)
     if include_last_offset and not starts.size:
         raise RuntimeError("include_last_offset: number of offsets should be at least 1")
-    if starts.size and surely(starts[0] != 0):
+    if starts.size and known_true(starts[0] != 0):
         raise RuntimeError(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
             f"position 0. However, got {starts[0]}"
         )
-    if starts.size and surely(starts[-1] > shape[0]):
+    if starts.size and known_true(starts[-1] > shape[0]):
         raise RuntimeError(
             f"offsets[-1] can not be greater than input's length {shape[0]} but got offsets[-1] of "
             f"{starts[-1]}"
         )
     starts = starts if include_last_offset else np.append(starts, shape[0])
-    if surely((np.diff(starts) < 0).any()):
+    if known_true((np.diff(starts) < 0).any()):
         raise RuntimeError(f"offsets must not decrease, but they are {starts.tolist()}")
     return starts
 
@@ -309,7 +311,7 @@ def _pooled(rows: Tensor, starts: Any, counted: Any, mode: str) -> Tensor:
         sizes = np.bincount(bag[counted], minlength=bags)
         share = 1.0 / np.maximum(sizes, 1)[bag]
         rows = rows * new_tensor(share.astype(dtypes.real_of(rows._array.dtype))[:, None])
-    if not surely(counted.all()):
+    if not known_true(counted.all()):
         rows = rows.where(new_tensor(counted[:, None]), 0.0)
     return _sum_rows(rows, new_tensor(bag), rows=bags, skip=None, by_frequency=False)
 
@@ -356,12 +358,12 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     values = concrete(indices)
     if indices.size == 0 and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    if values.size and surely(values.min() < 0):
+    if values.size and known_true(values.min() < 0):
         raise RuntimeError(f"Class values must be non-negative. Got {values.min()}")
     classes = integer(num_classes, "num_classes")
     if classes == -1:
         classes = int(values.max()) + 1
-    if values.size and surely(values.max() >= classes):
+    if values.size and known_true(values.max() >= classes):
         raise RuntimeError(
             f"Class values must be smaller than num_classes. Got {values.max()} for {classes}"
         )

@@ -16,7 +16,7 @@ from ...engine.dispatch import check_broadcast
 from ...engine.registry import declare, renamed
 from ...engine.tensor import Tensor, as_array, concrete, new_tensor, placed
 from ...errors import wrong_type
-from ...kernels.allocation import copied, empty_beside, has_values, numpys, surely, table
+from ...kernels.allocation import copied, empty_beside, has_values, is_numpy, known_true, table
 from ...kernels.search import searched
 from ..core.arguments import number_in, public, write_value
 from ..core.pointwise import unsupported
@@ -217,7 +217,7 @@ def _like(draw: Callable[..., Any], input: Tensor, settings: tuple[Any, ...], na
             memory_format=memory_format,
         )  # fmt: skip
     order = array
-    if numpys(array):
+    if is_numpy(array):
         order = empty_beside(array)
         if memory_format is not None:
             order = arranged(order, memory_format)
@@ -308,7 +308,7 @@ def check_std(std: Any) -> None:
     if isinstance(std, Tensor):
         if std._array.dtype.kind == "c":
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if surely((std._array < 0).any()):
+        if known_true((std._array < 0).any()):
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
@@ -399,7 +399,7 @@ def bernoulli(
     place = (array, in_rows) if there is None else (there, in_order)
     if p is None:
         refuse("bernoulli_tensor_cpu_p_", array.dtype, "f")
-        if surely(~((array >= 0) & (array <= 1)).all()):
+        if known_true(~((array >= 0) & (array <= 1)).all()):
             raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false: "
                                "probabilities lie between 0 and 1")  # fmt: skip
         values = drawn_bernoulli(source, array, *place)
@@ -445,10 +445,10 @@ def multinomial(
         raise RuntimeError(
             "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
         )
-    if surely(~(np.isfinite(weights) & (weights >= 0)).all()):
+    if known_true(~(np.isfinite(weights) & (weights >= 0)).all()):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     given, weights = weights, weights.astype(np.float64)
-    if surely((weights.sum(-1) <= 0).any()):
+    if known_true((weights.sum(-1) <= 0).any()):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     source = or_default(generator, "multinomial")
     if replacement and num_samples > 1:
@@ -472,7 +472,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """
     rates = check_tensor(input, "poisson")._array
     refuse("poisson_cpu", rates.dtype, "f")
-    if surely(~(rates >= 0).all()):
+    if known_true(~(rates >= 0).all()):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     drawn = or_default(generator, "poisson").draw("rejected", "poisson", rates.astype(np.float64))
     return _poisson(input, placed(drawn.astype(rates.dtype), input))

@@ -17,7 +17,7 @@ from ...engine.backward.fitting import expands
 from ...engine.inplace import write
 from ...engine.tensor import Tensor, placed
 from ...errors import wrong_type
-from ...kernels.allocation import surely
+from ...kernels.allocation import known_true
 from ..core.arguments import public
 from .factories import check_std, declare_drawn, drawn_bernoulli
 from .generator import Generator, in_order, is_block, or_default
@@ -179,7 +179,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
     tensor([1., 1.])
     """
     given = p._array if isinstance(p, Tensor) else p
-    if surely(~np.all((given >= 0) & (given <= 1))):
+    if known_true(~np.all((given >= 0) & (given <= 1))):
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     refuse("bernoulli_scalar_cpu_", self._array.dtype, "fiub")
     if not expands(np.shape(given), self._array.shape):

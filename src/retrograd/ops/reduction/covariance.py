@@ -11,7 +11,7 @@ from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor, placed
-from ...kernels.allocation import surely
+from ...kernels.allocation import known_true
 from ..core.arguments import public
 
 __all__ = ["corrcoef", "cov"]
@@ -56,7 +56,7 @@ def cov(
     norm = total - correction
     if aweights is not None and correction != 0:
         norm = total - correction * (weights * aweights).sum() / total
-    if surely(norm._array <= 0):
+    if known_true(norm._array <= 0):
         warnings.warn(
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number "
             "of observations.",
@@ -87,7 +87,7 @@ def _check_weights(x: Any, weights: Any, name: str, wanted: str, kinds: str) -> 
             f"cov(): expected {name} to have the same numel as there are observations in the input "
             f"but got {weights._array.size} != {x._array.shape[1]}"
         )
-    if weights._array.size and surely(weights._array.min() < 0):
+    if weights._array.size and known_true(weights._array.min() < 0):
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 

@@ -18,7 +18,7 @@ from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor
 from ...errors import UnorderedError
 from ...kernels import sums
-from ...kernels.allocation import full, surely, table, zeros
+from ...kernels.allocation import full, known_true, table, zeros
 from ...kernels.memory import in_rows
 from ...kernels.native.small import quick
 from ...kernels.search import kth, ranked
@@ -116,7 +116,7 @@ def _median(x: Any) -> Any:
         return full(x, (), np.nan if x.dtype.kind in "fV" else np.iinfo(x.dtype).min)
     bad, middle = np.isnan(flat), (flat.size - 1) // 2
     found, spoilt = np.partition(flat, middle)[middle], bad.any()
-    return found if surely(~spoilt) else np.where(spoilt, flat[bad.argmax()], found)
+    return found if known_true(~spoilt) else np.where(spoilt, flat[bad.argmax()], found)
 
 
 def _nanmedian(x: Any) -> Any:

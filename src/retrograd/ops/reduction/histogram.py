@@ -11,7 +11,7 @@ from ... import dtypes
 from ...engine.dispatch import as_tensor
 from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor, as_array, new_tensor, wrap
-from ...kernels.allocation import copied, full, surely, zeros
+from ...kernels.allocation import copied, full, known_true, zeros
 from ...kernels.search import searched
 from ..core import return_types
 from ..core.arguments import public, write_value
@@ -79,7 +79,7 @@ def check_sorter(sorter: Tensor, shape: tuple[int, ...]) -> None:
             f"searchsorted(): sorter must be a tensor of long dtype but got dtype {sorter.dtype}"
         )
     places = sorter._array
-    if places.size and surely((places.min() < 0) | (places.max() >= shape[-1])):
+    if places.size and known_true((places.min() < 0) | (places.max() >= shape[-1])):
         raise RuntimeError(f"searchsorted(): sorter index out of range of {shape[-1]} elements")
 
 
@@ -144,7 +144,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     array = input._array
     if array.dtype.kind not in "iu":
         raise unsupported("bincount_cpu", array.dtype)
-    if array.ndim != 1 or (array.size and surely(array.min() < 0)):
+    if array.ndim != 1 or (array.size and known_true(array.min() < 0)):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise RuntimeError(f"bincount(): minlength should be >= 0, got {minlength}")
@@ -291,9 +291,9 @@ def _edges(name: str, column: Any, bins: Any, limits: Any, dim: int) -> Any:
         low, high = (column.min(), column.max()) if column.size else (0.0, 1.0)
     else:
         low, high = limits
-    if surely(~(np.isfinite(low) & np.isfinite(high))):
+    if known_true(~(np.isfinite(low) & np.isfinite(high))):
         raise RuntimeError(f"torch.{name}: dimension {dim}'s range [{low}, {high}] is not finite")
-    if surely(np.greater(low, high)):
+    if known_true(np.greater(low, high)):
         raise RuntimeError(
             f"torch.{name}: min should not exceed max, but got min {low} max {high} for dimension "
             f"{dim}"

@@ -14,7 +14,7 @@ from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.tensor import Tensor, concrete, placed
 from ...errors import wrong_type
-from ...kernels.allocation import surely
+from ...kernels.allocation import known_true
 from ..core.arguments import public
 from ..core.dims import wrap_dim
 from ..indexing.scatter import take_along_dim
@@ -105,7 +105,7 @@ def _checked(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:
     if points._array.dtype != input._array.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
     given = concrete(points._array)
-    if surely(~((given >= 0) & (given <= 1)).all()):
+    if known_true(~((given >= 0) & (given <= 1)).all()):
         raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
     return points
 

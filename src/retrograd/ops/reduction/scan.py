@@ -19,7 +19,7 @@ from ... import dtypes
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
-from ...kernels.allocation import full, surely, table, zeros
+from ...kernels.allocation import full, known_true, table, zeros
 from ...kernels.layout import as_it_lies, is_permuted
 from ...kernels.memory import in_rows
 from ...kernels.native.small import quick
@@ -162,7 +162,7 @@ cumprod_before = declare(
 def _cumsum(input: Any, *, dim: int | None, reverse: bool) -> Any:
     x = dim_first(input, dim, reverse)
     out = np.add.accumulate(x, 0, accumulator(x)).astype(result_dtype(x), copy=False)
-    if out.dtype.kind in "fcV" and out.size and surely(np.any(out[0] == 0)):
+    if out.dtype.kind in "fcV" and out.size and known_true(np.any(out[0] == 0)):
         out = out + out.dtype.type(0)  # the sum begins with 0, so that of -0 is 0
     out = dim_back(out, dim, input.shape, reverse)
     return out if reverse else in_rows(out)

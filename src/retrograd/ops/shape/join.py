@@ -13,7 +13,7 @@ from ... import dtypes, version
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, new_tensor, placed
 from ...engine.trace import users_level
-from ...kernels.allocation import has_values, surely, table, zeros
+from ...kernels.allocation import has_values, known_true, table, zeros
 from ...kernels.layout import channels_inside, channels_like, with_channels_inside
 from ...kernels.memory import in_rows
 from ...kernels.native.small import quick
@@ -380,7 +380,7 @@ def _check_repeats(counts: Any) -> None:
     """Raise unless these are integers of at least 0: how often each entry is repeated."""
     if counts.dtype.kind not in "iu":
         raise unsupported("repeat_interleave_cpu", counts.dtype)
-    if counts.size and surely(counts.min() < 0):
+    if counts.size and known_true(counts.min() < 0):
         raise RuntimeError("repeats can not be negative: an entry occurs 0 times or more")
 
 

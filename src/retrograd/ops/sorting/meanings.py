@@ -28,7 +28,7 @@ from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import sums
-from ...kernels.allocation import surely
+from ...kernels.allocation import known_true
 from ..core import return_types
 from ..core.arguments import ORDERED
 from ..core.dims import wrap_dims
@@ -48,7 +48,7 @@ def _foremost(input: Any, *, by: str, largest: bool) -> Any:
     last = (input.ndim - 1,)
     bad, keys = np.isnan(input), np.where(np.isnan(input), best, major(input))
     ties = bad | (keys == sums.reduced(choose, keys, last, None, True, best))
-    if not surely(ties.sum() * input.shape[-1] == ties.size):  # more than one in some line
+    if not known_true(ties.sum() * input.shape[-1] == ties.size):  # more than one in some line
         keys = minor(input)
         rest = np.where(ties & ~bad, keys, best)
         first = sums.reduced(choose, rest, last, None, True, best)

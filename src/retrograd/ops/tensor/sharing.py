@@ -14,7 +14,7 @@ from typing import Any
 
 from ...engine.tensor import Tensor, method
 from ...engine.views import base_of, live_views
-from ...kernels.allocation import numpys
+from ...kernels.allocation import is_numpy
 from ...kernels.memory import moved, root
 from ...kernels.shared import block_of, in_shared
 from .storage import KNOWN
@@ -47,7 +47,7 @@ def share_memory_(self: Tensor) -> Tensor:
     >>> _ = x.fill_(7); view
     tensor([7, 7])
     """
-    if not numpys(self._array):
+    if not is_numpy(self._array):
         raise RuntimeError(
             f"share_memory_(): the memory of {type(self._array).__name__} is not NumPy's. Share a "
             "copy: retrograd.tensor(x.numpy()).share_memory_()"

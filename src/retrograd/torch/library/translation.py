@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from ... import dtypes
 from ...engine.overriding import names
 from ...engine.tensor import Tensor, new_tensor
-from ...kernels.allocation import has_memory, numpys
+from ...kernels.allocation import has_memory, is_numpy
 from .aten import OWN as OWN_FUNCTIONS
 from .aten import Operator, Overload, aten
 from .composed import COMPOSED
@@ -357,7 +357,7 @@ RECORDS: dict[str, Callable[..., Any]] = {
 def viewed(x: Tensor, shape: Any) -> bool:
     """Whether a tensor of another shape can be a view."""
     array = x._array
-    if array.flags.c_contiguous or not numpys(array):
+    if array.flags.c_contiguous or not is_numpy(array):
         return bool(array.flags.c_contiguous)
     try:
         return array.reshape(shape, copy=False) is not None

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...engine.registry import called
 from ...engine.tensor import Tensor, new_tensor, placed
-from ...kernels.allocation import full, has_values, surely, table, zeros
+from ...kernels.allocation import full, has_values, known_true, table, zeros
 from ...ops.core.arguments import public
 from ...ops.nn import conv, conv_transpose, normalization
 from ...ops.nn import dropout as dropouts
@@ -77,7 +77,7 @@ def embedding_bag(
         first, second, third = [new_tensor(zeros(flat, shape)) for shape in shapes]
         return bags, first, second, third
     ends = starts if include_last_offset else np.append(starts, flat.size)
-    if surely(ends[-1] < flat.size):  # what comes after the last bag is in none
+    if known_true(ends[-1] < flat.size):  # what comes after the last bag is in none
         flat = flat[: int(ends[-1])]
     bag = np.repeat(table(ends, np.arange(len(ends) - 1)), np.diff(ends))
     counted = full(flat, flat.shape, True, np.bool_)
