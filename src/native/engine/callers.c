@@ -79,7 +79,7 @@ run_loop(Call *call)
     return (PyObject *)made;
 }
 
-/* Whether the order of an elementwise result is not NumPy's: not `layout.agree`. */
+/* Whether the order of an elementwise result is not NumPy's: not `layout.orders_agree`. */
 static bool
 disagree(PyObject *first, PyObject *second)
 {

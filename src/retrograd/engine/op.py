@@ -41,7 +41,7 @@ import numpy as np
 from .. import dtypes, modes
 from ..compiler.door import opened
 from ..kernels.allocation import zeros
-from ..kernels.layout import flattened, is_permuted, kept_shape, led
+from ..kernels.layout import in_row_major, is_permuted, kept_shape, led_by
 from .graph import JOINED, MANY, PLAIN, VARIADIC, Kind, Node, output_node
 from .namespaces import arrays, recorded
 from .table import COTANGENT, DTYPES, FIRST, NEVER, NOBODY, SHAPES, Table
@@ -181,7 +181,7 @@ class Op(Kind):
             self.ordinary = VARIADIC if self.variadic else PLAIN if single else JOINED
         flat = [name in contiguous.replace(" ", "").split(",") for name in self.vjps]
         plain = [
-            flattened(f) if own else f for f, own in zip(self.vjps.values(), flat, strict=True)
+            in_row_major(f) if own else f for f, own in zip(self.vjps.values(), flat, strict=True)
         ]
         self.formulas = tuple(
             [opened(f, f"{self.name}, {n}", rows) for f, n in zip(plain, self.vjps, strict=True)]
@@ -194,7 +194,7 @@ class Op(Kind):
             self.joint = opened(together, f"{self.name}, together", rows)
         elif self.table.leads != NOBODY:
             together = joint_formula(self.formulas, self.table.reads)
-            self.joint = led(together, self.table.leads - COTANGENT, flat)
+            self.joint = led_by(together, self.table.leads - COTANGENT, flat)
 
     def named(self, node_name: NodeName, shows: Shows = None) -> None:
         """Say what this op's nodes are called, and which of their edges users see."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from . import native
 from .allocation import is_numpy
-from .layout import laid
+from .layout import empty_in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -58,7 +58,7 @@ def made(x: Any, dims: Sequence[int], n: int, dtype: Any) -> Any:
     """
     last = dims[-1]
     shape = (*x.shape[:last], n, *x.shape[last + 1 :])
-    return laid(shape, [*by_steps(x, parted(x.ndim, dims)), *dims], dtype)
+    return empty_in_order(shape, [*by_steps(x, parted(x.ndim, dims)), *dims], dtype)
 
 
 def parted(ndim: int, dims: Sequence[int]) -> list[int]:

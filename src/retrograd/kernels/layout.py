@@ -72,20 +72,20 @@ def formatted(x: Any) -> Any:
     return x if is_formatted(x) else x.copy()
 
 
-def ordered(*arrays: Any, dtype: Any) -> Any:
+def empty_for_result(*arrays: Any, dtype: Any) -> Any:
     """An uninitialised array for what is computed of these, elementwise: in PyTorch's order."""
     arrays = np.broadcast_arrays(*arrays)
     shape = arrays[0].shape
-    return laid(shape, inward(shape, *[x.strides for x in arrays])[::-1], dtype)
+    return empty_in_order(shape, inward(shape, *[x.strides for x in arrays])[::-1], dtype)
 
 
-def laid(shape: Any, axes: Any, dtype: Any) -> Any:
+def empty_in_order(shape: Any, axes: Any, dtype: Any) -> Any:
     """An uninitialised array whose axes lie in that order in memory, the first outermost."""
-    steps = rows([shape[axis] for axis in axes], np.dtype(dtype).itemsize)
+    steps = row_strides([shape[axis] for axis in axes], np.dtype(dtype).itemsize)
     return ndarray(shape, dtype, strides=[steps[axes.index(axis)] for axis in range(len(shape))])
 
 
-def agree(x: Any, y: Any) -> bool:
+def orders_agree(x: Any, y: Any) -> bool:
     """Whether NumPy's order of what is computed of both is PyTorch's, by their strides."""
     both = x.__class__ is y.__class__ is ndarray
     if not both or y.ndim < 2 or x.ndim < 2 or x.strides == y.strides:
@@ -93,9 +93,9 @@ def agree(x: Any, y: Any) -> bool:
     return x.flags.c_contiguous and y.flags.c_contiguous  # type: ignore[no-any-return]
 
 
-def summed(x: Any, y: Any) -> Any:
+def add_in_order(x: Any, y: Any) -> Any:
     """`x + y`, whoever adds them; of arrays as `apply_binary` has it."""
-    return x + y if agree(x, y) else apply_binary(np.add, x, y)
+    return x + y if orders_agree(x, y) else apply_binary(np.add, x, y)
 
 
 def apply_binary(forward: Any, x: Any, y: Any) -> Any:
@@ -104,11 +104,11 @@ def apply_binary(forward: Any, x: Any, y: Any) -> Any:
     So it is in PyTorch; NumPy would choose row-major order, where one of them is in it.
     """
     ufunc = getattr(forward, "loops", forward)
-    if agree(x, y):
+    if orders_agree(x, y):
         return forward(x, y)
     if isinstance(ufunc, np.ufunc):
         dtype = ufunc.resolve_dtypes((x.dtype, y.dtype, None))[-1]
-        return ufunc(x, y, out=ordered(x, y, dtype=dtype))
+        return ufunc(x, y, out=empty_for_result(x, y, dtype=dtype))
     return laid_out(forward(x, y), x, y)
 
 
@@ -120,7 +120,7 @@ def laid_out(found: Any, *arrays: Any) -> Any:
     given = [x for x in arrays if x.__class__ is ndarray]  # the others are numbers, or absent
     if found.flags.c_contiguous and all(x.flags.c_contiguous for x in given):
         return found
-    out = ordered(*given, dtype=found.dtype)
+    out = empty_for_result(*given, dtype=found.dtype)
     if out.strides == found.strides:
         return found
     out[...] = found
@@ -140,12 +140,12 @@ def in_rows(x: Any) -> Any:
     return x.copy() if is_permuted(x) or (x.__class__ is ndarray and 0 in x.strides) else x
 
 
-def flattened(formula: Any) -> Any:
+def in_row_major(formula: Any) -> Any:
     """A formula whose results are in row-major order, whatever its operands'."""
     return lambda xp, g, *values: in_rows(formula(xp, g, *values))
 
 
-def led(together: Any, leader: int, flat: Any) -> Any:
+def led_by(together: Any, leader: int, flat: Any) -> Any:
     """Formulas as one, led by the cotangent, 0, or a value, from 1 on: NOTE [Leaders].
 
     `flat` says of each formula whether its result is in row-major order all the same.
@@ -153,7 +153,7 @@ def led(together: Any, leader: int, flat: Any) -> Any:
 
     def in_order(xp: Any, wanted: int, *values: Any) -> tuple[Any, ...]:
         g, ndim = values[0], values[0].ndim
-        others = [whole(x, ndim) for x in (values[leader], *values)]
+        others = [with_ndim(x, ndim) for x in (values[leader], *values)]
         axes = inward(g.shape, *[x.strides for x in others if x.__class__ is ndarray])[::-1]
         given = [x.transpose(axes) if x.__class__ is ndarray else x for x in others[1:]]
         made = together(xp, wanted, *given)
@@ -167,7 +167,7 @@ def led(together: Any, leader: int, flat: Any) -> Any:
     return in_order
 
 
-def whole(x: Any, ndim: int) -> Any:
+def with_ndim(x: Any, ndim: int) -> Any:
     """`x` with as many dimensions as that, if it is an array."""
     return x.reshape((1,) * (ndim - x.ndim) + x.shape) if x.__class__ is ndarray else x
 
@@ -176,7 +176,7 @@ def choose(condition: Any, x: Any, y: Any) -> Any:
     """`np.where`, whose result lies as the first of the three that has an order."""
     if condition.__class__ is not ndarray or condition.ndim < 2 or condition.flags.c_contiguous:
         return np.where(condition, x, y)
-    out = ordered(condition, x, y, dtype=np.result_type(x, y))
+    out = empty_for_result(condition, x, y, dtype=np.result_type(x, y))
     out[...] = y
     np.copyto(out, x, where=condition)
     return out
@@ -198,20 +198,20 @@ def as_it_lies(function: Any, x: Any, **params: Any) -> Any:
     return found.transpose(back)
 
 
-def rows(shape: Any, itemsize: int) -> tuple[int, ...]:
+def row_strides(shape: Any, itemsize: int) -> tuple[int, ...]:
     """The strides of elements in row-major order."""
     sizes = [itemsize, *(max(n, 1) for n in reversed(shape[1:]))]
     return tuple(np.multiply.accumulate(sizes, dtype=object))[: len(shape)][::-1]
 
 
-def along(x: Any, order: str, itemsize: int) -> tuple[int, ...]:
+def strides_along(x: Any, order: str, itemsize: int) -> tuple[int, ...]:
     """The strides of new elements for the shape of `x`, in `order`, which may be that of `x`."""
     if order == "C":
-        return rows(x.shape, itemsize)
+        return row_strides(x.shape, itemsize)
     axes = list(range(x.ndim))
     if order != "F":
         axes = inward(x.shape, x.strides)
-    strides = rows([x.shape[axis] for axis in axes[::-1]], itemsize)[::-1]
+    strides = row_strides([x.shape[axis] for axis in axes[::-1]], itemsize)[::-1]
     return tuple(strides[axes.index(axis)] for axis in range(x.ndim))
 
 
@@ -259,7 +259,7 @@ class Flags:
         self.writeable = True
         wide = [axis for axis, n in enumerate(x.shape) if n > 1]
         for order in "CF":
-            strides = along(x, order, x.itemsize)
+            strides = strides_along(x, order, x.itemsize)
             alike = not x.size or all(x.strides[axis] == strides[axis] for axis in wide)
             setattr(self, f"{order.lower()}_contiguous", alike)
 

@@ -22,7 +22,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.lib.stride_tricks import as_strided
 
 from .allocation import StandIn, is_numpy
-from .layout import Flags, along, rows
+from .layout import Flags, row_strides, strides_along
 
 NO_ITEM = "Tensor.item() cannot be called on meta tensors: they have a shape, and no values"
 NO_DATA = (
@@ -47,7 +47,8 @@ def empty(shape: Any, dtype: Any, strides: Any = None) -> Meta:
     ((4000000, 8), (1000000,))
     """
     dtype, shape = np.dtype(dtype), tuple(shape)
-    held = as_strided(NOTHING, shape, rows(shape, dtype.itemsize) if strides is None else strides)
+    steps = row_strides(shape, dtype.itemsize) if strides is None else strides
+    held = as_strided(NOTHING, shape, steps)
     return Meta(held, dtype)
 
 
@@ -130,7 +131,7 @@ class Meta(StandIn, NDArrayOperatorsMixin):
         try:
             return self.seen(self._held.reshape(*shape, order=order, copy=False))
         except ValueError:
-            whole = as_strided(NOTHING, self.shape, rows(self.shape, 1))
+            whole = as_strided(NOTHING, self.shape, row_strides(self.shape, 1))
             return empty(whole.reshape(*shape, copy=False).shape, self.dtype)
 
     def ravel(self, order: str = "C") -> Meta:
@@ -161,7 +162,7 @@ class Meta(StandIn, NDArrayOperatorsMixin):
         dtype = np.dtype(dtype)
         if not copy and dtype == self.dtype:
             return self
-        return empty(self.shape, dtype, along(self, order, dtype.itemsize))
+        return empty(self.shape, dtype, strides_along(self, order, dtype.itemsize))
 
     def copy(self, order: str = "C") -> Meta:
         """A copy."""
@@ -324,7 +325,7 @@ def elementwise_result(function: Any, *inputs: Any, **options: Any) -> Any:
     whole = [x for x in inputs if isinstance(x, Meta) and x.shape == shape]
 
     def of(dtype: Any) -> Meta:
-        orders = {along(x, "K", dtype.itemsize) for x in whole}
+        orders = {strides_along(x, "K", dtype.itemsize) for x in whole}
         return empty(shape, dtype, orders.pop() if len(orders) == 1 else None)  # rows, if several
 
     return tuple([of(x.dtype) for x in found]) if isinstance(found, tuple) else of(found.dtype)
@@ -367,7 +368,7 @@ def same_shape_result(function: Any, x: Any, *rest: Any, **options: Any) -> Any:
     if options.get("axis", 0) is None or (rest and rest[0] is None):
         return on_zeros(function, (x, *rest), options)
     dtype = np.asarray(function(one_element(x), *replaced(rest, one_element), **options)).dtype
-    return empty(x.shape, dtype, along(x, "K", dtype.itemsize)) if out is None else out
+    return empty(x.shape, dtype, strides_along(x, "K", dtype.itemsize)) if out is None else out
 
 
 def view_results(function: Any, args: Any, options: Any) -> Any:
@@ -401,7 +402,7 @@ def new_like(
     dtype = np.dtype(prototype.dtype if dtype is None else dtype)
     if shape is not None:
         return empty(np.broadcast_shapes(shape), dtype)
-    return empty(prototype.shape, dtype, along(prototype, order, dtype.itemsize))
+    return empty(prototype.shape, dtype, strides_along(prototype, order, dtype.itemsize))
 
 
 def new_filled(x: Any, value: Any, dtype: Any = None, *rest: Any, **options: Any) -> Meta:

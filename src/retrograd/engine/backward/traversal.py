@@ -30,7 +30,7 @@ import numpy as np
 
 from ... import modes
 from ...kernels.allocation import has_class
-from ...kernels.layout import summed
+from ...kernels.layout import add_in_order
 from ...locks import counter
 from ...quiet import calm, quietly
 from .. import native, saved
@@ -197,7 +197,7 @@ def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> No
                     or before.base is not None
                     or (borrowed and edge in borrowed)
                 ):
-                    grads[edge] = summed(before, c)
+                    grads[edge] = add_in_order(before, c)
                     borrowed.discard(edge)
                 else:
                     add(before, c, before)
@@ -329,7 +329,7 @@ class Pass:
                 or before.__class__ is not ndarray  # a formula may give a NumPy scalar
                 or before.base is not None
             ):
-                grads[node] = summed(before, g)
+                grads[node] = add_in_order(before, g)
                 self.borrowed.discard(node)
             else:
                 add(before, g, before)

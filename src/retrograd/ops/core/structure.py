@@ -17,7 +17,7 @@ from ...engine.trace import users_level
 from ...errors import ComplexWarning
 from ...kernels import sums
 from ...kernels.allocation import copied, empty, empty_beside, has_special, is_numpy, table
-from ...kernels.layout import Turned, is_permuted, laid
+from ...kernels.layout import Turned, empty_in_order, is_permuted
 from ...kernels.memory import memory_order
 from ...kernels.native.small import quick
 from . import batching, batching_index
@@ -187,7 +187,7 @@ def _in_order(xp: Any, g: Any, axes: tuple[int, ...]) -> Any:
     axes = (*range(lead), *[lead + axis for axis in axes])
     if g.transpose(axes).flags.c_contiguous:
         return g
-    out = laid(g.shape, axes, g.dtype)
+    out = empty_in_order(g.shape, axes, g.dtype)
     out[...] = g
     return out
 

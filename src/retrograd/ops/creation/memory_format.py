@@ -15,7 +15,7 @@ from ...engine.registry import declare
 from ...engine.tensor import Tensor
 from ...errors import wrong_type
 from ...kernels.allocation import has_memory, is_numpy
-from ...kernels.layout import channels_inside, rows, with_channels_inside
+from ...kernels.layout import channels_inside, row_strides, with_channels_inside
 from ..core.structure import clone
 
 __all__ = [
@@ -92,7 +92,7 @@ def has_strides(array: Any, format: memory_format) -> bool:
     if not format.ndim or not is_numpy(array):
         return lies_in(array, format)
     n, channels, *sizes = array.shape
-    first, *middle, last = rows((n, *sizes, channels), array.itemsize)
+    first, *middle, last = row_strides((n, *sizes, channels), array.itemsize)
     return bool(array.strides == (first, last, *middle))
 
 

@@ -17,7 +17,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import sums
 from ...kernels.allocation import empty
-from ...kernels.layout import ordered
+from ...kernels.layout import empty_for_result
 from ...kernels.native.small import quick
 from ..core.arguments import public
 from ..core.dims import wrap_dims
@@ -33,7 +33,7 @@ def _div_or_zero(x: Any, y: Any) -> Any:
     shape = np.broadcast_shapes(x.shape, y.shape)
     kind = np.result_type(x, y)
     rows = x.__class__ is not np.ndarray or x.flags.c_contiguous
-    out = np.divide(x, y, out=empty(x, shape, kind) if rows else ordered(x, y, dtype=kind))
+    out = np.divide(x, y, out=empty(x, shape, kind) if rows else empty_for_result(x, y, dtype=kind))
     np.copyto(out, 0, where=y == 0)
     return out
 
