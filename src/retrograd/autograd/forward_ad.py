@@ -13,7 +13,7 @@ from .. import dtypes, modes
 from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor, new_tensor
 from ..engine.transforms.forward import Level, make_root, set_tangent, tangent_of
-from ..kernels.memory import memory, moved
+from ..kernels.memory import memory, same_view_of
 from .grad_mode import decorate
 
 __all__ = [
@@ -226,7 +226,7 @@ def like_layout(tensor: Tensor, tangent: Tensor) -> Tensor:
     size = memory(x).size
     if not x.size or x.dtype != t.dtype or (same and memory(t).size == size) or may_repeat(x):
         return tangent
-    copy: Tensor = new_tensor(moved(x, np.zeros(size, np.uint8)))
+    copy: Tensor = new_tensor(same_view_of(x, np.zeros(size, np.uint8)))
     return copy.copy_(tangent)
 
 

@@ -39,7 +39,7 @@ def has_loops(x: Any) -> bool:
     return loops is not None and x.dtype.char in REAL and is_numpy(x)
 
 
-def along(loop: Any, x: Any, dim: int, norm: Any, forward: bool, out: Any) -> Any:
+def transform_along(loop: Any, x: Any, dim: int, norm: Any, forward: bool, out: Any) -> Any:
     """A loop of NumPy's along a dimension, into `out`, scaled by the number of real points."""
     n, real = max(x.shape[dim], out.shape[dim]), REAL[x.dtype.char]
     factor = real(1)
@@ -51,17 +51,17 @@ def along(loop: Any, x: Any, dim: int, norm: Any, forward: bool, out: Any) -> An
     return loop(x, factor, axes=[(dim,), (), (dim,)], out=out)
 
 
-def made(x: Any, dims: Sequence[int], n: int, dtype: Any) -> Any:
+def empty_result(x: Any, dims: Sequence[int], n: int, dtype: Any) -> Any:
     """An array for a result that has n points along the last of the dimensions transformed.
 
     They are innermost in memory, in that order, and all others lie as in `x`: as in PyTorch.
     """
     last = dims[-1]
     shape = (*x.shape[:last], n, *x.shape[last + 1 :])
-    return empty_in_order(shape, [*by_steps(x, parted(x.ndim, dims)), *dims], dtype)
+    return empty_in_order(shape, [*by_steps(x, other_dims(x.ndim, dims)), *dims], dtype)
 
 
-def parted(ndim: int, dims: Sequence[int]) -> list[int]:
+def other_dims(ndim: int, dims: Sequence[int]) -> list[int]:
     """The other dimensions: the last of them take the places of `dims`, as in PyTorch."""
     places, late = [], [d for d in range(ndim) if d not in dims]
     for d in range(len(late)):
@@ -78,9 +78,9 @@ def complex_transform(x: Any, dims: Sequence[int], norm: Any, forward: bool) -> 
     """The transform of a real or complex array along dimensions, or its inverse."""
     if has_loops(x):
         loop, inward = loops.fft if forward else loops.ifft, by_steps(x, dims)
-        out = made(x, inward, x.shape[inward[-1]], COMPLEX[x.dtype.char])
+        out = empty_result(x, inward, x.shape[inward[-1]], COMPLEX[x.dtype.char])
         for dim in reversed(dims):
-            x = along(loop, x.astype(out.dtype, copy=False), dim, norm, forward, out)
+            x = transform_along(loop, x.astype(out.dtype, copy=False), dim, norm, forward, out)
         return x
     if len(dims) == 1:  # thrice as fast as the general functions
         return (np.fft.fft if forward else np.fft.ifft)(x, None, dims[0], norm)
@@ -94,14 +94,14 @@ def to_half(x: Any, dims: Sequence[int], norm: Any) -> Any:
     if has_loops(x):
         loop = loops.rfft_n_odd if n % 2 else loops.rfft_n_even
         inward = [*by_steps(x, dims[:-1]), last]
-        out = made(x, inward, n // 2 + 1, COMPLEX[x.dtype.char])
-        half = along(loop, x, last, norm, True, out)
+        out = empty_result(x, inward, n // 2 + 1, COMPLEX[x.dtype.char])
+        half = transform_along(loop, x, last, norm, True, out)
     else:
         half = np.fft.rfft(x, None, last, norm)
     if len(dims) == 1 or not has_loops(half):
         return complex_transform(half, dims[:-1], norm, True) if len(dims) > 1 else half
     for dim in reversed(dims[:-1]):
-        along(loops.fft, half, dim, norm, True, half)
+        transform_along(loops.fft, half, dim, norm, True, half)
     return half
 
 
@@ -111,6 +111,6 @@ def from_half(x: Any, dims: Sequence[int], norm: Any, n: int) -> Any:
         x = complex_transform(x, dims[:-1], norm, False)
     last = dims[-1]
     if has_loops(x) and x.shape[last] == n // 2 + 1:
-        out = made(x, [last], n, REAL[x.dtype.char])
-        return along(loops.irfft, x, last, norm, False, out)
+        out = empty_result(x, [last], n, REAL[x.dtype.char])
+        return transform_along(loops.irfft, x, last, norm, False, out)
     return np.fft.irfft(x, n, last, norm)

@@ -156,7 +156,7 @@ def overlaps(array: Any) -> bool:
     return bool(np.unique(places).size < places.size)
 
 
-def moved(array: Any, room: Any) -> Any:
+def same_view_of(array: Any, room: Any) -> Any:
     """The view that `array` is of its memory, made of `room`, which has as many bytes."""
     offset = address(array) - address(memory(array)) if array.size else 0
     return strided(room, array.shape, array.strides, offset, array.dtype)

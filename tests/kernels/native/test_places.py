@@ -66,7 +66,7 @@ def test_nan_and_infinity_are_added_like_numbers():
 def test_entries_along_an_axis_are_taken(dtype, axis, index):
     x = (100 * np.random.standard_normal((6, 7, 8))).astype(dtype)
     where = np.random.randint(-6, 6, (30, 4)).astype(index)
-    found = places.taken(x, where, axis)
+    found = places.taken_by_loops(x, where, axis)
     assert found.dtype == x.dtype
     np.testing.assert_array_equal(found, x.take(where, axis))
 
@@ -75,7 +75,7 @@ def test_an_index_that_is_not_there_raises_what_numpy_raises():
     x = np.random.standard_normal((5, 100))
     where = np.full(50, 5)
     with pytest.raises(IndexError, match="out of bounds"):
-        places.taken(x, where, 0)
+        places.taken_by_loops(x, where, 0)
     with pytest.raises(IndexError, match="out of bounds"):
         sums.scattered_rows(np.random.standard_normal((50, 100)), where, 5)
 

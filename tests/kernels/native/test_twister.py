@@ -41,7 +41,7 @@ def test_masks_are_pairs_of_words_below_a_share_of_2_to_the_53(before, share):
 @pytest.mark.parametrize("before", BEFORE)
 def test_states_go_on_by_the_words_that_are_drawn_or_passed(before):
     numbers, state = drawn(before)
-    start, later = twister.passed(state, np.array([1000, 3]))
+    start, later = twister.states_ahead(state, np.array([1000, 3]))
     np.testing.assert_array_equal(start[:624], drawn(before)[1][:624])
     expected = numbers.integers(0, 1 << 32, 1000 + 3 + 1300, np.uint32)
     np.testing.assert_array_equal(twister.drawn(later, np.uint32, 3 + 1300), expected[1000:])

@@ -18,7 +18,7 @@ from ..memory import in_rows
 ROWS = 64  # for each so many rows there is a state of the generator; TILE in `attention.c`
 
 
-def taken(*arrays: Any) -> bool:
+def takes(*arrays: Any) -> bool:
     """Whether the loops are there, and take these arrays: of one dtype, NumPy's own."""
     first = arrays[0]
     return native.loops is not None and all(
@@ -37,7 +37,7 @@ def whole_rows(g: Any) -> Any:
     return g if g.strides[-1] == g.itemsize else in_rows(g)
 
 
-def room(packed: Any, rows: int, swapped: bool) -> Any:
+def empty_result(packed: Any, rows: int, swapped: bool) -> Any:
     """Memory for so many rows of results or gradients; `swapped` as in NOTE [Packed]."""
     *lead, _, width = packed.shape
     if swapped:
@@ -50,11 +50,11 @@ def forward(
     swapped: bool,
 ) -> Any:  # fmt: skip
     """The results, and for each row its largest score and the inverse of its sum."""
-    if not taken(packed, bias):
+    if not takes(packed, bias):
         return None
-    out = room(packed, rows, swapped)
+    out = empty_result(packed, rows, swapped)
     stats = np.empty((*out.shape[:-1], 2), packed.dtype)
-    given = (rows, scale, causal, keep, in_rows(packed), bias, own(states), out)
+    given = (rows, scale, causal, keep, in_rows(packed), bias, generator_states(states), out)
     found = native.loops.attention(*given, heads(stats), None, None)
     return (out, stats) if found else None
 
@@ -64,9 +64,9 @@ def derivative(
     scale: float, causal: bool, keep: float,
 ) -> bool:  # fmt: skip
     """The gradient of `packed` into `made`; False where the loops do not take these arrays."""
-    if not taken(g, packed, bias, out, stats):
+    if not takes(g, packed, bias, out, stats):
         return False
-    given = (rows, scale, causal, keep, in_rows(packed), bias, own(states), out)
+    given = (rows, scale, causal, keep, in_rows(packed), bias, generator_states(states), out)
     return bool(native.loops.attention(*given, heads(stats), whole_rows(g), made))
 
 
@@ -75,14 +75,14 @@ def bias_derivative(
     causal: bool, keep: float,
 ) -> Any:  # fmt: skip
     """The gradient of `bias`."""
-    if not taken(g, packed, bias, out, stats):
+    if not takes(g, packed, bias, out, stats):
         return None
     made = np.zeros(bias.shape, bias.dtype)
-    given = (rows, scale, causal, keep, in_rows(packed), bias, own(states), out)
+    given = (rows, scale, causal, keep, in_rows(packed), bias, generator_states(states), out)
     found = native.loops.attention_bias(*given, heads(stats), whole_rows(g), made)
     return made if found else None
 
 
-def own(states: Any) -> Any:
+def generator_states(states: Any) -> Any:
     """The states of the generator as the loops take them."""
     return None if states is None else states.astype(np.uint32, "C", copy=False)

@@ -26,7 +26,7 @@ Pairs = tuple[tuple[int, int], ...]
 Geometry = tuple[Sizes, Pairs, Sizes, int]
 
 
-def taken(*arrays: Any) -> bool:
+def takes(*arrays: Any) -> bool:
     """Whether the loops are there, and take these arrays: of one dtype, NumPy's own."""
     return native.loops is not None and all(
         x.__class__ is np.ndarray and (x.dtype == arrays[0].dtype) for x in arrays
@@ -40,7 +40,7 @@ def finite(x: Any) -> bool:
     return bool(np.isfinite(x).all())
 
 
-def spoiled(out: Any, *given: Any) -> bool:
+def has_false_nan(out: Any, *given: Any) -> bool:
     """Whether a zero may have made NaN of an infinity: what was given says so, or the result.
 
     Weights may be the smallest of them, or the largest by far; what is less is looked through.
@@ -60,7 +60,7 @@ def run(which: int, x: Any, y: Any, w: Any, bias: Any, geometry: Geometry) -> No
 def forward(shape: Sizes, x: Any, w: Any, bias: Any, *geometry: Any) -> Any:
     """Correlation of images with a weight, plus a bias."""
     given: Any = (x, w) if bias is None else (x, w, bias)
-    if not taken(*given):
+    if not takes(*given):
         return None
     dtype, groups = x.dtype, geometry[3]
     if dtype.char in "fd":
@@ -73,48 +73,50 @@ def forward(shape: Sizes, x: Any, w: Any, bias: Any, *geometry: Any) -> Any:
         return forward(shape, *wide, *[None] * (3 - len(wide)), *geometry).astype(dtype)
     if dtype.char not in "FD":
         return None
-    parts = None if bias is None else apart(bias[None], groups)[0]
+    parts = None if bias is None else split_parts(bias[None], groups)[0]
     doubled = (shape[0], 2 * shape[1], *shape[2:])
-    return together(
-        forward(doubled, apart(x, groups), as_real(w, groups), parts, *geometry), groups, dtype
+    return join_parts(
+        forward(doubled, split_parts(x, groups), as_real(w, groups), parts, *geometry),
+        groups,
+        dtype,
     )
 
 
 def adjoint(shape: Sizes, g: Any, w: Any, *geometry: Any) -> Any:
     """The adjoint of a convolution in the images, by the loops in C."""
-    if not taken(g, w):
+    if not takes(g, w):
         return None
     dtype, groups = g.dtype, geometry[3]
     if dtype.char in "fd":
         out = np.empty(shape, dtype)
         run(ADJOINT, out, in_rows(g), in_rows(w), None, geometry)
-        return None if spoiled(out, w) else out
+        return None if has_false_nan(out, w) else out
     if half(dtype):
         wide = adjoint(shape, g.astype(np.float32), w.astype(np.float32), *geometry)
         return None if wide is None else wide.astype(dtype)
     if dtype.char not in "FD":
         return None
     doubled = (shape[0], 2 * shape[1], *shape[2:])
-    parts = adjoint(doubled, apart(g, groups), as_real(w.conj(), groups), *geometry)
-    return None if parts is None else together(parts, groups, dtype)
+    parts = adjoint(doubled, split_parts(g, groups), as_real(w.conj(), groups), *geometry)
+    return None if parts is None else join_parts(parts, groups, dtype)
 
 
 def weight(shape: Sizes, g: Any, x: Any, *geometry: Any) -> Any:
     """The adjoint of a convolution in the weight, by the loops in C."""
-    if not taken(g, x):
+    if not takes(g, x):
         return None
     dtype, groups = g.dtype, geometry[3]
     if dtype.char in "fd":
         out = np.zeros(shape, dtype)
         run(WEIGHT, in_rows(x), in_rows(g), out, None, geometry)
-        return None if spoiled(out, g, x) else out
+        return None if has_false_nan(out, g, x) else out
     if half(dtype):
         wide = weight(shape, g.astype(np.float32), x.astype(np.float32), *geometry)
         return None if wide is None else wide.astype(dtype)
     if dtype.char not in "FD":
         return None
     doubled = (2 * shape[0], 2 * shape[1], *shape[2:])
-    parts = weight(doubled, apart(g, groups), apart(x, groups), *geometry)
+    parts = weight(doubled, split_parts(g, groups), split_parts(x, groups), *geometry)
     if parts is None:
         return None
     parts = parts.reshape(groups, 2, shape[0] // groups, 2, *shape[1:])
@@ -124,15 +126,15 @@ def weight(shape: Sizes, g: Any, x: Any, *geometry: Any) -> Any:
     return out.reshape(shape)
 
 
-def apart(x: Any, groups: int) -> Any:
+def split_parts(x: Any, groups: int) -> Any:
     """Complex `(N, C, ...)` as real `(N, 2 C, ...)`: in each group the real parts first."""
     split = x.reshape(x.shape[0], groups, 1, x.shape[1] // groups, *x.shape[2:])
     parts = np.concatenate([split.real, split.imag], 2)
     return parts.reshape(x.shape[0], 2 * x.shape[1], *x.shape[2:])
 
 
-def together(parts: Any, groups: int, dtype: Any) -> Any:
-    """The inverse of `apart`."""
+def join_parts(parts: Any, groups: int, dtype: Any) -> Any:
+    """The inverse of `split_parts`."""
     images, channels = parts.shape[0], parts.shape[1] // 2
     split = parts.reshape(images, groups, 2, channels // groups, *parts.shape[2:])
     out = np.empty((images, groups, channels // groups, *parts.shape[2:]), dtype)

@@ -18,20 +18,20 @@ LONG = 64  # elements of a row: below it, NumPy compares them as quickly
 
 def ranked(x: Any, axis: int, descending: bool) -> Any:
     """The indices that sort `x`, equal elements in their order, NaN as the largest."""
-    return placed(native.loops and native.loops.rank, x, axis, x.shape[axis], descending)
+    return by_rows(native.loops and native.loops.rank, x, axis, x.shape[axis], descending)
 
 
 def first(x: Any, axis: int, k: int, descending: bool) -> Any:
     """The first `k` of the indices that sort `x`, in the order of the elements."""
-    return placed(native.loops and native.loops.select, x, axis, k, k, descending)
+    return by_rows(native.loops and native.loops.select, x, axis, k, k, descending)
 
 
 def kth(x: Any, axis: int, k: int) -> Any:
     """The `k`-th of the indices that sort `x`, counted from 1; the axis is kept, of size 1."""
-    return placed(native.loops and native.loops.select, x, axis, 1, k, False)
+    return by_rows(native.loops and native.loops.select, x, axis, 1, k, False)
 
 
-def placed(loop: Any, x: Any, axis: int, count: int, *args: Any) -> Any:
+def by_rows(loop: Any, x: Any, axis: int, count: int, *args: Any) -> Any:
     """What a loop gives for rows along an axis, so many indices for each."""
     if loop is None or x.__class__ is not np.ndarray or x.size < LARGE or x.shape[axis] < LONG:
         return None

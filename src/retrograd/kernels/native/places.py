@@ -37,7 +37,7 @@ def indices(index: Any) -> Any:
     return index.astype(np.int64, "C", copy=False)
 
 
-def taken(x: Any, index: Any, axis: int) -> Any:
+def taken_by_loops(x: Any, index: Any, axis: int) -> Any:
     """`x.take(index, axis)`."""
     before, after = x.shape[:axis], x.shape[axis + 1 :]
     if index.size * math.prod(before) * math.prod(after) >= LARGE and plain(x):
@@ -52,7 +52,7 @@ def taken(x: Any, index: Any, axis: int) -> Any:
 
 def taken_rows(x: Any, index: Any) -> Any:
     """`x[index]`, for integers at the first axis."""
-    return taken(x, index, 0) if x.__class__ is np.ndarray else x[index]
+    return taken_by_loops(x, index, 0) if x.__class__ is np.ndarray else x[index]
 
 
 def gather(x: Any, index: Any, rows: int, each: int) -> Any:

@@ -40,14 +40,14 @@ def drawn(state: Any, kind: Any, shape: Any, share: float = 0.0) -> Any:
     """
     out = np.empty(shape, kind)
     if loops is not None:
-        loops.draw_words(state, out, bound(share))
+        loops.draw_words(state, out, below_share(share))
         return out
     if kind in (np.uint32, np.float32):
         words = next_words(state, out.size).reshape(out.shape)
         return words if kind is np.uint32 else (words & 0xFFFFFF).astype(kind) * kind(2**-24)
     pairs = next_words(state, 2 * out.size).reshape(*out.shape, 2)
     if kind is np.bool_:
-        return below(pairs, share)
+        return pairs_below(pairs, share)
     return ((pairs[..., 0] & 0x1FFFFF) * 2.0**32 + pairs[..., 1]) * 2.0**-53
 
 
@@ -55,18 +55,18 @@ def next_words(state: Any, count: int) -> Any:
     """The next words, by arrays."""
     blocks, position = [state[:WORDS].copy()], int(state[WORDS])
     while position + count > WORDS * len(blocks):
-        blocks.append(twisted(blocks[-1]))
-    found = tempered(np.concatenate(blocks)[position : position + count])
+        blocks.append(next_state(blocks[-1]))
+    found = outputs_of(np.concatenate(blocks)[position : position + count])
     state[:WORDS], state[WORDS] = blocks[-1], position + count - WORDS * (len(blocks) - 1)
     return found
 
 
-def bound(share: float) -> int:
+def below_share(share: float) -> int:
     """Which numbers of 53 bits are below a share of all of them."""
     return math.ceil(share * 2**53)
 
 
-def passed(state: Any, counts: Any) -> Any:
+def states_ahead(state: Any, counts: Any) -> Any:
     """The states before each of the stretches of so many words; the state goes past all of them."""
     states = np.empty((len(counts) + 1, WORDS + 1), np.uint32)
     states[0] = state
@@ -75,9 +75,9 @@ def passed(state: Any, counts: Any) -> Any:
     return states[:-1]
 
 
-def below(pairs: Any, share: float) -> Any:
+def pairs_below(pairs: Any, share: float) -> Any:
     """Where pairs of words, along the last axis, are below a share of all of them."""
-    upper, most = pairs[..., 0] & np.uint32(0x1FFFFF), bound(share)
+    upper, most = pairs[..., 0] & np.uint32(0x1FFFFF), below_share(share)
     first, second = np.uint32(most >> 32), most & 0xFFFFFFFF
     return (upper < first) | ((upper == first) & (pairs[..., 1] < second))
 
@@ -90,29 +90,29 @@ def kept(states: Any, count: int, share: float) -> Any:
         return np.reshape(made, (*states.shape[:-1], count)).astype(np.bool_, copy=False)
     blocks = [states[..., :WORDS]]
     for _ in range(-(-2 * count // WORDS)):
-        blocks.append(twisted(blocks[-1]))
+        blocks.append(next_state(blocks[-1]))
     places = np.minimum(states[..., WORDS:], WORDS) + table(states, np.arange(2 * count))
     found = np.take_along_axis(np.concatenate(blocks, -1), places.astype(np.int64), -1)
-    return below(tempered(found).reshape(*states.shape[:-1], count, 2), share)
+    return pairs_below(outputs_of(found).reshape(*states.shape[:-1], count, 2), share)
 
 
-def twisted(block: Any) -> Any:
+def next_state(block: Any) -> Any:
     """The 624 words after those along the last axis."""
     y = block & 0x80000000
     y[..., :-1] |= block[..., 1:] & 0x7FFFFFFF
-    first = block[..., AHEAD:] ^ mixed(y[..., :BACK])
-    second = first ^ mixed(y[..., BACK : 2 * BACK])
+    first = block[..., AHEAD:] ^ times_matrix(y[..., :BACK])
+    second = first ^ times_matrix(y[..., BACK : 2 * BACK])
     y[..., -1:] |= first[..., :1] & 0x7FFFFFFF
-    third = second[..., : WORDS - 2 * BACK] ^ mixed(y[..., 2 * BACK :])
+    third = second[..., : WORDS - 2 * BACK] ^ times_matrix(y[..., 2 * BACK :])
     return np.concatenate((first, second, third), -1)
 
 
-def mixed(y: Any) -> Any:
+def times_matrix(y: Any) -> Any:
     """The product of words with the twister's matrix."""
     return (y >> 1) ^ (y & 1) * 0x9908B0DF
 
 
-def tempered(y: Any) -> Any:
+def outputs_of(y: Any) -> Any:
     """Words as they are drawn: the state's words, their bits mixed."""
     y = y ^ (y >> 11)
     y = y ^ ((y << 7) & 0x9D2C5680)

@@ -20,7 +20,7 @@ MOST = 1 << 31  # elements of an image
 Sizes = tuple[int, ...]
 
 
-def taken(x: Any, dims: int) -> bool:
+def takes(x: Any, dims: int) -> bool:
     """Whether the loops are there, and take this array."""
     return (
         native.loops is not None
@@ -36,7 +36,7 @@ def maxima(
 ) -> tuple[Any, Any] | None:
     """The maximum of each window, and its flat index."""
     dims = len(kernel)
-    if not taken(x, dims):
+    if not takes(x, dims):
         return None
     shape = (*x.shape[:-dims], *places)
     values, indices = np.empty(shape, x.dtype), np.empty(shape, np.int64)
@@ -58,7 +58,7 @@ def means(
 ) -> Any:
     """The mean of each window."""
     dims = len(kernel)
-    if not taken(x, dims):
+    if not takes(x, dims):
         return None
     out = np.empty((*x.shape[:-dims], *places), x.dtype)
     native.loops.windows(
@@ -79,7 +79,7 @@ def spread(
 ) -> Any:
     """The adjoint of `means`, for images of a size."""
     dims = len(kernel)
-    if not taken(g, dims):
+    if not takes(g, dims):
         return None
     out = np.empty((*g.shape[:-dims], *size), g.dtype)
     native.loops.windows(

@@ -25,7 +25,7 @@ from ...errors import wrong_type
 from ...kernels import sums
 from ...kernels.allocation import copied, empty_beside, inward, is_numpy
 from ...kernels.memory import in_rows
-from ...kernels.native.places import taken
+from ...kernels.native.places import taken_by_loops
 from ..core import batching_index
 from ..core.arguments import public
 from ..core.dims import normalize_dim
@@ -53,7 +53,7 @@ def places(index: Any, dims: tuple[int, ...]) -> tuple[Any, ...]:
 def _index(input: Any, index: Any, *, dims: tuple[int, ...]) -> Any:
     fits = input.ndim + index.ndim <= MOST_DIMS  # else NumPy's take writes beyond its own buffer
     if len(dims) == 1 and fits and input.flags.c_contiguous and index.flags.c_contiguous:
-        return taken(input, index, dims[0])
+        return taken_by_loops(input, index, dims[0])
     found = input[places(index, dims)]
     if not is_numpy(input):
         return found

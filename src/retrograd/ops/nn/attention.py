@@ -12,7 +12,7 @@ from ...dtypes import half
 from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor, new_tensor, placed, wrap
 from ...kernels.allocation import has_memory, known_true
-from ...kernels.native.attention import ROWS, taken
+from ...kernels.native.attention import ROWS, takes
 from ..core.arguments import number_in, public
 from ..core.structure import laid_grad
 from ..random.generator import default_generator
@@ -84,7 +84,7 @@ def scaled_dot_product_attention(
     fused = not dropout_p or (
         dropout_p < 1
         and math.prod(query._array.shape[:-1]) * columns >= MANY
-        and taken(query._array, key._array)
+        and takes(query._array, key._array)
     )
     if fused and are_alike(query, key, value):
         bias = None if attn_mask is None else whole_bias(attn_mask, query, columns)

@@ -91,7 +91,7 @@ def _attention(
     weights = dropped(xp, weights * stats[..., 1:], states, keep)
     if not swapped:
         return np.matmul(weights, value), stats
-    out = in_c.room(packed, rows, swapped)
+    out = in_c.empty_result(packed, rows, swapped)
     out[...] = np.matmul(weights, value)
     return out, stats
 
@@ -117,7 +117,7 @@ def _derivative(
     check_dtypes(cotangent, packed)
     if stats is None:
         out, stats = _attention(xp, packed, bias, states, **params)
-    made = in_c.room(packed, packed.shape[-2], swapped)
+    made = in_c.empty_result(packed, packed.shape[-2], swapped)
     if in_c.derivative(made, cotangent, packed, bias, out, stats, states, **params):
         return made
     rows = params["rows"]

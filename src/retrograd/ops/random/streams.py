@@ -68,7 +68,7 @@ class Twister:
 
     def passed(self, counts: Any) -> Any:
         """The states before each of the stretches of so many words, all of which are passed."""
-        return twister.passed(self.place, counts)
+        return twister.states_ahead(self.place, counts)
 
     def longs(self, count: int) -> Any:
         """The next 64-bit numbers."""

@@ -28,7 +28,7 @@ from ...engine.tensor import (
 )
 from ...kernels.allocation import has_class, has_memory, inward
 from ...kernels.layout import is_permuted
-from ...kernels.memory import memory, moved, root
+from ...kernels.memory import memory, root, same_view_of
 from ...kernels.memory import strided as view_of
 from ..core.arguments import public
 
@@ -152,8 +152,8 @@ def _copied(array: Any, memo: dict[int, Any]) -> Any:
     owner = root(array)
     found = memo.get(id(owner))
     if found is None:
-        found = memo[id(owner)] = moved(owner, memory(owner).copy())
-    return found if owner is array else moved(array, memory(found))
+        found = memo[id(owner)] = same_view_of(owner, memory(owner).copy())
+    return found if owner is array else same_view_of(array, memory(found))
 
 
 @public(methods="as_subclass")

@@ -15,7 +15,7 @@ from typing import Any
 from ...engine.tensor import Tensor, method
 from ...engine.views import base_of, live_views
 from ...kernels.allocation import is_numpy
-from ...kernels.memory import moved, root
+from ...kernels.memory import root, same_view_of
 from ...kernels.shared import block_of, in_shared
 from .storage import KNOWN
 
@@ -67,7 +67,7 @@ def share_memory_(self: Tensor) -> Tensor:
         storage._asked.update((id(tensor), tensor) for tensor in asked)
     for each in {id(t): t for t in (self, base, *live_views(base), *asked)}.values():
         if root(each._array) is owner:
-            each._array, each._room = moved(each._array, room), None
+            each._array, each._room = same_view_of(each._array, room), None
     return self
 
 
