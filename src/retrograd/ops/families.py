@@ -76,9 +76,8 @@ METHODS = {
     "random.inplace": (
         "bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_"
     ),
-    "reduction.arg_extrema": "argmax argmin",
     "reduction.covariance": "corrcoef cov",
-    "reduction.extrema": "amax amin aminmax max median min mode nanmedian",
+    "reduction.extrema": "amax amin aminmax argmax argmin max median min mode nanmedian",
     "reduction.histogram": "bincount histc histogram",
     "reduction.quantiles": "nanquantile quantile",
     "reduction.scan": "cummax cummin cumprod cumprod_ cumsum cumsum_ diff logcumsumexp",
@@ -182,10 +181,9 @@ OPS = {
         "drawn_bernoulli_ drawn_cauchy_ drawn_exponential_ drawn_geometric_ drawn_log_normal_ "
         "drawn_normal_ drawn_random_ drawn_uniform_"
     ),
-    "reduction.arg_extrema": "argmax argmin",
     "reduction.extrema": (
-        "amax amin max max_dim median median_dim min min_dim mode_dim nanmedian nanmedian_dim "
-        "tie_share"
+        "amax amin argmax argmin max max_dim median median_dim min min_dim mode_dim nanmedian "
+        "nanmedian_dim tie_share"
     ),
     "reduction.scan": (
         "cummax cummin cumprod cumprod_before cumsum linear_recurrence logcumsumexp shift"
@@ -275,9 +273,8 @@ NAMES = {
         "multinomial normal poisson rand rand_like randint randint_like randn randn_like randperm "
         "seed set_rng_state"
     ),
-    "reduction.arg_extrema": "argmax argmin",
     "reduction.covariance": "corrcoef cov",
-    "reduction.extrema": "amax amin aminmax max median min mode nanmedian",
+    "reduction.extrema": "amax amin aminmax argmax argmin max median min mode nanmedian",
     "reduction.finite_difference": "gradient",
     "reduction.histogram": "bincount bucketize histc histogram histogramdd searchsorted",
     "reduction.quantiles": "nanquantile quantile",

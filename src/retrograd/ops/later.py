@@ -52,7 +52,6 @@ from .nn.rnn_layers import *
 from .random import inplace
 from .random.binomial import *
 from .random.factories import *
-from .reduction.arg_extrema import *
 from .reduction.covariance import *
 from .reduction.extrema import *
 from .reduction.finite_difference import *

@@ -19,7 +19,7 @@ from ....engine.namespaces import recorded
 from ....engine.tensor import Tensor, placed
 from ....ops.activation import softmax as unmasked
 from ....ops.core.dims import wrap_dim, wrap_dims
-from ....ops.reduction import arg_extrema, extrema, scan, sum_prod
+from ....ops.reduction import extrema, scan, sum_prod
 from ....ops.reduction.vector_norm import vector_norm
 
 __all__ = [
@@ -140,7 +140,7 @@ def argmax(
     >>> rg.masked.argmax(rg.tensor([3, 5, 4]), mask=rg.tensor([True, False, True]))
     tensor(2)
     """
-    found = arg_extrema.argmax(fill_masked(input, mask, extrema.least(input._array)), dim, keepdim)
+    found = extrema.argmax(fill_masked(input, mask, extrema.least(input._array)), dim, keepdim)
     return sum_prod.converted(found, dtype or input.dtype)
 
 
@@ -154,7 +154,7 @@ def argmin(
     >>> rg.masked.argmin(rg.tensor([3, 1, 4]), mask=rg.tensor([True, False, True]))
     tensor(0)
     """
-    found = arg_extrema.argmin(fill_masked(input, mask, math.inf), dim, keepdim)
+    found = extrema.argmin(fill_masked(input, mask, math.inf), dim, keepdim)
     return sum_prod.converted(found, dtype or input.dtype)
 
 
