@@ -199,7 +199,9 @@ def zero_derivative(xp: Any, g: Any) -> Any:
     return xp.zeros_like(g)
 
 
-pointwise = partial(declare, elementwise=True, inplace=False)  # of what has no methods of its own
+# The record of what a public function calls, which has the in-place form, if there is one.
+pointwise = partial(declare, elementwise=True, inplace=False)
+
 zero_where = pointwise(
     "zero_where(input, condition)",
     lambda input, condition: np.where(condition, 0, input),
