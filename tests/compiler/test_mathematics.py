@@ -17,11 +17,12 @@ pytest.importorskip("llvmlite")
 
 import scipy.special
 
+from retrograd.compiler.abstract import SHAPE
 from retrograd.compiler.emission import code
 from retrograd.compiler.kernels import Kernel
 from retrograd.compiler.mathematics import EMIT, formats
 from retrograd.compiler.program import Call, Program
-from retrograd.compiler.recorder import Recording
+from retrograd.compiler.recorder import Operand, record
 
 from .loops import run
 
@@ -173,8 +174,7 @@ def test_single_angles_next_to_right_ones_lose_nothing(k):
 
 @pytest.mark.parametrize("char", "fd")
 def test_a_number_without_logarithm_changes_no_bits_of_the_others(char):
-    calls = (Call("log", (0,), char), Call("negative", (1,), char))
-    kernel = Kernel(Recording(Program(char, calls, (2,), (-1,)), (0,)))
+    kernel = Kernel(record(lambda x: -np.log(x), [Operand(char, SHAPE)]).program, [0])
     x = np.exp(np.random.default_rng(0).standard_normal(10_000) * 20).astype(char)
     alone = kernel([x])
     x[:5] = special = np.array([0, -1, np.inf, np.nan, np.finfo(char).smallest_subnormal], char)
@@ -186,8 +186,8 @@ def test_a_number_without_logarithm_changes_no_bits_of_the_others(char):
 @pytest.mark.parametrize("char", "fd")
 @pytest.mark.parametrize("name", ["sin", "cos", "tan"])
 def test_a_large_angle_changes_no_bits_of_the_others(name, char):
-    calls = (Call(name, (0,), char), Call("negative", (1,), char))
-    kernel = Kernel(Recording(Program(char, calls, (2,), (-1,)), (0,)))
+    function = getattr(np, name)
+    kernel = Kernel(record(lambda x: -function(x), [Operand(char, SHAPE)]).program, [0])
     x = np.random.default_rng(0).standard_normal(10_000).astype(char)
     near = kernel([x])
     x[7_000] = 1e30
@@ -198,7 +198,8 @@ def test_a_large_angle_changes_no_bits_of_the_others(name, char):
 
 @pytest.mark.parametrize("name", ["exp", "expm1", "log", "tanh", "erf", "erfc", "erfinv"])
 def test_float32_is_computed_in_float32(name):
-    program = Program("f", (Call(name, (0,), "f"),), (1,), (-1,))
+    calls = Call("input", (), "f"), Call(name, (0,), "f")
+    program = Program(calls, (1,), (-1,))
     assert "double" not in code(program, 0, "k")
 
 

@@ -5,15 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from retrograd.compiler.program import Call, Program, folded, live, merged
-from retrograd.compiler.recorder import FLOAT, Operand, Refused, record
+from retrograd.compiler.abstract import SHAPE
+from retrograd.compiler.program import Call, Program, Refused, folded, live, merged
+from retrograd.compiler.recorder import FLOAT, Operand, record
 
-X, Y, Z = Operand("f", True), Operand("d", True), Operand("F", True)
+X, Y, Z = Operand("f", SHAPE), Operand("d", SHAPE), Operand("F", SHAPE)
 
 
 def text(function, *operands, **options):
     """The program of a function, as text."""
     return str(record(function, operands, **options).program)
+
+
+def functions(function, *operands):
+    """The names of its calls; inputs are none."""
+    calls = record(function, operands).program.calls
+    return [call.function for call in calls if call.function != "input"]
 
 
 def test_a_number_takes_the_dtype_of_the_array_beside_it():
@@ -46,12 +53,11 @@ def test_a_branch_by_where_is_a_selection():
 
 
 def test_bits_of_truth_values_are_logic_and_those_of_integers_are_not():
-    truth = record(lambda x: ~(x > 0) & (x < 3), [X]).program
-    assert [call.function for call in truth.calls if call.function != "constant"] == [
+    truth = functions(lambda x: ~(x > 0) & (x < 3), X)
+    assert [name for name in truth if name != "constant"] == [
         *("greater", "logical_not", "less", "logical_and")
     ]
-    integers = record(lambda i: ~i & i, [Operand("i", True)]).program
-    assert [call.function for call in integers.calls] == ["invert", "bitwise_and"]
+    assert functions(lambda i: ~i & i, Operand("i", SHAPE)) == ["invert", "bitwise_and"]
 
 
 def test_writes_in_place_are_new_values():
@@ -62,7 +68,7 @@ def test_writes_in_place_are_new_values():
         out[...] = out * 2
         return out
 
-    assert [call.function for call in record(function, [X]).program.calls] == [
+    assert functions(function, X) == [
         *("negative", "exp", "constant", "add", "constant", "multiply")
     ]
 
@@ -73,14 +79,12 @@ def test_parts_of_complex_arrays_are_views():
         np.add(out.real, 1, out=out.real)
         return out
 
-    assert [call.function for call in record(function, [Z]).program.calls] == [
-        *("real", "constant", "add", "imag", "complex")
-    ]
+    assert functions(function, Z) == [*("real", "constant", "add", "imag", "complex")]
 
 
 def test_inputs_that_are_not_used_are_none():
-    found = record(lambda x, y: y * 2, [X, Y])
-    assert (found.program.inputs, found.places) == ("d", (1,))
+    program = record(lambda x, y: y * 2, [X, Y]).program
+    assert [program.calls[i].static for i in program.inputs] == [(1, SHAPE)]
 
 
 def test_what_a_rule_writes_goes_over_its_operands():
@@ -106,6 +110,7 @@ def test_what_a_rule_writes_goes_over_its_operands():
         (lambda x: x + np.ones(3, np.float32), Refused, "ndarray among the operands"),
         (lambda x: np.zeros(x.shape, x.dtype) + x, MemoryError, "Unable to allocate"),
         (lambda x: np.empty_like(x, shape=(3,)), Refused, "an array of another shape is made"),
+        (lambda x: (x * 2, x + 1), Refused, "no array of the operands' shape"),
         (lambda x: 1.0, Refused, "no array of the operands' shape"),
         (lambda x: np.zeros_like(x), Refused, "nothing is computed"),
         (lambda x: x, Refused, "nothing is computed"),
@@ -119,18 +124,20 @@ def test_what_is_not_elementwise_is_refused(function, kind, text):
 
 def test_passes_drop_what_is_not_needed():
     calls = (
+        Call("input", (), "f"),
         Call("multiply", (0, 0), "f"),
         Call("multiply", (0, 0), "f"),
         Call("cast", (2,), "f"),
         Call("exp", (0,), "f"),
         Call("add", (1, 3), "f"),
     )
-    program = Program("f", calls, (5,), (-1,))
-    assert len(merged(program).calls) == 4
-    assert folded(program).calls[4].operands == (1, 2)
-    assert [call.function for call in live(merged(folded(program))).calls] == ["multiply", "add"]
+    program = Program(calls, (5,), (-1,))
+    assert len(merged(program).calls) == 5
+    assert folded(program).calls[5].operands == (1, 2)
+    names = [call.function for call in live(merged(folded(program))).calls]
+    assert names == ["input", "multiply", "add"]
 
 
 def test_constants_that_are_equal_but_for_their_sign_stay_apart():
     program = record(lambda x: (x + 0.0) * (x + -0.0), [X]).program
-    assert [call.text for call in program.calls if call.function == "constant"] == ["0.0", "-0.0"]
+    assert [call.static for call in program.calls if call.function == "constant"] == ["0.0", "-0.0"]

@@ -10,8 +10,7 @@ pytest.importorskip("llvmlite")
 import retrograd as rg
 import retrograd.nn.functional
 from retrograd.compiler.door import change
-from retrograd.compiler.row_recorder import record
-from retrograd.compiler.rows import Rows
+from retrograd.compiler.rows import Rows, recorded
 from retrograd.engine.namespaces import arrays as xp
 from retrograd.engine.registry import OPS
 from retrograd.kernels.native import loops
@@ -273,6 +272,12 @@ def test_rows_in_another_shape_are_left_to_numpy():
     assert Rows(lambda x, y: (x * 2, y * 2))((x, np.array(2.0))) is None
 
 
+def test_an_array_of_all_dimensions_may_hold_a_number_per_row_or_one():
+    x, y = drawn((5, 37), "f"), drawn((5,), "f")
+    compared(lambda x, y: np.broadcast_to(np.expand_dims(y, (1,)) * 2, x.shape), x, y)
+    compared(lambda x: (np.zeros_like(x), np.add.reduce(x, axis=1)), x)
+
+
 def test_transposed_rows_are_left_to_numpy():
     x = drawn((37, 5), "f").T
     assert Rows(lambda x: plain("softmax")(x, dim=(1,)))((x,)) is None
@@ -284,7 +289,7 @@ def test_a_broadcast_input_is_read_where_it_lies():
 
 
 def test_the_same_number_of_passes_whatever_the_formula_repeats():
-    program = record(lambda x: plain("softmax")(x, dim=(1,)), (drawn((5, 37), "f"),)).program
+    program = recorded(lambda x: plain("softmax")(x, dim=(1,)), (drawn((5, 37), "f"),)).program
     assert [call.function for call in program.calls].count("exp") == 1
 
 

@@ -1,4 +1,4 @@
-/* Calls of kernels of rows: what `compiler/rows.py` builds, NOTE [Rows] in `row_emission.py`. */
+/* Calls of kernels of rows: what `compiler/rows.py` builds, NOTE [Rows] in `sweeps.py`. */
 
 #include "pool.c"
 

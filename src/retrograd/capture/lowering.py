@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiler.recorder import LOGICAL, NUMBERS, POWERS
+from ..compiler.abstract import LOGICAL, NUMBERS, POWERS
 from ..engine.transforms.watch import Watcher
 from ..kernels.memory import address
 from .recording import Call, Recording, Slot

@@ -84,8 +84,6 @@ def change(**values: Any) -> dict[str, Any]:
 
 def new_kernel(function: Any, names: Any, operands: Any, writes: bool = False) -> Any:
     """A kernel of a function; what makes it, and llvmlite, is imported when it is first needed."""
-    if function in reducing:
-        return load(".rows", __package__).kernel(function, names)
     made = load(".kernels", __package__).kernel
     return made(function, names, operands, writes)
 

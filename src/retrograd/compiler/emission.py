@@ -1,8 +1,8 @@
-"""From a program to LLVM's code: one loop over elements, whatever the number of its calls.
+"""From a program to LLVM's code: what all kernels share, and those of elementwise programs.
 
-A kernel is a C function `void name(char **pointers, int64_t n)`. The pointers lead to the inputs,
-then to the outputs: n elements of each, side by side. Of an input that is a number there is one
-element, for all.
+An elementwise kernel is a C function `void name(char **pointers, int64_t n)`. The pointers lead to
+the inputs, then to the outputs: n elements of each, side by side. Of an input that is a number
+there is one element, for all.
 
 NOTE [Parallel accesses]
 The loop says of its loads and stores that those of different elements never meet. So LLVM needs no
@@ -19,6 +19,8 @@ import numpy as np
 from llvmlite import ir
 
 from .mathematics import DTYPES, EMIT
+from .plan import plan
+from .program import ALL, OUTER, REDUCTIONS, along, broadcast
 from .values import BOOL, Complex, Value, assuming, convert, ir_type, select
 
 if TYPE_CHECKING:
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
 
     from .program import Call, Program
 
-__all__ = ["code", "unknown"]
+    Read = Callable[[int], Any]
+
+__all__ = ["LONG", "POINTER", "WORD", "Writer", "code", "loaded", "unknown"]
 
 WIDEST = '"prefer-vector-width"="512"'  # where there are vectors so long
 BIT, BYTE, WORD, LONG = (ir.IntType(width) for width in (1, 8, 32, 64))
@@ -35,9 +39,12 @@ POINTER = ir.PointerType()
 # another; of programs of some calls, in longer ones there is enough to do between them
 INTERLEAVED, SOME = 4, 16
 INPUTS, VALUES = "?fdFD", "?bBhHiIlLqQfdFD"  # dtypes, as NumPy's characters
+WITHOUT_VECTORS = {"sin", "cos", "tan"}  # which look numbers up
 STRUCTURE = {
+    "input": None,
     "cast": None,
     "constant": None,
+    "broadcast": lambda x: x,
     "select": select,
     "complex": Complex,
     "real": lambda z: z.real,
@@ -45,18 +52,129 @@ STRUCTURE = {
 }
 
 
-def unknown(program: Program) -> str:
-    """The first call that there is no code for, with its dtypes; "" where there is code for all."""
-    for char in program.inputs:
-        if char not in INPUTS:
-            return f"an input of {np.dtype(char)}"
+def unknown(program: Program, rows: bool = False) -> str:
+    """The first call that there is no code for, with its dtypes; "" where there is code for all.
+
+    In kernels of `rows`, inputs are real, and mathematics is in vectors.
+    """
+    read = "fd" if rows else INPUTS
     for call in program.calls:
         taken = [program.dtype(i) for i in call.operands]
         takes = DTYPES.get(call.function, "")
         plain = call.function in STRUCTURE or all(dtype.char in takes for dtype in taken)
+        if rows:
+            plain = call.function in REDUCTIONS or (plain and call.function not in WITHOUT_VECTORS)
+        if call.function == "input" and call.dtype not in read:
+            return f"an input of {np.dtype(call.dtype)}"
         if call.dtype not in VALUES or not plain:
-            return f"{call.function}({', '.join(map(str, taken))}) -> {np.dtype(call.dtype)}"
+            return f"{call.name}({', '.join(map(str, taken))}) -> {np.dtype(call.dtype)}"
     return ""
+
+
+class Elements(dict[int, Any]):
+    """Values of one element, or of a vector of them; a number of the row is that of all."""
+
+    def __init__(self, writer: Writer) -> None:
+        super().__init__()
+        self.writer = writer
+
+    def __missing__(self, value: int) -> Any:
+        self[value] = found = self.writer.splat(self.writer.known[value])
+        return found
+
+
+class Writer:
+    """Writes a kernel: a module of one function, which takes `arguments`.
+
+    It computes a row's elements `lanes` at once, as vectors; with 0, one at a time.
+    """
+
+    def __init__(self, program: Program, name: str, arguments: Sequence[Any], lanes: int) -> None:
+        self.calls, self.outputs, self.lanes = program.calls, program.outputs, lanes
+        self.plan = plan(program)
+        self.dtypes = [*map(program.dtype, (*program.inputs, *program.outputs))]
+        self.operands = {value: i for i, value in enumerate(program.inputs)}  # outputs follow
+        self.module = ir.Module(name)
+        kind = ir.FunctionType(ir.VoidType(), arguments)
+        self.function = ir.Function(self.module, kind, name)
+        self.entry = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.b = self.entry
+        self.known: dict[int, Any] = {}  # numbers of the row
+        self.inverses: dict[int, tuple[Value, Value]] = {}  # of those that are divided by
+
+    def splat(self, x: Any) -> Any:
+        """A vector of one number."""
+        if not self.lanes:
+            return x
+        empty = ir.Constant(ir_type(x.dtype, self.lanes), ir.Undefined)
+        first = self.b.insert_element(empty, x.ir, WORD(0))
+        zeros = ir.Constant(ir.VectorType(WORD, self.lanes), [0] * self.lanes)
+        return x.made(self.b.shuffle_vector(first, empty, zeros))
+
+    def compute(self, values: Sequence[int], made: dict[int, Any], read: Read) -> None:
+        """Add values to those that are `made`; `read` gives what is in memory, and None else."""
+        for value in values:
+            found, call = read(value), self.calls[value]
+            if found is None and call.function == "divide" and call.operands[1] in self.inverses:
+                factor, scale = map(self.splat, self.inverses[call.operands[1]])
+                found = made[call.operands[0]] * factor * scale
+            elif found is None:
+                found = emitted(self.b, call, [made[i] for i in call.operands])
+            made[value] = found
+
+
+class ElementWriter(Writer):
+    """Writes the kernel of an elementwise program, as one loop whose vectors LLVM makes.
+
+    Where some of it is quicker on condition, there is a loop for elements that all meet it, one for
+    others, and a first one that finds out.
+    """
+
+    def code(self) -> str:
+        """The module."""
+        b, function = self.b, self.function
+        end = function.append_basic_block("end")
+        self.bases = [
+            b.load(b.gep(function.args[0], [LONG(i)], source_etype=POINTER), typ=POINTER)
+            for i in range(len(self.dtypes))
+        ]
+        self.compute(self.plan.numbers, self.known, lambda value: self.read(value, LONG(0)))
+        with assuming() as conditions:
+            loops = [looped(b, end, self.write)]
+        first = loops[0].start
+        if conditions:
+            loops.append(looped(b, end, self.write))
+            first = deciding(b, self.elements, loops[0].start, loops[1].start)
+        b.position_at_end(function.entry_basic_block)
+        b.cbranch(b.icmp_signed(">", function.args[1], LONG(0)), first, end)
+        b.position_at_end(end)
+        b.ret_void()
+        some = len(self.calls) - len(self.operands) <= SOME
+        return parallel(self.module, loops, INTERLEAVED if some else 1)
+
+    def read(self, value: int, index: Any) -> Any:
+        """An element of an input; None of what is none."""
+        i = self.operands.get(value)
+        return None if i is None else loaded(self.b, self.bases[i], index, self.dtypes[i])
+
+    def elements(self, index: Any) -> Elements:
+        """The values of one element."""
+        made = Elements(self)
+        self.compute(self.plan.last.values, made, lambda value: self.read(value, index))
+        return made
+
+    def write(self, index: Any) -> None:
+        """Write one element of the outputs."""
+        made = self.elements(index)
+        for value, i in self.plan.last.stored:
+            stored(self.b, self.bases[len(self.operands) + i], index, made[value])
+
+
+def code(program: Program, numbers: int, name: str) -> str:
+    """The module of a program's kernel; bit i of `numbers` says that input i is one number."""
+    axes = [OUTER if numbers >> i & 1 else ALL for i in range(len(program.inputs))]
+    whole = broadcast(along(program, axes), range(len(program.outputs)))
+    return ElementWriter(whole, name, [POINTER, LONG], 0).code()
 
 
 class Loop(NamedTuple):
@@ -65,52 +183,6 @@ class Loop(NamedTuple):
     start: Any
     block: Any
     branch: Any
-
-
-def code(program: Program, numbers: int, name: str) -> str:
-    """The module of a program's kernel; bit i of `numbers` says that input i is one number.
-
-    Where some of it is quicker on condition, there is a loop for elements that all meet it, one for
-    others, and a first one that finds out.
-    """
-    module = ir.Module(name)
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER, LONG]), name)
-    entry, end = (function.append_basic_block(name) for name in ("entry", "end"))
-    builder = ir.IRBuilder(entry)
-    dtypes = [*map(np.dtype, program.inputs), *map(program.dtype, program.outputs)]
-    bases = [
-        builder.load(builder.gep(function.args[0], [LONG(i)], source_etype=POINTER), typ=POINTER)
-        for i in range(len(dtypes))
-    ]
-    inputs = len(program.inputs)
-    fixed = {
-        i: loaded(builder, bases[i], LONG(0), dtypes[i]) for i in range(inputs) if numbers >> i & 1
-    }
-
-    def element(index: Any) -> list[Any]:
-        values = [
-            fixed[i] if i in fixed else loaded(builder, bases[i], index, dtypes[i])
-            for i in range(inputs)
-        ]
-        for call in program.calls:
-            values.append(emitted(builder, call, [values[i] for i in call.operands]))
-        return [values[value] for value in program.outputs]
-
-    def write(index: Any) -> None:
-        for i, value in enumerate(element(index), inputs):
-            stored(builder, bases[i], index, value)
-
-    with assuming() as conditions:
-        loops = [looped(builder, end, write)]
-    first = loops[0].start
-    if conditions:
-        loops.append(looped(builder, end, write))
-        first = deciding(builder, element, loops[0].start, loops[1].start)
-    builder.position_at_end(entry)
-    builder.cbranch(builder.icmp_signed(">", function.args[1], LONG(0)), first, end)
-    builder.position_at_end(end)
-    builder.ret_void()
-    return parallel(module, loops, INTERLEAVED if len(program.calls) <= SOME else 1)
 
 
 def looped(builder: Any, end: Any, each: Callable[[Any], None]) -> Loop:
@@ -152,7 +224,7 @@ def deciding(builder: Any, element: Callable[[Any], Any], quick: Any, always: An
 def emitted(builder: Any, call: Call, operands: list[Any]) -> Any:
     """The value of one call, of single numbers or of vectors."""
     if call.function == "constant":
-        return constant(builder, call.text, np.dtype(call.dtype))
+        return constant(builder, call.static, np.dtype(call.dtype))
     if call.function == "cast":
         return convert(operands[0], call.dtype)
     emit: Any = STRUCTURE.get(call.function) or EMIT[call.function]

@@ -8,6 +8,7 @@ are NumPy's: it gives None then.
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -17,38 +18,23 @@ from numpy._core._multiarray_umath import __cpu_features__
 
 from ..kernels import memory
 from ..kernels.native import loops
-from .door import Recent, setting
+from .abstract import SHAPE
+from .door import Recent, reducing, setting
 from .emission import code, unknown
 from .machine import address
+from .plan import EASY, LIGHT
 from .recorder import FLOAT, PASSING, Operand, positional, record
+from .rows import Rows, attempted, recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from .program import Program
-    from .recorder import Recording
 
 __all__ = ["Kernel", "abstracted", "found", "kernel"]
 
 LONGEST, MOST = 256, 16  # calls and inputs of a program: LLVM takes long for more
 GRAIN, HARD_GRAIN = 1 << 14, 1 << 13  # elements of what a thread takes at once: some 5 us
-LIGHT = {
-    *(
-        "add",
-        "subtract",
-        "multiply",
-        "divide",
-        "negative",
-        "absolute",
-        "sqrt",
-        "square",
-        "reciprocal",
-    ),
-    *("maximum", "minimum", "conjugate", "rint", "floor", "ceil", "trunc", "equal", "not_equal"),
-    *("less", "less_equal", "greater", "greater_equal", "logical_not", "logical_and", "logical_or"),
-    *("isnan", "isfinite", "isinf", "sign", "copysign"),
-}
-EASY = LIGHT | {"constant", "cast", "select", "real", "imag", "complex"}
 VECTORS = {  # of dtypes, where NumPy has Intel's vector mathematics, and it is the quicker one
     "f": {
         *("exp2", "log2", "log10", "log1p", "tan", "arcsin", "arccos", "arctan2", "sinh"),
@@ -69,18 +55,20 @@ FUNCTION = ctypes.CFUNCTYPE(None, ctypes.POINTER(POINTER), ctypes.c_int64)
 
 
 class Kernel:
-    """A recording's program, ready to run on a function's operands: NOTE [Kernels] in `kernel.c`.
+    """An elementwise program, ready to run on a function's operands: NOTE [Kernels] in `kernel.c`.
 
-    Without C, it runs where all operands are rows in one layout.
+    `places` are those of the inputs among the operands, `targets` the inputs over which outputs are
+    written. Without C, it runs where all operands are rows in one layout.
     """
 
-    def __init__(self, recording: Recording) -> None:
-        self.program, self.places = recording
-        self.dtypes = [*map(np.dtype, self.program.inputs)]
-        self.made = [self.program.dtype(value) for value in self.program.outputs]
-        self.ufunc = quick_ufunc(self.program)
-        first = self.program.calls[0].function
-        self.times = 1 if self.ufunc is None else 16 if first in LIGHT else 4
+    def __init__(self, program: Program, places: Sequence[int]) -> None:
+        self.program, inputs = program, program.inputs
+        self.places = tuple([places[program.calls[value].static[0]] for value in inputs])
+        self.targets = tuple([inputs.index(i) if i >= 0 else i for i in program.targets])
+        self.dtypes = [*map(program.dtype, inputs)]
+        self.made = [*map(program.dtype, program.outputs)]
+        self.ufunc = quick_ufunc(program)
+        self.times = 1 if self.ufunc is None else 16 if self.ufunc.__name__ in LIGHT else 4
         self.functions: dict[int, Any] = {}
 
     def code(self, numbers: int) -> int:
@@ -100,7 +88,7 @@ class Kernel:
             build=self.code,
             types=types,
             places=self.places,
-            targets=self.program.targets,
+            targets=self.targets,
             times=self.times,
             grain=GRAIN if {call.function for call in self.program.calls} <= EASY else HARD_GRAIN,
             ufunc=self.ufunc,
@@ -121,7 +109,7 @@ class Kernel:
                 return None
         outputs = [
             np.empty(shape, dtype) if target < 0 else arrays[target]
-            for dtype, target in zip(self.made, self.program.targets, strict=True)
+            for dtype, target in zip(self.made, self.targets, strict=True)
         ]
         if outputs[0].size < setting.least:
             return None
@@ -137,12 +125,13 @@ class Kernel:
 
 def quick_ufunc(program: Program) -> Any:
     """The ufunc that a program is, if NumPy's loop for it is as quick as one of ours; or None."""
-    (first, *more), inputs = program.calls, program.inputs
+    inputs, first = program.inputs, program.calls[-1]
+    dtypes = [program.calls[i].dtype for i in inputs]
     quick = first.function in LIGHT or (
-        HAS_VECTORS and first.function in VECTORS.get(inputs[0], ()) and len({*inputs}) == 1
+        HAS_VECTORS and len({*dtypes}) == 1 and first.function in VECTORS.get(dtypes[0], ())
     )
-    plain = first.operands == tuple(range(len(inputs))) and program.targets == (-1,)
-    return None if more or not quick or not plain else getattr(np, first.function)
+    plain = first.operands == tuple(inputs) and program.targets == (-1,) and program.length == 1
+    return getattr(np, first.function) if quick and plain else None
 
 
 def kernel(
@@ -156,32 +145,33 @@ def kernel(
     Of a function that `writes`, the kernel writes its operands, too. Nothing is raised: whatever is
     wrong with a call, the function itself will say.
     """
-    function, known, weak = abstracted(function, names, operands)
+    alone = positional(function, names)
+    if function in reducing:
+        return Rows(alone)
+    known, weak = abstracted(operands)
     try:
-        recording = record(function, weak, writes)
+        return made(alone, weak, writes)
     except PASSING:
         raise
     except Exception:
-        return None if weak == known else Baked(function, known)
-    return made(recording)
+        return None if weak == known else Baked(alone)
 
 
-def abstracted(
-    function: Callable[..., Any], names: Sequence[str], operands: Sequence[Any]
-) -> tuple[Callable[..., Any], list[Any], list[Any]]:
-    """A function of operands alone; and these as `record` takes them, with numbers and without."""
+def abstracted(operands: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Operands as `record` takes them: with numbers that are known, and with none."""
     known = [
-        Operand(x.dtype.char, x.ndim > 0) if isinstance(x, np.ndarray) else x for x in operands
+        Operand(x.dtype.char, SHAPE if x.ndim else ()) if isinstance(x, np.ndarray) else x
+        for x in operands
     ]
-    return positional(function, names), known, [FLOAT if x.__class__ is float else x for x in known]
+    return known, [FLOAT if x.__class__ is float else x for x in known]
 
 
-def made(recording: Recording) -> Any:
-    """The kernel of a recording, None if there is no code for it."""
-    program = recording.program
-    if unknown(program) or len(program.calls) > LONGEST or len(program.inputs) > MOST:
+def made(function: Callable[..., Any], operands: Sequence[Any], writes: bool = False) -> Any:
+    """The kernel of a function, None if there is no code for it; raises what stops the recorder."""
+    program = record(function, operands, writes).program
+    if unknown(program) or program.length > LONGEST or len(program.inputs) > MOST:
         return None
-    kernel = Kernel(recording)
+    kernel = Kernel(program, [i for i, x in enumerate(operands) if isinstance(x, Operand)])
     if loops is not None:
         return kernel.native()
     return kernel if kernel.ufunc is None else None
@@ -189,17 +179,18 @@ def made(recording: Recording) -> Any:
 
 def found(function: Any, names: Sequence[str], operands: Sequence[Any]) -> tuple[str, Any, int]:
     """Why a function has no kernel for such operands, or ""; its program; the bytes it writes."""
-    function, known, weak = abstracted(function, names, operands)
-    size = max([x.size for x in operands if isinstance(x, np.ndarray)])
-    why = ""
-    for given in (weak, known):
+    rows, alone = function in reducing, positional(function, names)
+    size, why = max([x.size for x in operands if isinstance(x, np.ndarray)]), ""
+    for given in [operands] if rows else reversed(abstracted(operands)):
         try:
-            program = record(function, given).program
+            program, *_, shapes, _ = (recorded if rows else record)(alone, given)
         except Exception as error:
             why = str(error)
         else:
-            what = unknown(program)
-            written = size * sum(program.dtype(value).itemsize for value in program.outputs)
+            what = unknown(program, rows)
+            sizes = [size if shape == SHAPE else math.prod(shape) for shape in shapes]
+            dtypes = map(program.dtype, program.outputs)
+            written = sum(n * dtype.itemsize for n, dtype in zip(sizes, dtypes, strict=True))
             return f"there is no code for {what}" if what else "", program, written
     return why, None, 0
 
@@ -207,30 +198,17 @@ def found(function: Any, names: Sequence[str], operands: Sequence[Any]) -> tuple
 class Baked:
     """The kernels of a function that branches on numbers: NOTE [The door], 3."""
 
-    def __init__(self, function: Callable[..., Any], operands: Sequence[Any]) -> None:
-        self.function, self.operands = function, operands
-        self.numbers = [i for i, x in enumerate(operands) if x.__class__ is float]
-        self.kernels = Recent()
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function, self.kernels = function, Recent()
 
     def __call__(self, operands: Sequence[Any]) -> Any:
         """What the kernel for the numbers among the operands gives."""
-        numbers = tuple([operands[i] for i in self.numbers])
+        numbers = [x for x in operands if x.__class__ is float]
         if not all(map(simple, numbers)):
             return None
-        kernel = self.kernels.found(tuple(map(repr, numbers)), self.made, numbers)
+        key, (known, _) = tuple(map(repr, numbers)), abstracted(operands)
+        kernel = self.kernels.found(key, attempted, made, self.function, known)
         return None if kernel is None else kernel(operands)
-
-    def made(self, numbers: Sequence[float]) -> Any:
-        """The kernel for these numbers."""
-        operands = [*self.operands]
-        for i, number in zip(self.numbers, numbers, strict=True):
-            operands[i] = number
-        try:
-            return made(record(self.function, operands))
-        except PASSING:
-            raise
-        except Exception:
-            return None
 
 
 def simple(number: float) -> bool:

@@ -86,13 +86,12 @@ def described(opened: Any, operands: Any, names: Any, by_kernel: bool) -> Call:
     if size < door.setting.least:
         how = f"NumPy: {size} elements are less than {door.setting.least}"
         return Call(opened.__name__, shapes, False, how, "")
-    home = ".rows" if opened.__wrapped__ in door.reducing else ".kernels"
-    kernels = importlib.import_module(home, __package__)
+    kernels = importlib.import_module(".kernels", __package__)
     why, program, written = kernels.found(opened.__wrapped__, names, operands)
     if not by_kernel:
         how = f"NumPy: {why or 'the elements are too few, or lie in no rows'}"
         return Call(opened.__name__, shapes, False, how, "")
     moved = sum(x.nbytes for x in arrays) + written
-    calls = len(program.calls)
+    calls = program.length
     how = f"kernel: {calls} call{'s' if calls > 1 else ''} of NumPy, {moved / 1e6:.1f} MB"
     return Call(opened.__name__, shapes, True, how, str(program))

@@ -1,6 +1,6 @@
-"""Functions with sums and maxima along dimensions as kernels: softmax, variances, normalisations.
+"""Kernels of functions with reductions: softmax, variances, normalisations.
 
-What is recorded, and of which shapes, is in `row_recorder`.
+A kernel is for arrays of given shapes and strides; its code, for any that differ in sizes alone.
 """
 
 from __future__ import annotations
@@ -14,16 +14,20 @@ import numpy as np
 from ..kernels import memory
 from ..kernels.native import loops
 from .door import Recent, setting
+from .emission import unknown
+from .joins import parts_of
 from .machine import address
-from .recorder import PASSING, Refused, positional
-from .row_emission import row_code
-from .row_plan import LANES, Places, Variant, along_rows, known_rows, parts_of
-from .row_recorder import Recording, columnwise, flat, record, sums_across
+from .plan import of_columns, within_rows
+from .program import INNER, Refused
+from .recorder import PASSING, Operand, flat, record
+from .sweeps import LANES, Variant, row_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Rows", "found", "kernel"]
+    from .recorder import Recording
+
+__all__ = ["Rows", "attempted", "recorded"]
 
 PIECE = 1 << 15  # elements of what a thread takes at once
 PIECES = 16  # at most, where there are sums across rows: each piece has sums of its own
@@ -34,6 +38,21 @@ CHUNK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
 Dims = list[tuple[int, list[int]]]  # sizes of dimensions, outermost first, and operands' strides
+
+
+def recorded(function: Callable[..., Any], operands: Sequence[Any]) -> Recording:
+    """The recording of a function on arrays of these shapes; whatever stops it, it raises."""
+
+    def known(x: Any) -> Any:
+        if isinstance(x, np.ndarray):
+            return Operand(x.dtype.char, x.shape)
+        return tuple(map(known, x)) if isinstance(x, tuple) else x
+
+    arrays = [x for x in flat(operands) if isinstance(x, np.ndarray)]
+    largest = max(arrays, key=lambda x: x.size)
+    steps = [abs(step) for step, n in zip(largest.strides, largest.shape, strict=True) if n > 1]
+    in_rows = bool(steps) and largest.shape[-1] > 1 and steps[-1] == min(steps)
+    return record(function, known(tuple(operands)), in_rows=in_rows)
 
 
 def merged(axes: Sequence[int], shape: Sequence[int], strides: Sequence[Sequence[int]]) -> Dims:
@@ -61,24 +80,27 @@ class RowKernel:
 
     def __init__(self, recording: Recording, arrays: Sequence[Any]) -> None:
         self.recording = recording
-        program, inputs, _, shape, dim, _, _ = recording
-        rows = tuple([all(own[d] == 1 for d in dim) for _, own in inputs])
+        whole, shape, dim, *_ = recording
+        program = within_rows(whole)
+        calls = program.calls
+        if program.length > LONGEST or unknown(program, rows=True):
+            raise Refused("there is no code for some of it")
+        self.inputs = [calls[value].static for value in program.inputs]
+        self.parts = [parts_of(calls[value]) for value in program.outputs]
         row = [1 if d in dim else n for d, n in enumerate(shape)]
-        self.parts = [parts_of(program, value) for value in program.outputs]
-        along = along_rows(program, rows)
         self.made = [
-            (row if along[value] else shape, program.dtype(value))
+            (shape if calls[value].axes & INNER else row, program.dtype(value))
             for value, parts in zip(program.outputs, self.parts, strict=True)
             if not parts
         ]
-        strides = [strides_of(arrays[i], own) for i, own in inputs]
+        strides = [strides_of(arrays[i], own) for i, own in self.inputs]
         strides += [strides_of(np.empty(own, dtype), own) for own, dtype in self.made]
         column = [n if d in dim else 1 for d, n in enumerate(shape)]
         strides += [strides_of(np.empty(column), column) for parts in self.parts if parts]
         kept = merged([d for d in range(len(shape)) if d not in dim], shape, strides)
         inner = merged(dim, shape, strides) or [(1, [0] * len(strides))]
         *outer, (length, steps) = inner
-        sizes = [arrays[i].itemsize for i, _ in inputs] + [d.itemsize for _, d in self.made]
+        sizes = [arrays[i].itemsize for i, _ in self.inputs] + [d.itemsize for _, d in self.made]
         sizes += [8] * len(strides)
         if any(step not in (0, size) for step, size in zip(steps, sizes, strict=False)):
             raise Refused("elements of a row that are apart")
@@ -88,25 +110,23 @@ class RowKernel:
         self.room = -(-self.columns // MOST_LANES) * MOST_LANES  # of the sums of a piece
         if any(self.parts):
             self.grain = max(self.grain, -(-self.rows // PIECES))
-        variant = Variant(len(kept), len(outer), tuple([s != 0 for s in steps[: len(inputs)]]))
-        dims, places = [*kept, *outer], Places(len(strides), variant)
-        self.table = np.zeros(places.total, np.int64)
-        self.table[len(strides) :] = [
-            *[n for n, _ in dims], length, self.grain, self.room * 8,
-            *[along[i] for i in range(len(strides)) for _, along in dims],
-        ]  # fmt: skip
-        self.sums = [recording.whole.dtype(value) for value in sums_across(recording.whole)]
-        self.columnwise = columnwise(recording.whole)
-        self.address = address(row_code, program, rows, variant)
+        variant = Variant(len(kept), len(outer), tuple([s != 0 for s in steps[: len(self.inputs)]]))
+        dims = [*kept, *outer]
+        self.table = np.array([  # rule 1 of NOTE [Rows] in `sweeps`
+            *[0] * len(strides), *[n for n, _ in dims], length, self.grain, self.room * 8,
+            *[own[i] for i in range(len(strides)) for _, own in dims],
+        ])  # fmt: skip
+        self.sums = [whole.dtype(i) for i, call in enumerate(whole.calls) if call.across]
+        self.of_columns = of_columns(whole)
+        self.address = address(row_code, program, variant)
         self.function = CHUNK(self.address)
 
     def __call__(self, arrays: Sequence[Any]) -> Any:
         """What the function gives for arrays of the same shapes and strides."""
-        recording = self.recording
         outputs = [np.empty(shape, dtype) for shape, dtype in self.made]
         pieces = -(-self.rows // self.grain)
         sums = [np.empty((pieces, parts, self.room)) for parts in self.parts if parts]
-        held = [*[arrays[i] for i, _ in recording.inputs], *outputs, *sums]
+        held = [*[arrays[i] for i, _ in self.inputs], *outputs, *sums]
         table = self.table.copy()
         if loops is not None:
             loops.run_rows(self.address, table, held, self.rows, self.grain)
@@ -116,22 +136,32 @@ class RowKernel:
                 end = min(begin + self.grain, self.rows)
                 self.function(table.ctypes.data, begin, end)
         results = self.results(outputs, sums)
-        return results[0] if recording.single else results
+        return results[0] if self.recording.single else results
 
     def results(self, outputs: Sequence[Any], sums: Sequence[Any]) -> tuple[Any, ...]:
         """What the function gives, of what its kernel has computed."""
-        whole, made = self.recording.whole, self.recording.made
+        whole, made = self.recording.program, self.recording.made
         totals = [
             np.add.reduce(each, (0, 1))[: self.columns].astype(dtype)
             for each, dtype in zip(sums, self.sums, strict=True)
         ]
-        known = self.columnwise(totals) if sums else {}
+        known = self.of_columns(totals) if sums else {}
         rest = iter(outputs)
         found = [known[value] if value in known else next(rest) for value in whole.outputs]
         return tuple([  # of large ones no views, which would be copied for leaves
             x if x.shape == shape and value not in known else x.reshape(shape)
             for value, x, shape in zip(whole.outputs, found, made, strict=True)
         ])  # fmt: skip
+
+
+def attempted(make: Callable[..., Any], *args: Any) -> Any:
+    """What `make(*args)` makes; None where that raises an error that says something of it."""
+    try:
+        return make(*args)
+    except PASSING:
+        raise
+    except Exception:
+        return None
 
 
 class Rows:
@@ -154,41 +184,14 @@ class Rows:
                 key.append(x)
         if max(x.size for x in arrays) < setting.least * TIMES:
             return None
-        kernel = self.kernels.found(tuple(key), self.made, operands, arrays)
+        kernel = self.kernels.found(tuple(key), attempted, self.made, operands, arrays)
         return None if kernel is None else kernel(arrays)
 
     def made(self, operands: Sequence[Any], arrays: Sequence[Any]) -> RowKernel | None:
         """The kernel for operands like these; None where the recorder or the compiler stop."""
         if not all(x.size for x in arrays):
             return None
-        try:
-            recording = record(self.function, operands)
-            if len(recording.program.calls) > LONGEST or not known_rows(recording.program):
-                return None
-            sizes = {recording.shape[d] for d in recording.dim}
-            if sizes == {1}:  # nothing is summed, and NumPy's result lies in memory as its input
-                return None
-            return RowKernel(recording, arrays)
-        except PASSING:
-            raise
-        except Exception:
-            return None
-
-
-def found(
-    function: Callable[..., Any], names: Sequence[str], operands: Sequence[Any]
-) -> tuple[str, Any, int]:
-    """Why a function has no kernel for such operands, or ""; its program; the bytes it writes."""
-    try:
-        recording = record(positional(function, names), operands)
-    except Exception as error:
-        return str(error), None, 0
-    whole = recording.whole
-    sizes = [math.prod(shape) for shape in recording.made]
-    written = sum(n * whole.dtype(i).itemsize for n, i in zip(sizes, whole.outputs, strict=True))
-    return "" if known_rows(whole) else "there is no code for some of it", whole, written
-
-
-def kernel(function: Callable[..., Any], names: Sequence[str]) -> Rows:
-    """The kernels of a function, the last of whose operands have names."""
-    return Rows(positional(function, names))
+        recording = recorded(self.function, operands)
+        if {recording.shape[d] for d in recording.dim} == {1}:
+            return None  # nothing is summed, and NumPy's result lies in memory as its input
+        return RowKernel(recording, arrays)

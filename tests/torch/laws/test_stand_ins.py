@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.compiler.recorder import Abstract, Trace
+from retrograd.compiler.abstract import Abstract, Trace
 from retrograd.interop.autograd.boxes import ArrayBox
 from retrograd.kernels import allocation
 from retrograd.torch.distributed.tensor.array import Distributed
@@ -44,7 +44,7 @@ def others():
     nested = rg.nested.nested_tensor([x, x], layout=rg.jagged)
     masked = rg.masked.masked_tensor(x, x.bool())
     layouts = [t._array for t in (x.to_sparse(), x.to_sparse_csr(), nested, masked)]
-    return [*layouts, Abstract(Trace(1), 0, np.float64, (2,)), ArrayBox(x)]
+    return [*layouts, Abstract(Trace(), 0, np.float64, (2,)), ArrayBox(x)]
 
 
 def answers(array):

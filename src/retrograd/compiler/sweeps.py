@@ -1,91 +1,92 @@
-"""From a program with sums and maxima along rows to LLVM's code.
+"""From a program with reductions to LLVM's code: its sweeps over rows.
 
 NOTE [Rows]
 1. A kernel is a `Chunk` of the pool's: `void name(int64_t *table, int64_t begin, int64_t end)` does
-   so many rows. A row is one place in the dimensions that are kept; its elements, those of the
-   dimensions that are reduced, lie in runs of `C`. `Places` says where the table has what.
-2. Reductions are done in passes over the row, as few as they depend on each other; the last pass
-   writes. What is cheap is computed in each pass anew: a row stays in the cache. A value that is
-   dear is written in place of a result as soon as one pass has it, and read by the others. Where
-   elements are divided by a number of the row, they are multiplied by its reciprocal.
+   so many rows. A row is one place in the outer axes; its elements, those of the inner axes, lie in
+   runs of `C`. The table has, of 8 bytes each: pointers to the inputs, then to the outputs; sizes
+   of the outer axes, of those of runs, and of a run; the rows of a piece, and the bytes of its sums
+   across rows; for each operand, the bytes from an element to the next along each of these axes.
+2. Sweeps are those of the plan: NOTE [Sweeps] in `plan`. Where elements are divided by a number of
+   the row, they are multiplied by its reciprocal.
 3. A run is done `LANES` elements at a time, its end under a mask, and lanes are joined as a tree:
    the order of additions depends neither on the machine's vectors nor on the number of threads.
 4. Sums of float64 are pairs, as good as in twice the precision; of float32 they are float64. Those
    that ask for a dtype are held in it. A few terms are added in float32 before: `UNROLLED` vectors
    of a row, two by two, where nothing dear is computed for them, so that additions need not wait
    for each other; and across, `BLOCK` rows.
-5. Sums across the rows have a pass of their own, before the last, which may write over what waits.
-   It goes over a block of rows, by strips of `UNROLLED` vectors whose sums stay in registers until
-   they are added to those in memory; what is known of each row waits on the stack. Each piece that
-   a thread does at once has its own sums in memory, which the caller adds up, in order.
+5. The sweep of sums across rows goes over a block of rows, by strips of `UNROLLED` vectors whose
+   sums stay in registers until they are added to those in memory; what is known of each row waits
+   on the stack. Each piece that a thread does at once has its own sums in memory, which the caller
+   adds up, in order.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
 
-from .emission import POINTER, constant, emitted
-from .kernels import EASY
-from .reductions import JOINS, in_pairs, in_tree, wide
-from .row_plan import (
-    LANES,
-    REDUCTIONS,
-    Places,
-    along_rows,
-    depths,
-    needed,
-    parked,
-    parts_of,
-)
+from .emission import LONG, POINTER, WORD, Elements, Writer, loaded
+from .joins import JOINS, STARTS, in_pairs, in_tree, parts_of, wide
+from .program import INNER
 from .values import BOOL, Value, convert, inverse, ir_type, select
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from .plan import Sweep
     from .program import Call, Program
-    from .row_plan import Variant
 
-__all__ = ["row_code"]
+    Each = Callable[[list[Any], list[Any], Any], None]
 
-BIT, LONG, INT = ir.IntType(1), ir.IntType(64), ir.IntType(32)
+__all__ = ["LANES", "Variant", "row_code"]
+
+LANES = {4: 16, 8: 8}  # elements done at once, by the bytes of the largest
 UNROLLED = 8  # vectors of a row that are read at once
 SOME = 4  # those of what is left at its end
 BLOCK = 8  # rows that are added before memory is
 
 
-class Writer:
-    """Writes the code of one program's rows."""
+class Variant(NamedTuple):
+    """What code depends on beside the program: how many dimensions, and how inputs go along them.
 
-    def __init__(self, program: Program, rows: Sequence[bool], variant: Variant, name: str) -> None:
-        self.program, self.variant = program, variant
-        self.inputs = len(program.inputs)
-        self.kinds, self.depths = along_rows(program, rows), depths(program)
-        self.parked = parked(program, rows)
-        self.parts = [parts_of(program, value) for value in program.outputs]
-        outputs = [
-            np.dtype(np.float64) if parts else program.dtype(value)
-            for value, parts in zip(program.outputs, self.parts, strict=True)
+    `kept` and `outer` count the dimensions of rows, and those of runs; `steps` says for each input
+    whether it goes on along a run.
+    """
+
+    kept: int
+    outer: int
+    steps: tuple[bool, ...]
+
+
+class RowWriter(Writer):
+    """Writes the kernel of a program's rows."""
+
+    def __init__(self, program: Program, variant: Variant, name: str) -> None:
+        lanes = LANES[max(program.dtype(i).itemsize for i in program.inputs)]
+        super().__init__(program, name, [POINTER, LONG, LONG], lanes)
+        self.variant, self.inputs = variant, len(program.inputs)
+        self.parts = [parts_of(self.calls[value]) for value in self.outputs]
+        self.dtypes[self.inputs :] = [
+            np.dtype(np.float64) if parts else dtype
+            for parts, dtype in zip(self.parts, self.dtypes[self.inputs :], strict=True)
         ]
-        self.dtypes = [*map(np.dtype, program.inputs), *outputs]
-        self.lanes = LANES[max(program.dtype(i).itemsize for i in range(self.inputs))]
-        self.places = Places(len(self.dtypes), variant)
-        self.module = ir.Module(name)
-        kind = ir.FunctionType(ir.VoidType(), [POINTER, LONG, LONG])
-        self.function = ir.Function(self.module, kind, name)
-        self.entry = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.place = count()  # in the table, of the next number
         self.b = ir.IRBuilder(self.function.append_basic_block("body"))
-        self.scalars: dict[int, Value] = {}  # numbers of the row
-        self.inverses: dict[int, tuple[Value, Value]] = {}
+        self.divisors = {
+            call.operands[1] for call in self.calls
+            if call.function == "divide" and call.axes & INNER
+        }  # fmt: skip
         self.at: list[Any] = []  # where the row lies in each operand
-        self.waiting: set[int] = set()  # what is written already: NOTE [Rows], 2
+        self.waiting: dict[int, int] = {}  # operands that hold values: NOTE [Sweeps], 3
+        self.fixed: dict[int, Value] = {}  # inputs that are one number in a run
 
-    def number(self, place: int) -> Any:
-        """A number of the table, read once."""
-        at = self.entry.gep(self.function.args[0], [LONG(place)], source_etype=LONG)
+    def number(self) -> Any:
+        """The next number of the table."""
+        at = self.entry.gep(self.function.args[0], [LONG(next(self.place))], source_etype=LONG)
         return self.entry.load(at, typ=LONG)
 
     def loop(self, first: Any, last: Any, each: Callable[[Any], None], step: int = 1) -> None:
@@ -107,13 +108,10 @@ class Writer:
     def code(self) -> str:
         """The module."""
         operands, dims = len(self.dtypes), self.variant.kept + self.variant.outer
-        self.base = [
-            self.entry.inttoptr(self.number(self.places.base(i)), POINTER) for i in range(operands)
-        ]
-        self.size = [self.number(self.places.size(d)) for d in range(dims + 1)]
-        self.stride = [
-            [self.number(self.places.stride(i, d)) for d in range(dims)] for i in range(operands)
-        ]
+        self.base = [self.entry.inttoptr(self.number(), POINTER) for _ in range(operands)]
+        self.size = [self.number() for _ in range(dims + 1)]
+        self.grain, self.room = self.number(), self.number()
+        self.stride = [[self.number() for _ in range(dims)] for _ in range(operands)]
         body = self.b.block
         self.start_sums()
         first, last = self.function.args[1:]
@@ -127,8 +125,7 @@ class Writer:
 
     def start_sums(self) -> None:
         """Zeros for the sums across rows of this piece, to which their pointers are moved."""
-        grain, self.room = (self.number(self.places.grain + i) for i in range(2))
-        piece = self.b.sdiv(self.function.args[1], grain)
+        piece = self.b.sdiv(self.function.args[1], self.grain)
         zeros = ir.Constant(ir.VectorType(ir.DoubleType(), self.lanes), [0.0] * self.lanes)
         for i, parts in enumerate(self.parts, self.inputs):
             if not parts:
@@ -156,14 +153,14 @@ class Writer:
 
         def begin(n: Any) -> None:
             self.begin(self.b.add(first, n))
-            for x in self.known():
+            for x in self.at_hand():
                 slots.append(self.entry.alloca(x.type, BLOCK))
                 self.b.store(x, self.b.gep(slots[-1], [n], source_etype=x.type))
             if not self.waiting:
                 self.finish()
 
         def again(n: Any) -> None:
-            kinds = [x.type for x in self.known()]
+            kinds = [x.type for x in self.at_hand()]
             places = [
                 self.b.gep(slot, [n], source_etype=t) for slot, t in zip(slots, kinds, strict=True)
             ]
@@ -174,13 +171,15 @@ class Writer:
             self.finish()
 
         self.loop(LONG(0), count, begin)
-        self.runs(partial(self.add_across, count, again), UNROLLED, lambda shift: shift)
+        self.runs(
+            partial(self.add_across, self.plan.across, count, again), UNROLLED, lambda shift: shift
+        )
         if self.waiting:
             self.loop(LONG(0), count, finish)
 
-    def known(self) -> list[Any]:
+    def at_hand(self) -> list[Any]:
         """What is known of the row at hand: where it lies, and its numbers."""
-        numbers = [x for x in self.scalars.values() if not isinstance(x.ir, ir.Constant)]
+        numbers = [x for x in self.known.values() if not isinstance(x.ir, ir.Constant)]
         pairs = [x for pair in self.inverses.values() for x in pair]
         return [*self.at, *[x.ir for x in (*numbers, *pairs)]]
 
@@ -188,14 +187,14 @@ class Writer:
         """Have another row at hand, of which that is known."""
         rest = iter(values)
         self.at = [next(rest) for _ in self.at]
-        for i, x in self.scalars.items():
+        for i, x in self.known.items():
             if not isinstance(x.ir, ir.Constant):
-                self.scalars[i] = x.made(next(rest))
+                self.known[i] = x.made(next(rest))
         for i, (factor, scale) in self.inverses.items():
             self.inverses[i] = factor.made(next(rest)), scale.made(next(rest))
 
     def begin(self, index: Any) -> None:
-        """The numbers of a row, by as many passes as they depend on each other."""
+        """The numbers of a row, by all sweeps but those that write and go across."""
         self.at = list(self.base)
         left = index
         for d in range(self.variant.kept - 1, -1, -1):
@@ -207,62 +206,35 @@ class Writer:
             self.at = [
                 self.moved(p, self.b.mul(place, self.stride[i][d])) for i, p in enumerate(self.at)
             ]
-        self.scalars, self.inverses, self.waiting = {}, {}, set()
-        for i in range(self.inputs):
-            if self.kinds[i]:
-                self.scalars[i] = self.loaded(i, self.at[i])
-        self.settle(0)
-        reductions = [
-            i for i, call in enumerate(self.program.calls, self.inputs)
-            if call.function in REDUCTIONS
-        ]  # fmt: skip
-        for depth in sorted({self.depths[i] for i in reductions}):
-            self.reduce([i for i in reductions if self.depths[i] == depth])
-            self.settle(depth)
+        self.known, self.inverses, self.waiting = {}, {}, {}
+        for sweep in self.plan.sweeps:
+            self.settle(sweep.numbers)
+            self.reduce(sweep)
+        self.settle(self.plan.numbers)
+
+    def settle(self, numbers: Sequence[int]) -> None:
+        """Compute numbers of the row."""
+        self.compute(numbers, self.known, self.number_at)
+        for value in sorted(self.divisors.intersection(self.known).difference(self.inverses)):
+            self.inverses[value] = inverse(self.known[value])
+
+    def number_at(self, value: int) -> Any:
+        """The number that an input has for the row."""
+        i = self.operands.get(value)
+        return None if i is None else loaded(self.b, self.at[i], LONG(0), self.dtypes[i])
 
     def finish(self) -> None:
         """Write the results of a row whose numbers are known."""
-        whole = [
-            i for i, value in enumerate(self.program.outputs)
-            if not self.kinds[value] and not self.parts[i]
-        ]  # fmt: skip
-        if whole:
-            computed = self.computed([self.program.outputs[i] for i in whole])
-            self.runs(partial(self.write, whole), SOME if self.easy(computed) else 1)
-        for i, value in enumerate(self.program.outputs):
-            if self.kinds[value]:
-                self.b.store(self.scalars[value].ir, self.at[self.inputs + i])
-
-    def computed(self, values: Sequence[int]) -> set[int]:
-        """What must be computed of each element for these values."""
-        return needed(self.program, values, [i in self.scalars for i in range(len(self.kinds))])
-
-    def easy(self, computed: set[int]) -> bool:
-        """Whether none of it is dear."""
-        return all(self.program.calls[i - self.inputs].function in EASY for i in computed)
-
-    def loaded(self, i: int, pointer: Any) -> Value:
-        """One element of an input."""
-        dtype = self.dtypes[i]
-        kind = ir_type(dtype)
-        return Value(self.b, self.b.load(pointer, align=dtype.itemsize, typ=kind), dtype)
-
-    def settle(self, depth: int) -> None:
-        """Compute the numbers of the row that need no further reduction."""
-        for number, call in enumerate(self.program.calls, self.inputs):
-            ready = self.kinds[number] and self.depths[number] <= depth
-            if ready and number not in self.scalars and call.function not in REDUCTIONS:
-                operands = [self.scalars[i] for i in call.operands]
-                self.scalars[number] = emitted(self.b, call, operands)
-        for number, call in enumerate(self.program.calls, self.inputs):
-            if call.function == "divide" and not self.kinds[number]:
-                by = call.operands[1]
-                if by in self.scalars and by not in self.inverses:
-                    self.inverses[by] = inverse(self.scalars[by])
+        last = self.plan.last
+        if last.stored:
+            self.runs(partial(self.write, last), SOME if last.easy else 1)
+        for i, value in enumerate(self.outputs, self.inputs):
+            if not self.calls[value].axes & INNER:
+                self.b.store(self.known[value].ir, self.at[i])
 
     def runs(
         self,
-        each: Callable[[Any, list[Any], Any], None],
+        each: Each,
         times: int = 1,
         start: Callable[[list[Any]], Any] | None = None,
     ) -> None:
@@ -288,19 +260,17 @@ class Writer:
         """Pointers to a run of the row at hand; inputs that are one number in it are read."""
         at = [self.moved(p, s) for p, s in zip(self.at, shift, strict=True)]
         self.fixed = {
-            i: self.loaded(i, at[i])
-            for i in range(self.inputs)
-            if not self.kinds[i] and not self.variant.steps[i]
+            value: loaded(self.b, at[i], LONG(0), self.dtypes[i])
+            for value, i in self.operands.items()
+            if self.calls[value].axes & INNER and not self.variant.steps[i]
         }
         return at
 
-    def run(
-        self, at: Any, length: Any, each: Callable[[Any, list[Any], Any], None], times: int
-    ) -> None:
+    def run(self, at: Any, length: Any, each: Each, times: int) -> None:
         """One run: so many vectors at a time, then some, then single ones, then the rest."""
         done = LONG(0)
-        for count in sorted({times, min(times, SOME), 1}, reverse=True):
-            step = self.lanes * count
+        for many in sorted({times, min(times, SOME), 1}, reverse=True):
+            step = self.lanes * many
             whole = self.b.and_(length, LONG(-step))
             places = range(0, step, self.lanes)
 
@@ -318,44 +288,18 @@ class Writer:
         self.b.branch(end)
         self.b.position_at_end(end)
 
-    def splat(self, x: Value) -> Value:
-        """A vector of one number."""
-        kind = ir_type(x.dtype, self.lanes)
-        empty = ir.Constant(kind, ir.Undefined)
-        first = self.b.insert_element(empty, x.ir, INT(0))
-        zeros = ir.Constant(ir.VectorType(INT, self.lanes), [0] * self.lanes)
-        return x.made(self.b.shuffle_vector(first, empty, zeros))
+    def vectors(self, sweep: Sweep, at: list[Any], offset: Any, mask: Any) -> Elements:
+        """The values of a sweep, of elements from `offset` on, of the runs at `at`."""
 
-    def vectors(self, at: list[Any], offset: Any, mask: Any) -> Callable[[int], Value]:
-        """What gives the vector of a value: of elements from `offset` on, of the runs at `at`."""
-        known: dict[int, Value] = {}
+        def read(value: int) -> Any:
+            if value in self.fixed:
+                return self.splat(self.fixed[value])
+            i = self.operands.get(value, self.waiting.get(value))
+            return None if i is None else self.read(i, at[i], offset, mask)
 
-        def value(number: int) -> Value:
-            if number not in known:
-                known[number] = self.vector(number, value, at, offset, mask)
-            return known[number]
-
-        return value
-
-    def vector(
-        self, number: int, value: Callable[[int], Value], at: list[Any], offset: Any, mask: Any
-    ) -> Value:
-        if number in self.scalars:
-            return self.splat(self.scalars[number])
-        if number in self.fixed:
-            return self.splat(self.fixed[number])
-        if number < self.inputs:
-            return self.read(number, at[number], offset, mask)
-        if number in self.waiting:
-            place = self.inputs + self.parked[number]
-            return self.read(place, at[place], offset, mask)
-        call = self.program.calls[number - self.inputs]
-        if call.function == "constant":
-            return self.splat(constant(self.b, call.text, np.dtype(call.dtype)))
-        if call.function == "divide" and call.operands[1] in self.inverses:
-            factor, scale = map(self.splat, self.inverses[call.operands[1]])
-            return value(call.operands[0]) * factor * scale
-        return emitted(self.b, call, [value(i) for i in call.operands])
+        made = Elements(self)
+        self.compute(sweep.values, made, read)
+        return made
 
     def intrinsic(self, name: str, result: Any, operands: list[Any], dtype: Any) -> Any:
         whole = f"llvm.masked.{name}.v{self.lanes}f{8 * dtype.itemsize}.p0"
@@ -372,22 +316,26 @@ class Writer:
         if mask is None:
             return Value(self.b, self.b.load(place, align=dtype.itemsize, typ=kind), dtype)
         zeros = ir.Constant(kind, [0.0] * self.lanes)
-        operands = [place, INT(dtype.itemsize), mask, zeros]
+        operands = [place, WORD(dtype.itemsize), mask, zeros]
         return Value(self.b, self.intrinsic("load", kind, operands, dtype), dtype)
 
-    def write(self, whole: list[int], at: list[Any], offsets: list[Any], mask: Any) -> None:
+    def write(self, sweep: Sweep, at: list[Any], offsets: list[Any], mask: Any) -> None:
         """Write the outputs that are as long as a row."""
         for offset in offsets:
-            value = self.vectors(at, offset, mask)
-            for i in whole:
-                self.put(value(self.program.outputs[i]), at[self.inputs + i], offset, mask)
+            self.store(sweep, self.vectors(sweep, at, offset, mask), at, offset, mask)
+
+    def store(self, sweep: Sweep, made: Elements, at: list[Any], offset: Any, mask: Any) -> None:
+        """Write what a sweep writes."""
+        for value, i in sweep.stored:
+            self.put(made[value], at[self.inputs + i], offset, mask)
 
     def add_across(
-        self, count: Any, again: Callable[[Any], None], shift: Any, offsets: list[Any], mask: Any
-    ) -> None:
+        self, sweep: Sweep, count: Any, again: Callable[[Any], None],
+        shift: Any, offsets: list[Any], mask: Any,
+    ) -> None:  # fmt: skip
         """Add a strip of so many rows to the sums in memory; `again` has one at hand."""
         sums = [i for i, parts in enumerate(self.parts) if parts]
-        calls = {i: self.program.calls[self.program.outputs[i] - self.inputs] for i in sums}
+        calls = {i: self.calls[self.outputs[i]] for i in sums}
         kinds = {i: ir_type(np.dtype(call.dtype), self.lanes) for i, call in calls.items()}
         held = {
             (i, k): [self.entry.alloca(kinds[i]) for _ in range(self.parts[i])]
@@ -401,9 +349,9 @@ class Writer:
             again(n)
             at = self.moved_by(shift)
             for k, offset in enumerate(offsets):
-                value = self.vectors(at, offset, mask)
+                made = self.vectors(sweep, at, offset, mask)
                 for i in sums:
-                    x = value(calls[i].operands[0])
+                    x = made[calls[i].operands[0]]
                     self.join(calls[i], held[i, k], x, x.dtype, mask)
 
         self.loop(LONG(0), count, row)
@@ -422,48 +370,38 @@ class Writer:
         if mask is None:
             self.b.store(x.ir, place, align=size)
         else:
-            self.intrinsic("store", ir.VoidType(), [x.ir, place, INT(size), mask], x.dtype)
+            self.intrinsic("store", ir.VoidType(), [x.ir, place, WORD(size), mask], x.dtype)
 
-    def reduce(self, numbers: list[int]) -> None:
-        """One pass for reductions that do not depend on each other."""
+    def reduce(self, sweep: Sweep) -> None:
+        """The sweep for reductions that do not depend on each other."""
+        calls = {value: self.calls[value] for value in sweep.reductions}
         held = {}
-        for number in numbers:
-            call = self.program.calls[number - self.inputs]
-            start = REDUCTIONS[call.function]
+        for value, call in calls.items():
             kind = ir_type(wide(call), self.lanes)
-            count = 1 + in_pairs(call)
-            held[number] = [self.entry.alloca(kind) for _ in range(count)]
-            for place, value in zip(held[number], (start, 0.0), strict=False):
-                self.b.store(ir.Constant(kind, [value] * self.lanes), place)
-
-        operands = [i for n in numbers for i in self.program.calls[n - self.inputs].operands]
-        computed = self.computed(operands)
-        dear = (self.parked.keys() & computed) - self.waiting
-        calls = {number: self.program.calls[number - self.inputs] for number in numbers}
-        once = not self.easy(computed) or any(map(in_pairs, calls.values()))
+            held[value] = [self.entry.alloca(kind) for _ in range(1 + in_pairs(call))]
+            for place, start in zip(held[value], (STARTS[call.function], 0.0), strict=False):
+                self.b.store(ir.Constant(kind, [start] * self.lanes), place)
 
         def add(at: list[Any], offsets: list[Any], mask: Any) -> None:
-            found: dict[int, list[Value]] = {number: [] for number in numbers}
+            found = []
             for offset in offsets:
-                value = self.vectors(at, offset, mask)
-                for number in dear:
-                    self.put(value(number), at[self.inputs + self.parked[number]], offset, mask)
-                for number, call in calls.items():
-                    found[number].append(value(call.operands[0]))
-            for number, call in calls.items():
-                join = JOINS[call.function]
-                x = in_tree(lambda a, b, join=join: join(b, a)[0], found[number])  # type: ignore[misc]
-                self.join(call, held[number], x, wide(call), mask)
+                found.append(self.vectors(sweep, at, offset, mask))
+                self.store(sweep, found[-1], at, offset, mask)
+            for value, call in calls.items():
+                join, terms = JOINS[call.function], [made[call.operands[0]] for made in found]
+                x = in_tree(lambda a, b, join=join: join(b, a)[0], terms)  # type: ignore[misc]
+                self.join(call, held[value], x, wide(call), mask)
 
+        once = not sweep.easy or any(map(in_pairs, calls.values()))
         self.runs(add, 1 if once else UNROLLED)
-        self.waiting |= dear
-        for number, call in calls.items():
-            self.scalars[number] = self.total(call, held[number])
+        self.waiting.update({value: self.inputs + i for value, i in sweep.stored})
+        for value, call in calls.items():
+            self.known[value] = self.total(call, held[value])
 
     def join(self, call: Call, places: list[Any], x: Value, dtype: Any, mask: Any = None) -> None:
         """Add a vector to what is held at `places`, of that dtype."""
         if mask is not None:
-            x = select(Value(self.b, mask, BOOL), x, REDUCTIONS.get(call.function, 0.0))
+            x = select(Value(self.b, mask, BOOL), x, STARTS[call.function])
         kind, size = ir_type(dtype, self.lanes), dtype.itemsize
         held = [self.b.load(place, align=size, typ=kind) for place in places]
         made = JOINS[call.function](convert(x, dtype), *[Value(self.b, h, dtype) for h in held])
@@ -478,12 +416,12 @@ class Writer:
             lanes //= 2
             halves = [[self.lanes_of(x, at, lanes) for x in held] for at in (0, lanes)]
             held = self.pair(call, *halves)
-        high, *low = [x.made(self.b.extract_element(x.ir, INT(0))) for x in held]
+        high, *low = [x.made(self.b.extract_element(x.ir, WORD(0))) for x in held]
         return convert(high + low[0] if low else high, call.dtype)
 
     def lanes_of(self, x: Value, first: int, count: int) -> Value:
         """Some lanes of a vector."""
-        places = ir.Constant(ir.VectorType(INT, count), list(range(first, first + count)))
+        places = ir.Constant(ir.VectorType(WORD, count), list(range(first, first + count)))
         return x.made(self.b.shuffle_vector(x.ir, ir.Constant(x.ir.type, ir.Undefined), places))
 
     def pair(self, call: Call, a: list[Value], b: list[Value]) -> list[Value]:
@@ -492,6 +430,6 @@ class Writer:
         return [high, *[x + y for x, y in zip(low, b[1:], strict=True)]]
 
 
-def row_code(program: Program, rows: Sequence[bool], variant: Variant, name: str) -> str:
+def row_code(program: Program, variant: Variant, name: str) -> str:
     """The module of a program's kernel: NOTE [Rows]."""
-    return Writer(program, rows, variant, name).code()
+    return RowWriter(program, variant, name).code()

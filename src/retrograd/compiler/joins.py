@@ -1,6 +1,6 @@
 """How reductions along rows are held, and how what is held is joined.
 
-NOTE [Rows] in `row_emission`, rule 4, says how exact sums are.
+NOTE [Rows] in `sweeps`, rule 4, says how exact sums are.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .row_plan import ACROSS, PLAIN
 from .values import Value, isnan, select
 
 if TYPE_CHECKING:
@@ -18,7 +17,9 @@ if TYPE_CHECKING:
 
     from .program import Call
 
-__all__ = ["JOINS", "in_pairs", "in_tree", "wide"]
+__all__ = ["JOINS", "STARTS", "in_pairs", "in_tree", "parts_of", "wide"]
+
+STARTS = {"sum": 0.0, "plain sum": 0.0, "max": -math.inf, "min": math.inf}
 
 
 def wide(call: Call) -> Any:
@@ -29,6 +30,11 @@ def wide(call: Call) -> Any:
 def in_pairs(call: Call) -> bool:
     """Whether a reduction is held as a sum and what rounding lost of it."""
     return call.function == "sum" and call.dtype == "d"
+
+
+def parts_of(call: Call) -> int:
+    """How many numbers of float64 hold an element of a sum across rows; 0 for any other value."""
+    return 1 + in_pairs(call) if call.across else 0
 
 
 def in_tree(join: Callable[[Any, Any], Any], values: list[Any]) -> Any:
@@ -60,8 +66,7 @@ def smaller(x: Value, held: Value) -> tuple[Value]:
 
 JOINS: dict[str, Callable[..., Any]] = {
     "sum": added,
-    PLAIN: added,
-    ACROSS: added,
+    "plain sum": added,
     "max": larger,
     "min": smaller,
 }
