@@ -82,6 +82,14 @@ def test_rows_are_broadcast(first, second):
 
 
 @in_c
+def test_one_number_in_all_of_a_row_is_written_to_all_of_it():
+    x = np.broadcast_to(np.linspace(-3, 3, 64)[:, None], (64, 100))
+    forward = OPS["exp"].forward
+    assert ran(lambda: forward(x)) == {"exp": True}
+    np.testing.assert_allclose(forward(x), forward.__wrapped__(x), rtol=1e-15)
+
+
+@in_c
 def test_columns_keep_their_order():
     x = np.asfortranarray(np.random.default_rng(0).standard_normal((64, 100)))
     calls = rg.compiler.explain(lambda: OPS["silu"].forward(x)).calls
