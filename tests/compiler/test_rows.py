@@ -46,6 +46,9 @@ def compared(function, *operands, names=()):
     many, wanted = (x if isinstance(x, tuple) else (x,) for x in (found, expected))
     for a, b in zip(many, wanted, strict=True):
         assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        if b.dtype == bool:
+            np.testing.assert_array_equal(a, b)
+            continue
         eps = np.finfo(b.dtype).eps
         scale = np.abs(b[np.isfinite(b)]).max(initial=0)
         np.testing.assert_allclose(a, b, rtol=8 * eps, atol=8 * eps * scale)
@@ -276,6 +279,20 @@ def test_an_array_of_all_dimensions_may_hold_a_number_per_row_or_one():
     x, y = drawn((5, 37), "f"), drawn((5,), "f")
     compared(lambda x, y: np.broadcast_to(np.expand_dims(y, (1,)) * 2, x.shape), x, y)
     compared(lambda x: (np.zeros_like(x), np.add.reduce(x, axis=1)), x)
+
+
+def test_truth_values_are_written_and_sums_of_them_are_left_to_numpy():
+    x = drawn((5, 37), "f")
+    compared(lambda x: x > np.add.reduce(x, axis=1, keepdims=True), x)
+    assert Rows(lambda x: np.add.reduce(x > 0, axis=1))((x,)) is None
+    assert Rows(lambda x: np.add.reduce(x.astype(np.int64), axis=1))((x,)) is None
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_sum_has_the_dtype_that_is_asked_for(axis):
+    x = drawn((90, 37), "f")
+    compared(lambda x: np.add.reduce(x, axis=axis, dtype=np.float64), x)
+    compared(lambda x: np.add.reduce(x > 0, axis=axis, dtype=np.float32), x)
 
 
 def test_transposed_rows_are_left_to_numpy():

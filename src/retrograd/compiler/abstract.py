@@ -234,14 +234,18 @@ class Abstract(StandIn, NDArrayOperatorsMixin):
             raise Refused(f"{ufunc.__name__}.reduce over {axis}")
         if out is not None or (dtype is not None and name != "sum"):
             raise Refused(f"{ufunc.__name__}.reduce into {dtype}")
+        kind = self.dtype if dtype is None else np.dtype(dtype)
+        if kind.kind not in "fc":
+            raise Refused(f"{ufunc.__name__}.reduce of {kind}")
         across = trace.over(axis if isinstance(axis, tuple) else (axis,))
         if across and name != "sum":
             raise Refused(f"{ufunc.__name__}.reduce across rows")
-        kind, shape = self.dtype, trace.shapes(across)[not keepdims]
-        if dtype is not None and not across:
-            kind, name = np.dtype(dtype), "plain sum"
-        place = trace.call(name, (self.place,), kind, axes=INNER if across else OUTER)
-        return Abstract(trace, place, kind, shape)
+        if across:
+            value = trace.value(self, kind)
+        else:
+            value, name = self.place, name if dtype is None else "plain sum"
+        place = trace.call(name, (value,), kind, axes=INNER if across else OUTER)
+        return Abstract(trace, place, kind, trace.shapes(across)[not keepdims])
 
     def reshape(self, *shape: Any) -> Abstract:
         """The same numbers, with or without the dimensions that they have not."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Read = Callable[[int], Any]
 
-__all__ = ["LONG", "POINTER", "WORD", "Writer", "code", "loaded", "unknown"]
+__all__ = ["LONG", "POINTER", "WORD", "Writer", "code", "loaded", "stored", "unknown"]
 
 WIDEST = '"prefer-vector-width"="512"'  # where there are vectors so long
 BIT, BYTE, WORD, LONG = (ir.IntType(width) for width in (1, 8, 32, 64))
@@ -243,29 +243,52 @@ def constant(builder: Any, text: str, dtype: np.dtype[Any]) -> Any:
     return Value(builder, ir.Constant(ir_type(dtype), exact), dtype)
 
 
-def loaded(builder: Any, base: Any, index: Any, dtype: np.dtype[Any]) -> Any:
-    """Element number `index` of an array."""
+def loaded(
+    builder: Any, base: Any, index: Any, dtype: np.dtype[Any], lanes: int = 0, mask: Any = None
+) -> Any:
+    """Element number `index` of an array, or so many from there on; zeros where a mask is false."""
     if dtype.kind == "c":
         part, twice = np.dtype(f"f{dtype.itemsize // 2}"), builder.shl(index, LONG(1))
         return Complex(*(loaded(builder, base, builder.or_(twice, LONG(i)), part) for i in (0, 1)))
-    kind = BYTE if dtype == BOOL else ir_type(dtype)
-    place = builder.gep(base, [index], source_etype=kind)
-    held = builder.load(place, align=dtype.itemsize, typ=kind)
+    own = BYTE if dtype == BOOL else ir_type(dtype)
+    kind = ir.VectorType(own, lanes) if lanes else own
+    place, align = builder.gep(base, [index], source_etype=own), dtype.itemsize
+    if mask is None:
+        held = builder.load(place, align=align, typ=kind)
+    else:
+        operands = [place, WORD(align), mask, ir.Constant(kind, None)]
+        held = masked(builder, "load", kind, kind, operands)
     if dtype == BOOL:
-        return Value(builder, builder.icmp_unsigned("!=", held, BYTE(0)), dtype)
+        held = builder.icmp_unsigned("!=", held, ir.Constant(kind, None))
     return Value(builder, held, dtype)
 
 
-def stored(builder: Any, base: Any, index: Any, value: Any) -> None:
-    """Write element number `index` of an array."""
+def stored(builder: Any, base: Any, index: Any, value: Any, mask: Any = None) -> None:
+    """Write element number `index` of an array, or a vector from there on, where a mask is true."""
     if isinstance(value, Complex):
         twice = builder.shl(index, LONG(1))
         for i, part in enumerate((value.real, value.imag)):
             stored(builder, base, builder.or_(twice, LONG(i)), part)
         return
-    held = builder.zext(value.ir, BYTE) if value.dtype == BOOL else value.ir
-    place = builder.gep(base, [index], source_etype=held.type)
-    builder.store(held, place, align=value.dtype.itemsize)
+    own = BYTE if value.dtype == BOOL else ir_type(value.dtype)
+    kind = ir.VectorType(own, value.lanes) if value.lanes else own
+    held = builder.zext(value.ir, kind) if value.dtype == BOOL else value.ir
+    place, align = builder.gep(base, [index], source_etype=own), value.dtype.itemsize
+    if mask is None:
+        builder.store(held, place, align=align)
+    else:
+        masked(builder, "store", ir.VoidType(), kind, [held, place, WORD(align), mask])
+
+
+def masked(builder: Any, name: str, result: Any, kind: Any, operands: list[Any]) -> Any:
+    """A call of LLVM's masked load or store of a vector."""
+    number = {"float": "f32", "double": "f64"}.get(str(kind.element), str(kind.element))
+    whole = f"llvm.masked.{name}.v{kind.count}{number}.p0"
+    function = builder.module.globals.get(whole)
+    if function is None:
+        taken = ir.FunctionType(result, [x.type for x in operands])
+        function = ir.Function(builder.module, taken, whole)
+    return builder.call(function, operands)
 
 
 def parallel(module: Any, loops: Sequence[Loop], interleaved: int = 1) -> str:

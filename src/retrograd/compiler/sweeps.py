@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 
-from .emission import LONG, POINTER, WORD, Elements, Writer, loaded
+from .emission import LONG, POINTER, WORD, Elements, Writer, loaded, stored
 from .joins import JOINS, STARTS, in_pairs, in_tree, parts_of, wide
 from .program import INNER
 from .values import BOOL, Value, convert, inverse, ir_type, select
@@ -230,7 +230,7 @@ class RowWriter(Writer):
             self.runs(partial(self.write, last), SOME if last.easy else 1)
         for i, value in enumerate(self.outputs, self.inputs):
             if not self.calls[value].axes & INNER:
-                self.b.store(self.known[value].ir, self.at[i])
+                stored(self.b, self.at[i], LONG(0), self.known[value])
 
     def runs(
         self,
@@ -295,29 +295,13 @@ class RowWriter(Writer):
             if value in self.fixed:
                 return self.splat(self.fixed[value])
             i = self.operands.get(value, self.waiting.get(value))
-            return None if i is None else self.read(i, at[i], offset, mask)
+            if i is None:
+                return None
+            return loaded(self.b, at[i], offset, self.dtypes[i], self.lanes, mask)
 
         made = Elements(self)
         self.compute(sweep.values, made, read)
         return made
-
-    def intrinsic(self, name: str, result: Any, operands: list[Any], dtype: Any) -> Any:
-        whole = f"llvm.masked.{name}.v{self.lanes}f{8 * dtype.itemsize}.p0"
-        function = self.module.globals.get(whole)
-        if function is None:
-            kind = ir.FunctionType(result, [x.type for x in operands])
-            function = ir.Function(self.module, kind, whole)
-        return self.b.call(function, operands)
-
-    def read(self, i: int, pointer: Any, offset: Any, mask: Any) -> Value:
-        dtype = self.dtypes[i]
-        kind = ir_type(dtype, self.lanes)
-        place = self.b.gep(pointer, [offset], source_etype=ir_type(dtype))
-        if mask is None:
-            return Value(self.b, self.b.load(place, align=dtype.itemsize, typ=kind), dtype)
-        zeros = ir.Constant(kind, [0.0] * self.lanes)
-        operands = [place, WORD(dtype.itemsize), mask, zeros]
-        return Value(self.b, self.intrinsic("load", kind, operands, dtype), dtype)
 
     def write(self, sweep: Sweep, at: list[Any], offsets: list[Any], mask: Any) -> None:
         """Write the outputs that are as long as a row."""
@@ -327,7 +311,7 @@ class RowWriter(Writer):
     def store(self, sweep: Sweep, made: Elements, at: list[Any], offset: Any, mask: Any) -> None:
         """Write what a sweep writes."""
         for value, i in sweep.stored:
-            self.put(made[value], at[self.inputs + i], offset, mask)
+            stored(self.b, at[self.inputs + i], offset, made[value], mask)
 
     def add_across(
         self, sweep: Sweep, count: Any, again: Callable[[Any], None],
@@ -362,15 +346,6 @@ class RowWriter(Writer):
             for place in places:
                 x = Value(self.b, self.b.load(place, typ=kinds[i]), np.dtype(calls[i].dtype))
                 self.join(calls[i], whole[: self.parts[i]], x, np.dtype(np.float64))
-
-    def put(self, x: Value, pointer: Any, offset: Any, mask: Any) -> None:
-        """Write a vector."""
-        size = x.dtype.itemsize
-        place = self.b.gep(pointer, [offset], source_etype=ir_type(x.dtype))
-        if mask is None:
-            self.b.store(x.ir, place, align=size)
-        else:
-            self.intrinsic("store", ir.VoidType(), [x.ir, place, WORD(size), mask], x.dtype)
 
     def reduce(self, sweep: Sweep) -> None:
         """The sweep for reductions that do not depend on each other."""
