@@ -304,9 +304,10 @@ def shape_of(*operands: Any) -> Any:
 
 def aligned(*operands: Any, whole: bool = False) -> tuple[Any, ...]:
     """Operands of one call, each as it is beside the others: rule 2 of NOTE [Shapes]."""
-    arrays = [x for x in operands if isinstance(x, Abstract) and x.ndim]
-    few = [x for x in arrays if x.few]
-    if len(few) == len(arrays) and not whole:
+    few = [x for x in operands if isinstance(x, Abstract) and x.few]
+    if not few:
+        return operands
+    if not whole and not any(isinstance(x, Abstract) and x.ndim and not x.few for x in operands):
         if len({(x.shape, x.columns) for x in few}) > 1:
             raise Refused("arrays of few dimensions that do not fit")
         return operands

@@ -6,6 +6,7 @@ llvmlite.
 
 from __future__ import annotations
 
+from functools import cache as memoized
 from typing import TYPE_CHECKING, Any
 
 import llvmlite
@@ -59,19 +60,12 @@ def loaded(built: bytes, name: str) -> int:
         return int(ENGINE.get_function_address(name))
 
 
-ADDRESSES: dict[str, int] = {}  # of functions that are loaded, by their names
-
-
+@memoized
 def address(code: Callable[..., str], program: Any, *variant: Any) -> int:
-    """Where `code(program, *variant, name)` is as a function of that name; built once on a host.
-
-    Programs that are the same as texts have the same code.
-    """
+    """Where `code(program, *variant, name)` is as a function of that name; built once on a host."""
     name = "k" + cache.digest(code.__name__, str(program), *map(str, variant), HOST)
-    if name not in ADDRESSES:
-        found = cache.read(name)
-        if found is None:
-            found = built(code(program, *variant, name))
-            cache.write(name, found)
-        ADDRESSES[name] = loaded(found, name)
-    return ADDRESSES[name]
+    found = cache.read(name)
+    if found is None:
+        found = built(code(program, *variant, name))
+        cache.write(name, found)
+    return loaded(found, name)

@@ -18,7 +18,7 @@ from .emission import unknown
 from .joins import parts_of
 from .machine import address
 from .plan import of_columns, within_rows
-from .program import INNER, Refused
+from .program import INNER, Refused, anonymous
 from .recorder import PASSING, Operand, flat, record
 from .sweeps import LANES, Variant, row_code
 
@@ -118,7 +118,7 @@ class RowKernel:
         ])  # fmt: skip
         self.sums = [whole.dtype(i) for i, call in enumerate(whole.calls) if call.across]
         self.of_columns = of_columns(whole)
-        self.address = address(row_code, program, variant)
+        self.address = address(row_code, anonymous(program), variant)
         self.function = CHUNK(self.address)
 
     def __call__(self, arrays: Sequence[Any]) -> Any:
