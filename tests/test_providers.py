@@ -69,8 +69,12 @@ def test_the_inner_rings_work_where_the_outer_one_is_not_installed(tmp_path):
 
 def test_a_folder_that_an_older_version_left_hides_no_module(tmp_path):
     shutil.copytree(ROOT, tmp_path / "retrograd", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "retrograd" / "fx" / "passes").mkdir(parents=True)
-    code = "import retrograd.fx.passes; print(retrograd.fx.__name__, retrograd.fx.passes.__name__)"
+    for left in ("fx/passes", "nn/parallel"):
+        (tmp_path / "retrograd" / left).mkdir(parents=True)
+    code = "import retrograd.fx.passes, retrograd.nn.parallel.distributed\n"
+    code += (
+        "print(retrograd.fx.__name__, retrograd.fx.passes.__name__, retrograd.nn.parallel.__name__)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
@@ -79,7 +83,11 @@ def test_a_folder_that_an_older_version_left_hides_no_module(tmp_path):
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         cwd=tmp_path,
     )
-    assert done.stdout.split() == ["retrograd.torch.fx", "retrograd.torch.fx.passes"]
+    assert done.stdout.split() == [
+        "retrograd.torch.fx",
+        "retrograd.torch.fx.passes",
+        "retrograd.torch.nn.parallel",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -281,7 +281,7 @@ def test_module_that_saves_large_tensors_on_disk(tmp_path, temp_file_hooks):
                 output = x * x
             return output
 
-    net = nn.DataParallel(Model())
+    net = Model()
     small = torch.randn(4, 10, requires_grad=True)
     out = net(small)
     assert os.listdir(tmp_path) == []
@@ -293,20 +293,6 @@ def test_module_that_saves_large_tensors_on_disk(tmp_path, temp_file_hooks):
     out.sum().backward()
     assert torch.equal(large.grad, 2 * large)
     assert os.listdir(tmp_path) == []
-
-
-def test_hooks_around_data_parallel_have_no_effect(temp_file_hooks, tmp_path):
-    class Model(nn.Module):
-        def forward(self, x):
-            return x * x
-
-    net = nn.DataParallel(Model(), device_ids=[0, 1])
-    x = torch.randn(4, 1000, requires_grad=True)
-    with torch.autograd.graph.saved_tensors_hooks(*threshold_hooks(temp_file_hooks[0])):
-        output = net(x)
-    assert os.listdir(tmp_path) == []
-    output.sum().backward()
-    assert torch.equal(x.grad, 2 * x)
 
 
 def test_identity_hooks_give_new_tensors_on_the_same_memory():

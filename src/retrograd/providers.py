@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +103,11 @@ def mirrored(name: str) -> str | None:
     return home if found is not None and found.origin is not None else None
 
 
+def is_left_over(folder: str) -> bool:
+    """Whether a folder is one that an older version left, with nothing but compiled files in it."""
+    return os.path.isdir(folder) and not os.path.exists(os.path.join(folder, "__init__.py"))
+
+
 class Same:
     """The loader of a module that stands there by another name: it gives that very module."""
 
@@ -141,10 +147,8 @@ class Mirror:
             home = f"{outer}.{own}" if outer != around else None
             if home is not None and importlib.util.find_spec(home) is None:
                 return None
-            if home is None and around == __package__:
-                there = importlib.machinery.PathFinder.find_spec(name, path)
-                if there is not None and there.origin is None:  # a folder that an older one left
-                    home = mirrored(name)
+            if home is None and path is not None and is_left_over(os.path.join(path[0], own)):
+                home = mirrored(name)
         return home and importlib.machinery.ModuleSpec(name, Same(home))  # type: ignore[arg-type]
 
 

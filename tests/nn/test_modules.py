@@ -32,10 +32,11 @@ def test_every_case_has_a_result():
     assert list(CASES) == list(RESULTS)
 
 
-INNER = [name for name, (case, _) in CASES.items() if case.name != "SyncBatchNorm"]
+# All, where PyTorch's world is installed, whose layers some are.
+PRESENT = [name for name, (case, _) in CASES.items() if hasattr(rg.nn, case.name)]
 
 
-@pytest.mark.parametrize("name", INNER)
+@pytest.mark.parametrize("name", PRESENT)
 def test_state_outputs_and_gradients_are_those_of_pytorch(name):
     expected = RESULTS[name]
     found = modules.run(rg, *CASES[name])

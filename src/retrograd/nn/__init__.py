@@ -78,12 +78,6 @@ from .modules.lazy import (
     LazyInstanceNorm3d,
     LazyLinear,
 )
-from .modules.legacy import (
-    Container,
-    NLLLoss2d,
-    UpsamplingBilinear2d,
-    UpsamplingNearest2d,
-)
 from .modules.linear import Bilinear, Identity, Linear
 from .modules.loss import (
     BCELoss,
@@ -137,7 +131,6 @@ from .modules.padding import (
     ZeroPad2d,
     ZeroPad3d,
 )
-from .parallel import DataParallel
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from .modules.pooling import (
     AdaptiveAvgPool1d,
@@ -203,7 +196,6 @@ __all__ = [
     "ConstantPad1d",
     "ConstantPad2d",
     "ConstantPad3d",
-    "Container",
     "Conv1d",
     "Conv2d",
     "Conv3d",
@@ -214,7 +206,6 @@ __all__ = [
     "CosineSimilarity",
     "CrossEntropyLoss",
     "CrossMapLRN2d",
-    "DataParallel",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -283,7 +274,6 @@ __all__ = [
     "MultiMarginLoss",
     "MultiheadAttention",
     "NLLLoss",
-    "NLLLoss2d",
     "PReLU",
     "PairwiseDistance",
     "Parameter",
@@ -331,8 +321,6 @@ __all__ = [
     "UninitializedBuffer",
     "UninitializedParameter",
     "Upsample",
-    "UpsamplingBilinear2d",
-    "UpsamplingNearest2d",
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
@@ -341,6 +329,7 @@ __all__ = [
     "init",
     "utils",
 ]
+__all__ += [*_providers.names(__name__)]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:

@@ -99,7 +99,11 @@ NAMES = {
     "to_dlpack": "utils.dlpack",
     "autograd._profiler_enabled": "autograd.profiler",
     **dict.fromkeys(("nn.SyncBatchNorm", "nn.modules.SyncBatchNorm"), "nn.modules.batchnorm"),
-    "nn.parallel.DistributedDataParallel": "nn.parallel.distributed",
+    "nn.Container": "nn.modules.container",
+    "nn.DataParallel": "nn.parallel",
+    "nn.NLLLoss2d": "nn.modules.loss",
+    "nn.UpsamplingBilinear2d": "nn.modules.upsampling",
+    "nn.UpsamplingNearest2d": "nn.modules.upsampling",
     "optim.SparseAdam": "optim.sparse_adam",
     "autograd.kineto_available": "autograd.profiler",
 }

@@ -6,9 +6,8 @@ from ....nn.modules.criteria import (
     TripletMarginLoss,
     TripletMarginWithDistanceLoss,
 )
-from ....nn.modules.legacy import NLLLoss2d
 from ....nn.modules.loss import *  # noqa: F403 (all of them)
-from ....nn.modules.loss import _Loss, _WeightedLoss
+from ....nn.modules.loss import NLLLoss, _Loss, _WeightedLoss
 
 __all__ = [
     "CTCLoss",
@@ -19,3 +18,11 @@ __all__ = [
     "_Loss",
     "_WeightedLoss",
 ]
+
+
+class NLLLoss2d(NLLLoss):
+    """The same as `NLLLoss`, which takes images, (N, C, H, W) and (N, H, W), too.
+
+    >>> rg.nn.NLLLoss2d()(-rg.ones(1, 3, 2, 2), rg.zeros(1, 2, 2, dtype=rg.int64))
+    tensor(1.)
+    """

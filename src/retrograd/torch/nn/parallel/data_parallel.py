@@ -14,10 +14,10 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from ... import modes
-from ...engine.tensor import Tensor, new_tensor
-from ...kernels.allocation import copied
-from ..modules.module import Module
+from .... import modes
+from ....engine.tensor import Tensor, new_tensor
+from ....kernels.allocation import copied
+from ....nn.modules.module import Module
 from .scatter_gather import chunks, gather, tensors_in
 
 __all__ = ["DataParallel", "replicate"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...engine.tensor import Tensor
-from ...ops.shape.join import cat, stack
+from ....engine.tensor import Tensor
+from ....ops.shape.join import cat, stack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -70,18 +70,21 @@ def test_complex_modules_have_the_gradients_that_they_have_alone():
     rg.testing.assert_close(grads[1], grads[0], rtol=1e-14, atol=1e-14)
 
 
-def test_saved_tensor_hooks_of_the_caller_do_not_reach_the_module():
+@pytest.mark.parametrize("devices", [1, [0, 1]])
+def test_saved_tensor_hooks_of_the_caller_do_not_reach_the_module(devices):
     packed = []
 
     def pack(x):
         packed.append(tuple(x.shape))
         return x
 
-    net = nn.DataParallel(nn.Tanh(), device_ids=1)
+    net = nn.DataParallel(nn.Tanh(), device_ids=devices)
     x = rg.ones(5, 5, requires_grad=True)
     with saved_tensors_hooks(pack, lambda x: x):
-        net(x)
-    assert (5, 5) not in packed
+        out = net(x)
+    assert not {(5, 5), (3, 5), (2, 5)} & {*packed}
+    out.sum().backward()
+    np.testing.assert_allclose(x.grad._array, 1 - np.tanh(x._array) ** 2, rtol=1e-6)
 
 
 def test_grad_mode_is_carried_into_the_threads():
