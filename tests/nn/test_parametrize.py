@@ -1,4 +1,4 @@
-"""Parametrizations, normalized weights, fused layers, stateless calls.
+"""Parametrizations, normalized weights, stateless calls.
 
 Values and gradients are compared with PyTorch's in `test_modules.py`.
 """
@@ -233,21 +233,7 @@ def test_older_norms_can_be_removed_and_not_doubled():
         assert sorted(layer.state_dict()) == ["bias", "weight"]
 
 
-# -- fused and stateless ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("transpose", [False, True])
-def test_a_fused_convolution_does_what_both_did(transpose):
-    rg.manual_seed(0)
-    kind = nn.ConvTranspose2d if transpose else nn.Conv2d
-    conv, bn = kind(2, 3, 3, bias=False), nn.BatchNorm2d(3)
-    x = rg.randn(4, 2, 5, 5)
-    bn(conv(x))
-    conv.eval(), bn.eval()
-    fused = nn.utils.fuse_conv_bn_eval(conv, bn, transpose)
-    assert rg.allclose(fused(x), bn(conv(x)), atol=1e-5)
-    with pytest.raises(AssertionError, match="Fusion only for eval"):
-        nn.utils.fuse_conv_bn_eval(conv.train(), bn)
+# -- stateless -------------------------------------------------------------------------------------
 
 
 def test_a_stateless_call_leaves_the_module_as_it_was():
@@ -259,16 +245,6 @@ def test_a_stateless_call_leaves_the_module_as_it_was():
     assert layer.weight is weight
     out.backward()
     assert given["weight"].grad.tolist() == [[1.0, 2.0]]
-
-
-def test_skipping_initialization_spends_no_random_numbers():
-    rg.manual_seed(0)
-    expected = rg.rand(2)
-    rg.manual_seed(0)
-    nn.utils.skip_init(nn.Linear, 3, 4)
-    assert rg.equal(rg.rand(2), expected)
-    with pytest.raises(RuntimeError, match="must support a 'device' arg"):
-        nn.utils.skip_init(nn.ReLU)
 
 
 def test_older_names_warn():
@@ -337,10 +313,3 @@ def test_orthogonal_weights_run_under_vmap():
 
     found = rg.func.vmap(run)(weights)
     assert rg.equal(found, rg.stack([run(weight) for weight in weights]))
-
-
-def test_a_fused_bias_requires_grad_where_the_bias_did():
-    weight, one = nn.Parameter(rg.ones(1, 1, 1)), rg.ones(1)
-    assert not nn.utils.fuse_conv_bn_weights(weight, None, one, one, 0.0, one, one)[1].requires_grad
-    bias = nn.Parameter(rg.ones(1))
-    assert nn.utils.fuse_conv_bn_weights(weight, bias, one, one, 0.0, one, one)[1].requires_grad

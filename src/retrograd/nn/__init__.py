@@ -3,7 +3,6 @@
 from typing import Any
 
 from .. import providers as _providers
-from ..locks import load as _load
 from . import complex, functional, init, utils
 from .modules.activation import (
     CELU,
@@ -333,7 +332,5 @@ __all__ += [*_providers.names(__name__)]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:
-    """Load the module `attention`, or one of PyTorch's world, when it is first asked for."""
-    if name == "attention":
-        return _load(f"{__name__}.{name}")
+    """A module or a name of PyTorch's world, when it is first asked for."""
     return _providers.attribute(__name__, name)

@@ -104,6 +104,13 @@ NAMES = {
     "nn.NLLLoss2d": "nn.modules.loss",
     "nn.UpsamplingBilinear2d": "nn.modules.upsampling",
     "nn.UpsamplingNearest2d": "nn.modules.upsampling",
+    "nn.utils.convert_conv2d_weight_memory_format": "nn.utils.memory_format",
+    "nn.utils.convert_conv3d_weight_memory_format": "nn.utils.memory_format",
+    "nn.utils.fuse_conv_bn_eval": "nn.utils.fusion",
+    "nn.utils.fuse_conv_bn_weights": "nn.utils.fusion",
+    "nn.utils.fuse_linear_bn_eval": "nn.utils.fusion",
+    "nn.utils.fuse_linear_bn_weights": "nn.utils.fusion",
+    "nn.utils.skip_init": "nn.utils.init",
     "optim.SparseAdam": "optim.sparse_adam",
     "autograd.kineto_available": "autograd.profiler",
 }

@@ -1,5 +1,8 @@
 """Tools for parameters: clipping, flattening, normalization, sequences of several lengths."""
 
+from typing import Any
+
+from ... import providers as _providers
 from . import parametrizations, parametrize, prune, rnn, stateless
 from .clip_grad import (
     clip_grad_norm,
@@ -9,17 +12,6 @@ from .clip_grad import (
     get_total_norm,
 )
 from .convert_parameters import parameters_to_vector, vector_to_parameters
-from .fusion import (
-    fuse_conv_bn_eval,
-    fuse_conv_bn_weights,
-    fuse_linear_bn_eval,
-    fuse_linear_bn_weights,
-)
-from .init import skip_init
-from .memory_format import (
-    convert_conv2d_weight_memory_format,
-    convert_conv3d_weight_memory_format,
-)
 from .spectral_norm import remove_spectral_norm, spectral_norm
 from .weight_norm import remove_weight_norm, weight_norm
 
@@ -28,12 +20,6 @@ __all__ = [
     "clip_grad_norm_",
     "clip_grad_value_",
     "clip_grads_with_norm_",
-    "convert_conv2d_weight_memory_format",
-    "convert_conv3d_weight_memory_format",
-    "fuse_conv_bn_eval",
-    "fuse_conv_bn_weights",
-    "fuse_linear_bn_eval",
-    "fuse_linear_bn_weights",
     "get_total_norm",
     "parameters_to_vector",
     "parametrizations",
@@ -42,9 +28,14 @@ __all__ = [
     "remove_spectral_norm",
     "remove_weight_norm",
     "rnn",
-    "skip_init",
     "spectral_norm",
     "stateless",
     "vector_to_parameters",
     "weight_norm",
 ]
+__all__ += [*_providers.names(__name__)]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    """A module or a name of PyTorch's world, when it is first asked for."""
+    return _providers.attribute(__name__, name)

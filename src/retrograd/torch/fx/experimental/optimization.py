@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 from .... import nn
-from ....nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
+from ...nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
 from .._symbolic_trace import symbolic_trace
 
 __all__ = ["fuse", "matches_module_pattern", "replace_node_module"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from ..ops.loss.elementwise import OLDER, older_reduction
+from ...ops.loss.elementwise import OLDER, older_reduction
 
 __all__ = ["get_enum", "legacy_get_enum", "legacy_get_string"]
 

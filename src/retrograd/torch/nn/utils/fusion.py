@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from ...engine.tensor import Tensor, new_tensor
-from ..parameter import Parameter
+from ....engine.tensor import Tensor, new_tensor
+from ....nn.parameter import Parameter
 
 __all__ = [
     "fuse_conv_bn_eval",

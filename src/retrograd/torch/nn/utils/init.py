@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from ...ops.random.generator import fork_rng
+from ....ops.random.generator import fork_rng
 
 __all__ = ["skip_init"]
 

@@ -6,9 +6,9 @@ import enum
 import warnings
 from typing import Any
 
-from ...engine.overriding import overrides_nothing
-from ...engine.tensor import Tensor
-from ...ops.creation.factories import ones
+from ....engine.overriding import overrides_nothing
+from ....engine.tensor import Tensor
+from ....ops.creation.factories import ones
 
 __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_left"]
 

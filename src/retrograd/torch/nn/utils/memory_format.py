@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..modules.conv import (
+from ....nn.modules.conv import (
     Conv2d,
     Conv3d,
     ConvTranspose2d,
     ConvTranspose3d,
 )
-from ..modules.module import Module
+from ....nn.modules.module import Module
 
 __all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...engine.tensor import Tensor
-from ...func.calls import ABSENT, exchange
+from ....engine.tensor import Tensor
+from ....func.calls import ABSENT, exchange
 
 __all__ = ["swap_tensor"]
 

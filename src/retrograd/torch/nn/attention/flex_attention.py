@@ -11,14 +11,14 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...dtypes import boolean, int32
-from ...engine.tensor import Tensor
-from ...func import vmap
-from ...ops.creation.factories import arange, ones
-from ...ops.elementwise.clamp_where import where
-from ...ops.nn.attention import repeated
-from ...ops.shape.join import cat
-from ...ops.shape.pad import pad
+from ....dtypes import boolean, int32
+from ....engine.tensor import Tensor
+from ....func import vmap
+from ....ops.creation.factories import arange, ones
+from ....ops.elementwise.clamp_where import where
+from ....ops.nn.attention import repeated
+from ....ops.shape.join import cat
+from ....ops.shape.pad import pad
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
