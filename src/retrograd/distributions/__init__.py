@@ -6,90 +6,62 @@ parameters and samples lie, `kl_divergence` compares two.
 """
 
 import sys
+from typing import TYPE_CHECKING
 
-from . import constraints, kl_cross, transforms, utils
-from .beta_family import Beta, ContinuousBernoulli, Dirichlet, Kumaraswamy
-from .categorical import (
-    Categorical,
-    Multinomial,
-    OneHotCategorical,
-    OneHotCategoricalStraightThrough,
-    RelaxedBernoulli,
-    RelaxedOneHotCategorical,
+from . import (
+    beta_family,
+    categorical,
+    constraints,
+    counts,
+    distribution,
+    gamma_family,
+    kl,
+    kl_cross,
+    location_scale,
+    matrices,
+    mixture,
+    multivariate,
+    positive,
+    transformed_distribution,
+    transforms,
+    utils,
+    von_mises,
 )
-from .constraint_registry import biject_to, transform_to
-from .counts import Bernoulli, Binomial, Geometric, NegativeBinomial, Poisson
-from .distribution import Distribution, ExponentialFamily
-from .gamma_family import Chi2, Exponential, FisherSnedecor, Gamma, InverseGamma
-from .kl import kl_divergence, register_kl
-from .location_scale import (
-    Cauchy,
-    Gumbel,
-    HalfCauchy,
-    HalfNormal,
-    Laplace,
-    Normal,
-    StudentT,
-    Uniform,
-)
-from .matrices import LKJCholesky, Wishart
-from .mixture import MixtureSameFamily
-from .multivariate import LowRankMultivariateNormal, MultivariateNormal
-from .positive import GeneralizedPareto, LogisticNormal, LogNormal, Pareto, Weibull
-from .transformed_distribution import Independent, TransformedDistribution
+from .beta_family import *
+from .categorical import *
+from .constraint_registry import biject_to as biject_to, transform_to as transform_to
+from .counts import *
+from .distribution import *
+from .gamma_family import *
+from .kl import *
+from .location_scale import *
+from .matrices import *
+from .mixture import *
+from .multivariate import *
+from .positive import *
+from .transformed_distribution import *
 from .transforms import *
-from .von_mises import VonMises
+from .von_mises import *
 
-__all__ = [
-    "Bernoulli",
-    "Beta",
-    "Binomial",
-    "Categorical",
-    "Cauchy",
-    "Chi2",
-    "ContinuousBernoulli",
-    "Dirichlet",
-    "Distribution",
-    "Exponential",
-    "ExponentialFamily",
-    "FisherSnedecor",
-    "Gamma",
-    "GeneralizedPareto",
-    "Geometric",
-    "Gumbel",
-    "HalfCauchy",
-    "HalfNormal",
-    "Independent",
-    "InverseGamma",
-    "Kumaraswamy",
-    "LKJCholesky",
-    "Laplace",
-    "LogNormal",
-    "LogisticNormal",
-    "LowRankMultivariateNormal",
-    "MixtureSameFamily",
-    "Multinomial",
-    "MultivariateNormal",
-    "NegativeBinomial",
-    "Normal",
-    "OneHotCategorical",
-    "OneHotCategoricalStraightThrough",
-    "Pareto",
-    "Poisson",
-    "RelaxedBernoulli",
-    "RelaxedOneHotCategorical",
-    "StudentT",
-    "TransformedDistribution",
-    "Uniform",
-    "VonMises",
-    "Weibull",
-    "Wishart",
-    "biject_to",
-    "kl_divergence",
-    "register_kl",
-    "transform_to",
-]
-__all__ += transforms.__all__
+if not TYPE_CHECKING:  # to type checkers, what a package imports by * is public
+    __all__ = [
+        "biject_to",
+        "transform_to",
+        *beta_family.__all__,
+        *categorical.__all__,
+        *counts.__all__,
+        *distribution.__all__,
+        *gamma_family.__all__,
+        *kl.__all__,
+        *location_scale.__all__,
+        *matrices.__all__,
+        *mixture.__all__,
+        *multivariate.__all__,
+        *positive.__all__,
+        *transformed_distribution.__all__,
+        *transforms.__all__,
+        *von_mises.__all__,
+    ]
 
 # Where PyTorch keeps each class: `from retrograd.distributions.normal import Normal`.
 ELSEWHERE = {

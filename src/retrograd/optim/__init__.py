@@ -42,7 +42,7 @@ __all__ = [
     "lr_scheduler",
     "swa_utils",
 ]
-__all__ += [*_providers.names(__name__)]  # noqa: PLE0604
+__all__ += [*_providers.names(__name__)]
 
 
 def __getattr__(name: str) -> Any:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from retrograd.nn.attention.flex_attention import create_block_mask, flex_attention
 
 import retrograd as rg
 from retrograd.nn import functional as F
-from retrograd.nn.attention.flex_attention import create_block_mask, flex_attention
 from retrograd.torch.utils.flop_counter import FlopCounterMode
 
 

@@ -20,7 +20,7 @@ __array_api_version__ = "2024.12"
 
 newaxis = None
 
-__all__ = [  # noqa: PLE0604 (modules that say their own names)
+__all__ = [
     *creation.__all__,
     *datatypes.__all__,
     *elementwise.__all__,

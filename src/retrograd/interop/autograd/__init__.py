@@ -11,7 +11,7 @@ from .extend import defjvp, defvjp, primitive
 from .operators import *
 from .operators import __all__ as _operators
 
-__all__ = [  # noqa: PLE0604 (a module that says its own names)
+__all__ = [
     *_operators,
     *("defjvp", "defvjp", "dict", "isinstance", "list", "primitive", "tuple", "type"),
 ]

@@ -1,14 +1,71 @@
 """Modules by family of layers, and `Module` itself; every layer of `nn` by its name, too."""
 
-import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import providers
+from . import (
+    activation,
+    adaptive,
+    arrange,
+    attention,
+    container,
+    conv,
+    criteria,
+    dropout,
+    lazy,
+    linear,
+    loss,
+    normalization,
+    padding,
+    pooling,
+    rnn,
+    sparse,
+    transformer,
+)
+from .activation import *
+from .adaptive import *
+from .arrange import *
+from .attention import *
+from .container import *
+from .conv import *
+from .criteria import *
+from .dropout import *
+from .lazy import *
+from .linear import *
+from .loss import *
+from .normalization import *
+from .padding import *
+from .pooling import *
+from .rnn import *
+from .sparse import *
+from .transformer import *
+from .module import Module as Module
+
+if not TYPE_CHECKING:  # to type checkers, what a package imports by * is public
+    __all__ = [
+        "Module",
+        *activation.__all__,
+        *adaptive.__all__,
+        *arrange.__all__,
+        *attention.__all__,
+        *container.__all__,
+        *conv.__all__,
+        *criteria.__all__,
+        *dropout.__all__,
+        *lazy.__all__,
+        *linear.__all__,
+        *loss.__all__,
+        *normalization.__all__,
+        *padding.__all__,
+        *pooling.__all__,
+        *rnn.__all__,
+        *sparse.__all__,
+        *transformer.__all__,
+    ]
+    __all__.remove("LazyModuleMixin")  # what layers derive from, and the class of a layer's part
+    __all__.remove("NonDynamicallyQuantizableLinear")
 
 
 def __getattr__(name: str) -> Any:
-    """A layer, which `nn` has: its families are below it, so it is asked when it is there."""
-    layers = importlib.import_module(__package__.rpartition(".")[0])
-    if name in layers.__all__:
-        return getattr(layers, name)
+    """A layer of PyTorch's world, when it is first asked for."""
     return providers.attribute(__name__, name)

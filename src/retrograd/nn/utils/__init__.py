@@ -33,7 +33,7 @@ __all__ = [
     "vector_to_parameters",
     "weight_norm",
 ]
-__all__ += [*_providers.names(__name__)]  # noqa: PLE0604
+__all__ += [*_providers.names(__name__)]
 
 
 def __getattr__(name: str) -> Any:

@@ -4,52 +4,12 @@ What a function does with complex input, and its derivative at kinks, is said th
 a layer writes its result into its input, and returns that.
 """
 
-from .piecewise import (
-    CELU,
-    ELU,
-    Hardshrink,
-    Hardsigmoid,
-    Hardswish,
-    Hardtanh,
-    LeakyReLU,
-    PReLU,
-    RReLU,
-    ReLU,
-    ReLU6,
-    SELU,
-    Softshrink,
-    Threshold,
-)
-from .smooth import GELU, GLU, LogSigmoid, Mish, SiLU, Sigmoid, Softplus, Softsign, Tanh, Tanhshrink
-from .softmax import LogSoftmax, Softmax, Softmax2d, Softmin
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "CELU",
-    "ELU",
-    "GELU",
-    "GLU",
-    "SELU",
-    "Hardshrink",
-    "Hardsigmoid",
-    "Hardswish",
-    "Hardtanh",
-    "LeakyReLU",
-    "LogSigmoid",
-    "LogSoftmax",
-    "Mish",
-    "PReLU",
-    "RReLU",
-    "ReLU",
-    "ReLU6",
-    "SiLU",
-    "Sigmoid",
-    "Softmax",
-    "Softmax2d",
-    "Softmin",
-    "Softplus",
-    "Softshrink",
-    "Softsign",
-    "Tanh",
-    "Tanhshrink",
-    "Threshold",
-]
+from . import piecewise, smooth, softmax
+from .piecewise import *
+from .smooth import *
+from .softmax import *
+
+if not TYPE_CHECKING:  # to type checkers, what a package imports by * is public
+    __all__ = [*piecewise.__all__, *smooth.__all__, *softmax.__all__]
