@@ -345,7 +345,7 @@ def package() -> list[str]:
 
 def public(module: ModuleType) -> dict[str, Any]:
     """The functions and classes that a module holds."""
-    return {name: value for name, value in vars(module).items() if callable(value)}
+    return {n: value for n, value in vars(module).items() if callable(value) and n[:2] != "__"}
 
 
 def results() -> list[str]:

@@ -74,7 +74,6 @@ FROM = {
     **dict.fromkeys(
         ("ForwardAccumulator", "GradientTape", "UnconnectedGradients", "custom_gradient"), "tape"
     ),
-    "PyTorchFileReader": "serialization.reader",
     "compile": "capture",
     **dict.fromkeys(("_sample_dirichlet", "_standard_gamma"), "distributions.samplers"),
     **dict.fromkeys(("load", "save"), "serialization"),

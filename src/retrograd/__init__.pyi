@@ -80,7 +80,6 @@ from .tape import ForwardAccumulator as ForwardAccumulator
 from .tape import GradientTape as GradientTape
 from .tape import UnconnectedGradients as UnconnectedGradients
 from .tape import custom_gradient as custom_gradient
-from .serialization.reader import PyTorchFileReader as PyTorchFileReader
 from .distributions.samplers import _sample_dirichlet as _sample_dirichlet
 from .distributions.samplers import _standard_gamma as _standard_gamma
 from .serialization import load as load
@@ -132,6 +131,7 @@ from .torch import xpu as xpu
 from .torch._C import DisableTorchFunction as DisableTorchFunction
 from .torch._C import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from .torch._C import StorageBase as StorageBase
+from .torch._C.reader import PyTorchFileReader as PyTorchFileReader
 from .torch.types import SymBool as SymBool
 from .torch.types import SymFloat as SymFloat
 from .torch.types import SymInt as SymInt

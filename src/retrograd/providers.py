@@ -74,7 +74,8 @@ def attribute(package: str, name: str) -> Any:
     if outer is not None:
         inner = f"{package}.{name}".partition(".")[2]
         if home := outer.home_of(inner):
-            return getattr(load(f"{WORLD}.{home}"), name)
+            found = load(f"{WORLD}.{home}")
+            return found if home.rpartition(".")[2] == name else getattr(found, name)
         if mirrored(f"{package}.{name}"):
             return load(f"{package}.{name}")
         why = service("missing names").reason(name, inner.rpartition(".")[0])

@@ -446,14 +446,6 @@ def test_a_tangent_for_an_output_without_derivative_raises(given):
         Wrong.apply(forward_ad.make_dual(scalar(2.0), scalar(1.0)), rg.tensor(given))
 
 
-def test_resize_is_a_function_of_old_programs():
-    from retrograd.autograd._functions import Resize  # noqa: PLC0415
-
-    x = rg.arange(4.0, requires_grad=True)
-    (Resize.apply(x, (2, 2)) * rg.tensor([[1.0], [2.0]])).sum().backward()
-    assert x.grad.tolist() == [1, 1, 2, 2]
-
-
 class Cube(Function):
     """x³, and its derivative, which is saved as an output."""
 

@@ -259,19 +259,6 @@ def test_functionalize_does_what_the_function_does():
         rg.func.functionalize(lambda x: x, remove="views")
 
 
-def test_a_module_has_other_values_within_a_context():
-    layer = nn.Linear(2, 2)
-    before = layer.weight
-    with nn.utils.stateless._reparametrize_module(layer, {"weight": W, "unknown": X}):
-        assert layer.weight is W
-    assert layer.weight is before
-    with (
-        pytest.raises(RuntimeError, match="Missing key"),
-        nn.utils.stateless._reparametrize_module(layer, {"weight": W}, strict=True),
-    ):
-        pass
-
-
 def test_names_that_a_module_lacks_are_attributes_without_ties():
     out = functional_call(nn.Identity(), {"unknown": X}, X, tie_weights=False)
     assert out is X

@@ -1,4 +1,4 @@
-"""Parametrizations, normalized weights, stateless calls.
+"""Parametrizations, normalized weights.
 
 Values and gradients are compared with PyTorch's in `test_modules.py`.
 """
@@ -231,20 +231,6 @@ def test_older_norms_can_be_removed_and_not_doubled():
         remove(layer)
         assert rg.allclose(layer(rg.ones(1, 4)), before)
         assert sorted(layer.state_dict()) == ["bias", "weight"]
-
-
-# -- stateless -------------------------------------------------------------------------------------
-
-
-def test_a_stateless_call_leaves_the_module_as_it_was():
-    layer = nn.Linear(2, 1)
-    weight = layer.weight
-    given = {"weight": rg.ones(1, 2, requires_grad=True), "bias": rg.zeros(1)}
-    out = nn.utils.stateless.functional_call(layer, given, rg.tensor([1.0, 2.0]))
-    assert out.item() == 3.0
-    assert layer.weight is weight
-    out.backward()
-    assert given["weight"].grad.tolist() == [[1.0, 2.0]]
 
 
 def test_older_names_warn():

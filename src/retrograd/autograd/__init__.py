@@ -45,7 +45,7 @@ if not TYPE_CHECKING:  # their types stay
 
 
 # Modules that load when they are first asked for.
-LATER = (*("_functions", "forward_ad", "function", "functional", "variable"),)
+LATER = ("forward_ad", "function", "functional", "variable")
 
 
 def __getattr__(name: str) -> Any:

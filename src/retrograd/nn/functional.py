@@ -2,6 +2,7 @@
 
 # ruff: noqa: F401
 
+from .. import providers as _providers
 from ..engine import inplace, overriding
 from ..ops.activation.piecewise import (
     celu,
@@ -139,7 +140,6 @@ from ..ops.nn.pool_with_indices import (
     max_pool3d_with_indices,
 )
 from ..ops.shape.pad import pad
-from . import grad
 
 celu_, elu_, hardtanh_, leaky_relu_, relu_, rrelu_, selu_, threshold_ = (
     inplace.in_place(overriding.public(function))
@@ -147,3 +147,8 @@ celu_, elu_, hardtanh_, leaky_relu_, relu_, rrelu_, selu_, threshold_ = (
 )
 
 overriding.publish(globals(), "retrograd.nn.functional")
+
+
+def __getattr__(name: str) -> object:
+    """A module of PyTorch's world, when it is first asked for."""
+    return _providers.attribute(__name__, name)

@@ -39,10 +39,11 @@ SERVICES = {
     "sparse lookup": "layouts.sparse.lookup",
 }
 
-# Names of other packages, and the module here that has them; `ops.families` lists functions.
+# Names of other packages, and the module here that has each or is it; `families` lists functions.
 NAMES = {
     **dict.fromkeys(("DisableTorchFunction", "DisableTorchFunctionSubclass"), "_C"),
     "StorageBase": "_C",
+    "PyTorchFileReader": "_C.reader",
     **dict.fromkeys(("SymBool", "SymFloat", "SymInt"), "types"),
     **dict.fromkeys(("DeviceObjType", "TensorType", "Type"), "jit"),
     **dict.fromkeys(("ScriptFunction", "ScriptModule"), "jit"),
@@ -117,8 +118,12 @@ NAMES = {
     "nn.utils.fuse_conv_bn_weights": "nn.utils.fusion",
     "nn.utils.fuse_linear_bn_eval": "nn.utils.fusion",
     "nn.utils.fuse_linear_bn_weights": "nn.utils.fusion",
+    "nn.functional.grad": "nn.grad",
+    "nn.utils.prune": "nn.utils.prune",
     "nn.utils.skip_init": "nn.utils.init",
+    "nn.utils.stateless": "nn.utils.stateless",
     "optim.SparseAdam": "optim.sparse_adam",
+    "utils.data.DistributedSampler": "utils.data.distributed",
     "autograd.kineto_available": "autograd.profiler",
 }
 

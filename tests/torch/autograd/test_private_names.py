@@ -320,3 +320,9 @@ def test_versions_are_set():
     assert x._version == 5
     with pytest.raises(RuntimeError, match="Cannot set a version_counter to a value below 0"):
         _C._autograd._unsafe_set_version_counter((x,), (-1,))
+
+
+def test_resize_is_a_function_of_old_programs():
+    x = rg.arange(4.0, requires_grad=True)
+    (autograd._functions.Resize.apply(x, (2, 2)) * rg.tensor([[1.0], [2.0]])).sum().backward()
+    assert x.grad.tolist() == [1, 1, 2, 2]

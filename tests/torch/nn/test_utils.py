@@ -1,4 +1,4 @@
-"""Fused layers, and modules that are made without drawing their parameters."""
+"""Fused layers, stateless calls, and modules that are made without drawing their parameters."""
 
 from __future__ import annotations
 
@@ -37,3 +37,27 @@ def test_skipping_initialization_spends_no_random_numbers():
     assert rg.equal(rg.rand(2), expected)
     with pytest.raises(RuntimeError, match="must support a 'device' arg"):
         nn.utils.skip_init(nn.ReLU)
+
+
+def test_a_stateless_call_leaves_the_module_as_it_was():
+    layer = nn.Linear(2, 1)
+    weight = layer.weight
+    given = {"weight": rg.ones(1, 2, requires_grad=True), "bias": rg.zeros(1)}
+    out = nn.utils.stateless.functional_call(layer, given, rg.tensor([1.0, 2.0]))
+    assert out.item() == 3.0
+    assert layer.weight is weight
+    out.backward()
+    assert given["weight"].grad.tolist() == [[1.0, 2.0]]
+
+
+def test_a_module_has_other_values_within_a_context():
+    layer, given = nn.Linear(2, 2), rg.ones(2, 2)
+    before = layer.weight
+    with nn.utils.stateless._reparametrize_module(layer, {"weight": given, "unknown": rg.ones(2)}):
+        assert layer.weight is given
+    assert layer.weight is before
+    with (
+        pytest.raises(RuntimeError, match="Missing key"),
+        nn.utils.stateless._reparametrize_module(layer, {"weight": given}, strict=True),
+    ):
+        pass

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ... import providers as _providers
-from . import parametrizations, parametrize, prune, rnn, stateless
+from . import parametrizations, parametrize, rnn
 from .clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
@@ -24,12 +24,10 @@ __all__ = [
     "parameters_to_vector",
     "parametrizations",
     "parametrize",
-    "prune",
     "remove_spectral_norm",
     "remove_weight_norm",
     "rnn",
     "spectral_norm",
-    "stateless",
     "vector_to_parameters",
     "weight_norm",
 ]

@@ -1,5 +1,9 @@
 """Data sets, samplers and the loader that makes batches, in worker processes or without."""
 
+from typing import Any
+
+from ... import providers as _providers
+
 from .dataset import (
     ChainDataset,
     ConcatDataset,
@@ -18,7 +22,6 @@ from .sampler import (
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
-from .distributed import DistributedSampler
 from ._utils.collate import default_collate, default_convert
 from ._utils.worker import get_worker_info
 from .dataloader import DataLoader
@@ -29,7 +32,6 @@ __all__ = [
     "ConcatDataset",
     "DataLoader",
     "Dataset",
-    "DistributedSampler",
     "IterableDataset",
     "RandomSampler",
     "Sampler",
@@ -44,3 +46,9 @@ __all__ = [
     "get_worker_info",
     "random_split",
 ]
+__all__ += [*_providers.names(__name__)]
+
+
+def __getattr__(name: str) -> Any:
+    """A module or a name of PyTorch's world, when it is first asked for."""
+    return _providers.attribute(__name__, name)

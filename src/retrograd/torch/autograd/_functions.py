@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .function import Function
+from ...autograd.function import Function
 
 __all__ = ["Resize"]
 

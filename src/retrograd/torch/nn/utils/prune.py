@@ -13,13 +13,13 @@ import numbers
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...engine.tensor import Tensor
-from ...ops.creation.like import ones_like, zeros_like
-from ...ops.creation.memory_format import contiguous_format
-from ...ops.random.factories import rand, rand_like
-from ...ops.reduction.vector_norm import norm
-from ...ops.shape.join import cat
-from ...ops.sorting.sort import topk
+from ....engine.tensor import Tensor
+from ....ops.creation.like import ones_like, zeros_like
+from ....ops.creation.memory_format import contiguous_format
+from ....ops.random.factories import rand, rand_like
+from ....ops.reduction.vector_norm import norm
+from ....ops.shape.join import cat
+from ....ops.sorting.sort import topk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...func import calls
-from ...func.calls import replaced as _reparametrize_module  # noqa: F401 (PyTorch's name)
+from ....func import calls
+from ....func.calls import replaced as _reparametrize_module  # noqa: F401 (PyTorch's name)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

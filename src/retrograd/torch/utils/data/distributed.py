@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
-from ... import providers
-from ...ops.random.factories import randperm
-from ...ops.random.generator import Generator
-from .sampler import Sampler
+from .... import providers
+from ....ops.random.factories import randperm
+from ....ops.random.generator import Generator
+from ....utils.data.sampler import Sampler
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..ops.nn.conv import channels_last, conv_input, conv_weight
-from ..ops.nn.sizes import for_dims, per_dim
+from ...ops.nn.conv import channels_last, conv_input, conv_weight
+from ...ops.nn.sizes import for_dims, per_dim
 
 if TYPE_CHECKING:
-    from ..engine.tensor import Tensor
+    from ...engine.tensor import Tensor
 
 __all__ = [
     "conv1d_input",

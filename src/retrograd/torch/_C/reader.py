@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.tensor import Tensor, new_tensor
-from ..ops.tensor.storage import UntypedStorage
-from .archive import Archive
-from .files import Source, opened
-from .reading import data_pickle
+from ...engine.tensor import Tensor, new_tensor
+from ...ops.tensor.storage import UntypedStorage
+from ...serialization.archive import Archive
+from ...serialization.files import Source, opened
+from ...serialization.reading import data_pickle
 
 __all__ = ["PyTorchFileReader"]
 
