@@ -75,7 +75,7 @@ def attribute(package: str, name: str) -> Any:
         inner = f"{package}.{name}".partition(".")[2]
         if home := outer.home_of(inner):
             found = load(f"{WORLD}.{home}")
-            return found if home.rpartition(".")[2] == name else getattr(found, name)
+            return getattr(found, name, found)  # which it has, or is
         if mirrored(f"{package}.{name}"):
             return load(f"{package}.{name}")
         why = service("missing names").reason(name, inner.rpartition(".")[0])

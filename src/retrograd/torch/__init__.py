@@ -73,6 +73,14 @@ NAMES = {
     "Stream": "cpu.streams",
     "_disable_dynamo": "compiler",
     **dict.fromkeys(("cond", "while_loop"), "_higher_order_ops"),
+    **dict.fromkeys(
+        (
+            "func.combine_state_for_ensemble",
+            "func.make_functional",
+            "func.make_functional_with_buffers",
+        ),
+        "_functorch.make_functional",
+    ),
     "get_device_module": "accelerator.modules",
     **dict.fromkeys(("_check", "_check_index", "_check_is_size"), "names.checks"),
     **dict.fromkeys(("_check_type", "_check_value", "_check_with"), "names.checks"),

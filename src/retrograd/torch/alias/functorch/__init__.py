@@ -1,7 +1,6 @@
 """What PyTorch's package `functorch` is: older names of transforms of functions."""
 
 from ....func import (
-    combine_state_for_ensemble,
     functionalize,
     grad,
     grad_and_value,
@@ -9,12 +8,16 @@ from ....func import (
     jacfwd,
     jacrev,
     jvp,
-    make_functional,
-    make_functional_with_buffers,
     vjp,
     vmap,
 )
-from ....func.models import FunctionalModule, FunctionalModuleWithBuffers
+from ..._functorch.make_functional import (
+    FunctionalModule,
+    FunctionalModuleWithBuffers,
+    combine_state_for_ensemble,
+    make_functional,
+    make_functional_with_buffers,
+)
 from ...fx.experimental.proxy_tensor import make_fx
 
 __all__ = [
