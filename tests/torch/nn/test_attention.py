@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from retrograd.nn.attention import SDPBackend, sdpa_kernel
 from retrograd.nn.attention.bias import (
     CausalBias,
     CausalVariant,
@@ -23,7 +24,6 @@ from retrograd.nn.attention.flex_attention import (
 
 import retrograd as rg
 from retrograd.autograd import gradcheck
-from retrograd.nn.attention import SDPBackend, sdpa_kernel
 
 F = rg.nn.functional
 
