@@ -17,7 +17,7 @@ import pytest
 
 import retrograd as rg
 from retrograd import dtypes, serialization
-from retrograd.serialization import before, npz, safetensors
+from retrograd.serialization import npz, safetensors, version_1
 
 FILES = Path(__file__).parents[1] / "data" / "files"
 REFUSED = (RuntimeError, pickle.UnpicklingError, EOFError, ValueError)
@@ -371,7 +371,7 @@ def test_an_error_does_not_tell_what_would_take_for_ever(pickled):
     ],
 )
 def test_the_format_before_makes_no_more_than_a_file_has(pickled):
-    check_refused(before.MAGIC + struct.pack("<3Q", 1, len(pickled), 0) + pickled)
+    check_refused(version_1.MAGIC + struct.pack("<3Q", 1, len(pickled), 0) + pickled)
 
 
 def test_keys_of_storages_before_archives_are_text():

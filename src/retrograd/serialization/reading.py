@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from ..locks import load
-from . import before, safetensors, scripted
+from . import safetensors, scripted, version_1
 from .archive import Allowance, Archive, broken
 from .files import Mapped, Source, is_path, opened
 from .legacy import Legacy
@@ -113,9 +113,9 @@ def read(f: Any, settings: Settings, mmap: bool) -> Any:
             return safetensors.read(source)
         if mmap:
             raise RuntimeError(NO_MAP)
-        if begins.startswith(before.MAGIC):
-            content, blocks = before.blocks(source)
-            with closing(before.Before(source.size)) as known:
+        if begins.startswith(version_1.MAGIC):
+            content, blocks = version_1.blocks(source)
+            with closing(version_1.Version1(source.size)) as known:
                 return settings.unpickle(io.BytesIO(content), len(content), known, blocks)
         if begins[257:262] == TAR:
             raise RuntimeError(NO_TAR)

@@ -21,7 +21,7 @@ from ..engine.graph import LEAF, Node, target
 from ..engine.tensor import Tensor
 from ..engine.trace import PACKAGE
 from ..engine.transforms.watch import Watcher
-from ..nn.running import ModuleStack
+from ..nn.module_stack import ModuleStack
 from .values import Value, values_of
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...engine.graph import target
 from ...engine.transforms.watch import Watcher
-from ...nn.running import ModuleStack
+from ...nn.module_stack import ModuleStack
 from ..autograd.flops import flops_of
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Files that this package wrote before its format became PyTorch's; they can still be read.
+"""Version 1 of this package's own format, which it wrote before PyTorch's and can still read.
 
 A header, a pickle of protocol 5, and after it the blocks of memory that the pickle refers to, in
 order. The header is `MAGIC`, then little-endian 64-bit numbers: the format's version, the pickle's
@@ -24,14 +24,14 @@ from .unpickler import failed, told
 if TYPE_CHECKING:
     from .files import Source
 
-__all__ = ["MAGIC", "Before", "blocks"]
+__all__ = ["MAGIC", "Version1", "blocks"]
 
 MAGIC = b"\x89RETROGRAD\r\n\x1a\n"
 VERSION = 1
 PLAIN = ("retrograd.engine.tensor.Tensor", "torch.Tensor")
 
 
-class Before(Rebuilding):
+class Version1(Rebuilding):
     """What the names of such a file stand for."""
 
     def __init__(self, size: int) -> None:

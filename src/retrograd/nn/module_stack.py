@@ -1,4 +1,4 @@
-"""Which modules run: what tells watchers of ops where in a model they are."""
+"""The modules whose `forward` runs now, by which watchers of ops say where in a model they are."""
 
 from __future__ import annotations
 
