@@ -201,11 +201,6 @@ def test_no_folder_is_crowded():
         assert len(files) <= 20, folder
 
 
-def test_no_file_is_long():
-    long = [str(path) for path in FILES if len(path.read_text().splitlines()) > 500]
-    assert not long, "split these by what they are about: " + ", ".join(long)
-
-
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_function_imports(path):
     for node in ast.walk(ast.parse(path.read_text())):
