@@ -3,8 +3,8 @@
 NOTE [One global for the hot path]
 1. Almost every thread runs in the default mode almost always. So an op asks one module global,
    `modes.special`: the number of threads that deviate from the default at this moment.
-2. While it is 0 nobody looks at thread-local state. While it is not, an op takes the careful path
-   (`engine.record.finish`), which reads `modes.state`, the calling thread's own.
+2. While it is 0 nobody looks at thread-local state. While it is not, a call of an op goes through
+   `engine.dispatch.run`, which reads `modes.state`, the calling thread's own.
 3. Each thread counts itself in at most once, when `change` takes it from the default or back to it;
    one that ends in another mode is counted out by its `Member`.
 

@@ -193,7 +193,7 @@ def test_a_caller_refuses_places_that_there_are_not():
     op = (rg.ones(1) * 1)._node or rg.mul.op
     good = {"python": len, "op": op, "forward": np.add, "inputs": 2, "view": False, "maybe": False}
     good |= {"several": False, "joined": False, "variadic": False, "takes_scalar": True}
-    good |= {"loops": np.add, "otherwise": len}
+    good |= {"loops": np.add, "run": len}
     table = {"edges": (0, 1), "reads": ((0,), (1,)), "saved": (0, 1)}
     native.Caller(**good, table=Table(**table))
     for wrong in ({"inputs": -1}, {"inputs": 10**6}, {"inputs": "2"}, {"variadic": True}):
@@ -235,7 +235,7 @@ def test_a_caller_takes_no_more_outputs_than_there_are():
     call = native.Caller(
         python=len, op=rg.exp.op, forward=lambda x: (x,), inputs=1, table=table, several=True,
         joined=False, view=False, maybe=False, variadic=False, takes_scalar=False, loops=len,
-        otherwise=len,
+        run=len,
     )  # fmt: skip
     (y,) = call(leaf())
     assert y.tolist() == [1.0, 2.0]
@@ -247,7 +247,7 @@ def test_a_caller_of_any_number_of_inputs_runs_no_loop_of_a_ufunc_of_one():
     call = native.Caller(
         python=len, op=rg.exp.op, forward=lambda *arrays: arrays[0], inputs=1,
         table=Table(edges=(0,), reads=((),), saved=()), several=False, joined=False, view=False,
-        maybe=False, variadic=True, takes_scalar=False, loops=np.exp, otherwise=len,
+        maybe=False, variadic=True, takes_scalar=False, loops=np.exp, run=len,
     )  # fmt: skip
     assert call(*[rg.ones(2)] * 32).tolist() == [1.0, 1.0]
 
@@ -290,7 +290,7 @@ for args in ((), (1,), (1, 2), ({}, set(), [], [], False), (object(), 1, True)):
     for function in (native.start, native.advance, native.add_to_leaf, native.enlist):
         refused(function, *args)
 refused(native.Caller, python=len, op=1, forward=len, inputs=1, table=(), several=0, joined=0,
-        view=0, maybe=0, variadic=0, takes_scalar=0, loops=len, otherwise=len)
+        view=0, maybe=0, variadic=0, takes_scalar=0, loops=len, run=len)
 refused(native.setup)
 refused(native.public, len)
 names = "tensor node kind cell leaf view table constants modes state numbers as_array scalar_array"

@@ -51,6 +51,14 @@ def test_the_first_tensor_goes_by_four_names(keyword):
     assert X.clone().mul_(x2=Y).equal(X * Y)
 
 
+def test_a_tensor_of_one_element_is_no_number_where_its_name_is_that_of_an_input():
+    one = rg.tensor(0.0, requires_grad=True)
+    for keyword in ("self", "x", "a"):
+        found = rg.exp(**{keyword: one})
+        assert found.item() == 1
+        assert found.grad_fn.name() == "ExpBackward0"
+
+
 @pytest.mark.parametrize("name", ["norm", "matrix_norm", "cond", "matrix_rank", "pinv", "eigh"])
 def test_a_matrix_is_an_input_too(name):
     found, expected = getattr(rg.linalg, name)(input=X), getattr(rg.linalg, name)(X)

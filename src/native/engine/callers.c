@@ -157,7 +157,7 @@ go_on(Call *call, PyObject *result)
     else if (params != NULL) {
         PyObject *handled = PyErr_GetHandledException();
         PyErr_SetHandledException(error);
-        found = PyObject_CallFunctionObjArgs(call->of->otherwise, op, inputs, params, error, NULL);
+        found = PyObject_CallFunctionObjArgs(call->of->run, op, inputs, params, error, NULL);
         PyErr_SetHandledException(handled);
         Py_XDECREF(handled);
     }
@@ -381,8 +381,8 @@ caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"python",       "op",     "forward",   "inputs", "table",
                             "several",      "joined", "view",      "maybe",  "variadic",
-                            "takes_scalar", "loops",  "otherwise", NULL};
-    PyObject *python, *op, *forward, *table, *loops, *otherwise;
+                            "takes_scalar", "loops",  "run",    NULL};
+    PyObject *python, *op, *forward, *table, *loops, *run;
     int inputs, several, joined, view, maybe, variadic, takes_scalar;
     Layout layout;
     if (Tensor == NULL) {
@@ -391,7 +391,7 @@ caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$OOOiO!ppppppOO", names, &python, &op, &forward,
                                      &inputs, Table, &table, &several, &joined, &view, &maybe,
-                                     &variadic, &takes_scalar, &loops, &otherwise)) {
+                                     &variadic, &takes_scalar, &loops, &run)) {
         return NULL;
     }
     if (inputs < 1 || inputs > MOST || (takes_scalar && inputs != 2) || (variadic && inputs != 1) ||
@@ -410,7 +410,7 @@ caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->op = Py_NewRef(op);
     self->forward = Py_NewRef(forward);
     self->table = layout;
-    self->otherwise = Py_NewRef(otherwise);
+    self->run = Py_NewRef(run);
     self->inputs = inputs;
     self->several = several;
     self->joined = joined;
@@ -469,7 +469,7 @@ caller_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(self->op);
     Py_VISIT(self->forward);
     Py_VISIT(self->served);
-    return 0; /* the facts are names and numbers, `otherwise` a function, all others names */
+    return 0; /* the facts are names and numbers, `run` a function, all others names */
 }
 
 /* None instead of nothing: whatever else is cleared may still call this caller. */
@@ -496,7 +496,7 @@ caller_dealloc(PyObject *object)
     Py_XDECREF(self->op);
     Py_XDECREF(self->forward);
     Py_XDECREF(self->table.facts);
-    Py_XDECREF(self->otherwise);
+    Py_XDECREF(self->run);
     Py_XDECREF(self->served);
     Py_XDECREF(self->keywords);
     for (int kind = 0; kind < KINDS; kind++) {

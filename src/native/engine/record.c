@@ -37,7 +37,7 @@ typedef struct {
     vectorcallfunc vectorcall;
     PyObject *weakrefs;
     PyObject *python, *op, *forward;
-    PyObject *otherwise;         /* what takes the errors of the forward: `dispatch.dispatch` */
+    PyObject *run;               /* what takes the errors of the forward: `dispatch.run` */
     PyObject *served, *keywords; /* of a function: who takes calls with one of these keywords */
     Looked looked[KINDS];        /* of a function */
     Layout table;

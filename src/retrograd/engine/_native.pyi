@@ -31,7 +31,7 @@ class Caller:
         variadic: bool,
         takes_scalar: bool,
         loops: Any,
-        otherwise: Callable[..., Any],
+        run: Callable[..., Any],
     ) -> None: ...
     def __call__(self, *inputs: Any, **params: Any) -> Any: ...
 

@@ -2,8 +2,8 @@
 
 NOTE [Callers]
 Ops with one input and elementwise ones with two have unrolled callers; every other op has the
-general one. All record the same node. Whatever is unusual goes elsewhere: modes to `careful` before
-anything is computed, inputs that are no plain tensors and errors to `dispatch`.
+general one. All record the same node. Whatever is unusual goes to `dispatch.run`, modes before
+anything is computed, or to `record.finish`, once the forward has run: NOTE [Stations] there.
 
 This is the hot path: a change here carries the figures of `benchmarks/overhead.py`.
 """
@@ -20,14 +20,13 @@ from ..kernels.allocation import has_memory
 from ..kernels.layout import apply_binary, kept_shape
 from ..quiet import CALM, calm
 from . import native
-from .dispatch import NUMBERS, dispatch, write_out
+from .dispatch import operands, run, write_out
 from .graph import Node, tick
 from .naming import ABSENT, by_name
 from .overriding import PASSED, UNASKED, intercept
 from .record import STALE, finish
 from .table import NEVER, SHAPES
 from .tensor import Tensor, as_array, new_tensor
-from .transforms.watch import compute
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,52 +55,6 @@ def caller(op: Op) -> Callable[..., Any]:
     return general_caller(op)
 
 
-def careful(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], otherwise: Any = None) -> Any:
-    """Run an op where a thread is in another mode: others carry it out, or watchers see it.
-
-    What comes out is recorded by `finish`, for which every other mode is. Errors and what is no
-    plain tensor go to `otherwise`, by default `dispatch`.
-    """
-    otherwise = otherwise or dispatch
-    for t in inputs:
-        if isinstance(t, Tensor) and not has_memory(t._array):
-            return otherwise(op, inputs, params, None)
-    if modes.state.dispatchers and is_plain(op, inputs, params):
-        return modes.state.dispatchers[-1].run(op, inputs, params)
-    try:
-        results = calm(computed, op, inputs, params)
-    except Exception as error:
-        return otherwise(op, inputs, params, error)
-    return finished(op, inputs, results, params)
-
-
-def is_plain(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> bool:
-    """Whether inputs are what a record says: tensors, None for an absent one, or a number."""
-    given = inputs[:1] if op.is_binary and isinstance(inputs[1], NUMBERS) else inputs
-    return params.keys() <= set(op.params) and all(
-        isinstance(t, Tensor) or (t is None and place > 0 and not op.is_binary)
-        for place, t in enumerate(given)
-    )
-
-
-def arrays_of(op: Op, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What the forward of an op takes for these inputs: for a binary one what it promotes to."""
-    if not op.is_binary:
-        first, *rest = inputs or (None,)
-        return (first._array, *[None if t is None else t._array for t in rest])
-    input, other = inputs
-    x = input._array
-    y = other._array if isinstance(other, Tensor) else dtypes.operand_array(other, x.dtype)
-    return (x, y) if x.dtype is y.dtype else op.promote(x, y)
-
-
-def computed(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """The result of an op's forward for these inputs, under the eyes of the thread's watchers."""
-    arrays = arrays_of(op, inputs)
-    results = compute(modes.state.watchers, op, arrays, params)
-    return dtypes.rounded(results, *arrays) if op.is_binary else results
-
-
 def unary_caller(op: Op) -> Callable[..., Any]:
     """The caller of an op with one input and one output that is no view."""
     forward, special = op.forward, modes
@@ -119,12 +72,12 @@ def unary_caller(op: Op) -> Callable[..., Any]:
         if params and "out" in params and input is not ABSENT:
             return write_out(call, params.pop("out"), (input,), params)
         if special.special:
-            return careful(op, (input,), params)
+            return run(op, (input,), params)
         try:
             x = input._array
             r = CALM.copy().run(forward, x, **params)
         except Exception as error:
-            return dispatch(op, (input,), params, error)
+            return run(op, (input,), params, error)
         if r.__class__ is not ndarray:
             r = asarray(r)
             if not has_memory(r):
@@ -162,10 +115,10 @@ def unary_caller(op: Op) -> Callable[..., Any]:
     return call
 
 
-def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # noqa: PLR0915 (unrolled)
+def binary_caller(op: Op, run: Any = run) -> Callable[..., Any]:  # noqa: PLR0915 (unrolled)
     """The caller of an elementwise op with two inputs and no parameters.
 
-    `dispatch` sees to what is not plain.
+    `run` sees to what is not plain.
     """
     forward, special = op.forward, modes
     promote, scalar_array, rounded = op.promote, dtypes.operand_array, dtypes.rounded
@@ -189,7 +142,7 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
         if out is not None:
             return write_out(call, out, (input, other), {})
         if special.special:
-            return careful(op, (input, other), {}, dispatch)
+            return run(op, (input, other), {})
         try:
             x = input._array
             if isinstance(other, Tensor):
@@ -207,7 +160,7 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
             else:
                 r = calm(apply_binary, forward, x, y)
         except Exception as error:
-            return dispatch(op, (input, other), {}, error)
+            return run(op, (input, other), {}, error)
         if r.__class__ is not ndarray:
             r = asarray(r)
         left = input._node
@@ -276,12 +229,12 @@ def general_caller(op: Op) -> Callable[..., Any]:
             if found is not PASSED:
                 return found
         if special.special:
-            return careful(op, inputs, params)
+            return run(op, inputs, params)
         try:
             arrays = [None if t is None else t._array for t in inputs]
             r = CALM.copy().run(forward, *arrays, **params)
         except Exception as error:
-            return dispatch(op, inputs, params, error)
+            return run(op, inputs, params, error)
         if not recordable:
             return finish(op, inputs, r, params)
         edges = []
@@ -330,18 +283,13 @@ def alike(inputs: tuple[Any, ...], edges: list[Any], r: Any, shapes: bool) -> bo
 
 def finished(op: Op, inputs: tuple[Any, ...], results: Any, params: dict[str, Any]) -> Any:
     """What a caller in C makes of the arrays that it computed, where recording is not plain."""
-    if op.is_binary:
-        input, other = inputs
-        if not isinstance(other, Tensor):
-            other = new_tensor(dtypes.operand_array(other, input._array.dtype))
-        inputs = (input, other)
-    return finish(op, inputs, results, params)
+    return finish(op, operands(op, inputs), results, params)
 
 
-def native_caller(op: Op, call: Callable[..., Any], otherwise: Any) -> Callable[..., Any]:
+def native_caller(op: Op, call: Callable[..., Any], run: Any) -> Callable[..., Any]:
     """An op's caller in C, which hands to `call`, the one in Python, whatever is not plain.
 
-    What the forward raises there goes to `otherwise`, as in Python.
+    What the forward raises there goes to `run`, as in Python.
     """
     built = native.native
     if built is None or not op.inputs or 1 < op.grad_outputs < op.outputs:
@@ -361,5 +309,5 @@ def native_caller(op: Op, call: Callable[..., Any], otherwise: Any) -> Callable[
         variadic=op.variadic,
         takes_scalar=op.is_binary,
         loops=getattr(op.forward, "loops", op.forward),
-        otherwise=otherwise,
+        run=run,
     )

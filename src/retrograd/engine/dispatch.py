@@ -1,8 +1,16 @@
-"""What an op does when its inputs are not what its caller reads at once.
+"""The way of a call through an op, but for the plain case, which callers know by themselves.
 
-An op's caller tries the plain case; whatever goes wrong comes here with the error: Python scalars
-where a tensor was expected, values that interpret ops themselves (duals, batches, tracers), arrays
-that do not fit. The last kind gets PyTorch's exception type and key phrase.
+NOTE [Stations] A call of an op comes by these, in this order; who stands there is said in `modes`.
+1. A mode, or an argument, that takes the call over: `overriding.intercept`, which callers ask.
+2. The plain case, in `callers` and in C: plain tensors, and no mode that an op has to know. It is
+   computed and recorded there. All else goes to `run`, which is the rest of this list: a thread in
+   a mode before anything is computed, what the forward refuses with the error that it raised.
+3. Arguments, put as the record has them: `repaired`, `by_name`.
+4. An input whose array carries ops out itself, as a batch does: `carrier_of`.
+5. A dispatcher of the thread, which gives results in place of the forward.
+6. The forward, on arrays, through the watchers of the thread: `computed`.
+7. The results as tensors, with node, ties of views and tangents: `record.finish`.
+8. What the forward raised: `failed` has another way for the op, or the error as PyTorch words it.
 """
 
 from __future__ import annotations
@@ -19,10 +27,12 @@ from ..errors import CastError, UnorderedError, wrong_type
 from ..kernels.allocation import has_memory
 from ..kernels.memory import overlaps
 from ..locks import load
-from ..quiet import copyto
+from ..quiet import calm, copyto
 from .naming import ABSENT, CHOICES, by_name
 from .overriding import PASSED, UNASKED, intercept, spread
+from .record import finish
 from .tensor import Tensor, follow, new_tensor, wrote
+from .transforms.watch import compute
 from .views import base_of, resized, sever
 
 if TYPE_CHECKING:
@@ -99,38 +109,75 @@ def holds(dtype: np.dtype[Any], value: Any) -> bool:
     return bool(limits.min <= value <= limits.max)
 
 
-def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Any) -> Any:
-    """Run an op by the rules for unusual inputs, or raise what `error` means for a user.
+def run(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Any = None) -> Any:
+    """What an op gives where its call is not plain: NOTE [Stations], from 3 on.
 
-    `error` is None where an input carries the op out itself, so that nothing was tried.
+    `error` is what the forward has raised for these arguments, None if it has not run.
     """
-    if any(isinstance(value, np.ndarray) for value in inputs):  # a tensor with a NumPy array
-        given = [new_tensor(t) if isinstance(t, np.ndarray) else t for t in inputs]
-        return op.call(*given, **params)
-    numbers = {name: v.item() for name, v in params.items() if isinstance(v, Tensor) and not v.ndim}
-    if numbers:  # a tensor of one element for a number
-        return op.call(*inputs, **(params | numbers))
-    if op.number_first and isinstance(inputs[0], NUMBERS):
-        return op.call(first_number(op, *inputs), inputs[1])
-    if "by" in params and "by" not in op.params:
-        return by_name(op, inputs, params)
-    asked = [t._array for t in inputs if isinstance(t, Tensor) and not has_memory(t._array)]
-    if asked:  # a batch before a class, which sees what the batch calls; before both, a layout
-        return min(asked, key=lambda x: (x.has_class, x.is_batched)).interpret(op, inputs, params)
-    if isinstance(error, UnorderedError) and error.function in CHOICES:
-        return CHOICES[error.function](op.call, inputs, params)
-    for position, (name, value) in enumerate(zip(op.inputs, inputs, strict=False)):
-        if value is ABSENT:
+    if not is_plain(op, inputs, params):
+        inputs, params, error = *repaired(op, inputs, params), None
+        if any(t is ABSENT for t in inputs) or not op.takes(params):
             return by_name(op, inputs, params)
-        if not isinstance(value, Tensor) and (value is not None or op.is_binary or not position):
-            if op.is_binary and position and isinstance(value, NUMBERS):
-                return beyond(op, inputs[0], value, error)
-            raise wrong_type(op.name, name, "Tensor", value, position + 1) from None
-    if not params.keys() <= set(op.params):
-        return by_name(op, inputs, params)  # which says that there is no such name
-    if type(error) not in _TRANSLATED and not isinstance(error, np.exceptions.AxisError):
-        raise error
-    explain(op, inputs, error)
+    carrier = carrier_of(inputs)
+    if carrier is not None:
+        return carrier.interpret(op, inputs, params)
+    if error is not None:
+        return failed(op, inputs, params, error)
+    if modes.state.dispatchers:
+        return modes.state.dispatchers[-1].run(op, inputs, params)
+    try:
+        tensors = operands(op, inputs)
+        results = calm(computed, op, tensors, params)
+    except Exception as raised:
+        return failed(op, inputs, params, raised)
+    return finish(op, tensors, results, params)
+
+
+def run_operator(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Any = None) -> Any:
+    """`run` for an operator of Python's: NotImplemented for an operand that no op knows."""
+    if not isinstance(inputs[1], OPERANDS) or isinstance(inputs[1], NO_NUMBERS):
+        return NotImplemented
+    return run(op, inputs, params, error)
+
+
+# -- arguments -----------------------------------------------------------------------------------
+
+
+def is_plain(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> bool:
+    """Whether arguments are what a record says, so that there is nothing to repair.
+
+    That is tensors, None for an absent one, or a number for the second of two; and parameters by
+    their names, none of them a tensor that stands for a number.
+    """
+    for place, t in enumerate(inputs):
+        if not isinstance(t, Tensor) and not (place and may_stand(op, t)):
+            return False
+    return not params or (op.takes(params) and not any(map(is_number, params.values())))
+
+
+def may_stand(op: Op, value: Any) -> bool:
+    """Whether a value may stand for an input of the op, but for the first."""
+    return isinstance(value, NUMBERS) if op.is_binary else value is None
+
+
+def is_number(value: Any) -> bool:
+    """Whether a parameter is a tensor that stands for a number."""
+    return isinstance(value, Tensor) and not value._array.ndim
+
+
+def repaired(
+    op: Op, inputs: tuple[Any, ...], params: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments as the record has them, or TypeError for an input that is no tensor."""
+    numbers = {name: v.item() for name, v in params.items() if name in op.params and is_number(v)}
+    inputs = tuple([new_tensor(t) if isinstance(t, np.ndarray) else t for t in inputs])
+    if op.number_first and isinstance(inputs[0], NUMBERS):
+        inputs = (first_number(op, *inputs), inputs[1])
+    for place, (name, value) in enumerate(zip(op.inputs, inputs, strict=False)):
+        known = value is ABSENT or isinstance(value, Tensor) or (place and may_stand(op, value))
+        if not known:
+            raise wrong_type(op.name, name, "Tensor", value, place + 1) from None
+    return inputs, params | numbers
 
 
 def first_number(op: Op, value: Any, other: Any) -> Tensor:
@@ -143,6 +190,51 @@ def first_number(op: Op, value: Any, other: Any) -> Tensor:
         if op.forward(one, one).dtype.kind == "f":
             return as_tensor(float(value), like)
     return operand(value, like)
+
+
+def operands(op: Op, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The inputs, with a number beside a tensor as the tensor that it stands for there."""
+    if not op.is_binary or isinstance(inputs[1], Tensor):
+        return inputs
+    input, other = inputs
+    return input, new_tensor(dtypes.operand_array(other, input._array.dtype))
+
+
+# -- who computes --------------------------------------------------------------------------------
+
+
+def carrier_of(inputs: tuple[Any, ...]) -> Any:
+    """The array among those of the inputs that carries the op out itself; None if none does.
+
+    A batch before a class, which sees what the batch calls; before both, a layout.
+    """
+    found = [t._array for t in inputs if isinstance(t, Tensor) and not has_memory(t._array)]
+    return min(found, key=lambda x: (x.has_class, x.is_batched)) if found else None
+
+
+def computed(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """The results of an op's forward for tensors, under the eyes of the thread's watchers."""
+    arrays: Any = tuple([None if t is None else t._array for t in inputs])
+    if not op.is_binary:
+        return compute(modes.state.watchers, op, arrays, params)
+    x, y = arrays
+    if x.dtype is not y.dtype:
+        x, y = op.promote(x, y)
+    return dtypes.rounded(compute(modes.state.watchers, op, (x, y), params), x, y)
+
+
+# -- errors --------------------------------------------------------------------------------------
+
+
+def failed(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Exception) -> Any:
+    """What an op gives whose forward has raised `error`, by another way; else raise that."""
+    if isinstance(error, UnorderedError) and error.function in CHOICES:
+        return CHOICES[error.function](op.call, inputs, params)
+    if op.is_binary and not isinstance(inputs[1], Tensor):
+        return beyond(op, inputs[0], inputs[1], error)
+    if type(error) not in _TRANSLATED and not isinstance(error, np.exceptions.AxisError):
+        raise error
+    explain(op, inputs, error)
 
 
 def beyond(op: Op, input: Tensor, value: Any, error: Exception) -> Any:
@@ -163,13 +255,6 @@ def beyond(op: Op, input: Tensor, value: Any, error: Exception) -> Any:
     if kind == "f":
         return op.call(input, float(value))
     return op.call(input, operand(value, dtype))
-
-
-def known(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Exception) -> Any:
-    """`dispatch` for an operator: NotImplemented for an operand that no op knows."""
-    if not isinstance(inputs[1], OPERANDS) or isinstance(inputs[1], NO_NUMBERS):
-        return NotImplemented
-    return dispatch(op, inputs, params, error)
 
 
 def explain(op: Op, inputs: tuple[Any, ...], error: Exception) -> NoReturn:

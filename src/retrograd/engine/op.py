@@ -259,6 +259,10 @@ class Op(Kind):
         """Those of a call's inputs that have a formula, in order; edges follow this order."""
         return inputs if self.variadic else [inputs[i] for i in self.table.edges]
 
+    def takes(self, params: Iterable[str]) -> bool:
+        """Whether all of these are names of its parameters."""
+        return all(name in self.params for name in params)
+
     def keep(
         self, edges: Iterable[Node | None], inputs: tuple[Any, ...], results: Sequence[Any]
     ) -> tuple[Any, ...]:

@@ -22,7 +22,7 @@ from .backward import accumulation
 from .backward.anomaly import noted
 from .backward.fitting import fit
 from .callers import binary_caller, caller, native_caller
-from .dispatch import about_to_write, dispatch, known
+from .dispatch import about_to_write, run, run_operator
 from .graph import FREED, OUTPUT, Cell, Kind, Leaf, Node, tick
 from .namespaces import arrays, complete, reals, recorded
 from .naming import look_at, otherwise
@@ -119,12 +119,12 @@ def entered(make: Callable[P, Op]) -> Callable[P, Callable[..., Tensor]]:
 declare = entered(Op)
 
 
-def named(op: Op, call: Callable[..., Any], otherwise: Any = dispatch) -> Callable[..., Any]:
+def named(op: Op, call: Callable[..., Any], run: Any = run) -> Callable[..., Any]:
     """A caller of the op in Python, under its name; where there is C, the one in C."""
     call.__module__, call.__name__, call.__qualname__ = "retrograd.ops", op.name, op.name
     call.__doc__ = op.doc
     call.op = op  # type: ignore[attr-defined]
-    return native_caller(op, call, otherwise)
+    return native_caller(op, call, run)
 
 
 def renamed(call: Any, node_name: NodeName, shows: Shows = None) -> Any:
@@ -157,7 +157,7 @@ def alike(op: Op, node_name: NodeName, shows: Shows = None) -> Op:
 
 def operator(call: Any, name: str) -> Callable[..., Any]:
     """The caller of a binary op as Python's operator: NotImplemented for unknown operands."""
-    made = binary_caller(call.op, known)
-    seen = named(call.op, made, known)
+    made = binary_caller(call.op, run_operator)
+    seen = named(call.op, made, run_operator)
     made.__name__ = made.__qualname__ = name  # what overrides are told
     return seen

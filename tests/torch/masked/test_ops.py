@@ -160,6 +160,9 @@ def test_arguments_may_be_named_as_in_numpy():
     shows(rg.zeros_like(input=x()), rg.zeros(2, 3), MASK)
     with pytest.raises(TypeError, match="unexpected keyword argument 'out'"):
         rg.sum(x(), 1, out=rg.ones(2))
+    assert rg.mul(x1=x(), x2=2).get_data().equal((x() * 2).get_data())
+    with pytest.raises(TypeError, match=r"mul\(\) missing 1 required positional argument: 'other'"):
+        rg.mul(x())
 
 
 def test_products_of_matrices_leave_out_what_is_masked_out():

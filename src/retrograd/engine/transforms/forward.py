@@ -1,7 +1,7 @@
 """Forward mode: levels of dual numbers, and the tangents of one op record.
 
 NOTE [Levels] A dual number x + t·e_k keeps its tangent t beside its value, under the level k.
-1. While a thread is in a level, every op takes the careful path, which hands it to each level,
+1. While a thread is in a level, every op ends in `record.finish`, which hands it to each level,
    oldest first: `Level.carry` gives the outputs their tangents.
 2. A level computes its tangents with itself and all newer levels hidden. So they are duals of the
    older levels only, and nested derivatives cannot be confused: e_1 e_2 is there, e_2 e_2 is not.

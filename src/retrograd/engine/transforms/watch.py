@@ -1,9 +1,9 @@
 """Watchers: whoever wants to see, for a while, every op call and every node of the calling thread.
 
 NOTE [Free while nobody watches]
-1. A watcher counts as a mode that deviates. So while a thread has one, its calls take the careful
-   path (`callers.careful`), which calls the forward through its watchers; it ends in
-   `record.finish`, which shows them the tensors. Nobody else pays for them.
+1. A watcher counts as a mode that deviates. So while a thread has one, its calls go through
+   `dispatch.run`, which calls the forward through its watchers, and end in `record.finish`, which
+   shows them the tensors. Nobody else pays for them.
 2. Formulas on arrays call forwards directly: they are not op calls, and are not seen. Formulas on
    tensors (`create_graph`) are.
 3. A backward pass goes through `Pass.step` and `Pass.leaf`, which show every node.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
-from ...engine.callers import computed, is_plain
+from ...engine.dispatch import computed, is_plain
 from ...engine.overriding import PASSED
 from ...engine.record import finish
 from ...engine.tensor import Tensor, cell_of, new_tensor

@@ -20,9 +20,8 @@ import numpy as np
 
 from ... import dtypes, modes, pytree
 from ...autograd.transformed import has_batch
-from ...engine.callers import is_plain
 from ...engine.dispatch import NUMBERS as ASSIGNED
-from ...engine.dispatch import as_tensor
+from ...engine.dispatch import as_tensor, is_plain
 from ...engine.naming import CHOICES
 from ...engine.overriding import CONVERTERS, PASSED, names
 from ...engine.placement import device as make_device
