@@ -29,10 +29,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import dtypes, modes
+from ... import modes
 from ...errors import UnbatchableError
 from ...quiet import copyto
 from ..backward.search import reachable
+from ..dispatch import operands
 from ..graph import new_node
 from ..inplace import exchange, outdate, renew
 from ..namespaces import recorded
@@ -49,7 +50,7 @@ from ..tensor import (
 )
 from ..views import Link, base_of, live_views
 from .interpreted import Interpreted, shares_memory
-from .rules import run, with_axis
+from .rules import on_examples, with_axis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -348,27 +349,21 @@ class Batch(Interpreted):
 
     def interpret(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Run `op` on all examples of the newest level among its inputs."""
-        level = max((t._array.level for t in inputs if is_batch(t)), key=lambda each: each.depth)
+        level = max([t._array.level for t in inputs if is_batch(t)], key=lambda each: each.depth)
         if level.left:
             raise RuntimeError(ESCAPED.format(name=op.name))
-        if any(is_batch(value) for value in params.values()):
+        if any(map(is_batch, params.values())):
             raise UnbatchableError("a parameter is a batch")
-        flags = [level.holds(t) and not t._array.shared for t in inputs]
-        held = [t._array.value if level.holds(t) else t for t in inputs]
+        ours = [t._array if level.holds(t) else None for t in inputs]
+        held = [t if b is None else b.value for t, b in zip(inputs, ours, strict=True)]
+        flags = [b is not None and not b.shared for b in ours]
         inner = level.inner
         with at_levels(level.outer):
-            if any(flags):
-                results = run(op, level.size, held, flags, params)
-            else:
-                result = op.call(*held, **params)
-                results = result if isinstance(result, tuple) else (result,)
+            results = on_examples(op, level.size, held, flags, params)
         made = tuple([Batch(r, level, not any(flags)) for r in results])
         with at_levels(inner):
-            like = next(t._array.dtype for t in inputs if isinstance(t, Tensor))
-            operands = tuple(
-                [t if t is None or isinstance(t, Tensor) else scalar(t, like) for t in inputs]
-            )
-            return finish(op, operands, made[0] if op.outputs == 1 else made, params, level)
+            given = made[0] if op.outputs == 1 else made
+            return finish(op, operands(op, inputs), given, params, level)
 
 
 SAME: Any = nullcontext()
@@ -377,11 +372,6 @@ SAME: Any = nullcontext()
 def at_levels(levels: tuple[Any, ...]) -> Any:
     """A context in which these forward derivatives are in progress, and no others."""
     return SAME if modes.state.levels == levels else modes.Changed(levels=levels)
-
-
-def scalar(value: Any, like: Any) -> Tensor:
-    """A Python number as the tensor that it stands for beside an array of dtype `like`."""
-    return new_tensor(dtypes.operand_array(value, like))
 
 
 def write_through(alias: Tensor) -> Tensor:

@@ -39,20 +39,24 @@ def with_axis(t: Tensor, size: int) -> Tensor:
     return recorded.expand(t, shape=(size, *t._array.shape))
 
 
-def run(
+def on_examples(
     op: Op, size: int, inputs: list[Any], flags: Sequence[bool], params: Mapping[str, Any]
 ) -> tuple[Tensor, ...]:
-    """The outputs of `op` for all examples, each with the batch axis in front."""
-    rule: Any = op.batch
-    result = None
-    if rule == "elementwise":
+    """The outputs of `op` for all examples, each with the batch axis in front if an input has it.
+
+    `flags` says which inputs have it.
+    """
+    rule: Any = op.batch if any(flags) else "shared"
+    if rule == "shared":
+        result = op.call(*inputs, **params)
+    elif rule == "elementwise":
         result = elementwise(op, inputs, flags, params)
     elif rule == "leading":
         result = stacked(op, inputs, flags, size, params)
     elif rule == "dims":
         result = shifted(op, inputs, flags, size, params)
-    elif rule is not None:
-        result = rule(recorded, size, inputs, flags, **params)
+    else:
+        result = rule and rule(recorded, size, inputs, flags, **params)
     if result is None:
         return one_by_one(op, size, inputs, flags, params)
     return result if isinstance(result, tuple) else (result,)
