@@ -1,7 +1,7 @@
-"""Recording off the hot path: every mode that deviates, inputs that are no plain tensors, errors.
+"""What an op gave, as tensors: with a node, tied to their bases, with tangents, seen by watchers.
 
-The functions in `callers` record an ordinary operation themselves, in a few lines; whatever is
-unusual comes here, so that there is one careful implementation of it.
+The functions in `callers` do that for a plain call themselves, in a few lines. Every other call
+comes to `finish`: NOTE [Stations] in `dispatch`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ UNRECORDED = ("inference", "no_grad")
 def finish(
     op: Op, inputs: tuple[Any, ...], results: Any, params: dict[str, Any], level: Any = None
 ) -> Any:
-    """Wrap the arrays that `op` gave, recording a node if one is wanted: the careful path.
+    """The tensors that a call of `op` gives, made of its results and recorded if a node is wanted.
 
     `inputs` are tensors or None (a variadic op's are flattened), `results` one array, or a tuple
     of them for an op with several outputs; they may be tensors that nobody else has. In a batched
@@ -53,22 +53,8 @@ def finish(
     made = isinstance(arrays[0], Tensor)
     outputs = list(arrays) if made else [shown(as_array(array)) for array in arrays]
     state = modes.state
-    if state.records:
-        edges = tuple(
-            None if t is None or (level is not None and not level.holds(t)) else node_of(t)
-            for t in op.differentiable(inputs)
-        )
-        if any(edge is not None for edge in edges) and op.formulas:
-            node = make_node(op, inputs, edges, [t._array for t in outputs], params)
-            if level is not None:
-                node.level = level
-            set_outputs(node, outputs)
-            if not single:
-                own = [(k, ~i) for k, i in enumerate(op.table.saved) if i < 0]
-                made_so_far = node.cells or {}  # by pack hooks
-                for place, i in own:
-                    outputs[i]._cell = made_so_far.get(place)
-                node.cells = {place: cell_of(outputs[i]) for place, i in own}
+    if state.records and op.formulas:
+        record(op, inputs, outputs, params, level)
     plain = made and not has_class(outputs[0]._array)  # whose views are the record's
     if op.view and not (plain and not shares_memory(inputs[0]._array, outputs[0]._array)):
         link_views(op, inputs[0], outputs, params)
@@ -77,6 +63,28 @@ def finish(
     for watcher in state.watchers:
         watcher.made(op, inputs, params, outputs)
     return outputs[0] if single else tuple(outputs)
+
+
+def record(
+    op: Op, inputs: tuple[Any, ...], outputs: list[Tensor], params: dict[str, Any], level: Any
+) -> None:
+    """Give the outputs of a call a node, if an input has one; `level` is as in `finish`."""
+    given = op.differentiable(inputs)
+    if level is not None:
+        given = [t if t is not None and level.holds(t) else None for t in given]
+    edges = tuple([None if t is None else node_of(t) for t in given])
+    if all(edge is None for edge in edges):
+        return
+    node = make_node(op, inputs, edges, [t._array for t in outputs], params)
+    if level is not None:
+        node.level = level
+    set_outputs(node, outputs)
+    if op.outputs != 1:
+        own = [(k, ~i) for k, i in enumerate(op.table.saved) if i < 0]
+        made_so_far = node.cells or {}  # by pack hooks
+        for place, i in own:
+            outputs[i]._cell = made_so_far.get(place)
+        node.cells = {place: cell_of(outputs[i]) for place, i in own}
 
 
 def set_outputs(node: Node, outputs: Any) -> None:
