@@ -1,6 +1,9 @@
-"""How large a tensor is and where it lies, and what else it may be given.
+"""How large a tensor is and where it lies, and what programs store on it.
 
-`Size` and `device`; what programs store on a tensor.
+What they store lies in the instance's dictionary, where the hot path reads the engine's own part
+(NOTE [What the hot path reads] in `tensor`). A program that copies `x.__dict__` to another tensor
+means its part: the other's gradient, history and views are not those of `x`. So it is shown
+`Attributes`.
 """
 
 from __future__ import annotations
@@ -9,13 +12,13 @@ import functools
 import operator
 import re
 import threading
+from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from .. import version
-from ..locks import load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Self, TypeVar
 
     F = TypeVar("F", bound="Callable[..., Any]")
@@ -215,11 +218,72 @@ class Stored(Held):
 
     @property
     def __dict__(self) -> Any:
-        shown = load(f"{__package__}.attributes").Attributes
-        return shown(everything.__get__(self), self._kept)
+        return Attributes(everything.__get__(self), self._kept)
 
     @__dict__.setter
     def __dict__(self, value: Any) -> None:
         held = everything.__get__(self)
         kept = {name: held[name] for name in held if name in self._kept}
         everything.__set__(self, {**value, **kept})
+
+
+class Attributes(MutableMapping[str, Any], dict[str, Any]):  # type: ignore[misc,metaclass]
+    """A tensor's dictionary without the names in `hidden`; a dict to those who ask for its type.
+
+    >>> x = rg.ones(2, requires_grad=True)
+    >>> x.sum().backward()
+    >>> x.note = 3
+    >>> vars(x)
+    {'note': 3}
+    """
+
+    def __init__(self, held: dict[str, Any], hidden: frozenset[str]) -> None:
+        self.held, self.hidden = held, hidden
+        dict.update(self, self.copy())  # for `dir`, which asks no method
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self.hidden:
+            raise KeyError(name)
+        return self.held[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if name in self.hidden:
+            raise AttributeError(
+                f"{name} is what the engine keeps on a tensor. Choose another name"
+            )
+        self.held[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        if name in self.hidden:
+            raise KeyError(name)
+        del self.held[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([name for name in self.held if name not in self.hidden])
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __repr__(self) -> str:
+        return repr(self.copy())
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(list(self))
+
+    def copy(self) -> dict[str, Any]:
+        """An ordinary dictionary of the same names."""
+        return {name: self.held[name] for name in self}
+
+    def __or__(self, other: Any) -> Any:
+        return self.copy() | other
+
+    def __ror__(self, other: Any) -> Any:
+        return other | self.copy()
+
+    def __ior__(self, other: Any) -> Any:
+        for name, value in dict(other).items():
+            self[name] = value
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:  # what copies and pickles hold
+        return dict, (self.copy(),)
