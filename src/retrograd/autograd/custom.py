@@ -24,12 +24,13 @@ import numpy as np
 
 from .. import modes
 from ..engine.graph import CALLED, LEAF, OUTPUT, Kind, Node, new_node, output_node
-from ..engine.inplace import check_writable, rebase
+from ..engine.inplace import rebase
 from ..engine.op import refuse_inference
 from ..engine.overriding import is_asked
 from ..engine.record import attach
 from ..engine.tensor import Tensor, alias, cell_of, new_tensor, node_of, shown, wrote
 from ..engine.views import add_view
+from ..engine.writable import check_writable
 from ..locks import structure
 
 if TYPE_CHECKING:

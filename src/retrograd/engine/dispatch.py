@@ -23,9 +23,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .. import dtypes, modes
-from ..errors import CastError, UnorderedError, wrong_type
+from ..errors import UnorderedError, wrong_type
 from ..kernels.allocation import has_memory
-from ..kernels.memory import overlaps
 from ..locks import load
 from ..quiet import calm, copyto
 from .naming import ABSENT, CHOICES, by_name
@@ -34,25 +33,11 @@ from .record import finish
 from .tensor import Tensor, follow, new_tensor, wrote
 from .transforms.watch import compute
 from .views import base_of, resized, sever
+from .writable import about_to_write, check_cast, check_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .op import Op
 
-INFERENCE = (
-    "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone "
-    "to get a normal tensor before doing inplace update: x = x.clone()"
-)
-
-OVERLAP = (
-    "unsupported operation: more than one element of the written-to tensor refers to a single "
-    "memory location. Please clone() the tensor before performing the operation: x = x.clone()"
-)
-READ_ONLY = (
-    "{name}: the written-to tensor of shape {shape} stands on read-only memory, as that of a NumPy "
-    "array whose flags.writeable is False. Write to a copy: x = x.clone()"
-)
 RESIZED = (
     "An output with one or more elements was resized since it had shape {}, which does not match "
     "the required output shape {}. This behavior is deprecated. You can explicitly reuse an out "
@@ -366,75 +351,6 @@ def check_places(result: Tensor, out: Tensor) -> None:
             f"Expected out tensor to have dtype {dtypes.cpp_name(result.dtype)}, but got "
             f"{dtypes.cpp_name(out.dtype)} instead. Give one of dtype {result.dtype}"
         )
-
-
-def about_to_write(target: Tensor) -> None:
-    """Raise if `target` must not be written in this mode; tell whoever keeps what it held."""
-    if target._inference and not modes.state.inference:
-        raise RuntimeError(INFERENCE)
-    if modes.special and modes.state.before_write is not None:
-        modes.state.before_write(target)
-
-
-def check_write(target: Tensor, name: str, uniform: bool = False) -> None:
-    """`about_to_write` and `check_memory`, for all who write to the memory of a tensor by NumPy."""
-    about_to_write(target)
-    check_memory(target._array, name, uniform)
-
-
-def check_memory(array: Any, name: str, uniform: bool = False) -> None:
-    """Raise unless every element of `array` may be written, and with a value of its own.
-
-    `uniform` says that all get the same value, so that several may be one.
-    """
-    if array.__class__ is np.ndarray and array.flags.carray:
-        return
-    if not has_memory(array):  # is replaced, not written
-        return
-    if not uniform and 0 in array.strides and array.size > 1 and expanded(array):
-        raise RuntimeError(OVERLAP)
-    if not getattr(array.flags, "writeable", True):  # of which CuPy's know nothing
-        raise RuntimeError(READ_ONLY.format(name=name, shape=list(array.shape)))
-
-
-def check_apart(target: Tensor, others: Sequence[Tensor], uniform: bool) -> None:
-    """Raise for a recorded write to elements of which several are one: whose derivative counts?
-
-    A constant may be written to all of them (`uniform`).
-    """
-    array = target._array
-    if not has_memory(array) or array.flags.c_contiguous:
-        return
-    if not (uniform and all(t._node is None for t in others)) and overlaps(array):
-        raise RuntimeError(OVERLAP)
-
-
-def expanded(array: Any) -> bool:
-    """Whether an array was expanded, so that several of its elements are one."""
-    return any(
-        stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)
-    )
-
-
-def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
-    """Raise CastError unless a result of dtype `source` may be stored as `target`."""
-    if dtypes.category(source) > dtypes.category(target):
-        raise CastError(
-            f"result type {dtypes.legacy_name(source)} can't be cast to the desired output type "
-            f"{dtypes.legacy_name(target)}. Give what is written the result's dtype first: "
-            f"x = x.to({dtypes.of_numpy(source)})"
-        )
-
-
-def check_store(target: Tensor, result: Tensor) -> None:
-    """Raise unless the result fits into the target's memory."""
-    if result._array.shape != target._array.shape:
-        raise RuntimeError(
-            f"output with shape {list(target.shape)} doesn't match the broadcast shape "
-            f"{list(result.shape)}"
-        )
-    if result._array.dtype is not target._array.dtype:
-        check_cast(result._array.dtype, target._array.dtype)
 
 
 def own(result: Tensor, *sources: Any) -> Tensor:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,49 +29,20 @@ from ..kernels.memory import as_it_lay, memory_order
 from ..quiet import copyto
 from . import native
 from .backward.hooks import hooks_of
-from .dispatch import about_to_write, check_apart, check_memory, check_store
 from .graph import LEAF, Cell, new_node, tick
-from .graph import target as shown_target
 from .record import STALE, STALE_VIEW, derived, make_node, walk
 from .registry import OPS, called
-from .saved import forward_name
 from .tensor import Tensor, follow, new_tensor, node_of, twin, wrote
 from .views import base_of, delist, enlist, live_views, put_down
-
-LEAF_WRITTEN = (
-    "a leaf Variable that requires grad is being used in an in-place operation. {name}() would "
-    "overwrite the value whose gradient is wanted. Write out of place (y = x.{plain}(...)), or, "
-    "to change the leaf itself: with retrograd.no_grad(): x.{name}(...)"
+from .writable import (
+    about_to_write,
+    check_apart,
+    check_store,
+    check_tracked,
+    check_writable,
+    is_tracked,
+    refusal,
 )
-VIEW_OF_LEAF_WRITTEN = (
-    "a view of a leaf Variable that requires grad is being used in an in-place operation. "
-    "{name}() would overwrite part of the leaf. Work on a copy (x = leaf.clone()), or, to change "
-    "the leaf itself: with retrograd.no_grad(): view.{name}(...){trace}"
-)
-REASONS = {
-    "multi": (
-        "This view is the output of a function that returns multiple views. Such functions do not "
-        "allow the output views to be modified inplace. You should replace the inplace operation "
-        "by an out-of-place one: y = view.{plain}(...)"
-    ),
-    "custom": (
-        "This view was created inside a custom Function (or because an input was returned as-is) "
-        "and the autograd logic to handle view+inplace would override the custom backward "
-        "associated with the custom Function, leading to incorrect gradients. This behavior is "
-        "forbidden. You can fix this by cloning the output of the custom Function: y = y.clone()"
-    ),
-}
-REASONS["resized"] = (
-    "Its base was resized, or it shows all of the storage: each has elements that the other one "
-    "has not, so no history fits both. Make the view anew before the write, or of a copy: x.clone()"
-)
-REASONS["no_grad"] = REASONS["inference"] = (
-    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
-    "code by moving both the view and the inplace either both inside the {block} block (if you "
-    "don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
-    " For example, make the view anew before the write: view = base[...]; view.{plain}_(...)"
-)
-TRACE = "\nThe view was made at:\n{}"
 
 
 def in_place(function: Callable[..., Any], name: str | None = None) -> Callable[..., Tensor]:
@@ -88,32 +59,6 @@ def in_place(function: Callable[..., Any], name: str | None = None) -> Callable[
     call.__name__ = call.__qualname__ = written
     call.__doc__ = f"In-place form of `{plain}`: writes the result into `self` and returns it."
     return call
-
-
-def is_tracked(target: Tensor, others: Iterable[Tensor]) -> bool:
-    """Whether a write to `target` that reads `others` goes into the graph.
-
-    A view counts as its base does, so one that was made under no_grad is found out. Integers have
-    no derivative, whatever is written to them.
-    """
-    if modes.special and not modes.state.records:
-        return False
-    if target._node is not None:
-        return True
-    if target._array.dtype.kind in "biu":
-        return False
-    for t in others:
-        if t._node is not None:
-            return True
-    return target._view_of is not None and target._view_of.base._node is not None
-
-
-def must_run(target: Tensor, others: Iterable[Tensor]) -> bool:
-    """Whether a write has to run its op: for the graph, or for the tangents and batches it carries.
-
-    If not, values may go straight into the target's memory.
-    """
-    return modes.transforming() or is_tracked(target, others)
 
 
 @native.in_c
@@ -365,54 +310,6 @@ def lead_on(target: Tensor) -> None:
         node.shape, node.dtype = array.shape, array.dtype
     _move_retained(target, node)
     target._node = node
-
-
-def check_writable(target: Tensor, name: str, tracked: bool, uniform: bool = False) -> None:
-    """Raise where PyTorch's rules forbid writing `target` in place.
-
-    `tracked` says whether the write goes into the graph: `is_tracked`. `uniform` is as in `write`.
-    """
-    if tracked and target._view_of is None:
-        check_tracked(target, name)
-    if modes.special or modes.inference_seen:
-        about_to_write(target)
-    if tracked and target._view_of is not None:
-        check_tracked(target, name)
-    check_memory(target._array, name, uniform)
-
-
-def check_tracked(target: Tensor, name: str) -> None:
-    """The rules for a write that goes into the graph: no leaf, no view that is not plain."""
-    plain = name.rstrip("_")
-    view = target._view_of
-    if view is not None:
-        if view.origin != "plain":
-            raise RuntimeError(refusal(target, "is being", plain))
-        if view.base.is_leaf and (view.base._node is not None or target._node is not None):
-            trace = TRACE.format(view.trace) if view.trace else ""
-            raise RuntimeError(VIEW_OF_LEAF_WRITTEN.format(name=name, trace=trace))
-    if target._node is not None and target._node.op is LEAF:
-        raise RuntimeError(LEAF_WRITTEN.format(name=name, plain=plain))
-
-
-def refusal(target: Tensor, what: str, plain: str = "mul") -> str:
-    """Why a view that is not plain must not meet a recorded in-place write, as PyTorch says it."""
-    view = target._view_of
-    assert view is not None
-    node = target._node
-    maker = None if node is None or node.op is LEAF or node.op is STALE else shown_target(node)
-    start = "" if maker is None else f"Output {maker[1]} of {forward_name(maker[0])} is a view"
-    if view.origin in ("no_grad", "inference") or (maker is None and view.origin != "resized"):
-        inference = view.origin == "inference"
-        made = "inference" if inference else "no_grad"
-        written = "in normal mode" if inference else "with grad mode enabled"
-        start = f"{start} of a view which was" if start else "A view was"
-        start = f"{start} created in {made} mode and {what} modified inplace {written}."
-    else:
-        start = f"{start or 'This is a view'} and {what} modified inplace."
-    block = "inference_mode" if view.origin == "inference" else "no_grad"
-    reason = REASONS[view.origin].format(block=block, plain=plain)
-    return f"{start} {reason}{TRACE.format(view.trace) if view.trace else ''}"
 
 
 def rebase(target: Tensor, node: Any) -> None:

@@ -22,7 +22,7 @@ from .backward import accumulation
 from .backward.anomaly import noted
 from .backward.fitting import fit
 from .callers import binary_caller, caller, native_caller
-from .dispatch import about_to_write, run, run_operator
+from .dispatch import run, run_operator
 from .graph import FREED, OUTPUT, Cell, Kind, Leaf, Node, tick
 from .namespaces import arrays, complete, reals, recorded
 from .naming import look_at, otherwise
@@ -30,6 +30,7 @@ from .op import Example, NodeName, Op, Shows, example
 from .record import STALE, STALE_VIEW
 from .saved import saved_properties
 from .tensor import Tensor, as_array, method, shown
+from .writable import about_to_write
 
 __all__ = ["OPS", "Example", "called", "declare", "example", "operator", "renamed"]
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from ..kernels.allocation import has_memory
 from . import native
-from .dispatch import check_write
 from .overriding import is_asked
 from .tensor import Tensor, wrote
+from .writable import check_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from .. import modes
-from ..engine.dispatch import check_write
 from ..engine.overriding import public
 from ..engine.tensor import Tensor, new_tensor, wrote
+from ..engine.writable import check_write
 from ..kernels.allocation import is_batched
 from ..ops.creation.like import empty_like
 from ..ops.random.factories import randperm

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import modes, version
-from ..engine.dispatch import check_write
 from ..engine.tensor import Tensor, wrote
+from ..engine.writable import check_write
 from ..kernels.allocation import has_memory
 from ..ops.core.structure import held_by
 from ..ops.tensor.swap import swap_tensors

@@ -31,10 +31,10 @@ import numpy as np
 from .. import modes
 from ..compiler.updates import Updates
 from ..dtypes import default_numpy, real_of
-from ..engine.dispatch import about_to_write, check_memory
 from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor, is_array, new_tensor, shown
 from ..engine.updates import all_plain, gathered, run_each, wrote_all
+from ..engine.writable import about_to_write, check_memory
 from ..kernels import allocation
 from ..kernels.memory import in_rows
 from ..quiet import calm

@@ -17,7 +17,6 @@ from ...kernels.memory import overlaps
 from ...locks import ONE_AT_A_TIME
 from ...quiet import quietly
 from .. import native
-from ..dispatch import about_to_write
 from ..graph import AccumulateGrad
 from ..tensor import (
     Tensor,
@@ -27,6 +26,7 @@ from ..tensor import (
     shown,
     wrote,
 )
+from ..writable import about_to_write
 
 ndarray, add = np.ndarray, np.add
 

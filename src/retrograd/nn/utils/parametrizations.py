@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ... import linalg
-from ...engine.dispatch import check_write
 from ...engine.tensor import Tensor, alias, new_tensor, wrote
+from ...engine.writable import check_write
 from ...ops.creation.factories import eye
 from ...ops.linalg.matmul import mv, vdot
 from ...ops.random.factories import randn

@@ -12,17 +12,9 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes, modes
-from ...engine.dispatch import about_to_write, check_broadcast
+from ...engine.dispatch import check_broadcast
 from ...engine.graph import Kind, Node, new_node
-from ...engine.inplace import (
-    check_tracked,
-    check_writable,
-    is_tracked,
-    must_run,
-    overwritten,
-    rebase,
-    write,
-)
+from ...engine.inplace import overwritten, rebase, write
 from ...engine.overriding import PASSED, below
 from ...engine.registry import declare
 from ...engine.tensor import (
@@ -36,6 +28,7 @@ from ...engine.tensor import (
     wrote,
 )
 from ...engine.views import check_alone, memory_after, resized, room_of, sever
+from ...engine.writable import about_to_write, check_tracked, check_writable, is_tracked, must_run
 from ...errors import wrong_type
 from ...kernels.allocation import empty_beside, has_memory, has_values, marked, zeros
 from ...kernels.layout import channels_inside
@@ -119,8 +112,7 @@ def _store(target: Tensor, name: str, record: Any, value: Tensor) -> Tensor:
     """Write `value` into the whole of `target`; without a graph, straight into its memory."""
     expanded(value._array.shape, target._array.shape)
     uniform = record is _fill
-    plain = has_memory(target._array) and has_memory(value._array)
-    if not plain or must_run(target, (value,)):
+    if must_run(target, (value,)):
         if modes.special or not has_memory(target._array):
             seen = below(getattr(Tensor, name), (target, value), {})
             if seen is not PASSED:
@@ -174,7 +166,7 @@ def zero_(self: Tensor) -> Tensor:
     >>> rg.ones(2).zero_()
     tensor([0., 0.])
     """
-    if must_run(self, ()) or not has_memory(self._array):
+    if must_run(self, ()):
         return write(self, "zero_", _zero, (), {}, True)
     check_writable(self, "zero_", False, True)
     self._array[...] = 0

@@ -16,10 +16,11 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.backward.fitting import expands
-from ...engine.dispatch import check_broadcast, check_cast
+from ...engine.dispatch import check_broadcast
 from ...engine.namespaces import recorded
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, concrete
+from ...engine.writable import check_cast
 from ...errors import wrong_type
 from ...kernels import sums
 from ...kernels.allocation import known_true

@@ -9,9 +9,10 @@ import numpy as np
 
 from ... import dtypes, providers
 from ...dtypes import half
-from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, check_memory
+from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS
 from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, concrete, new_tensor, placed, wrote
+from ...engine.writable import check_memory
 from ...kernels import sums
 from ...kernels.allocation import full, has_class, has_values, is_numpy, known_true, table, zeros
 from ...kernels.native.places import highest, taken_rows

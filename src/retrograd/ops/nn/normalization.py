@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes, modes
-from ...engine.dispatch import check_memory, own, write_out
+from ...engine.dispatch import own, write_out
 from ...engine.namespaces import recorded
 from ...engine.record import attach
 from ...engine.registry import called, renamed
 from ...engine.tensor import Tensor, wrap, wrote
+from ...engine.writable import check_memory
 from ...errors import conversion
 from ...kernels.allocation import has_class, has_memory
 from ...kernels.layout import is_formatted

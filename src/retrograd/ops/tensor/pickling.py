@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from ... import modes
-from ...engine.dispatch import expanded
 from ...engine.overriding import IGNORED, NO_SUBCLASSES, listed
 from ...engine.registry import called
 from ...engine.subclasses import retyped
@@ -26,6 +25,7 @@ from ...engine.tensor import (
     new_tensor,
     set_requires_grad,
 )
+from ...engine.writable import expanded
 from ...kernels.allocation import has_class, has_memory, inward
 from ...kernels.layout import is_permuted
 from ...kernels.memory import memory, root, same_view_of

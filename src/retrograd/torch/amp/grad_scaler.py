@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...engine.dispatch import check_write
 from ...engine.tensor import Tensor, wrap, wrote
+from ...engine.writable import check_write
 from ...quiet import quietly
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...engine.inplace import check_writable, is_tracked
 from ...engine.tensor import Tensor
+from ...engine.writable import check_writable, is_tracked
 from .table import older
 
 if TYPE_CHECKING:
