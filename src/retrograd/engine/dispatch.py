@@ -83,15 +83,17 @@ def operand(value: Any, like: np.dtype[Any]) -> Tensor:
     """`as_tensor` for arithmetic: integers wrap around in an integer dtype, booleans stay so."""
     if isinstance(value, (bool, np.bool_)):
         return new_tensor(dtypes.operand_array(value, like))
-    if like.kind in "iu" and isinstance(value, INTEGERS) and not holds(like, value):
+    if exceeds(value, like):
         return new_tensor(dtypes.wrapped(int(value), like))
     return as_tensor(value, like)
 
 
-def holds(dtype: np.dtype[Any], value: Any) -> bool:
-    """Whether an integer dtype holds an integer."""
+def exceeds(value: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether a value is an integer that `dtype`, of integers, does not hold."""
+    if dtype.kind not in "iu" or not isinstance(value, INTEGERS):
+        return False
     limits = np.iinfo(dtype)
-    return bool(limits.min <= value <= limits.max)
+    return not limits.min <= value <= limits.max
 
 
 def run(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Any = None) -> Any:
@@ -134,15 +136,19 @@ def is_plain(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> bool:
     That is tensors, None for an absent one, or a number for the second of two; and parameters by
     their names, none of them a tensor that stands for a number.
     """
-    for place, t in enumerate(inputs):
-        if not isinstance(t, Tensor) and not (place and may_stand(op, t)):
-            return False
+    if misplaced(op, inputs) is not None:
+        return False
     return not params or (op.takes(params) and not any(map(is_number, params.values())))
 
 
-def may_stand(op: Op, value: Any) -> bool:
-    """Whether a value may stand for an input of the op, but for the first."""
-    return isinstance(value, NUMBERS) if op.is_binary else value is None
+def misplaced(op: Op, inputs: tuple[Any, ...]) -> int | None:
+    """The place of the first input that is no tensor, nor stands for one."""
+    for place, t in enumerate(inputs):
+        if not isinstance(t, Tensor):
+            stands = isinstance(t, NUMBERS) if op.is_binary else t is None
+            if not (stands and place):
+                return place
+    return None
 
 
 def is_number(value: Any) -> bool:
@@ -158,10 +164,9 @@ def repaired(
     inputs = tuple([new_tensor(t) if isinstance(t, np.ndarray) else t for t in inputs])
     if op.number_first and isinstance(inputs[0], NUMBERS):
         inputs = (first_number(op, *inputs), inputs[1])
-    for place, (name, value) in enumerate(zip(op.inputs, inputs, strict=False)):
-        known = value is ABSENT or isinstance(value, Tensor) or (place and may_stand(op, value))
-        if not known:
-            raise wrong_type(op.name, name, "Tensor", value, place + 1) from None
+    place = misplaced(op, inputs)
+    if place is not None and place < len(op.inputs) and inputs[place] is not ABSENT:
+        raise wrong_type(op.name, op.inputs[place], "Tensor", inputs[place], place + 1) from None
     return inputs, params | numbers
 
 
@@ -170,11 +175,13 @@ def first_number(op: Op, value: Any, other: Any) -> Tensor:
     if not isinstance(other, Tensor):  # two numbers, which have their own dtypes
         return as_tensor(value, np.dtype(np.bool_))
     like = other._array.dtype
-    if like.kind in "iu" and isinstance(value, INTEGERS) and not holds(like, value):
-        one = np.ones(1, like)
-        if op.forward(one, one).dtype.kind == "f":
-            return as_tensor(float(value), like)
-    return operand(value, like)
+    return operand(float(value) if exceeds(value, like) and gives(op, like) == "f" else value, like)
+
+
+def gives(op: Op, dtype: np.dtype[Any]) -> str:
+    """The kind of dtype of what a binary op gives for two arrays of `dtype`."""
+    one = np.ones(1, dtype)
+    return op.forward(one, one).dtype.kind  # type: ignore[no-any-return]
 
 
 def operands(op: Op, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -229,17 +236,13 @@ def beyond(op: Op, input: Tensor, value: Any, error: Exception) -> Any:
     number that it is, and where tests are concerned as one beyond all others.
     """
     dtype = input._array.dtype
-    if dtype.kind not in "iu" or not isinstance(value, INTEGERS) or holds(dtype, value):
+    if not exceeds(value, dtype):
         if type(error) in _TRANSLATED:
             explain(op, (input, as_tensor(value, dtype)), error)
         raise error
-    one = np.ones(1, dtype)
-    kind = op.forward(one, one).dtype.kind
-    if kind == "b":
+    if gives(op, dtype) == "b":
         return op.call(new_tensor(input._array.astype(np.float64)), math.copysign(math.inf, value))
-    if kind == "f":
-        return op.call(input, float(value))
-    return op.call(input, operand(value, dtype))
+    return op.call(input, first_number(op, value, input))
 
 
 def explain(op: Op, inputs: tuple[Any, ...], error: Exception) -> NoReturn:
@@ -296,11 +299,8 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
             f"Trying to use forward AD with {function.__name__}_out that does not support it "
             "because it is an out= function. Leave out= away."
         )
-    before = modes.change(grad=False)
-    try:
+    with modes.Changed(grad=False):
         result = function(*inputs, **params)
-    finally:
-        modes.restore(before)
     if not isinstance(result, Tensor):
         raise TypeError(
             f"{function.__name__}(): argument 'out' must be tuple of Tensors, not Tensor"
@@ -318,30 +318,31 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
     if kinds and not any(k in "biu" for k in kinds):
         check_places(result, out)
     check_cast(result._array.dtype, out._array.dtype)
+    by = f"{function.__name__}(out=)"
     if not (has_memory(out._array) and has_memory(result._array)):
-        before = modes.change(grad=False)
-        try:
+        with modes.Changed(grad=False):
             load(f"{__package__}.inplace").exchange(out, result._array)
-        finally:
-            modes.restore(before)
-        wrote(out, f"{function.__name__}(out=)")
-        return out
-    if out._array.shape != result._array.shape:
-        if out._array.size and inputs:  # factories, which have none, resize without a word
-            check_memory(out._array, f"{function.__name__}(out=)")
-            warnings.warn(
-                RESIZED.format(list(out.shape), list(result.shape)), UserWarning, stacklevel=3
-            )
-        room = resized(out, result._array.shape, result._array)
-        if room is None:
-            room = np.empty_like(result._array, out._array.dtype)
-        sever(out, room)
-        out._array = room
-        follow(out)
-    check_memory(out._array, f"{function.__name__}(out=)")
-    copyto(out._array, result._array, casting="unsafe")
-    wrote(out, f"{function.__name__}(out=)")
+    else:
+        if out._array.shape != result._array.shape:
+            if out._array.size and inputs:  # factories, which have none, resize without a word
+                check_memory(out._array, by)
+                text = RESIZED.format(list(out.shape), list(result.shape))
+                warnings.warn(text, UserWarning, stacklevel=3)
+            make_room(out, result._array)
+        check_memory(out._array, by)
+        copyto(out._array, result._array, casting="unsafe")
+    wrote(out, by)
     return out
+
+
+def make_room(out: Tensor, array: Any) -> None:
+    """Give an `out` the shape of what is written there, in its own memory if there is room."""
+    room = resized(out, array.shape, array)
+    if room is None:
+        room = np.empty_like(array, out._array.dtype)
+    sever(out, room)
+    out._array = room
+    follow(out)
 
 
 def check_places(result: Tensor, out: Tensor) -> None:
