@@ -163,8 +163,7 @@ def store(target: Tensor, result: Tensor) -> None:
 
 def exchange(target: Tensor, array: Any) -> None:
     """`store` where arrays are not written but replaced: that of the base, and of all its views."""
-    view = target._view_of
-    base = target if view is None else view.base
+    view, base = target._view_of, base_of(target)
     if has_memory(array):
         array = target._array.alike(new_tensor(array))
     array.check_room(base)
@@ -213,7 +212,7 @@ def overwritten(target: Tensor, name: str) -> Tensor:
     """Count a write that no graph knows of, and return `target`."""
     wrote(target, name)
     if not target._inference:
-        base = target if target._view_of is None else target._view_of.base
+        base = base_of(target)
         if base._views and base._node is not None:
             outdate(base, False)
     return target

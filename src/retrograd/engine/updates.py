@@ -13,7 +13,7 @@ from ..kernels.allocation import has_memory
 from . import native
 from .overriding import is_asked
 from .tensor import Tensor, wrote
-from .writable import check_write
+from .writable import check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -38,7 +38,7 @@ def drop_gradients(tensors: Iterable[Tensor], set_to_none: bool) -> None:
         if not has_memory(grad._array):
             grad.zero_()
             continue
-        check_write(grad, "zero_grad", uniform=True)
+        check_writable(grad, "zero_grad", uniform=True)
         grad._array.fill(0)
         wrote(grad, "zero_grad")
 

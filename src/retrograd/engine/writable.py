@@ -107,16 +107,18 @@ def must_run(target: Tensor, others: Sequence[Tensor]) -> bool:
     return not memory or modes.transforming() or is_tracked(target, others)
 
 
-def check_writable(target: Tensor, name: str, tracked: bool, uniform: bool = False) -> None:
-    """Raise where PyTorch's rules forbid writing `target` in place.
+def check_writable(target: Tensor, name: str, tracked: bool = False, uniform: bool = False) -> None:
+    """Raise where PyTorch's rules forbid writing `target` in place: NOTE [Who may be written].
 
-    `tracked` says whether the write goes into the graph: `is_tracked`. `uniform` is as in `write`.
+    `tracked` says whether the write goes into the graph, `uniform` that all elements get the same
+    value, so that they may share memory.
     """
-    if tracked and target._view_of is None:
+    view = target._view_of is not None
+    if tracked and not view:
         check_tracked(target, name)
     if modes.special or modes.inference_seen:
         about_to_write(target)
-    if tracked and target._view_of is not None:
+    if tracked and view:
         check_tracked(target, name)
     check_memory(target._array, name, uniform)
 
@@ -161,12 +163,6 @@ def about_to_write(target: Tensor) -> None:
         raise RuntimeError(INFERENCE)
     if modes.special and modes.state.before_write is not None:
         modes.state.before_write(target)
-
-
-def check_write(target: Tensor, name: str, uniform: bool = False) -> None:
-    """`about_to_write` and `check_memory`, for all who write to the memory of a tensor by NumPy."""
-    about_to_write(target)
-    check_memory(target._array, name, uniform)
 
 
 def check_memory(array: Any, name: str, uniform: bool = False) -> None:

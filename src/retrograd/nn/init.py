@@ -20,7 +20,7 @@ import numpy as np
 from .. import modes
 from ..engine.overriding import public
 from ..engine.tensor import Tensor, new_tensor, wrote
-from ..engine.writable import check_write
+from ..engine.writable import check_writable
 from ..kernels.allocation import is_batched
 from ..ops.creation.like import empty_like
 from ..ops.random.factories import randperm
@@ -103,7 +103,7 @@ def initialiser(function: F) -> F:
             value = new_tensor(np.empty(tensor._array.shape, tensor._array.dtype))
             with modes.Changed(grad=False):
                 return tensor.copy_(fill(value, *args, **kwargs))
-        check_write(tensor, function.__name__, function.__name__ == "constant_")
+        check_writable(tensor, function.__name__, uniform=function.__name__ == "constant_")
         fill(tensor, *args, **kwargs)
         wrote(tensor, f"init.{function.__name__}")
         return tensor

@@ -16,7 +16,7 @@ from typing import Any
 
 from .. import modes, version
 from ..engine.tensor import Tensor, wrote
-from ..engine.writable import check_write
+from ..engine.writable import check_writable
 from ..kernels.allocation import has_memory
 from ..ops.core.structure import held_by
 from ..ops.tensor.swap import swap_tensors
@@ -261,7 +261,7 @@ def load_one(module: Any, name: str, found: Any, key: str, assign: bool) -> str:
         with modes.Changed(grad=False):
             value.copy_(found)
         return ""
-    check_write(value, "load_state_dict")
+    check_writable(value, "load_state_dict")
     copyto(value._array, held_by(value._array.dtype, array), casting="unsafe")
     wrote(value, "load_state_dict")
     return ""

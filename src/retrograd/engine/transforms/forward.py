@@ -44,7 +44,7 @@ from ..graph import LEAF, Node, leaf_node, new_node
 from ..namespaces import recorded
 from ..op import parameters_of
 from ..record import tied, walk
-from ..tensor import Tensor, as_array, new_tensor, node_of, set_requires_grad, twin
+from ..tensor import Tensor, node_of, set_requires_grad, twin, wrap
 from ..views import live_views
 
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ def is_differentiable(op: Op, index: int) -> bool:
 
 
 def _like_input(t: Any, x: Tensor) -> Any:
-    t = t if isinstance(t, Tensor) else new_tensor(as_array(t))
+    t = _tensor(t)
     return t if t._array.dtype == x._array.dtype else recorded.cast(t, dtype=x._array.dtype)
 
 
@@ -388,4 +388,4 @@ def pulled_back(op: Op, g: Any, known: Mapping[str, Any], tangents: Sequence[Any
 
 
 def _tensor(g: Any) -> Tensor:
-    return g if isinstance(g, Tensor) else new_tensor(as_array(g))
+    return g if isinstance(g, Tensor) else wrap(g)

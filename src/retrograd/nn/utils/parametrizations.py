@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import linalg
 from ...engine.tensor import Tensor, alias, new_tensor, wrote
-from ...engine.writable import check_write
+from ...engine.writable import check_writable
 from ...ops.creation.factories import eye
 from ...ops.linalg.matmul import mv, vdot
 from ...ops.random.factories import randn
@@ -85,7 +85,7 @@ def power_steps(matrix: Any, u: Tensor, v: Tensor, steps: int, eps: float) -> No
     adjoint = matrix.conj().T
     for _ in range(steps):
         for target, factor, other in ((u, matrix, v), (v, adjoint, u)):
-            check_write(target, "power iteration")
+            check_writable(target, "power iteration")
             found = factor @ other._array
             np.divide(found, np.maximum(np.linalg.norm(found), eps), out=target._array)
             wrote(target, "power iteration")

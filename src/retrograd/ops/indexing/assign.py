@@ -118,7 +118,7 @@ def _store(target: Tensor, name: str, record: Any, value: Tensor) -> Tensor:
             if seen is not PASSED:
                 return seen  # type: ignore[no-any-return]
         return write(target, name, record, (value,), {}, uniform)
-    check_writable(target, name, False, uniform)
+    check_writable(target, name, uniform=uniform)
     array = target._array
     copyto(array, held_by(array.dtype, value._array), casting="unsafe")
     return overwritten(target, name)
@@ -168,7 +168,7 @@ def zero_(self: Tensor) -> Tensor:
     """
     if must_run(self, ()):
         return write(self, "zero_", _zero, (), {}, True)
-    check_writable(self, "zero_", False, True)
+    check_writable(self, "zero_", uniform=True)
     self._array[...] = 0
     return overwritten(self, "zero_")
 
@@ -250,7 +250,7 @@ def _put(
     if accumulate or must_run(target, (values,)):
         how = {"dims": dims, "accumulate": accumulate}
         return write(target, "index_put_", index_put_op, (values, found), how)
-    check_writable(target, "index_put_", False)
+    check_writable(target, "index_put_")
     calm(operator.setitem, target._array, places(found._array, dims), values._array)
     return overwritten(target, "index_put_")
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...engine.tensor import Tensor, wrap, wrote
-from ...engine.writable import check_write
+from ...engine.writable import check_writable
 from ...quiet import quietly
 
 if TYPE_CHECKING:
@@ -277,7 +277,7 @@ def _amp_foreach_non_finite_check_and_unscale_(
             grad.mul_(factor)
             continue
         array = grad._array
-        check_write(grad, "unscale_")
+        check_writable(grad, "unscale_")
         if not np.isfinite(array).all():
             found_inf.fill_(1.0)
         np.multiply(array, array.dtype.type(factor), array)
