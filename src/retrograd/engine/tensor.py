@@ -235,7 +235,7 @@ class Tensor(Stored, Attached):
         follow(self)
         moved(self, before, "the assignment to .data")
         if has_class(self._array) and isinstance(self, type(value)):
-            self._array.settled(self)
+            self._array.after_store(self)
 
     @data.deleter
     def data(self) -> None:
@@ -270,7 +270,7 @@ def array_of(source: Tensor) -> Any:
     """The array of a tensor, which another one is to have, too."""
     array = source._array
     if not has_memory(array):
-        array.lent(source)
+        array.before_share(source)
     return array
 
 
@@ -296,15 +296,15 @@ def is_array(value: Any) -> bool:
 
 def as_array(value: Any) -> Any:
     """`value` itself if it is an array, else as one: a NumPy scalar."""
+    if value.__class__ is np.ndarray:
+        return value
     scalar = isinstance(value, np.generic) or not is_array(value)  # the first is the usual case
     return np.asarray(value) if scalar else value
 
 
-def wrap(value: Any, node: Node | None = None) -> Tensor:
-    """A tensor around an array or a NumPy scalar, made by `node`."""
-    tensor = new_tensor(as_array(value))
-    tensor._node = node
-    return tensor
+def wrap(value: Any) -> Tensor:
+    """A tensor without history around an array or a NumPy scalar."""
+    return new_tensor(as_array(value))
 
 
 def shared(source: Tensor) -> Tensor:
