@@ -267,14 +267,17 @@ def general_caller(op: Op) -> Callable[..., Any]:
         node.params = op.collect(inputs, params) if facts else ()
         node.shape = r.shape
         node.dtype = r.dtype
-        node.fits = fits != NEVER and alike(inputs, edges, r, fits == SHAPES)
+        node.fits = fits != NEVER and fit_edges(inputs, edges, r, fits == SHAPES)
         return t
 
     return call
 
 
-def alike(inputs: tuple[Any, ...], edges: list[Any], r: Any, shapes: bool) -> bool:
-    """Whether inputs, edges and the result `r` have one dtype, and edges its shape if `shapes`."""
+def fit_edges(inputs: tuple[Any, ...], edges: list[Any], r: Any, shapes: bool) -> bool:
+    """Whether what a node contributes fits its edges as it is: `Table.fits`.
+
+    That is so if inputs, edges and the result `r` have one dtype, and edges its shape if `shapes`.
+    """
     dtype, shape = r.dtype, r.shape
     return all(t is None or t._array.dtype is dtype for t in inputs) and all(
         e is None or (e.dtype is dtype and (not shapes or e.shape == shape)) for e in edges

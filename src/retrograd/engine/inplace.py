@@ -165,7 +165,7 @@ def exchange(target: Tensor, array: Any) -> None:
     """`store` where arrays are not written but replaced: that of the base, and of all its views."""
     view, base = target._view_of, base_of(target)
     if has_memory(array):
-        array = target._array.alike(new_tensor(array))
+        array = target._array.around(new_tensor(array))
     array.check_room(base)
     value = new_tensor(array)
     if array.dtype != target._array.dtype:
@@ -177,7 +177,7 @@ def exchange(target: Tensor, array: Any) -> None:
         array = array.with_history(base._array)
     array = array.stored(base)
     renew(base, array)
-    array.settled(base)
+    array.after_store(base)
 
 
 def renew(base: Tensor, array: Any) -> None:
@@ -189,7 +189,7 @@ def renew(base: Tensor, array: Any) -> None:
             path = each._view_of.path
             each._array = walk(new_tensor(base._array), path)._array
             if has_class(each._array):
-                each._array.settled(each)
+                each._array.after_store(each)
 
 
 def adopt(node: Any, written: Any, target: Tensor) -> None:
@@ -255,7 +255,7 @@ def turn(
     turned = called(op.call(before, **params), f"{str(op.node_name)[:-1]}{overload}")
     wrote(target, name)
     if not has_memory(target._array):
-        target._array.turned(turned._array)
+        target._array.before_turn(turned._array)
     if modes.transforming() or modes.state.nested:
         target._turns = (*target._turns, ((op, params, None), back))
     target._array = turned._array

@@ -133,7 +133,7 @@ def renamed(call: Any, node_name: NodeName, shows: Shows = None) -> Any:
 
     It is the same record in all else, by the same name, so no table of ops knows the difference.
     """
-    op = alike(call.op, node_name, shows)
+    op = with_node_name(call.op, node_name, shows)
     op.call = made = named(op, caller(op))
     return made
 
@@ -144,13 +144,13 @@ def called(made: Tensor, node_name: str) -> Tensor:
     A node that stands for a leaf, or for one of several outputs, keeps its own.
     """
     if made._node is not None and isinstance(made._node.op, Op):
-        made._node.op = alike(made._node.op, node_name)
+        made._node.op = with_node_name(made._node.op, node_name)
     return made
 
 
 @functools.cache
-def alike(op: Op, node_name: NodeName, shows: Shows = None) -> Op:
-    """The same record with nodes of another name."""
+def with_node_name(op: Op, node_name: NodeName, shows: Shows = None) -> Op:
+    """A copy of a record whose nodes have another name."""
     made = copy.copy(op)
     made.named(node_name, shows)
     return made

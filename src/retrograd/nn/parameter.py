@@ -45,7 +45,7 @@ def _same_memory(data: Any, cls: Any) -> Any:
         )
     made: Any = new_tensor(array_of(data), cls)
     if has_class(made._array) and issubclass(cls, type(data)):
-        made._array.settled(made)
+        made._array.after_store(made)
     if made._inference is not data._inference:
         made._inference = data._inference
     if not data._inference:

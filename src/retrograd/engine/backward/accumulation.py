@@ -204,7 +204,7 @@ def sum_apart(leaf: Any, g: Any) -> Tensor:
     if not kept or total.__class__ is not before._array.__class__:
         return shown(total)
     before._array = total
-    total.settled(before)
+    total.after_store(before)
     wrote(before, "backward()")
     return before  # type: ignore[no-any-return]
 

@@ -235,7 +235,7 @@ class Batch(Interpreted):
         alive = [ref for ref in base._aliases or () if ref() is not None]
         base._aliases = [*alive, weakref.ref(made)]
 
-    def turned(self, made: Batch) -> None:
+    def before_turn(self, made: Batch) -> None:
         """Let writes to `made`, too, go to the caller's memory if those to this do."""
         if self.is_given:
             self.level.given.append(made)
@@ -246,7 +246,7 @@ class Batch(Interpreted):
         given = any(cell_of(each.value) is cell for each in self.level.given)
         return given and (is_recorded(self.value) or any(map(is_recorded, others)))
 
-    def alike(self, made: Tensor) -> Batch:
+    def around(self, made: Tensor) -> Batch:
         """A batch in which `made` is the same for all examples, with room for one of each."""
         return Batch(made, self.level, shared=True)
 
@@ -296,7 +296,7 @@ class Batch(Interpreted):
             held.value.copy_(split(new_tensor(self), held.level))
         return held
 
-    def settled(self, target: Tensor) -> None:
+    def after_store(self, target: Tensor) -> None:
         """Write the values of a tensor that is a batch for now into its own memory."""
         self.level.keep_memory(target)
         base = target if target._alias_of is None else write_through(target)
@@ -447,7 +447,7 @@ def give_back(made: Tensor, tensor: Tensor) -> bool:
     if not is_batch(made):
         return True
     if made._array.is_given:  # it is in that memory
-        made._array.settled(base_of(tensor))
+        made._array.after_store(base_of(tensor))
         return True
     level = made._array.level
     if made._array.shared and not level.holds(tensor) and not level.differentiates(made):

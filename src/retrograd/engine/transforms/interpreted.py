@@ -34,11 +34,11 @@ class Interpreted(StandIn):
     value: Any  # a tensor, on what is behind it
 
     def interpret(self, op: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """What an op gives for inputs among which this is."""
+        """What an op gives for inputs of which one has this array."""
         raise NotImplementedError
 
     def refused(self, name: str) -> Exception:
-        """The error for what it cannot do: elements have no places in it."""
+        """The error for asking by `name` for elements, or for what else it cannot do."""
         raise NotImplementedError
 
     def itself(self, *args: Any) -> Any:
@@ -48,35 +48,35 @@ class Interpreted(StandIn):
     # -- tensors ---------------------------------------------------------------------------------
 
     def tensor(self) -> Any:
-        """A tensor that shows it to users, of its class; for those with one."""
+        """A tensor of its class that has this array; for arrays that have a class."""
         raise NotImplementedError
 
     def ones(self) -> Any:
-        """A tensor of its class that holds ones; for those with one."""
+        """A tensor of ones, of its class; for arrays that have a class."""
         raise NotImplementedError
 
     def again(self) -> Any:
-        """One like it, for another tensor with the same attributes."""
+        """Another array of the same parts, for a tensor with the same attributes."""
         kind, parts = self.__reduce__()
         return kind(*parts)
 
-    def lent(self, source: Any) -> None:
-        """Called before another tensor than `source`, whose array it is, has it, too."""
+    def before_share(self, source: Any) -> None:
+        """Called before another tensor gets this array of `source`, too."""
 
     def check_data(self) -> None:
-        """Raise where a tensor that has this array does not show it as its `data`."""
+        """Raise where a tensor that has this array refuses to give its `data`."""
 
     # -- history ---------------------------------------------------------------------------------
 
-    detached = itself  # the same without any history
-    with_history = itself  # the same with the history that another, which it replaces, has beneath
+    detached = itself  # this array without any history
+    with_history = itself  # this array, with the history beneath that which it replaces
 
     def detach(self, source: Any, made: Any) -> None:
         """Make `made`, a tensor without history that has this array of `source`, its alias."""
         made._array = self.detached()
 
-    def turned(self, made: Any) -> None:
-        """Called before a tensor that has this array has `made` instead, a view of all of it."""
+    def before_turn(self, made: Any) -> None:
+        """Called before a tensor gets `made`, a view of all of this array, in place of this."""
 
     def __reduce__(self) -> Any:
         raise NotImplementedError
@@ -93,12 +93,12 @@ class Interpreted(StandIn):
         """Whether this lies in the memory of another one."""
         return False
 
-    def alike(self, made: Any) -> Interpreted:
-        """What stands for `made` in the same way, so that values like this may be written to it."""
+    def around(self, made: Any) -> Interpreted:
+        """An array of this kind around the tensor `made`, to which values like this are written."""
         raise NotImplementedError
 
     def zeroed(self, dtype: Any) -> Interpreted | None:
-        """Zeros like this of a dtype, where they are not made by `alike`."""
+        """Zeros like this of a dtype, where they are not made by `around`."""
         return None
 
     def check_room(self, target: Any) -> None:
@@ -109,8 +109,8 @@ class Interpreted(StandIn):
         """The array of `target` once this was written to it: this, unless that keeps its own."""
         return self
 
-    def settled(self, target: Any) -> None:
-        """Called once it is the array of `target`."""
+    def after_store(self, target: Any) -> None:
+        """Called once this has become the array of `target` by a write."""
 
     # -- what Python and NumPy ask of elements ---------------------------------------------------
 

@@ -49,7 +49,7 @@ def _made(make: Any, array: Any, settings: tuple[Any, ...], name: str) -> Tensor
         if made is not None:
             return finish(made, requires_grad)
         made = make(np.empty(array.shape, array.dtype), target)
-        return finish(array.alike(new_tensor(made)), requires_grad)
+        return finish(array.around(new_tensor(made)), requires_grad)
     made = make(empty_beside(array) if 0 in array.strides else array, target)
     if memory_format is not None:
         made = arranged(made, memory_format)

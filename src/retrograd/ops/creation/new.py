@@ -70,7 +70,7 @@ def as_wide(made: Tensor, like: Tensor) -> Tensor:
     if has_memory(where):
         made._array = table(where, made._array)
     else:
-        made._array = where.alike(placed(made._array, like))
+        made._array = where.around(placed(made._array, like))
     return made
 
 

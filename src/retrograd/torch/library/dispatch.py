@@ -312,7 +312,7 @@ class Wrapped(Interpreted):
 
     # -- what the engine asks of what stands for an array ----------------------------------------
 
-    def lent(self, source: Tensor) -> None:
+    def before_share(self, source: Tensor) -> None:
         """Keep the attributes of a tensor of the class, which another one may be given."""
         if isinstance(source, self.cls):
             self.remember(source)
@@ -338,11 +338,11 @@ class Wrapped(Interpreted):
                 "out of place"
             )
 
-    def settled(self, target: Tensor) -> None:
+    def after_store(self, target: Tensor) -> None:
         """Give the tensor that was written the attributes of what was written."""
         self.restore(target)
 
-    def alike(self, made: Tensor) -> Interpreted:
+    def around(self, made: Tensor) -> Interpreted:
         """Raise: a plain tensor cannot be written into one of the class."""
         raise RuntimeError(
             f"a plain tensor cannot be written into a {self.cls.__name__} that has a history. "

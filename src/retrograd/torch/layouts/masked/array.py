@@ -114,7 +114,7 @@ class Masked(Layout):
         copyto(target._array.data, self.data, casting="unsafe")
         return target._array  # type: ignore[no-any-return]
 
-    def alike(self, made: Tensor) -> Masked:
+    def around(self, made: Tensor) -> Masked:
         """A plain tensor with this mask."""
         return Masked(np.broadcast_to(made._array, self.shape), self.mask)
 

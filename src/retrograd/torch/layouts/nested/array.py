@@ -81,7 +81,7 @@ class Nested(Layout):
         copyto(target._array.data, self.data, casting="unsafe")
         return target._array  # type: ignore[no-any-return]
 
-    def alike(self, made: Tensor) -> NoReturn:
+    def around(self, made: Tensor) -> NoReturn:
         """Raise: what would be written is a plain tensor."""
         raise RuntimeError(
             "a plain tensor cannot be written into a nested one. Make it nested first: "

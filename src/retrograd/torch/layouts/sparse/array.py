@@ -168,7 +168,7 @@ class Sparse(Layout):
         if not is_sparse(target):
             raise RuntimeError(NO_ROOM)
 
-    def alike(self, made: Tensor) -> NoReturn:
+    def around(self, made: Tensor) -> NoReturn:
         """Raise: other than zeros, what would be like it is dense."""
         raise refused("full_like")
 
