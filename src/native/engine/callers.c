@@ -291,7 +291,7 @@ public_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
     }
     PyObject *result = PyObject_Vectorcall(function, args, nargsf, kwnames);
     if (result == NULL && is_explained()) {
-        result = call_otherwise(callable, function, args, PyVectorcall_NARGS(nargsf), kwnames);
+        result = call_rearranged(callable, function, args, PyVectorcall_NARGS(nargsf), kwnames);
     }
     return result;
 }

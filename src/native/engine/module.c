@@ -96,7 +96,7 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&reals, "reals"},
         {&add, "add"},
         {&intercept, "intercept"},
-        {&otherwise, "otherwise"},
+        {&rearranged, "rearranged"},
         {&look_at, "look_at"},
         {&passed, "passed"},
         {&overrides_nothing, "overrides_nothing"},

@@ -2,7 +2,7 @@
 
 #include "shared.h"
 
-static PyObject *intercept, *otherwise, *look_at, *passed, *overrides_nothing, *text_torch_function;
+static PyObject *intercept, *rearranged, *look_at, *passed, *overrides_nothing, *text_torch_function;
 static int watched; /* whether a thread is in a mode that sees every call */
 
 static bool
@@ -140,13 +140,13 @@ call_as(PyObject *callable, PyObject *pair)
    [Other names] in `engine/naming.py`. The error is set, and stays so where it does not. Users see
    the function as `callable`. */
 static PyObject *
-call_otherwise(PyObject *callable, PyObject *function, PyObject *const *args, Py_ssize_t count,
-               PyObject *kwnames)
+call_rearranged(PyObject *callable, PyObject *function, PyObject *const *args, Py_ssize_t count,
+                PyObject *kwnames)
 {
     PyObject *type, *error, *trace;
     PyErr_Fetch(&type, &error, &trace);
     PyErr_NormalizeException(&type, &error, &trace);
-    PyObject *again = hand_over(otherwise, function, args, count, kwnames, error);
+    PyObject *again = hand_over(rearranged, function, args, count, kwnames, error);
     if (again == Py_None) {
         Py_DECREF(again);
         PyErr_Restore(type, error, trace);

@@ -192,7 +192,7 @@ class Node:
     NOTE [One class until shown] CPython reads a slot four times faster where all objects that pass
     have one class, and the backward pass reads little else. So every node is born a plain `Node`
     that says in `op` what it is, and takes its own class, such as `MulBackward0`, when a user first
-    sees it (`shown`). The subclasses add properties and no slots.
+    sees it (`public_node`). The subclasses add properties and no slots.
     """
 
     __slots__ = (
@@ -368,7 +368,7 @@ def seen(node: Node, values: tuple[Any, ...]) -> tuple[Any, ...]:
     return values if shows is None else tuple([values[place] for place in shows(node)])
 
 
-def shown(node: Node) -> Node:
+def public_node(node: Node) -> Node:
     """The node as users see it, in the class of its operation: NOTE [One class until shown]."""
     if node.__class__ is Node:
         node.__class__ = node.op.type_of(node)
@@ -380,5 +380,5 @@ def target(node: Node) -> tuple[Node, int]:
     if node.op is OUTPUT:
         source = node.edges[0]
         assert source is not None
-        return shown(source), node.params[0]
-    return shown(node), 0
+        return public_node(source), node.params[0]
+    return public_node(node), 0

@@ -90,12 +90,12 @@ NUMERIC = (int, float, complex, np.ndarray, np.generic)
 OF_TENSORS = {"_array", "_node", "dim", "dtype", "ndim", "numel", "shape", "size"}
 
 
-def otherwise(
+def rearranged(
     function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception
 ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-    """The arguments of a call that has failed as the function takes them; None if it took them.
+    """The arguments of a call that failed, by the names and in the order that the function has.
 
-    Raises TypeError where an argument of a wrong type is the cause of the error.
+    None if it took them as they were. Raises TypeError where one of a wrong type was the cause.
     """
     signature = inspect.signature(function)
     if fits(signature, args, kwargs):

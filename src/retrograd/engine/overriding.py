@@ -35,7 +35,7 @@ from typing import Any, TypeVar
 from .. import modes, version
 from ..locks import structure
 from . import native
-from .naming import LOOKED_AT, NOWHERE, is_optional, look_at, looked_at, otherwise
+from .naming import LOOKED_AT, NOWHERE, is_optional, look_at, looked_at, rearranged
 
 F = TypeVar("F")
 
@@ -257,7 +257,7 @@ def _in_python(
         try:
             return called(*args, **kwargs)
         except (TypeError, ValueError, AttributeError, RuntimeError) as error:
-            again = otherwise(called, args, kwargs, error)
+            again = rearranged(called, args, kwargs, error)
             if again is None:
                 raise
         return call(*again[0], **again[1])

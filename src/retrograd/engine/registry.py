@@ -25,7 +25,7 @@ from .callers import binary_caller, caller, native_caller
 from .dispatch import run, run_operator
 from .graph import FREED, OUTPUT, Cell, Kind, Leaf, Node, tick
 from .namespaces import arrays, complete, reals, recorded
-from .naming import look_at, otherwise
+from .naming import look_at, rearranged
 from .op import Example, NodeName, Op, Shows, example
 from .record import STALE, STALE_VIEW
 from .saved import saved_properties
@@ -81,7 +81,7 @@ native.bind(
     reals=reals,
     add=np.add,
     intercept=overriding.intercept,
-    otherwise=otherwise,
+    rearranged=rearranged,
     look_at=look_at,
     passed=overriding.PASSED,
     overrides_nothing=overriding.overrides_nothing,

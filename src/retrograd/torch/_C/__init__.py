@@ -21,7 +21,7 @@ from ...autograd.gradcheck.backward_mode import Undefined
 from ...autograd.graph import Node
 from ..autograd.profiler import _profiler_enabled, kineto_available
 from ...engine.backward.search import last_contributors, reachable
-from ...engine.graph import LEAF, OUTPUT, AccumulateGrad, shown, target
+from ...engine.graph import LEAF, OUTPUT, AccumulateGrad, public_node, target
 from ...engine.overriding import NO_SUBCLASSES, OFF, overloaded, overrides_nothing
 from ...engine.saved import SavedTensor
 from ...engine.tensor import Tensor, cell_of, device, node_of, wrote
@@ -275,7 +275,7 @@ def _current_graph_task_execution_order() -> list[Any]:
     hooked = {leaf for each in early.values() for leaf in each}
     order = [n for node in order if node not in hooked for n in (node, *early.get(node, ()))]
     needed = order if task.needed is None else task.needed
-    return [shown(node) for node in order if node.op is not OUTPUT and node in needed]
+    return [public_node(node) for node in order if node.op is not OUTPUT and node in needed]
 
 
 def _will_engine_execute_node(node: Any) -> bool:

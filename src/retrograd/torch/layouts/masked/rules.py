@@ -14,7 +14,7 @@ import numpy as np
 
 from .... import dtypes
 from ....engine.dispatch import check_broadcast
-from ....engine.naming import otherwise
+from ....engine.naming import rearranged
 from ....engine.overriding import PASSED
 from ....engine.tensor import Tensor
 from ....ops.core.pointwise import zero_where
@@ -218,7 +218,7 @@ def arguments(function: Any, args: Any, kwargs: Any) -> dict[str, Any]:
     try:
         bound = inspect.signature(function).bind(*args, **kwargs).arguments
     except TypeError as error:
-        again = otherwise(function, args, kwargs, error)
+        again = rearranged(function, args, kwargs, error)
         if again is None:
             raise
         bound = inspect.signature(function).bind(*again[0], **again[1]).arguments
