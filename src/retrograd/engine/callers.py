@@ -286,7 +286,7 @@ def fit_edges(inputs: tuple[Any, ...], edges: list[Any], r: Any, shapes: bool) -
 
 def finished(op: Op, inputs: tuple[Any, ...], results: Any, params: dict[str, Any]) -> Any:
     """What a caller in C makes of the arrays that it computed, where recording is not plain."""
-    return finish(op, operands(op, inputs), results, params)
+    return finish(op, operands(*inputs) if op.is_binary else inputs, results, params)
 
 
 def native_caller(op: Op, call: Callable[..., Any], run: Any) -> Callable[..., Any]:

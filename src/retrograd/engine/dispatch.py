@@ -6,7 +6,7 @@ NOTE [Stations] A call of an op comes by these, in this order; who stands there 
    computed and recorded there. All else goes to `run`, which is the rest of this list: a thread in
    a mode before anything is computed, what the forward refuses with the error that it raised.
 3. Arguments, put as the record has them: `repaired`, `by_name`.
-4. An input whose array carries ops out itself, as a batch does: `carrier_of`.
+4. An input whose array carries ops out itself, as a batch does: its `interpret`.
 5. A dispatcher of the thread, which gives results in place of the forward.
 6. The forward, on arrays, through the watchers of the thread: `computed`.
 7. The results as tensors, with node, ties of views and tangents: `record.finish`.
@@ -105,15 +105,15 @@ def run(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Any = No
         inputs, params, error = *repaired(op, inputs, params), None
         if any(t is ABSENT for t in inputs) or not op.takes(params):
             return by_name(op, inputs, params)
-    carrier = carrier_of(inputs)
-    if carrier is not None:
-        return carrier.interpret(op, inputs, params)
+    carriers = [t._array for t in inputs if isinstance(t, Tensor) and not has_memory(t._array)]
+    if carriers:
+        return min(carriers, key=precedence).interpret(op, inputs, params)
     if error is not None:
         return failed(op, inputs, params, error)
     if modes.state.dispatchers:
         return modes.state.dispatchers[-1].run(op, inputs, params)
     try:
-        tensors = operands(op, inputs)
+        tensors = operands(*inputs) if op.is_binary else inputs
         results = calm(computed, op, tensors, params)
     except Exception as raised:
         return failed(op, inputs, params, raised)
@@ -184,24 +184,22 @@ def gives(op: Op, dtype: np.dtype[Any]) -> str:
     return op.forward(one, one).dtype.kind  # type: ignore[no-any-return]
 
 
-def operands(op: Op, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The inputs, with a number beside a tensor as the tensor that it stands for there."""
-    if not op.is_binary or isinstance(inputs[1], Tensor):
-        return inputs
-    input, other = inputs
+def operands(input: Tensor, other: Any) -> tuple[Tensor, Tensor]:
+    """The inputs of a binary op, a number beside a tensor as the tensor that it stands for."""
+    if isinstance(other, Tensor):
+        return input, other
     return input, new_tensor(dtypes.operand_array(other, input._array.dtype))
 
 
 # -- who computes --------------------------------------------------------------------------------
 
 
-def carrier_of(inputs: tuple[Any, ...]) -> Any:
-    """The array among those of the inputs that carries the op out itself; None if none does.
+def precedence(carrier: Any) -> tuple[bool, bool]:
+    """Of arrays that carry ops out themselves, the smallest is asked.
 
     A batch before a class, which sees what the batch calls; before both, a layout.
     """
-    found = [t._array for t in inputs if isinstance(t, Tensor) and not has_memory(t._array)]
-    return min(found, key=lambda x: (x.has_class, x.is_batched)) if found else None
+    return carrier.has_class, carrier.is_batched
 
 
 def computed(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:

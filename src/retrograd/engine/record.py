@@ -69,11 +69,11 @@ def record(
     op: Op, inputs: tuple[Any, ...], outputs: list[Tensor], params: dict[str, Any], level: Any
 ) -> None:
     """Give the outputs of a call a node, if an input has one; `level` is as in `finish`."""
-    given = op.differentiable(inputs)
-    if level is not None:
-        given = [t if t is not None and level.holds(t) else None for t in given]
-    edges = tuple([None if t is None else node_of(t) for t in given])
-    if all(edge is None for edge in edges):
+    edges = tuple([
+        None if t is None or (level is not None and not level.holds(t)) else node_of(t)
+        for t in op.differentiable(inputs)
+    ])  # fmt: skip
+    if not any(edges):
         return
     node = make_node(op, inputs, edges, [t._array for t in outputs], params)
     if level is not None:

@@ -6,7 +6,7 @@ recorded is in `record`, how it is written in place in `inplace`.
 NOTE [What the hot path reads]
 `_array`, `_node` and `_cell` are slots, always set, read by every op. Everything else has a class
 default and lives in the instance dictionary once it differs. By an `_array` that has no memory,
-such as a batch, an op knows, before it computes, who is to carry it out (`dispatch.carrier_of`).
+such as a batch, an op knows, before it computes, who is to carry it out (`dispatch.run`).
 """
 
 from __future__ import annotations

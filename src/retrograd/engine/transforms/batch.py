@@ -363,7 +363,8 @@ class Batch(Interpreted):
         made = tuple([Batch(r, level, not any(flags)) for r in results])
         with at_levels(inner):
             given = made[0] if op.outputs == 1 else made
-            return finish(op, operands(op, inputs), given, params, level)
+            tensors = operands(*inputs) if op.is_binary else inputs
+            return finish(op, tensors, given, params, level)
 
 
 SAME: Any = nullcontext()
