@@ -344,7 +344,7 @@ def make_room(out: Tensor, array: Any) -> None:
 
 
 def check_places(result: Tensor, out: Tensor) -> None:
-    """Raise if a result that counts, or says where values are, goes into an out of other dtype."""
+    """Raise if an integer result, a count or a place, goes into an out= of another dtype."""
     if result._array.dtype.kind in "iu" and out._array.dtype != result._array.dtype:
         raise RuntimeError(
             f"Expected out tensor to have dtype {dtypes.cpp_name(result.dtype)}, but got "
@@ -353,7 +353,7 @@ def check_places(result: Tensor, out: Tensor) -> None:
 
 
 def own(result: Tensor, *sources: Any) -> Tensor:
-    """`result`, a view no longer, of memory that only the function which returns it has seen.
+    """`result`, no longer a view where only its function has seen what it is a view of.
 
     A view of the memory of `sources` stays one. To a user a result is no view: it could be written,
     and hooks on it be lost, in the name of a base that nobody can see.

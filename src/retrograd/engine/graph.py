@@ -170,7 +170,7 @@ class Kind:
         self.table = NOTHING
 
     def type_of(self, node: Node) -> type[Node]:
-        """The class that a node has before users."""
+        """The class of a node that users see."""
         return self.node_type
 
     def vjp(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
@@ -253,7 +253,7 @@ class Node:
         return self.seq
 
     def _face(self) -> Any:
-        """What stands for this node before users: the node, or a custom Function's context."""
+        """The object that users see for this node: itself, or a custom Function's context."""
         return self
 
     def _node(self) -> Node | None:

@@ -162,7 +162,7 @@ def store(target: Tensor, result: Tensor) -> None:
 
 
 def exchange(target: Tensor, array: Any) -> None:
-    """`store` where arrays are not written but replaced: that of the base, and of all its views."""
+    """Replace the array of `target`, which cannot be written, that of its base and of all views."""
     view, base = target._view_of, base_of(target)
     if has_memory(array):
         array = target._array.around(new_tensor(array))
@@ -219,7 +219,7 @@ def overwritten(target: Tensor, name: str) -> Tensor:
 
 
 def _apart(operand: Any, target: Tensor, held: list[Tensor]) -> Any:
-    """An operand of an in-place write: its stand-in for the target, a copy if it shares memory.
+    """An operand as an in-place write may read it: a copy, if it shares the target's memory.
 
     Hooks on a view that is an operand, too, see what flows to it as that: `history_of`.
     """
@@ -297,7 +297,7 @@ def follows_base(target: Tensor) -> bool:
 
 
 def lead_on(target: Tensor) -> None:
-    """Let the history of a tensor that has another shape now get cotangents of the one it knows."""
+    """Give a tensor of another shape than its node knows a node of its shape that leads to that."""
     node, array = target._node, target._array
     if node is None or node.op is STALE or node.shape == array.shape:
         return
@@ -386,7 +386,7 @@ def may_wait(view: Tensor) -> bool:
 
 
 def refused(view: Tensor) -> Any:
-    """The stale node of a view that is not plain.
+    """The stale node of a view that is not plain, which raises when the view is used.
 
     Its base has been written, and nobody can say whether its old history or the base's new one is
     its own. As in PyTorch, the next use raises.

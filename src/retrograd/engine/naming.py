@@ -127,7 +127,7 @@ def rearranged(
 
 @functools.cache
 def looked_at(function: Any, kind: str) -> dict[str, int]:
-    """The arguments of a function that are flags, or numbers, and their places: rule 6."""
+    """The arguments of a function annotated as `kind`, and their places: rule 6."""
     types, code = function.__annotations__, function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     return {
@@ -193,7 +193,7 @@ def number_in(value: Any) -> Any:
 
 
 def moves(value: Any) -> bool:
-    """Whether a value is a tensor with a history or a tangent."""
+    """Whether a value is a tensor whose derivative may be wanted: with a history or a tangent."""
     return getattr(value, "_node", None) is not None or bool(getattr(value, "_tangents", None))
 
 

@@ -89,7 +89,7 @@ def overrides_nothing(func: Any, types: Any, args: Any = (), kwargs: Any = None)
 
 
 def stands_below(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """`overrides_nothing` of a class with a `__torch_dispatch__`: calls are looked at, for that."""
+    """`overrides_nothing`, of a class whose `__torch_dispatch__` is to see its calls."""
     return overrides_nothing(func, types, args, kwargs)
 
 
@@ -153,7 +153,7 @@ def intercept(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
 
 
 def below(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a mode, or the class of an argument, that stands below functions makes of a call.
+    """What a `__torch_dispatch__`, of a mode or of the class of an argument, makes of a call.
 
     PASSED where there is none, or where it is to see what the function consists of.
     """
@@ -292,7 +292,7 @@ def publish(namespace: dict[str, Any], prefix: str, home: str = "ops") -> None:
 
 
 def put(cls: type, name: str, seen: Any) -> None:
-    """Let a method stand on a class; or wait, where something stands for it: `ops.stubs`."""
+    """Make a function a method of a class; or leave it with a stub of that name: `ops.stubs`."""
     waiting: Any = vars(cls).get(name)
     if hasattr(waiting, "seen"):
         waiting.seen = seen

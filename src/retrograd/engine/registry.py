@@ -89,7 +89,7 @@ native.bind(
 
 
 def entered(make: Callable[P, Op]) -> Callable[P, Callable[..., Tensor]]:
-    """`declare`, which takes what a record takes."""
+    """`declare` of a class of records, which takes what such a record takes."""
 
     def declare(*args: P.args, **settings: P.kwargs) -> Callable[..., Tensor]:
         """Make a record, `Op`, and enter it into the registry, where the namespaces find it.
@@ -121,7 +121,7 @@ declare = entered(Op)
 
 
 def named(op: Op, call: Callable[..., Any], run: Any = run) -> Callable[..., Any]:
-    """A caller of the op in Python, under its name; where there is C, the one in C."""
+    """A caller of the op with its name and text; where C was built, the one in C around it."""
     call.__module__, call.__name__, call.__qualname__ = "retrograd.ops", op.name, op.name
     call.__doc__ = op.doc
     call.op = op  # type: ignore[attr-defined]
@@ -139,7 +139,7 @@ def renamed(call: Any, node_name: NodeName, shows: Shows = None) -> Any:
 
 
 def called(made: Tensor, node_name: str) -> Tensor:
-    """A new tensor, the last step of a composition, whose node gets the name of the whole.
+    """The result of a function of several ops, whose last node gets the name of that function.
 
     A node that stands for a leaf, or for one of several outputs, keeps its own.
     """

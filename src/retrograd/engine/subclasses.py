@@ -26,7 +26,7 @@ def torch_function(
     args: tuple[Any, ...] = (),
     kwargs: dict[str, Any] | None = None,
 ) -> Any:
-    """Run `func` on plain terms, and give the tensors in its result this class.
+    """Run `func` without asking subclasses, and give the tensors in its result this class.
 
     A subclass that overrides it sees every public function, method and property that one of its
     tensors is given to, and may call this by `super()`. NotImplemented where `types` has a class
@@ -131,7 +131,7 @@ def stands_below(cls: type) -> bool:
 
 
 def kept_types() -> set[Any]:
-    """Functions whose results keep the class they have: what a tensor has been given."""
+    """Functions whose results keep their class: they give back what a tensor was given."""
     owned = vars(Tensor)
     return {owned[name].__get__ for name in ("_base", "_grad", "grad")}
 

@@ -26,7 +26,7 @@ NOBODY, COTANGENT, FIRST = range(3)  # `Table.leads`: value i is FIRST + i
 
 
 class Table:
-    """For each edge and each value of an op's nodes, by number, what the module's picture shows.
+    """Which inputs an op's edges lead to, what its nodes save, and which formula reads what of it.
 
     `edges`: the input that each leads to (of an op with any number of inputs, one row stands for
     all). `reads`: for each formula the values that it takes, in order. `saved`: input i is i, and

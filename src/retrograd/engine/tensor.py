@@ -267,7 +267,7 @@ def shown(array: Any) -> Tensor:
 
 
 def array_of(source: Tensor) -> Any:
-    """The array of a tensor, which another one is to have, too."""
+    """The array of a tensor, to be given to another one, too."""
     array = source._array
     if not has_memory(array):
         array.before_share(source)
@@ -275,7 +275,7 @@ def array_of(source: Tensor) -> Any:
 
 
 def placed(array: Any, like: Tensor) -> Tensor:
-    """A tensor without history around a table of NumPy's, where `like` lives.
+    """A tensor without history of a NumPy array, on the device and of the kind of `like`.
 
     Any other array stays where it is.
     """
@@ -283,7 +283,7 @@ def placed(array: Any, like: Tensor) -> Tensor:
 
 
 def is_array(value: Any) -> bool:
-    """Whether a tensor may hold `value`: the one place that decides.
+    """Whether `value` is an array that a tensor may hold: the one place that decides.
 
     NumPy's arrays, others that speak its protocols (NOTE [The seam] in `kernels.allocation`), and
     what stands for one; no scalars.
@@ -443,7 +443,7 @@ def set_requires_grad(tensor: Tensor, value: bool, only: str = "Only") -> None:
 
 
 def follow(tensor: Tensor) -> None:
-    """Let a tensor's node have the shape of its array, and a leaf's the dtype: another one has."""
+    """Fit the node of a tensor that has got another array: its shape, and a leaf's dtype."""
     array, node = tensor._array, tensor._node
     if node is None or node.op is not LEAF:
         cell_of(tensor)  # that which its node so far looks at

@@ -220,11 +220,11 @@ class Batch(Interpreted):
         return Batch(value, self.level, self.shared)
 
     def check_data(self) -> None:
-        """Raise: an alias of a version of its own would have to be found by each write."""
+        """Raise: a batch gives no `data`, an alias that each write would have to find."""
         raise RuntimeError("accessing `data` under vmap transform is not allowed. Use detach()")
 
     def detach(self, source: Tensor, made: Tensor) -> None:
-        """Let each of `source` and its alias `made` see what is written to the other."""
+        """Make `made` an alias of `source` without its history: each sees writes to the other."""
         super().detach(source, made)
         view = source._view_of
         base, path = (source, ()) if view is None else (view.base, view.path)
@@ -241,13 +241,13 @@ class Batch(Interpreted):
             self.level.given.append(made)
 
     def is_kept(self, others: Sequence[Tensor]) -> bool:
-        """Whether the caller's memory is written, by an op that has history outside of the call."""
+        """Whether a write to this is one to memory of the caller that nodes outside may keep."""
         cell = cell_of(self.value)
         given = any(cell_of(each.value) is cell for each in self.level.given)
         return given and (is_recorded(self.value) or any(map(is_recorded, others)))
 
     def around(self, made: Tensor) -> Batch:
-        """A batch in which `made` is the same for all examples, with room for one of each."""
+        """A batch of this level in which `made` is the same for all examples."""
         return Batch(made, self.level, shared=True)
 
     def with_history(self, before: Any, moving: bool = False) -> Batch:
@@ -288,7 +288,7 @@ class Batch(Interpreted):
             raise RuntimeError(NO_ROOM)
 
     def stored(self, target: Tensor) -> Interpreted:
-        """The batch itself; what a batched call was given is written in its own memory."""
+        """The target's array after a write: this, or its own where that is the caller's memory."""
         held = target._array
         if not isinstance(held, Batch) or not held.is_given:
             return self
