@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from ...nn.attention import SDPBackend, switched, switches  # noqa: F401 (PyTorch has it here)
+from ..nn.attention import SDPBackend, switched, switches  # noqa: F401 (PyTorch has it here)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
