@@ -38,7 +38,7 @@ TRAINING = [
 ]
 WORLD = [
     *(
-        ["torch.families", "torch.tables"],
+        ["torch.families", "torch.sheets", "torch.tables"],
         ["torch"],
         ["torch.futures", "torch.torch_version", "torch.types"],
     ),

@@ -21,6 +21,7 @@ OWN = (
     "later",
     "layouts",
     "names",
+    "sheets",
     "tables",
 )  # modules of which PyTorch has none
 

@@ -1,9 +1,11 @@
 """`torch.ops.aten` under the alias: the package's functions as PyTorch's operators, by overload.
 
 NOTE [Operators by name]
-1. An operator is the function of its name: at the top of the package, a method, or of a module
-   that its name begins with (`linalg_inv`). `OWN` has what is written with brackets elsewhere.
-2. Its overloads hand on to that function, which takes the arguments of all of them; they check no
+1. An operator is the public function of its name: at the top of the package, a method, or of a
+   module that its name begins with (`linalg_inv`). `OWN` has what is written with brackets
+   elsewhere. NOTE [Sheets] in `torch.sheets` says which functions are none, and which overloads
+   there are.
+2. Overloads hand on to that function, which takes the arguments of all of them; they check no
    types of their own. Those that PyTorch does not have, and those that write to `out`, are absent.
 3. Modes and classes with a `__torch_dispatch__` see them: `library/dispatch.py`.
 """
@@ -16,20 +18,26 @@ from typing import TYPE_CHECKING, Any
 
 import retrograd
 
+from ...engine.overriding import names
 from ...engine.registry import OPS, called
 from ...engine.tensor import Tensor
+from ...ops import stubs
+from ..names import foreach
 from ..names.missing import reason
+from ..sheets import said
 from .gradients import convolution_backward, grid_sampler_backward, upsample_backward
 from .handlers import dispatch, is_dispatched
-from .overloads import OVERLOADS
 from .schemas import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Operator", "Operators", "Overload", "aten"]
+__all__ = ["Operator", "Operators", "Overload", "aten", "function_of"]
 
 MODULES = ("linalg", "fft", "special")
+NONE, OVERLOADS = map(said, ("no operator", "overloads"))
+PLACES = (retrograd.ops, Tensor, retrograd.nn.functional)
+NUMBER_FIRST = {"Scalar_Tensor", "Scalar_Self"}
 
 
 def _slice(
@@ -243,30 +251,63 @@ class Operators:
     """PyTorch's operators by name; AttributeError, with a reason, for those that are not here."""
 
     def __getattr__(self, name: str) -> Operator:
-        if name not in OVERLOADS:
+        function = function_of(name)
+        if function is None:
             raise AttributeError(
                 f"'_OpNamespace' 'aten' object has no attribute {name!r}{reason(name)}"
             )
-        made = Operator(name, function_of(name), OVERLOADS[name])
+        made = Operator(name, function, overloads_of(name))
         setattr(self, name, made)
         return made
 
     def __dir__(self) -> list[str]:
-        return list(OVERLOADS)
+        found = {*OWN, *foreach.__all__, *stubs.names()}
+        for place in PLACES:
+            found |= {*dir(place)}
+        for module in MODULES:
+            found |= {f"{module}_{name}" for name in dir(getattr(retrograd, module))}
+        return sorted(filter(function_of, found))
 
 
-def function_of(name: str) -> Callable[..., Any]:
-    """The function of an operator: NOTE [Operators by name], rule 1."""
-    if name in OWN:
-        return OWN[name]
+def parted(name: str) -> tuple[str, str]:
+    """The module in which an operator's function is, if its name says so, and its name there."""
     module, _, own = name.partition("_")
-    if module in MODULES:
-        return getattr(getattr(retrograd, module), own)  # type: ignore[no-any-return]
-    for place in (retrograd, Tensor, retrograd.nn.functional):
-        found = getattr(place, name, None)
-        if callable(found):  # not a module, such as `cpu`
+    return (module, own) if own and module in MODULES else ("", name)
+
+
+@functools.cache
+def function_of(name: str) -> Callable[..., Any] | None:
+    """The function of an operator, None if there is none: NOTE [Operators by name], rule 1."""
+    if name in OWN or name.startswith("_"):
+        return OWN.get(name) or (vars(foreach)[name] if name in foreach.__all__ else None)
+    module, own = parted(name)
+    for place in [getattr(retrograd, module)] if module else PLACES:
+        found = getattr(place, own, None)
+        if callable(found) and found in names and name not in NONE:  # no module, such as `cpu`
             return found  # type: ignore[no-any-return]
-    raise AttributeError(name)
+    return None
+
+
+def original(name: str) -> str:
+    """The name of the operator that one is by another name; else its own."""
+    function, (module, own) = function_of(name), parted(name)
+    if function is None or name in OWN:
+        return name
+    if function.__name__ != own:
+        return function.__name__
+    return own if module and function_of(own) is function else name
+
+
+def overloads_of(name: str) -> list[str]:
+    """The names of an operator's overloads: NOTE [Sheets], rule 3."""
+    base, first = name.removesuffix("_"), original(name)
+    if name in OVERLOADS:
+        return OVERLOADS[name]
+    if base != name == first and function_of(base):
+        first = base if base in OVERLOADS or original(base) == base else f"{original(base)}_"
+    if first == name:
+        return ["default"]
+    return [each for each in overloads_of(first) if first != base or each not in NUMBER_FIRST]
 
 
 aten = Operators()

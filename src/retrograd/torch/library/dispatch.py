@@ -44,6 +44,7 @@ from ...ops.creation.from_data import tensor
 from ...ops.tensor import pickling
 from ..types import plain
 from . import translation
+from .aten import aten
 from .composites import COMPOSITES, spread
 from .handlers import dispatch, has_history
 from .overloads import chosen
@@ -105,7 +106,8 @@ def called(function: Any, args: Any, kwargs: Any, composite: bool = False) -> An
     except TypeError:  # the function itself will say what is wrong
         return PASSED
     name = operator.__name__ + "_" * named.pop("inplace", False)
-    func = overload(f"{name}.{chosen(name, placed, named)}")
+    called = getattr(aten, name)
+    func = getattr(called, chosen(called, placed, named))
     requires_grad = named.pop("requires_grad", False)
     found = dispatch(func, spread(name, placed) if composite else placed, named)
     if requires_grad:

@@ -23,9 +23,9 @@ from ...engine.overriding import names
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import has_memory, is_numpy
 from .aten import OWN as OWN_FUNCTIONS
-from .aten import Operator, Overload, aten
+from .aten import Operator, Overload, aten, function_of
 from .composed import COMPOSED
-from .overloads import OVERLOADS, chosen
+from .overloads import chosen
 
 if TYPE_CHECKING:
     from ...engine.op import Op
@@ -384,7 +384,7 @@ def shown(op: Op, call: Callable[..., Any], inputs: Any, params: dict[str, Any])
         placed, named = list(inputs), params
     else:
         placed, named = arranged(operator.function, (), named)
-    return call(getattr(operator, chosen(operator.__name__, placed, named)), *placed, **named)
+    return call(getattr(operator, chosen(operator, placed, named)), *placed, **named)
 
 
 @functools.cache
@@ -392,7 +392,7 @@ def same(op: Op) -> Operator:
     """The operator of a record's own name, or one of our own."""
     for prefix in ("", *PREFIXES.values()):
         name = prefix + op.name
-        if name in OVERLOADS and op.name not in OTHERS:
+        if op.name not in OTHERS and function_of(name):
             found: Operator = getattr(aten, name)
             takes = signature(found.function).parameters.keys()
             if found.function is op.call or {*op.inputs, *op.params} <= takes:
@@ -425,7 +425,7 @@ def operator_of(function: Any, whole: bool = False) -> Operator | None:
     """
     place, _, own = names.get(function, "").rpartition(".")
     name = LEAVES.get(own, PREFIXES.get(place.rpartition(".")[2], "") + own)
-    if name not in OVERLOADS or name in WRITTEN_ANEW:
+    if name in WRITTEN_ANEW or not function_of(name):
         return None
     if name in COMPOSED and (not whole or name in ASKED or name.startswith("is_")):
         return None

@@ -1,0 +1,11 @@
+"""Shapes, views and joins as PyTorch has them: NOTE [Sheets]."""
+
+SHEET = """
+overloads: atleast_1d.default.Sequence atleast_2d.default.Sequence atleast_3d.default.Sequence
+    dsplit.int.array flatten.using_ints hsplit.int.array meshgrid.default.indexing
+    moveaxis.intlist.int movedim.int.intlist narrow.default.Tensor
+    repeat_interleave.Tensor.self_Tensor.self_int select.int split.Tensor.sizes.default
+    squeeze.default.dim.dims sym_size.int tensor_split.sections.indices.tensor_indices_or_sections
+    transpose.int transpose_.default unbind.int unflatten.int unsafe_split.Tensor view.default.dtype
+    vsplit.int.array
+"""

@@ -1,0 +1,10 @@
+"""What tensors tell of themselves, and what they become as PyTorch has them: NOTE [Sheets]."""
+
+SHEET = """
+overloads: is_contiguous.default.memory_format result_type.Tensor.Scalar.Scalar_Tensor
+    size.int.default stride.int.default to.device.dtype.other.dtype_layout
+no operator: as_subclass backward bfloat16 bool byte cdouble cfloat char data_ptr double float
+    from_dlpack get_printoptions half int is_shared long module_load ndimension nelement numpy
+    printoptions register_hook register_post_accumulate_grad_hook share_memory_ short storage
+    storage_type to_device tolist type untyped_storage
+"""
