@@ -11,7 +11,7 @@ import pytest
 from retrograd.engine.registry import OPS
 from retrograd.ops import stubs
 from retrograd.torch.library import aten as operators
-from retrograd.torch.library.aten import OWN, aten, function_of, overloads_of
+from retrograd.torch.library.aten import OWN, aten, function_of, is_composed, overloads_of
 from retrograd.torch.sheets import SHEETS
 
 DATA = Path(__file__).parents[1] / "data"
@@ -63,11 +63,24 @@ def test_no_name_is_in_two_sheets():
     assert len(set(pairs)) == len(pairs)
 
 
-def test_no_sheet_says_overloads_that_follow(monkeypatch):
-    rows = dict(operators.OVERLOADS)
-    for name, values in rows.items():
-        monkeypatch.setattr(operators, "OVERLOADS", {k: v for k, v in rows.items() if k != name})
-        assert overloads_of(name) != values, name
+def without(monkeypatch, table, name):
+    """Leave a row out of what the sheets say of one kind."""
+    rows = {key: row for key, row in getattr(operators, table).items() if key != name}
+    monkeypatch.setattr(operators, table, rows)
+
+
+@pytest.mark.parametrize("name", operators.OVERLOADS)
+def test_no_sheet_says_overloads_that_follow(name, monkeypatch):
+    said = overloads_of(name)
+    without(monkeypatch, "OVERLOADS", name)
+    assert overloads_of(name) != said
+
+
+@pytest.mark.parametrize("name", [*operators.COMPOSED, *operators.BASIC])
+def test_no_sheet_says_what_is_composed_where_that_follows(name, monkeypatch):
+    said = is_composed(name)
+    without(monkeypatch, "COMPOSED" if said else "BASIC", name)
+    assert is_composed(name) != said
 
 
 def test_what_pytorch_does_not_have_as_an_operator_it_does_not_have_at_all():

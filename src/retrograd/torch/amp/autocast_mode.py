@@ -26,6 +26,7 @@ from ... import dtypes, modes
 from ...engine import overriding
 from ...engine.subclasses import watch_properties
 from ...engine.tensor import Tensor, device
+from ..sheets import said
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,29 +54,7 @@ __all__ = [
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
-LOWER = """
-addbmm addmm baddbmm bmm chain_matmul conv1d conv2d conv3d conv_transpose1d conv_transpose2d
-conv_transpose3d einsum inner linalg_matrix_power linalg_multi_dot linalg_vecdot linear lstm
-matmul __rmatmul__ matrix_power mm multi_head_attention_forward prelu rnn_relu rnn_relu_cell
-rnn_tanh rnn_tanh_cell scaled_dot_product_attention tensordot
-"""
-SINGLE = """
-adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy
-binary_cross_entropy_with_logits cdist cholesky cholesky_inverse cholesky_solve
-cosine_embedding_loss cross_entropy ctc_loss fft_fft fft_fft2 fft_fftn fft_hfft fft_ifft
-fft_ifft2 fft_ifftn fft_ihfft fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftn
-fractional_max_pool2d fractional_max_pool3d geqrf grid_sample grid_sampler grid_sampler_2d
-grid_sampler_3d hinge_embedding_loss huber_loss
-inverse kl_div l1_loss linalg_cholesky linalg_cholesky_ex linalg_cond linalg_eig linalg_eigh
-linalg_eigvals linalg_eigvalsh linalg_householder_product linalg_inv linalg_inv_ex linalg_lstsq
-linalg_matrix_rank linalg_qr linalg_solve linalg_svd linalg_svdvals linalg_tensorinv
-linalg_tensorsolve lu lu_solve margin_ranking_loss max_pool3d max_unpool1d max_unpool2d
-max_unpool3d mse_loss multi_margin_loss multilabel_margin_loss nanquantile nll_loss orgqr ormqr
-pinverse poisson_nll_loss polar prod qr quantile smooth_l1_loss soft_margin_loss stft svd trace
-triangular_solve triplet_margin_loss view_as_complex
-"""
-LOWER_NAMES, SINGLE_NAMES = frozenset(LOWER.split()), frozenset(SINGLE.split())
-PROMOTE = frozenset(["cat", "concat", "concatenate", "index_copy", "stack"])
+LOWER, SINGLE, PROMOTE = map(said, ("lower", "float32", "widest"))
 HALVES = ("bfloat16", "float16")
 CAST = ("float32", *HALVES)  # what is cast
 
@@ -126,16 +105,16 @@ def name_of(func: Any) -> str:
     name = overriding.names.get(func, "").partition(".")[2]
     for prefix in ("nn.functional.", "Tensor."):
         name = name.removeprefix(prefix)
-    return name.replace(".", "_")
+    return "matmul" if name == "__rmatmul__" else name.replace(".", "_")
 
 
 def target_of(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The dtype that the tensors of a call are cast to; None for none."""
     if is_left(name, args, kwargs):
         return None
-    if name in LOWER_NAMES:
+    if name in LOWER:
         return get_autocast_cpu_dtype()
-    if name in SINGLE_NAMES:
+    if name in SINGLE:
         return dtypes.float32
     if name == "pad" and (kwargs.get("mode") or (*args, *"   ")[2]) in ("reflect", "replicate"):
         return dtypes.float32

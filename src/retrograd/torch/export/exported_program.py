@@ -14,8 +14,7 @@ from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
 from ..fx.node import map_arg
 from ..library import ops
-from ..library.aten import function_of
-from ..library.composed import COMPOSED
+from ..library.aten import is_composed
 from ..utils._pytree import TreeSpec, tree_flatten
 from .graph_signature import (
     ConstantArgument,
@@ -339,7 +338,7 @@ def default_decompositions() -> dict[Any, Any]:
     >>> [str(node.target) for node in ep.graph.nodes][3:-1]
     ['aten.linear.default']
     """
-    names = sorted(name for name in COMPOSED if function_of(name) and "drop" not in name)
+    names = [name for name in dir(ops.aten) if is_composed(name) and "drop" not in name]
     packets = [getattr(ops.aten, name) for name in names]
     table = {getattr(p, which): p.function for p in packets for which in p.overloads()}
     return {**table, ops.aten.t.default: turned, ops.aten.transpose.int: turned}

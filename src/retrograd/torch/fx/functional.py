@@ -13,7 +13,7 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from ..library import ops
-from ..library.translation import VIEWS
+from ..names.view_copies import VIEWS
 from .graph import Graph
 from .node import Node, map_arg
 

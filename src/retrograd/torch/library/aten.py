@@ -32,10 +32,10 @@ from .schemas import Schema
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Operator", "Operators", "Overload", "aten", "function_of"]
+__all__ = ["Operator", "Operators", "Overload", "aten", "function_of", "is_composed", "original"]
 
 MODULES = ("linalg", "fft", "special")
-NONE, OVERLOADS = map(said, ("no operator", "overloads"))
+NONE, OVERLOADS, COMPOSED, BASIC = map(said, ("no operator", "overloads", "composed", "basic"))
 PLACES = (retrograd.ops, Tensor, retrograd.nn.functional)
 NUMBER_FIRST = {"Scalar_Tensor", "Scalar_Self"}
 
@@ -308,6 +308,14 @@ def overloads_of(name: str) -> list[str]:
     if first == name:
         return ["default"]
     return [each for each in overloads_of(first) if first != base or each not in NUMBER_FIRST]
+
+
+def is_composed(name: str) -> bool:
+    """Whether PyTorch computes an operator by others: NOTE [Sheets], rule 4."""
+    base = name.removesuffix("_")
+    if name in COMPOSED or name in BASIC:
+        return name in COMPOSED
+    return is_composed(base) if base != name and function_of(base) else original(name) != name
 
 
 aten = Operators()

@@ -42,13 +42,14 @@ from ...kernels.allocation import has_memory
 from ...ops.core import return_types
 from ...ops.creation.from_data import tensor
 from ...ops.tensor import pickling
+from ..names.view_copies import VIEWS
 from ..types import plain
 from . import translation
 from .aten import aten
 from .composites import COMPOSITES, spread
 from .handlers import dispatch, has_history
 from .overloads import chosen
-from .translation import UNRECORDED, VIEWS, arranged, operator_of, overload, signature, viewed
+from .translation import UNRECORDED, arranged, operator_of, overload, signature, viewed
 
 if TYPE_CHECKING:
     from ...engine.op import Op

@@ -2,7 +2,7 @@
 
 NOTE [Operators that are seen]
 1. A function that has the name of an operator is a call of it (`operator_of`), but for those that
-   PyTorch composes of others (`COMPOSED`): there the parts are seen.
+   PyTorch composes of others: there the parts are seen.
 2. A record is the call of the operator of its name where the arguments agree, or what `RECORDS`
    says: one call or several, whose results are those of the record. Any other is an operator of a
    namespace of this package's: `retrograd::splice`.
@@ -22,9 +22,9 @@ from ... import dtypes
 from ...engine.overriding import names
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import has_memory, is_numpy
+from ..sheets import said
 from .aten import OWN as OWN_FUNCTIONS
-from .aten import Operator, Overload, aten, function_of
-from .composed import COMPOSED
+from .aten import Operator, Overload, aten, function_of, is_composed, original
 from .overloads import chosen
 
 if TYPE_CHECKING:
@@ -34,39 +34,14 @@ __all__ = ["arranged", "operator_of", "shown", "viewed"]
 
 OWN = "retrograd"
 PREFIXES = {"linalg": "linalg_", "special": "special_", "fft": "fft_"}
-OTHERS = {  # records that are parts of the operators of their names
-    *("binary_cross_entropy_with_logits", "cholesky_ex", "eigvals", "eigvalsh", "mse_loss"),
-    *("cdist", "prelu", "scatter", "unique_consecutive", "binary_cross_entropy", "l1_loss"),
-    *("smooth_l1_loss", "copy", "einsum"),
-}
-NUMBERS = {"arange", "new_full", "randint", "randint_like", "random_"}  # not of sizes alone
-LEAVES = {  # of functions by other names
-    **{f"arc{name}_": f"a{name}_" for name in ("cos", "cosh", "sin", "sinh", "tan", "tanh")},
-    **{"arctan2_": "atan2_", "absolute_": "abs_", "clip_": "clamp_", "fix_": "trunc_"},
-    **{"greater_": "gt_", "greater_equal_": "ge_", "less_": "lt_", "less_equal_": "le_"},
+LEAVES = {  # of methods by other names
     **{"__itruediv__": "div_", "__ifloordiv__": "floor_divide_", "__imod__": "remainder_"},
-    **{"relu_": "relu_", "not_equal_": "ne_", "matrix_exp": "linalg_matrix_exp"},
+    **{"clip_": "clamp_", "relu_": "relu_", "matrix_exp": "linalg_matrix_exp"},
     **dict.fromkeys(["item", "__bool__", "__float__", "__int__"], "_local_scalar_dense"),
     **{f"__i{name}__": f"{name}_" for name in ("add", "sub", "mul", "pow")},
     **{f"__i{name}__": f"bitwise_{name}_" for name in ("and", "or", "xor")},
 }
-MAKERS = (  # operators of functions that run no record: they are seen in any case
-    "allclose arange bucketize detach empty empty_like equal eye full full_like histc "
-    "isin linspace logspace multinomial new_empty new_full new_ones new_zeros nonzero "
-    "nonzero_static ones ones_like rand_like randint_like randn_like searchsorted zeros "
-    "zeros_like _local_scalar_dense"
-)
-UNRECORDED = frozenset(MAKERS.split())
-VIEWS = {  # operators whose results share memory with what they are given
-    *("alias", "as_strided", "detach", "diagonal", "expand", "permute", "select", "slice", "split"),
-    *("split_with_sizes", "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze", "view"),
-    "view_as_real",
-}
-ASKED = {  # composed operators that give no tensors, the tensor itself, or take other arguments
-    *("adaptive_max_pool1d", "gru", "lstm", "rnn_relu", "rnn_tanh"),
-    *("dim", "element_size", "get_device", "item", "numel", "pin_memory", "requires_grad_"),
-    *("result_type", "retain_grad", "size", "storage_offset", "stride"),
-}
+PARTS, NUMBERS, UNRECORDED, ASKED = map(said, ("part of it", "numbers", "unrecorded", "no tensors"))
 WRITTEN_ANEW = OWN_FUNCTIONS.keys() - LEAVES.values()  # whose functions take other arguments
 
 Call = Callable[..., Any]  # of an operator by name, with its arguments
@@ -392,7 +367,7 @@ def same(op: Op) -> Operator:
     """The operator of a record's own name, or one of our own."""
     for prefix in ("", *PREFIXES.values()):
         name = prefix + op.name
-        if op.name not in OTHERS and function_of(name):
+        if op.name not in PARTS and function_of(name):
             found: Operator = getattr(aten, name)
             takes = signature(found.function).parameters.keys()
             if found.function is op.call or {*op.inputs, *op.params} <= takes:
@@ -425,9 +400,11 @@ def operator_of(function: Any, whole: bool = False) -> Operator | None:
     """
     place, _, own = names.get(function, "").rpartition(".")
     name = LEAVES.get(own, PREFIXES.get(place.rpartition(".")[2], "") + own)
+    if name.endswith("_") and not name.startswith("_"):
+        name = f"{original(name[:-1])}_"
     if name in WRITTEN_ANEW or not function_of(name):
         return None
-    if name in COMPOSED and (not whole or name in ASKED or name.startswith("is_")):
+    if is_composed(name) and (not whole or name in ASKED or name.startswith("is_")):
         return None
     operator: Operator = getattr(aten, name)
     takes = [list(signature(each).parameters) for each in (function, operator.function)]

@@ -10,43 +10,37 @@ NOTE [Sheets]
 3. `overloads` are "default" alone where no sheet says another thing: those of the operator that it
    is by another name, and of one that writes in place those of the other without that, but for
    overloads with a number first.
+4. Of operators that are `composed` of others modes see the parts, and so of those that are others
+   by other names, or write in place what is composed, unless they are `basic`. `unrecorded` is what
+   runs no record, so that operators are seen in any case; `no tensors` what gives none, or the
+   tensor itself, or takes other arguments than its operator; `numbers` what takes numbers that are
+   no sizes; `part of it` a record that is a part of the operator of its name.
+5. Under autocast, products run in the `lower` dtype, others in `float32`, or in the `widest` dtype
+   that is given.
 """
 
 from __future__ import annotations
 
-from . import (
-    activation,
-    creation,
-    elementwise,
-    fft,
-    indexing,
-    layouts,
-    linalg,
-    loss,
-    names,
-    nn,
-    random,
-    reduction,
-    shape,
-    sorting,
-    special,
-    tensor,
-)
+from importlib import import_module
 
 __all__ = ["SHEETS", "said"]
 
-SHEETS = {
-    module.__name__.rpartition(".")[2]: {
+FAMILIES = (
+    *("activation", "creation", "elementwise", "fft", "indexing", "layouts", "linalg", "loss"),
+    *("names", "nn", "random", "reduction", "shape", "sorting", "special", "tensor"),
+)
+
+
+def read(sheet: str) -> dict[str, dict[str, list[str]]]:
+    """By what is said, by name: the values."""
+    lines = [line.partition(":") for line in sheet.replace("\n    ", " ").strip().split("\n")]
+    return {
         what: {name: values for name, *values in (row.split(".") for row in rows.split())}
-        for what, _, rows in (
-            line.partition(":") for line in module.SHEET.replace("\n    ", " ").strip().split("\n")
-        )
+        for what, _, rows in lines
     }
-    for module in (
-        *(activation, creation, elementwise, fft, indexing, layouts, linalg, loss, names, nn),
-        *(random, reduction, shape, sorting, special, tensor),
-    )
-}  # by family, by what is said, by name: the values
+
+
+SHEETS = {name: read(import_module(f"{__name__}.{name}").SHEET) for name in FAMILIES}
 
 
 def said(what: str) -> dict[str, list[str]]:

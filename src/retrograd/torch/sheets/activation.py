@@ -1,6 +1,10 @@
 """Activations as PyTorch has them: NOTE [Sheets]."""
 
 SHEET = """
-overloads: log_softmax.int softmax.int special_log_softmax.default special_softmax.default
 no operator: gumbel_softmax logsigmoid softmin softsign tanhshrink
+overloads: log_softmax.int softmax.int special_log_softmax.default special_softmax.default
+composed: log_softmax prelu relu6 rrelu selu softmax
+basic: relu6_
+lower: prelu
+part of it: prelu
 """

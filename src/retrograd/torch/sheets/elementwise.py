@@ -1,6 +1,7 @@
 """Elementwise functions as PyTorch has them: NOTE [Sheets]."""
 
 SHEET = """
+no operator: fake_quantize_per_channel_affine fake_quantize_per_tensor_affine
 overloads: add.Tensor.Scalar bitwise_and.Tensor.Scalar.Scalar_Tensor
     bitwise_left_shift.Tensor.Tensor_Scalar.Scalar_Tensor bitwise_left_shift_.Tensor_Scalar.Tensor
     bitwise_or.Tensor.Scalar.Scalar_Tensor bitwise_right_shift.Tensor.Tensor_Scalar.Scalar_Tensor
@@ -17,5 +18,9 @@ overloads: add.Tensor.Scalar bitwise_and.Tensor.Scalar.Scalar_Tensor
     remainder.Tensor.Scalar.Scalar_Tensor round.default.decimals rsub.Tensor special_round.default
     sub.Tensor.Scalar true_divide.Tensor.Scalar true_divide_.Tensor.Scalar
     where.self.ScalarOther.ScalarSelf.Scalar.default
-no operator: fake_quantize_per_channel_affine fake_quantize_per_tensor_affine
+composed: clip conj conj_physical float_power imag is_conj is_neg isclose isfinite isreal positive
+    real resolve_conj resolve_neg square sum_to_size
+basic: conj_physical_
+float32: polar view_as_complex
+unrecorded: allclose equal
 """

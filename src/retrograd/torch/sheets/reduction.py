@@ -11,4 +11,8 @@ overloads: all.default.dim.dims any.default.dim.dims bucketize.Tensor.Scalar
     prod.default.dim_int quantile.default.scalar searchsorted.Tensor.Scalar
     std.default.dim.correction std_mean.default.dim.correction sum.dim_IntList.default
     trapezoid.x.dx var.default.dim.correction var_mean.default.dim.correction
+composed: corrcoef cov cumulative_trapezoid diff gradient histogramdd nanmean nanquantile norm
+    quantile trapezoid
+float32: nanquantile prod quantile
+unrecorded: bucketize histc searchsorted
 """

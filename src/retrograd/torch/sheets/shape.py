@@ -8,4 +8,11 @@ overloads: atleast_1d.default.Sequence atleast_2d.default.Sequence atleast_3d.de
     squeeze.default.dim.dims sym_size.int tensor_split.sections.indices.tensor_indices_or_sections
     transpose.int transpose_.default unbind.int unflatten.int unsafe_split.Tensor view.default.dtype
     vsplit.int.array
+composed: adjoint atleast_1d atleast_2d atleast_3d broadcast_tensors broadcast_to cartesian_prod
+    chunk column_stack combinations concat concatenate contiguous diag diagflat dsplit dstack
+    expand_as flatten fliplr flipud hsplit hstack meshgrid moveaxis movedim narrow pad ravel reshape
+    reshape_as row_stack swapaxes swapdims tensor_split tile unflatten unsafe_chunk view_as vsplit
+    vstack
+unrecorded: detach
+widest: cat concat concatenate stack
 """

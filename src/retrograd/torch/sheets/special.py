@@ -15,4 +15,5 @@ overloads: special_chebyshev_polynomial_t.default.x_scalar.n_scalar
     special_shifted_chebyshev_polynomial_w.default.x_scalar.n_scalar
     special_xlog1py.default.other_scalar.self_scalar special_xlogy.default.other_scalar.self_scalar
     special_zeta.default.other_scalar.self_scalar xlogy.Tensor.Scalar_Other.Scalar_Self
+composed: special_ndtr
 """
