@@ -19,7 +19,9 @@ NOTE [The record]
 4. `derivative` (elementwise, one input, holomorphic or real) gives the formula
    `g * conj(derivative)`.
 5. `linear` says which inputs the op is linear in: "input, values" jointly, "input | other" each
-   with the rest held fixed. `tangent` is an explicit forward-mode formula where speed asks for one.
+   with the rest held fixed. In its place, `keeps` says so of an op that leaves elements where they
+   are, `moves` of one that puts them elsewhere, maybe among zeros, `adds` of one that adds them up.
+   `tangent` is an explicit forward-mode formula where speed asks for one.
 6. What no formula may mention: broadcasting and real-versus-complex.
    `fitting.fit` undoes both. `exact` says that formulas give their inputs' shapes as they are:
    with equal dtypes, nothing is left to fit (an elementwise op with one input is always exact).
@@ -122,6 +124,9 @@ class Op(Kind):
         methods: Sequence[str] = (),
         derivative: Callable[..., Any] | None = None,
         linear: str = "",
+        keeps: str = "",
+        moves: str = "",
+        adds: str = "",
         tangent: Callable[..., Any] | None = None,
         elementwise: bool = False,
         rows: bool = False,
@@ -154,7 +159,9 @@ class Op(Kind):
         self.forward = bind(forward)
         if elementwise or rows:
             self.forward = opened(self.forward, self.name, rows)
-        self.derivative, self.linear, self.tangent = derivative, linear, tangent
+        self.derivative, self.tangent = derivative, tangent
+        self.keeps, self.moves, self.adds = keeps, moves, adds
+        self.linear = linear or keeps or moves or adds
         self.elementwise, self.view, self.piecewise = elementwise, view, piecewise
         self.exact = exact or elementwise
         self.promote = promote

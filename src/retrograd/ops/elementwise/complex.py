@@ -205,7 +205,7 @@ declare(
     "join_parts(input)",
     lambda x: _complex_arrays(x[..., 0], x[..., 1]),
     input=lambda xp, g: xp.view_as_real(g),
-    linear="input",
+    moves="input",
     complex=False,
     batch="leading",
     examples=["3x2", "2"],

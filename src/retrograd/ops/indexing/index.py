@@ -127,7 +127,7 @@ _index_op = declare(
     input=lambda xp, g, index, dims, input_shape: xp.index_spread(
         g, index, dims=dims, shape=input_shape
     ),
-    linear="input",
+    moves="input",
     batch=batching_index.index("index"),
     examples=[
         example("3x2, 4:int<3", dims=(0,)),
@@ -144,7 +144,7 @@ index_spread = declare(
     "index_spread(input, index, *, dims, shape)",
     lambda input, index, *, dims, shape: added_at(None, input, index, dims, shape),
     input=lambda xp, g, index, dims: xp.index(g, index, dims=dims),
-    linear="input",
+    adds="input",
     batch=batching_index.index("index_spread"),
     examples=[
         example("4x2, 4:int<3", dims=(0,), shape=(3, 2)),
@@ -163,7 +163,7 @@ index_put_op = declare(
         g if accumulate else xp.index_blank(g, index, dims=dims)
     ),
     values=lambda xp, g, index, dims: xp.index(g, index, dims=dims),
-    linear="input, values",
+    moves="input, values",
     batch=batching_index.index_put,
     examples=[
         example("3x2, 4x2, 4:int<3", dims=(0,), accumulate=True),
@@ -178,7 +178,7 @@ index_blank = declare(
     "index_blank(input, index, *, dims)",
     _index_blank,
     input=lambda xp, g, index, dims: xp.index_blank(g, index, dims=dims),
-    linear="input",
+    moves="input",
     batch=batching_index.index("index_blank"),
     examples=[example("3x2, 2:int<3", dims=(0,)), example("3x3, 2x2:int<3", dims=(0, 1))],
     node_name="IndexPutBackward0",
@@ -191,7 +191,7 @@ _index_select = declare(
     input=lambda xp, g, index, dim, input_shape: xp.index_spread(
         g, index, dims=(dim,), shape=input_shape
     ),
-    linear="input",
+    moves="input",
     batch=batching_index.index("index_select"),
     examples=[
         example("3x2, 4:int<3", dim=0),

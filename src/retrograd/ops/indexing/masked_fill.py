@@ -25,7 +25,7 @@ _masked_fill_op = declare(
     lambda input, value, mask: in_rows(np.where(mask, value.astype(input.dtype), input)),
     input=lambda xp, g, mask: xp.zero_where(g, mask),
     value=lambda xp, g, mask: xp.zero_where(g, ~mask),
-    linear="input, value",
+    keeps="input, value",
     contiguous="input",
     batch="elementwise",
     examples=["2x3, , 2x3:bool", "2x3, , 3:bool", "3, , 2x3:bool", ", , :bool", "0x3, , 3:bool"],

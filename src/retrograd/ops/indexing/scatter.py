@@ -82,7 +82,7 @@ _scatter_add_op = declare(
     lambda input, src, index, *, dim: added_along(input, src, index, dim, input.shape),
     input=lambda xp, g: g,
     src=lambda xp, g, index, dim: xp.take_along(g, index, dim=dim),
-    linear="input, src",
+    adds="input, src",
     examples=[
         example("3x4, 2x4, 2x4:int<3", dim=0),
         example("3x4, 2x6, 2x6:int<4", dim=1),

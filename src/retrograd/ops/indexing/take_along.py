@@ -89,7 +89,7 @@ take_along = declare(
     "take_along(input, index, *, dim)",
     taken_along,
     input=lambda xp, g, index, dim, input_shape: xp.put_along(g, index, dim=dim, shape=input_shape),
-    linear="input",
+    moves="input",
     examples=[
         example("3x4, 2x4:int<3", dim=0),
         example("3x4, 2x6:int<4", dim=1),
@@ -106,7 +106,7 @@ put_along = declare(
     "put_along(input, index, *, dim, shape)",
     lambda input, index, *, dim, shape: added_along(None, input, index, dim, shape),
     input=lambda xp, g, index, dim: xp.take_along(g, index, dim=dim),
-    linear="input",
+    moves="input",
     examples=[
         example("2x4, 2x4:int<3", dim=0, shape=(3, 4)),
         example("2x2, 2x2:int<4", dim=1, shape=(3, 4)),
@@ -121,7 +121,7 @@ place_along = declare(
     "place_along(input, index, *, dim, shape)",
     _place_along,
     input=lambda xp, g, index, dim: xp.take_along(g, index, dim=dim),
-    linear="input",
+    moves="input",
     examples=[
         example("1x4, 1x4:int<3", dim=0, shape=(3, 4)),
         example("3x1, 3x1:int<4", dim=1, shape=(3, 4)),

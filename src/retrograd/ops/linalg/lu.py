@@ -62,7 +62,7 @@ swap_rows = declare(
     _swap_rows,
     batch=swapped_rows,
     input=lambda xp, g, pivots, back: xp.swap_rows(g, pivots, back=not back),
-    linear="input",
+    moves="input",
     examples=[
         example("3x2, 1:int<3", back=False),
         example("2x3x2, 2x1:int<3", back=True),

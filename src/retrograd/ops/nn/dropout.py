@@ -33,7 +33,7 @@ masked_scale = declare(
     "masked_scale(input, mask, *, scale)",
     _masked_scale,
     input=lambda xp, g, mask, scale: xp.masked_scale(g, mask, scale=scale),
-    linear="input",
+    keeps="input",
     batch="elementwise",
     examples=[
         example("3x4, 3x4:bool", scale=2.0),

@@ -105,7 +105,7 @@ _sum = declare(
     "sum(input)",
     _sum_all,
     input=lambda xp, g, input_shape: xp.spread(g, shape=input_shape),
-    linear="input",
+    adds="input",
     exact=True,
     batch=batching.full_reduction("sum_dim"),
     examples=ALL,
@@ -118,7 +118,7 @@ _sum_dim = declare(
     input=lambda xp, g, dim, keepdim, input_shape: xp.unreduce(
         g, dim=dim, keepdim=keepdim, shape=input_shape
     ),
-    linear="input",
+    adds="input",
     rows=True,
     examples=DIMS,
     node_name="SumBackward1",

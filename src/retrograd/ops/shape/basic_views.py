@@ -97,7 +97,7 @@ unslice = declare(
     "unslice(input, *, index, shape)",
     _unslice,
     input=lambda xp, g, index: xp.slice(g, index=index),
-    linear="input",
+    moves="input",
     batch=batching.regions("unslice"),
     examples=[
         example("1x4", index=(HALF,), shape=(3, 4)),
@@ -144,7 +144,7 @@ undiagonal = declare(
     "undiagonal(input, *, offset, dim1, dim2, shape)",
     _undiagonal,
     input=lambda xp, g, offset, dim1, dim2: xp.diagonal(g, offset=offset, dim1=dim1, dim2=dim2),
-    linear="input",
+    moves="input",
     examples=[
         example("3", offset=0, dim1=0, dim2=1, shape=(3, 3)),
         example("2x2", offset=-1, dim1=2, dim2=1, shape=(2, 3, 3)),
@@ -192,7 +192,7 @@ refold = declare(
     "refold(input, *, dim, size, step, shape)",
     _refold,
     input=lambda xp, g, dim, size, step: xp.unfold(g, dim=dim, size=size, step=step),
-    linear="input",
+    adds="input",
     examples=[
         example("4x3", dim=0, size=3, step=1, shape=(6,)),
         example("2x2x2", dim=1, size=2, step=2, shape=(2, 5)),
@@ -254,7 +254,7 @@ unstrided = declare(
     input=lambda xp, g, size, stride, offset: xp.as_strided(
         g, size=size, stride=stride, offset=offset
     ),
-    linear="input",
+    adds="input",
     batch=batching_index.unstrided,
     examples=[example("4x3", size=(4, 3), stride=(1, 1), offset=0, shape=(6,))],
     node_name="AsStridedBackward0",

@@ -67,7 +67,7 @@ _cat_op = declare(
     "cat(*tensors, *, dim)",
     _cat,
     tensors=_cat_shares,
-    linear="tensors",
+    moves="tensors",
     examples=[
         example("2x3, 1x3", dim=0),
         example("2x1, 2x3, 2x2", dim=1),
@@ -98,7 +98,7 @@ _stack_op = declare(
     tensors=lambda xp, g, dim, tensors_shape: [
         xp.select(g, index=(*[slice(None)] * dim, place)) for place in range(len(tensors_shape))
     ],
-    linear="tensors",
+    moves="tensors",
     batch=batching.stack,
     examples=[example("2x3, 2x3", dim=0), example(", , ", dim=0), example("2, 2", dim=1)],
     doc="""Tensors of one shape along a new dimension.""",
@@ -281,7 +281,7 @@ _repeat_op = declare(
     "repeat(input, *, repeats)",
     lambda input, *, repeats: in_rows(np.tile(input, repeats)),
     input=_repeat_back,
-    linear="input",
+    moves="input",
     batch=batching.repeat,
     examples=[
         example("2x3", repeats=(2, 1)),

@@ -40,7 +40,7 @@ _flip = declare(
     "flip(input, *, dims)",
     lambda input, *, dims: copied(input[backwards(dims)]),
     input=lambda xp, g, dims: xp.flip(g, dims=dims),
-    linear="input",
+    moves="input",
     examples=[
         example("2x3", dims=(0,)),
         example("2x3x2", dims=(2, 0)),
@@ -54,7 +54,7 @@ _roll = declare(
     "roll(input, *, shifts, dims)",
     lambda input, *, shifts, dims: channels_like(input, in_rows(np.roll(input, shifts, dims))),
     input=lambda xp, g, shifts, dims: xp.roll(g, shifts=tuple([-n for n in shifts]), dims=dims),
-    linear="input",
+    moves="input",
     examples=[
         example("4", shifts=(1,), dims=(0,)),
         example("2x3", shifts=(1, -2), dims=(0, 1)),

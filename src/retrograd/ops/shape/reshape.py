@@ -73,7 +73,7 @@ _contiguous = declare(
     "contiguous(input)",
     lambda input: input.copy(),
     input=lambda xp, g: g,
-    linear="input",
+    keeps="input",
     batch="leading",
     examples=["2x3"],
     node_name="CloneBackward0",

@@ -17,6 +17,7 @@ NOTE [Sheets]
    no sizes; `part of it` a record that is a part of the operator of its name.
 5. Under autocast, products run in the `lower` dtype, others in `float32`, or in the `widest` dtype
    that is given.
+6. A record works `along` one dimension, on each of its lines alone, and gives as many dimensions.
 """
 
 from __future__ import annotations

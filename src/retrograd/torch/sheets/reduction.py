@@ -13,6 +13,7 @@ overloads: all.default.dim.dims any.default.dim.dims bucketize.Tensor.Scalar
     trapezoid.x.dx var.default.dim.correction var_mean.default.dim.correction
 composed: corrcoef cov cumulative_trapezoid diff gradient histogramdd nanmean nanquantile norm
     quantile trapezoid
+along: cummax cummin cumprod cumsum logcumsumexp
 float32: nanquantile prod quantile
 unrecorded: bucketize histc searchsorted
 """

@@ -42,18 +42,6 @@ if TYPE_CHECKING:
 
 __all__ = ["moved", "pointwise"]
 
-# Ops that are no elementwise ones and leave each element where it is.
-SAME_PLACES = (
-    *("cast", "contiguous", "copy", "fill", "imag", "masked_fill", "masked_scale", "piecewise"),
-    *("real", "zero", "zeros_like"),
-)
-# Ops that put elements elsewhere, beside all views; and those that add them up, beside products.
-MOVES = (
-    *("blank", "cat", "flip", "index", "index_blank", "index_put", "index_select", "join_parts"),
-    *("place_along", "put_along", "repeat", "roll", "splice", "stack", "swap_rows", "take_along"),
-    *("undiagonal", "unslice"),
-)
-ADDS = ("densify", "index_spread", "refold", "scatter_add", "sum", "sum_dim", "sum_to", "unstrided")
 LIKE = ("empty", "full", "ones", "zeros", "rand", "randint", "randn")
 NO_INDEX = "{} indices must match. Those of {}() differ: write x.to_dense()"
 
@@ -61,11 +49,11 @@ NO_INDEX = "{} indices must match. Those of {}() differ: write x.to_dense()"
 @Masked.rule("*")
 def by_kind(op: Op, *inputs: Any, **params: Any) -> Any:
     """What an op gives without a rule of its own."""
-    if op.elementwise or op.name in SAME_PLACES:
+    if op.elementwise or op.keeps:
         return pointwise(op, *inputs, **params)
-    if op.view or op.name in MOVES:
+    if op.view or op.moves:
         return moved(op, *inputs, **params)
-    if op.name in ADDS or "|" in str(op.linear):
+    if op.adds or "|" in str(op.linear):
         return added(op, *inputs, **params)
     raise refused(op.name)
 
@@ -78,6 +66,7 @@ def each(found: Any, wrap: Any) -> Any:
 # -- element by element ----------------------------------------------------------------------------
 
 
+@Masked.rule("zeros_like")
 def pointwise(op: Op, *inputs: Any, **params: Any) -> Any:
     """The op of the data, with the mask that all masked operands have."""
     layouts = {t._array.layout for t in inputs if is_masked(t)}

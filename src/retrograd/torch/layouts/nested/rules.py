@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....engine.registry import called
+from ....engine.registry import OPS, called
 from ....engine.tensor import Tensor
 from ....ops.shape.join import cat, stack
+from ...sheets import said
 from .array import Nested, gathered, held, is_nested, made, parts_of, refused
 from .pattern import Jagged, Ragged
 
@@ -117,8 +118,7 @@ def beside(nt: Tensor, t: Tensor, name: str) -> Tensor:
     return t.select(pattern.ragged, 0).movedim(0, dim).index_select(dim, owners)
 
 
-@Nested.rule("cast", "contiguous", "copy", "fill", "masked_fill", "masked_scale", "real", "imag")
-@Nested.rule("zero", "zeros_like")
+@Nested.rule("zeros_like")
 def on_values(op: Op, *inputs: Any, **params: Any) -> Any:
     """The op of the values."""
     pattern, fitted = matched(op.name, inputs)
@@ -137,13 +137,13 @@ def of_rows(op: Op, first: Tensor, second: Tensor, *more: Any, **params: Any) ->
 @Nested.rule("*")
 def other(op: Op, *inputs: Any, **params: Any) -> Any:
     """By the kind of the op: elementwise, a reduction, or one along a dimension."""
-    if op.elementwise:
+    if op.elementwise or op.keeps:
         return on_values(op, *inputs, **params)
     if "keepdim" in params:
         return reduced(op, *inputs, **params)
-    if not params and len(inputs) == 1 and op.name in WHOLE:
+    if not params and f"{op.name}_dim" in OPS:
         return named(op, op.call(live(inputs[0])))
-    if "dim" in params and len(inputs) == 1 and op.name in KEEPS:
+    if "dim" in params and len(inputs) == 1 and op.name in ALONG:
         dim = params["dim"]
         dims = dim if isinstance(dim, tuple) else (dim,)
         places = tuple([inner(inputs[0], d, op.name, ragged=True) for d in dims])
@@ -162,11 +162,7 @@ OWN_NAMES = {
     name: name.replace("Backward", "BackwardAutogradNestedTensor")
     for name in ("SumBackward0", "SumBackward1", "MeanBackward0")
 }
-WHOLE = {"all", "any", "max", "mean", "median", "min", "nanmedian", "nansum", "prod", "sum"}
-KEEPS = {
-    *("argsort", "cummax", "cummin", "cumprod", "cumsum", "log_softmax", "logcumsumexp", "softmax"),
-    *("sort", "topk"),
-}
+ALONG = said("along")
 
 
 # -- reductions ------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ densify = declare(
     "densify(values, *, pattern)",
     lambda values, *, pattern: Sparse(values, pattern).dense(),
     values=lambda xp, g, pattern: _entries_of(xp, g, pattern),
-    linear="values",
+    adds="values",
     batch=None,
     node_name="ToDenseBackward0",
     examples=[example("3", pattern=TWICE), example("3x2", pattern=ROWS)],
