@@ -8,28 +8,15 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from .graph import Graph, element_type, exports
+from .graph import Graph, element_type, exports, name_of
 from .tracing import Call
 
-UNARY = {
-    "abs": "Abs", "acos": "Acos", "acosh": "Acosh", "asin": "Asin", "asinh": "Asinh",
-    "atan": "Atan", "atanh": "Atanh", "bitwise_not": "BitwiseNot", "ceil": "Ceil",
-    "clone": "Identity", "contiguous": "Identity", "cos": "Cos", "cosh": "Cosh", "erf": "Erf",
-    "exp": "Exp", "floor": "Floor", "hardswish": "HardSwish", "isnan": "IsNaN", "log": "Log",
-    "logical_not": "Not", "mish": "Mish", "neg": "Neg", "piecewise": "Identity",
-    "reciprocal": "Reciprocal", "relu": "Relu", "round": "Round", "sigmoid": "Sigmoid",
-    "sign": "Sign", "sin": "Sin", "sinh": "Sinh", "sqrt": "Sqrt", "tan": "Tan", "tanh": "Tanh",
-}  # fmt: skip
-BINARY = {
-    "add": "Add", "bitwise_and": "BitwiseAnd", "bitwise_or": "BitwiseOr",
-    "bitwise_xor": "BitwiseXor", "div": "Div", "maximum": "Max", "minimum": "Min", "mul": "Mul",
-    "pow_tensors": "Pow", "sub": "Sub",
-}  # fmt: skip
-COMPARISONS = {
-    "eq": "Equal", "ge": "GreaterOrEqual", "gt": "Greater", "le": "LessOrEqual", "lt": "Less",
-    "logical_and": "And", "logical_or": "Or", "logical_xor": "Xor",
-}  # fmt: skip
-ON_BOOL = {"BitwiseAnd": "And", "BitwiseOr": "Or", "BitwiseXor": "Xor", "BitwiseNot": "Not"}
+ON_BOOL = {
+    **{"BitwiseAnd": "And", "BitwiseOr": "Or", "BitwiseXor": "Xor", "BitwiseNot": "Not"},
+    **{"Add": "Or", "Mul": "And", "Max": "Or", "Min": "And"},
+}
+OF_TRUTH = {"And", "Not", "Or", "Xor"}
+COMPARING = {"Equal", "Greater", "GreaterOrEqual", "IsNaN", "Less", "LessOrEqual"}
 
 
 def dtype_of(call: Call) -> Any:
@@ -51,36 +38,24 @@ def alike(g: Graph, call: Call, names: Any, dtype: Any) -> list[str]:
     ]
 
 
-@exports(*UNARY)
-def unary(g: Graph, call: Call, x: str) -> Any:
-    """One input, one output."""
-    kind = UNARY[call.op.name]
-    x = alike(
-        g, call, [x], dtype_of(call) if kind not in ("IsNaN", "Not") else call.inputs[0].array.dtype
-    )[0]
-    if kind == "Not":
-        x = g.cast(x, call.inputs[0].array.dtype, np.dtype(bool))
-    return g.op(ON_BOOL.get(kind, kind) if dtype_of(call).kind == "b" else kind, x)
-
-
-@exports(*BINARY)
-def binary(g: Graph, call: Call, x: str, y: str) -> Any:
-    """Two inputs that broadcast, in the dtype of the result."""
-    kind, dtype = BINARY[call.op.name], dtype_of(call)
+@exports("*", "contiguous", "piecewise")
+def by_name(g: Graph, call: Call, *names: str) -> Any:
+    """What ONNX has by a name: inputs broadcast, in the dtype of the result or of what is asked."""
+    kind, dtype = name_of(call.op) or "Identity", dtype_of(call)
     if dtype.kind == "b":
-        kind = {**ON_BOOL, "Add": "Or", "Mul": "And", "Max": "Or", "Min": "And"}[kind]
-    return g.op(kind, *alike(g, call, (x, y), dtype))
+        kind = ON_BOOL.get(kind, kind)
+    if kind in OF_TRUTH:
+        dtype = np.dtype(bool)
+    elif kind in COMPARING:
+        dtype = dtypes.common(*[each.array for each in call.inputs])
+    return g.op(kind, *alike(g, call, names, dtype))
 
 
-@exports(*COMPARISONS, "ne")
-def comparison(g: Graph, call: Call, x: str, y: str) -> Any:
-    """Two inputs that broadcast, in the dtype to which they promote."""
-    if call.op.name.startswith("logical"):
-        return g.op(COMPARISONS[call.op.name], *alike(g, call, (x, y), np.dtype(bool)))
+@exports("ne")
+def unequal(g: Graph, call: Call, x: str, y: str) -> Any:
+    """Not equal, in the dtype to which they promote."""
     dtype = dtypes.common(*[each.array for each in call.inputs])
-    if call.op.name == "ne":
-        return g.op("Not", g.op("Equal", *alike(g, call, (x, y), dtype)))
-    return g.op(COMPARISONS[call.op.name], *alike(g, call, (x, y), dtype))
+    return g.op("Not", g.op("Equal", *alike(g, call, (x, y), dtype)))
 
 
 @exports("pow")

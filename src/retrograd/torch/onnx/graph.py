@@ -1,7 +1,9 @@
 """The graph in ONNX's terms: nodes, constants and their names, made of the calls of a trace.
 
 `TABLE` has a function for each op that can be exported: of this builder and the call, it adds nodes
-and gives the names of the call's outputs. The files of this folder fill it, a family each.
+and gives the names of the call's outputs. The files of this folder fill it, a family each. An
+elementwise op without parameters that ONNX has by its name, or by another that a sheet says, needs
+no row: "*" has the function for all of them.
 """
 
 from __future__ import annotations
@@ -12,14 +14,19 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from ...engine.op import camel_case
+from ..sheets import said
 from .errors import OnnxExporterError, UnsupportedOperatorError
 from .tracing import Call, Value, place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["TABLE", "Graph", "element_type", "exports"]
+    from ...engine.op import Op
 
+__all__ = ["TABLE", "Graph", "element_type", "exports", "name_of"]
+
+ONNX = said("onnx")
 TABLE: dict[str, Callable[..., Any]] = {}
 SIZED: set[str] = set()  # ops whose parameters may follow the sizes of the inputs
 
@@ -55,6 +62,12 @@ def exports(*names: str, sized: bool = False) -> Callable[[Any], Any]:
     return enter
 
 
+def name_of(op: Op) -> str | None:
+    """What ONNX calls an elementwise op without parameters, None if it has none."""
+    (found,) = ONNX.get(op.name, [camel_case(op.name)])
+    return found if op.elementwise and not op.params and onnx.defs.has(found) else None
+
+
 def element_type(dtype: Any) -> int:
     """ONNX's number for a dtype."""
     return int(helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
@@ -77,12 +90,13 @@ class Graph:
         """The nodes of a call."""
         self.call, self.again = call, again
         name = call.op.name
-        if name not in TABLE:
+        row = TABLE.get(name, TABLE["*"] if name_of(call.op) else None)
+        if row is None:
             raise self.unsupported(name)
         if name not in SIZED and not alike(call.params, again.params):
             raise self.sizes_error(call.params, again.params)
         names = [None if each is None else self.name(each) for each in call.inputs]
-        found = TABLE[name](self, call, *names)
+        found = row(self, call, *names)
         if len(call.outputs) != len(again.outputs):
             raise self.sizes_error(len(call.outputs), len(again.outputs))
         made_here = [found] if isinstance(found, str) else found

@@ -18,6 +18,7 @@ NOTE [Sheets]
 5. Under autocast, products run in the `lower` dtype, others in `float32`, or in the `widest` dtype
    that is given.
 6. A record works `along` one dimension, on each of its lines alone, and gives as many dimensions.
+7. An elementwise record has the same name in `onnx`, but for its spelling, where no other is said.
 """
 
 from __future__ import annotations

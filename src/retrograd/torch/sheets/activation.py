@@ -7,5 +7,6 @@ composed: log_softmax prelu relu6 rrelu selu softmax
 basic: relu6_
 along: log_softmax softmax
 lower: prelu
+onnx: hardswish.HardSwish
 part of it: prelu
 """

@@ -22,5 +22,7 @@ composed: clip conj conj_physical float_power imag is_conj is_neg isclose isfini
     real resolve_conj resolve_neg square sum_to_size
 basic: conj_physical_
 float32: polar view_as_complex
+onnx: eq.Equal ge.GreaterOrEqual gt.Greater isnan.IsNaN le.LessOrEqual logical_and.And
+    logical_not.Not logical_or.Or logical_xor.Xor lt.Less maximum.Max minimum.Min pow_tensors.Pow
 unrecorded: allclose equal
 """

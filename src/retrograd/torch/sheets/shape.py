@@ -13,6 +13,7 @@ composed: adjoint atleast_1d atleast_2d atleast_3d broadcast_tensors broadcast_t
     expand_as flatten fliplr flipud hsplit hstack meshgrid moveaxis movedim narrow pad ravel reshape
     reshape_as row_stack swapaxes swapdims tensor_split tile unflatten unsafe_chunk view_as vsplit
     vstack
+onnx: clone.Identity
 unrecorded: detach
 widest: cat concat concatenate stack
 """
