@@ -7,10 +7,12 @@ import uuid
 
 import numpy as np
 import pytest
+from tests.laws.samples import at_least, sample
 
 import retrograd as rg
 from retrograd import autograd
 from retrograd.autograd.graph import saved_tensors_hooks
+from retrograd.engine.registry import OPS
 from retrograd.errors import SecondBackwardError, VersionError
 
 
@@ -87,6 +89,23 @@ def test_facts_are_shown_like_saved_values():
     node = rg.ones(2, 3, requires_grad=True).sum(1).grad_fn
     assert node._saved_dim == (1,)
     assert node._saved_self_sym_sizes == (2, 3)
+
+
+@pytest.mark.parametrize("name", ["kthvalue", "max", "median", "min", "mode", "nanmedian"])
+def test_the_dimension_of_a_choice_is_shown_as_a_number(name):
+    x = rg.tensor([[1.0, 3.0, 2.0]], requires_grad=True)
+    values, _ = getattr(x, name)(*[1] * (name == "kthvalue"), dim=1)
+    assert values.grad_fn._saved_dim == 1
+
+
+NAMED = [sample(op, op.examples[-1], False) for op in OPS.values() if op.saved]
+
+
+@pytest.mark.parametrize("made", at_least(40, NAMED), ids=repr)
+def test_every_name_that_a_record_shows_can_be_read(made):
+    node = made.call(made.tensors())[0].grad_fn
+    for name in made.op.saved:
+        getattr(node, f"_saved_{name}")
 
 
 # -- versions ----------------------------------------------------------------------------------

@@ -31,6 +31,10 @@ NOTE [The record]
    So do those of an elementwise op where an operand leads: NOTE [Leaders] in `kernels.layout`.
 9. `batch` says how the op runs on many examples at once: NOTE [Rules] in `transforms.rules`.
    Elementwise ops and those whose parameters name dimensions need not say it.
+10. `saved` has PyTorch's names for what nodes save, `grad_fn._saved_<name>`, where they do not
+   follow from the record (`self` is the first input, `result` an output, `self_sym_sizes` a shape):
+   the name in the record; a function of such values, or of attributes of the node, which its
+   arguments name; two functions of the node, for value and handle.
 """
 
 from __future__ import annotations
@@ -147,6 +151,7 @@ class Op(Kind):
         promote: Callable[..., Any] = dtypes.promote,
         batch: Any = "auto",
         number_first: bool = False,
+        saved: Mapping[str, Any] | None = None,
         doc: str = "",
         **formulas: Callable[..., Any],
     ) -> None:
@@ -169,7 +174,7 @@ class Op(Kind):
         self.examples = tuple([example(e) if isinstance(e, str) else e for e in examples])
         self.domain, self.complex = domain, complex
         self.inplace = elementwise if inplace is None else inplace
-        self.number_first = number_first
+        self.number_first, self.saved = number_first, saved or {}
         self.doc, self.methods, self.on_reals = doc, methods, on_reals or self.forward
         if derivative is not None:
             formulas = {self.inputs[0]: derivative_formula(derivative)}

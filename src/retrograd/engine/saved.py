@@ -77,11 +77,6 @@ HOOKS_AFTER_FREE = (
 )
 
 
-# By op, further names of what its nodes save: names of its record, functions of a node, or two, for
-# the value and for its handle. Entered by `ops`.
-PYTORCH_NAMES: dict[str, dict[str, Any]] = {}
-
-
 class Packed:
     """What a pack hook made of a saved value, in that value's place in `node.saved`.
 
@@ -233,12 +228,11 @@ class SavedTensor:
 def saved_properties(op: Op) -> dict[str, property]:
     """The attributes `_saved_<name>` and `_raw_saved_<name>` of an op's nodes, in PyTorch's names.
 
-    What `PYTORCH_NAMES` has another name for has that name only.
+    What the record has another name for, in `saved`, has that name only.
     Properties, not `__getattr__`: a class with that loses CPython's fast attribute access.
     """
     found: dict[str, property] = {}
-    renamed = PYTORCH_NAMES.get(op.name, {})
-    elsewhere = {source for source in renamed.values() if isinstance(source, str)}
+    elsewhere = {source for source in op.saved.values() if isinstance(source, str)}
     for place, name in enumerate(op.saves):
         if name in elsewhere:
             continue
@@ -251,16 +245,16 @@ def saved_properties(op: Op) -> dict[str, property]:
             of = name.removesuffix("_shape")
             of = "self" if of == op.inputs[0] else of
             found[f"_saved_{of}_sym_sizes"] = property(partial(_fact, place=place))
-    for name, source in renamed.items():
+    for name, source in op.saved.items():
         if isinstance(source, tuple):
             found[f"_saved_{name}"], found[f"_raw_saved_{name}"] = map(property, source)
         elif not isinstance(source, str):
-            found[f"_saved_{name}"] = property(source)
+            found[f"_saved_{name}"] = property(partial(_made, make=source))
         elif source in op.saves:
             place = op.saves.index(source)
             found[f"_saved_{name}"] = property(partial(_saved, place=place))
             found[f"_raw_saved_{name}"] = property(partial(SavedTensor, place=place))
-        elif source in op.facts:
+        else:
             found[f"_saved_{name}"] = property(partial(_fact, place=op.facts.index(source)))
     return found
 
@@ -274,6 +268,17 @@ def _saved(node: Node, place: int) -> Any:
 
 def _fact(node: Node, place: int) -> Any:
     return node.params[place]
+
+
+def _made(node: Node, make: Callable[..., Any]) -> Any:
+    """What a function makes of values or attributes of a node, which its arguments name."""
+    op, code = node.op, make.__code__
+    return make(*[
+        _saved(node, op.saves.index(name)) if name in op.saves
+        else _fact(node, op.facts.index(name)) if name in op.facts
+        else getattr(node, name)
+        for name in code.co_varnames[: code.co_argcount]
+    ])  # fmt: skip
 
 
 def raw(node: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..engine import namespaces, overriding, registry, subclasses
 from . import stubs
-from .core import arguments, saved_names, structure
+from .core import arguments, structure
 from .tensor import autograd_methods
 from .elementwise.arithmetic import *
 from .elementwise.complex_parts import *

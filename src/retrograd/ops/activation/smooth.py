@@ -157,6 +157,7 @@ _gelu = activation(
     lambda x: 0.5 * x * kernels.erfc(x * -ROOT_HALF),
     "fc",
     derivative=_gelu_derivative,
+    saved={"approximate": lambda: "none"},
 )
 
 _gelu_tanh = activation(
@@ -165,6 +166,7 @@ _gelu_tanh = activation(
     "fc",
     derivative=_gelu_tanh_derivative,
     node_name="GeluBackward0",
+    saved={"approximate": lambda: "tanh"},
 )
 
 

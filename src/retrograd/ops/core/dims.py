@@ -31,6 +31,11 @@ def normalize_dim(dim: Any, ndim: int) -> int:
     return found + size if found < 0 else found
 
 
+def only(dim: Any) -> Any:
+    """A tuple of one dimension as a number, as PyTorch shows it; one of several as it is."""
+    return dim[0] if len(dim) == 1 else dim
+
+
 def place_of(dim: Any, ndim: int) -> int:
     """`dim` counted from the front, where a 0-d tensor has none; raises as `normalize_dim`."""
     if not ndim:

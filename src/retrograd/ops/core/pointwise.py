@@ -233,5 +233,6 @@ where_op = pointwise(
     leads="condition",
     examples=["3x4:bool, 3x4, 3x4", "4:bool, 3x1, ", ":bool, 2, 2", "0:bool, 0, 0"],
     node_name="WhereBackward0",
+    saved={"condition": "condition"},
 )
 arrays.where = reals.where = partial(_where, chosen=np.where)  # the formula's leader decides

@@ -69,6 +69,7 @@ _add = declare(
     elementwise=True,
     number_first=True,
     examples=PAIRS,
+    saved={"alpha": lambda: 1},
 )
 
 NO_DIFFERENCE = (
@@ -99,6 +100,7 @@ _sub = declare(
     elementwise=True,
     number_first=True,
     examples=PAIRS,
+    saved={"alpha": lambda: 1},
 )
 
 

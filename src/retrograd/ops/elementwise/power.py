@@ -184,6 +184,7 @@ _pow_of_number = pointwise(
     exponent=_pow_base_exponent,
     examples=[example("3x4", base=2.0), example("", base=3), example("0", base=0.5)],
     node_name="PowBackward2",
+    saved={"self": "base", "exponent": "exponent"},
 )
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from ...engine.dispatch import MOST_DIMS, check_broadcast, own
 from ...engine.registry import declare, example, renamed
+from ...engine.saved import SavedTensor
 from ...engine.tensor import Tensor, concrete, method, new_tensor
 from ...errors import wrong_type
 from ...kernels import sums
@@ -121,6 +122,20 @@ def _index_blank(input: Any, index: Any, *, dims: tuple[int, ...]) -> Any:
     return out
 
 
+def _indices(node: Any) -> tuple[Any, ...]:
+    """For each dimension the index tensor that was given for it, or None."""
+    dims, index = node._saved_dims, node._saved_index
+    rows = [index] if len(dims) == 1 else [new_tensor(row) for row in index._array]
+    found = dict(zip(dims, rows, strict=True))
+    return tuple([found.get(dim) for dim in range(max(dims) + 1)])
+
+
+def _index_handles(node: Any) -> tuple[SavedTensor, ...]:
+    """For each dimension the handle to what was given for it; several share what is saved."""
+    dims, place = node._saved_dims, node.op.saves.index("index")
+    return tuple([SavedTensor(node, place if d in dims else None) for d in range(max(dims) + 1)])
+
+
 _index_op = declare(
     "index(input, index, *, dims)",
     _index,
@@ -137,6 +152,7 @@ _index_op = declare(
         example("3, 0:int<3", dims=(0,)),
         example("4, :int<4", dims=(0,)),
     ],
+    saved={"indices": (_indices, _index_handles)},
     doc="""The entries at integer indices of one dimension, or of several (indices stacked).""",
 )
 

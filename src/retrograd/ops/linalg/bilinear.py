@@ -156,6 +156,7 @@ matmul = declare(
         "0x2x3, 3x2",
     ],
     node_name="BmmBackward0",
+    saved={"mat2": "other"},
 )
 
 
@@ -205,6 +206,7 @@ dot = declare(
     linear="input | other",
     batch=batching.as_matmul("row", "column"),
     examples=["3, 3", "0, 0"],
+    saved={"tensor": "other"},
 )
 
 outer = declare(
@@ -300,6 +302,12 @@ linear = declare(
     linear="input, bias",
     node_name=_linear_name,
     shows=lambda node: (0, 1, 2) if node.params[2] is not None else (1, 2),
+    saved={
+        "alpha": lambda: 1,
+        "beta": lambda: 1,
+        "mat1": "input",
+        "mat2": lambda weight: None if weight is None else weight.t(),
+    },
 )
 
 

@@ -83,6 +83,7 @@ _cholesky_ex = declare(
     ],
     domain=(0.5, 2.0),
     node_name="LinalgCholeskyExBackward0",
+    saved={"L": "out"},
 )
 
 

@@ -45,6 +45,7 @@ _det = declare(
     batch="leading",
     examples=SQUARES,
     node_name="LinalgDetBackward0",
+    saved={"A": "input"},
 )
 
 

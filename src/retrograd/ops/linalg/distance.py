@@ -87,6 +87,7 @@ _cdist_op = declare(
     examples=[example("3x2, 4x2", p=p) for p in (2.0, 1.0, 1.5, 3.0)]
     + [example("2x3x2, 2x1x2", p=2.0), example("0x2, 3x2", p=2.0), example("2x0, 3x0", p=3.0)],
     node_name="CdistBackward0",
+    saved={"x1": "x1"},
     doc="""Distances between rows, block by block: NOTE [Distances].""",
 )
 

@@ -47,6 +47,7 @@ _eigh = declare(
         example("0x0", gauge="raise"),
     ],
     node_name="LinalgEighBackward0",
+    saved={"eigenvalues": "values", "eigenvectors": "vectors"},
 )
 
 

@@ -72,6 +72,7 @@ _qr = declare(
         example("0x2x2", mode="reduced"),
     ],
     node_name="LinalgQrBackward0",
+    saved={"Q": "q", "R": "r"},
 )
 
 

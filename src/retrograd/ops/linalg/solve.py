@@ -45,6 +45,7 @@ _solve_ex = declare(
     batch=batching.solve_ex,
     examples=["3x3, 3x2", "2x2x2, 2x1", "2x2, 3x2x1", "0x0, 0x2", "2x2, 2x0"],
     node_name="LinalgSolveExBackward0",
+    saved={"A": "input"},
 )
 
 _inv_ex = declare(
@@ -55,6 +56,7 @@ _inv_ex = declare(
     batch="leading",
     examples=["3x3", "2x2x2", "0x0", "0x2x2"],
     node_name="LinalgInvExBackward0",
+    saved={"inverse": "out"},
 )
 
 

@@ -72,6 +72,7 @@ _svd = declare(
         example("0x2x2", full=True, gauge="raise"),
     ],
     node_name="LinalgSvdBackward0",
+    saved={"U": "u", "S": "s", "Vh": "vh"},
 )
 
 

@@ -146,6 +146,7 @@ squared_distance = declare(
         example("3, 3", reduction="none"),
         example(", ", reduction="mean"),
     ],
+    saved={"reduction": lambda reduction: ("none", "mean", "sum").index(reduction)},
     doc="""The squared modulus of the difference, reduced; fused, as the loss of most regressions:
     one node instead of three, and the difference is not kept.""",
 )

@@ -97,6 +97,12 @@ _conv = declare(
         example("0x2x4, 2x2x2, 2", **grouped()),
     ],
     node_name="ConvolutionBackward0",
+    saved={
+        "input": "input",
+        "padding": lambda padding: tuple([before for before, _ in padding]),
+        "output_padding": lambda stride: (0,) * len(stride),
+        "transposed": lambda: False,
+    },
 )  # fmt: skip
 
 conv_input = declare(

@@ -41,6 +41,7 @@ masked_scale = declare(
         example(", :bool", scale=2.0),
     ],
     node_name="MulBackward0",
+    saved={"other": lambda mask, scale: mask * scale, "self": lambda: None},
     doc="""`input * mask * scale` for a boolean mask; keeps the mask alone, a byte per element.""",
 )
 

@@ -66,6 +66,12 @@ _embedding = declare(
         example("3x2, :int<3", skip=None, by_frequency=False),
         example("3x2, 0:int<3", skip=None, by_frequency=False),
     ],
+    saved={
+        "scale_grad_by_freq": "by_frequency",
+        "padding_idx": lambda skip: -1 if skip is None else skip,
+        "sparse": lambda: False,
+        "weight_sym_argsize_0": lambda weight_shape: weight_shape[0],
+    },
     doc="""Rows of `weight`. `skip` and `by_frequency` alter the gradient alone, not the tangent, so
     the record is linear only where they are None and False.""",
 )

@@ -31,6 +31,7 @@ im2col = declare(
         example("1x1x3x3", **geometry(2, kernel=(3, 2), stride=2, padding=1)),
     ],
     node_name="Im2ColBackward0",
+    saved={"kernel_size": "kernel"},
     doc="""The windows of `(N, C, *spatial)` as columns `(N, C * taps, places)`.""",
 )
 
@@ -49,6 +50,7 @@ col2im = declare(
         example("1x2x6", **geometry(2, size=(3, 3), kernel=(2, 1), stride=2, padding=1)),
     ],
     node_name="Col2ImBackward0",
+    saved={"kernel_size": "kernel"},
     doc="""The adjoint of `im2col`, whose input has spatial sizes `size`.""",
 )
 

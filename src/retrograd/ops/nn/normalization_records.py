@@ -207,6 +207,12 @@ native_batch_norm = declare(
         example("4x2, none, none", dim=(0,), eps=0.1),
         example("2x2x2x2, 1x2x1x1, none", dim=(2, 3), eps=0.1),
     ],
+    saved={
+        "input": "input",
+        "result1": lambda mean: mean.flatten(),
+        "result2": lambda var, eps: (var + eps).rsqrt().flatten(),
+        "training": lambda: True,
+    },
     doc="""Standardise over `dim`, then scale and shift by what is constant there; see the NOTE.""",
 )
 
@@ -224,5 +230,11 @@ native_layer_norm = declare(
         example("2x2x2x2, 1x2x2x1, 1x2x2x1", dim=(2, 3), eps=0.1),
         example("3x4, none, none", dim=(1,), eps=0.1),
     ],
+    saved={
+        "input": "input",
+        "normalized_shape": lambda layout, dim: layout[0][0][-len(dim) :],
+        "result1": "mean",
+        "result2": lambda var, eps: (var + eps).rsqrt(),
+    },
     doc="""Standardise over `dim`, then scale and shift by what may vary there; see the NOTE.""",
 )

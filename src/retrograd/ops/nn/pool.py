@@ -61,6 +61,7 @@ max_pool_record = declare(
         example("0x4", **window(1, 2, 2, 0, dilation=(1,), ceil=False)),
     ],
     node_name="MaxPool2DWithIndicesBackward0",
+    saved={"kernel_size": "kernel", "result1": "indices"},
 )
 
 
@@ -128,6 +129,11 @@ avg_pool_record = declare(
         example("1x2x3x2", **window(3, 2, 1, 0, ceil=False, count_pad=True, divisor=None)),
     ],
     node_name="AvgPool2DBackward0",
+    saved={
+        "kernel_size": "kernel",
+        "count_include_pad": "count_pad",
+        "divisor_override": "divisor",
+    },
 )  # fmt: skip
 
 avg_pool_input = declare(

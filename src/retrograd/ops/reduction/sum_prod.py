@@ -22,7 +22,7 @@ from ...kernels.layout import Turned, laid_out
 from ...kernels.native.small import quick
 from ..core import batching
 from ..core.arguments import public
-from ..core.dims import check_kept, wrap_dim, wrap_dims
+from ..core.dims import check_kept, only, wrap_dim, wrap_dims
 from ..core.structure import SMALL
 
 __all__ = ["all", "any", "count_nonzero", "mean", "nanmean", "nansum", "prod", "sum"]
@@ -156,6 +156,7 @@ _mean = declare(
     linear="input",
     batch=batching.full_reduction("mean_dim"),
     examples=ALL[:2],
+    saved={"self_sym_numel": lambda input_shape: math.prod(input_shape)},
 )
 
 _mean_dim = declare(
@@ -173,6 +174,7 @@ _mean_dim = declare(
     rows=True,
     examples=[e for e in DIMS if "3x0" not in e.specs],
     node_name="MeanBackward1",
+    saved={"self_sym_numel": lambda input_shape: math.prod(input_shape)},
 )
 
 
@@ -298,6 +300,7 @@ _prod_dim = declare(
     input=_prod_dim_input,
     examples=[e for e in DIMS if len(e.params["dim"]) < 2],
     node_name="ProdBackward1",
+    saved={"dim": only},
 )
 
 

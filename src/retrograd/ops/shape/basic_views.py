@@ -45,6 +45,18 @@ def _back(xp: Any, g: Any, index: tuple[Any, ...], input_shape: tuple[int, ...])
     return xp.unslice(g, index=index, shape=input_shape)
 
 
+def _chosen(index: Any) -> tuple[int, Any]:
+    """(dimension, entry) of what a basic index chooses: its first entry that is not all."""
+    entries = enumerate(index)
+    return next(((d, e) for d, e in entries if e is None or e != slice(None)), (0, slice(None)))
+
+
+def _part(index: Any, name: str, default: int) -> int:
+    """The start, stop or step of the slice that is chosen."""
+    value = getattr(_chosen(index)[1], name, None)
+    return default if value is None else value
+
+
 # One function under three names, so that `grad_fn` says what was done, as in PyTorch. The index is
 # a tuple of integers, slices and None, from the first dimension on; the rest is taken whole.
 basic = declare(
@@ -62,6 +74,12 @@ basic = declare(
         example("0x3", index=(slice(None), REST)),
         example("", index=(None,)),
     ],
+    saved={
+        "dim": lambda index: _chosen(index)[0],
+        "start": lambda index: _part(index, "start", 0),
+        "end": lambda index: _part(index, "stop", 2**63 - 1),
+        "step": lambda index: _part(index, "step", 1),
+    },
     doc="""The part of a tensor at a basic index, as a view.""",
 )
 
@@ -78,6 +96,7 @@ _select = declare(
         example("3", index=(2,)),
         example("0x3", index=(slice(None), 0)),
     ],
+    saved={"dim": lambda index: _chosen(index)[0], "index": lambda index: _chosen(index)[1]},
     doc="""One entry along a dimension, as a view without that dimension.""",
 )
 
@@ -90,6 +109,7 @@ new_axis = declare(
     batch=batching.regions("new_axis"),
     examples=[example("3x4", index=(None,)), example("", index=(None, None))],
     node_name="UnsqueezeBackward0",
+    saved={"dim": lambda index: _chosen(index)[0]},
     doc="""A view with dimensions of size 1 where the index says None.""",
 )
 
@@ -185,6 +205,7 @@ _unfold_op = declare(
         example("5x2", dim=0, size=2, step=3),
         example("", dim=0, size=1, step=1),
     ],
+    saved={"dimension": "dim"},
     doc="""A view of all windows along a dimension, each in a new last dimension.""",
 )
 
@@ -243,6 +264,7 @@ as_strided = declare(
         example("3x4", size=(2, 2), stride=(4, 1), offset=1),
         example("6", size=(4, 3), stride=(1, 1), offset=0),
     ],
+    saved={"storage_offset": "offset"},
     doc="""A view with any sizes and strides into the elements in row-major order.""",
 )
 

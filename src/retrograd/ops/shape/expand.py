@@ -14,7 +14,7 @@ from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Size, Tensor
 from ..core.arguments import public
 from ..core.dims import broadcast_shapes as common_shape
-from ..core.dims import integers, normalize_dim, normalize_dims, once
+from ..core.dims import integers, normalize_dim, normalize_dims, once, only
 from ..core.structure import expand as _expand
 from .reshape import reshape
 
@@ -22,6 +22,15 @@ __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_shapes", "broadcast_tensors",
     "broadcast_to", "squeeze", "unsqueeze",
 ]  # fmt: skip
+
+
+def _with_ones(shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of the input of a squeeze."""
+    sizes = list(shape)
+    for dim in dims:
+        sizes.insert(dim, 1)
+    return tuple(sizes)
+
 
 _squeeze = declare(
     "squeeze(input, *, dims)",
@@ -36,6 +45,7 @@ _squeeze = declare(
         example("2x3", dims=()),
         example("1x0", dims=(0,)),
     ],
+    saved={"dim": lambda dims: only(dims), "self_sym_sizes": _with_ones},
     doc="""A view without the dimensions `dims`, which all have size 1 and are in order.""",
 )
 _squeeze_one = renamed(_squeeze, "SqueezeBackward1")
@@ -62,6 +72,7 @@ _unsqueeze = declare(
         example("", dims=(0,)),
         example("0", dims=(1,)),
     ],
+    saved={"dim": lambda dims: only(dims)},
     doc="""A view with new dimensions of size 1 at the places `dims` of the result.""",
 )
 

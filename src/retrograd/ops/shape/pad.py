@@ -38,6 +38,12 @@ def _pad(input: Any, *, widths: tuple[tuple[int, int], ...], value: Any) -> Any:
     return channels_like(input, out)
 
 
+def _listed(widths: Any) -> tuple[int, ...]:
+    """The widths as PyTorch's `pad` takes them: last dimension first, none that is 0 throughout."""
+    first = next((dim for dim, pair in enumerate(widths) if pair != (0, 0)), len(widths))
+    return tuple([width for pair in reversed(widths[first:]) for width in pair])
+
+
 _pad_op = declare(
     "constant_pad_nd(input, *, widths, value)",
     _pad,
@@ -51,6 +57,7 @@ _pad_op = declare(
         example("3x2", widths=((-1, -1), (0, 0)), value=0),
         example("0x2", widths=((1, 0), (0, 0)), value=0),
     ],
+    saved={"pad": _listed},
     doc="""The tensor with `value` around it; negative widths cut.""",
 )
 

@@ -50,6 +50,7 @@ _split_op: Any = declare(
         example("2x4", sizes=(1, 0, 3), dim=1),
         example("3", sizes=(3,), dim=0),
     ],
+    saved={"split_sizes": "sizes", "split_size": lambda sizes: sizes[0]},
     doc="""Views of consecutive pieces of the given sizes along a dimension.""",
 )
 
