@@ -15,7 +15,7 @@ from ...kernels.memory import in_rows
 from ...kernels.native.small import quick
 from ...kernels.sums import in_single
 from ..core.arguments import public
-from ..core.dims import only, wrap_dim, wrap_dims
+from ..core.dims import as_number, wrap_dim, wrap_dims
 from ..core.pointwise import single, unsupported
 from ..reduction.sum_prod import DIMS, add_up, converted
 
@@ -83,7 +83,7 @@ _softmax_op = declare(
     input=softmax_input,
     rows=True,
     examples=ONE_DIM,
-    saved={"dim": only},
+    saved={"dim": as_number},
 )
 
 
@@ -106,7 +106,7 @@ _log_softmax_op = declare(
     input=log_softmax_input,
     rows=True,
     examples=ONE_DIM,
-    saved={"dim": only},
+    saved={"dim": as_number},
 )
 
 

@@ -31,7 +31,7 @@ def normalize_dim(dim: Any, ndim: int) -> int:
     return found + size if found < 0 else found
 
 
-def only(dim: Any) -> Any:
+def as_number(dim: Any) -> Any:
     """A tuple of one dimension as a number, as PyTorch shows it; one of several as it is."""
     return dim[0] if len(dim) == 1 else dim
 

@@ -24,7 +24,7 @@ from ...kernels.native.small import quick
 from ...kernels.search import kth, ranked
 from ..core import batching, return_types
 from ..core.arguments import ORDERED, public
-from ..core.dims import check_kept, only, wrap_dim, wrap_dims
+from ..core.dims import as_number, check_kept, wrap_dim, wrap_dims
 from ..core.pointwise import shared
 from ..indexing.take_along import pick
 from .sum_prod import ALL, DIMS
@@ -237,7 +237,7 @@ _along = {
         complex=False,
         examples=ONE,
         node_name=node_name,
-        saved={"dim": only},
+        saved={"dim": as_number},
     )
     for name, choose, node_name in (
         ("max", largest, "MaxBackward0"),

@@ -22,7 +22,7 @@ from ...kernels.layout import Turned, laid_out
 from ...kernels.native.small import quick
 from ..core import batching
 from ..core.arguments import public
-from ..core.dims import check_kept, only, wrap_dim, wrap_dims
+from ..core.dims import as_number, check_kept, wrap_dim, wrap_dims
 from ..core.structure import SMALL
 
 __all__ = ["all", "any", "count_nonzero", "mean", "nanmean", "nansum", "prod", "sum"]
@@ -300,7 +300,7 @@ _prod_dim = declare(
     input=_prod_dim_input,
     examples=[e for e in DIMS if len(e.params["dim"]) < 2],
     node_name="ProdBackward1",
-    saved={"dim": only},
+    saved={"dim": as_number},
 )
 
 

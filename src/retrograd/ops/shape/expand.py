@@ -13,8 +13,8 @@ from ...engine.inplace import turn
 from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Size, Tensor
 from ..core.arguments import public
+from ..core.dims import as_number, integers, normalize_dim, normalize_dims, once
 from ..core.dims import broadcast_shapes as common_shape
-from ..core.dims import integers, normalize_dim, normalize_dims, once, only
 from ..core.structure import expand as _expand
 from .reshape import reshape
 
@@ -45,7 +45,7 @@ _squeeze = declare(
         example("2x3", dims=()),
         example("1x0", dims=(0,)),
     ],
-    saved={"dim": lambda dims: only(dims), "self_sym_sizes": _with_ones},
+    saved={"dim": lambda dims: as_number(dims), "self_sym_sizes": _with_ones},
     doc="""A view without the dimensions `dims`, which all have size 1 and are in order.""",
 )
 _squeeze_one = renamed(_squeeze, "SqueezeBackward1")
@@ -72,7 +72,7 @@ _unsqueeze = declare(
         example("", dims=(0,)),
         example("0", dims=(1,)),
     ],
-    saved={"dim": lambda dims: only(dims)},
+    saved={"dim": lambda dims: as_number(dims)},
     doc="""A view with new dimensions of size 1 at the places `dims` of the result.""",
 )
 

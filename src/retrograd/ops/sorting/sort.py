@@ -20,7 +20,7 @@ from ...kernels.native.small import quick
 from ...kernels.search import comparable, kth, ranked
 from ..core import batching, return_types
 from ..core.arguments import public, write_value
-from ..core.dims import only, rank, wrap_dim
+from ..core.dims import as_number, rank, wrap_dim
 from ..core.pointwise import refusing
 from ..indexing.take_along import taken_along
 from ..reduction.extrema import check_elements, choice, chosen_input, ordered
@@ -130,7 +130,7 @@ _kthvalue_op = declare(
         example("3x4", k=3, dim=(0,), keepdim=True),
         example("", k=1, dim=(), keepdim=False),
     ],
-    saved={"dim": only},
+    saved={"dim": as_number},
 )
 
 
