@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
 from pathlib import Path
 
 import pytest
 
+from retrograd import providers
 from retrograd.engine.registry import OPS
 from retrograd.ops import stubs
+from retrograd.torch.layouts.masked.rules import Masked
+from retrograd.torch.layouts.nested.rules import Nested
+from retrograd.torch.layouts.sparse.array import Sparse
 from retrograd.torch.library import aten as operators
 from retrograd.torch.library.aten import OWN, aten, function_of, is_composed, overloads_of
+from retrograd.torch.library.translation import RECORDS
 from retrograd.torch.sheets import SHEETS
 
 DATA = Path(__file__).parents[1] / "data"
@@ -86,3 +92,20 @@ def test_no_sheet_says_what_is_composed_where_that_follows(name, monkeypatch):
 def test_what_pytorch_does_not_have_as_an_operator_it_does_not_have_at_all():
     known = {name for names in NAMES.values() for name in names.split()}
     assert [name for name in dir(aten) if name not in THEIRS and name in known] == []
+
+
+def exported():
+    """What is exported to ONNX, if that is installed."""
+    pytest.importorskip("onnx")
+    importlib.import_module("retrograd.torch.onnx.program")
+    return importlib.import_module("retrograd.torch.onnx.graph").TABLE
+
+
+def test_rules_and_translations_are_of_records_that_exist():
+    tables = {
+        "operators": RECORDS,
+        "ONNX": exported(),
+        **{kind.__name__: kind.rules for kind in (Masked, Nested, Sparse)},
+    }
+    providers.load_families()
+    assert [(k, op) for k, rows in tables.items() for op in rows if op not in {*OPS, "*"}] == []

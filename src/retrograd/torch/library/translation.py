@@ -224,24 +224,14 @@ ALIKE = {  # records that take what an overload takes
     "clamp_tensors": "clamp.Tensor",
     "dot": "dot.default",
     "floor_div": "floor_divide.default",
-    "mm": "mm.default",
-    "mv": "mv.default",
     "pow_tensors": "pow.Tensor_Tensor",
-    "where": "where.self",
 }
-
-
-def exponential(call: Call, x: Any, **scales: float) -> Any:
-    """An exponential linear unit, without scales at the end that are 1."""
-    given = [scales[name] for name in ("alpha", "scale", "input_scale")]
-    while len(given) > 1 and given[-1] == 1:
-        given.pop()
-    return call("elu.default", x, *given)
 
 
 RECORDS: dict[str, Callable[..., Any]] = {
     **{name: as_it_is(overload) for name, overload in ALIKE.items()},
-    "elu": exponential,
+    **{f"{name}_dim": along_one(f"{name}.dim") for name in ("max", "median", "min", "nanmedian")},
+    **{name: spread_out(name) for name in ("std", "std_mean", "var", "var_mean")},
     "add_scaled": lambda call, x, y, *, alpha: call("add.Tensor", x, y, alpha=alpha),
     "sub_scaled": lambda call, x, y, *, alpha: call("sub.Tensor", x, y, alpha=alpha),
     "all": whole("all", "dims", "dim"),
@@ -257,7 +247,6 @@ RECORDS: dict[str, Callable[..., Any]] = {
         "constant_pad_nd.default", x, [n for pair in reversed(widths) for n in pair], value
     ),
     "conv": convolved,
-    "count_nonzero": lambda call, x, *, dim: call("count_nonzero.dim_IntList", x, list(dim)),
     "cross": lambda call, x, y, *, dim: call("linalg_cross.default", x, y, dim=dim),
     "expand": lambda call, x, *, shape: call("expand.default", x, list(shape)),
     "cumsum": lambda call, x, *, dim, reverse: (
@@ -268,7 +257,6 @@ RECORDS: dict[str, Callable[..., Any]] = {
     ),
     "fill": filled,
     "index": lambda call, x, index, *, dims: call("index.Tensor", x, places(call, index, dims)),
-    "index_add": lambda call, x, y, index, *, dim: call("index_add.default", x, dim, index, y),
     "index_put": put,
     "kthvalue": lambda call, x, *, k, dim, keepdim: call(
         "kthvalue.default", x, k, only(dim), keepdim
@@ -281,17 +269,12 @@ RECORDS: dict[str, Callable[..., Any]] = {
         NotImplemented if value.ndim else call("masked_fill.Tensor", x, mask, value)
     ),
     "matmul": multiplied,
-    "max_dim": along_one("max.dim"),
     "max_pool": pooled,
     "mean_dim": whole("mean", "dim"),
-    "median_dim": along_one("median.dim"),
-    "min_dim": along_one("min.dim"),
     "mode_dim": along_one("mode.default"),
     "mse_loss": squared,
-    "nanmedian_dim": along_one("nanmedian.dim"),
     "nansum": lambda call, x, *, dim, keepdim: call("nansum.default", x, list(dim), keepdim),
     "new_axis": sliced,
-    "pow": lambda call, x, *, exponent: call("pow.Tensor_Scalar", x, exponent),
     "pow_base": lambda call, x, *, base: call("pow.Scalar", base, x),
     "prod_dim": along_one("prod.dim_int"),
     "repeat": lambda call, x, *, repeats: call("repeat.default", x, list(repeats)),
@@ -301,7 +284,6 @@ RECORDS: dict[str, Callable[..., Any]] = {
     "scatter": lambda call, x, src, index, *, dim: (
         call("scatter.src", x, dim, index, src) if src.ndim == index.ndim else NotImplemented
     ),
-    "scatter_add": lambda call, x, y, index, *, dim: call("scatter_add.default", x, dim, index, y),
     "select": sliced,
     "slice": sliced,
     "softmax": lambda call, x, *, dim: call("_softmax.default", x, only(dim), False),
@@ -313,15 +295,11 @@ RECORDS: dict[str, Callable[..., Any]] = {
     ),
     "squeeze": each_of("squeeze.dim"),
     "stack": lambda call, *tensors, dim=0: call("stack.default", list(tensors), dim),
-    "std": spread_out("std"),
-    "std_mean": spread_out("std_mean"),
     "sum_dim": whole("sum", "dim_IntList"),
     "take_along": lambda call, x, index, *, dim: call("gather.default", x, dim, index),
     "trunc_div": lambda call, x, y: call("div.Tensor_mode", x, y, rounding_mode="trunc"),
     "unfold": lambda call, x, *, dim, size, step: call("unfold.default", x, dim, size, step),
     "unsqueeze": each_of("unsqueeze.default"),
-    "var": spread_out("var"),
-    "var_mean": spread_out("var_mean"),
     "view_dtype": lambda call, x, *, dtype: call("view.dtype", x, dtypes.of_numpy(dtype)),
     "vector_norm": lambda call, x, *, ord, dim, keepdim: call(
         "linalg_vector_norm.default", x, ord, list(dim), keepdim
