@@ -95,6 +95,11 @@ def refuse_inference(value: Any) -> None:
         raise RuntimeError(INFERENCE_SAVED)
 
 
+def uncounted(*values: Any, **params: Any) -> int:
+    """The floating-point operations of what is no product."""
+    return 0
+
+
 class Op(Kind):
     """One operation: see NOTE [The record].
 
@@ -113,7 +118,8 @@ class Op(Kind):
     that the first of two inputs may be a number, too. `rows` says that large arrays get a kernel,
     though the op is not elementwise: it takes sums or maxima along dimensions. `leads` names the
     value that the formulas' results lie as; without, that is the cotangent. `contiguous` names
-    inputs whose gradients are in row-major order, whatever leads.
+    inputs whose gradients are in row-major order, whatever leads. `flops` counts the floating-point
+    operations of a product, of results, inputs and parameters, an addition as one.
     """
 
     members: Callable[[Op], dict[str, Any]]  # of the class of its nodes
@@ -152,6 +158,7 @@ class Op(Kind):
         batch: Any = "auto",
         number_first: bool = False,
         saved: Mapping[str, Any] | None = None,
+        flops: Callable[..., int] = uncounted,
         doc: str = "",
         **formulas: Callable[..., Any],
     ) -> None:
@@ -174,7 +181,7 @@ class Op(Kind):
         self.examples = tuple([example(e) if isinstance(e, str) else e for e in examples])
         self.domain, self.complex = domain, complex
         self.inplace = elementwise if inplace is None else inplace
-        self.number_first, self.saved = number_first, saved or {}
+        self.number_first, self.saved, self.flops = number_first, saved or {}, flops
         self.doc, self.methods, self.on_reals = doc, methods, on_reals or self.forward
         if derivative is not None:
             formulas = {self.inputs[0]: derivative_formula(derivative)}

@@ -73,6 +73,15 @@ def as_factor(xp: Any, a: Any, b: Any, shape: Any) -> Any:
     return xp.matmul(a, b)
 
 
+def _flops(out: Any, x: Any, w: Any, *rest: Any) -> int:
+    """Those of a product over the last dimension of `x`: (*, m, k) with (*, k, n), or (n, k)."""
+    if x.ndim < 2 or w.ndim < 2:
+        return 0
+    before = max(math.prod(x.shape[:-2]), math.prod(w.shape[:-2]))
+    columns = w.size // math.prod(w.shape[:-2]) // x.shape[-1] if w.size else 0
+    return int(2 * before * x.shape[-2] * x.shape[-1] * columns)
+
+
 mm = declare(
     "mm(input, mat2)",
     _mm_arrays,
@@ -81,6 +90,7 @@ mm = declare(
     linear="input | mat2",
     batch=batching.as_matmul("matrix", "matrix"),
     examples=["2x3, 3x4", "0x2, 2x3", "2x0, 0x3"],
+    flops=_flops,
 )
 
 
@@ -157,6 +167,7 @@ matmul = declare(
     ],
     node_name="BmmBackward0",
     saved={"mat2": "other"},
+    flops=_flops,
 )
 
 
@@ -308,6 +319,7 @@ linear = declare(
         "mat1": "input",
         "mat2": lambda weight: None if weight is None else weight.t(),
     },
+    flops=_flops,
 )
 
 

@@ -305,6 +305,13 @@ def attention_packed(
 ROWWISE = {"swapped": False, "swapped_grad": False}
 SWAPPED = {"swapped": True, "swapped_grad": True}
 
+
+def _flops(results: Any, packed: Any, *rest: Any, rows: int, **params: Any) -> int:
+    """Those of scores and of weighted values."""
+    *before, length, width = packed.shape
+    return int(4 * math.prod(before) * rows * (length - rows) // 2 * width)
+
+
 attention = declare(
     "attention(packed, bias, states, *, rows, scale, causal, keep, swapped, swapped_grad)"
     " -> out, stats",
@@ -326,6 +333,7 @@ attention = declare(
             "2x7x2, 2x1x2, 2x1x625:int<9", rows=3, scale=0.5, causal=False, keep=0.7, **SWAPPED
         ),
     ],
+    flops=_flops,
     node_name="ScaledDotProductFlashAttentionForCpuBackward0",
     doc="""softmax(query @ key^T * scale + bias) @ value, of `rows` queries; NOTE [Packed].""",
 )

@@ -8,6 +8,7 @@ convolution is `conv_input`. The same holds for the pair `im2col` and `col2im`. 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -70,6 +71,11 @@ def with_layout(kernel: Any) -> Any:
     return forward
 
 
+def _flops(side: Any, weight: Any) -> int:
+    """Those of a convolution, of which one side has `weight`'s first dimension."""
+    return int(2 * side.shape[0] * math.prod(side.shape[2:]) * weight.size)
+
+
 _conv = declare(
     "conv(input, weight, bias, *, stride, padding, dilation, groups, channels_last)",
     with_layout(convolution.conv),
@@ -103,6 +109,7 @@ _conv = declare(
         "output_padding": lambda stride: (0,) * len(stride),
         "transposed": lambda: False,
     },
+    flops=lambda out, x, weight, bias, **how: _flops(out, weight),
 )  # fmt: skip
 
 conv_input = declare(
@@ -122,6 +129,7 @@ conv_input = declare(
     ),
     linear="input | weight",
     batch=batching.conv("conv_input", "data", "kernel"),
+    flops=lambda out, x, weight, **how: _flops(x, weight),
     examples=[
         example("2x2x3, 2x2x3", **grouped(size=(5,))),
         example("1x2x3, 2x1x3", **grouped(size=(6,), stride=2, padding=1, groups=2)),

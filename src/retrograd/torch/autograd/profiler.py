@@ -25,7 +25,6 @@ from ...engine.tensor import Tensor
 from ...engine.trace import PACKAGE
 from ...engine.transforms.watch import Watcher
 from ...locks import load as _load
-from .flops import flops_of
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ class Recorder(Watcher):
         if self.profile_memory:
             event.memory = new_bytes(results, arrays)
         if self.with_flops:
-            event.flops = flops_of(op.name, arrays, params, results)
+            event.flops = op.flops(results, *arrays, **params)
         return results
 
     def take_back(self, event: FunctionEvent) -> None:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from ...engine.graph import target
 from ...engine.transforms.watch import Watcher
 from ...nn.module_stack import ModuleStack
-from ..autograd.flops import flops_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,7 +65,7 @@ class FlopCounterMode(Watcher):
     def compute(self, op: Op, arrays: Any, params: dict[str, Any], proceed: Any) -> Any:
         """Count a forward."""
         results = proceed(arrays, params)
-        self.latest = flops_of(op.name, arrays, params, results)
+        self.latest = op.flops(results, *arrays, **params)
         if not self.inside:
             self.add(op.name, self.latest, self.modules.paths)
         return results
