@@ -1,7 +1,8 @@
 """Which function stands for which of NumPy's.
 
 Where NumPy's meaning is the array API standard's, or PyTorch's, it is that function; the rest is in
-the modules beside this one. Names that are equal on both sides are listed once.
+the modules beside this one, which define it under NumPy's names. Names that are equal on both sides
+are listed once.
 """
 
 from __future__ import annotations
@@ -30,7 +31,20 @@ def same(numpy: Any, ours: Any, names: str) -> Table:
     return {getattr(numpy, name): getattr(ours, name) for name in names.split() if name}
 
 
+def defined(module: Any) -> Table:
+    """The functions that a module defines under names of NumPy's."""
+    return {
+        getattr(np, name): ours
+        for name, ours in vars(module).items()
+        if getattr(ours, "__module__", None) == module.__name__
+        and not isinstance(getattr(np, name, type), type)
+    }
+
+
+OWN = defined(numpy_reductions) | defined(curves) | defined(math) | defined(layout)
+
 UFUNCS: Table = {
+    **{theirs: ours for theirs, ours in OWN.items() if isinstance(theirs, np.ufunc)},
     **same(
         np,
         api,
@@ -46,7 +60,6 @@ UFUNCS: Table = {
         log log10 log1p log2 logaddexp2 negative positive rad2deg reciprocal signbit sin sinh sqrt
         square tan tanh trunc""",
     ),
-    **same(np, math, "cbrt divmod fmax fmin modf"),
     np.arctan2: api.atan2,
     np.conjugate: ops.conj,
     np.degrees: ops.rad2deg,
@@ -91,34 +104,8 @@ FUNCTIONS: Table = {
         """ravel atleast_1d atleast_2d atleast_3d fliplr
         flipud rot90 diag diagflat argwhere isin round sinc i0 real nan_to_num""",
     ),
-    **same(
-        np,
-        numpy_reductions,
-        """mean var std ptp average median quantile percentile nanmedian nanquantile nanpercentile
-        nanmax nanmin nansum nanprod nancumsum nancumprod nanmean nanvar nanstd
-        cumsum cumprod diff gradient trapezoid bincount histogram cov corrcoef""",
-    ),
-    **same(
-        np,
-        curves,
-        """linspace logspace geomspace interp unwrap vander polyval polyfit convolve correlate""",
-    ),
-    **same(
-        np,
-        math,
-        """angle dot vdot inner outer kron cross einsum trace diagonal clip imag real_if_close
-        isclose allclose copy""",
-    ),
-    **same(
-        np,
-        layout,
-        """transpose swapaxes squeeze concatenate hstack vstack dstack column_stack append block
-        meshgrid split array_split hsplit vsplit dsplit rollaxis full_like insert delete resize
-        choose ediff1d trim_zeros apply_along_axis apply_over_axes piecewise
-        where select take take_along_axis compress extract sort argsort partition flatnonzero
-        unique shape ndim size isrealobj""",
-    ),
-    np.pad: numpy_pad.pad,
+    **{theirs: ours for theirs, ours in OWN.items() if theirs not in UFUNCS},
+    **defined(numpy_pad),
     np.amax: api.max,
     np.amin: api.min,
     np.around: ops.round,
@@ -142,9 +129,6 @@ FUNCTIONS: Table = {
     **same(np.fft, fft, "fft2 ifft2 irfft2 rfft2"),
 }
 # Added to NumPy after 2.0.
-for name in ("matvec", "vecmat"):
-    if hasattr(np, name):
-        UFUNCS[getattr(np, name)] = getattr(math, name)
 for name in ("cumulative_sum", "cumulative_prod", "unstack", "astype"):
     if hasattr(np, name):
         FUNCTIONS[getattr(np, name)] = getattr(api, name)
