@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 from ...ops.creation.factories import arange
+from .aten import REDUCTIONS, aten
 
 __all__ = ["COMPOSITES", "spread"]
 
-REDUCTIONS = ("none", "mean", "sum")
 LINES = {1: "linear1d", 2: "bilinear2d", 3: "trilinear3d"}
 LISTED = {"amax", "amin", "logsumexp", "mean", "nansum", "sum"}  # over dims that are a list
 
@@ -113,18 +114,28 @@ def resampled(**given: Any) -> Any:
     return (f"upsample_{kind}.vec", x, size, *corners, scale and [float(n) for n in scale])
 
 
+def normalized(name: str) -> Callable[..., Any]:
+    """A normalization, whose operator has the same arguments in another order, and one for GPUs."""
+
+    def arguments(**given: Any) -> Any:
+        takes = signature(getattr(aten, name).function).parameters
+        values = [given.get(each, False) for each in takes]
+        return f"{name}.default", *[list(v) if isinstance(v, tuple) else v for v in values]
+
+    return arguments
+
+
+def exponential(name: str) -> Callable[..., Any]:
+    """A softmax, without the dtype that is not said."""
+    return lambda input, dim, dtype: (f"{name}.int", input, dim, *[dtype] * bool(dtype))
+
+
 COMPOSITES: dict[str, Callable[..., Any]] = {
     "alpha_dropout": dropped("alpha_dropout"),
-    "batch_norm": lambda **a: (
-        *("batch_norm.default", a["input"], a["weight"], a["bias"], a["running_mean"]),
-        *(a["running_var"], a["training"], a["momentum"], a["eps"], False),
-    ),
     "binary_cross_entropy": loss("binary_cross_entropy"),
     "cross_entropy": crossed,
     "dropout": dropped("dropout"),
-    "dropout1d": dropped("feature_dropout"),
-    "dropout2d": dropped("feature_dropout"),
-    "dropout3d": dropped("feature_dropout"),
+    **dict.fromkeys(("dropout1d", "dropout2d", "dropout3d"), dropped("feature_dropout")),
     "einsum": lambda args: (
         ("einsum.default", args[0], list(args[1:]))
         if isinstance(args[0], str) and not isinstance(args[1], (list, tuple))
@@ -133,30 +144,12 @@ COMPOSITES: dict[str, Callable[..., Any]] = {
     "embedding": embedded,
     "embedding_bag": bagged,
     "feature_alpha_dropout": dropped("feature_alpha_dropout"),
-    "group_norm": lambda **a: (
-        *("group_norm.default", a["input"], a["num_groups"], a["weight"], a["bias"], a["eps"]),
-        False,
-    ),
     "interpolate": resampled,
     "l1_loss": loss("l1_loss"),
-    "layer_norm": lambda **a: (
-        *("layer_norm.default", a["input"], list(a["normalized_shape"]), a["weight"], a["bias"]),
-        *(a["eps"], False),
-    ),
-    "log_softmax": lambda **a: (
-        "log_softmax.int",
-        a["input"],
-        a["dim"],
-        *([a["dtype"]] * bool(a["dtype"])),
-    ),
     "mse_loss": loss("mse_loss"),
     "smooth_l1_loss": loss("smooth_l1_loss"),
-    "softmax": lambda **a: (
-        "softmax.int",
-        a["input"],
-        a["dim"],
-        *([a["dtype"]] * bool(a["dtype"])),
-    ),
+    **{name: normalized(name) for name in ("batch_norm", "group_norm", "layer_norm")},
+    **{name: exponential(name) for name in ("log_softmax", "softmax")},
 }
 
 

@@ -23,8 +23,8 @@ from ...engine.overriding import names
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import has_memory, is_numpy
 from ..sheets import said
+from .aten import MODULES, REDUCTIONS, Operator, Overload, aten, function_of, is_composed, original
 from .aten import OWN as OWN_FUNCTIONS
-from .aten import Operator, Overload, aten, function_of, is_composed, original
 from .overloads import chosen
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["arranged", "operator_of", "shown", "viewed"]
 
 OWN = "retrograd"
-PREFIXES = {"linalg": "linalg_", "special": "special_", "fft": "fft_"}
+PREFIXES = {module: f"{module}_" for module in MODULES}
 LEAVES = {  # of methods by other names
     **{"__itruediv__": "div_", "__ifloordiv__": "floor_divide_", "__imod__": "remainder_"},
     **{"clip_": "clamp_", "relu_": "relu_", "matrix_exp": "linalg_matrix_exp"},
@@ -217,7 +217,7 @@ def squared(call: Call, x: Any, y: Any, *, reduction: str) -> Any:
     """The squared error of what has one shape."""
     if x.shape != y.shape:
         return NotImplemented
-    return call("mse_loss.default", x, y, ["none", "mean", "sum"].index(reduction))
+    return call("mse_loss.default", x, y, REDUCTIONS.index(reduction))
 
 
 ALIKE = {  # records that take what an overload takes
