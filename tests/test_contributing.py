@@ -5,13 +5,8 @@ from __future__ import annotations
 import copy
 import doctest
 import functools
-import json
 import math
-import os
 import re
-import shutil
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
@@ -19,7 +14,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd import func, providers
+from retrograd import func
 from retrograd.autograd import gradcheck, gradgradcheck
 from retrograd.engine import namespaces
 from retrograd.engine.inplace import in_place
@@ -30,8 +25,7 @@ from retrograd.nn.modules.module import Module
 from retrograd.nn.modules.utils import empty_parameter
 from retrograd.optim.rules import BLOCK, Rule, settings
 
-ROOT = Path(__file__).parents[1]
-TEXT = (ROOT / "CONTRIBUTING.md").read_text()
+TEXT = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text()
 CODE = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 EXAMPLES = {re.match(r"(?:class |def |)(\w+)", code).group(1): code for code in CODE}
 
@@ -103,73 +97,6 @@ def test_its_docstring_runs(gaussian):
     namespace = {"rg": type("rg", (), {"gaussian": gaussian, "tensor": rg.tensor})}
     test = doctest.DocTestParser().get_doctest(gaussian.__doc__, namespace, "gaussian", None, 0)
     assert doctest.DocTestRunner().run(test) == (0, 1)
-
-
-# What follows from a record in its place, with what is generated; as a script, it prints that.
-FOLLOWS = """
-import json, sys, warnings
-sys.path[:0] = ["docs", "."]
-import make_ops, make_stubs
-import retrograd as rg
-from retrograd import providers
-from retrograd.engine.registry import OPS
-from tests.laws.samples import samples
-
-warnings.simplefilter("error")
-x = rg.tensor([0.0, 1.0], requires_grad=True)
-found = {
-    "values": [rg.gaussian(x).tolist(), x.gaussian().tolist(), x.clone().gaussian_().tolist()],
-    "batch": rg.func.vmap(rg.func.grad(rg.gaussian))(x).tolist(),
-    "samples": sum(sample.op.name == "gaussian" for sample in samples()),
-    "stubs": sum("def gaussian(" in text for text in make_stubs.stubs().values()),
-    "page": "| **gaussian** | `gaussian(input)` |" in make_ops.page(),
-}
-if providers.world():
-    from retrograd.utils._python_dispatch import TorchDispatchMode
-
-    class Seen(TorchDispatchMode):
-        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            seen.append(str(func))
-            return func(*args, **(kwargs or {}))
-
-    seen, y, mask = [], rg.ones(2), rg.tensor([True, False])
-    with Seen():
-        x.gaussian()
-        y.gaussian_()
-    warnings.simplefilter("ignore")
-    found["operators"] = [each for each in seen if "detach" not in each]
-    found["operator"] = rg.library.ops.aten.gaussian.default(x).tolist()
-    found["masked"] = rg.masked.masked_tensor(x.detach(), mask).gaussian().get_mask().tolist()
-    found["nested"] = len(rg.nested.nested_tensor([x.detach(), x.detach()[:1]]).gaussian())
-print(json.dumps(found))
-"""
-
-
-def test_one_file_of_the_package_is_all_that_an_op_needs(tmp_path):
-    for folder in ("src", "docs", "tests/laws", "tests/data"):
-        skipped = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=skipped)
-    family = tmp_path / "src/retrograd/ops/elementwise/exp_log.py"
-    imports = "from ...engine.inplace import in_place\nfrom ...engine.tensor import method\n"
-    text = family.read_text().replace('"exp", ', '"exp", "gaussian", ', 1)
-    family.write_text(f"{text}\n{imports}\n{EXAMPLES['gaussian']}")
-    run = functools.partial(
-        subprocess.run,
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(tmp_path / "src")},
-        check=True,
-        stdout=subprocess.PIPE,
-    )
-    run([sys.executable, "docs/make_families.py"])
-    found = json.loads(run([sys.executable, "-c", FOLLOWS]).stdout)
-    values, slopes = [1.0, math.exp(-1.0)], [0.0, -2.0 * math.exp(-1.0)]
-    assert found.pop("values") == [pytest.approx(values, rel=1e-6)] * 3
-    assert found.pop("batch") == pytest.approx(slopes, rel=1e-6)
-    assert (found.pop("samples"), found.pop("stubs"), found.pop("page")) == (4, 2, True)
-    if providers.world():
-        assert found.pop("operators") == ["aten.gaussian.default", "aten.gaussian_.default"]
-        assert found.pop("operator") == pytest.approx(values, rel=1e-6)
-        assert found == {"masked": [True, False], "nested": 2}
 
 
 # -- a layer -------------------------------------------------------------------------------------
