@@ -59,7 +59,9 @@ def test_one_file_of_the_package_is_all_that_an_op_needs(tmp_path):
         skipped = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=skipped)
     family = tmp_path / "src/retrograd/ops/elementwise/exp_log.py"
-    imports = "from ...engine.inplace import in_place\nfrom ...engine.tensor import method\n"
+    imports = "\nfrom ...engine.".join(
+        ["", "inplace import in_place", "registry import declare, example", "tensor import method"]
+    )
     text = family.read_text().replace('"exp", ', '"exp", "gaussian", ', 1)
     family.write_text(f"{text}\n{imports}\n{EXAMPLES['gaussian']}")
     run = functools.partial(

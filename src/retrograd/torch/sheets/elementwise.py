@@ -1,7 +1,6 @@
 """Elementwise functions as PyTorch has them: NOTE [Sheets]."""
 
 SHEET = """
-no operator: fake_quantize_per_channel_affine fake_quantize_per_tensor_affine
 overloads: add.Tensor.Scalar bitwise_and.Tensor.Scalar.Scalar_Tensor
     bitwise_left_shift.Tensor.Tensor_Scalar.Scalar_Tensor bitwise_left_shift_.Tensor_Scalar.Tensor
     bitwise_or.Tensor.Scalar.Scalar_Tensor bitwise_right_shift.Tensor.Tensor_Scalar.Scalar_Tensor

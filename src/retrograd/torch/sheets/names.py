@@ -2,9 +2,10 @@
 
 SHEET = """
 no operator: are_deterministic_algorithms_enabled compiled_with_cxx11_abi const_data_ptr dim_order
-    eig get_deterministic_debug_mode get_float32_matmul_precision get_num_interop_threads
-    get_num_threads is_deterministic_algorithms_warn_only_enabled is_vulkan_available lstsq lu
-    matrix_rank new reinforce resize resize_as set_anomaly_enabled set_default_tensor_type
+    eig fake_quantize_per_channel_affine fake_quantize_per_tensor_affine
+    get_deterministic_debug_mode get_float32_matmul_precision get_num_interop_threads
+    get_num_threads is_deterministic_algorithms_warn_only_enabled is_vulkan_available lobpcg lstsq
+    lu matrix_rank new reinforce resize resize_as set_anomaly_enabled set_default_tensor_type
     set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal
     set_num_interop_threads set_num_threads solve symeig triangular_solve
     use_deterministic_algorithms
