@@ -28,6 +28,7 @@ _Number = _int | _float | _complex | _number[_Any]
 
 from . import autograd as autograd
 from . import interop as interop
+from . import capture as capture
 from . import compiler as compiler
 from . import distributions as distributions
 from . import fft as fft
@@ -80,6 +81,7 @@ from .tape import ForwardAccumulator as ForwardAccumulator
 from .tape import GradientTape as GradientTape
 from .tape import UnconnectedGradients as UnconnectedGradients
 from .tape import custom_gradient as custom_gradient
+from .capture import compile as compile
 from .distributions.samplers import _sample_dirichlet as _sample_dirichlet
 from .distributions.samplers import _standard_gamma as _standard_gamma
 from .serialization import load as load
@@ -159,7 +161,6 @@ from .torch.amp.autocast_mode import set_autocast_cpu_enabled as set_autocast_cp
 from .torch.amp.autocast_mode import set_autocast_dtype as set_autocast_dtype
 from .torch.amp.autocast_mode import set_autocast_enabled as set_autocast_enabled
 from .torch.cpu.streams import Stream as Stream
-from .torch.compiler import compile as compile
 from .torch.compiler import _disable_dynamo as _disable_dynamo
 from .torch._higher_order_ops import cond as cond
 from .torch._higher_order_ops import while_loop as while_loop
