@@ -379,9 +379,9 @@ find_loops(PyObject *function, int inputs, Loop *loops)
 static PyObject *
 caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"python",       "op",     "forward",   "inputs", "table",
-                            "several",      "joined", "view",      "maybe",  "variadic",
-                            "takes_scalar", "loops",  "run",    NULL};
+    static char *names[] = {"python",       "op",     "forward", "inputs", "table",
+                            "several",      "joined", "view",    "maybe",  "variadic",
+                            "takes_scalar", "loops",  "run",     NULL};
     PyObject *python, *op, *forward, *table, *loops, *run;
     int inputs, several, joined, view, maybe, variadic, takes_scalar;
     Layout layout;

@@ -2,7 +2,8 @@
 
 #include "shared.h"
 
-static PyObject *intercept, *rearranged, *look_at, *passed, *overrides_nothing, *text_torch_function;
+static PyObject *intercept, *rearranged, *look_at, *passed, *overrides_nothing,
+    *text_torch_function;
 static int watched; /* whether a thread is in a mode that sees every call */
 
 static bool

@@ -22,7 +22,7 @@ as_recorded(PyObject *given, const int64_t **layout, const int64_t *end)
     }
     for (int64_t i = 0; i < ndim; i++) {
         if (PyArray_DIM(array, (int)i) != facts[3 + i] ||
-            PyArray_STRIDE(array, (int)i) != facts[3 + ndim + i]) {
+            (facts[3 + i] > 1 && PyArray_STRIDE(array, (int)i) != facts[3 + ndim + i])) {
             return NULL;
         }
     }
