@@ -116,6 +116,8 @@ class Compiled:
     def keep(self, recording: Recording, guards: Guards, result: Any) -> None:
         """Make a replay of a recording, or note why there is none."""
         reason = recording.stopped
+        if reason is None and not apart(recording.roots):
+            reason = "tensors from outside share memory"
         if reason is None:
             try:
                 replay, text = program(recording, result, setting.native)

@@ -6,6 +6,7 @@ Conditions are Python expressions, compiled together to one function of the argu
 from __future__ import annotations
 
 import types
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,17 @@ __all__ = ["MISSING", "Guards"]
 BESIDE = ("_inference", "_lent", "_tangents", "_turns", "_view_of")
 
 MISSING = type("Missing", (), {"__repr__": lambda self: "missing"})()
+VIEWS: Any = (type({}.keys()), type({}.values()), type({}.items()))
 LONGEST = 256  # a container with more elements is not guarded
 CONSTANT = (str, bytes, int)
 NUMBERS = (float, complex)
+
+
+def is_bound(value: Any) -> bool:
+    """Whether something is a method of a built-in object, which may change."""
+    owner = getattr(value, "__self__", None)
+    built_in = isinstance(value, (types.BuiltinMethodType, types.MethodWrapperType))
+    return built_in and owner is not None and not isinstance(owner, (types.ModuleType, type))
 
 
 def tensor_name(read: str) -> str:
@@ -65,8 +74,10 @@ class Guards:
             return self.container(read, value, about)
         elif isinstance(value, np.ndarray):
             return f"an array of NumPy's ({about})"
-        elif isinstance(value, (types.GeneratorType, map, filter, zip, enumerate)):
+        elif hasattr(value, "__next__"):
             return f"an iterator from outside ({about})"
+        elif isinstance(value, (partial, *VIEWS)) or is_bound(value):
+            return f"a {kind.__name__} from outside ({about})"
         else:
             self.add(f"({read}) is {self.name(value)}", about)
             if kind is types.FunctionType:
@@ -106,11 +117,11 @@ class Guards:
 
     def tensor(self, read: str, tensor: Tensor, facts: Any) -> None:
         """Let a tensor lie in memory as it did, with the history that it had: none, or a leaf's."""
-        node, shape, strides, dtype, writeable = facts
+        node, shape, strides, dtype, flags = facts
         about = f"the shape, dtype, strides or history of {tensor_name(read)}"
         held = f"(a := {read}._array).__class__ is {self.name(np.ndarray)}"
         self.add(f"{held} and a.shape == {shape!r} and a.strides == {strides!r}", about)
-        self.add(f"a.dtype is {self.name(dtype)} and a.flags.writeable is {writeable}", about)
+        self.add(f"a.dtype is {self.name(dtype)} and a.flags.num == {flags}", about)
         self.names["is_plain"] = is_plain
         beside = [f"{read}.{name}" for name in BESIDE]
         self.add(f"not ({' or '.join(beside)}) or is_plain({read})", about)

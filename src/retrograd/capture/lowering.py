@@ -25,7 +25,7 @@ from .recording import Call, Recording, Slot
 from .storages import Opaque, Part, Storage, Storages, check_apart, like, owner_of, steps_of
 from .traced import TracedArray
 
-__all__ = ["Loop", "Lowering", "Number", "slots"]
+__all__ = ["Loop", "Lowering", "Number", "Undrawn", "slots"]
 
 MOST = 1 << 13  # elements of an array
 PRODUCTS = 1 << 13  # multiplications of a matrix product
@@ -66,6 +66,7 @@ class Undrawn(Watcher):
     """Within it nothing is drawn: a stream of random numbers stays where it is."""
 
     def draw(self, proceed: Any) -> Any:
+        """Raise Opaque."""
         raise Opaque("random numbers are drawn")
 
 
@@ -139,6 +140,8 @@ class Lowering:
     def outer(self, slot: int) -> Part:
         """The part that an array of the recording is."""
         array = self.recording.arrays[slot]
+        if not array.flags.aligned:
+            raise Opaque("memory that is not aligned")
         if self.world.find(array) is None:
             whole = array if slot in self.recording.root_slots else owner_of(array)
             self.world.enter(whole, Storage("slot", slot, whole))
@@ -180,6 +183,9 @@ class Lowering:
             if local.find(array) is None and number not in inner.constants:
                 whole = owner_of(array)
                 local.enter(whole, Storage("inner", number, whole))
+        for made_here in (arrays[slot] for slot in results):
+            if any(np.may_share_memory(made_here, c) for c in inner.constants.values()):
+                raise Opaque("a view of a constant")
         self.kept.append((step, arrays))
         made: list[Loop] = []
         for each in inner.steps:
@@ -233,14 +239,8 @@ def primitive(  # noqa: PLR0915 (a table of cases)
         raise Opaque(f"several results of {name}")
     out: Any = None if step.made is None else arrays[step.made]
     reads = [arrays[s] for s in slots(args)]
-    if (
-        out is not None
-        and "out" not in options
-        and any(
-            out is a or (not isinstance(function, np.ufunc) and np.may_share_memory(out, a))
-            for a in reads
-        )
-    ):
+    looks = name in VIEWS or isinstance(function, operator.attrgetter)
+    if out is not None and looks and any(out is a or np.may_share_memory(out, a) for a in reads):
         return []  # a view
     written = options.pop("out", None)
     if written is not None:
@@ -317,6 +317,13 @@ def primitive(  # noqa: PLR0915 (a table of cases)
         return product(operand(args[0]), operand(args[1]), local.part(out))
     raise Opaque(f"no native form of {name}")
 
+
+# Functions that may give a view, or the array itself, and write nothing.
+VIEWS = {
+    *("asarray", "ascontiguousarray", "astype", "atleast_1d", "broadcast_to", "conj", "conjugate"),
+    *("diagonal", "expand_dims", "flip", "getitem", "moveaxis", "permute_dims", "ravel", "real"),
+    *("imag", "reshape", "rollaxis", "squeeze", "swapaxes", "transpose", "view"),
+}
 
 REDUCTIONS = {
     np.sum: "add", np.ndarray.sum: "add", np.max: "maximum", np.ndarray.max: "maximum",

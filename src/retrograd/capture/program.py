@@ -13,12 +13,12 @@ import numpy as np
 
 from ..compiler import door
 from ..engine.backward import accumulation
-from ..engine.graph import FREED, LEAF
-from ..engine.tensor import Tensor, new_tensor
+from ..engine.graph import FREED, LEAF, Cell
+from ..engine.tensor import Tensor, cell_of, new_tensor
 from ..kernels import meta
 from ..kernels.native import loops as in_c
 from ..quiet import CALM
-from .lowering import Lowering
+from .lowering import Lowering, Undrawn
 from .recording import Call, Effect, Recording, Root, Slot, Truth, add_gradient
 from .steps import holds_places, leaves, made_by, moved, slots_of
 from .storages import Part
@@ -73,11 +73,19 @@ def check(truth: Any, value: bool) -> None:
         raise Bail
 
 
-def with_history(array: Any, node: Any) -> Tensor:
-    """A tensor around an array, with a history that has no values any more."""
+def with_history(array: Any, node: Any, version: int = 0) -> Tensor:
+    """A tensor around an array, with a history that has no values any more, and a version."""
     made = new_tensor(array)
-    made._node = node
+    made._node, made._cell = node, Cell()  # a node may have told its cell to others
+    made._cell.version = version
     return made
+
+
+def versioned(tensor: Tensor, version: int) -> Tensor:
+    """A tensor that a call gave, whose version counts the writes that followed."""
+    if tensor._version != version:
+        cell_of(tensor).version = version
+    return tensor
 
 
 class Writer:
@@ -86,8 +94,9 @@ class Writer:
     def __init__(self, recording: Recording, compiled: bool) -> None:
         self.recording = recording
         self.names: dict[str, Any] = {
-            "add": accumulation.add_to_leaf, "calm": CALM.copy, "check": check,
-            "new_tensor": new_tensor, "with_history": with_history, "asarray": np.asarray,
+            "add": accumulation.add_to_leaf, "asarray": np.asarray, "calm": CALM.copy,
+            "check": check, "new_tensor": new_tensor, "versioned": versioned,
+            "with_history": with_history,
         }  # fmt: skip
         self.known: dict[int, str] = {id(value): name for name, value in self.names.items()}
         self.returned: set[int] = set()  # slots
@@ -372,11 +381,12 @@ class Writer:
             return True
         args, options = unknown(step.args), unknown(step.options)
         try:
-            if getattr(step.function, "__objclass__", None) is np.ndarray:
-                found = getattr(args[0], step.function.__name__)(*args[1:], **options)
-            else:
-                found = step.function(*args, **options)
-        except Exception:  # it asks for values
+            with Undrawn():
+                if getattr(step.function, "__objclass__", None) is np.ndarray:
+                    found = getattr(args[0], step.function.__name__)(*args[1:], **options)
+                else:
+                    found = step.function(*args, **options)
+        except Exception:  # it asks for values, or draws
             return False
         pairs = zip(leaves(found), leaves(step.made), strict=False)
         return all(m is None or getattr(f, "shape", None) == arrays[m].shape for f, m in pairs)
@@ -443,7 +453,7 @@ class Writer:
             return f"r{recording.numbers[id(value)]}"
         if id(value) in recording.objects:
             step, place = recording.objects[id(value)]
-            return f"t{step}_{place}"
+            return f"versioned(t{step}_{place}, {value._version})"
         if any(value is gradient for gradient in recording.gradients.values()):
             raise Unclear("a gradient is returned")
         known = recording.by_id.get(id(value._array))
@@ -456,10 +466,12 @@ class Writer:
         if any(np.may_share_memory(array, recording.arrays[other]) for other in others):
             raise Unclear("what is returned shares memory with something else")
         self.returned.add(slot)
-        if value._node is None:
+        version = value._version
+        if value._node is None and not version:
             return f"new_tensor(v{slot})"
-        self.check_freed(value._node)
-        return f"with_history(v{slot}, {self.name(value._node)})"
+        if value._node is not None:
+            self.check_freed(value._node)
+        return f"with_history(v{slot}, {self.name(value._node)}, {version})"
 
     def check_freed(self, node: Any) -> None:
         """Raise Unclear unless the graph of a result is the same for all calls: without values."""

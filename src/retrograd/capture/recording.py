@@ -249,7 +249,11 @@ class Recording(Watcher):
             return calm(function, *plain, **named)
         before = tuple([self.given(v) for v in args]), self.given(dict(options))
         self.check_target(function, plain, named)
-        found = calm(function, *plain, **named)
+        outer, self.suspended = self.suspended, True  # what a forward does itself, a replay's does
+        try:
+            found = calm(function, *plain, **named)
+        finally:
+            self.suspended = outer
         if self.stopped is not None:
             return found
         made, slots = self.result(found)
@@ -299,16 +303,15 @@ class Recording(Watcher):
         self.roots.append(tensor)
         self.origins.append(origin)
         array = tensor._array
-        self.facts.append(
-            (tensor._node, array.shape, array.strides, array.dtype, array.flags.writeable)
-        )
+        self.facts.append((tensor._node, array.shape, array.strides, array.dtype, array.flags.num))
         traced = self.slot(array)
         self.root_slots.append(traced.slot)
         tensor._array = traced
 
-    def is_known(self, tensor: Tensor) -> bool:
-        """Whether a tensor is a root, or made in this run."""
-        return tensor._array.__class__ is TracedArray
+    def origin(self, tensor: Tensor) -> Any:
+        """How a replay finds a root, or None."""
+        number = self.numbers.get(id(tensor))
+        return None if number is None else self.origins[number]
 
     # -- what the engine shows -------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ __all__ = ["Unclear", "rewritten"]
 
 WATCH = "__watch__"  # the variable that holds the watch in what is rewritten
 
+FRAMES = {"dir", "eval", "exec", "globals", "locals", "vars"}  # which ask for the frame
 SCOPES = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 UNCLEAR = {
     ast.AsyncFunctionDef: "an async function", ast.Await: "await", ast.AsyncFor: "async for",
@@ -221,6 +222,8 @@ class Rewriter(ast.NodeTransformer):
     def visit_Name(self, node: Any) -> Any:
         if not isinstance(node.ctx, ast.Load) or any(node.id in scope for scope in self.scopes):
             return node
+        if node.id in FRAMES:
+            raise Unclear(f"a function that calls {node.id}()")
         if node.id in ("super", "__class__"):
             return node
         if node.id in self.free:
@@ -235,10 +238,13 @@ class Rewriter(ast.NodeTransformer):
         return node
 
     def visit_Subscript(self, node: Any) -> Any:
+        calls = any(isinstance(n, (ast.Call, ast.NamedExpr)) for n in ast.walk(node.slice))
+        if calls and not isinstance(node.ctx, ast.Load):
+            raise Unclear("a function that writes to where a call says")
         node = self.generic_visit(node)
         if isinstance(node.ctx, ast.Load):
             return self.told("item", node, node.value, _key(node.slice))
-        node.value = self.told("changing", node, node.value)
+        node.value = self.told("changing", node, node.value, _key(node.slice))
         return node
 
     # -- what is done

@@ -17,6 +17,7 @@ from ..autograd import grad_mode
 from ..engine.placement import Size
 from ..engine.tensor import Tensor
 from ..nn.modules.module import Module
+from ..ops.random.generator import Generator
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
 from .guards import MISSING, Guards
@@ -33,7 +34,15 @@ PURE = {
     isinstance, issubclass, iter, len, list, map, max, min, next, pow, range, reversed, round, set,
     slice, sorted, str, sum, tuple, type, zip,
 }  # fmt: skip
-PURE_MODULES = {"math", "cmath", "operator", "_operator", "itertools"}
+PURE_MODULES = {"math", "cmath", "itertools"}
+# Functions that look at values in ways that a recording does not see: most check indices.
+LOOKING = {
+    *("embedding", "embedding_bag", "gather", "index_add", "index_copy", "index_fill", "index_put"),
+    *("index_reduce", "index_select", "put", "scatter", "scatter_add", "scatter_reduce", "take"),
+    *("take_along_dim", "one_hot", "bincount", "repeat_interleave", "max_unpool1d", "max_unpool2d"),
+    *("max_unpool3d", "segment_reduce", "bucketize", "searchsorted"),
+    "rrelu",  # draws for negative elements alone
+}
 BUILT_IN: Any = (
     *(str, bytes, int, float, complex, bool, tuple, range, list, dict, set, frozenset, slice, Size),
     *(type({}.keys()), type({}.values()), type({}.items())),
@@ -110,6 +119,9 @@ class Watch:
         """Know an object from outside, and all in it."""
         if isinstance(value, Tensor):
             self.recording.root(value, ("object", value))
+            origin = self.recording.origin(value)
+            if origin is not None and origin[0] == "argument":  # it is that one here
+                self.guards.add(f"{origin[1]} is {self.guards.name(value)}", origin[1])
             self.guards.same(read, value, "a tensor")
         if type(value) in PLAIN or id(value) in self.outer:
             return
@@ -147,12 +159,13 @@ class Watch:
         kind = type(owner)
         if isinstance(owner, Tensor):
             return self.of_tensor(owner, name)
+        if isinstance(owner, super):
+            self.stop("super() is asked")
+            return getattr(owner, name)
         built_in = kind in BUILT_IN or kind.__module__ in ("builtins", PACKAGE + ".return_types")
         if built_in and not isinstance(owner, (types.ModuleType, type)):
             return getattr(owner, name)
         if is_ours(owner) and isinstance(owner, (types.ModuleType, type)):
-            return getattr(owner, name)
-        if isinstance(owner, super):
             return getattr(owner, name)
         if id(owner) not in self.outer:
             if hasattr(owner, "_fields") or is_ours(owner):
@@ -176,16 +189,26 @@ class Watch:
         kind = type(owner)
         space: Any = getattr(owner, "__dict__", None)
         about = f"{kind.__name__}.{name}"
+        known = self.guards.name(kind)
+        self.guards.add(f"{self.guards.name(owner)}.__class__ is {known}", f"the class of {about}")
+        way = kind.__getattribute__
+        self.guards.add(f"{known}.__getattribute__ is {self.guards.name(way)}", about)
         if isinstance(owner, types.ModuleType):
             return self.seen(f"{self.guards.name(space)}.get({name!r}, MISSING)",
                              getattr(owner, name), about)  # fmt: skip
         of_class = next((c.__dict__[name] for c in kind.__mro__ if name in c.__dict__), MISSING)
         if isinstance(of_class, property):
+            self.guards.add(f"{known}.{name} is {self.guards.name(of_class)}", about)
             return self.call(of_class.fget, owner)
         if space is not None and name in space:
             if hasattr(type(of_class), "__set__"):
                 self.stop(f"the descriptor {about} is read")
                 return getattr(owner, name)
+            if not isinstance(owner, type):
+                seen = f"getattr({known}, {name!r}, MISSING)"
+                self.guards.add(
+                    f"{seen} is {self.guards.name(getattr(kind, name, MISSING))}", about
+                )
             return self.seen(f"{self.guards.name(space)}.get({name!r}, MISSING)",
                              space[name], about)  # fmt: skip
         if isinstance(owner, Module) and space is not None:
@@ -212,6 +235,8 @@ class Watch:
     def item(self, owner: Any, key: Any) -> Any:
         """An element that is read."""
         kind = type(owner)
+        if isinstance(owner, Tensor) and has_tensors(key if isinstance(key, tuple) else (key,)):
+            self.stop("a tensor is an index")
         if self.stopped or isinstance(owner, Tensor) or kind in BUILT_IN:
             return owner[key]
         own = getattr(kind, "__getitem__", None)
@@ -227,7 +252,9 @@ class Watch:
             return owner
         own = getattr(type(owner), "__iter__", None)
         if isinstance(own, types.FunctionType):
-            return self.through(self.call(types.MethodType(own, owner)))
+            found = self.call(types.MethodType(own, owner))
+            if isinstance(found, ITERABLE):
+                return found
         if type(owner).__module__ != "itertools":
             self.stop(f"a loop goes through a {type(owner).__name__}")
         return owner
@@ -239,8 +266,10 @@ class Watch:
         self.stop(f"an attribute of a {type(owner).__name__} is set")
         return owner
 
-    def changing(self, owner: Any) -> Any:
+    def changing(self, owner: Any, key: Any = None) -> Any:
         """An object of which an element is about to be set."""
+        if isinstance(owner, Tensor) and has_tensors(key if isinstance(key, tuple) else (key,)):
+            self.stop("a tensor is an index")
         kind = type(owner)
         if kind in MUTABLE and id(owner) not in self.outer:
             return owner
@@ -272,9 +301,8 @@ class Watch:
         if isinstance(function, Module):
             return self.module(function, args, options)
         if kind is partial:
-            return self.call(
-                function.func, *function.args, *args, **{**function.keywords, **options}
-            )
+            self.stop("a functools.partial is called")
+            return function(*args, **options)
         try:
             if function in PURE:
                 return self.pure(function, args, options)
@@ -374,6 +402,11 @@ class Watch:
             return module(*args, **options)
         name, kind = self.guards.name(module), type(module)
         plain = kind.__call__ is Module.__call__
+        self.guards.add(
+            f"{name}.__class__ is {self.guards.name(kind)}", f"the class of a {kind.__name__}"
+        )
+        call = self.guards.name(Module.__call__)
+        self.guards.add(f"{self.guards.name(kind)}.__call__ is {call}", "calls of modules")
         if not plain or module._hooks is not None:
             self.stop(f"{kind.__name__} has hooks, or a call of its own")
             return module(*args, **options)
@@ -388,12 +421,24 @@ class Watch:
         if isinstance(owner, (Optimizer, LRScheduler)):
             return self.recording.again(function, args, options, name != "zero_grad")
         args = [list(v) if type(v) is type(iter([])) else v for v in args]
+        if name.rstrip("_") in LOOKING:
+            self.stop(f"{name} is called")
+            return function(*args, **options)
         if name in ("clip_grad_norm_", "clip_grad_value_"):
             return self.recording.again(function, args, options)
         if name == "zero_grad":
             return self.recording.again(function, args, options, lasting=False)
         args = [self.handed(v) for v in args]
         options = {key: self.handed(v) for key, v in options.items()}
+        if isinstance(function, type) and has_tensors((args, options)):
+            self.stop(f"a {function.__name__} is made")
+        bound = owner is not MISSING and owner is not None
+        if (
+            bound
+            and not isinstance(owner, (Tensor, types.ModuleType, type))
+            and (id(owner) not in self.outer or not isinstance(owner, Generator))
+        ):
+            self.stop(f"a method of a {type(owner).__name__} is called")
         if self.stopped or isinstance(owner, Tensor) or has_tensors((args, options)):
             return function(*args, **options)
         if is_class_of_tensors(function) or not isinstance(function, type):
