@@ -75,7 +75,8 @@ def attribute(package: str, name: str) -> Any:
         inner = f"{package}.{name}".partition(".")[2]
         if home := outer.home_of(inner):
             found = load(f"{WORLD}.{home}")
-            return getattr(found, name, found)  # which it has, or is
+            is_it = home.rpartition(".")[2] == name and not hasattr(found, name)
+            return found if is_it else getattr(found, name)
         if mirrored(f"{package}.{name}"):
             return load(f"{package}.{name}")
         why = service("missing names").reason(name, inner.rpartition(".")[0])

@@ -14,7 +14,7 @@ import numpy as np
 from ..compiler import door
 from ..engine.backward import accumulation
 from ..engine.graph import FREED, LEAF, Cell
-from ..engine.tensor import Tensor, cell_of, new_tensor
+from ..engine.tensor import Tensor, new_tensor, wrote
 from ..kernels import meta
 from ..kernels.native import loops as in_c
 from ..quiet import CALM
@@ -77,14 +77,13 @@ def with_history(array: Any, node: Any, version: int = 0) -> Tensor:
     """A tensor around an array, with a history that has no values any more, and a version."""
     made = new_tensor(array)
     made._node, made._cell = node, Cell()  # a node may have told its cell to others
-    made._cell.version = version
-    return made
+    return versioned(made, version)
 
 
 def versioned(tensor: Tensor, version: int) -> Tensor:
     """A tensor that a call gave, whose version counts the writes that followed."""
-    if tensor._version != version:
-        cell_of(tensor).version = version
+    for _ in range(version - tensor._version):
+        wrote(tensor, "a compiled step")
     return tensor
 
 

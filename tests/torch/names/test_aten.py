@@ -91,7 +91,8 @@ def test_memory_formats_that_do_not_fit_raise():
         with pytest.raises(RuntimeError, match="required rank 4 tensor to use channels_last"):
             call()
     with pytest.raises(RuntimeError, match="preserve memory format is unsupported"):
-        x.contiguous(memory_format=rg.preserve_format)
+        x.t().contiguous(memory_format=rg.preserve_format)
+    assert x.contiguous(memory_format=rg.preserve_format) is x
     with pytest.raises(TypeError, match=r"clone\(\): argument 'memory_format' must be"):
         x.clone(memory_format="channels_last")
     assert not x.is_contiguous(memory_format=rg.channels_last)
