@@ -99,15 +99,20 @@ class Edge(NamedTuple):
 class Formulas:
     """The formulas of one node as a function of its cotangent and its values."""
 
-    __slots__ = ("edges", "live", "name", "op", "xp")
+    __slots__ = ("edges", "live", "op", "title", "xp")
 
     def __init__(self, node: Any, live: tuple[bool, ...]) -> None:
-        self.op, self.live, self.name = node.op, live, node.name
+        self.op, self.live = node.op, live
+        self.title: str = node.name()
         self.edges: tuple[Any, ...] = tuple(
             [None if e is None else Edge(e.shape, e.dtype) for e in node.edges]
         )
         fits = node.fits and node.dtype.itemsize > 2
         self.xp = reals if fits and node.dtype.kind == "f" else arrays
+
+    def name(self) -> str:
+        """The name of the node, which is not kept: its graph would be."""
+        return self.title
 
     def __call__(self, g: Any, values: Any) -> tuple[Any, ...]:
         found = self.op.derive(self.xp, g, values, self.live)
