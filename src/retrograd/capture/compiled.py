@@ -16,6 +16,7 @@ from .. import dtypes, modes
 from ..engine.tensor import Tensor
 from ..modes import warn_once
 from .guards import Guards
+from .history import Past, past_of
 from .program import NATIVE, Bail, Unclear, program
 from .recording import Recording
 from .watch import Watch
@@ -100,6 +101,7 @@ class Compiled:
         sys.setprofile(watch.profile)
         try:
             result = watch.call(self.function, *args, **kwargs)
+            past = past_of(recording, result)
         except BaseException:
             recording.stop("an exception ends the call")
             raise
@@ -110,26 +112,42 @@ class Compiled:
             recording.settle()
         if after is not grad:
             recording.stop("grad mode is another one afterwards")
-        self.keep(recording, guards, result)
+        self.keep(recording, guards, result, past)
         return result
 
-    def keep(self, recording: Recording, guards: Guards, result: Any) -> None:
+    def keep(self, recording: Recording, guards: Guards, result: Any, past: Past | None) -> None:
         """Make a replay of a recording, or note why there is none."""
+        for root, (node, *_) in zip(recording.roots, recording.facts, strict=True):
+            if root._node is not node:
+                recording.stop("a tensor from outside gets another history")
         reason = recording.stopped
         if reason is None and not apart(recording.roots):
             reason = "tensors from outside share memory"
         if reason is None:
             try:
-                replay, text = program(recording, result, setting.native)
+                replay, text, kind = program(recording, result, past, setting.native)
             except Unclear as error:
                 reason = str(error)
         if reason is None:
             guard_roots(recording, guards)
-            self.variants.append(Variant(guards.check(), replay, guards, text))
+            check = guards.check()
+            self.variants.append(Variant(check, replay, guards, text))
+            if kind is not None:
+                lasts = recording.lasting_from is not None
+                kind.again = partial(once_more, self.function, check, lasts)
             return
         self.reasons.append(reason)
         if self.fullgraph:
             raise RuntimeError(NOT_WHOLE.format(name=self.function.__qualname__, reason=reason))
+
+
+def once_more(function: Any, check: Any, lasts: bool, args: Any, kwargs: Any) -> tuple[str, Any]:
+    """Why a function cannot run again, or ""; and what it gives."""
+    if lasts:
+        return "it draws numbers, or changes something", None
+    if not check(args, kwargs, modes.state):
+        return "what it reads is another one now", None
+    return "", function(*args, **kwargs)
 
 
 def may_record(state: Any) -> bool:
@@ -174,7 +192,7 @@ def guard_roots(recording: Recording, guards: Guards) -> None:
         where if kind == "argument" else guards.name(where) for kind, where in recording.origins
     ]
     for read, root, facts in zip(reads, recording.roots, recording.facts, strict=True):
-        guards.tensor(read, root, facts)
+        guards.tensor(read, root, facts, id(root) in recording.gradients)
     if any(kind == "argument" for kind, _ in recording.origins) and len(reads) > 1:
         ids = ", ".join([f"id({read})" for read in reads])
         guards.add(f"len({{{ids}}}) == {len(reads)}", "which tensors are one")

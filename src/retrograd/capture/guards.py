@@ -13,7 +13,7 @@ import numpy as np
 
 from ..engine.placement import Size
 from ..engine.tensor import Tensor
-from .recording import is_plain
+from .recording import is_known, is_plain
 
 __all__ = ["MISSING", "Guards"]
 
@@ -115,8 +115,8 @@ class Guards:
                 return why
         return ""
 
-    def tensor(self, read: str, tensor: Tensor, facts: Any) -> None:
-        """Let a tensor lie in memory as it did, with the history that it had: none, or a leaf's."""
+    def tensor(self, read: str, tensor: Tensor, facts: Any, leaf: bool) -> None:
+        """Let a tensor lie in memory as it did, with the history that it had: none, or a `leaf`'s."""
         node, shape, strides, dtype, flags = facts
         about = f"the shape, dtype, strides or history of {tensor_name(read)}"
         held = f"(a := {read}._array).__class__ is {self.name(np.ndarray)}"
@@ -124,7 +124,8 @@ class Guards:
         self.add(f"a.dtype is {self.name(dtype)} and a.flags.num == {flags}", about)
         self.names["is_plain"] = is_plain
         beside = [f"{read}.{name}" for name in BESIDE]
-        self.add(f"not ({' or '.join(beside)}) or is_plain({read})", about)
+        plain = "is_plain" if leaf or node is None or read.startswith("o") else "is_known"
+        self.add(f"not ({' or '.join(beside)}) or {plain}({read})", about)
         if read.startswith("o"):  # the very tensor
             self.add(f"{read}._node is {self.name(node)}", about)
             if node is not None:
@@ -132,7 +133,8 @@ class Guards:
         elif node is None:
             self.add(f"{read}._node is None", about)
         else:
-            self.add(f"{read}._node is not None and is_plain({read})", about)
+            self.names["is_known"] = is_known
+            self.add(f"{read}._node is not None and {'is_plain' if leaf else 'is_known'}({read})", about)
 
     def check(self) -> Any:
         """The function `check(args, kwargs, state)` that says whether all conditions hold."""

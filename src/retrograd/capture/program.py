@@ -7,7 +7,8 @@ names in it are local. Arithmetic runs in segments, in the package's own NumPy s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import operator
+from typing import Any
 
 import numpy as np
 
@@ -18,36 +19,38 @@ from ..engine.tensor import Tensor, new_tensor, wrote
 from ..kernels import meta
 from ..kernels.native import loops as in_c
 from ..quiet import CALM
+from .history import Captured, Past
 from .lowering import Lowering, Undrawn
 from .recording import Call, Effect, Recording, Root, Slot, Truth, add_gradient
-from .steps import holds_places, leaves, made_by, moved, slots_of
+from .steps import holds_places, leaves, made_by, moved, places_in, slots_of
 from .storages import Part
 
 NATIVE = in_c is not None and door.AVAILABLE
 if NATIVE:
     from . import native
 
-if TYPE_CHECKING:
-    pass
-
 __all__ = ["Bail", "Unclear", "program"]
 
 
 class Bail(Exception):  # noqa: N818 (no error)
-    """A value is another one than in the recording, and nothing was done yet."""
+    """A value is another one than in the recording, or an error was raised; nothing is done yet."""
 
 
 class Unclear(Exception):  # noqa: N818 (no error)
     """What a function returns cannot be made by a replay; the text says why."""
 
 
-def program(recording: Recording, result: Any, compiled: bool) -> tuple[Any, str]:
+def program(
+    recording: Recording, result: Any, past: Past | None, compiled: bool
+) -> tuple[Any, str, Captured | None]:
     """The function `replay(args, kwargs)` that does what was recorded; and its text.
+
+    Third, the kind of the node that results have which need a `past`.
 
     Raises Unclear where there is none, or where it would be no quicker than the function: where
     little of it is native, if it is to be `compiled`.
     """
-    writer = Writer(recording, compiled)
+    writer = Writer(recording, past, compiled)
     if compiled:
         calls = sum(isinstance(step, Call) for step in recording.steps)
         if 2 * len(writer.loops) < calls:
@@ -60,7 +63,9 @@ def program(recording: Recording, result: Any, compiled: bool) -> tuple[Any, str
             writer.leave_out(error.args[0])
     names = writer.names
     exec(compile(text, "<a recorded function>", "exec"), names)
-    return names["replay"], text
+    if writer.kind is not None:
+        writer.kind.backward = names["backward"]
+    return names["replay"], text, writer.kind
 
 
 class Partial(Exception):  # noqa: N818 (no error)
@@ -90,10 +95,12 @@ def versioned(tensor: Tensor, version: int) -> Tensor:
 class Writer:
     """Writes the text of a replay."""
 
-    def __init__(self, recording: Recording, compiled: bool) -> None:
-        self.recording = recording
+    def __init__(self, recording: Recording, past: Past | None, compiled: bool) -> None:
+        self.recording, self.past = recording, past
+        self.kind = None if past is None else Captured(past)
+        self.forward = recording.steps if past is None else recording.steps[: past.first]
         self.names: dict[str, Any] = {
-            "add": accumulation.add_to_leaf, "asarray": np.asarray, "calm": CALM.copy,
+            "Bail": Bail, "add": accumulation.add_to_leaf, "asarray": np.asarray, "calm": CALM.copy,
             "check": check, "new_tensor": new_tensor, "versioned": versioned,
             "with_history": with_history,
         }  # fmt: skip
@@ -137,9 +144,16 @@ class Writer:
         needed = set(self.returned)  # slots, of what comes later
         functions: list[str] = []
         lines: list[str] = []
+        if self.past is not None:
+            functions, lines, kept = self.backward(self.past)
+            needed |= kept
+        late = 0  # lines at the end, from the first that must not be done twice
+        first = recording.lasting_from
         for number, part in reversed([*enumerate(parts)]):
             if isinstance(part[0], Effect):
                 lines = self.effect(part[0], needed) + lines
+                if first is not None and part[0] is recording.steps[first]:
+                    late = len(lines)
                 needed = (needed - set(part[0].made)) | set(slots_of(part[0]))
                 continue
             body, took = self.body(part, needed)
@@ -152,6 +166,8 @@ class Writer:
                 functions.append(f"    return {gives}")
                 run = f"{gives} = {run}"
             lines.insert(0, run)
+            if first is not None and any(step is recording.steps[first] for step in part):
+                late = len(lines)
             needed = (needed - made) | took
         used = needed | set(self.returned)
         head = []
@@ -162,7 +178,10 @@ class Writer:
             head.append(f"r{number} = {where if kind == 'argument' else self.name(where)}")
             if slot in used:
                 head.append(f"v{slot} = r{number}._array")
-        main = [*head, *lines, f"return {returned}"]
+        before = [*head, *lines[: len(lines) - late]]
+        main = ["try:", *[f"    {line}" for line in before]] if before else []
+        main += ["except Exception as error:", "    raise Bail from error"] if before else []
+        main += [*lines[len(lines) - late :], f"return {returned}"]
         return "\n".join([*functions, "def replay(args, kwargs):", *[f"    {m}" for m in main]])
 
     def body(self, part: list[Any], later: set[int]) -> tuple[list[str], set[int]]:
@@ -287,8 +306,8 @@ class Writer:
         What a branch depends on is computed first where that is of arguments alone.
         """
         recording = self.recording
-        made = {s: step for step in recording.steps for s in made_by(step)}
-        for late in [s for s in recording.steps if isinstance(s, Truth) and s.late]:
+        made = self.makers()
+        for late in [s for s in self.forward if isinstance(s, Truth) and s.late]:
             waiting, first = [late.slot], list[Call]()
             while waiting:
                 slot = waiting.pop()
@@ -300,7 +319,7 @@ class Writer:
                 if slot in made and not any(made[slot] is step for step in first):
                     first.append(made[slot])
                     waiting += slots_of(made[slot])
-            order = [s for s in recording.steps if any(s is f for f in first)]
+            order = [s for s in self.forward if any(s is f for f in first)]
             rest = [s for s in self.ordered() if not any(s is f for f in [*order, late])]
             self.order = [*order, late, *rest]
 
@@ -308,7 +327,7 @@ class Writer:
 
     def ordered(self) -> list[Any]:
         """The steps in the order in which they are done."""
-        return self.recording.steps if self.order is None else self.order
+        return self.forward if self.order is None else self.order
 
     def parts(self) -> list[list[Any]]:
         """The steps in runs of arithmetic, and effects one by one."""
@@ -318,6 +337,76 @@ class Writer:
                 parts.append([])
             parts[-1].append(step)
         return parts
+
+    # -- the backward pass of results --------------------------------------------------------------
+
+    def makers(self) -> dict[int, Any]:
+        """The steps of the forward pass, by the slots that they make."""
+        return {s: step for step in self.forward for s in made_by(step)}
+
+    def backward(self, past: Past) -> tuple[list[str], list[str], set[int]]:
+        """The function `backward`; the line that makes the results; and the slots kept for both."""
+        recording, kind = self.recording, self.kind
+        steps = recording.steps[past.first :]
+        if not all(isinstance(step, Call) for step in steps):
+            raise Unclear("the backward pass of what is returned depends on a value, or changes it")
+        roots, arrays, again = self.needs(steps, past)
+        body, took = self.body([*again, *steps], set(past.gradients))
+        slots = [*[recording.root_slots[r] for r in roots], *arrays, *past.cotangents]
+        takes = "".join([f"v{s}, " for s in slots])
+        gives = "".join([f"{self.value(Slot(s))}, " for s in past.gradients])
+        functions = [
+            *[f"def back({takes}):", *[f"    {line}" for line in body], f"    return {gives}"],
+            *[f"def backward({takes}):", f"    return calm().run(back, {takes})"],
+        ]
+        assert kind is not None and took - self.constants() <= {*slots}
+        outputs = [recording.by_id[id(t._array)].slot for t in past.outputs]
+        places = list(enumerate(arrays, len(roots)))
+        kind.cells = dict.fromkeys([place for place, _ in places])
+        kind.own = [
+            (place, i) for place, s in places for i, o in enumerate(outputs)
+            if np.may_share_memory(recording.arrays[s], recording.arrays[o])
+        ]  # fmt: skip
+        edges = "".join([f"r{r}, " for r in past.roots])
+        saved = "".join([*[f"r{r}, " for r in roots], *[f"v{s}, " for s in arrays]])
+        shown = "".join([f"v{s}, " for s in outputs])
+        line = f"o = {self.name(kind)}.made(({edges}), ({saved}), ({shown}), (args, kwargs))"
+        return functions, [line], {*arrays, *outputs}
+
+    def needs(self, steps: Any, past: Past) -> tuple[list[int], list[int], list[Any]]:
+        """What a backward pass reads: the roots, the arrays between, and views to be made anew.
+
+        A view of a root is made anew of that root, whose version is checked.
+        """
+        recording, makers = self.recording, self.makers()
+        before = {s for step in steps for s in made_by(step)}
+        before |= {*past.cotangents, *self.constants()}
+        waiting = {s for step in steps for s in slots_of(step)}.union(past.gradients) - before
+        held = [recording.arrays[s] for s in recording.root_slots]
+        roots, arrays, again, seen = set[int](), set[int](), list[Any](), set[int]()
+        while waiting:
+            slot = waiting.pop()
+            seen.add(slot)
+            array = recording.arrays[slot]
+            if slot in recording.root_slots:
+                if slot in recording.overwritten:
+                    raise Unclear("what is written is read by the backward pass of a result")
+                roots.add(recording.root_slots.index(slot))
+            elif any(np.may_share_memory(array, root) for root in held):
+                if not self.is_view(makers[slot]):
+                    raise Unclear("a backward pass reads memory of a tensor from outside")
+                again.append(makers[slot])
+                waiting |= set(slots_of(makers[slot])) - before - seen
+            else:
+                arrays.add(slot)
+        again = [step for step in self.forward if any(step is a for a in again)]
+        return sorted(roots), sorted(arrays), again
+
+    def is_view(self, step: Any) -> bool:
+        """Whether a step gives a view of what it is given, and does nothing else."""
+        function = step.function
+        known = isinstance(function, operator.attrgetter) or function is operator.getitem
+        return known or id(step) in self.recording.views or self.loops.get(id(step)) == []
 
     # -- steps -----------------------------------------------------------------------------------
 
@@ -378,6 +467,10 @@ class Writer:
 
         if not list(slots_of(step)):
             return True
+        if step.function is operator.getitem and any(
+            arrays[s].dtype == np.bool_ for s in places_in(step.args[1])
+        ):
+            return False
         args, options = unknown(step.args), unknown(step.options)
         try:
             with Undrawn():
@@ -459,13 +552,16 @@ class Writer:
         if known is None:
             raise Unclear("a tensor of unknown origin is returned")
         slot, array = known.slot, value._array
-        if value._view_of is not None or slot in recording.constants:
-            raise Unclear("a view is returned")
+        if slot in recording.constants:
+            raise Unclear("a constant is returned")
         others = {*recording.root_slots, *self.returned}
         if any(np.may_share_memory(array, recording.arrays[other]) for other in others):
             raise Unclear("what is returned shares memory with something else")
         self.returned.add(slot)
         version = value._version
+        for number, output in enumerate(self.past.outputs if self.past is not None else ()):
+            if output is value:
+                return f"versioned(o[{number}], {version})" if version else f"o[{number}]"
         if value._node is None and not version:
             return f"new_tensor(v{slot})"
         if value._node is not None:

@@ -23,7 +23,7 @@ import numpy as np
 from .. import modes
 from ..engine.backward import accumulation
 from ..engine.backward.fitting import fit
-from ..engine.graph import LEAF
+from ..engine.graph import LEAF, tick
 from ..engine.namespaces import arrays, reals
 from ..engine.record import is_number
 from ..engine.saved import OnTensors, PackedValues, raw
@@ -147,7 +147,9 @@ class Recording(Watcher):
         self.written: set[int] = set()  # numbers of roots whose versions count a write
         self.overwritten: set[int] = set()  # slots of roots
         self.lasting_from: int | None = None  # the first step that must not be done twice
+        self.views: set[int] = set()  # ids of steps that read nothing, but give views
         self.suspended = False
+        self.start = tick()
 
     # -- the end ---------------------------------------------------------------------------------
 
@@ -178,6 +180,10 @@ class Recording(Watcher):
                 node.saved = type(saved)(held(list(saved)))
 
     # -- arrays ----------------------------------------------------------------------------------
+
+    def is_new(self, node: Any) -> bool:
+        """Whether a node was recorded since the recording began."""
+        return bool(node.seq > self.start)
 
     def slot(self, array: Any) -> TracedArray:
         """The traced array for one of NumPy's."""
@@ -301,7 +307,7 @@ class Recording(Watcher):
         """Let a tensor be a root; `origin` says how a replay finds it."""
         if self.stopped is not None or id(tensor) in self.numbers:
             return
-        if not is_plain(tensor):
+        if not (is_plain(tensor) or (origin[0] == "argument" and is_known(tensor))):
             self.stop(f"a tensor is more than plain data: {origin}")
             return
         self.numbers[id(tensor)] = len(self.roots)
@@ -324,7 +330,10 @@ class Recording(Watcher):
         """The forward of an op, noted as one call."""
         if self.stopped is not None or self.suspended:
             return proceed(arrays, params)
-        return self.call(op.forward, arrays, params)
+        found = self.call(op.forward, arrays, params)
+        if op.view and self.stopped is None:
+            self.views.add(id(self.steps[-1]))
+        return found
 
     def made(self, op: Any, inputs: Any, params: Any, outputs: Any) -> None:
         """See that an op has read nothing that nobody knows."""
@@ -347,6 +356,9 @@ class Recording(Watcher):
         task = getattr(getattr(proceed, "func", None), "__self__", None)
         if node.op is LEAF:
             return self.accumulate(node, g, proceed)
+        if not self.is_new(node):
+            self.stop("a graph from before the call is gone through")
+            return proceed()
         if task is None or task.create_graph or not node.op.formulas or g is None:
             return proceed()
         if isinstance(node.saved, (PackedValues, OnTensors)):
@@ -391,6 +403,9 @@ class Recording(Watcher):
         if self.stopped is not None or self.suspended:
             return
         if id(target) in self.numbers:
+            if target._node is not None and target._node.op is not LEAF:
+                self.stop("an argument with a history is written")
+                return
             self.written.add(self.numbers[id(target)])
             if target._view_of is not None or target._views:
                 self.stop("a tensor that is a view, or has views, is written")
@@ -482,6 +497,21 @@ def is_plain(tensor: Tensor) -> bool:
         and tensor._tangents is None
         and tensor._lent is None
         and (tensor._view_of is None or tensor._view_of.base._node is None)
+    )
+
+
+def is_known(tensor: Tensor) -> bool:
+    """Whether a tensor is plain, but for a history."""
+    node = tensor._node
+    past = node is not None and node.op is not LEAF and not node.op.stale
+    return is_plain(tensor) or (
+        past
+        and isinstance(tensor, Tensor)
+        and type(tensor).__module__.startswith(__package__.partition(".")[0])
+        and tensor._array.__class__ is np.ndarray
+        and not tensor._inference
+        and tensor._tangents is None
+        and tensor._lent is None
     )
 
 

@@ -35,14 +35,6 @@ PURE = {
     slice, sorted, str, sum, tuple, type, zip,
 }  # fmt: skip
 PURE_MODULES = {"math", "cmath", "itertools"}
-# Functions that look at values in ways that a recording does not see: most check indices.
-LOOKING = {
-    *("embedding", "embedding_bag", "gather", "index_add", "index_copy", "index_fill", "index_put"),
-    *("index_reduce", "index_select", "put", "scatter", "scatter_add", "scatter_reduce", "take"),
-    *("take_along_dim", "one_hot", "bincount", "repeat_interleave", "max_unpool1d", "max_unpool2d"),
-    *("max_unpool3d", "segment_reduce", "bucketize", "searchsorted"),
-    "rrelu",  # draws for negative elements alone
-}
 BUILT_IN: Any = (
     *(str, bytes, int, float, complex, bool, tuple, range, list, dict, set, frozenset, slice, Size),
     *(type({}.keys()), type({}.values()), type({}.items())),
@@ -58,6 +50,7 @@ ITERABLE: Any = (
     *(type(iter([])), type(iter(())), type(iter({})), type(iter(range(0))), type(iter(set()))),
     *(type(iter({}.values())), type(iter({}.items()))),
 )
+OF_HISTORY = {"_base", "_version", "grad_fn", "is_leaf", "output_nr", "retains_grad"}
 CONTEXTS = (grad_mode.no_grad, grad_mode.enable_grad, grad_mode.set_grad_enabled)
 FIXED = {"zeros", "ones", "full", "empty", "arange", "eye", "linspace", "logspace", "tensor",
          "as_tensor", "scalar_tensor", "zeros_like", "ones_like"}  # fmt: skip
@@ -180,7 +173,7 @@ class Watch:
             known = self.recording.gradients.get(id(owner))
             if known is None or owner._gradient is not known:
                 self.stop("a gradient from before the call is read")
-        elif name == "_version" or not hasattr(Tensor, name):
+        elif name in OF_HISTORY or not hasattr(Tensor, name):
             self.stop(f"the attribute {name} of a tensor is read")
         return getattr(owner, name)
 
@@ -235,8 +228,6 @@ class Watch:
     def item(self, owner: Any, key: Any) -> Any:
         """An element that is read."""
         kind = type(owner)
-        if isinstance(owner, Tensor) and has_tensors(key if isinstance(key, tuple) else (key,)):
-            self.stop("a tensor is an index")
         if self.stopped or isinstance(owner, Tensor) or kind in BUILT_IN:
             return owner[key]
         own = getattr(kind, "__getitem__", None)
@@ -268,8 +259,6 @@ class Watch:
 
     def changing(self, owner: Any, key: Any = None) -> Any:
         """An object of which an element is about to be set."""
-        if isinstance(owner, Tensor) and has_tensors(key if isinstance(key, tuple) else (key,)):
-            self.stop("a tensor is an index")
         kind = type(owner)
         if kind in MUTABLE and id(owner) not in self.outer:
             return owner
@@ -421,9 +410,6 @@ class Watch:
         if isinstance(owner, (Optimizer, LRScheduler)):
             return self.recording.again(function, args, options, name != "zero_grad")
         args = [list(v) if type(v) is type(iter([])) else v for v in args]
-        if name.rstrip("_") in LOOKING:
-            self.stop(f"{name} is called")
-            return function(*args, **options)
         if name in ("clip_grad_norm_", "clip_grad_value_"):
             return self.recording.again(function, args, options)
         if name == "zero_grad":

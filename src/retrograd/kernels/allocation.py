@@ -45,6 +45,11 @@ def is_numpy(x: Any) -> bool:
     return isinstance(x, (ndarray, np.generic))
 
 
+def is_seen(x: Any) -> bool:
+    """Whether code may ask for values of `x`: NumPy's own, or traced, which notes what is asked."""
+    return is_numpy(x) or (isinstance(x, StandIn) and x.is_traced)
+
+
 def has_special(x: Any) -> bool:
     """Whether an array has functions itself that NumPy lacks: rule 4 of NOTE [The seam]."""
     return x.__class__ is not ndarray and hasattr(x, "special")
@@ -90,9 +95,7 @@ def known_true(condition: Any) -> bool:
 
     For shortcuts and checks that are right to be left out. An array that is traced notes it.
     """
-    if isinstance(condition, StandIn) and condition.is_traced:
-        return bool(condition)
-    return is_numpy(condition) and bool(condition)
+    return is_seen(condition) and bool(condition)
 
 
 def empty(like: Any, shape: Any, dtype: Any = None) -> Any:

@@ -22,6 +22,8 @@ MANY = 32  # additions to one place that may be rounded to the array's own preci
 def highest(indices: Any) -> Any:
     """The largest of int64 indices; a negative one counts as a very large one."""
     unsigned = indices.view(np.uint64)
+    if indices.__class__ is not np.ndarray:
+        return unsigned.max()
     return unsigned.item(unsigned.argmax())  # eight times as fast as max()
 
 

@@ -24,7 +24,7 @@ from ... import dtypes
 from ...engine.inplace import in_place, write
 from ...engine.registry import called, declare, example, renamed
 from ...engine.tensor import Tensor, new_tensor
-from ...kernels.allocation import empty, is_numpy
+from ...kernels.allocation import empty, is_seen
 from ...kernels.layout import laid_out
 from ..core.arguments import public
 from ..core.pointwise import PAIRS, SINGLE, attach, holds_complex, pointwise, single
@@ -251,7 +251,7 @@ def _random_leak(input: Tensor, lower: float, upper: float, generator: Any) -> T
     if holds_complex(input):
         return by_parts(_random_leak, input, lower, upper, generator)
     array = input._array
-    if not is_numpy(array):
+    if not is_seen(array):
         return _prelu(input, rand_like(input, generator=generator) * (upper - lower) + lower)
     below = array <= 0  # the others take no number
     drawn = generator.uniform((int(below.sum()),), np.dtype(np.float64))

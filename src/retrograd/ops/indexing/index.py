@@ -24,7 +24,7 @@ from ...engine.saved import SavedTensor
 from ...engine.tensor import Tensor, concrete, method, new_tensor
 from ...errors import wrong_type
 from ...kernels import sums
-from ...kernels.allocation import copied, empty_beside, inward, is_numpy
+from ...kernels.allocation import copied, empty_beside, inward, is_numpy, is_seen
 from ...kernels.memory import in_rows
 from ...kernels.native.places import taken_by_loops
 from ..core import batching_index
@@ -301,7 +301,7 @@ def check_vector(found: Any, name: str) -> None:
 def check_range(found: Any, dim: int, shape: Any, name: str) -> None:
     """Raise unless all indices lie in [0, size): these functions do not count from the end."""
     array, size = concrete(found._array), shape[dim] if shape else 1
-    if is_numpy(array) and array.size and (array.min() < 0 or array.max() >= size):
+    if is_seen(array) and array.size and (array.min() < 0 or array.max() >= size):
         bad = array[(array < 0) | (array >= size)].flat[0]
         if name == "index_select":
             raise IndexError(f"index out of range in self: index {bad}, dimension size {size}")

@@ -20,7 +20,7 @@ from ...engine import native
 from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor, concrete, new_tensor, placed
 from ...engine.trace import users_level
-from ...kernels.allocation import full, has_memory, has_values
+from ...kernels.allocation import full, has_memory, has_values, is_seen
 from ...kernels.native.places import highest
 from ..core.batching_index import adjacent
 from ..creation.from_data import kinds_in, refusal
@@ -268,7 +268,7 @@ def check_bounds(shape: tuple[int, ...], found: Tensor, dims: tuple[int, ...]) -
         found = new_tensor(concrete(found._array))
     parts = (found._array,) if len(dims) == 1 else tuple(found._array)
     for dim, part in zip(dims, parts, strict=True):
-        known = part.__class__ is np.ndarray and part.dtype == np.int64 and part.size
+        known = is_seen(part) and part.dtype == np.int64 and part.size
         if known and highest(part) < shape[dim]:  # at once
             continue
         outside = part[(part < -shape[dim]) | (part >= shape[dim])]

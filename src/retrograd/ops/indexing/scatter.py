@@ -12,7 +12,7 @@ from ...engine.namespaces import recorded
 from ...engine.registry import called, declare, example, renamed
 from ...engine.tensor import Tensor, concrete, has_history, new_tensor, placed
 from ...errors import wrong_type
-from ...kernels.allocation import copied, empty, has_memory, has_values, is_numpy, known_true, table
+from ...kernels.allocation import copied, empty, has_memory, has_values, is_seen, known_true, table
 from ...kernels.native.places import highest
 from ..core import batching_index
 from ..core.arguments import public
@@ -135,7 +135,7 @@ def check_along(input: Tensor, index: Any, dim: int, name: str, src: Tensor | No
             f"dimension {place} and to be no larger size than src {list(src.shape)}"
         )
     values = concrete(index._array)
-    if not (is_numpy(values) and values.size):
+    if not (is_seen(values) and values.size):
         return place
     if kind == np.int64 and highest(values) < shape[place]:  # at once
         return place

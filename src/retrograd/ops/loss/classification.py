@@ -18,7 +18,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.registry import called
 from ...engine.tensor import Tensor, new_tensor
-from ...kernels.allocation import has_memory, is_numpy, known_true, table, zeros
+from ...kernels.allocation import has_memory, is_seen, known_true, table, zeros
 from ...kernels.native.places import highest
 from ..activation.piecewise import logsigmoid
 from ..core.pointwise import check_constant, check_floating
@@ -81,7 +81,7 @@ def shares(
     The sum is a number, or a tensor where `target` is not NumPy's. Raises IndexError for an index
     that is no class.
     """
-    seen = is_numpy(target)
+    seen = is_seen(target)
     unsigned = target.view(np.uint64 if target.itemsize == 8 else np.uint8)
     few = known_true(unsigned.max(initial=0) < classes)  # a negative index is among the highest
     if few and not 0 <= ignore_index < classes:
@@ -232,7 +232,7 @@ def cross_entropy(
         one = _unbatched(input, target)
         loss = cross_entropy(*one, weight, None, ignore_index, None, reduction, label_smoothing)
         return loss.reshape(()) if reduction == "none" else loss
-    fused = input._array.ndim == 2 and input._array.dtype.kind == "f" and is_numpy(target._array)
+    fused = input._array.ndim == 2 and input._array.dtype.kind == "f" and is_seen(target._array)
     if fused and input._array.shape[1] and reduction != "none" and label_smoothing == 0:
         _check_weight(weight, input._array.shape[1], input)
         indices, share, total = shares(
@@ -428,7 +428,7 @@ def multilabel_margin_loss(
             "-1 after the last"
         )
     listed = np.cumsum(target._array < 0, 1) == 0
-    if is_numpy(listed):  # no pairs for what no row lists
+    if is_seen(listed):  # no pairs for what no row lists
         listed = listed[:, : np.max(listed.sum(1), initial=0)]
     indices = np.where(listed, target._array[:, : listed.shape[1]], 0)
     right = zeros(listed, input._array.shape)

@@ -14,7 +14,7 @@ from ...engine.registry import called, declare, example
 from ...engine.tensor import Tensor, concrete, new_tensor, placed, wrote
 from ...engine.writable import check_memory
 from ...kernels import sums
-from ...kernels.allocation import full, has_class, has_values, is_numpy, known_true, table, zeros
+from ...kernels.allocation import full, has_class, has_values, is_seen, known_true, table, zeros
 from ...kernels.native.places import highest, taken_rows
 from ...kernels.search import first_largest
 from ..core import batching_index
@@ -112,11 +112,11 @@ def _check_indices(indices: Any, name: str, rows: int) -> None:
             f"Long, Int; but got {legacy} instead (while checking arguments for {name})"
         )
     indices = concrete(indices)
-    if not (is_numpy(indices) and indices.size):
+    if not (is_seen(indices) and indices.size):
         return
     if indices.dtype == np.int64 and highest(indices) < rows:  # the usual case, at once
         return
-    if int(indices.min()) < 0 or int(indices.max()) >= rows:
+    if indices.min() < 0 or indices.max() >= rows:
         run = f"indices run from {indices.min()} to {indices.max()}, and weight has {rows} rows"
         if name == "embedding_bag":
             raise RuntimeError(
@@ -181,7 +181,7 @@ def embedding(
     _check_indices(input._array, "embedding", rows)
     if max_norm is not None:
         _renormalize(weight, input._array, max_norm, norm_type)
-    if sparse and weight.is_leaf and weight.requires_grad and is_numpy(input._array):
+    if sparse and weight.is_leaf and weight.requires_grad and is_seen(input._array):
         return providers.service("sparse lookup").lookup(weight, input, skip)  # type: ignore[no-any-return]
     return _embedding(weight, input, skip=skip, by_frequency=scale_grad_by_freq)
 

@@ -1,0 +1,194 @@
+"""Results that have a history: one node for all of a recorded function.
+
+NOTE [Captured nodes]
+1. Where the graph of a result is not used up, the recording goes on (`Past`): a backward pass from
+   the results to the tensors that were there before, without hooks and without gradients that are
+   added anywhere. Its cotangents are arrays that every replay is given.
+2. A replay gives such results one node, of a kind that its program has (`Captured`). It saves the
+   tensors from outside that the backward pass reads, whose versions are checked as those of any
+   saved tensor, and the arrays between. Its vector-Jacobian product is the second program.
+3. With `create_graph` the function itself runs again, on the arguments that it had, and the pass
+   goes through that graph. Where this would draw numbers or change something, it is refused.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .. import modes, pytree
+from ..engine.backward.traversal import run
+from ..engine.graph import FREED, LEAF, OUTPUT, Kind, Node, new_node, tick
+from ..engine.record import set_outputs
+from ..engine.saved import PackedValues, raw
+from ..engine.tensor import Tensor, cell_of, new_tensor, node_of
+from .recording import Recording
+from .traced import TracedArray
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Captured", "Past", "past_of"]
+
+TWICE = (
+    "the backward pass of a compiled function is asked for its own derivative (create_graph=True), "
+    "and the function cannot run again to give it: {reason}. Call the function without compile()"
+)
+
+
+# The modes in which a function runs again: those of its recording, within a pass of any kind.
+ALONE: dict[str, Any] = {
+    "grad": True, "inference": False, "below": False, "levels": (), "batches": (), "nested": (),
+    "watchers": (), "tapes": (), "dispatchers": (), "function_modes": (), "saved_hooks": (),
+    "before_write": None, "anomaly": False,
+}  # fmt: skip
+
+
+class CompiledFunctionBackward(Node):
+    """The node of a compiled function's results."""
+
+    __slots__ = ()
+
+
+class Past(NamedTuple):
+    """The backward pass of a recording: from which results, and what reaches which roots."""
+
+    outputs: list[Tensor]
+    cotangents: list[int]  # slots
+    first: int  # the number of its first step
+    roots: list[int]  # their numbers
+    gradients: list[int]  # slots
+
+
+def new_in(result: Any, is_new: Any) -> list[Tensor]:
+    """The tensors among results that have new graphs, not used up, each once."""
+    found = {id(t): t for t in pytree.flatten(result) if isinstance(t, Tensor)}
+    return [
+        t for t in found.values() if t._node is not None and is_new(t._node) and has_values(t._node)
+    ]
+
+
+def has_values(node: Any) -> bool:
+    """Whether no value of a graph is freed."""
+    waiting, seen = [node], {node}
+    while waiting:
+        node = waiting.pop()
+        if node.saved is FREED:
+            return False
+        for edge in node.edges:
+            if edge is not None and edge not in seen:
+                seen.add(edge)
+                waiting.append(edge)
+    return True
+
+
+def past_of(recording: Recording, result: Any) -> Past | None:
+    """Let the recording go on with a backward pass from what it gives; None if nothing is live."""
+    roots = {id(node): k for k, (node, *_) in enumerate(recording.facts) if node is not None}
+    if recording.stopped is not None:
+        return None
+    outputs = new_in(result, recording.is_new)
+    if not outputs:
+        return None
+    ends = check_graph(recording, outputs, roots)
+    if recording.stopped is not None:
+        return None
+    first = len(recording.steps)
+    given = [recording.slot(np.ones(t._array.shape, t._array.dtype)) for t in outputs]
+    pairs = [(t._node, new_tensor(array)) for t, array in zip(outputs, given, strict=True)]
+    try:
+        found = run(pairs, True, False, ends, False, recording.is_new)  # type: ignore[arg-type]
+    except Exception as error:
+        recording.stop(f"the backward pass from what is returned raises {type(error).__name__}")
+        return None
+    edges = {node: c for node, c in found.items() if c is not None}
+    if any(c.__class__ is not TracedArray for c in edges.values()):
+        recording.stop("a gradient of what is returned comes from nowhere")
+    if recording.stopped is not None:
+        return None
+    numbers = [roots[id(node)] for node in edges]
+    slots = [c.slot for c in edges.values()]
+    return Past(outputs, [array.slot for array in given], first, numbers, slots)
+
+
+def check_graph(recording: Recording, outputs: Any, roots: Any) -> list[Any]:
+    """The nodes of roots at which the graphs of results end; stops where a replay lacks a part."""
+    waiting: list[Any] = [t._node for t in outputs]
+    seen, ends = set(waiting), []
+    while waiting:
+        node = waiting.pop()
+        if node.hooks is not None:
+            recording.stop(f"{node.name()} has hooks")
+        elif id(node) in roots:
+            ends.append(node)
+            continue
+        elif node.op is LEAF or not recording.is_new(node):
+            recording.stop("the history of a result leads to a tensor of unknown origin")
+        elif not (node.op.formulas or node.op is OUTPUT) or isinstance(node.saved, PackedValues):
+            recording.stop(f"{node.name()} has no formulas, or packed values")
+        for edge in node.edges:
+            if edge is not None and edge not in seen:
+                seen.add(edge)
+                waiting.append(edge)
+    return ends
+
+
+class Captured(Kind):
+    """The kind of the nodes of one program's results: NOTE [Captured nodes]."""
+
+    def __init__(self, past: Past) -> None:
+        count = len(past.outputs)
+        super().__init__("compiled function", CompiledFunctionBackward, count)
+        self.outputs = count
+        self.backward: Any = None  # the second program: of saved values and cotangents
+        self.again: Any = None  # of arguments: what the function gives when it runs again
+        self.own: list[tuple[int, int]] = []  # places of saved values that are outputs, and which
+        self.cells: dict[int, Any] = {}  # by place of a saved array: none but those
+
+    def made(
+        self, edges: Sequence[Tensor], saved: tuple[Any, ...], arrays: Any, given: Any
+    ) -> list[Tensor]:
+        """The results: tensors around arrays, with one node."""
+        node = new_node(self, tuple([node_of(t) for t in edges]))
+        node.saved, node.given = saved, given  # type: ignore[attr-defined]
+        outputs = [new_tensor(array) for array in arrays]
+        set_outputs(node, outputs)
+        node.cells = self.cells
+        if self.own:
+            node.cells = {**self.cells, **{k: cell_of(outputs[i]) for k, i in self.own}}
+        return outputs
+
+    def history(self, node: Node, place: int) -> Any:
+        """The history of a saved value, which is that of a tensor from outside."""
+        held = node.saved[place]
+        return held._node if isinstance(held, Tensor) else None
+
+    def materialize(self, node: Node, g: Any, create_graph: bool) -> Any:
+        """Zeros in place of cotangents that did not arrive."""
+        zeros = [np.zeros(*layout) for layout in node.layout]
+        made = [new_tensor(z) for z in zeros] if create_graph else zeros
+        return [m if c is None else c for c, m in zip(g, made, strict=True)]
+
+    def vjp(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
+        """What the second program gives."""
+        values = raw(node)
+        parts = (g,) if self.grad_outputs == 1 else g
+        if create_graph or any(part.__class__ is not np.ndarray for part in parts):
+            return self.twice(node, parts, create_graph)
+        return self.backward(*values, *[np.ascontiguousarray(p).reshape(p.shape) for p in parts])
+
+    def twice(self, node: Any, g: Any, create_graph: bool) -> Any:
+        """The contributions through the graph of the function, which runs again."""
+        start = tick()
+
+        def is_new(each: Node) -> bool:
+            return each.seq > start
+
+        with modes.Changed(**ALONE):
+            why, result = self.again(*node.given)
+        if why:
+            raise RuntimeError(TWICE.format(reason=why))
+        pairs = [(t._node, c) for t, c in zip(new_in(result, is_new), g, strict=True)]
+        found = run(pairs, True, create_graph, node.edges, False, is_new)  # type: ignore[arg-type]
+        return [found.get(edge) for edge in node.edges]
