@@ -6,6 +6,6 @@ without tensors, nodes or modes, as loops in one native function. Where anything
 cannot be noted, the function runs as it is.
 """
 
-from .compiled import compile, explain
+from .api import compile, explain
 
 __all__ = ["compile", "explain"]

@@ -1,14 +1,12 @@
-"""`compile`: a function that is recorded at its first call, and replayed where its guards hold."""
+"""A function that is recorded at its first call, and replayed where its guards hold."""
 
 from __future__ import annotations
 
 import copy
 import itertools
 import sys
-import threading
-from functools import partial, wraps
-from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 from numpy.lib.array_utils import byte_bounds
 
@@ -21,15 +19,10 @@ from .program import NATIVE, Bail, Unclear, program
 from .recording import Recording
 from .watch import Watch
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["Compiled", "compile", "explain", "setting"]
+__all__ = ["Compiled", "setting"]
 
 MOST = 8  # recordings of one function
 TRIES = 3  # recordings that come to nothing, before a function is left alone
-MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
-EAGER = ("eager", "aot_eager")
 TOO_MANY = (
     "{name} was recorded {count} times, and each call is of another kind; it runs as it is from "
     "now on where none fits. What changed last: {about}. Give compile() a function that reads less"
@@ -87,14 +80,15 @@ class Compiled:
         if len(self.variants) < MOST:
             return True
         about = self.variants[-1].guards.failing(args, kwargs, modes.state)
-        name = getattr(self.function, "__qualname__", self.function)
-        warn_once(TOO_MANY.format(name=name, count=MOST, about=about))
+        warn_once(TOO_MANY.format(name=self.name(), count=MOST, about=about))
         return False
 
     def record(self, args: Any, kwargs: Any) -> Any:
         """Run the function truly, and keep what it does."""
         recording, guards = Recording(), Guards()
         watch = Watch(recording, guards)
+        owner = getattr(self.function, "__self__", self.function)
+        watch.outer[id(owner)] = owner
         enter(recording, guards, watch, args, kwargs)
         grad = modes.state.grad
         before = modes.change(watchers=(recording,), before_write=recording.before_write)
@@ -138,7 +132,11 @@ class Compiled:
             return
         self.reasons.append(reason)
         if self.fullgraph:
-            raise RuntimeError(NOT_WHOLE.format(name=self.function.__qualname__, reason=reason))
+            raise RuntimeError(NOT_WHOLE.format(name=self.name(), reason=reason))
+
+    def name(self) -> str:
+        """What the function is called."""
+        return getattr(self.function, "__qualname__", type(self.function).__name__)
 
 
 def once_more(function: Any, check: Any, lasts: bool, args: Any, kwargs: Any) -> tuple[str, Any]:
@@ -151,21 +149,15 @@ def once_more(function: Any, check: Any, lasts: bool, args: Any, kwargs: Any) ->
 
 
 def may_record(state: Any) -> bool:
-    """Whether a call may be recorded: no other mode, no other thread, no profiler."""
+    """Whether a call may be recorded: no other mode, and no profiler."""
     return (
         (NATIVE or not setting.native)
         and state.kind != modes.OTHER
         and state.before_write is None
         and not state.function_modes
         and not state.nested
-        and alone()
         and sys.getprofile() is None
     )
-
-
-def alone() -> bool:
-    """Whether no other thread could meet what a recording lends to tensors."""
-    return threading.active_count() == 1
 
 
 def enter(recording: Recording, guards: Guards, watch: Watch, args: Any, kwargs: Any) -> None:
@@ -236,88 +228,3 @@ def argument(recording: Recording, guards: Guards, watch: Watch, read: str, valu
             argument(recording, guards, watch, f"{read}[{key!r}]", part)
     else:
         watch.seen(read, value, read)
-
-
-def compile(
-    model: Any = None,
-    *,
-    fullgraph: bool = False,
-    dynamic: bool | None = None,
-    backend: str | Callable[..., Any] | None = None,
-    mode: str | None = None,
-    options: dict[str, Any] | None = None,
-    name: str | None = None,
-    disable: bool = False,
-    recompile_limit: int | None = None,
-    isolate_recompiles: bool = False,
-    shapes_spec: Any = None,
-) -> Any:
-    """A function that does what `model` does, recorded at its first call and replayed later.
-
-    A step of training, with `zero_grad`, `backward` and an optimizer's `step`, becomes one native
-    function and what it calls. It is recorded anew for other shapes, dtypes, strides, modes,
-    globals and attributes that it reads, eight times at most. What cannot be recorded runs as it
-    is: the results are those of the function, within rounding, and `capture.explain` says why. With
-    `fullgraph` that raises RuntimeError, after the call was made. Needs `llvmlite` and the parts in
-    C, without which the function runs as it is. Modules, and whatever else is no Python function,
-    are given back. Without `model` it is a decorator.
-
-    `backend` is None or "inductor", which PyTorch's programs name; "eager", or a function, captures
-    nothing. Raises RuntimeError for other names, for a `mode` that PyTorch does not have, and for
-    `mode` together with `options`. Source: PyTorch's `torch.compile`.
-
-    >>> @rg.compile
-    ... def double(x):
-    ...     return 2 * x
-    >>> double(rg.ones(2)), double(rg.ones(2)), rg.compile(abs) is abs
-    (tensor([2., 2.]), tensor([2., 2.]), True)
-    """
-    if mode is not None and options is not None:
-        raise RuntimeError(
-            "Either mode or options can be specified, but both can't be specified at the same time."
-        )
-    if mode is not None and mode not in MODES:
-        raise RuntimeError(f"Unrecognized mode={mode!r}, should be one of: {', '.join(MODES)}")
-    if isinstance(backend, str) and backend not in (*EAGER, "inductor"):
-        raise RuntimeError(f"Invalid backend: {backend!r}. One of: inductor, {', '.join(EAGER)}")
-    if model is None:
-        return partial(
-            compile, fullgraph=fullgraph, backend=backend, mode=mode, options=options,
-            disable=disable,
-        )  # fmt: skip
-    if not isinstance(model, (FunctionType, MethodType)) or disable:
-        return model
-    if callable(backend) or backend in EAGER:
-        return model
-    compiled = Compiled(model, fullgraph)
-
-    @wraps(model)
-    def replayed(*args: Any, **kwargs: Any) -> Any:
-        return compiled(*args, **kwargs)
-
-    replayed.compiled = compiled  # type: ignore[attr-defined]
-    return replayed
-
-
-def explain(function: Any) -> str:
-    """What became of the calls of a function that `compile` gave: recordings, guards and reasons.
-
-    Raises TypeError for any other function.
-
-    >>> @rg.compile
-    ... def look(x):
-    ...     return x.item()
-    >>> look(rg.ones(()))
-    1.0
-    >>> rg.capture.explain(look).splitlines()[0]  # the next line says why
-    'look: 0 recordings'
-    """
-    compiled = getattr(function, "compiled", None)
-    if not isinstance(compiled, Compiled):
-        raise TypeError("explain() takes a function that compile() gave")
-    lines = [f"{function.__name__}: {len(compiled.variants)} recordings"]
-    for variant in compiled.variants:
-        about = ", ".join(dict.fromkeys(variant.guards.conditions.values()))
-        lines += [f"recorded: replayed while these are as they were: {about}", variant.text]
-    lines += [f"not recorded: {reason}" for reason in compiled.reasons]
-    return "\n".join(lines)

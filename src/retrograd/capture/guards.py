@@ -116,7 +116,7 @@ class Guards:
         return ""
 
     def tensor(self, read: str, tensor: Tensor, facts: Any, leaf: bool) -> None:
-        """Let a tensor lie in memory as it did, with the history that it had: none, or a `leaf`'s."""
+        """Let a tensor lie in memory as it did, and have a history if it had: a `leaf`'s, or any."""
         node, shape, strides, dtype, flags = facts
         about = f"the shape, dtype, strides or history of {tensor_name(read)}"
         held = f"(a := {read}._array).__class__ is {self.name(np.ndarray)}"
@@ -134,7 +134,7 @@ class Guards:
             self.add(f"{read}._node is None", about)
         else:
             self.names["is_known"] = is_known
-            self.add(f"{read}._node is not None and {'is_plain' if leaf else 'is_known'}({read})", about)
+            self.add(f"{read}._node is not None and {plain}({read})", about)
 
     def check(self) -> Any:
         """The function `check(args, kwargs, state)` that says whether all conditions hold."""

@@ -359,7 +359,8 @@ class Writer:
             *[f"def back({takes}):", *[f"    {line}" for line in body], f"    return {gives}"],
             *[f"def backward({takes}):", f"    return calm().run(back, {takes})"],
         ]
-        assert kind is not None and took - self.constants() <= {*slots}
+        assert kind is not None
+        assert took - self.constants() <= {*slots}
         outputs = [recording.by_id[id(t._array)].slot for t in past.outputs]
         places = list(enumerate(arrays, len(roots)))
         kind.cells = dict.fromkeys([place for place, _ in places])

@@ -10,12 +10,14 @@ NOTE [Recordings]
    a leaf, a write that a version counts, a call that a replay makes again, such as a step of an
    optimizer or a draw of random numbers. A replay does these by the functions that eager calls.
 4. A recording never changes what the run does. Whatever it cannot note ends it: `stop`.
+5. Another thread that meets a traced array meanwhile computes on what that holds: not noted.
 """
 
 from __future__ import annotations
 
 import gc
 import weakref
+from threading import get_ident
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -150,12 +152,13 @@ class Recording(Watcher):
         self.views: set[int] = set()  # ids of steps that read nothing, but give views
         self.suspended = False
         self.start = tick()
+        self.thread = get_ident()
 
     # -- the end ---------------------------------------------------------------------------------
 
     def stop(self, reason: str) -> None:
         """End the recording: the run goes on as an eager one."""
-        if self.stopped is not None:
+        if self.stopped is not None or get_ident() != self.thread:
             return
         self.stopped = f"{reason}, at {self.line()}"
         self.settle()
@@ -253,7 +256,7 @@ class Recording(Watcher):
     def call(self, function: Any, args: Any, options: Any) -> Any:
         """What a function gives for arrays, noted."""
         plain, named = held(tuple(args)), held(dict(options))
-        if self.stopped is not None or function in FACTS:
+        if self.stopped is not None or function in FACTS or get_ident() != self.thread:
             return calm(function, *plain, **named)
         if getattr(function, "__name__", "") in BY_VALUES and not hasattr(function, "kernels"):
             self.stop(f"the shape of what {function.__name__} gives depends on values")
@@ -297,7 +300,7 @@ class Recording(Watcher):
     def truth(self, array: TracedArray) -> bool:
         """The truth of an array, which a replay has to find again."""
         value = bool(array.array)
-        if self.stopped is None:
+        if self.stopped is None and get_ident() == self.thread:
             self.steps.append(Truth(array.slot, value, self.lasting_from is not None))
         return value
 

@@ -286,6 +286,11 @@ class Watch:
         compiled = getattr(function, "compiled", None)
         if compiled is not None and type(compiled).__module__ == f"{__package__}.compiled":
             own = (function.__self__,) if kind is types.MethodType else ()
+            if isinstance(function, Module):  # `modules.OptimizedModule`
+                if id(function) not in self.outer or function._hooks is not None:
+                    self.stop("a compiled module was made here, or has hooks")
+                self.guards.add(f"{self.guards.name(function)}._hooks is None", "hooks of a module")
+                self.outer[id(compiled.function)] = compiled.function
             return self.call(compiled.function, *own, *args, **options)
         if isinstance(function, Module):
             return self.module(function, args, options)
@@ -396,10 +401,11 @@ class Watch:
         )
         call = self.guards.name(Module.__call__)
         self.guards.add(f"{self.guards.name(kind)}.__call__ is {call}", "calls of modules")
-        if not plain or module._hooks is not None:
+        if not plain or (module._hooks is not None and module._hooks.some()):
             self.stop(f"{kind.__name__} has hooks, or a call of its own")
             return module(*args, **options)
-        self.guards.add(f"{name}._hooks is None", f"hooks of {kind.__name__}")
+        held = "is None" if module._hooks is None else ".some() is False"
+        self.guards.add(f"{name}._hooks{' ' * (held[0] == 'i')}{held}", f"hooks of {kind.__name__}")
         return self.call(self.attribute(module, "forward"), *args, **options)
 
     def ours(self, function: Any, owner: Any, args: Any, options: Any) -> Any:

@@ -57,6 +57,7 @@ class ModuleHooks:
     """
 
     full: bool | None = None
+    compiled: Any = None  # what a call runs in place of `forward`: `Module.compile`
     holder: Any = None  # `Module`, for the hooks of all modules
 
     def __init__(self) -> None:
@@ -79,6 +80,9 @@ class ModuleHooks:
         self.full = full
         return add_hook(self.backward, hook, prepend)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "compiled"}
+
     def some(self) -> bool:
         """Whether there is any hook of a call."""
         return bool(self.forward_pre or self.forward or self.backward_pre or self.backward)
@@ -89,6 +93,7 @@ class ModuleHooks:
         for name, table in vars(both).items():
             for part in (first, self):
                 table.update(vars(part)[name])
+        both.compiled = self.compiled
         both.full = self.full if self.backward else first.full
         return both
 
@@ -112,6 +117,8 @@ def call_hooked(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
             of_all_modules.holder._hooks = None
         elif hooks is not of_all_modules:
             hooks = hooks.after(of_all_modules)
+    if hooks.compiled is not None and not hooks.some():
+        return hooks.compiled(*args, **kwargs)
     call = _Call(module, hooks, args, kwargs)
     try:
         return call.run()
@@ -139,7 +146,8 @@ class _Call:
         if hooks.backward_pre or (hooks.backward and hooks.full):
             backward = BackwardHooks(self.module, hooks)
             self.args = backward.on_inputs(self.args)
-        self.result = self.module.forward(*self.args, **self.kwargs)
+        forward = hooks.compiled or self.module.forward
+        self.result = forward(*self.args, **self.kwargs)
         for number, hook in list(hooks.forward.items()):
             self.called.add(number)
             self.run_post(number, hook)

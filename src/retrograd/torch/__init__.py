@@ -30,6 +30,7 @@ SERVICES = {
     "alias": "alias.finder",
     "autocast": "amp.autocast_mode",
     "command": "alias.command",
+    "compiler": "compiler",
     "dispatch": "library.dispatch",
     "distributed": "distributed",
     "missing names": "names.missing",

@@ -30,9 +30,9 @@ def test_marks_for_a_compiler_leave_a_tensor_as_it_is():
     assert x.tolist() == [1.0, 1.0]
 
 
-def test_a_compiled_module_is_no_optimized_module():
+def test_a_compiled_module_is_an_optimized_module():
     net = rg.nn.Linear(1, 1)
-    assert not isinstance(rg.compile(net), dynamo.OptimizedModule)
+    assert isinstance(rg.compile(net), dynamo.OptimizedModule)
 
 
 def test_settings_of_a_compiler_are_kept():

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ... import dtypes
+from ... import dtypes, providers
 from ...engine.overriding import is_function
 from ...engine.tensor import Tensor, alias
 from ...engine.updates import drop_gradients
@@ -231,7 +231,12 @@ class Module(Tree):
         return self._apply(lambda t: t.cuda(device))
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Do nothing: the module runs as it is."""
+        """Let calls run `forward` as `retrograd.compile` records and replays it.
+
+        It takes the arguments of that. Copies, and what is loaded from a file, are not compiled.
+        """
+        made = providers.service("compiler").compile(self.forward, *args, **kwargs)
+        self._own_hooks().compiled = None if made == self.forward else made
 
     def bfloat16(self) -> Self:
         """Convert real floating parameters and buffers to bfloat16; needs ml_dtypes."""

@@ -1,11 +1,7 @@
-"""`torch._dynamo.eval_frame`: the class of compiled modules, of which none is made here."""
+"""`torch._dynamo.eval_frame`: the class of compiled modules."""
 
 from __future__ import annotations
 
-from ...nn.modules.module import Module
+from ...capture.modules import OptimizedModule
 
 __all__ = ["OptimizedModule"]
-
-
-class OptimizedModule(Module):
-    """The class of modules that PyTorch has compiled; `compile` makes none here."""

@@ -1,0 +1,107 @@
+"""`compile` and `explain`: what programs call."""
+
+from __future__ import annotations
+
+from functools import partial, wraps
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any
+
+from ..nn.modules.module import Module
+from .compiled import Compiled
+from .modules import OptimizedModule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["compile", "explain"]
+
+MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+EAGER = ("eager", "aot_eager")
+
+
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] | None = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
+) -> Any:
+    """A function that does what `model` does, recorded at its first call and replayed later.
+
+    A step of training, with `zero_grad`, `backward` and an optimizer's `step`, becomes one native
+    function and what it calls. It is recorded anew for other shapes, dtypes, strides, modes,
+    globals and attributes that it reads, eight times at most. What cannot be recorded runs as it
+    is: the results are those of the function, within rounding, and `capture.explain` says why. With
+    `fullgraph` that raises RuntimeError, after the call was made. Needs `llvmlite` and the parts in
+    C, without which the function runs as it is. A module becomes one that shows its attributes,
+    whose only child it is, `_orig_mod`. Whatever else is no Python function is given back. Without
+    `model` it is a decorator.
+
+    `backend` is None or "inductor", which PyTorch's programs name; "eager", or a function, captures
+    nothing. Raises RuntimeError for other names, for a `mode` that PyTorch does not have, and for
+    `mode` together with `options`. Source: PyTorch's `torch.compile`.
+
+    >>> @rg.compile
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(rg.ones(2)), double(rg.ones(2)), rg.compile(abs) is abs
+    (tensor([2., 2.]), tensor([2., 2.]), True)
+    """
+    if mode is not None and options is not None:
+        raise RuntimeError(
+            "Either mode or options can be specified, but both can't be specified at the same time."
+        )
+    if mode is not None and mode not in MODES:
+        raise RuntimeError(f"Unrecognized mode={mode!r}, should be one of: {', '.join(MODES)}")
+    if isinstance(backend, str) and backend not in (*EAGER, "inductor"):
+        raise RuntimeError(f"Invalid backend: {backend!r}. One of: inductor, {', '.join(EAGER)}")
+    if model is None:
+        return partial(
+            compile, fullgraph=fullgraph, backend=backend, mode=mode, options=options,
+            disable=disable,
+        )  # fmt: skip
+    if disable or callable(backend) or backend in EAGER:
+        return model
+    if isinstance(model, Module):
+        return OptimizedModule(model, fullgraph)
+    if not isinstance(model, (FunctionType, MethodType)):
+        return model
+    compiled = Compiled(model, fullgraph)
+
+    @wraps(model)
+    def replayed(*args: Any, **kwargs: Any) -> Any:
+        return compiled(*args, **kwargs)
+
+    replayed.compiled = compiled  # type: ignore[attr-defined]
+    return replayed
+
+
+def explain(function: Any) -> str:
+    """What became of the calls of a function that `compile` gave: recordings, guards and reasons.
+
+    Raises TypeError for any other function.
+
+    >>> @rg.compile
+    ... def look(x):
+    ...     return x.item()
+    >>> look(rg.ones(()))
+    1.0
+    >>> rg.capture.explain(look).splitlines()[0]  # the next line says why
+    'look: 0 recordings'
+    """
+    compiled = getattr(function, "compiled", None)
+    if not isinstance(compiled, Compiled):
+        raise TypeError("explain() takes a function that compile() gave")
+    lines = [f"{compiled.name()}: {len(compiled.variants)} recordings"]
+    for variant in compiled.variants:
+        about = ", ".join(dict.fromkeys(variant.guards.conditions.values()))
+        lines += [f"recorded: replayed while these are as they were: {about}", variant.text]
+    lines += [f"not recorded: {reason}" for reason in compiled.reasons]
+    return "\n".join(lines)

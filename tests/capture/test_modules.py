@@ -1,0 +1,206 @@
+"""Compiled modules: `rg.compile(module)` and `module.compile()`."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd import capture
+from retrograd.capture.program import NATIVE
+
+nn, F = rg.nn, rg.nn.functional
+pytestmark = pytest.mark.skipif(not NATIVE, reason="needs llvmlite and the parts in C")
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm, self.last = nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 2)
+        self.scale = 1.0
+
+    def forward(self, x):
+        return self.last(rg.relu(self.norm(self.first(x)))) * self.scale
+
+
+def trained(model, steps=6, **settings):
+    """The parameters, buffers and losses after some steps of an ordinary loop."""
+    rg.manual_seed(3)
+    optimizer = rg.optim.Adam(model.parameters(), lr=0.1)
+    losses = []
+    for _ in range(steps):
+        x = rg.randn(5, 4)
+        optimizer.zero_grad()
+        loss = F.mse_loss(model(x), x[:, :2])
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses, [*model.parameters(), *model.buffers()]
+
+
+def both():
+    rg.manual_seed(1)
+    net = Net()
+    return net, copy.deepcopy(net)
+
+
+def same(a, b):
+    np.testing.assert_allclose(a[0], b[0], rtol=1e-4)
+    for p, q in zip(a[1], b[1], strict=True):
+        np.testing.assert_allclose(p.detach().numpy(), q.detach().numpy(), rtol=1e-3, atol=2e-5)
+
+
+def test_a_compiled_module_trains_as_the_module():
+    net, other = both()
+    compiled = rg.compile(net)
+    same(trained(compiled), trained(other))
+    assert len(compiled.compiled.variants) == 1, compiled.compiled.reasons
+    assert "1 recordings" in capture.explain(compiled)
+
+
+def test_a_module_that_compiles_itself_trains_and_keeps_its_names():
+    net, other = both()
+    net.compile()
+    same(trained(net), trained(other))
+    assert list(net.state_dict()) == list(other.state_dict())
+    assert len(net._hooks.compiled.compiled.variants) == 1
+
+
+def test_it_shows_the_attributes_of_the_module():
+    net, _ = both()
+    compiled = rg.compile(net)
+    assert isinstance(compiled, nn.Module)
+    assert compiled._orig_mod is net
+    assert compiled.first is net.first
+    compiled.scale = 2.0
+    assert net.scale == 2.0
+    assert "scale" in dir(compiled)
+    del compiled.scale
+    assert not hasattr(net, "scale")
+    assert compiled.eval() is compiled
+    assert not net.training
+    assert [name for name, _ in compiled.named_modules()][:3] == [
+        "", "_orig_mod", "_orig_mod.first",
+    ]  # fmt: skip
+    assert len(rg.compile(nn.Sequential(nn.ReLU(), nn.ReLU()))) == 2
+
+
+def test_state_goes_both_ways():
+    net, other = both()
+    compiled = rg.compile(net)
+    state = compiled.state_dict()
+    assert list(state) == [f"_orig_mod.{name}" for name in net.state_dict()]
+    rg.compile(other).load_state_dict(state)
+    assert bool((other.first.weight == net.first.weight).all())
+
+
+def test_copies_and_pickles_are_modules_of_their_own():
+    net, _ = both()
+    compiled = rg.compile(net)
+    trained(compiled)
+    for again in (copy.deepcopy(compiled), pickle.loads(pickle.dumps(compiled))):
+        x = rg.randn(3, 4)
+        assert again(x).tolist() == compiled(x).tolist()
+        with rg.no_grad():
+            again.last.bias.add_(1.0)
+        assert bool((again(x) > compiled(x)).all())
+    net.compile()
+    for again in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+        assert again._hooks.compiled is None
+
+
+def test_train_and_eval_are_recorded_apart():
+    net, other = both()
+    compiled = rg.compile(net)
+    x = rg.randn(6, 4)
+    for mode in (True, False, True, False):
+        compiled.train(mode)
+        other.train(mode)
+        np.testing.assert_allclose(
+            compiled(x).detach().numpy(), other(x).detach().numpy(), rtol=1e-4, atol=1e-6
+        )
+    assert len(compiled.compiled.variants) == 2
+
+
+def test_hooks_of_a_compiled_module_run_around_it():
+    net, _ = both()
+    seen = []
+    compiled = rg.compile(net)
+    compiled.register_forward_hook(lambda module, args, out: seen.append(out.shape))
+    net2, _ = both()
+    net2.compile()
+    net2.register_forward_pre_hook(lambda module, args: (args[0] * 0,))
+    for _ in range(3):
+        compiled(rg.randn(3, 4))
+        assert net2(rg.randn(3, 4)).detach().std(0).tolist() == [0.0, 0.0]
+    assert seen == [(3, 2)] * 3
+    assert len(net2._hooks.compiled.compiled.variants) == 1
+
+
+def test_a_hook_within_is_seen_when_it_comes():
+    net, _ = both()
+    compiled = rg.compile(net)
+    seen = []
+    x = rg.randn(3, 4)
+    for number in range(4):
+        if number == 2:
+            net.first.register_forward_hook(lambda *a: seen.append(1))
+        compiled(x)
+    assert seen == [1, 1]
+
+
+def test_compiled_modules_within_a_compiled_step():
+    net, other = both()
+    compiled = rg.compile(net)
+    optimizer = rg.optim.SGD(compiled.parameters(), lr=0.1)
+
+    @rg.compile
+    def step(x):
+        optimizer.zero_grad()
+        loss = compiled(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    plain = rg.optim.SGD(other.parameters(), lr=0.1)
+    for _ in range(3):
+        x = rg.randn(5, 4)
+        plain.zero_grad()
+        expected = other(x).square().mean()
+        expected.backward()
+        plain.step()
+        assert step(x).item() == pytest.approx(expected.item(), rel=1e-4)
+    assert len(step.compiled.variants) == 1, step.compiled.reasons
+
+
+def test_other_threads_may_use_a_module_while_it_is_recorded():
+    net, _ = both()
+    net.eval()
+    x = rg.randn(3, 4)
+    expected = net(x).tolist()
+    stop, wrong = threading.Event(), []
+
+    def hammer():
+        while not stop.is_set():
+            y = net(x)
+            y.sum().backward()
+            if not np.allclose(y.detach().numpy(), expected, rtol=1e-5):
+                wrong.append(y)
+
+    thread = threading.Thread(target=hammer)
+    thread.start()
+    try:
+        for _ in range(20):
+            compiled = rg.compile(net)
+            for _ in range(3):
+                np.testing.assert_allclose(compiled(x).detach().numpy(), expected, rtol=1e-4)
+    finally:
+        stop.set()
+        thread.join()
+    assert not wrong
+    assert type(net.first.weight._array) is np.ndarray
+    assert type(net.first.weight.grad._array) is np.ndarray
