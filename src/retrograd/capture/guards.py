@@ -116,7 +116,7 @@ class Guards:
         return ""
 
     def tensor(self, read: str, tensor: Tensor, facts: Any, leaf: bool) -> None:
-        """Let a tensor lie in memory as it did, and have a history if it had: a `leaf`'s, or any."""
+        """Let a tensor lie in memory as it did, with a history if it had one: a `leaf`'s."""
         node, shape, strides, dtype, flags = facts
         about = f"the shape, dtype, strides or history of {tensor_name(read)}"
         held = f"(a := {read}._array).__class__ is {self.name(np.ndarray)}"
