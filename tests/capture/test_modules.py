@@ -30,7 +30,7 @@ class Net(nn.Module):
 def trained(model, steps=6, **settings):
     """The parameters, buffers and losses after some steps of an ordinary loop."""
     rg.manual_seed(3)
-    optimizer = rg.optim.Adam(model.parameters(), lr=0.1)
+    optimizer = rg.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     losses = []
     for _ in range(steps):
         x = rg.randn(5, 4)

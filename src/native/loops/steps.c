@@ -2,7 +2,7 @@
 
 enum { MOST_ARRAYS = 4096, SMALL_ARENA = 1 << 14 };
 
-typedef void (*Steps)(char **arrays, char *arena);
+typedef int (*Steps)(char **arrays, char *arena); /* not 0: an index was out of range */
 
 /* Where an array begins, if it is as it was when the steps were recorded, else NULL. `layout` has
    its type, whether it is written, its dimensions, sizes and strides, and is moved past them. */
@@ -65,7 +65,10 @@ run_steps(PyObject *module, PyObject *const *args, Py_ssize_t count)
             goto done;
         }
     }
-    steps(pointers, arena);
+    if (steps(pointers, arena)) {
+        PyErr_SetString(PyExc_IndexError, "an index is out of range in a compiled step");
+        goto done;
+    }
     result = Py_NewRef(Py_None);
 done:
     if (pointers != places) {

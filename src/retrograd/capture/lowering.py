@@ -13,46 +13,20 @@ NOTE [Lowering]
 from __future__ import annotations
 
 import operator
-from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ..compiler.abstract import LOGICAL, NUMBERS, POWERS
 from ..engine.transforms.watch import Watcher
 from ..kernels.memory import address
+from .primitives import Loop, primitive, slots
 from .recording import Call, Recording, Slot
-from .storages import Opaque, Part, Storage, Storages, check_apart, like, owner_of, steps_of
+from .storages import Opaque, Part, Storage, Storages, like, owner_of, steps_of
 from .traced import TracedArray
 
-__all__ = ["Loop", "Lowering", "Number", "Undrawn", "slots"]
+__all__ = ["Lowering", "Undrawn"]
 
 MOST = 1 << 13  # elements of an array
-PRODUCTS = 1 << 13  # multiplications of a matrix product
-BOOL = np.dtype(bool)
-
-
-class Number(NamedTuple):
-    """A number that stands in the program."""
-
-    text: str
-    dtype: np.dtype[Any]
-
-
-class Loop(NamedTuple):
-    """One function over all elements of its result.
-
-    `kind` is "map", "reduce" or "matmul"; `function` a name of `compiler.mathematics`, or of the
-    reduction; `dtypes` what a map's operands are cast to, and its result has; `axes` what a
-    reduction goes along.
-    """
-
-    kind: str
-    function: str
-    out: Part
-    operands: tuple[Any, ...]
-    dtypes: tuple[Any, ...] = ()
-    axes: tuple[int, ...] = ()
 
 
 class Expansion(Recording):
@@ -191,7 +165,7 @@ class Lowering:
         for each in inner.steps:
             if not isinstance(each, Call):
                 raise Opaque("a branch on a value")
-            made += primitive(each, arrays, local, inner.constants, self)
+            made += primitive(each, arrays, local, inner.constants, self.world)
         if made and any(
             number not in given and self.outer(number).storage.slot != number
             for number in results.values()
@@ -211,236 +185,3 @@ def pair(found: Any, made: Any, results: dict[int, int], inner: Recording) -> No
         if not isinstance(found, TracedArray):
             raise Opaque(f"a {type(found).__name__} as a result")
         results[found.slot] = made
-
-
-def primitive(  # noqa: PLR0915 (a table of cases)
-    step: Call, arrays: Any, local: Storages, constants: Any, lowering: Any
-) -> list[Loop]:
-    """The loops of one call of NumPy."""
-    function, args, options = step.function, step.args, dict(step.options)
-    name = getattr(function, "__name__", "")
-
-    def operand(value: Any) -> Any:
-        if isinstance(value, Slot):
-            if value in constants and constants[value].ndim == 0:
-                array = constants[value]
-                return Number(repr(array.item()), array.dtype)
-            if value in constants:
-                array = constants[value]
-                if lowering.world.find(array) is None:
-                    lowering.world.enter(array, Storage("constant", 0, array))
-                return lowering.world.part(array)
-            return local.part(arrays[value])
-        if isinstance(value, (*NUMBERS, np.generic)):
-            return value
-        raise Opaque(f"{name} of a {type(value).__name__}")
-
-    if step.made is not None and not isinstance(step.made, int):
-        raise Opaque(f"several results of {name}")
-    out: Any = None if step.made is None else arrays[step.made]
-    reads = [arrays[s] for s in slots(args)]
-    looks = name in VIEWS or isinstance(function, operator.attrgetter)
-    if out is not None and looks and any(out is a or np.may_share_memory(out, a) for a in reads):
-        return []  # a view
-    written = options.pop("out", None)
-    if written is not None:
-        written = written[0] if isinstance(written, tuple) else written
-        out = arrays[written]
-        check_apart(out, reads)
-    if isinstance(function, np.ufunc):
-        return [mapped(function, [operand(v) for v in args], local.part(out), options)]
-    of = getattr(function, "__self__", None)
-    if isinstance(of, np.ufunc) and name == "reduce":
-        options = {"axis": 0, **options}
-        return reduced(of.__name__, operand(args[0]), local.part(out), args[1:], options)
-    if name in ("copyto", "setitem"):
-        target = args[0]
-        value = args[-1]
-        if name == "setitem":
-            if not isinstance(args[1], (type(Ellipsis), slice)) and args[1] != ():
-                raise Opaque("a part is written")
-            if isinstance(args[1], slice) and args[1] != slice(None):
-                raise Opaque("a part is written")
-        if options.get("where", True) is not True:
-            raise Opaque("copyto(where=)")
-        check_apart(arrays[target], reads[1:])
-        part = local.part(arrays[target])
-        return [copied(operand(value), part)]
-    if name in ("copy", "astype", "flatten", "ravel", "reshape", "ascontiguousarray"):
-        if name in ("flatten", "ravel", "reshape") and not arrays[args[0]].flags.c_contiguous:
-            raise Opaque(f"{name} that copies in order")
-        source = operand(args[0])
-        part = local.part(out)
-        if isinstance(source, Number):
-            return [copied(source, part)]
-        if source.shape != part.shape:
-            flat = Part(
-                source.storage,
-                source.offset,
-                (prod(source.shape),),
-                (source.dtype.itemsize,),
-                source.dtype,
-            )
-            part = Part(part.storage, part.offset, flat.shape, flat.strides, part.dtype)
-            source = flat
-        return [copied(source, part)]
-    if name in ("empty_like", "empty"):
-        return []
-    if name in ("zeros_like", "ones_like", "full_like"):
-        number = {"zeros_like": 0, "ones_like": 1}.get(name)
-        if number is None:
-            number = args[1]
-            if isinstance(number, Slot):
-                return [copied(operand(number), local.part(out))]
-        return [copied(number, local.part(out))]
-    if name == "pow" and function is operator.pow:
-        quick = (
-            None
-            if not isinstance(args[1], NUMBERS) or isinstance(args[1], complex)
-            else POWERS.get(args[1])
-        )
-        given = [operand(v) for v in args]
-        if quick is not None:
-            return [mapped(quick, given[:1], local.part(out), {})]
-        return [mapped(np.power, given, local.part(out), {})]
-    if name == "where" and len(args) == 3:
-        dtypes = (BOOL, out.dtype, out.dtype)
-        given = [literal(operand(v), d) for v, d in zip(args, dtypes, strict=True)]
-        return [Loop("map", "select", local.part(out), tuple(given), (*dtypes, out.dtype))]
-    if function in REDUCTIONS:
-        return reduced(REDUCTIONS[function], operand(args[0]), local.part(out), args[1:], options)
-    if name in ("conj", "conjugate"):
-        return [mapped(np.conjugate, [operand(args[0])], local.part(out), {})]
-    if name == "concatenate":
-        return joined([operand(v) for v in args[0]], local.part(out), *args[1:], **options)
-    if name in ("matmul", "dot"):
-        return product(operand(args[0]), operand(args[1]), local.part(out))
-    raise Opaque(f"no native form of {name}")
-
-
-# Functions that may give a view, or the array itself, and write nothing.
-VIEWS = {
-    *("asarray", "ascontiguousarray", "astype", "atleast_1d", "broadcast_to", "conj", "conjugate"),
-    *("diagonal", "expand_dims", "flip", "getitem", "moveaxis", "permute_dims", "ravel", "real"),
-    *("imag", "reshape", "rollaxis", "squeeze", "swapaxes", "transpose", "view"),
-}
-
-REDUCTIONS = {
-    np.sum: "add", np.ndarray.sum: "add", np.max: "maximum", np.ndarray.max: "maximum",
-    np.min: "minimum", np.ndarray.min: "minimum", np.amax: "maximum", np.amin: "minimum",
-}  # fmt: skip
-
-
-def slots(value: Any) -> list[int]:
-    """The slots in arguments."""
-    if isinstance(value, Slot):
-        return [int(value)]
-    if isinstance(value, (list, tuple)):
-        return [s for v in value for s in slots(v)]
-    return []
-
-
-def kind_of(x: Any) -> Any:
-    """What `resolve_dtypes` takes for an operand."""
-    if isinstance(x, (Part, Number)):
-        return x.dtype
-    if isinstance(x, np.generic):
-        return x.dtype
-    return BOOL if isinstance(x, bool) else type(x)
-
-
-def literal(x: Any, dtype: Any) -> Any:
-    """A number of Python's or NumPy's as one of the program."""
-    if isinstance(x, (Part, Number)):
-        return x
-    return Number(repr(np.dtype(dtype).type(x).item()), np.dtype(dtype))
-
-
-def mapped(ufunc: Any, operands: list[Any], out: Part, options: Any) -> Loop:
-    """A call of a ufunc."""
-    if options.get("where", True) is not True or set(options) - {"where", "dtype", "casting"}:
-        raise Opaque(f"{ufunc.__name__} with {list(options)}")
-    if "dtype" in options or ufunc.nout != 1:
-        raise Opaque(f"{ufunc.__name__} with a dtype")
-    if ufunc.signature is not None:
-        if ufunc is np.matmul:
-            return product(operands[0], operands[1], out)[0]
-        raise Opaque(ufunc.__name__)
-    dtypes = ufunc.resolve_dtypes((*map(kind_of, operands), None))
-    name = ufunc.__name__
-    if all(dtype == BOOL for dtype in dtypes[:-1]):
-        name = LOGICAL.get(name, name)
-    given = tuple([literal(x, d) for x, d in zip(operands, dtypes[:-1], strict=True)])
-    return Loop("map", name, out, given, tuple(dtypes))
-
-
-def copied(source: Any, target: Part) -> Loop:
-    """A copy, cast to what the target is."""
-    given = literal(source, target.dtype)
-    if isinstance(given, Part) and len(given.shape) > len(target.shape):
-        raise Opaque("a copy to fewer dimensions")
-    return Loop("map", "copy", target, (given,), (given.dtype, target.dtype))
-
-
-def joined(parts: list[Any], out: Part, axis: int = 0) -> list[Loop]:
-    """Parts side by side along an axis."""
-    made, axis, start = [], axis % len(out.shape), 0
-    for part in parts:
-        if not isinstance(part, Part) or len(part.shape) != len(out.shape):
-            raise Opaque("what is joined has other dimensions")
-        room = out._replace(offset=out.offset + start * out.strides[axis], shape=part.shape)
-        made.append(copied(part, room))
-        start += part.shape[axis]
-    return made
-
-
-def reduced(name: str, x: Any, out: Part, args: Any, options: Any) -> list[Loop]:
-    """A reduction along axes."""
-    options = dict(options)
-    names = ["axis", "dtype", "out", "keepdims", "initial", "where"]
-    options.update(zip(names, args, strict=False))
-    axis = options.pop("axis", None)
-    options.pop("keepdims", None)
-    options.pop("out", None)
-    dtype = options.pop("dtype", None)
-    if any(v is not None and v is not np._NoValue for v in options.values()):
-        raise Opaque(f"{name} with {list(options)}")
-    if name not in ("add", "maximum", "minimum") or not isinstance(x, Part):
-        raise Opaque(f"a reduction by {name}")
-    if (
-        x.dtype.kind not in "fc"
-        or (x.dtype.kind == "c" and name != "add")
-        or x.dtype.char not in "fdFD"
-    ):
-        raise Opaque(f"a reduction of {x.dtype}")
-    if out.dtype != x.dtype or (dtype is not None and np.dtype(dtype) != x.dtype):
-        raise Opaque("a reduction to another dtype")
-    if prod(x.shape) == 0:
-        raise Opaque("a reduction of nothing")
-    axes = range(len(x.shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    return [Loop("reduce", name, out, (x,), (), tuple(sorted(a % len(x.shape) for a in axes)))]
-
-
-def lengthened(part: Part, place: int) -> Part:
-    """A part with one more dimension, of size 1."""
-    shape, strides = list(part.shape), list(part.strides)
-    shape.insert(place, 1)
-    strides.insert(place, 0)
-    return part._replace(shape=tuple(shape), strides=tuple(strides))
-
-
-def product(x: Any, y: Any, out: Part) -> list[Loop]:
-    """A product of matrices, or stacks of them."""
-    if not (isinstance(x, Part) and isinstance(y, Part)) or not (x.shape and y.shape):
-        raise Opaque("a product of numbers")
-    if len(x.shape) == 1:
-        x = x._replace(shape=(1, *x.shape), strides=(0, *x.strides))
-        out = lengthened(out, len(out.shape) - (len(y.shape) > 1))
-    if len(y.shape) == 1:
-        y = y._replace(shape=(*y.shape, 1), strides=(*y.strides, 0))
-        out = lengthened(out, len(out.shape))
-    if not (x.dtype == y.dtype == out.dtype) or x.dtype.char not in "fd":
-        raise Opaque("a product of these dtypes")
-    if prod(out.shape) * x.shape[-1] > PRODUCTS or x.shape[-1] == 0:
-        raise Opaque("a large product")
-    return [Loop("matmul", "matmul", out, (x, y))]

@@ -1,14 +1,18 @@
-"""From lowered loops to LLVM's code: one function `void name(char **arrays, char *arena)`.
+"""From lowered loops to LLVM's code: one function `int name(char **arrays, char *arena)`.
 
 Sizes and strides are numbers in the code, so the loops of small arrays are unrolled or run in
 vectors, one after the other, and nothing is between them. Loops of one kind are one function. A
 part lies in array `i` of the first argument, or at an offset of the arena; which of the two, and
 where, its storage says: ("array", i, offset of the array in it) or ("arena", offset).
+
+The function gives 0, or not 0 where an index was out of range: nothing is read or written there.
 """
 
 from __future__ import annotations
 
+import hashlib
 import struct
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,13 +23,14 @@ from ..compiler.emission import LONG, POINTER, constant, parallel
 from ..compiler.emission import Loop as Innermost
 from ..compiler.mathematics import DTYPES, EMIT
 from ..compiler.values import BOOL, Complex, Value, convert, ir_type, select
-from .lowering import Loop, Number
+from .primitives import Loop, Number, broadcast
 from .storages import Part
 
 __all__ = ["address", "can", "layout"]
 
-BYTE = ir.IntType(8)
+BYTE, STATUS = ir.IntType(8), ir.IntType(32)
 KNOWN = "?bBhHiIlLqQfdFD"  # dtypes, as NumPy's characters
+SOURCE = hashlib.blake2b(Path(__file__).read_bytes()).hexdigest()
 FREE = ("reassoc", "contract")  # of sums in products, which BLAS orders in its own way, too
 
 
@@ -34,6 +39,8 @@ def can(loop: Loop) -> bool:
     parts = [loop.out, *loop.operands]
     if any(p.dtype.char not in KNOWN or not p.dtype.isnative for p in parts):
         return False
+    if loop.kind == "scatter" and loop.function not in ("copy", "along"):
+        return loop.out.dtype.char in DTYPES.get(loop.function, "")
     if loop.kind != "map" or loop.function in ("copy", "select"):
         return True
     takes = DTYPES.get(loop.function, "")
@@ -50,11 +57,11 @@ def layout(arrays: Any) -> bytes:
 
 def address(loops: tuple[Loop, ...]) -> int:
     """Where the native function of some loops is."""
-    return machine.address(code, loops)
+    return machine.address(code, loops, SOURCE)
 
 
-def code(loops: tuple[Loop, ...], name: str) -> str:
-    """The module of the function."""
+def code(loops: tuple[Loop, ...], source: str, name: str) -> str:
+    """The module of the function; in the cache it is one of this `source`."""
     return Emission(name).code(loops)
 
 
@@ -83,7 +90,7 @@ class Emission:
 
     def code(self, loops: tuple[Loop, ...]) -> str:
         """The text of the module."""
-        kind = ir.FunctionType(ir.VoidType(), [POINTER, POINTER])
+        kind = ir.FunctionType(STATUS, [POINTER, POINTER])
         main = ir.Function(self.module, kind, self.name)
         self.entry = ir.IRBuilder(main.append_basic_block("entry"))
         self.bases: dict[Any, Any] = {}
@@ -94,9 +101,12 @@ class Emission:
             if function is None:
                 function = self.loops[str(general)] = self.emitted(general, len(parts))
             calls.append((function, parts))
+        status: Any = STATUS(0)
         for function, parts in calls:
-            self.entry.call(function, [self.where(main, part) for part in parts])
-        self.entry.ret_void()
+            found = self.entry.call(function, [self.where(main, part) for part in parts])
+            if found.type == STATUS:
+                status = self.entry.or_(status, found)
+        self.entry.ret(status)
         return parallel(self.module, self.innermost)
 
     def where(self, main: Any, part: Part) -> Any:
@@ -113,13 +123,18 @@ class Emission:
 
     def emitted(self, loop: Loop, count: int) -> Any:
         """The function of one loop."""
-        kind = ir.FunctionType(ir.VoidType(), [POINTER] * count)
+        looks = loop.kind in ("gather", "scatter")
+        kind = ir.FunctionType(STATUS if looks else ir.VoidType(), [POINTER] * count)
         self.function = ir.Function(self.module, kind, f"{self.name}_{len(self.loops)}")
         self.function.linkage = "internal"
         self.function.attributes.add("noinline")
+        self.ordered = looks  # whether the loop's turns may meet
         self.b = ir.IRBuilder(self.function.append_basic_block("entry"))
-        getattr(self, loop.kind)(loop)
-        self.b.ret_void()
+        found = getattr(self, loop.kind)(loop)
+        if looks:
+            self.b.ret(found)
+        else:
+            self.b.ret_void()
         return self.function
 
     # -- memory ----------------------------------------------------------------------------------
@@ -188,7 +203,7 @@ class Emission:
             phi.add_incoming(value, self.b.block)
         more = self.b.icmp_signed("<", after, LONG(count))
         branch = self.b.cbranch(more, block, end)
-        if self.b.block is block and not start:
+        if self.b.block is block and not start and not self.ordered:
             self.innermost.append(Innermost(before, block, branch))
         self.b.position_at_end(end)
         return found
@@ -225,7 +240,48 @@ class Emission:
         self.nest(shape, strides, each)
 
     def reduce(self, loop: Loop) -> None:
-        """A sum, a maximum or a minimum along axes."""
+        """A sum, a product, a maximum, a minimum, all or any along axes."""
+        out, (x,) = loop.out, loop.operands
+
+        def each(place: Any, row: Any, along: Any, steps: Any) -> None:
+            found = self.total(loop.function, x, row, along, steps, out.dtype)
+            self.store(out, place, found)
+
+        self.rows(loop, each)
+
+    def first(self, loop: Loop) -> None:
+        """Where the largest or the smallest element stands first; NaN is both."""
+        out, (x,) = loop.out, loop.operands
+        larger = "<" if loop.function == "argmin" else ">"
+
+        def each(place: Any, row: Any, along: Any, steps: Any) -> None:
+            start = self.load(x, [*row, *[(0, s) for s in steps]])
+
+            def better(index: Any, carried: Any) -> Any:
+                value, best = self.load(x, [*row, *index]), Value(self.b, carried[0], x.dtype)
+                if x.dtype.kind == "f":
+                    more = self.b.fcmp_ordered(larger, value.ir, best.ir)
+                    unseen = self.b.fcmp_ordered("ord", best.ir, best.ir)
+                    nan = self.b.fcmp_unordered("uno", value.ir, value.ir)
+                    more = self.b.or_(more, self.b.and_(nan, unseen))
+                elif x.dtype.kind == "i":
+                    more = self.b.icmp_signed(larger, value.ir, best.ir)
+                else:
+                    more = self.b.icmp_unsigned(larger, value.ir, best.ir)
+                number = carried[2]
+                return [
+                    self.b.select(more, value.ir, carried[0]),
+                    self.b.select(more, number, carried[1]),
+                    self.b.add(number, LONG(1)),
+                ]
+
+            found = self.carry(along, steps, better, [start.ir, LONG(0), LONG(0)])
+            self.store(out, place, convert(Value(self.b, found[1], np.dtype(np.int64)), out.dtype))
+
+        self.rows(loop, each, False)
+
+    def rows(self, loop: Loop, do: Any, join: bool = True) -> None:
+        """Do something for each element of a reduction, given its row."""
         out, (x,) = loop.out, loop.operands
         axes = loop.axes
         kept = [d for d in range(len(x.shape)) if d not in axes]
@@ -240,30 +296,24 @@ class Emission:
         shape = tuple([x.shape[d] for d in kept])
         along = tuple([x.shape[d] for d in axes])
         steps = [x.strides[d] for d in axes]
-        (along, (steps,)) = collapsed(along, [tuple(steps)])
+        if join:  # else the order of elements counts
+            (along, (steps,)) = collapsed(along, [tuple(steps)])
         (shape, (towards, rows)) = collapsed(
             shape, [tuple(towards), tuple([x.strides[d] for d in kept])]
         )
 
         def each(indices: Any) -> None:
-            self.store(out, indices[0], self.total(loop.function, x, indices[1], along, steps))
+            do(indices[0], indices[1], along, steps)
 
         self.nest(shape, [towards, rows], each)
 
-    def total(self, function: str, x: Part, row: Any, along: Any, steps: Any) -> Any:
+    def total(self, function: str, x: Part, row: Any, along: Any, steps: Any, dtype: Any) -> Any:
         """One element of a reduction."""
+        if function != "add" or dtype.kind not in "fc":
+            return self.folded(function, x, row, along, steps, dtype)
         real = np.dtype(f"f{x.dtype.itemsize // 2}") if x.dtype.kind == "c" else x.dtype
         many = 2 if x.dtype.kind == "c" else 1
         wide = np.dtype(np.float64)
-        if function != "add":
-            first = self.load(x, [*row, *[(0, s) for s in steps]])
-
-            def larger(index: Any, carried: Any) -> Any:
-                value = self.load(x, [*row, *index])
-                return [EMIT[function](Value(self.b, carried[0], x.dtype), value).ir]
-
-            return Value(self.b, self.carry(along, steps, larger, [first.ir])[0], x.dtype)
-
         zero = ir.Constant(ir.DoubleType(), 0.0)
 
         def added(index: Any, carried: Any) -> Any:
@@ -283,6 +333,30 @@ class Emission:
             found = [self.b.fadd(found[2 * k], found[2 * k + 1]) for k in range(many)]
         values = [convert(Value(self.b, f, wide), real) for f in found]
         return Complex(*values) if many == 2 else values[0]
+
+    def folded(self, function: str, x: Part, row: Any, along: Any, steps: Any, dtype: Any) -> Any:
+        """One element of a reduction in the dtype that it gives, element by element."""
+
+        def parts(value: Any) -> list[Any]:
+            return [value.real.ir, value.imag.ir] if isinstance(value, Complex) else [value.ir]
+
+        def value(held: Any) -> Any:
+            if dtype.kind != "c":
+                return Value(self.b, held[0], dtype)
+            half = np.dtype(f"f{dtype.itemsize // 2}")
+            return Complex(*[Value(self.b, part, half) for part in held])
+
+        # the first element, and all: what is the same twice needs no start
+        same_twice = function in ("maximum", "minimum", "logical_and", "logical_or")
+        start = convert(self.load(x, [*row, *[(0, s) for s in steps]]), dtype)
+        if not same_twice:
+            start = start.number(0 if function == "add" else 1)
+
+        def each(index: Any, carried: Any) -> Any:
+            found = convert(self.load(x, [*row, *index]), dtype)
+            return parts(EMIT[function](value(carried), found))
+
+        return value(self.carry(along, steps, each, parts(start)))
 
     def added_exactly(self, total: Any, left: Any, term: Any) -> list[Any]:
         """A sum, and what its rounding has left so far."""
@@ -307,65 +381,144 @@ class Emission:
             start,
         )
 
+    # -- elements by indices ---------------------------------------------------------------------
+
+    def gather(self, loop: Loop) -> Any:
+        """Elements of the first operand at indices: whether one was out of range."""
+        out, (x, *indices) = loop.out, loop.operands
+        return self.indexed(loop, out.shape, x, indices, lambda place, at: self.store(
+            out, [(i, s) for i, s in zip(place, out.strides, strict=True)], self.load(x, at)
+        ))  # fmt: skip
+
+    def scatter(self, loop: Loop) -> Any:
+        """The first operand written, or combined with what is there, at indices."""
+        out, (values, *indices) = loop.out, loop.operands
+
+        def write(place: Any, at: Any) -> None:
+            value = self.load(values, list(zip(place, values.strides, strict=True)))
+            if loop.function not in ("copy", "along"):
+                value = EMIT[loop.function](self.load(out, at), value)
+            self.store(out, at, value)
+
+        return self.indexed(loop, values.shape, out, indices, write)
+
+    def indexed(self, loop: Loop, shape: Any, x: Part, indices: Any, do: Any) -> Any:
+        """Do something with each place of `shape` and that in `x` to which indices lead."""
+        bad = self.b.alloca(STATUS)
+        self.b.store(STATUS(0), bad)
+        along = loop.function == "along"
+        first, count, *dims = (0, len(shape), *loop.axes) if along else loop.axes
+
+        def found(part: Part, dim: int, place: Any) -> Any:
+            index = self.load(part, list(zip(place, part.strides, strict=True)))
+            size = LONG(x.shape[dim])
+            number = convert(index, np.dtype(np.int64)).ir
+            low = self.b.icmp_signed("<", number, LONG(0))
+            number = self.b.select(low, self.b.add(number, size), number)
+            right = self.b.icmp_unsigned("<", number, size)
+            wrong = self.b.or_(
+                self.b.load(bad, typ=STATUS), self.b.zext(self.b.not_(right), STATUS)
+            )
+            self.b.store(wrong, bad)
+            return self.b.select(right, number, LONG(0))
+
+        def each(place: Any) -> None:
+            middle = place[first : first + count]
+            chosen = {d: found(p, d, middle) for d, p in zip(dims, indices, strict=True)}
+            rest = list(place) if along else [*place[:first], *place[first + count :]]
+            at = []
+            for dim, stride in enumerate(x.strides):
+                if along:
+                    at.append((chosen.get(dim, rest[dim]), stride))
+                else:
+                    at.append((chosen[dim] if dim in chosen else rest.pop(0), stride))
+            do(place, at)
+
+        def nest(left: Any, place: Any) -> None:
+            if not left:
+                each(place)
+            else:
+                self.loop(left[0], lambda i, carried: nest(left[1:], (*place, i)))
+
+        nest(shape, ())
+        return self.b.load(bad, typ=STATUS)
+
+    # -- products --------------------------------------------------------------------------------
+
     def matmul(self, loop: Loop) -> None:
         """Products of matrices, in stacks."""
         out, (x, y) = loop.out, loop.operands
         lead = out.shape[:-2]
         stacks = [(*broadcast(p, (*lead, *p.shape[-2:]))[:-2],) for p in (out, x, y)]
-        rows, columns, inner = out.shape[-2], out.shape[-1], x.shape[-1]
+        rows, columns = out.shape[-2:]
         beside = y.strides[-1] == y.dtype.itemsize and out.strides[-1] == out.dtype.itemsize
+        one = self.complex_dot if x.dtype.kind == "c" else self.dot
 
         def stack(indices: Any) -> None:
-            to, left, right = indices
+            def each(i: Any, carried: Any) -> None:
+                self.loop(columns, lambda j, carried: one(loop, indices, i, j))
 
-            def dot(i: Any, j: Any) -> Any:
-                def each(k: Any, carried: Any) -> Any:
-                    a = self.load(x, [*left, (i, x.strides[-2]), (k, x.strides[-1])])
-                    c = self.load(y, [*right, (k, y.strides[-2]), (j, y.strides[-1])])
-                    term = self.b.fmul(a.ir, c.ir, flags=FREE)
-                    return [self.b.fadd(carried[0], term, flags=FREE)]
-
-                zero = ir.Constant(ir_type(x.dtype), 0.0)
-                found = self.loop(inner, each, [zero])[0]
-                place = [*to, (i, out.strides[-2]), (j, out.strides[-1])]
-                self.store(out, place, Value(self.b, found, out.dtype))
-
-            def row(i: Any) -> None:
-                def clear(j: Any, carried: Any) -> None:
-                    zero = Value(self.b, ir.Constant(ir_type(x.dtype), 0.0), out.dtype)
-                    self.store(out, [*to, (i, out.strides[-2]), (j, out.strides[-1])], zero)
-
-                def step(k: Any, carried: Any) -> None:
-                    a = self.load(x, [*left, (i, x.strides[-2]), (k, x.strides[-1])])
-
-                    def each(j: Any, carried: Any) -> None:
-                        place = [*to, (i, out.strides[-2]), (j, out.strides[-1])]
-                        c = self.load(y, [*right, (k, y.strides[-2]), (j, y.strides[-1])])
-                        term = self.b.fmul(a.ir, c.ir, flags=FREE)
-                        before = self.load(out, place)
-                        total = self.b.fadd(before.ir, term, flags=FREE)
-                        self.store(out, place, Value(self.b, total, out.dtype))
-
-                    self.loop(columns, each)
-
-                self.loop(columns, clear)
-                self.loop(inner, step)
-
-            if beside and columns > 1:
-                self.loop(rows, lambda i, carried: row(i))
+            if beside and columns > 1 and x.dtype.kind == "f":
+                self.loop(rows, lambda i, carried: self.row(loop, indices, i))
             else:
-                self.loop(rows, lambda i, carried: self.loop(columns, lambda j, c: dot(i, j)))
+                self.loop(rows, each)
 
         self.nest(lead, stacks, stack)
 
+    def row(self, loop: Loop, stack: Any, i: Any) -> None:
+        """A row of a product, as a sum of rows."""
+        out, (x, y) = loop.out, loop.operands
+        to, left, right = stack
+        zero = Value(self.b, ir.Constant(ir_type(x.dtype), 0.0), out.dtype)
 
-def broadcast(part: Any, shape: Any) -> tuple[int, ...]:
-    """The strides of a part, broadcast to a shape."""
-    if isinstance(part, Number):
-        return (0,) * len(shape)
-    missing = len(shape) - len(part.shape)
-    own = [s if n > 1 else 0 for s, n in zip(part.strides, part.shape, strict=True)]
-    return (0,) * missing + tuple(own)
+        def place(j: Any) -> Any:
+            return [*to, (i, out.strides[-2]), (j, out.strides[-1])]
+
+        def step(k: Any, carried: Any) -> None:
+            a = self.load(x, [*left, (i, x.strides[-2]), (k, x.strides[-1])])
+
+            def each(j: Any, carried: Any) -> None:
+                c = self.load(y, [*right, (k, y.strides[-2]), (j, y.strides[-1])])
+                term = self.b.fmul(a.ir, c.ir, flags=FREE)
+                total = self.b.fadd(self.load(out, place(j)).ir, term, flags=FREE)
+                self.store(out, place(j), Value(self.b, total, out.dtype))
+
+            self.loop(out.shape[-1], each)
+
+        self.loop(out.shape[-1], lambda j, carried: self.store(out, place(j), zero))
+        self.loop(x.shape[-1], step)
+
+    def dot(self, loop: Loop, stack: Any, i: Any, j: Any) -> None:
+        """One element of a product of reals."""
+        out, (x, y) = loop.out, loop.operands
+        to, left, right = stack
+
+        def each(k: Any, carried: Any) -> Any:
+            a = self.load(x, [*left, (i, x.strides[-2]), (k, x.strides[-1])])
+            c = self.load(y, [*right, (k, y.strides[-2]), (j, y.strides[-1])])
+            return [self.b.fadd(carried[0], self.b.fmul(a.ir, c.ir, flags=FREE), flags=FREE)]
+
+        found = self.loop(x.shape[-1], each, [ir.Constant(ir_type(x.dtype), 0.0)])[0]
+        place = [*to, (i, out.strides[-2]), (j, out.strides[-1])]
+        self.store(out, place, Value(self.b, found, out.dtype))
+
+    def complex_dot(self, loop: Loop, stack: Any, i: Any, j: Any) -> None:
+        """One element of a product of complex numbers; "vdot" conjugates the first."""
+        out, (x, y) = loop.out, loop.operands
+        to, left, right = stack
+        half = np.dtype(f"f{x.dtype.itemsize // 2}")
+
+        def each(k: Any, carried: Any) -> Any:
+            a = self.load(x, [*left, (i, x.strides[-2]), (k, x.strides[-1])])
+            c = self.load(y, [*right, (k, y.strides[-2]), (j, y.strides[-1])])
+            term = (Complex(a.real, -a.imag) if loop.function == "vdot" else a) * c
+            parts = zip(carried, (term.real, term.imag), strict=True)
+            return [self.b.fadd(held, part.ir, flags=FREE) for held, part in parts]
+
+        zero = ir.Constant(ir_type(half), 0.0)
+        found = self.loop(x.shape[-1], each, [zero, zero])
+        place = [*to, (i, out.strides[-2]), (j, out.strides[-1])]
+        self.store(out, place, Complex(*[Value(self.b, f, half) for f in found]))
 
 
 def collapsed(shape: Any, strides: Any) -> tuple[Any, Any]:
