@@ -67,7 +67,11 @@ def places(high, *shape):
 @call("ilfdFD", array(4, 5))
 def sums(x):
     dtype = x.dtype
-    return x.sum(0, dtype=dtype), np.sum(x, (0, 1), dtype), np.add.reduce(x, 1, dtype, keepdims=True)
+    return (
+        x.sum(0, dtype=dtype),
+        np.sum(x, (0, 1), dtype),
+        np.add.reduce(x, 1, dtype, keepdims=True),
+    )
 
 
 @call("?bhiBH", array(4, 5))

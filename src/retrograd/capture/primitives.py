@@ -7,6 +7,7 @@ one of NumPy's. A newcomer adds a function of NumPy's here, and in no other plac
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from math import prod
 from typing import Any, NamedTuple
 
@@ -25,7 +26,8 @@ BOOL = np.dtype(bool)
 VIEWS = {
     *("asarray", "ascontiguousarray", "astype", "atleast_1d", "broadcast_to", "conj", "conjugate"),
     *("diagonal", "expand_dims", "flip", "getitem", "moveaxis", "permute_dims", "ravel", "real"),
-    *("imag", "reshape", "rollaxis", "squeeze", "swapaxes", "transpose", "view"),
+    *("imag", "reshape", "rollaxis", "sliding_window_view", "squeeze", "swapaxes", "transpose"),
+    "view",
 }
 TABLE: dict[str, Any] = {}  # of functions and methods, by name
 OF_UFUNCS: dict[str, Any] = {}  # of ufuncs' methods
@@ -131,6 +133,9 @@ class Given:
         return [None if v is np._NoValue else v for v in values]
 
 
+Lowers = Callable[[Given], list[Loop]]
+
+
 def primitive(step: Call, arrays: Any, local: Storages, constants: Any, world: Any) -> list[Loop]:
     """The loops of one call of NumPy's; raises Opaque."""
     given = Given(step, arrays, local, constants, world)
@@ -146,10 +151,10 @@ def primitive(step: Call, arrays: Any, local: Storages, constants: Any, world: A
     return made
 
 
-def lowers(*names: str, table: dict[str, Any] = TABLE) -> Any:
+def lowers(*names: str, table: dict[str, Any] = TABLE) -> Callable[[Lowers], Lowers]:
     """Enter a function as that which lowers calls of these names."""
 
-    def enter(function: Any) -> Any:
+    def enter(function: Lowers) -> Lowers:
         table.update(dict.fromkeys(names, function))
         return function
 
@@ -259,7 +264,8 @@ def where(given: Given) -> list[Loop]:
     """`np.where` of three arguments."""
     if len(given.args) != 3 or given.options:
         raise Opaque("where of one argument")
-    return [chosen_from(*given.operands(), given.out)]
+    condition, x, y = given.operands()
+    return [chosen_from(condition, x, y, given.out)]
 
 
 @lowers("conj", "conjugate")
@@ -522,7 +528,7 @@ def mean(given: Given) -> list[Loop]:
 def reduction(given: Given, name: str) -> list[Loop]:
     """A reduction along axes; an initial value counts as one more element."""
     given.take_out()
-    names = ("axis", "dtype", "out", "keepdims", "initial", "where")
+    names: tuple[str, ...] = ("axis", "dtype", "out", "keepdims", "initial", "where")
     if given.name not in ("sum", "prod", "mean", "reduce"):
         names = tuple([n for n in names if n != "dtype"])
     found = dict(zip(names, given.named(*names), strict=True))

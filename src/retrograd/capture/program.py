@@ -350,8 +350,14 @@ class Writer:
         steps = recording.steps[past.first :]
         if not all(isinstance(step, Call) for step in steps):
             raise Unclear("the backward pass of what is returned depends on a value, or changes it")
-        roots, arrays, again = self.needs(steps, past)
+        again = self.made_anew(steps, past)
         body, took = self.body([*again, *steps], set(past.gradients))
+        took |= set(past.gradients) - {s for step in [*again, *steps] for s in made_by(step)}
+        took -= {*past.cotangents, *self.constants()}
+        if took & recording.overwritten:
+            raise Unclear("what is written is read by the backward pass of a result")
+        roots = [number for number, s in enumerate(recording.root_slots) if s in took]
+        arrays = sorted(took - set(recording.root_slots))
         slots = [*[recording.root_slots[r] for r in roots], *arrays, *past.cotangents]
         takes = "".join([f"v{s}, " for s in slots])
         gives = "".join([f"{self.value(Slot(s))}, " for s in past.gradients])
@@ -360,7 +366,6 @@ class Writer:
             *[f"def backward({takes}):", f"    return calm().run(back, {takes})"],
         ]
         assert kind is not None
-        assert took - self.constants() <= {*slots}
         outputs = [recording.by_id[id(t._array)].slot for t in past.outputs]
         places = list(enumerate(arrays, len(roots)))
         kind.cells = dict.fromkeys([place for place, _ in places])
@@ -374,34 +379,27 @@ class Writer:
         line = f"o = {self.name(kind)}.made(({edges}), ({saved}), ({shown}), (args, kwargs))"
         return functions, [line], {*arrays, *outputs}
 
-    def needs(self, steps: Any, past: Past) -> tuple[list[int], list[int], list[Any]]:
-        """What a backward pass reads: the roots, the arrays between, and views to be made anew.
+    def made_anew(self, steps: Any, past: Past) -> list[Any]:
+        """The views of roots that a backward pass reads: it makes them of the roots itself.
 
-        A view of a root is made anew of that root, whose version is checked.
+        So these are saved, and their versions checked.
         """
         recording, makers = self.recording, self.makers()
         before = {s for step in steps for s in made_by(step)}
-        before |= {*past.cotangents, *self.constants()}
+        before |= {*past.cotangents, *self.constants(), *recording.root_slots}
         waiting = {s for step in steps for s in slots_of(step)}.union(past.gradients) - before
         held = [recording.arrays[s] for s in recording.root_slots]
-        roots, arrays, again, seen = set[int](), set[int](), list[Any](), set[int]()
+        again: list[Any] = []
         while waiting:
             slot = waiting.pop()
-            seen.add(slot)
+            before.add(slot)
             array = recording.arrays[slot]
-            if slot in recording.root_slots:
-                if slot in recording.overwritten:
-                    raise Unclear("what is written is read by the backward pass of a result")
-                roots.add(recording.root_slots.index(slot))
-            elif any(np.may_share_memory(array, root) for root in held):
+            if any(np.may_share_memory(array, root) for root in held):
                 if not self.is_view(makers[slot]):
                     raise Unclear("a backward pass reads memory of a tensor from outside")
                 again.append(makers[slot])
-                waiting |= set(slots_of(makers[slot])) - before - seen
-            else:
-                arrays.add(slot)
-        again = [step for step in self.forward if any(step is a for a in again)]
-        return sorted(roots), sorted(arrays), again
+                waiting |= set(slots_of(makers[slot])) - before
+        return [step for step in self.forward if any(step is a for a in again)]
 
     def is_view(self, step: Any) -> bool:
         """Whether a step gives a view of what it is given, and does nothing else."""
@@ -467,6 +465,8 @@ class Writer:
             return value
 
         if not list(slots_of(step)):
+            return True
+        if isinstance(getattr(step.function, "loops", step.function), np.ufunc):
             return True
         if step.function is operator.getitem and any(
             arrays[s].dtype == np.bool_ for s in places_in(step.args[1])

@@ -273,8 +273,19 @@ class Recording(Watcher):
         made, slots = self.result(found)
         if self.stopped is not None:
             return found
+        if isinstance(slots, int) and made.array.dtype == np.bool_ and self.is_fixed(before):
+            self.constants[slots] = made.array  # a truth of tables and numbers
+            return made
         self.steps.append(Call(function, *before, slots))
         return made
+
+    def is_fixed(self, value: Any) -> bool:
+        """Whether all slots in arguments are of constants."""
+        if isinstance(value, Slot):
+            return value in self.constants
+        if isinstance(value, dict):
+            value = list(value.values())
+        return not isinstance(value, (list, tuple)) or all(map(self.is_fixed, value))
 
     def check_target(self, function: Any, args: Any, options: Any) -> None:
         """Stop where a constant is written."""
@@ -300,7 +311,8 @@ class Recording(Watcher):
     def truth(self, array: TracedArray) -> bool:
         """The truth of an array, which a replay has to find again."""
         value = bool(array.array)
-        if self.stopped is None and get_ident() == self.thread:
+        known = array.slot in self.constants
+        if not known and self.stopped is None and get_ident() == self.thread:
             self.steps.append(Truth(array.slot, value, self.lasting_from is not None))
         return value
 

@@ -47,7 +47,12 @@ def is_numpy(x: Any) -> bool:
 
 def is_seen(x: Any) -> bool:
     """Whether code may ask for values of `x`: NumPy's own, or traced, which notes what is asked."""
-    return is_numpy(x) or (isinstance(x, StandIn) and x.is_traced)
+    return is_numpy(x) or is_traced(x)
+
+
+def is_traced(x: Any) -> bool:
+    """Whether what is done with an array is noted: `capture.traced`."""
+    return isinstance(x, StandIn) and bool(x.is_traced)
 
 
 def has_special(x: Any) -> bool:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..dtypes import half, real_of
-from .allocation import empty, full, has_special, has_values, is_numpy, table, zeros
+from .allocation import empty, full, has_special, has_values, is_numpy, is_traced, table, zeros
 from .memory import in_rows
 from .native import loops
 from .native import places as in_c
@@ -334,7 +334,9 @@ def scattered_rows(values: Any, places: Any, size: int, onto: Any = None) -> Any
             total += scattered_rows(wide, places[at : at + CHUNK], size, nothing)
         return total.astype(values.dtype, copy=False)
     out = sum_start(values, (size, m), onto, values.dtype)
-    if n and m and has_values(out) and not in_c.add_rows(out, values, places):
+    if is_traced(out):
+        np.add.at(out, places, values)
+    elif n and m and has_values(out) and not in_c.add_rows(out, values, places):
         order = np.argsort(places, kind="stable")
         found = places[order]
         starts = run_starts(found)

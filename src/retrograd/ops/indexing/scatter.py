@@ -427,7 +427,11 @@ def zero_dim(input: Tensor, value: Any, name: str) -> Tensor:
     target = input._array.dtype
     if not isinstance(value, (Tensor, *NUMBERS, np.generic)):
         raise wrong_type(name, "value", "Number or Tensor", value)
-    found = value if isinstance(value, Tensor) else new_tensor(fill_value(value, target))
+    if isinstance(value, Tensor):
+        found = value
+    else:
+        found = new_tensor(fill_value(value, target))
+        found._array.flags.writeable = False  # as of any number: `record.is_number`
     if found._array.ndim:
         raise RuntimeError(
             f"{name} only supports a 0-dimensional value tensor, but got tensor with "

@@ -1,0 +1,222 @@
+"""Random steps of training, eager and compiled beside each other: what differs is printed.
+
+    python -m tests.fuzz.steps [COUNT=100] [SEED=0]
+
+A step is text, as a user would write it: layers, activations, arithmetic, indices, writes, losses,
+hooks, optimizers and transforms in random order. It runs a few times on new arguments; results,
+gradients, parameters, buffers, the optimizer's state, versions and random numbers are compared.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import retrograd as rg
+from retrograd import pytree
+from retrograd.capture.compiled import setting
+
+CALLS, ROWS, WIDTH = 4, 3, 4  # every value between layers is (ROWS, WIDTH)
+
+LAYERS = (
+    "nn.Linear(4, 4)", "nn.LayerNorm(4)", "nn.BatchNorm1d(4)", "nn.GroupNorm(2, 4)",
+    "nn.Dropout(0.3)", "nn.PReLU()", "nn.Bilinear(4, 4, 4)", "nn.GRUCell(4, 4)",
+    "nn.Embedding(6, 4)",
+)  # fmt: skip
+STATEMENTS = (
+    "x = layer{k}(x)", "x = rg.{unary}(x)", "x = F.{activation}(x)", "x = x {binary} y",
+    "x = x {binary} {number}", "x = w @ x", "x = x @ v", "x = x.t().contiguous().t()",
+    "x = rg.where(x > y, x, y * {number})", "x = x - x.mean({dim}, keepdim=True)",
+    "x = x / (1 + x.abs().sum({dim}, keepdim=True))", "x = x.softmax({dim})",
+    "x = x[:, [3, 1, 2, 0]]", "x = x.flip({dim})", "x = x.roll(1, {dim})", "x = x.cumsum({dim})",
+    "x = rg.cat([x[:, :2], y[:, 2:]], 1)", "x = x.gather(1, i)", "x = x[i[:, 0] % 3]",
+    "x = x.sort({dim})[0]", "x = x.clamp(-1, 1)", "x = x.masked_fill(x > {number}, 0.5)",
+    "x = x.clone(); x[0] = y[1]", "x = x.clone(); x[:, 1:3] *= {number}", "x = x * 1; x.add_(y)",
+    "x = x * 1; x.t()[1].mul_({number})", "x = x.index_add(0, i[:, 1] % 3, y)",
+    "x = x + e[i[:, 0]]", "x = x.reshape(2, 6).reshape(3, 4)", "x = x.view(-1).view(3, 4)",
+    "x = rg.einsum('ij,kj->ik', x, x) @ x", "x = x.detach() * y + x",
+    "x = x.unsqueeze(0).squeeze(0)",
+    "x = x.norm(dim={dim}, keepdim=True) * y", "x = rg.stack([x, y]).max(0)[0]",
+    "x = x.logsumexp({dim}, keepdim=True) + y", "x = x * y.detach(); y = x + y",
+    "with rg.no_grad():\n        y = y * {number}", "x = (x.to(rg.float64) * 2).to(x.dtype)",
+    "x = x + rg.randn(3, 4).to(x.dtype)", "x = x * rg.full((4,), {number}, dtype=x.dtype)",
+    "x = rg.func.vmap(lambda r: r * {number} + r.sum())(x)",
+    "x = x + rg.func.grad(lambda r: (r.sin() * y).sum())(x)",
+    "x.register_hook(lambda g: g * {number})", "c = rg.complex(x, y); x = (c * c.conj()).real",
+    "c = rg.complex(x, y); x = (c * c).abs()", "x = rg.fft.fft(x).imag + x",
+    "for _ in range(3):\n        x = (x + y).tanh()", "x = x if scale > 1 else -x",
+    "x = checkpoint(lambda a: a.sin() * y, x, use_reentrant=False)",
+    "x = x if (x > -1e9).all() else y", "x = x * scale",
+)  # fmt: skip
+LOSSES = (
+    "(x * x).mean()", "F.mse_loss(x, y)", "F.smooth_l1_loss(x, y)",
+    "F.cross_entropy(x, i[:, 0] % 4)",
+    "F.nll_loss(x.log_softmax(1), i[:, 1] % 4)", "F.huber_loss(x, y.detach())", "x.sin().sum()",
+    "F.kl_div(x.log_softmax(1), y.softmax(1), reduction='batchmean')", "x.var()",
+    "F.binary_cross_entropy_with_logits(x, y.sigmoid())", "x.logsumexp(1).sum()",
+)  # fmt: skip
+OPTIMIZERS = (
+    "SGD(parameters, lr=0.05)", "SGD(parameters, lr=0.05, momentum=0.9, weight_decay=0.01)",
+    "Adam(parameters, lr=0.05)", "AdamW(parameters, lr=0.05)", "RMSprop(parameters, lr=0.01)",
+    "Adagrad(parameters, lr=0.05)", "NAdam(parameters, lr=0.05)",
+)  # fmt: skip
+ENDS = (
+    "optimizer.zero_grad()\n    loss.backward()\n    optimizer.step()\n    return loss",
+    "optimizer.zero_grad()\n    loss.backward()\n    nn.utils.clip_grad_norm_(parameters, 1.0)\n"
+    "    optimizer.step()\n    return loss.detach(), x.detach()",
+    "return x, loss",
+    "return {'loss': loss, 'grads': rg.autograd.grad(loss, parameters, allow_unused=True)}",
+    "loss.backward()\n    return loss.detach()",
+    "grads = rg.autograd.grad(loss, [w, v], create_graph=True, allow_unused=True)\n"
+    "    loss = loss + sum((g ** 2).sum() for g in grads if g is not None)\n"
+    "    optimizer.zero_grad()\n    loss.backward()\n    optimizer.step()\n    return loss",
+)
+UNARY = ("sin", "exp", "tanh", "sigmoid", "atan", "square", "erf", "abs", "neg", "expm1")
+ACTIVATIONS = ("relu", "gelu", "silu", "softplus", "elu", "leaky_relu", "hardswish", "mish", "selu")
+
+
+def text(seed):
+    """The module of a program: `make()` gives the step, the parameters and the optimizer."""
+    source = random.Random(seed)
+    dtype = source.choice(["float32", "float64"])
+    layers = [source.choice(LAYERS) for _ in range(2)]
+    body = []
+    for _ in range(source.randint(1, 7)):
+        line = source.choice(STATEMENTS).format(
+            k=source.randrange(2), unary=source.choice(UNARY), dim=source.randrange(2),
+            activation=source.choice(ACTIVATIONS), binary=source.choice("+-*"),
+            number=source.choice([0.5, 1.5, -2, 3]),
+        )  # fmt: skip
+        for k, layer in enumerate(layers):
+            if "Bilinear" in layer or "GRUCell" in layer:
+                line = line.replace(f"layer{k}(x)", f"layer{k}(x, y)")
+            if "Embedding" in layer:
+                line = line.replace(f"layer{k}(x)", f"x + layer{k}(i[:, 0])")
+        body.append(line)
+    lines = "\n    ".join(body)
+    return f"""import retrograd as rg
+from retrograd.utils.checkpoint import checkpoint
+nn, F = rg.nn, rg.nn.functional
+rg.manual_seed({seed})
+dtype = rg.{dtype}
+layer0, layer1 = {layers[0]}.to(dtype), {layers[1]}.to(dtype)
+w, v = rg.randn(3, 3, dtype=dtype).requires_grad_(), rg.randn(4, 4, dtype=dtype).requires_grad_()
+e = rg.randn(6, 4, dtype=dtype).requires_grad_()
+parameters = [*layer0.parameters(), *layer1.parameters(), w, v, e]
+buffers = [*layer0.buffers(), *layer1.buffers()]
+optimizer = rg.optim.{source.choice(OPTIMIZERS)}
+scale = 2.0
+
+def step(x, y, i):
+    x = w @ x @ v
+    {lines}
+    loss = {source.choice(LOSSES)}
+    {source.choice(ENDS)}
+"""
+
+
+def loaded(name, source, folder):
+    """A module of its own from a text."""
+    path = Path(folder, f"{name}.py")
+    path.write_text(source)
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def seen(tree):
+    """The tensors in a tree, as arrays with what else counts."""
+    found = []
+    for t in pytree.flatten(tree):
+        if isinstance(t, rg.Tensor):
+            found.append((t.detach().numpy().copy(), t.requires_grad, t._version, t.stride()))
+        else:
+            found.append((np.asarray(0.0 if t is None else t, dtype=float), t is None, 0, 0))
+    return found
+
+
+def outcome(module, step, number):
+    """What one call gives and leaves."""
+    rg.manual_seed(1000 + number)
+    dtype = module.dtype
+    x, y = rg.randn(ROWS, WIDTH, dtype=dtype), rg.randn(ROWS, WIDTH, dtype=dtype)
+    i = rg.randint(0, 4, (ROWS, WIDTH))
+    module.scale = 2.0 if number < 3 else 0.5
+    try:
+        result = step(x, y, i)
+        if isinstance(result, tuple) and result[-1].requires_grad and module.w.grad is None:
+            result[-1].backward()
+            for p in module.parameters:
+                p.grad = None if p.grad is None else p.grad * 1
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    states = [v for s in module.optimizer.state.values() for v in s.values()]
+    grads = [p.grad for p in module.parameters]
+    return seen([result, module.parameters, grads, module.buffers, states, [x, y, rg.rand(1)]])
+
+
+def differs(a, b, bound):
+    """What differs between two outcomes, or None: values by so much, all else at all."""
+    if isinstance(a, str) or isinstance(b, str):
+        return None if a == b else (a, b)
+    for place, (p, q) in enumerate(zip(a, b, strict=True)):
+        alike = p[0].shape == q[0].shape and p[0].dtype == q[0].dtype and p[1:] == q[1:]
+        if not alike or not np.allclose(p[0], q[0], rtol=bound, atol=bound, equal_nan=True):
+            return f"tensor {place}", p, q
+    return None
+
+
+def difference(seed, native=True):
+    """What differs between the eager and the compiled step of a seed, or None; and the step.
+
+    Programs of calls have eager's bits. Native ones differ by rounding, and further where the eager
+    step does, too, if its parameters are one rounding away.
+    """
+    source = text(seed)
+    setting.native = native
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        eager, other, near = (loaded(f"{n}_{seed}", source, folder) for n in ("a", "b", "c"))
+        step = rg.compile(other.step)
+        double = eager.dtype is rg.float64
+        bound = 0.0 if not native else 1e-9 if double else 1e-3
+        for p in near.parameters:
+            p.data.mul_(1 + (1e-15 if double else 3e-7))
+        for number in range(CALLS):
+            a, b = outcome(eager, eager.step, number), outcome(other, step, number)
+            c = outcome(near, near.step, number)
+            found = differs(a, b, bound)
+            if native and differs(a, c, bound / 100):
+                return None, step  # what follows says nothing
+            if found:
+                return f"call {number}: {found!s:.900}", step
+    return None, step
+
+
+def main(count, seed):
+    """Try `count` programs."""
+    captured, reasons = 0, {}
+    for number in range(seed, seed + count):
+        exact, _ = difference(number, False)
+        found, step = difference(number)
+        found = found or exact
+        captured += bool(step.compiled.variants)
+        for reason in step.compiled.reasons[:1]:
+            reasons.setdefault(reason.partition(", at ")[0], []).append(number)
+        if found:
+            print(f"seed {number}\n{text(number)}\n{found}\n", flush=True)
+    print(f"{count} programs, {captured} captured")
+    for reason, seeds in sorted(reasons.items(), key=lambda item: -len(item[1])):
+        print(len(seeds), reason, seeds[:3])
+
+
+if __name__ == "__main__":
+    settings = dict(argument.split("=") for argument in sys.argv[1:])
+    main(int(settings.get("COUNT", 100)), int(settings.get("SEED", 0)))
