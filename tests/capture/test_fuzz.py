@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.fuzz.steps import difference, text
 
 from retrograd.capture.compiled import setting
 from retrograd.capture.program import NATIVE
-from tests.fuzz.steps import difference, text
 
 pytestmark = pytest.mark.skipif(not NATIVE, reason="needs llvmlite and the parts in C")
 

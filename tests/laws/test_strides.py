@@ -23,6 +23,7 @@ import pytest
 import retrograd as rg
 from retrograd.autograd import grad
 from retrograd.compiler import door
+from retrograd.engine.transforms.watch import Watcher
 
 from .samples import at_least, ops_format, present
 
@@ -127,6 +128,28 @@ def test_kernels_give_the_same_strides(name):
             finally:
                 door.change(**before)
         assert made[0] == made[1]
+
+
+MODES = {
+    "watched": Watcher,
+    "saved": lambda: rg.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x),
+    "unrecorded": rg.no_grad,
+    "inference": rg.inference_mode,
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_modes_give_the_same_strides(mode):
+    """A sixth of the table: results, and gradients where the mode records."""
+    for _, expression, arrays, wanted, answers in CALLS[::6]:
+        asked = wanted if mode in ("watched", "saved") else [False] * len(wanted)
+        for letter in answers:
+            plain = strides_format.answer(
+                rg, expression, strides_format.arranged(arrays, letter), asked
+            )
+            given = strides_format.arranged(arrays, letter)
+            with MODES[mode]():
+                assert strides_format.answer(rg, expression, given, asked) == plain, expression
 
 
 # -- programs --------------------------------------------------------------------------------------

@@ -37,12 +37,12 @@ def compile(
 
     A step of training, with `zero_grad`, `backward` and an optimizer's `step`, becomes one native
     function and what it calls. It is recorded anew for other shapes, dtypes, strides, modes,
-    globals and attributes that it reads, eight times at most. What cannot be recorded runs as it
-    is: the results are those of the function, within rounding, and `capture.explain` says why. With
-    `fullgraph` that raises RuntimeError, after the call was made. Needs `llvmlite` and the parts in
-    C, without which the function runs as it is. A module becomes one that shows its attributes,
-    whose only child it is, `_orig_mod`. Whatever else is no Python function is given back. Without
-    `model` it is a decorator.
+    globals and attributes that it reads, `recompile_limit` times at most (8 if None). What cannot
+    be recorded runs as it is: the results are those of the function, within rounding, and
+    `capture.explain` says why. With `fullgraph` that raises RuntimeError, after the call was made.
+    Needs `llvmlite` and the parts in C, without which the function runs as it is. A module becomes
+    one that shows its attributes, whose only child it is, `_orig_mod`. Whatever else is no Python
+    function is given back. Without `model` it is a decorator.
 
     `backend` is None or "inductor", which PyTorch's programs name; "eager", or a function, captures
     nothing. Raises RuntimeError for other names, for a `mode` that PyTorch does not have, and for
@@ -65,15 +65,15 @@ def compile(
     if model is None:
         return partial(
             compile, fullgraph=fullgraph, backend=backend, mode=mode, options=options,
-            disable=disable,
+            disable=disable, recompile_limit=recompile_limit,
         )  # fmt: skip
-    if disable or callable(backend) or backend in EAGER:
+    if disable or callable(backend) or backend in EAGER or hasattr(model, "_not_compiled"):
         return model
     if isinstance(model, Module):
-        return OptimizedModule(model, fullgraph)
+        return OptimizedModule(model, fullgraph, recompile_limit)
     if not isinstance(model, (FunctionType, MethodType)):
         return model
-    compiled = Compiled(model, fullgraph)
+    compiled = Compiled(model, fullgraph, recompile_limit)
 
     @wraps(model)
     def replayed(*args: Any, **kwargs: Any) -> Any:

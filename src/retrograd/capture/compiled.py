@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import sys
+import weakref
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from .program import NATIVE, Bail, Unclear, program
 from .recording import Recording
 from .watch import Watch
 
-__all__ = ["Compiled", "setting"]
+__all__ = ["Compiled", "every", "setting"]
 
 MOST = 8  # recordings of one function
 TRIES = 3  # recordings that come to nothing, before a function is left alone
@@ -27,6 +28,7 @@ TOO_MANY = (
     "{name} was recorded {count} times, and each call is of another kind; it runs as it is from "
     "now on where none fits. What changed last: {about}. Give compile() a function that reads less"
 )
+STANCE = "{name} would be recorded anew, which fail_on_recompile forbids. What changed: {about}"
 NOT_WHOLE = "{name} cannot be captured as a whole, as fullgraph=True asks: {reason}"
 
 
@@ -40,28 +42,43 @@ class Variant(NamedTuple):
 
 
 class Setting:
-    """Whether programs have native parts; tests turn them off, to compare bits."""
+    """What steers all compiled functions.
+
+    `native` says whether programs have native parts; tests turn them off, to compare bits. `stance`
+    is one of `torch.compiler.set_stance`.
+    """
 
     native = True
+    stance = "default"
+
+    def __init__(self) -> None:
+        self.recording: set[int] = set()  # the threads that record
 
 
 setting = Setting()
 
 
+every: weakref.WeakSet[Compiled] = weakref.WeakSet()
+
+
 class Compiled:
     """A function that does again what it did before, where all is as it was."""
 
-    def __init__(self, function: Any, fullgraph: bool = False) -> None:
-        self.function, self.fullgraph = function, fullgraph
+    def __init__(self, function: Any, fullgraph: bool = False, most: int | None = None) -> None:
+        self.function, self.fullgraph, self.most = function, fullgraph, most or MOST
+        self.called = False
+        every.add(self)
         self.variants: list[Variant] = []
         self.reasons: list[str] = []  # why calls were not captured
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
-        return Compiled(copy.deepcopy(self.function, memo), self.fullgraph)
+        return Compiled(copy.deepcopy(self.function, memo), self.fullgraph, self.most)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the function gives."""
         state = modes.state
+        if setting.stance != "default" and not self.goes_on(args, kwargs):
+            return self.function(*args, **kwargs)
         for variant in self.variants:
             if variant.check(args, kwargs, state):
                 try:
@@ -73,14 +90,33 @@ class Compiled:
                 return self.record(args, kwargs)
         return self.function(*args, **kwargs)
 
+    def goes_on(self, args: Any, kwargs: Any) -> bool:
+        """Whether a call is replayed or recorded in the present stance, which may be an error."""
+        first, self.called = not self.called, True
+        if setting.stance == "force_eager":
+            return False
+        if setting.stance.endswith("then_compile"):
+            return not first
+        known = not self.variants or any(v.check(args, kwargs, modes.state) for v in self.variants)
+        if setting.stance == "fail_on_recompile" and not known:
+            about = self.variants[-1].guards.failing(args, kwargs, modes.state)
+            raise RuntimeError(STANCE.format(name=self.name(), about=about))
+        return known
+
+    def reset(self) -> None:
+        """Forget all recordings."""
+        self.variants.clear()
+        self.reasons.clear()
+        self.called = False
+
     def wants_more(self, args: Any, kwargs: Any) -> bool:
         """Whether one more call is to be recorded; warns when there are too many kinds of calls."""
         if len(self.reasons) >= TRIES:
             return False
-        if len(self.variants) < MOST:
+        if len(self.variants) < self.most:
             return True
         about = self.variants[-1].guards.failing(args, kwargs, modes.state)
-        warn_once(TOO_MANY.format(name=self.name(), count=MOST, about=about))
+        warn_once(TOO_MANY.format(name=self.name(), count=self.most, about=about))
         return False
 
     def record(self, args: Any, kwargs: Any) -> Any:
@@ -91,6 +127,7 @@ class Compiled:
         watch.outer[id(owner)] = owner
         enter(recording, guards, watch, args, kwargs)
         grad = modes.state.grad
+        setting.recording.add(recording.thread)
         before = modes.change(watchers=(recording,), before_write=recording.before_write)
         sys.setprofile(watch.profile)
         try:
@@ -101,6 +138,7 @@ class Compiled:
             raise
         finally:
             sys.setprofile(None)
+            setting.recording.discard(recording.thread)
             after = modes.state.grad
             modes.restore({**before, "grad": after})
             recording.settle()

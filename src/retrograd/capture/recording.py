@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from functools import partial
 from threading import get_ident
 from typing import Any, NamedTuple
 
@@ -32,6 +33,7 @@ from ..engine.saved import OnTensors, PackedValues, raw
 from ..engine.tensor import Tensor, wrote
 from ..engine.transforms.watch import Watcher
 from ..kernels.allocation import StandIn
+from ..kernels.layout import apply_binary, orders_agree
 from ..quiet import calm
 from .traced import TracedArray, held
 
@@ -345,7 +347,10 @@ class Recording(Watcher):
         """The forward of an op, noted as one call."""
         if self.stopped is not None or self.suspended:
             return proceed(arrays, params)
-        found = self.call(op.forward, arrays, params)
+        function = op.forward
+        if op.is_binary and not orders_agree(*map(held, arrays)):
+            function = partial(apply_binary, function)
+        found = self.call(function, arrays, params)
         if op.view and self.stopped is None:
             self.views.add(id(self.steps[-1]))
         return found

@@ -292,6 +292,9 @@ class Watch:
                 self.guards.add(f"{self.guards.name(function)}._hooks is None", "hooks of a module")
                 self.outer[id(compiled.function)] = compiled.function
             return self.call(compiled.function, *own, *args, **options)
+        if getattr(function, "_not_compiled", False):
+            self.stop(f"{name_of(function)} is not to be compiled")
+            return function(*args, **options)
         if isinstance(function, Module):
             return self.module(function, args, options)
         if kind is partial:

@@ -1,13 +1,16 @@
-"""PyTorch's `torch.compiler`: what steers its compiler.
-
-`compile` records calls (`capture`), and needs no steering: nothing here changes what it gives.
-"""
+"""PyTorch's `torch.compiler`: what steers compiled functions."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
+from functools import partial
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..capture import compile
+from ..capture.api import EAGER
+from ..capture.compiled import every, setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,13 +63,22 @@ allow_in_graph = assume_constant_result = wrap_numpy = itself
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """Decorate a function that is not to be compiled, with or without arguments: nothing.
+    """Decorate a function that is not to be compiled, with or without arguments.
+
+    A compiled function that calls it runs as it is. What takes no attribute is given back unmarked.
 
     >>> from retrograd.torch import compiler
-    >>> compiler.disable(abs)(-1), compiler.disable(recursive=False)(abs)(-1)
-    (1, 1)
+    >>> @compiler.disable
+    ... def plain(x):
+    ...     return 2 * x
+    >>> rg.compile(plain) is plain
+    True
     """
-    return itself if fn is None else fn
+    if fn is None:
+        return partial(disable, recursive=recursive, reason=reason)
+    with contextlib.suppress(AttributeError, TypeError):
+        fn._not_compiled = reason or True
+    return fn
 
 
 _disable_dynamo = disable
@@ -85,28 +97,44 @@ def substitute_in_graph(
 
 
 def is_compiling() -> bool:
-    """Whether the caller is being compiled, or exported: never."""
+    """Whether the call of a compiled function is being recorded, by this thread.
+
+    >>> from retrograd.torch import compiler
+    >>> compiler.is_compiling()
+    False
+    """
+    return get_ident() in setting.recording
+
+
+is_dynamo_compiling = is_compiling
+
+
+def is_exporting() -> bool:
+    """Whether the caller is being exported: nobody tells it."""
     return False
 
 
-is_dynamo_compiling = is_exporting = is_compiling
+def reset() -> None:
+    """Let all compiled functions forget what was recorded."""
+    for compiled in list(every):
+        compiled.reset()
 
 
-def reset(serialized_artifacts: bytes = b"") -> None:
-    """Nothing: no function has been compiled, none is kept or loaded, and no steps are counted."""
+def cudagraph_mark_step_begin(serialized_artifacts: bytes = b"") -> None:
+    """Nothing: no memory is used again by another step, and no artifacts are kept or loaded."""
 
 
-cudagraph_mark_step_begin = load_cache_artifacts = save_cache_artifacts = reset
+load_cache_artifacts = save_cache_artifacts = cudagraph_mark_step_begin
 
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
-    """The names of compilers: none.
+    """The names of compilers; with no tags excluded also those that capture nothing.
 
     >>> from retrograd.torch import compiler
     >>> compiler.list_backends()
-    []
+    ['inductor']
     """
-    return []
+    return sorted(["inductor", *(() if "debug" in (exclude_tags or ()) else EAGER)])
 
 
 def set_default_backend(backend: str | Callable[..., Any] | None) -> None:
@@ -126,13 +154,15 @@ def get_default_backend() -> Any:
 
 
 class set_stance:  # noqa: N801 (PyTorch's name)
-    """Set how PyTorch's compiler behaves, by a call, a context or a decorator: nothing changes.
+    """Set how compiled functions behave, by a call, a context or a decorator.
 
-    Raises RuntimeError for a stance that PyTorch does not know.
+    "force_eager" runs functions as they are; "eager_on_recompile" does where none of the recordings
+    fits, and "fail_on_recompile" raises RuntimeError there; "eager_then_compile" records second
+    calls. Raises RuntimeError for a stance that PyTorch does not know.
 
     >>> from retrograd.torch import compiler
     >>> with compiler.set_stance("force_eager"):
-    ...     compiler.is_compiling()
+    ...     rg.compile(lambda x: compiler.is_compiling())(1)
     False
     """
 
@@ -145,13 +175,22 @@ class set_stance:  # noqa: N801 (PyTorch's name)
     ) -> None:
         if stance not in STANCES:
             raise RuntimeError(f"invalid torch.compile stance {stance!r}: one of {STANCES}")
+        self.stance, self.before = stance, setting.stance
+        setting.stance = stance
 
     def __enter__(self) -> None:
-        pass
+        setting.stance = self.stance
 
     def __exit__(self, *exc: object) -> None:
-        pass
+        setting.stance = self.before
 
     def __call__(self, fn: F) -> F:
-        """The function itself."""
-        return fn
+        """The function, which sets the stance while it runs."""
+        setting.stance = self.before
+
+        @functools.wraps(fn)  # type: ignore[arg-type]
+        def within(*args: Any, **kwargs: Any) -> Any:
+            with set_stance(self.stance):
+                return fn(*args, **kwargs)  # type: ignore[operator]
+
+        return within  # type: ignore[return-value]

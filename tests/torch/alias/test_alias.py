@@ -442,7 +442,7 @@ print(type(line) is torch.nn.Linear, line(torch.ones(2)) == line.weight.sum() + 
     ]
 
 
-def test_what_steers_the_compiler_changes_nothing():
+def test_what_steers_the_compiler_is_there():
     code = """
 import torch.compiler as compiler
 print(compiler.get_default_backend(), compiler.save_cache_artifacts())
@@ -451,7 +451,7 @@ print(compiler.get_default_backend(), compiler.set_default_backend(None), compil
 print(compiler.nested_compile_region(max_reuse_entries=1)(abs)(-1))
 print(compiler.substitute_in_graph(abs)(len)([1]), compiler.wrap_numpy(abs) is abs)
 """
-    assert printed(code).splitlines() == ["eager None", "inductor None []", "1", "1 True"]
+    assert printed(code).splitlines() == ["eager None", "inductor None ['inductor']", "1", "1 True"]
 
 
 def test_an_absent_module_has_the_reason_of_its_package():

@@ -17,6 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ... import modes
+from ...kernels.layout import apply_binary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,7 +60,7 @@ class Watcher:
 def compute(watchers: tuple[Watcher, ...], op: Op, arrays: Any, params: dict[str, Any]) -> Any:
     """The result of an op's forward, as the last of the watchers gives it."""
     if not watchers:
-        return op.forward(*arrays, **params)
+        return apply_binary(op.forward, *arrays) if op.is_binary else op.forward(*arrays, **params)
     return watchers[-1].compute(op, arrays, params, partial(compute, watchers[:-1], op))
 
 

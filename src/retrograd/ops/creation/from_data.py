@@ -23,7 +23,7 @@ from ...engine.overriding import CONVERTERS, FACTORIES, listed
 from ...engine.placement import default, device, present
 from ...engine.tensor import Tensor, is_array, new_tensor, set_requires_grad
 from ...errors import wrong_type
-from ...kernels.allocation import has_memory, has_values, is_numpy
+from ...kernels.allocation import has_memory, has_values, is_seen
 from ...locks import load
 from ...quiet import calm, quietly
 from ..core.structure import held_by
@@ -351,7 +351,7 @@ def shareable(data: Any) -> bool:
         is_array(data)
         and hasattr(data, "flags")  # as what has memory of its own
         and data.dtype == dtypes.of_numpy(data.dtype).numpy
-        and (not is_numpy(data) or data.flags.writeable)
+        and (not is_seen(data) or data.flags.writeable)
     )
 
 

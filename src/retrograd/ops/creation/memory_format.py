@@ -14,7 +14,7 @@ from ... import version
 from ...engine.registry import declare
 from ...engine.tensor import Tensor
 from ...errors import wrong_type
-from ...kernels.allocation import has_memory, is_numpy
+from ...kernels.allocation import has_memory, is_seen
 from ...kernels.layout import channels_inside, row_strides, with_channels_inside
 from ..core.structure import clone
 
@@ -89,7 +89,7 @@ def dims_in(format: memory_format, ndim: int) -> tuple[int, ...]:
 
 def has_strides(array: Any, format: memory_format) -> bool:
     """Whether an array has the strides of that order, those of dimensions of size 1, too."""
-    if not format.ndim or not is_numpy(array):
+    if not format.ndim or not is_seen(array):
         return lies_in(array, format)
     n, channels, *sizes = array.shape
     first, *middle, last = row_strides((n, *sizes, channels), array.itemsize)

@@ -16,7 +16,7 @@ from ...engine.dispatch import check_broadcast
 from ...engine.registry import declare, renamed
 from ...engine.tensor import Tensor, as_array, concrete, new_tensor, placed
 from ...errors import wrong_type
-from ...kernels.allocation import copied, empty_beside, has_values, is_numpy, known_true, table
+from ...kernels.allocation import copied, empty_beside, has_values, is_seen, known_true, table
 from ...kernels.search import searched
 from ..core.arguments import number_in, public, write_value
 from ..core.pointwise import unsupported
@@ -217,7 +217,7 @@ def _like(draw: Callable[..., Any], input: Tensor, settings: tuple[Any, ...], na
             memory_format=memory_format,
         )  # fmt: skip
     order = array
-    if is_numpy(array):
+    if is_seen(array):
         order = empty_beside(array)
         if memory_format is not None:
             order = arranged(order, memory_format)

@@ -25,7 +25,7 @@ from ...engine.placement import device as placed
 from ...engine.tensor import Tensor, device, is_array, new_tensor
 from ...engine.transforms.batch import Batch
 from ...errors import wrong_type
-from ...kernels.allocation import has_values, is_numpy, table
+from ...kernels.allocation import has_values, is_numpy, is_seen, table
 from ...locks import new_lock
 from ...quiet import calm
 from .streams import STREAMS
@@ -226,9 +226,9 @@ def in_rows(draw: Callable[[tuple[int, ...]], Any], array: Any) -> Any:
 
 def in_order(draw: Callable[[tuple[int, ...]], Any], array: Any) -> Any:
     """`in_rows`, but in the order of the array's memory, if it has a place for each element."""
-    if array.__class__ is np.ndarray and array.flags.c_contiguous:
+    if is_seen(array) and array.flags.c_contiguous:
         return draw(array.shape)
-    if not (has_values(array) and is_numpy(array)) or array.flags.c_contiguous or _repeats(array):
+    if not (has_values(array) and is_seen(array)) or array.flags.c_contiguous or _repeats(array):
         return in_rows(draw, array)
     axes = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
     drawn = draw(tuple([array.shape[axis] for axis in axes]))
@@ -237,7 +237,7 @@ def in_order(draw: Callable[[tuple[int, ...]], Any], array: Any) -> Any:
 
 def is_block(array: Any) -> bool:
     """Whether an array is one block of memory in row-major order; those of other kinds are."""
-    return not is_numpy(array) or array.flags.c_contiguous
+    return not is_seen(array) or array.flags.c_contiguous
 
 
 def _repeats(array: Any) -> bool:
