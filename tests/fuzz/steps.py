@@ -52,7 +52,7 @@ STATEMENTS = (
     "c = rg.complex(x, y); x = (c * c).abs()", "x = rg.fft.fft(x).imag + x",
     "for _ in range(3):\n        x = (x + y).tanh()", "x = x if scale > 1 else -x",
     "x = checkpoint(lambda a: a.sin() * y, x, use_reentrant=False)",
-    "x = x if (x > -1e9).all() else y", "x = x * scale",
+    "x = x if (x > -1e9).all() else y", "x = x * scale", "x = Bent.apply(x, {number})",
 )  # fmt: skip
 LOSSES = (
     "(x * x).mean()", "F.mse_loss(x, y)", "F.smooth_l1_loss(x, y)",
@@ -105,6 +105,18 @@ from retrograd.utils.checkpoint import checkpoint
 nn, F = rg.nn, rg.nn.functional
 rg.manual_seed({seed})
 dtype = rg.{dtype}
+
+class Bent(rg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, k):
+        ctx.save_for_backward(x)
+        ctx.k = k
+        return (x * k).sin()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * (ctx.saved_tensors[0] * ctx.k).cos() * ctx.k, None
+
 layer0, layer1 = {layers[0]}.to(dtype), {layers[1]}.to(dtype)
 w, v = rg.randn(3, 3, dtype=dtype).requires_grad_(), rg.randn(4, 4, dtype=dtype).requires_grad_()
 e = rg.randn(6, 4, dtype=dtype).requires_grad_()

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .. import modes, pytree
+from ..autograd.custom import FunctionKind
 from ..engine.backward.traversal import run
 from ..engine.graph import FREED, LEAF, OUTPUT, Kind, Node, new_node, tick
 from ..engine.record import set_outputs
@@ -125,7 +126,9 @@ def check_graph(recording: Recording, outputs: Any, roots: Any) -> list[Any]:
             continue
         elif node.op is LEAF or not recording.is_new(node):
             recording.stop("the history of a result leads to a tensor of unknown origin")
-        elif not (node.op.formulas or node.op is OUTPUT) or isinstance(node.saved, PackedValues):
+        elif isinstance(node.saved, PackedValues) or not (
+            node.op.formulas or node.op is OUTPUT or isinstance(node.op, FunctionKind)
+        ):
             recording.stop(f"{node.name()} has no formulas, or packed values")
         for edge in node.edges:
             if edge is not None and edge not in seen:

@@ -8,12 +8,14 @@ again, and ends the recording at whatever it does not know.
 from __future__ import annotations
 
 import builtins
+import inspect
 import sys
 import types
 from functools import partial
 from typing import Any
 
 from ..autograd import grad_mode
+from ..autograd.function import Function, FunctionCtx, once_differentiable
 from ..engine.placement import Size
 from ..engine.tensor import Tensor
 from ..nn.modules.module import Module
@@ -28,6 +30,8 @@ __all__ = ["Watch"]
 
 PACKAGE = __package__.partition(".")[0]
 TRUSTED = {PACKAGE, "numpy"}  # beside Python's own
+
+ONCE = once_differentiable(lambda: None).__code__  # of all functions that it gives
 
 PURE = {
     abs, all, any, bool, callable, complex, dict, divmod, enumerate, filter, float, frozenset, int,
@@ -75,6 +79,7 @@ class Watch:
         self.recording, self.guards = recording, guards
         self.outer: dict[int, Any] = {}  # objects that were there before, by id
         self.codes: set[types.CodeType] = set()  # of what has been rewritten
+        self.functions: dict[type[Function], type[Function]] = {}  # and those of users' classes
         recording.line = self.line  # type: ignore[method-assign]
 
     @property
@@ -153,8 +158,15 @@ class Watch:
         if isinstance(owner, Tensor):
             return self.of_tensor(owner, name)
         if isinstance(owner, super):
-            self.stop("super() is asked")
+            return self.of_super(owner, name)
+        if isinstance(owner, FunctionCtx):
             return getattr(owner, name)
+        if isinstance(owner, type) and issubclass(owner, Function) and name == "apply":
+            own = self.guards.name(Function.__dict__["apply"].__func__)
+            self.guards.add(f"{self.guards.name(owner)}.apply.__func__ is {own}", "apply")
+            if owner.apply.__func__ is not Function.apply.__func__:  # type: ignore[attr-defined]
+                self.stop(f"{owner.__name__} has an apply of its own")
+            return owner.apply
         built_in = kind in BUILT_IN or kind.__module__ in ("builtins", PACKAGE + ".return_types")
         if built_in and not isinstance(owner, (types.ModuleType, type)):
             return getattr(owner, name)
@@ -175,6 +187,19 @@ class Watch:
                 self.stop("a gradient from before the call is read")
         elif name in OF_HISTORY or not hasattr(Tensor, name):
             self.stop(f"the attribute {name} of a tensor is read")
+        return getattr(owner, name)
+
+    def of_super(self, owner: Any, name: str) -> Any:
+        """A method of a class above, by `super()`."""
+        within, mro = owner.__self__, type(owner.__self__).__mro__
+        for kind in mro[mro.index(owner.__thisclass__) + 1 :]:
+            held = f"vars({self.guards.name(kind)}).get({name!r}, MISSING)"
+            value = vars(kind).get(name, MISSING)
+            self.guards.add(f"{held} is {self.guards.name(value)}", f"super().{name}")
+            if value is not MISSING:
+                if id(within) not in self.outer or not isinstance(value, types.FunctionType):
+                    self.stop(f"super().{name}, which is no method, is read")
+                break
         return getattr(owner, name)
 
     def of_object(self, owner: Any, name: str) -> Any:
@@ -254,6 +279,8 @@ class Watch:
 
     def setting(self, owner: Any) -> Any:
         """An object of which an attribute is about to be set."""
+        if isinstance(owner, FunctionCtx):
+            return owner
         self.stop(f"an attribute of a {type(owner).__name__} is set")
         return owner
 
@@ -308,6 +335,10 @@ class Watch:
         if function is getattr:
             return self.attribute_or(*args)
         owner = getattr(function, "__self__", MISSING)
+        if isinstance(owner, FunctionCtx):
+            return function(*args, **options)
+        if isinstance(owner, type) and issubclass(owner, Function) and name_of(function) == "apply":
+            return self.custom(owner).apply(*args, **options)
         if is_ours(function) or isinstance(owner, Tensor):
             if kind is types.MethodType and isinstance(owner, Module) and name_of(function) in TREE:
                 return self.of_tree(function, args, options)
@@ -329,6 +360,33 @@ class Watch:
             return function(*args, **options)
         self.stop(f"{getattr(function, '__qualname__', kind.__name__)} is called")
         return function(*args, **options)
+
+    def custom(self, function: type[Function]) -> Any:
+        """A class of the user's for `autograd.Function`, whose methods are rewritten."""
+        found = self.functions.get(function)
+        if found is not None:
+            return found
+        methods: dict[str, Any] = {}
+        for name in ("forward", "setup_context", "backward", "vjp"):
+            held = inspect.getattr_static(function, name)
+            plain = getattr(held, "__func__", held)
+            if is_ours(plain) and plain.__qualname__.startswith("Function."):
+                continue
+            read = f"getattr({self.guards.name(function)}, {name!r})"
+            self.guards.same(read, plain, f"{function.__name__}.{name}")
+            if not isinstance(held, staticmethod) or type(plain) is not types.FunctionType:
+                self.stop(f"{function.__name__}.{name} is no static method")
+                return function
+            once = plain.__code__ is ONCE
+            try:
+                method = self.rewritten(inspect.unwrap(plain) if once else plain)
+            except Unclear as error:
+                self.stop(f"{function.__name__}.{name} is {error}")
+                return function
+            methods[name] = staticmethod(once_differentiable(method) if once else method)
+        made: Any = type(function)(function.__name__, (function,), methods)  # type: ignore[misc]
+        self.functions[function] = made
+        return made
 
     def of_tree(self, function: Any, args: Any, options: Any) -> Any:
         """What is in a module, as an iterator: a replay asks whether it is the same."""

@@ -1,0 +1,149 @@
+"""Custom Functions and `super()` in compiled steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd.autograd import Function
+from retrograd.autograd.function import once_differentiable
+from retrograd.capture.program import NATIVE
+
+nn = rg.nn
+pytestmark = pytest.mark.skipif(not NATIVE, reason="needs llvmlite and the parts in C")
+
+FACTOR = 2.0
+
+
+class Cube(Function):
+    @staticmethod
+    def forward(ctx, x, times):
+        ctx.save_for_backward(x)
+        ctx.times = times
+        return x * x * x * times * FACTOR
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 3 * g * x * x * ctx.times * FACTOR, None
+
+
+class Pair(Function):
+    @staticmethod
+    def forward(x, y):
+        return x * y, x + y
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g, h):
+        x, y = ctx.saved_tensors
+        return g * y + h, g * x + h
+
+
+class Mask(Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = x > 0
+        ctx.mark_non_differentiable(mask)
+        ctx.mask = mask
+        return x * mask, mask
+
+    @staticmethod
+    def backward(ctx, g, _):
+        return g * ctx.mask
+
+
+w = rg.randn(3, dtype=rg.float64).requires_grad_()
+
+
+def both(function, calls=3, captured=True):
+    """The compiled function beside the function, on new arguments."""
+    step = rg.compile(function)
+    for number in range(calls):
+        rg.manual_seed(number)
+        x = rg.randn(3, dtype=rg.float64)
+        found, expected = step(x), function(x)
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-13)
+    assert bool(step.compiled.variants) is captured, step.compiled.reasons
+    return step
+
+
+def test_a_custom_function_in_a_step():
+    def step(x):
+        loss = Cube.apply(x * w, 2.0).sum()
+        return loss.detach(), *rg.autograd.grad(loss, w)
+
+    both(step)
+
+
+def test_a_custom_function_whose_backward_comes_later():
+    def forward(x):
+        return Cube.apply(x * w, 2.0).sin()
+
+    step = rg.compile(forward)
+    for _ in range(3):
+        x = rg.randn(3, dtype=rg.float64)
+        (g,) = rg.autograd.grad(step(x).sum(), w)
+        (e,) = rg.autograd.grad(forward(x).sum(), w)
+        np.testing.assert_allclose(g.numpy(), e.numpy(), rtol=1e-13)
+    assert step.compiled.variants, step.compiled.reasons
+
+
+def test_several_outputs_and_setup_context():
+    def step(x):
+        a, b = Pair.apply(x * w, w)
+        loss = (a * b).sum()
+        return loss.detach(), *rg.autograd.grad(loss, w)
+
+    both(step)
+
+
+def test_what_is_marked_and_kept_in_the_context():
+    def step(x):
+        y, mask = Mask.apply(x * w)
+        return y.detach(), *rg.autograd.grad((y * y).sum(), w), mask.double() + 1
+
+    both(step)
+
+
+def test_what_a_custom_function_reads_is_read_anew(monkeypatch):
+    step = rg.compile(lambda x: Cube.apply(x, 1.0))
+    x = rg.ones(1)
+    assert [step(x).item() for _ in range(2)] == [2.0, 2.0]
+    monkeypatch.setitem(globals(), "FACTOR", 3.0)
+    assert [step(x).item() for _ in range(2)] == [3.0, 3.0]
+    monkeypatch.setattr(Cube, "forward", staticmethod(lambda ctx, x, times: x * 7))
+    assert [step(x).item() for _ in range(2)] == [7.0, 7.0]
+
+
+class Base(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 3, dtype=rg.float64)
+
+    def forward(self, x):
+        return self.linear(x).tanh()
+
+
+class Middle(Base):
+    pass
+
+
+class Residual(Middle):
+    def forward(self, x):
+        return x + super().forward(x)
+
+
+def test_a_module_calls_the_class_above(monkeypatch):
+    model = Residual()
+    step = both(lambda x: (model(x[None]).detach(),))
+    monkeypatch.setattr(Middle, "forward", lambda self, x: x * 2, raising=False)
+    x = rg.randn(3, dtype=rg.float64)
+    for _ in range(2):
+        np.testing.assert_allclose(step(x)[0].numpy(), (3 * x[None]).numpy())
