@@ -545,3 +545,17 @@ def test_nothing_traced_is_left_after_a_recording():
     everything = [x, y, kept["y"], *layer.parameters(), *layer.buffers()]
     everything += [p.grad for p in layer.parameters()]
     assert {type(t._array) for t in everything} == {np.ndarray}
+
+
+def test_a_step_is_one_native_function_where_gradients_meet():
+    w = rg.ones(4).requires_grad_()
+
+    def step():
+        y = w * w * w
+        (y * y + w).sum().backward()
+
+    compiled = rg.compile(step)
+    compiled()
+    (variant,) = compiled.compiled.variants
+    assert variant.text.count("run_steps") == 1
+    assert variant.text.count("empty") == 1

@@ -55,12 +55,6 @@ def is_traced(x: Any) -> bool:
     return isinstance(x, StandIn) and bool(x.is_traced)
 
 
-def traced_call(function: Any, *args: Any) -> Any:
-    """What a function gives for arrays of which some are traced: noted as one call of it."""
-    recording = next(x.recording for x in args if is_traced(x))
-    return recording.call(function, args, {})
-
-
 def has_special(x: Any) -> bool:
     """Whether an array has functions itself that NumPy lacks: rule 4 of NOTE [The seam]."""
     return x.__class__ is not ndarray and hasattr(x, "special")

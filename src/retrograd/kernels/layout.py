@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .allocation import empty, inward, is_traced, traced_call
+from .allocation import empty, inward, is_traced
 
 ndarray = np.ndarray
 
@@ -95,8 +95,13 @@ def orders_agree(x: Any, y: Any) -> bool:
 
 def add_in_order(x: Any, y: Any) -> Any:
     """`x + y`, whoever adds them; of arrays as `apply_binary` has it."""
-    if is_traced(x) or is_traced(y):
-        return traced_call(add_in_order, x, y)
+    if x.__class__ is not ndarray and is_traced(x):
+        return x.recording.call(added, (x, y), {})
+    return added(x, y)
+
+
+def added(x: Any, y: Any) -> Any:
+    """`add_in_order`, which nobody notes."""
     return x + y if orders_agree(x, y) else apply_binary(np.add, x, y)
 
 
