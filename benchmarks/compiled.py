@@ -1,7 +1,8 @@
-"""Steps compiled by `rg.compile`, beside the same steps run eagerly, and by PyTorch.
+"""Steps compiled by `rg.compile`, beside the same steps run eagerly, by PyTorch, and by jax.jit.
 
     python benchmarks/compiled.py                                   # eager and compiled
     TORCH_PYTHON=/path/to/python python benchmarks/compiled.py      # and PyTorch eager
+    JAX_PYTHON=/path/to/python python benchmarks/compiled.py        # and JAX, compiled
     python benchmarks/compiled.py --quick                           # only to see that it works
 
 The least time of a step in several rounds counts, the kinds in turn; "first" is the time of the
@@ -120,6 +121,9 @@ def least(step, seconds):
 
 def times(library, quick):
     """The times of all steps in this process: eager, compiled where there is that, the first."""
+    if library == "jax":
+        made = importlib.import_module("compiled_jax").STEPS
+        return {name: jitted(make(), quick) for name, make in made.items()}
     lib = importlib.import_module(library)
     if library == "torch":
         lib.set_num_threads(1)
@@ -141,31 +145,39 @@ def times(library, quick):
     return rows
 
 
+def jitted(step, quick):
+    """The times of a step of JAX's."""
+    begun = time.perf_counter()
+    step()
+    first = (time.perf_counter() - begun) * 1e3
+    return {"compiled": least(step, 0.001 if quick else ROUNDS * SECONDS), "first": first}
+
+
 def main():
     """Print a table."""
     with tempfile.TemporaryDirectory() as cache:
         run = [sys.executable, __file__, "retrograd", *sys.argv[1:]]
         here = os.environ | {"RETROGRAD_CACHE": cache}
-        tables = [json.loads(subprocess.check_output(run, env=here))]
-    python = os.environ.get("TORCH_PYTHON")
-    if python:
-        found = subprocess.check_output([python, __file__, "torch", *sys.argv[1:]])
-        tables.append(json.loads(found))
-    more = bool(python)
-    print("| step | eager us | compiled us | gain | first ms |" + " PyTorch us | gain |" * more)
-    print("|---|---|---|---|---|" + "---|---|" * more)
-    for name, row in tables[0].items():
+        rows = json.loads(subprocess.check_output(run, env=here))
+    others = {}
+    for name, kind in (("torch", "eager"), ("jax", "compiled")):
+        if python := os.environ.get(f"{name.upper()}_PYTHON"):
+            found = subprocess.check_output([python, __file__, name, *sys.argv[1:]])
+            others[name] = {step: row[kind] for step, row in json.loads(found).items()}
+    more = "".join([f" {name} us | gain |" for name in others])
+    print("| step | eager us | compiled us | gain | first ms |" + more)
+    print("|---|---|---|---|---|" + "---|---|" * len(others))
+    for name, row in rows.items():
         gain = row["eager"] / row["compiled"]
         line = f"| {name} | {row['eager']:.0f} | {row['compiled']:.1f} | {gain:.1f} |"
         line += f" {row['first']:.0f} |"
-        if python:
-            other = tables[1][name]["eager"]
-            line += f" {other:.0f} | {other / row['compiled']:.1f} |"
+        for other in others.values():
+            line += f" {other[name]:.0f} | {other[name] / row['compiled']:.1f} |"
         print(line)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1 and sys.argv[1] in ("retrograd", "torch"):
+    if len(sys.argv) > 1 and sys.argv[1] in ("retrograd", "torch", "jax"):
         print(json.dumps(times(sys.argv[1], "--quick" in sys.argv)))
     else:
         main()
