@@ -292,7 +292,6 @@ OVER_MEMORY = {
     ("frombuffer", "ops/creation/memory.py"): "NumPy checks bounds; the array keeps the owner",
     ("frombuffer", "ops/random/streams.py"): "bytes made there, copied",
     ("frombuffer", "serialization/archive.py"): "bytes made there, which the array keeps",
-    ("frombuffer", "serialization/version_1.py"): "a whole block of a file, which the array keeps",
     ("frombuffer", "serialization/files.py"): "NumPy checks bounds; the array keeps the map",
     ("frombuffer", "ops/tensor/storage.py"): "copied",
     (

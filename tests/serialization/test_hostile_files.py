@@ -17,7 +17,7 @@ import pytest
 
 import retrograd as rg
 from retrograd import dtypes, serialization
-from retrograd.serialization import npz, safetensors, version_1
+from retrograd.serialization import npz, safetensors
 
 FILES = Path(__file__).parents[1] / "data" / "files"
 REFUSED = (RuntimeError, pickle.UnpicklingError, EOFError, ValueError)
@@ -360,20 +360,6 @@ def test_an_error_does_not_tell_what_would_take_for_ever(pickled):
     check_refused(forged(pickled, _0=bytes(8)))
 
 
-@pytest.mark.parametrize(
-    "pickled",
-    [
-        called("retrograd.dtypes.by_name", ENDLESS),
-        called("retrograd.serialization._number", text("float64"), ENDLESS),
-        called("retrograd.serialization._size", ENDLESS),
-        called("retrograd.serialization._tensor", ENDLESS, b"NNN"),
-        called("retrograd.serialization._array", b"N", ENDLESS, b"NNN"),
-    ],
-)
-def test_the_format_before_makes_no_more_than_a_file_has(pickled):
-    check_refused(version_1.MAGIC + struct.pack("<3Q", 1, len(pickled), 0) + pickled)
-
-
 def test_keys_of_storages_before_archives_are_text():
     begins = [pickle.dumps(part, 2) for part in (0x1950A86A20F9469CFC6C, 1001, {}, 1)]
     check_refused(b"".join(begins) + b"]" + ENDLESS + b"a.", "storages are not those")
@@ -537,7 +523,7 @@ def test_what_follows_an_archive_is_refused():
     check_refused(good() + good(), "not where it should be")
 
 
-@pytest.mark.parametrize("name", ["views.pt", "legacy.pt", "before.rg", "x.safetensors"])
+@pytest.mark.parametrize("name", ["views.pt", "legacy.pt", "x.safetensors"])
 def test_a_file_that_was_cut_anywhere_is_refused(name):
     content = (FILES / name).read_bytes()
     for keep in [*range(0, len(content), 7), *range(len(content) - 40, len(content))]:
@@ -573,12 +559,6 @@ def test_bytes_that_are_no_pickle_raise_the_unpicklers_error():
     for weights_only in (True, False):
         with pytest.raises(pickle.UnpicklingError, match="Invalid magic number"):
             rg.load(io.BytesIO(b"<html>not found</html>"), weights_only=weights_only)
-
-
-def test_a_later_version_of_the_format_before_is_refused():
-    content = bytearray((FILES / "before.rg").read_bytes())
-    content[14] = 99
-    check_refused(bytes(content), "version 99")
 
 
 # -- the format before archives ----------------------------------------------------------------

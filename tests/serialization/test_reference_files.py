@@ -176,22 +176,3 @@ def test_a_file_of_the_library_safetensors_is_read():
     assert found["matrix"].tolist() == [[0, 1, 2], [3, 4, 5]]
     with safetensors.safe_open(FILES / "x.safetensors") as file:
         assert file.metadata() == {"a": "b"}
-
-
-@pytest.mark.parametrize("safely", [True, False])
-def test_files_from_before_pytorchs_format_are_read(safely):
-    found = rg.load(FILES / "before.rg", weights_only=safely)
-    x = found["x"]
-    assert x.tolist() == [0, 1, 2, 3, 4, 5]
-    x[1] = 50
-    assert found["view"][0] == 50
-    assert found["array"][1] == 50
-    assert found["turned"][1, 0] == 50
-    assert found["number"] == np.float32(1.5)
-    assert type(found["parameter"]) is rg.nn.Parameter
-    assert found["tagged"].unit == "m"
-    assert found["state"]._metadata == {"version": 1}
-    assert (found["size"], found["dtype"]) == ((6,), rg.float64)
-    assert found["complex"].tolist() == [1j]
-    assert found["plain"][-2:] == [slice(1, 2), range(3)]
-    assert found["leaf"].requires_grad

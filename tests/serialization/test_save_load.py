@@ -345,7 +345,7 @@ def test_a_tensor_with_a_tangent_is_not_saved():
             rg.save(x, io.BytesIO())
 
 
-@pytest.mark.parametrize("name", ["views.pt", "legacy.pt", "before.rg", "x.safetensors"])
+@pytest.mark.parametrize("name", ["views.pt", "legacy.pt", "x.safetensors"])
 @pytest.mark.parametrize("safely", [True, False])
 def test_what_was_loaded_is_freed_with_the_last_tensor(name, safely):
     gc.collect()

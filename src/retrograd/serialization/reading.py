@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from ..locks import load
-from . import safetensors, scripted, version_1
+from . import safetensors, scripted
 from .archive import Allowance, Archive, broken
 from .files import Mapped, Source, is_path, opened
 from .legacy import Legacy
@@ -51,17 +51,16 @@ class Settings:
         self.place, self.safely, self.module = place, safely, module or pickle
         self.options = {"encoding": "utf-8", **options}
 
-    def data(self, file: Any, size: int, lookup: Lookup, buffers: Any = ()) -> Any:
+    def data(self, file: Any, size: int, lookup: Lookup) -> Any:
         """What one pickle holds, of data and what the user allowed alone."""
-        return Unpickler(file, size, lookup, buffers, self.options["encoding"]).load()
+        return Unpickler(file, size, lookup, self.options["encoding"]).load()
 
-    def unpickle(self, file: Any, size: int, lookup: Rebuilding, buffers: Any = ()) -> Any:
+    def unpickle(self, file: Any, size: int, lookup: Rebuilding) -> Any:
         """What one pickle holds; with `weights_only=False`, by running what it says."""
         if self.safely:
-            return self.data(file, size, lookup, buffers)
+            return self.data(file, size, lookup)
         lookup.trusting = True
-        options = {**self.options, "buffers": buffers} if buffers else self.options
-        return trusting(self.module, lookup)(file, **options).load()
+        return trusting(self.module, lookup)(file, **self.options).load()
 
 
 def trusting(module: Any, lookup: Rebuilding) -> type[Any]:
@@ -113,10 +112,6 @@ def read(f: Any, settings: Settings, mmap: bool) -> Any:
             return safetensors.read(source)
         if mmap:
             raise RuntimeError(NO_MAP)
-        if begins.startswith(version_1.MAGIC):
-            content, blocks = version_1.blocks(source)
-            with closing(version_1.Version1(source.size)) as known:
-                return settings.unpickle(io.BytesIO(content), len(content), known, blocks)
         if begins[257:262] == TAR:
             raise RuntimeError(NO_TAR)
         return read_legacy(source, settings)

@@ -24,7 +24,7 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
 __all__ = ["FAILED", "Lookup", "Unpickler", "check_key", "failed", "told"]
 
@@ -111,16 +111,8 @@ class Lookup:
 class Unpickler:
     """Reads one pickle from `file`, which has at most `size` more bytes."""
 
-    def __init__(
-        self,
-        file: Any,
-        size: int,
-        lookup: Lookup,
-        buffers: Iterable[Any] = (),
-        encoding: str = "utf-8",
-    ) -> None:
+    def __init__(self, file: Any, size: int, lookup: Lookup, encoding: str = "utf-8") -> None:
         self.file, self.size, self.lookup, self.encoding = file, size, lookup, encoding
-        self.buffers = iter(buffers)
         self.stack: list[Any] = []
         self.marks: list[list[Any]] = []
         self.memo: dict[int, Any] = {}
@@ -322,8 +314,6 @@ STEPS: dict[bytes, Callable[[Unpickler], Any]] = {
     pickle.SHORT_BINUNICODE: _counted(1, _str),
     pickle.BINUNICODE: _counted(4, _str),
     pickle.BINUNICODE8: _counted(8, _str),
-    pickle.NEXT_BUFFER: lambda self: self.push(next(self.buffers)),
-    pickle.READONLY_BUFFER: lambda self: None,
     pickle.EMPTY_TUPLE: lambda self: self.push(()),
     pickle.EMPTY_LIST: lambda self: self.push([]),
     pickle.EMPTY_DICT: lambda self: self.push({}),
