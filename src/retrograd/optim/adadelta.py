@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .optimizer import step_lists
+from .lists import on_lists
 from .rules import Rule, check_complex, check_settings, settings, square
 
 __all__ = ["Adadelta", "adadelta"]
@@ -69,25 +69,8 @@ class Adadelta(Rule):
         x -= s * lr
 
 
-def adadelta(
-    params: list[Any],
-    grads: list[Any],
-    square_avgs: list[Any],
-    acc_deltas: list[Any],
-    state_steps: list[Any],
-    capturable: bool = False,
-    foreach: bool | None = None,
-    differentiable: bool = False,
-    has_complex: bool = False,
-    *,
-    lr: Any,
-    rho: float,
-    eps: float,
-    weight_decay: float,
-    maximize: bool,
-) -> None:
-    """One step of `Adadelta` on lists of parameters, gradients and state, written in place.
-
-    Source: PyTorch's `optim.adadelta.adadelta`.
-    """
-    step_lists(Adadelta, locals())
+adadelta = on_lists(
+    Adadelta,
+    lambda params, grads, square_avgs, acc_deltas, state_steps, capturable=False, foreach=None,
+    differentiable=False, has_complex=False, *, lr, rho, eps, weight_decay, maximize: locals(),
+)  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.tensor import Tensor
-from .optimizer import step_lists
+from .lists import on_lists
 from .rules import Rule, check_complex, check_settings, filled, scalar, settings, square
 
 __all__ = ["Adagrad", "adagrad"]
@@ -87,27 +87,9 @@ class Adagrad(Rule):
         x -= g / (np.sqrt(total) + eps) * size
 
 
-def adagrad(
-    params: list[Any],
-    grads: list[Any],
-    state_sums: list[Any],
-    state_steps: list[Any],
-    fused: bool | None = None,
-    grad_scale: Tensor | None = None,
-    found_inf: Tensor | None = None,
-    has_sparse_grad: bool = False,
-    foreach: bool | None = None,
-    differentiable: bool = False,
-    has_complex: bool = False,
-    *,
-    lr: Any,
-    weight_decay: float,
-    lr_decay: float,
-    eps: float,
-    maximize: bool,
-) -> None:
-    """One step of `Adagrad` on lists of parameters, gradients and state, written in place.
-
-    Source: PyTorch's `optim.adagrad.adagrad`.
-    """
-    step_lists(Adagrad, locals())
+adagrad = on_lists(
+    Adagrad,
+    lambda params, grads, state_sums, state_steps, fused=None, grad_scale=None, found_inf=None,
+    has_sparse_grad=False, foreach=None, differentiable=False, has_complex=False, *, lr,
+    weight_decay, lr_decay, eps, maximize: locals(),
+)  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.tensor import Tensor
-from .optimizer import step_lists
+from .lists import on_lists
 from .rules import Rule, check_betas, check_complex, check_settings, settings, spare
 
 __all__ = ["Adam", "adam"]
@@ -118,35 +118,10 @@ def check_no_tensors(values: dict[str, Any]) -> None:
             )
 
 
-def adam(
-    params: list[Any],
-    grads: list[Any],
-    exp_avgs: list[Any],
-    exp_avg_sqs: list[Any],
-    max_exp_avg_sqs: list[Any],
-    state_steps: list[Any],
-    foreach: bool | None = None,
-    capturable: bool = False,
-    differentiable: bool = False,
-    fused: bool | None = None,
-    grad_scale: Tensor | None = None,
-    found_inf: Tensor | None = None,
-    has_complex: bool = False,
-    decoupled_weight_decay: bool = False,
-    *,
-    amsgrad: bool,
-    beta1: Any,
-    beta2: Any,
-    lr: Any,
-    weight_decay: float,
-    eps: float,
-    maximize: bool,
-) -> None:
-    """One step of `Adam` on lists of parameters, gradients and state, written in place.
-
-    Source: PyTorch's `optim.adam.adam`.
-    """
-    step_lists(
-        Adam,
-        {**locals(), "betas": (beta1, beta2)},
-    )
+adam = on_lists(
+    Adam,
+    lambda params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, foreach=None,
+    capturable=False, differentiable=False, fused=None, grad_scale=None, found_inf=None,
+    has_complex=False, decoupled_weight_decay=False, *, amsgrad, beta1, beta2, lr, weight_decay,
+    eps, maximize: locals(),
+)  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .optimizer import step_lists
+from .lists import on_lists
 from .rules import Rule, check_betas, check_complex, check_settings, settings, spare
 
 __all__ = ["Adamax", "adamax"]
@@ -68,29 +68,9 @@ class Adamax(Rule):
         x -= m / u * size
 
 
-def adamax(
-    params: list[Any],
-    grads: list[Any],
-    exp_avgs: list[Any],
-    exp_infs: list[Any],
-    state_steps: list[Any],
-    foreach: bool | None = None,
-    maximize: bool = False,
-    differentiable: bool = False,
-    capturable: bool = False,
-    has_complex: bool = False,
-    *,
-    eps: float,
-    beta1: Any,
-    beta2: Any,
-    lr: Any,
-    weight_decay: float,
-) -> None:
-    """One step of `Adamax` on lists of parameters, gradients and state, written in place.
-
-    Source: PyTorch's `optim.adamax.adamax`.
-    """
-    step_lists(
-        Adamax,
-        {**locals(), "betas": (beta1, beta2)},
-    )
+adamax = on_lists(
+    Adamax,
+    lambda params, grads, exp_avgs, exp_infs, state_steps, foreach=None, maximize=False,
+    differentiable=False, capturable=False, has_complex=False, *, eps, beta1, beta2, lr,
+    weight_decay: locals(),
+)  # fmt: skip

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..engine.tensor import Tensor
-from .adam import Adam, adam
+from .adam import Adam
+from .lists import on_lists
 
 __all__ = ["AdamW", "adamw"]
 
@@ -62,31 +62,10 @@ class AdamW(Adam):
             group["decoupled_weight_decay"] = True
 
 
-def adamw(
-    params: list[Any],
-    grads: list[Any],
-    exp_avgs: list[Any],
-    exp_avg_sqs: list[Any],
-    max_exp_avg_sqs: list[Any],
-    state_steps: list[Any],
-    foreach: bool | None = None,
-    capturable: bool = False,
-    differentiable: bool = False,
-    fused: bool | None = None,
-    grad_scale: Tensor | None = None,
-    found_inf: Tensor | None = None,
-    has_complex: bool = False,
-    *,
-    amsgrad: bool,
-    beta1: Any,
-    beta2: Any,
-    lr: Any,
-    weight_decay: float,
-    eps: float,
-    maximize: bool,
-) -> None:
-    """One step of `AdamW` on lists of parameters, gradients and state, written in place.
-
-    Source: PyTorch's `optim.adamw.adamw`.
-    """
-    adam(**locals(), decoupled_weight_decay=True)
+adamw = on_lists(
+    AdamW,
+    lambda params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, foreach=None,
+    capturable=False, differentiable=False, fused=None, grad_scale=None, found_inf=None,
+    has_complex=False, *, amsgrad, beta1, beta2, lr, weight_decay, eps, maximize:
+    {**locals(), "decoupled_weight_decay": True},
+)  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine.tensor import Tensor
-from .optimizer import step_lists
+from .lists import on_lists
 from .rprop import where
 from .rules import Rule, check_settings, scalar, settings
 
@@ -80,27 +80,9 @@ class ASGD(Rule):
         average[...] = where(mu == 1, x, average + (x - average) * mu)
 
 
-def asgd(
-    params: list[Any],
-    grads: list[Any],
-    axs: list[Any],
-    mus: list[Any],
-    etas: list[Any],
-    state_steps: list[Any],
-    foreach: bool | None = None,
-    maximize: bool = False,
-    differentiable: bool = False,
-    capturable: bool = False,
-    has_complex: bool = False,
-    *,
-    lambd: float,
-    lr: Any,
-    t0: float,
-    alpha: float,
-    weight_decay: float,
-) -> None:
-    """One step of `ASGD` on lists of parameters, gradients and state, written in place.
-
-    Source: PyTorch's `optim.asgd.asgd`.
-    """
-    step_lists(ASGD, locals())
+asgd = on_lists(
+    ASGD,
+    lambda params, grads, axs, mus, etas, state_steps, foreach=None, maximize=False,
+    differentiable=False, capturable=False, has_complex=False, *, lambd, lr, t0, alpha,
+    weight_decay: locals(),
+)  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.tensor import Tensor
-from .optimizer import step_lists
+from .lists import on_lists
 from .rules import Rule, check_betas, check_complex, check_settings, scalar, settings, square
 
 __all__ = ["NAdam", "nadam"]
@@ -102,32 +102,10 @@ def momentum(step: float, group: dict[str, Any]) -> Any:
     return group["betas"][0] * (1 - 0.5 * 0.96 ** (step * group["momentum_decay"]))
 
 
-def nadam(
-    params: list[Any],
-    grads: list[Any],
-    exp_avgs: list[Any],
-    exp_avg_sqs: list[Any],
-    mu_products: list[Any],
-    state_steps: list[Any],
-    decoupled_weight_decay: bool = False,
-    foreach: bool | None = None,
-    capturable: bool = False,
-    differentiable: bool = False,
-    has_complex: bool = False,
-    maximize: bool = False,
-    *,
-    beta1: Any,
-    beta2: Any,
-    lr: Any,
-    weight_decay: float,
-    momentum_decay: float,
-    eps: float,
-) -> None:
-    """One step of `NAdam` on lists of parameters, gradients and state, written in place.
-
-    Source: PyTorch's `optim.nadam.nadam`.
-    """
-    step_lists(
-        NAdam,
-        {**locals(), "betas": (beta1, beta2)},
-    )
+nadam = on_lists(
+    NAdam,
+    lambda params, grads, exp_avgs, exp_avg_sqs, mu_products, state_steps,
+    decoupled_weight_decay=False, foreach=None, capturable=False, differentiable=False,
+    has_complex=False, maximize=False, *, beta1, beta2, lr, weight_decay, momentum_decay, eps:
+    locals(),
+)  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .optimizer import step_lists
+from .lists import on_lists
 from .rules import Rule, check_betas, check_complex, check_settings, settings, square
 
 __all__ = ["RAdam", "radam"]
@@ -77,30 +77,9 @@ class RAdam(Rule):
         x -= m / (np.sqrt(v) + eps) * scaled if scaled else m * plain
 
 
-def radam(
-    params: list[Any],
-    grads: list[Any],
-    exp_avgs: list[Any],
-    exp_avg_sqs: list[Any],
-    state_steps: list[Any],
-    decoupled_weight_decay: bool = False,
-    foreach: bool | None = None,
-    differentiable: bool = False,
-    capturable: bool = False,
-    has_complex: bool = False,
-    maximize: bool = False,
-    *,
-    beta1: Any,
-    beta2: Any,
-    lr: Any,
-    weight_decay: float,
-    eps: float,
-) -> None:
-    """One step of `RAdam` on lists of parameters, gradients and state, written in place.
-
-    Source: PyTorch's `optim.radam.radam`.
-    """
-    step_lists(
-        RAdam,
-        {**locals(), "betas": (beta1, beta2)},
-    )
+radam = on_lists(
+    RAdam,
+    lambda params, grads, exp_avgs, exp_avg_sqs, state_steps, decoupled_weight_decay=False,
+    foreach=None, differentiable=False, capturable=False, has_complex=False, maximize=False, *,
+    beta1, beta2, lr, weight_decay, eps: locals(),
+)  # fmt: skip

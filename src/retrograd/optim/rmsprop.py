@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .optimizer import step_lists
+from .lists import on_lists
 from .rules import Rule, check_complex, check_settings, settings, square
 
 __all__ = ["RMSprop", "rmsprop"]
@@ -88,31 +88,9 @@ class RMSprop(Rule):
         x -= step * lr
 
 
-def rmsprop(
-    params: list[Any],
-    grads: list[Any],
-    square_avgs: list[Any],
-    grad_avgs: list[Any],
-    momentum_buffer_list: list[Any],
-    state_steps: list[Any],
-    foreach: bool | None = None,
-    maximize: bool = False,
-    differentiable: bool = False,
-    capturable: bool = False,
-    has_complex: bool = False,
-    *,
-    lr: Any,
-    alpha: float,
-    eps: float,
-    weight_decay: float,
-    momentum: float,
-    centered: bool,
-) -> None:
-    """One step of `RMSprop` on lists of parameters, gradients and state, written in place.
-
-    Source: PyTorch's `optim.rmsprop.rmsprop`.
-    """
-    step_lists(
-        RMSprop,
-        locals(),
-    )
+rmsprop = on_lists(
+    RMSprop,
+    lambda params, grads, square_avgs, grad_avgs, momentum_buffer_list, state_steps, foreach=None,
+    maximize=False, differentiable=False, capturable=False, has_complex=False, *, lr, alpha, eps,
+    weight_decay, momentum, centered: locals(),
+)  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..engine.tensor import Tensor
 from ..ops.stubs import load
-from .optimizer import step_lists
+from .lists import on_lists
 from .rules import Rule, check_complex, check_settings, filled, settings, spare
 
 __all__ = ["Rprop", "rprop"]
@@ -87,27 +87,12 @@ class Rprop(Rule):
         x -= np.sign(before) * size
 
 
-def rprop(
-    params: list[Any],
-    grads: list[Any],
-    prevs: list[Any],
-    step_sizes: list[Any],
-    state_steps: list[Any],
-    foreach: bool | None = None,
-    capturable: bool = False,
-    maximize: bool = False,
-    differentiable: bool = False,
-    has_complex: bool = False,
-    *,
-    step_size_min: float,
-    step_size_max: float,
-    etaminus: float,
-    etaplus: float,
-) -> None:
-    """One step of `Rprop` on lists of parameters, gradients and state, written in place.
-
-    Source: PyTorch's `optim.rprop.rprop`.
-    """
-    bounds = {"etas": (etaminus, etaplus), "step_sizes": (step_size_min, step_size_max), "lr": 0}
-    given = {**locals(), "sizes": step_sizes} | bounds
-    step_lists(Rprop, given)
+rprop = on_lists(
+    Rprop,
+    lambda params, grads, prevs, step_sizes, state_steps, foreach=None, capturable=False,
+    maximize=False, differentiable=False, has_complex=False, *, step_size_min, step_size_max,
+    etaminus, etaplus: {
+        **locals(), "sizes": step_sizes, "etas": (etaminus, etaplus),
+        "step_sizes": (step_size_min, step_size_max), "lr": 0,
+    },
+)  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine.tensor import Tensor
-from .optimizer import step_lists
+from .lists import on_lists
 from .rules import Rule, check_settings, settings, zeros
 
 __all__ = ["SGD", "sgd"]
@@ -86,25 +86,9 @@ class SGD(Rule):
         x -= g * lr
 
 
-def sgd(
-    params: list[Any],
-    d_p_list: list[Any],
-    momentum_buffer_list: list[Any],
-    has_sparse_grad: bool = False,
-    foreach: bool | None = None,
-    fused: bool | None = None,
-    grad_scale: Tensor | None = None,
-    found_inf: Tensor | None = None,
-    *,
-    weight_decay: float,
-    momentum: float,
-    lr: Any,
-    dampening: float,
-    nesterov: bool,
-    maximize: bool,
-) -> None:
-    """One step of `SGD` on lists of parameters, gradients and state, written in place.
-
-    Source: PyTorch's `optim.sgd.sgd`.
-    """
-    step_lists(SGD, locals())
+sgd = on_lists(
+    SGD,
+    lambda params, d_p_list, momentum_buffer_list, has_sparse_grad=False, foreach=None, fused=None,
+    grad_scale=None, found_inf=None, *, weight_decay, momentum, lr, dampening, nesterov, maximize:
+    locals(),
+)  # fmt: skip
