@@ -1,8 +1,8 @@
 """Writes what loads later and where it is: `python docs/make_families.py`.
 
-`ops/later.py` and `torch/later.py` say which families load when they are asked for. Here they load
-one after the other, and what each attaches, declares and gives to the package goes into the
-`families.py` beside. A test compares the two.
+`ops/lazy_families.py` and `torch/lazy_families.py` say which families load when they are asked for.
+Here they load one after the other, and what each attaches, declares and gives to the package goes
+into the `lazy_names.py` beside. A test compares the two.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from pathlib import Path
 
 import retrograd as rg
 from retrograd.engine.registry import OPS as RECORDS
-from retrograd.ops.stubs import attached
+from retrograd.ops.lazy_loading import attached
 
 SOURCES = Path(__file__).parents[1] / "src"
 PACKAGES = ("retrograd.ops.", "retrograd.torch.")
-LATER = ("retrograd.ops.later", "retrograd.torch.later")
+LATER = ("retrograd.ops.lazy_families", "retrograd.torch.lazy_families")
 HEAD = '''"""What is in the families that load later. docs/make_families.py writes this file.
 
 By family, a module of this package: the methods of tensors, the ops and the public names.
@@ -88,7 +88,7 @@ def texts() -> dict[Path, str]:
         for name, place in homes.items():
             if place.startswith(package):
                 tables["NAMES"].setdefault(place.removeprefix(package), []).append(name)
-        path = SOURCES.joinpath(*package.split("."), "families.py")
+        path = SOURCES.joinpath(*package.split("."), "lazy_names.py")
         made[path] = HEAD + "".join(table(title, rows) for title, rows in tables.items())
     return made
 

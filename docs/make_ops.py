@@ -22,7 +22,7 @@ from retrograd.engine.op import Op
 from retrograd.engine.overriding import forms
 from retrograd.engine.registry import OPS
 from retrograd.engine.transforms.forward import linear_groups
-from retrograd.torch import later
+from retrograd.torch import lazy_families as later
 
 HERE = Path(__file__).parent
 SPACES = {

@@ -30,7 +30,7 @@ from retrograd.dtypes import dtype
 from retrograd.engine.overriding import forms
 from retrograd.ops.core import arguments
 from retrograd.ops.core.arguments import ORDERED, ROUNDED
-from retrograd.torch import later
+from retrograd.torch import lazy_families as later
 from retrograd.torch.names.tensor_types import TensorType
 
 ROOT = Path(rg.__file__).parent

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from retrograd import providers
-from retrograd.ops import stubs
+from retrograd.ops import lazy_loading
 
 
 def run(code, place=None):
@@ -29,9 +29,9 @@ def test_importing_loads_no_optional_library_and_no_later_family():
     code = "import sys, retrograd; print(*sys.modules)"
     loaded = set(run(code).split())
     assert not loaded & {"scipy", "ml_dtypes", "torch", "sklearn", "matplotlib"}
-    later = ("nn", "func", "ops.later", "tape", "wirtinger", "distributions")
+    later = ("nn", "func", "ops.lazy_families", "tape", "wirtinger", "distributions")
     assert not loaded & {f"retrograd.{name}" for name in later}
-    assert not loaded & set(stubs.METHODS)
+    assert not loaded & set(lazy_loading.METHODS)
 
 
 def test_importing_loads_few_modules():
@@ -66,7 +66,7 @@ before = set(sys.modules)
 rg.softmax, rg.ops.softmax
 print(*sorted(name for name in set(sys.modules) - before if name.startswith("retrograd")))
 softmax = rg.softmax
-from retrograd.ops import later
+from retrograd.ops import lazy_families as later
 print(softmax is later.softmax)
 """
     activation = "retrograd.ops.activation"
@@ -78,7 +78,7 @@ def test_a_formula_loads_the_ops_that_it_names():
 import sys, retrograd as rg
 x = rg.tensor([2.0, 3.0], requires_grad=True)
 x.prod().backward()
-loaded = [f"retrograd.ops.{name}" in sys.modules for name in ("reduction.scan", "later")]
+loaded = [f"retrograd.ops.{name}" in sys.modules for name in ("reduction.scan", "lazy_families")]
 print(x.grad.tolist(), *loaded)
 print(rg.func.vmap(rg.nn.functional.cross_entropy)(rg.zeros(2, 3, 4), rg.zeros(2, 3).long()).shape)
 """

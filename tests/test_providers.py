@@ -136,7 +136,7 @@ def test_a_module_of_the_world_runs_as_a_program_by_either_name():
 @pytest.mark.parametrize("module", ["nn", "nn.functional", "linalg", "optim", "torch.names.aten"])
 def test_whatever_is_imported_first_all_names_are_there(module):
     code = (
-        f"import retrograd.{module}; from retrograd.torch import later; "
+        f"import retrograd.{module}; from retrograd.torch import lazy_families as later; "
         "from retrograd.torch.names import aten as n\n"
     )
     code += "print({*n.__all__} <= {*later.__all__}, retrograd.batch_norm is n.batch_norm)"

@@ -38,7 +38,7 @@ TRAINING = [
 ]
 WORLD = [
     *(
-        ["torch.families", "torch.sheets", "torch.tables"],
+        ["torch.lazy_names", "torch.sheets", "torch.tables"],
         ["torch"],
         ["torch.futures", "torch.torch_version", "torch.types"],
     ),
@@ -46,7 +46,7 @@ WORLD = [
     ["torch.names", "torch.version", "torch.xpu", "torch.hub", "torch.storage", "torch.profiler"],
     ["torch._VF", "torch._tensor_str", "torch._utils", "torch.cpu", "torch.cuda"],
     ["torch.layouts", "torch.overrides"],
-    ["torch.masked", "torch.nested", "torch.sparse", "torch.later"],
+    ["torch.masked", "torch.nested", "torch.sparse", "torch.lazy_families"],
     ["torch.nn", "torch.optim"],
     ["torch.backends", "torch.compiler", "torch.functional", "torch.jit"],
     ["torch.__future__", "torch._dynamo", "torch._inductor", "torch.ao", "torch.onnx"],
@@ -61,7 +61,7 @@ WORLD = [
 TOP = ["__init__", "as_torch", "__main__"]
 LAYERS = [*ENGINE, *TRAINING, *WORLD, TOP]
 # These hand names on to the whole package, which they ask when they are called.
-WHOLE = {"torch.alias.finder", "torch.alias.settling", "torch.library.aten"}
+WHOLE = {"torch.alias.finder", "torch.alias.module_names", "torch.library.aten"}
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
 INNER = {name for names in [*ENGINE, *TRAINING, TOP] for name in names}
 

@@ -69,7 +69,7 @@ LATER = (
 FROM = {
     **dict.fromkeys(
         ("chalf", "complex32", "qint8", "qint32", "quint2x4", "quint4x2", "quint8"),
-        "dtypes.unheld",
+        "dtypes.placeholders",
     ),
     **dict.fromkeys(
         ("ForwardAccumulator", "GradientTape", "UnconnectedGradients", "custom_gradient"), "tape"
@@ -99,13 +99,13 @@ def __getattr__(name):
         return _dtypes.by_name(name)
     if name == "__all__":
         return [name for name in __dir__() if not name.startswith("_") and name not in _UNNAMED]
-    stubs = _load(f"{__name__}.ops.stubs")
-    if not name.startswith("__") and stubs.family_of(name) is not None:
-        globals()[name] = found = stubs.load(name)
+    lazy = _load(f"{__name__}.ops.lazy_loading")
+    if not name.startswith("__") and lazy.family_of(name) is not None:
+        globals()[name] = found = lazy.load(name)
         return found
     return _providers.attribute(__name__, name)
 
 
 def __dir__():
-    stubs = _load(f"{__name__}.ops.stubs")
-    return sorted({*globals(), *LATER, *stubs.names(), *FROM, *_providers.names(__name__)})
+    lazy = _load(f"{__name__}.ops.lazy_loading")
+    return sorted({*globals(), *LATER, *lazy.names(), *FROM, *_providers.names(__name__)})

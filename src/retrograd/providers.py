@@ -45,13 +45,13 @@ def world() -> Any:
 
 
 def families() -> dict[str, Any]:
-    """The families of ops that PyTorch's world adds, by its package: `ops.stubs`."""
-    return {WORLD: load(f"{WORLD}.families")} if world() else {}
+    """The families of ops that PyTorch's world adds, by its package: `ops.lazy_loading`."""
+    return {WORLD: load(f"{WORLD}.lazy_names")} if world() else {}
 
 
 def load_families() -> ModuleType:
     """The module that loads all families of ops, as if their names had been asked for."""
-    return load(f"{WORLD}.later" if world() else f"{__package__}.ops.later")
+    return load(f"{WORLD}.lazy_families" if world() else f"{__package__}.ops.lazy_families")
 
 
 def service(name: str) -> Any:

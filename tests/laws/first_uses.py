@@ -23,7 +23,7 @@ import numpy as np
 
 import retrograd as rg
 from retrograd.engine.registry import OPS
-from retrograd.ops import families, stubs
+from retrograd.ops import lazy_loading, lazy_names
 
 from . import samples
 
@@ -46,13 +46,13 @@ def use_of_a_family(family):
 
     def use():
         found = []
-        for name in families.METHODS.get(family, "").split():
+        for name in lazy_names.METHODS.get(family, "").split():
             found.append([name, callable(getattr(rg.Tensor, name))])
-        for name in families.NAMES.get(family, "").split():
+        for name in lazy_names.NAMES.get(family, "").split():
             value = getattr(rg, name)
             found.append([name, value is getattr(rg.ops, name), getattr(value, "__name__", "")])
-        for name in families.OPS.get(family, "").split():
-            call = getattr(stubs.load_module("retrograd.engine.namespaces").recorded, name)
+        for name in lazy_names.OPS.get(family, "").split():
+            call = getattr(lazy_loading.load_module("retrograd.engine.namespaces").recorded, name)
             for example in OPS[name].examples[:1]:
                 sample = samples.sample(OPS[name], example, False)
                 inputs = sample.tensors()
@@ -161,7 +161,7 @@ USES = {
     "testing": lambda: rg.testing.assert_close(rg.ones(2), rg.ones(2)),
     "tensors on numpy": lambda: np.sin(rg.ones(2)),
 } | {family: use_of_a_family(family) for family in sorted(
-    {*families.METHODS, *families.OPS, *families.NAMES}
+    {*lazy_names.METHODS, *lazy_names.OPS, *lazy_names.NAMES}
 )}  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from retrograd import providers
 from retrograd.engine.registry import OPS
-from retrograd.ops import stubs
+from retrograd.ops import lazy_loading
 from retrograd.torch.layouts.masked.rules import Masked
 from retrograd.torch.layouts.nested.rules import Nested
 from retrograd.torch.layouts.sparse.array import Sparse
@@ -30,7 +30,7 @@ FACTS = [
 ]
 HOMES = {
     name: family.split(".")[2]
-    for table in (stubs.METHODS, stubs.NAMES, stubs.OPS)
+    for table in (lazy_loading.METHODS, lazy_loading.NAMES, lazy_loading.OPS)
     for family, names in table.items()
     for name in names.split()
 }

@@ -9,7 +9,7 @@ from .. import dtypes, ops
 from ..autograd.grad_mode import no_grad
 from ..engine.tensor import Tensor
 from ..ops.creation.like import zeros_like
-from ..ops.later import binomial
+from ..ops.lazy_families import binomial
 from . import constraints
 from .by_probs import ByProbs
 from .distribution import ExponentialFamily

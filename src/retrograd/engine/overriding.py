@@ -292,7 +292,7 @@ def publish(namespace: dict[str, Any], prefix: str, home: str = "ops") -> None:
 
 
 def put(cls: type, name: str, seen: Any) -> None:
-    """Make a function a method of a class; or leave it with a stub of that name: `ops.stubs`."""
+    """Make a function a method of a class; or leave it where `ops.lazy_loading` waits for it."""
     waiting: Any = vars(cls).get(name)
     if hasattr(waiting, "seen"):
         waiting.seen = seen

@@ -1,15 +1,16 @@
 """Declarations of operations and the public functions over them, a folder per family.
 
-The families of `later` load when one of their names is asked for, one of their methods, or, by a
-formula, one of their ops (`stubs`). What a docstring leaves open is as PyTorch's function of that
-name has it: NOTE [Public functions] in `core/arguments.py`.
+An op is declared in a file of its family. The families in `lazy_families` load when one of their
+names is asked for, one of their methods, or, by a formula, one of their ops (`lazy_loading`); which
+these are, `lazy_names` lists. What a docstring leaves open is as PyTorch's function of that name
+has it: NOTE [Public functions] in `core/arguments.py`.
 """
 
 from types import ModuleType
 from typing import Any
 
 from ..engine import namespaces, overriding, registry, subclasses
-from . import stubs
+from . import lazy_loading
 from .core import arguments, structure
 from .tensor import autograd_methods
 from .elementwise.arithmetic import *
@@ -27,7 +28,7 @@ from .creation.memory_format import *
 from .tensor.inspection import *
 from .tensor.values import *
 
-namespaces.complete(registry.OPS, stubs.declare)
+namespaces.complete(registry.OPS, lazy_loading.declare)
 overriding.publish(globals(), "retrograd")
 
 __all__ = [
@@ -42,7 +43,7 @@ def __getattr__(name: str) -> Any:
 
     A module's name is none: `from . import name` asks here first, and then loads that module.
     """
-    if stubs.family_of(name) is None:
+    if lazy_loading.family_of(name) is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = found = stubs.load(name)
+    globals()[name] = found = lazy_loading.load(name)
     return found

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.tensor import Tensor
-from ..ops.stubs import load
+from ..ops.lazy_loading import load
 from .lists import on_lists
 from .rules import Rule, check_complex, check_settings, filled, settings, spare
 

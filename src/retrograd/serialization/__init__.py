@@ -20,7 +20,7 @@ from .archive import archived
 from .files import write
 from .legacy import legacy_parts
 from .pickler import pickler_of
-from .places import (
+from .locations import (
     LoadEndianness,
     default_restore_location,
     get_default_load_endianness,

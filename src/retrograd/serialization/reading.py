@@ -13,7 +13,7 @@ from . import safetensors, scripted
 from .archive import Allowance, Archive, broken
 from .files import Mapped, Source, is_path, opened
 from .legacy import Legacy
-from .places import order_by_default
+from .locations import order_by_default
 from .rebuilding import Rebuilding
 from .safe import name_here
 from .unpickler import Lookup, Unpickler

@@ -17,9 +17,9 @@ __all__ = ["NAMES", "OWN", "SERVICES", "home_of", "modules"]
 
 OWN = (
     "alias",
-    "families",
-    "later",
     "layouts",
+    "lazy_families",
+    "lazy_names",
     "names",
     "sheets",
     "tables",

@@ -28,7 +28,7 @@ from ..engine.overriding import (
 )
 from ..engine.subclasses import UNWATCHED, kept_types, watch_properties
 from ..engine.tensor import Tensor
-from ..ops.stubs import attached
+from ..ops.lazy_loading import attached
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -95,7 +95,7 @@ from retrograd.torch.alias.command import main
 status = main(["run", {str(script)!r}])
 print(status, *sorted(set(sys.modules) - before))
 """
-    own = [f"retrograd.torch.alias{part}" for part in ("", ".command", ".finder", ".settling")]
+    own = [f"retrograd.torch.alias{part}" for part in ("", ".command", ".finder", ".module_names")]
     pythons = {"pkgutil", "runpy", "importlib.machinery", "importlib.util", "zipimport"}
     status, *loaded = run(code).split()
     assert status == "0"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.ops.reduction.test_selections import cases, leaf, made
-from tests.ops.sorting.test_meanings import Z
+from tests.ops.sorting.test_complex_order import Z
 
 import retrograd as rg
 from retrograd.autograd import grad

@@ -10,7 +10,6 @@ from . import (
     attention,
     container,
     conv,
-    criteria,
     dropout,
     lazy,
     linear,
@@ -28,7 +27,6 @@ from .arrange import *
 from .attention import *
 from .container import *
 from .conv import *
-from .criteria import *
 from .dropout import *
 from .lazy import *
 from .linear import *
@@ -50,7 +48,6 @@ if not TYPE_CHECKING:  # to type checkers, what a package imports by * is public
         *attention.__all__,
         *container.__all__,
         *conv.__all__,
-        *criteria.__all__,
         *dropout.__all__,
         *lazy.__all__,
         *linear.__all__,

@@ -8,9 +8,10 @@ NOTE [Public functions]
    decorated, and cost nothing more. Other names of arguments: `engine.naming`.
 3. `inspect.signature` shows `out`, and `by` where a function has it.
 4. The functions named in `ORDERED` and `ROUNDED` take `by=`, which says what they mean for complex
-   numbers: NOTE [Meanings] in `sorting/meanings.py`, which loads with the first such call. So do
-   the callers of ops of these names, once `by` has proved to be none of their own arguments. Ops of
-   those in `CHOOSING` that cannot run for want of an order run by "modulus".
+   numbers: NOTE [Order of complex numbers] in `sorting/complex_order.py`, which loads with the
+   first such call. So do the callers of ops of these names, once `by` has proved to be none of
+   their own arguments. Ops of those in `CHOOSING` that cannot run for want of an order run by
+   "modulus".
 5. Some still take older orders of arguments (NOTE [Other names] in `engine.naming`). Those of a
    function and of the method differ where a number once came before the tensor.
 6. The source of each is PyTorch's function of its name. A docstring says where the two differ, and
@@ -162,7 +163,7 @@ class Served:
         """A function that gives this one's value in the meaning `by`."""
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            return load(MEANINGS_MODULE).call_in_meaning(self.function, by, args, kwargs)
+            return load(ORDER_MODULE).call_by(self.function, by, args, kwargs)
 
         call.__name__ = self.__name__
         return call
@@ -180,7 +181,7 @@ def call_with_by(call: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any
 
 def by_modulus(call: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """Call again, by modulus, the caller of an op that found no order among complex numbers."""
-    return load(MEANINGS_MODULE).in_order(call, "modulus", args, named)
+    return load(ORDER_MODULE).in_order(call, "modulus", args, named)
 
 
 def number_in(value: Any, name: str, argument: str) -> Any:
@@ -194,7 +195,7 @@ def number_in(value: Any, name: str, argument: str) -> Any:
 
 MEANINGS.update(dict.fromkeys(ORDERED | ROUNDED, call_with_by))
 CHOICES.update(dict.fromkeys(CHOOSING, by_modulus))
-MEANINGS_MODULE = __name__.replace("core.arguments", "sorting.meanings")
+ORDER_MODULE = __name__.replace("core.arguments", "sorting.complex_order")
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
 OUT = inspect.Parameter("out", KEYWORD, default=None, annotation="Tensor | None")
 BY = inspect.Parameter("by", KEYWORD, default=None, annotation="str | None")

@@ -3,8 +3,8 @@
 Over everything or over several dimensions (`max()`, `amax`, `median()`), equal elements share the
 cotangent evenly; along one dimension (`max(dim)`, `median(dim)`, `mode`), the element whose index
 is returned gets it. NaN counts as larger than every number and smaller than every number: where
-there is one, it is the result. Complex numbers have no order: NOTE [Meanings] in
-`sorting/meanings.py` says what is chosen among them.
+there is one, it is the result. Complex numbers have no order: NOTE [Order of complex numbers] in
+`sorting/complex_order.py` says what is chosen among them.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from ...engine.dispatch import NUMBERS, operand
 from ...engine.inplace import write
 from ...engine.overriding import operators, shown_as
 from ...engine.tensor import Tensor, method, new_tensor
-from ..stubs import attached
+from ..lazy_loading import attached
 
 OPERANDS = (Tensor, *NUMBERS)  # an array's operator, which Python asks next, makes a tensor of it
 

@@ -8,7 +8,7 @@ NOTE [The alias]
    so `find_spec` and `except ImportError` tell a program the truth.
 3. Tensors, parameters, generators and dtypes are of the module "torch", by which programs choose
    their backend; dtypes, sizes and types of tensors print that name (`version.called`). So are the
-   public functions and classes, each once its module is asked for by PyTorch's name: `settling`.
+   public functions and classes, once their module is asked for by PyTorch's name: `module_names`.
 4. What an uncaught error lacks is told by a note: `explain`, which an error loads.
 5. `functorch`, which comes with PyTorch, is `alias.functorch`; `torchvision` is `torch.vision` here
    where no torchvision is installed.
@@ -31,7 +31,7 @@ from ... import providers, version
 from ... import torch as world
 from ...engine.backward.hooks import RemovableHandle
 from ...locks import load
-from .settling import LAYERS, settle, settle_one
+from .module_names import LAYERS, assign_module, assign_modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,7 +57,7 @@ TWINS = {
     "torch.distributed._composable_state": "retrograd.torch.distributed.fsdp._common_utils",
     "torch.distributed.tensor.device_mesh": "retrograd.torch.distributed.device_mesh",
     "torch.distributed.tensor.placement_types": "retrograd.torch.distributed.tensor.placements",
-    "torch.nn.modules.linear_cross_entropy_options": "retrograd.nn.modules.criteria",
+    "torch.nn.modules.linear_cross_entropy_options": "retrograd.nn.modules.loss",
     "torch.ops": "retrograd.torch.library.ops",
     "torch.profiler.profiler": "retrograd.torch.profiler",
     "torch.signal.windows.windows": "retrograd.signal.windows",
@@ -97,7 +97,7 @@ class Torch(ModuleType):
         if not name.startswith("__"):
             setattr(self, name, found)
             if getattr(found, "__qualname__", None) == name:
-                settle_one("torch", found)
+                assign_module("torch", found)
         return found
 
     def __dir__(self) -> list[str]:
@@ -121,8 +121,8 @@ class Loader(providers.Same):
     def exec_module(self, module: ModuleType) -> None:
         """Give the module its own spec back, and what PyTorch has below it: nothing is run."""
         if isinstance(module, Torch):
-            settle("torch", retrograd)
-            settle_one("torch.utils.hooks", RemovableHandle)
+            assign_modules("torch", retrograd)
+            assign_module("torch.utils.hooks", RemovableHandle)
             return
         super().exec_module(module)
         inner = f"{self.home}."
@@ -130,14 +130,14 @@ class Loader(providers.Same):
             own = home.removeprefix(inner)
             if home != own and getattr(module, own, found) is not found:
                 sys.modules.setdefault(f"{self.name}.{own}", found)
-                settle(f"{self.name}.{own}", found)
+                assign_modules(f"{self.name}.{own}", found)
         elsewhere = [name for name in TWINS if name.startswith(f"{self.name}.")]
         for name in [*(layers() if self.name == "torch.nn" else ()), *sorted(elsewhere)]:
             outer, _, own = name.rpartition(".")
             sys.modules[name] = found = importlib.import_module(home_of(name) or "")
             setattr(importlib.import_module(home_of(outer) or ""), own, found)
-            settle(name, found)
-        settle(self.name, module)
+            assign_modules(name, found)
+        assign_modules(self.name, module)
         for own, found in list(vars(module).items()):
             if getattr(found, "__name__", None) == inner + own and self.name not in TWINS:
                 importlib.import_module(f"{self.name}.{own}")

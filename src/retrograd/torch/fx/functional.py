@@ -12,7 +12,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
-from ...ops import families
+from ...ops import lazy_names
 from ..library import ops
 from ..names.view_copies import VIEWS
 from .graph import Graph
@@ -58,7 +58,7 @@ PUT: dict[str, Callable[..., Node]] = {
     "transpose": lambda call, base, new, *dims: call("transpose.int", new, *dims),
 }
 FORMS = {"fill_": "fill", "zero_": "zeros_like"}  # operators without the write, by other names
-RANDOM = {*families.METHODS["random.inplace"].split()}
+RANDOM = {*lazy_names.METHODS["random.inplace"].split()}
 RESHAPED = {"squeeze_", "t_", "transpose_", "unsqueeze_", "swapaxes_", "swapdims_", "as_strided_"}
 
 

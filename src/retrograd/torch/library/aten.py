@@ -21,7 +21,7 @@ import retrograd
 from ...engine.overriding import names
 from ...engine.registry import OPS, called
 from ...engine.tensor import Tensor
-from ...ops import stubs
+from ...ops import lazy_loading
 from ..names import foreach
 from ..names.missing import reason
 from ..sheets import said
@@ -261,7 +261,7 @@ class Operators:
         return made
 
     def __dir__(self) -> list[str]:
-        found = {*OWN, *foreach.__all__, *stubs.names()}
+        found = {*OWN, *foreach.__all__, *lazy_loading.names()}
         for place in PLACES:
             found |= {*dir(place)}
         for module in MODULES:

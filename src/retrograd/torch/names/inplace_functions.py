@@ -20,7 +20,7 @@ NAMES = (
     "lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ "
     "resize_as_ round_ rsqrt_ sin_ sinc_ sinh_ sqrt_ square_ tan_ trunc_ xlogy_ zero_"
 )
-# Those whose methods load later: see `stubs`.
+# Those whose methods load later: see `ops.lazy_loading`.
 FAMILIES = (
     *(assign, bessel, clamp_where, entropy, erf_gamma, float_parts, matrix_products, scatter),
     strided,

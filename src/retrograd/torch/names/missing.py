@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from ...dtypes.unheld import QUANTIZED
+from ...dtypes.placeholders import QUANTIZED
 
 ACCELERATORS = (
     "there are no accelerators: arrays are in the memory of the CPU. Call the function of "

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ....engine.tensor import Tensor
-from ....ops.stubs import load
+from ....ops.lazy_loading import load
 from ... import init
 from ..module import Module
 from ..utils import empty_parameter

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....engine.registry import called
 from ....errors import conversion
-from ....ops.stubs import load
+from ....ops.lazy_loading import load
 from ... import init
 from ...utils.rnn import PackedSequence
 from ..module import Module

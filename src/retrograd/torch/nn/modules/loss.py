@@ -1,23 +1,11 @@
-"""`torch.nn.modules.loss` under the alias: losses of several files here."""
+"""`torch.nn.modules.loss` under the alias: the losses, and one by its older name."""
 
-from ....nn.modules.criteria import (
-    CTCLoss,
-    LinearCrossEntropyLoss,
-    TripletMarginLoss,
-    TripletMarginWithDistanceLoss,
-)
+from ....nn.modules import loss
 from ....nn.modules.loss import *  # noqa: F403 (all of them)
 from ....nn.modules.loss import NLLLoss, _Loss, _WeightedLoss
 
-__all__ = [
-    "CTCLoss",
-    "LinearCrossEntropyLoss",
-    "NLLLoss2d",
-    "TripletMarginLoss",
-    "TripletMarginWithDistanceLoss",
-    "_Loss",
-    "_WeightedLoss",
-]
+__all__ = ["NLLLoss2d", "_Loss", "_WeightedLoss"]
+__all__ += loss.__all__
 
 
 class NLLLoss2d(NLLLoss):

@@ -7,7 +7,7 @@ NOTE [Whole or not at all]
 2. The next who asks loads the module anew, over what the first load has left: whatever a module
    enters into a table as it loads replaces an older entry of its own.
 
-`families.py` lists them all, and that of `torch` those of PyTorch's world.
+`lazy_names.py` lists them all, and that of `torch` those of PyTorch's world.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from .. import providers
 from ..engine.overriding import publish
 from ..engine.tensor import Tensor
 from ..locks import load as load_module
-from . import families
+from . import lazy_names
 
 
 def gathered(which: str) -> dict[str, str]:
     """One table of all families, by their modules."""
-    tables = {__package__: families} | providers.families()
+    tables = {__package__: lazy_names} | providers.families()
     return {
         f"{package}.{family}": names
         for package, listed in tables.items()

@@ -1,6 +1,6 @@
 """What functions that need an order or a nearest number mean for complex numbers: `by=`.
 
-NOTE [Meanings]
+NOTE [Order of complex numbers]
 1. Complex numbers have no order that suits everybody, so the caller says by `by=` which one is
    meant. "modulus": by |z|, those of equal modulus by their angle, as in MATLAB. "lexicographic":
    by the real part, those of equal one by the imaginary part, as in NumPy. The result is then one
@@ -199,7 +199,7 @@ def is_complex(value: Any) -> bool:
     return isinstance(value, Tensor) and value._array.dtype.kind == "c"
 
 
-def call_in_meaning(function: Any, by: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+def call_by(function: Any, by: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """What a function that takes `by` gives for it. Raises ValueError for another `by`."""
     name = function.__name__
     choices = {"parts": apart, **(dict.fromkeys(KEYS, in_order) if name in ORDERED else ROUND)}

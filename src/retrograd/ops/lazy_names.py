@@ -195,7 +195,7 @@ OPS = {
     "shape.rearrange": "flip roll tril triu",
     "shape.split": "split unbind",
     "shape.strided": "over_storage",
-    "sorting.meanings": "arranged foremost",
+    "sorting.complex_order": "arranged foremost",
     "sorting.sort": "argsort kthvalue sort topk unique unique_consecutive",
     "special.bessel": "airy bessel_i bessel_ie bessel_j bessel_k bessel_ke bessel_y spherical_j",
     "special.beta_gamma": "beta betainc betaln gamma rgamma",

@@ -14,7 +14,7 @@ QUANTIZED = (
 )
 
 
-class Unheld(dtype):
+class Placeholder(dtype):
     """A dtype without one of NumPy's, which whoever asks for it is told.
 
     >>> rg.complex32, rg.ones(1).dtype == rg.complex32
@@ -40,7 +40,7 @@ class Unheld(dtype):
         return self.name
 
 
-def _quantized(name: str, itemsize: int) -> Unheld:
+def _quantized(name: str, itemsize: int) -> Placeholder:
     """A dtype of integers that stand for real numbers by a scale.
 
     >>> rg.zeros(2).to(rg.qint8)
@@ -49,9 +49,9 @@ def _quantized(name: str, itemsize: int) -> Unheld:
     TypeError: retrograd.qint8 is not supported: NumPy has no quantized dtypes. Compute in floa...
     """
     why = f"retrograd.{name} is not supported: {QUANTIZED}"
-    return Unheld(name, itemsize, 1, not name.startswith("qu"), why)
+    return Placeholder(name, itemsize, 1, not name.startswith("qu"), why)
 
 
-complex32 = chalf = Unheld("complex32", 4, 3, True, NO_COMPLEX32)
+complex32 = chalf = Placeholder("complex32", 4, 3, True, NO_COMPLEX32)
 qint8, quint8, qint32 = _quantized("qint8", 1), _quantized("quint8", 1), _quantized("qint32", 4)
 quint4x2, quint2x4 = _quantized("quint4x2", 1), _quantized("quint2x4", 1)

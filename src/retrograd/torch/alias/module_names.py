@@ -11,9 +11,9 @@ from typing import Any
 import retrograd
 
 from ...engine import overriding
-from ...ops import stubs
+from ...ops import lazy_loading
 
-__all__ = ["LAYERS", "settle", "settle_one"]
+__all__ = ["LAYERS", "assign_module", "assign_modules"]
 
 # PyTorch has none of these.
 OWN = {"alias", "dtypes", "engine", "errors", "layouts", "locks", "modes", "names", "ops"}
@@ -21,7 +21,7 @@ NESTED = {"distributed", "nn", "utils", "vision"}  # whose packages have modules
 LAYERS = "retrograd.torch.nn.modules."
 
 
-def settle(name: str, module: ModuleType) -> None:
+def assign_modules(name: str, module: ModuleType) -> None:
     """Let the public functions and classes of a module be of PyTorch's module `name`.
 
     What a module only uses, and does not list, is not its own.
@@ -36,10 +36,10 @@ def settle(name: str, module: ModuleType) -> None:
         if getattr(found, "__qualname__", None) == own and not own.startswith("_"):
             known = public_form(found) in overriding.names
             if own in listed or exactly or known or family(found) not in OWN:
-                settle_one(name, found, exactly)
+                assign_module(name, found, exactly)
 
 
-def settle_one(name: str, found: Any, exactly: bool = False) -> None:
+def assign_module(name: str, found: Any, exactly: bool = False) -> None:
     """Let a function or class be of PyTorch's module `name`.
 
     What has a home of the same name in PyTorch is of that one instead, unless `exactly`.
@@ -51,7 +51,7 @@ def settle_one(name: str, found: Any, exactly: bool = False) -> None:
         importlib.import_module("torch.nn")  # which knows the exact ones
         return
     shown, own = public_form(found), found.__qualname__
-    known = own in vars(retrograd) or stubs.family_of(own)  # an absent name is slow to ask for
+    known = own in vars(retrograd) or lazy_loading.family_of(own)  # asking for another is slow
     if part in OWN and known and getattr(retrograd, own) in (found, shown):  # which enters it
         name = "torch"  # whichever module is asked for first
     if called := overriding.names.get(shown):

@@ -1,14 +1,14 @@
 """The families of PyTorch's world that load when one of their names is first asked for.
 
-`ops.later` has those of the engine.
+`ops.lazy_families` has those of the engine.
 """
 
 from types import ModuleType
 
 from ..engine import overriding
-from ..ops import stubs
-from ..ops.later import *
-from . import families
+from ..ops import lazy_loading
+from ..ops.lazy_families import *
+from . import lazy_names
 from .layouts.nested import functions
 from .layouts.sparse import methods
 from .layouts.sparse.compressed import *
@@ -26,8 +26,8 @@ from .names.lobpcg import *
 from .names.tensor_types import *
 from .names.view_copies import *
 
-for _family in families.METHODS:
-    stubs.attach(f"{__package__}.{_family}")
+for _family in lazy_names.METHODS:
+    lazy_loading.attach(f"{__package__}.{_family}")
 overriding.publish(globals(), "retrograd", "torch")
 
 __all__ = [

@@ -1,13 +1,13 @@
 """The families that load when one of their names is first asked for: layers, decompositions, ...
 
 They are more than half of the package, and a program needs few of them: so the import is quick.
-`torch.later` has those of PyTorch's world.
+`torch.lazy_families` has those of PyTorch's world.
 """
 
 from types import ModuleType
 
 from ..engine import overriding
-from . import families, stubs
+from . import lazy_loading, lazy_names
 from .activation.piecewise import celu, hardshrink, prelu, relu, rrelu, selu, sigmoid, threshold
 from .activation.softmax import *
 from .creation import new
@@ -66,7 +66,7 @@ from .shape.pad import *
 from .shape.rearrange import *
 from .shape.split import *
 from .shape.strided import *
-from .sorting import meanings
+from .sorting import complex_order
 from .sorting.search import *
 from .sorting.sort import *
 from .special import beta_gamma
@@ -84,8 +84,8 @@ from .tensor.storage import *
 from .tensor.storage_types import *
 from .tensor.swap import *
 
-for _family in families.METHODS:
-    stubs.attach(f"{__package__}.{_family}")
+for _family in lazy_names.METHODS:
+    lazy_loading.attach(f"{__package__}.{_family}")
 overriding.publish(globals(), "retrograd")
 
 __all__ = [
