@@ -1,5 +1,7 @@
 """Hooks of a module: the tables, a call that runs them, and the gradients that backward hooks see.
 
+Those of all modules are in `global_hooks`, those of tensors and nodes in `engine.backward.hooks`.
+
 NOTE [Order of one hooked call]
 1. forward pre-hooks, each seeing the arguments that the one before returned;
 2. `Passage` nodes on the input tensors, if there are backward hooks;

@@ -2,8 +2,8 @@
 
 The format is PyTorch's: either opens what the other wrote. What a file may do is told in
 `unpickler`, what the names in it stand for in `rebuilding`; archives are in `archive`, and writing
-so that a crash leaves the old file in `files`. `safetensors` and `npz` are formats of tensors by
-name.
+so that a crash leaves the old file in `files`. `reading` tells formats apart. `safetensors` and
+`npz` are formats of tensors by name, a module each.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """PyTorch's world: what PyTorch's programs ask for beyond the engine and training.
 
 The folders mirror PyTorch's modules, file for file: under the alias (`retrograd.as_torch`) the
-module `torch.x` is `retrograd.torch.x` where that exists, else `retrograd.x`. Beside them stand
-`alias`, which makes `torch` a name of this package, `layouts` (sparse, nested and masked tensors),
-`names` (functions by PyTorch's other names) and `tables` (how rows become functions).
+module `torch.x.y` is `x/y.py` here where that exists, else that of the package. So a name of
+`torch.x.y` that programs miss goes into `x/y.py`. Of what else stands here (`OWN`) PyTorch has no
+module: `alias` makes `torch` a name of this package, `layouts` are sparse, nested and masked
+tensors, `names` functions of `torch` itself and methods by older and internal names, `sheets` what
+does not follow from records, `tables` make functions of rows, and `lazy_families` load late.
 
 NOTE [Rings] in `providers`: the inner rings import nothing from here. `SERVICES` and `NAMES` say
 what they may ask for.

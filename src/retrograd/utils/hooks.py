@@ -1,4 +1,7 @@
-"""Handles of hooks, and the mark of a hook that may be lost when its tensor is saved."""
+"""PyTorch's `utils.hooks`: handles of hooks, and the mark of a hook that a file may leave out.
+
+The hooks themselves are where they run: in `engine.backward.hooks`, `nn.hooks`, `optim.optimizer`.
+"""
 
 from __future__ import annotations
 

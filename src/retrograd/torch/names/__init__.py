@@ -1,1 +1,1 @@
-"""PyTorch's older and internal names, and why some are absent."""
+"""Functions of `torch` itself, and methods, by older and internal names; why some are absent."""

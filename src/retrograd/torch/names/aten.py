@@ -20,7 +20,7 @@ from ...ops.nn import dropout as dropouts
 from ...ops.nn import embedding as lookups
 from ...ops.nn import interpolate, normalization
 from ...ops.nn.conv import conv_tbc
-from .table import older
+from ..tables import older
 
 REDUCTIONS = ("none", "mean", "sum")
 

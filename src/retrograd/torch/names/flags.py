@@ -15,7 +15,7 @@ from ... import modes
 from ...errors import wrong_type
 from ...kernels.native.threads import set_threads, threads
 from ...modes import determinism
-from .table import older
+from ..tables import older
 
 DEBUG_MODES = ("default", "warn", "error")
 PRECISIONS = ("highest", "high", "medium")

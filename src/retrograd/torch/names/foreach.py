@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...engine.tensor import Tensor
 from ...engine.writable import check_writable, is_tracked
-from .table import older
+from ..tables import older
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,7 +21,7 @@ from ...ops.shape.reshape import view
 from ...ops.shape.split import split, split_with_sizes, unbind
 from ...ops.shape.strided import as_strided
 from ...ops.tensor.inspection import strided
-from .table import older
+from ..tables import older
 
 
 def _entries(
