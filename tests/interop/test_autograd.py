@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 
@@ -454,6 +455,13 @@ def test_scipys_functions_have_scipys_values_and_derivatives(name):
 def test_other_names_are_scipys():
     assert special.zeta is scipy.special.zeta
     assert stats.norm.ppf(0.5) == 0.0
+
+
+def test_a_distribution_is_a_module():
+    norm = importlib.import_module("retrograd.interop.autograd.scipy.stats.norm")
+    assert norm is stats.norm
+    assert norm.__all__ == ["logpdf", "pdf", "cdf", "logcdf", "sf", "logsf"]
+    assert (norm.sf.__name__, norm.sf.__doc__) == ("sf", "The probability of more than `x`.")
 
 
 def test_a_singular_covariance_has_a_density_in_its_space():
