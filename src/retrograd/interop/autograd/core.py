@@ -1,4 +1,7 @@
-"""HIPS autograd's names for what derivatives are made of; functions here take one argument."""
+"""HIPS autograd's names for what derivatives are made of; functions here take one argument.
+
+`operators` has them for functions of many.
+"""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import core
 from .boxes import getval
 from .extend import defjvp_argnums, defvjp_argnum, primitive
 from .tracing import Recording, finished, forward
@@ -89,28 +90,7 @@ def unary_to_nary(operator: Callable[..., Any]) -> Callable[..., Any]:
     return nary_operator
 
 
-@unary_to_nary
-def make_vjp(fun: Callable[[Any], Any], x: Any) -> tuple[Callable[[Any], Any], Any]:
-    """Returns a function of `fun`'s arguments that gives (vjp, value); vjp(g) is g times Jacobian.
-
-    >>> from retrograd.interop.autograd import make_vjp
-    >>> vjp, value = make_vjp(np.square)(3.0)
-    >>> float(value), float(vjp(2.0))
-    (9.0, 12.0)
-    """
-    record = Recording(fun, x)
-    return record.vjp, finished(record.answer)
-
-
-@unary_to_nary
-def make_jvp(fun: Callable[[Any], Any], x: Any) -> Callable[[Any], tuple[Any, Any]]:
-    """Returns a function of `fun`'s arguments that gives jvp; jvp(v) is (value, Jacobian times v).
-
-    >>> from retrograd.interop.autograd import make_jvp
-    >>> make_jvp(np.square)(np.array([1.0, 2.0]))(np.array([1.0, 0.5]))
-    (array([1., 4.]), array([2., 2.]))
-    """
-    return lambda v: forward(fun, x, v)
+make_vjp, make_jvp = unary_to_nary(core.make_vjp), unary_to_nary(core.make_jvp)
 
 
 @unary_to_nary
