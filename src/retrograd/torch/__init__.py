@@ -17,15 +17,8 @@ from ..locks import load
 
 __all__ = ["NAMES", "OWN", "SERVICES", "home_of", "modules"]
 
-OWN = (
-    "alias",
-    "layouts",
-    "lazy_families",
-    "lazy_names",
-    "names",
-    "sheets",
-    "tables",
-)  # modules of which PyTorch has none
+# Modules of which PyTorch has none.
+OWN = ("alias", "layouts", "lazy_families", "lazy_names", "names", "sheets", "tables")
 
 # What inner rings ask for by name, and the module here that does it.
 SERVICES = {
@@ -43,101 +36,67 @@ SERVICES = {
     "sparse lookup": "layouts.sparse.lookup",
 }
 
-# Names of other packages, and the module here that has each or is it; `families` lists functions.
-NAMES = {
-    **dict.fromkeys(("DisableTorchFunction", "DisableTorchFunctionSubclass"), "_C"),
-    "StorageBase": "_C",
-    "PyTorchFileReader": "_C.reader",
-    **dict.fromkeys(("SymBool", "SymFloat", "SymInt"), "types"),
-    **dict.fromkeys(("DeviceObjType", "TensorType", "Type"), "jit"),
-    **dict.fromkeys(("ScriptFunction", "ScriptModule"), "jit"),
-    "Future": "futures",
-    "GradScaler": "amp",
-    "Tag": "library.tags",
-    "autocast": "amp",
-    **dict.fromkeys(
-        (
-            "autocast_decrement_nesting",
-            "autocast_increment_nesting",
-            "clear_autocast_cache",
-            "get_autocast_cpu_dtype",
-            "get_autocast_dtype",
-            "get_autocast_gpu_dtype",
-            "is_autocast_cache_enabled",
-            "is_autocast_cpu_enabled",
-            "is_autocast_enabled",
-            "set_autocast_cache_enabled",
-            "set_autocast_cpu_dtype",
-            "set_autocast_cpu_enabled",
-            "set_autocast_dtype",
-            "set_autocast_enabled",
-        ),
-        "amp.autocast_mode",
+# Names of other packages, by the module here that has or is them; `lazy_names` lists functions.
+HOMES = {
+    "_C": "DisableTorchFunction DisableTorchFunctionSubclass StorageBase",
+    "_C.reader": "PyTorchFileReader",
+    "_VF": (
+        "_convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo _segment_reduce "
+        "_shape_as_tensor _unique _unique2"
     ),
-    "Stream": "cpu.streams",
-    "_disable_dynamo": "compiler",
-    **dict.fromkeys(("cond", "while_loop"), "_higher_order_ops"),
-    **dict.fromkeys(
-        (
-            "func.combine_state_for_ensemble",
-            "func.make_functional",
-            "func.make_functional_with_buffers",
-        ),
-        "_functorch.make_functional",
+    "_functorch.make_functional": (
+        "func.combine_state_for_ensemble func.make_functional func.make_functional_with_buffers"
     ),
-    "get_device_module": "accelerator.modules",
-    **dict.fromkeys(("_check", "_check_index", "_check_is_size"), "names.checks"),
-    **dict.fromkeys(("_check_type", "_check_value", "_check_with"), "names.checks"),
-    "_assert": "fx._symbolic_trace",
-    "_amp_foreach_non_finite_check_and_unscale_": "amp.grad_scaler",
-    "_amp_update_scale_": "amp.grad_scaler",
-    "_assert_async": "names.checks",
-    "_has_compatible_shallow_copy_type": "names.checks",
-    "_check_not_implemented": "names.checks",
-    "_check_tensor_all": "names.checks",
-    "_check_tensor_all_with": "names.checks",
-    **dict.fromkeys(
-        (
-            "_convert_indices_from_coo_to_csr",
-            "_convert_indices_from_csr_to_coo",
-            "_segment_reduce",
-            "_shape_as_tensor",
-            "_unique",
-            "_unique2",
-        ),
-        "_VF",
+    "_higher_order_ops": "cond while_loop",
+    "accelerator.modules": "get_device_module",
+    "amp": "GradScaler autocast",
+    "amp.autocast_mode": (
+        "autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache "
+        "get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype "
+        "is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled "
+        "set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled "
+        "set_autocast_dtype set_autocast_enabled"
     ),
-    "_validate_sparse_compressed_tensor_args": "layouts.sparse.compressed",
-    "_validate_sparse_coo_tensor_args": "layouts.sparse.factories",
-    "to_dlpack": "utils.dlpack",
-    "autograd._profiler_enabled": "autograd.profiler",
-    **dict.fromkeys(("nn.SyncBatchNorm", "nn.modules.SyncBatchNorm"), "nn.modules.batchnorm"),
-    **dict.fromkeys(("nn.Container", "nn.modules.Container"), "nn.modules.container"),
-    "nn.DataParallel": "nn.parallel",
-    **dict.fromkeys(("nn.NLLLoss2d", "nn.modules.NLLLoss2d"), "nn.modules.loss"),
-    **dict.fromkeys(
-        (
-            "nn.UpsamplingBilinear2d",
-            "nn.UpsamplingNearest2d",
-            "nn.modules.UpsamplingBilinear2d",
-            "nn.modules.UpsamplingNearest2d",
-        ),
-        "nn.modules.upsampling",
+    "amp.grad_scaler": "_amp_foreach_non_finite_check_and_unscale_ _amp_update_scale_",
+    "autograd.profiler": "autograd._profiler_enabled autograd.kineto_available",
+    "compiler": "_disable_dynamo",
+    "cpu.streams": "Stream",
+    "futures": "Future",
+    "fx._symbolic_trace": "_assert",
+    "jit": "DeviceObjType ScriptFunction ScriptModule TensorType Type",
+    "layouts.sparse.compressed": "_validate_sparse_compressed_tensor_args",
+    "layouts.sparse.factories": "_validate_sparse_coo_tensor_args",
+    "library.tags": "Tag",
+    "names.checks": (
+        "_assert_async _check _check_index _check_is_size _check_not_implemented "
+        "_check_tensor_all _check_tensor_all_with _check_type _check_value _check_with "
+        "_has_compatible_shallow_copy_type"
     ),
-    "nn.utils.convert_conv2d_weight_memory_format": "nn.utils.memory_format",
-    "nn.utils.convert_conv3d_weight_memory_format": "nn.utils.memory_format",
-    "nn.utils.fuse_conv_bn_eval": "nn.utils.fusion",
-    "nn.utils.fuse_conv_bn_weights": "nn.utils.fusion",
-    "nn.utils.fuse_linear_bn_eval": "nn.utils.fusion",
-    "nn.utils.fuse_linear_bn_weights": "nn.utils.fusion",
-    "nn.functional.grad": "nn.grad",
+    "nn.grad": "nn.functional.grad",
+    "nn.modules.batchnorm": "nn.SyncBatchNorm nn.modules.SyncBatchNorm",
+    "nn.modules.container": "nn.Container nn.modules.Container",
+    "nn.modules.loss": "nn.NLLLoss2d nn.modules.NLLLoss2d",
+    "nn.modules.upsampling": (
+        "nn.UpsamplingBilinear2d nn.UpsamplingNearest2d nn.modules.UpsamplingBilinear2d "
+        "nn.modules.UpsamplingNearest2d"
+    ),
+    "nn.parallel": "nn.DataParallel",
+    "nn.utils.fusion": (
+        "nn.utils.fuse_conv_bn_eval nn.utils.fuse_conv_bn_weights nn.utils.fuse_linear_bn_eval "
+        "nn.utils.fuse_linear_bn_weights"
+    ),
+    "nn.utils.init": "nn.utils.skip_init",
+    "nn.utils.memory_format": (
+        "nn.utils.convert_conv2d_weight_memory_format nn.utils.convert_conv3d_weight_memory_format"
+    ),
     "nn.utils.prune": "nn.utils.prune",
-    "nn.utils.skip_init": "nn.utils.init",
     "nn.utils.stateless": "nn.utils.stateless",
-    "optim.SparseAdam": "optim.sparse_adam",
-    "utils.data.DistributedSampler": "utils.data.distributed",
-    "autograd.kineto_available": "autograd.profiler",
+    "optim.sparse_adam": "optim.SparseAdam",
+    "types": "SymBool SymFloat SymInt",
+    "utils.data.distributed": "utils.data.DistributedSampler",
+    "utils.dlpack": "to_dlpack",
 }
+NAMES = {name: home for home, names in HOMES.items() for name in names.split()}
 
 
 def home_of(name: str) -> str | None:
