@@ -371,8 +371,21 @@ def stub(lines: list[str], up: str = "") -> str:
                 shown = "Tensor as Tensor" if name == "Tensor" else f"{name} as _{name}"
                 imports.append(f"from {place} import {shown}")
     said = [f"_{name} = {text}" for name, text in aliases.items()]
+    imports, lines = together(imports), together(lines)
     head = "# Written by docs/make_stubs.py: change that, and run it."
     return "\n".join([head, "# ruff: noqa", "# fmt: off", *imports, *said, "", *lines, ""])
+
+
+def together(lines: list[str]) -> list[str]:
+    """Lines of which those that import from one module are one, where the first stands."""
+    found: dict[Any, list[str]] = {}
+    for place, line in enumerate(lines):
+        home, imported, name = line.partition(" import ")
+        found.setdefault(home if imported else place, []).append(name or line)
+    return [
+        f"{key} import {', '.join(parts)}" if isinstance(key, str) else parts[0]
+        for key, parts in found.items()
+    ]
 
 
 def stubs() -> dict[Path, str]:

@@ -1,24 +1,13 @@
 # Written by docs/make_stubs.py: change that, and run it.
 # ruff: noqa
 # fmt: off
-from builtins import bool as _bool
-from builtins import complex as _complex
-from builtins import dict as _dict
-from builtins import float as _float
-from builtins import int as _int
-from builtins import str as _str
-from builtins import tuple as _tuple
-from builtins import type as _type
-from collections.abc import Iterator as _Iterator
-from collections.abc import Sequence as _Sequence
-from typing import Any as _Any
-from typing import Literal as _Literal
-from typing import overload as _overload
+from builtins import bool as _bool, complex as _complex, dict as _dict, float as _float, int as _int, str as _str, tuple as _tuple, type as _type
+from collections.abc import Iterator as _Iterator, Sequence as _Sequence
+from typing import Any as _Any, Literal as _Literal, overload as _overload
 from numpy import number as _number
 from . import return_types as _return_types
 from .dtypes import dtype as _dtype
-from .engine.placement import Size as _Size
-from .engine.placement import device as _device
+from .engine.placement import Size as _Size, device as _device
 from .engine.tensor import Tensor as Tensor
 from .ops.creation.memory_format import memory_format as _memory_format
 from .ops.random.generator import Generator as _Generator
@@ -26,167 +15,42 @@ from .ops.tensor.inspection import layout as _layout
 from .ops.tensor.storage_types import StorageType as _StorageType
 _Number = _int | _float | _complex | _number[_Any]
 
-from . import autograd as autograd
-from . import interop as interop
-from . import capture as capture
-from . import compiler as compiler
-from . import distributions as distributions
-from . import fft as fft
-from . import func as func
-from . import linalg as linalg
-from . import nn as nn
-from . import optim as optim
-from . import quasirandom as quasirandom
-from . import random as random
-from . import return_types as return_types
-from . import serialization as serialization
-from . import signal as signal
-from . import special as special
-from . import tape as tape
-from . import testing as testing
-from . import utils as utils
-from . import viz as viz
-from . import wirtinger as wirtinger
-from .locks import forget_orphans as _forget_orphans
-from .locks import load as _load
-from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
-from .autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
-from .autograd.grad_mode import enable_grad as enable_grad
-from .autograd.grad_mode import inference_mode as inference_mode
-from .autograd.grad_mode import is_grad_enabled as is_grad_enabled
-from .autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
-from .autograd.grad_mode import no_grad as no_grad
-from .autograd.grad_mode import set_grad_enabled as set_grad_enabled
-from .dtypes import dtype as dtype
-from .dtypes import finfo as finfo
-from .dtypes import get_default_dtype as get_default_dtype
-from .dtypes import iinfo as iinfo
-from .dtypes import promote_types as promote_types
-from .dtypes import set_default_dtype as set_default_dtype
-from .engine.tensor import Size as Size
-from .engine.tensor import Tensor as Tensor
-from .engine.tensor import device as device
+from . import autograd as autograd, interop as interop, capture as capture, compiler as compiler, distributions as distributions, fft as fft, func as func, linalg as linalg, nn as nn, optim as optim, quasirandom as quasirandom, random as random, return_types as return_types, serialization as serialization, signal as signal, special as special, tape as tape, testing as testing, utils as utils, viz as viz, wirtinger as wirtinger
+from .locks import forget_orphans as _forget_orphans, load as _load
+from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled, is_anomaly_enabled as is_anomaly_enabled
+from .autograd.grad_mode import enable_grad as enable_grad, inference_mode as inference_mode, is_grad_enabled as is_grad_enabled, is_inference_mode_enabled as is_inference_mode_enabled, no_grad as no_grad, set_grad_enabled as set_grad_enabled
+from .dtypes import dtype as dtype, finfo as finfo, get_default_dtype as get_default_dtype, iinfo as iinfo, promote_types as promote_types, set_default_dtype as set_default_dtype
+from .engine.tensor import Size as Size, Tensor as Tensor, device as device
 from .errors import OutOfMemoryError as OutOfMemoryError
 from .version import __version__ as __version__
-from .modes import is_warn_always_enabled as is_warn_always_enabled
-from .modes import set_warn_always as set_warn_always
-from .dtypes.placeholders import chalf as chalf
-from .dtypes.placeholders import complex32 as complex32
-from .dtypes.placeholders import qint8 as qint8
-from .dtypes.placeholders import qint32 as qint32
-from .dtypes.placeholders import quint2x4 as quint2x4
-from .dtypes.placeholders import quint4x2 as quint4x2
-from .dtypes.placeholders import quint8 as quint8
-from .tape import ForwardAccumulator as ForwardAccumulator
-from .tape import GradientTape as GradientTape
-from .tape import UnconnectedGradients as UnconnectedGradients
-from .tape import custom_gradient as custom_gradient
+from .modes import is_warn_always_enabled as is_warn_always_enabled, set_warn_always as set_warn_always
+from .dtypes.placeholders import chalf as chalf, complex32 as complex32, qint8 as qint8, qint32 as qint32, quint2x4 as quint2x4, quint4x2 as quint4x2, quint8 as quint8
+from .tape import ForwardAccumulator as ForwardAccumulator, GradientTape as GradientTape, UnconnectedGradients as UnconnectedGradients, custom_gradient as custom_gradient
 from .capture import compile as compile
-from .distributions.samplers import _sample_dirichlet as _sample_dirichlet
-from .distributions.samplers import _standard_gamma as _standard_gamma
-from .serialization import load as load
-from .serialization import save as save
+from .distributions.samplers import _sample_dirichlet as _sample_dirichlet, _standard_gamma as _standard_gamma
+from .serialization import load as load, save as save
 from .utils.checkpoint import recompute_grad as recompute_grad
 from .nn.summary import summary as summary
 from .func import vmap as vmap
-from .torch import _C as _C
-from .torch import _VF as _VF
-from .torch import __config__ as __config__
-from .torch import __future__ as __future__
-from .torch import _dynamo as _dynamo
-from .torch import _functorch as _functorch
-from .torch import _guards as _guards
-from .torch import _higher_order_ops as _higher_order_ops
-from .torch import _inductor as _inductor
-from .torch import _ops as _ops
-from .torch import _subclasses as _subclasses
-from .torch import _tensor_str as _tensor_str
-from .torch import _utils as _utils
-from .torch import _vmap_internals as _vmap_internals
-from .torch import accelerator as accelerator
-from .torch import amp as amp
-from .torch import ao as ao
-from .torch import backends as backends
-from .torch import cpu as cpu
-from .torch import cuda as cuda
-from .torch import distributed as distributed
-from .torch import export as export
-from .torch import functional as functional
-from .torch import futures as futures
-from .torch import fx as fx
-from .torch import hub as hub
-from .torch import jit as jit
-from .torch import library as library
-from .torch import masked as masked
-from .torch import mps as mps
-from .torch import multiprocessing as multiprocessing
-from .torch import nested as nested
-from .torch import onnx as onnx
-from .torch import overrides as overrides
-from .torch import profiler as profiler
-from .torch import sparse as sparse
-from .torch import storage as storage
-from .torch import torch_version as torch_version
-from .torch import types as types
-from .torch import vision as vision
-from .torch import xpu as xpu
-from .torch._C import DisableTorchFunction as DisableTorchFunction
-from .torch._C import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
-from .torch._C import StorageBase as StorageBase
+from .torch import _C as _C, _VF as _VF, __config__ as __config__, __future__ as __future__, _dynamo as _dynamo, _functorch as _functorch, _guards as _guards, _higher_order_ops as _higher_order_ops, _inductor as _inductor, _ops as _ops, _subclasses as _subclasses, _tensor_str as _tensor_str, _utils as _utils, _vmap_internals as _vmap_internals, accelerator as accelerator, amp as amp, ao as ao, backends as backends, cpu as cpu, cuda as cuda, distributed as distributed, export as export, functional as functional, futures as futures, fx as fx, hub as hub, jit as jit, library as library, masked as masked, mps as mps, multiprocessing as multiprocessing, nested as nested, onnx as onnx, overrides as overrides, profiler as profiler, sparse as sparse, storage as storage, torch_version as torch_version, types as types, vision as vision, xpu as xpu
+from .torch._C import DisableTorchFunction as DisableTorchFunction, DisableTorchFunctionSubclass as DisableTorchFunctionSubclass, StorageBase as StorageBase
 from .torch._C.reader import PyTorchFileReader as PyTorchFileReader
-from .torch.types import SymBool as SymBool
-from .torch.types import SymFloat as SymFloat
-from .torch.types import SymInt as SymInt
-from .torch.jit import DeviceObjType as DeviceObjType
-from .torch.jit import TensorType as TensorType
-from .torch.jit import Type as Type
-from .torch.jit import ScriptFunction as ScriptFunction
-from .torch.jit import ScriptModule as ScriptModule
-from .torch.futures import Future as Future
-from .torch.amp import GradScaler as GradScaler
-from .torch.library.tags import Tag as Tag
-from .torch.amp import autocast as autocast
-from .torch.amp.autocast_mode import autocast_decrement_nesting as autocast_decrement_nesting
-from .torch.amp.autocast_mode import autocast_increment_nesting as autocast_increment_nesting
-from .torch.amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
-from .torch.amp.autocast_mode import get_autocast_cpu_dtype as get_autocast_cpu_dtype
-from .torch.amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
-from .torch.amp.autocast_mode import get_autocast_gpu_dtype as get_autocast_gpu_dtype
-from .torch.amp.autocast_mode import is_autocast_cache_enabled as is_autocast_cache_enabled
-from .torch.amp.autocast_mode import is_autocast_cpu_enabled as is_autocast_cpu_enabled
-from .torch.amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
-from .torch.amp.autocast_mode import set_autocast_cache_enabled as set_autocast_cache_enabled
-from .torch.amp.autocast_mode import set_autocast_cpu_dtype as set_autocast_cpu_dtype
-from .torch.amp.autocast_mode import set_autocast_cpu_enabled as set_autocast_cpu_enabled
-from .torch.amp.autocast_mode import set_autocast_dtype as set_autocast_dtype
-from .torch.amp.autocast_mode import set_autocast_enabled as set_autocast_enabled
-from .torch.cpu.streams import Stream as Stream
-from .torch.compiler import _disable_dynamo as _disable_dynamo
-from .torch._higher_order_ops import cond as cond
-from .torch._higher_order_ops import while_loop as while_loop
+from .torch._VF import _convert_indices_from_coo_to_csr as _convert_indices_from_coo_to_csr, _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo, _segment_reduce as _segment_reduce, _shape_as_tensor as _shape_as_tensor, _unique as _unique, _unique2 as _unique2
+from .torch._higher_order_ops import cond as cond, while_loop as while_loop
 from .torch.accelerator.modules import get_device_module as get_device_module
-from .torch.names.checks import _check as _check
-from .torch.names.checks import _check_index as _check_index
-from .torch.names.checks import _check_is_size as _check_is_size
-from .torch.names.checks import _check_type as _check_type
-from .torch.names.checks import _check_value as _check_value
-from .torch.names.checks import _check_with as _check_with
+from .torch.amp import GradScaler as GradScaler, autocast as autocast
+from .torch.amp.autocast_mode import autocast_decrement_nesting as autocast_decrement_nesting, autocast_increment_nesting as autocast_increment_nesting, clear_autocast_cache as clear_autocast_cache, get_autocast_cpu_dtype as get_autocast_cpu_dtype, get_autocast_dtype as get_autocast_dtype, get_autocast_gpu_dtype as get_autocast_gpu_dtype, is_autocast_cache_enabled as is_autocast_cache_enabled, is_autocast_cpu_enabled as is_autocast_cpu_enabled, is_autocast_enabled as is_autocast_enabled, set_autocast_cache_enabled as set_autocast_cache_enabled, set_autocast_cpu_dtype as set_autocast_cpu_dtype, set_autocast_cpu_enabled as set_autocast_cpu_enabled, set_autocast_dtype as set_autocast_dtype, set_autocast_enabled as set_autocast_enabled
+from .torch.amp.grad_scaler import _amp_foreach_non_finite_check_and_unscale_ as _amp_foreach_non_finite_check_and_unscale_, _amp_update_scale_ as _amp_update_scale_
+from .torch.compiler import _disable_dynamo as _disable_dynamo
+from .torch.cpu.streams import Stream as Stream
+from .torch.futures import Future as Future
 from .torch.fx._symbolic_trace import _assert as _assert
-from .torch.amp.grad_scaler import _amp_foreach_non_finite_check_and_unscale_ as _amp_foreach_non_finite_check_and_unscale_
-from .torch.amp.grad_scaler import _amp_update_scale_ as _amp_update_scale_
-from .torch.names.checks import _assert_async as _assert_async
-from .torch.names.checks import _has_compatible_shallow_copy_type as _has_compatible_shallow_copy_type
-from .torch.names.checks import _check_not_implemented as _check_not_implemented
-from .torch.names.checks import _check_tensor_all as _check_tensor_all
-from .torch.names.checks import _check_tensor_all_with as _check_tensor_all_with
-from .torch._VF import _convert_indices_from_coo_to_csr as _convert_indices_from_coo_to_csr
-from .torch._VF import _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo
-from .torch._VF import _segment_reduce as _segment_reduce
-from .torch._VF import _shape_as_tensor as _shape_as_tensor
-from .torch._VF import _unique as _unique
-from .torch._VF import _unique2 as _unique2
+from .torch.jit import DeviceObjType as DeviceObjType, ScriptFunction as ScriptFunction, ScriptModule as ScriptModule, TensorType as TensorType, Type as Type
 from .torch.layouts.sparse.compressed import _validate_sparse_compressed_tensor_args as _validate_sparse_compressed_tensor_args
 from .torch.layouts.sparse.factories import _validate_sparse_coo_tensor_args as _validate_sparse_coo_tensor_args
+from .torch.library.tags import Tag as Tag
+from .torch.names.checks import _assert_async as _assert_async, _check as _check, _check_index as _check_index, _check_is_size as _check_is_size, _check_not_implemented as _check_not_implemented, _check_tensor_all as _check_tensor_all, _check_tensor_all_with as _check_tensor_all_with, _check_type as _check_type, _check_value as _check_value, _check_with as _check_with, _has_compatible_shallow_copy_type as _has_compatible_shallow_copy_type
+from .torch.types import SymBool as SymBool, SymFloat as SymFloat, SymInt as SymInt
 from .torch.utils.dlpack import to_dlpack as to_dlpack
 bfloat16: _dtype
 e: _float
@@ -238,8 +102,7 @@ LongTensor: _type[Tensor]
 ShortStorage: _StorageType
 ShortTensor: _type[Tensor]
 Storage: _StorageType
-from .ops.tensor.storage import TypedStorage as TypedStorage
-from .ops.tensor.storage import UntypedStorage as UntypedStorage
+from .ops.tensor.storage import TypedStorage as TypedStorage, UntypedStorage as UntypedStorage
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def abs_(input: Tensor) -> Tensor: ...
 def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...

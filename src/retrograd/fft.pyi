@@ -1,10 +1,7 @@
 # Written by docs/make_stubs.py: change that, and run it.
 # ruff: noqa
 # fmt: off
-from builtins import bool as _bool
-from builtins import float as _float
-from builtins import int as _int
-from builtins import str as _str
+from builtins import bool as _bool, float as _float, int as _int, str as _str
 from collections.abc import Sequence as _Sequence
 from .dtypes import dtype as _dtype
 from .engine.placement import device as _device

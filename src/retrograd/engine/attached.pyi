@@ -1,35 +1,20 @@
 # Written by docs/make_stubs.py: change that, and run it.
 # ruff: noqa
 # fmt: off
-from builtins import bool as _bool
-from builtins import complex as _complex
-from builtins import dict as _dict
-from builtins import float as _float
-from builtins import int as _int
-from builtins import slice as _slice
-from builtins import str as _str
-from builtins import tuple as _tuple
-from builtins import type as _type
-from collections.abc import Callable as _Callable
-from collections.abc import Iterator as _Iterator
-from collections.abc import Sequence as _Sequence
+from builtins import bool as _bool, complex as _complex, dict as _dict, float as _float, int as _int, slice as _slice, str as _str, tuple as _tuple, type as _type
+from collections.abc import Callable as _Callable, Iterator as _Iterator, Sequence as _Sequence
 from types import EllipsisType as _EllipsisType
-from typing import Any as _Any
-from typing import Literal as _Literal
-from typing import overload as _overload
-from numpy import ndarray as _ndarray
-from numpy import number as _number
+from typing import Any as _Any, Literal as _Literal, overload as _overload
+from numpy import ndarray as _ndarray, number as _number
 from .. import return_types as _return_types
 from ..dtypes import dtype as _dtype
 from ..engine.backward.hooks import RemovableHandle as _RemovableHandle
-from ..engine.placement import Size as _Size
-from ..engine.placement import device as _device
+from ..engine.placement import Size as _Size, device as _device
 from ..engine.tensor import Tensor as Tensor
 from ..ops.creation.memory_format import memory_format as _memory_format
 from ..ops.random.generator import Generator as _Generator
 from ..ops.tensor.inspection import layout as _layout
-from ..ops.tensor.storage import TypedStorage as _TypedStorage
-from ..ops.tensor.storage import UntypedStorage as _UntypedStorage
+from ..ops.tensor.storage import TypedStorage as _TypedStorage, UntypedStorage as _UntypedStorage
 from ..ops.tensor.storage_types import StorageType as _StorageType
 _Number = _int | _float | _complex | _number[_Any]
 _Index = _int | _slice | _EllipsisType | Tensor | _Sequence[_Any] | _ndarray[_Any, _Any] | None | _tuple[_Any, ...]

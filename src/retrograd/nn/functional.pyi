@@ -1,18 +1,9 @@
 # Written by docs/make_stubs.py: change that, and run it.
 # ruff: noqa
 # fmt: off
-from builtins import bool as _bool
-from builtins import complex as _complex
-from builtins import float as _float
-from builtins import int as _int
-from builtins import list as _list
-from builtins import str as _str
-from builtins import tuple as _tuple
-from collections.abc import Callable as _Callable
-from collections.abc import Sequence as _Sequence
-from typing import Any as _Any
-from typing import Literal as _Literal
-from typing import overload as _overload
+from builtins import bool as _bool, complex as _complex, float as _float, int as _int, list as _list, str as _str, tuple as _tuple
+from collections.abc import Callable as _Callable, Sequence as _Sequence
+from typing import Any as _Any, Literal as _Literal, overload as _overload
 from numpy import number as _number
 from ..dtypes import dtype as _dtype
 from ..engine.tensor import Tensor as Tensor
