@@ -38,16 +38,9 @@ if TYPE_CHECKING:
     from types import FrameType, ModuleType
 
 __all__ = [
-    "LEAVES",
-    "ONE_AT_A_TIME",
-    "counter",
-    "forget_orphans",
-    "held_interrupts",
-    "let_interrupts",
-    "load",
-    "new_lock",
-    "structure",
-]
+    "LEAVES", "ONE_AT_A_TIME", "counter", "forget_orphans", "held_interrupts", "let_interrupts",
+    "load", "new_lock", "structure",
+]  # fmt: skip
 
 # Whether the interpreter lock is there: CPython lets another thread go on only where it calls.
 ONE_AT_A_TIME: bool = getattr(sys, "_is_gil_enabled", lambda: True)()

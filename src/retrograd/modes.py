@@ -38,17 +38,9 @@ from .locks import new_lock
 from .version import named
 
 __all__ = [
-    "Changed",
-    "State",
-    "change",
-    "determinism",
-    "restore",
-    "restore_grad",
-    "set_grad",
-    "special",
-    "state",
-    "transforming",
-]
+    "Changed", "State", "change", "determinism", "restore", "restore_grad", "set_grad", "special",
+    "state", "transforming",
+]  # fmt: skip
 
 DEFAULT, UNRECORDED, OTHER = range(3)  # `State.kind`
 

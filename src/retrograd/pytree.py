@@ -15,15 +15,9 @@ if TYPE_CHECKING:
     Test = Callable[[Any], bool]
 
 __all__ = [
-    "alike",
-    "broadcast",
-    "flatten",
-    "is_container",
-    "is_leaf",
-    "map_leaves",
-    "register",
+    "alike", "broadcast", "flatten", "is_container", "is_leaf", "map_leaves", "register",
     "unflatten",
-]
+]  # fmt: skip
 
 
 CONTAINERS = (list, tuple, dict)

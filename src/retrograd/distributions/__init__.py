@@ -45,23 +45,11 @@ from .von_mises import *
 
 if not TYPE_CHECKING:  # to type checkers, what a package imports by * is public
     __all__ = [
-        "biject_to",
-        "transform_to",
-        *beta_family.__all__,
-        *categorical.__all__,
-        *counts.__all__,
-        *distribution.__all__,
-        *gamma_family.__all__,
-        *kl.__all__,
-        *location_scale.__all__,
-        *matrices.__all__,
-        *mixture.__all__,
-        *multivariate.__all__,
-        *positive.__all__,
-        *transformed_distribution.__all__,
-        *transforms.__all__,
-        *von_mises.__all__,
-    ]
+        "biject_to", "transform_to", *beta_family.__all__, *categorical.__all__, *counts.__all__,
+        *distribution.__all__, *gamma_family.__all__, *kl.__all__, *location_scale.__all__,
+        *matrices.__all__, *mixture.__all__, *multivariate.__all__, *positive.__all__,
+        *transformed_distribution.__all__, *transforms.__all__, *von_mises.__all__,
+    ]  # fmt: skip
 
 # Where PyTorch keeps each class: `from retrograd.distributions.normal import Normal`.
 ELSEWHERE = {

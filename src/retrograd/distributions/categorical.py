@@ -16,13 +16,9 @@ from .transforms import ExpTransform, SigmoidTransform
 from .utils import broadcast_all, clamp_probs, softplus
 
 __all__ = [
-    "Categorical",
-    "Multinomial",
-    "OneHotCategorical",
-    "OneHotCategoricalStraightThrough",
-    "RelaxedBernoulli",
-    "RelaxedOneHotCategorical",
-]
+    "Categorical", "Multinomial", "OneHotCategorical", "OneHotCategoricalStraightThrough",
+    "RelaxedBernoulli", "RelaxedOneHotCategorical",
+]  # fmt: skip
 
 
 class ByWeights(ByProbs):

@@ -31,13 +31,8 @@ from ..locks import load as _load
 from ..quiet import quietly
 
 __all__ = [
-    "dtype",
-    "finfo",
-    "get_default_dtype",
-    "iinfo",
-    "promote_types",
-    "set_default_dtype",
-]
+    "dtype", "finfo", "get_default_dtype", "iinfo", "promote_types", "set_default_dtype",
+]  # fmt: skip
 
 _by_numpy: dict[Any, dtype] = {}
 _by_name: dict[str, dtype] = {}

@@ -15,21 +15,10 @@ from .jacobian import hessian, jacfwd, jacrev
 from .reverse import grad, grad_and_value, vjp
 
 __all__ = [
-    "debug_unwrap",
-    "functional_call",
-    "functionalize",
-    "grad",
-    "grad_and_value",
-    "hessian",
-    "jacfwd",
-    "jacrev",
-    "jvp",
-    "linearize",
-    "replace_all_batch_norm_modules_",
-    "stack_module_state",
-    "vjp",
-    "vmap",
-]
+    "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian",
+    "jacfwd", "jacrev", "jvp", "linearize", "replace_all_batch_norm_modules_", "stack_module_state",
+    "vjp", "vmap",
+]  # fmt: skip
 __all__ += [*_providers.names(__name__)]
 
 

@@ -14,17 +14,9 @@ from .parameter import (
 
 if not TYPE_CHECKING:  # to type checkers, what a package imports by * is public
     __all__ = [
-        "Buffer",
-        "Parameter",
-        "UninitializedBuffer",
-        "UninitializedParameter",
-        "complex",
-        "functional",
-        "init",
-        "utils",
-        *modules.__all__,
-        *_providers.names(__name__),
-    ]
+        "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "complex",
+        "functional", "init", "utils", *modules.__all__, *_providers.names(__name__),
+    ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

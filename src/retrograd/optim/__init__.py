@@ -22,26 +22,10 @@ from .sgd import SGD
 from .unitary import UnitaryAdam, UnitarySGD
 
 __all__ = [
-    "ASGD",
-    "LBFGS",
-    "SGD",
-    "Adadelta",
-    "Adafactor",
-    "Adagrad",
-    "Adam",
-    "AdamW",
-    "Adamax",
-    "Muon",
-    "NAdam",
-    "Optimizer",
-    "RAdam",
-    "RMSprop",
-    "Rprop",
-    "UnitaryAdam",
-    "UnitarySGD",
-    "lr_scheduler",
+    "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon",
+    "NAdam", "Optimizer", "RAdam", "RMSprop", "Rprop", "UnitaryAdam", "UnitarySGD", "lr_scheduler",
     "swa_utils",
-]
+]  # fmt: skip
 __all__ += [*_providers.names(__name__)]
 
 

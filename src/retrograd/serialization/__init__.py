@@ -33,25 +33,12 @@ from .reading import Settings, read, unsafe_names
 from .safe import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 
 __all__ = [
-    "DEFAULT_PROTOCOL",
-    "MAP_LOCATION",
-    "LoadEndianness",
-    "SourceChangeWarning",
-    "add_safe_globals",
-    "clear_safe_globals",
-    "default_restore_location",
-    "get_default_load_endianness",
-    "get_safe_globals",
-    "get_unsafe_globals_in_checkpoint",
-    "load",
-    "location_tag",
-    "normalize_storage_type",
-    "npz",
-    "safe_globals",
-    "safetensors",
-    "save",
+    "DEFAULT_PROTOCOL", "MAP_LOCATION", "LoadEndianness", "SourceChangeWarning", "add_safe_globals",
+    "clear_safe_globals", "default_restore_location", "get_default_load_endianness",
+    "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load", "location_tag",
+    "normalize_storage_type", "npz", "safe_globals", "safetensors", "save",
     "set_default_load_endianness",
-]
+]  # fmt: skip
 
 
 DEFAULT_PROTOCOL = 2

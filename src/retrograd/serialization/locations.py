@@ -13,15 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "LoadEndianness",
-    "default_restore_location",
-    "get_default_load_endianness",
-    "location_tag",
-    "normalize_storage_type",
-    "order_by_default",
-    "placing",
-    "set_default_load_endianness",
-]
+    "LoadEndianness", "default_restore_location", "get_default_load_endianness", "location_tag",
+    "normalize_storage_type", "order_by_default", "placing", "set_default_load_endianness",
+]  # fmt: skip
 
 
 ELSEWHERE = (

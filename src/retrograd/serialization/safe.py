@@ -11,14 +11,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 __all__ = [
-    "add_safe_globals",
-    "allowed",
-    "clear_safe_globals",
-    "get_safe_globals",
-    "name_here",
-    "safe_globals",
-    "tensor_class",
-]
+    "add_safe_globals", "allowed", "clear_safe_globals", "get_safe_globals", "name_here",
+    "safe_globals", "tensor_class",
+]  # fmt: skip
 
 _allowed: dict[str, Any] = {}  # by name; what was added, a thing or a pair of it and a name
 

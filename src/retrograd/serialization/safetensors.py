@@ -33,15 +33,8 @@ if TYPE_CHECKING:
     from typing import Self
 
 __all__ = [
-    "load",
-    "load_file",
-    "load_model",
-    "read",
-    "safe_open",
-    "save",
-    "save_file",
-    "save_model",
-]
+    "load", "load_file", "load_model", "read", "safe_open", "save", "save_file", "save_model",
+]  # fmt: skip
 
 LONGEST = 100_000_000  # bytes of a header
 DTYPES = {

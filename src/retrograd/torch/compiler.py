@@ -16,25 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "allow_in_graph",
-    "assume_constant_result",
-    "compile",
-    "cudagraph_mark_step_begin",
-    "disable",
-    "get_default_backend",
-    "is_compiling",
-    "is_dynamo_compiling",
-    "is_exporting",
-    "list_backends",
-    "load_cache_artifacts",
-    "nested_compile_region",
-    "reset",
-    "save_cache_artifacts",
-    "set_default_backend",
-    "set_stance",
-    "substitute_in_graph",
-    "wrap_numpy",
-]
+    "allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable",
+    "get_default_backend", "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends",
+    "load_cache_artifacts", "nested_compile_region", "reset", "save_cache_artifacts",
+    "set_default_backend", "set_stance", "substitute_in_graph", "wrap_numpy",
+]  # fmt: skip
 
 F = TypeVar("F")
 

@@ -16,16 +16,9 @@ from .layouts.sparse.functions import (
 )
 
 __all__ = [
-    "addmm",
-    "as_sparse_gradcheck",
-    "check_sparse_tensor_invariants",
-    "log_softmax",
-    "mm",
-    "sampled_addmm",
-    "softmax",
-    "spdiags",
-    "sum",
-]
+    "addmm", "as_sparse_gradcheck", "check_sparse_tensor_invariants", "log_softmax", "mm",
+    "sampled_addmm", "softmax", "spdiags", "sum",
+]  # fmt: skip
 
 overriding.publish(globals(), "retrograd.sparse", "torch.layouts")
 globals().update(_TYPES)

@@ -35,24 +35,12 @@ if TYPE_CHECKING:
     from ..engine.tensor import Tensor
 
 __all__ = [
-    "SAC_IGNORED_OPS",
-    "CheckpointError",
-    "CheckpointFunction",
-    "CheckpointPolicy",
-    "GraphExecGroup",
-    "SelectiveCheckpointContext",
-    "check_backward_validity",
-    "checkpoint",
-    "checkpoint_sequential",
-    "create_selective_checkpoint_contexts",
-    "detach_variable",
-    "get_device_states",
-    "noop_context_fn",
-    "recompute_grad",
-    "set_checkpoint_debug_enabled",
-    "set_checkpoint_early_stop",
-    "set_device_states",
-]
+    "SAC_IGNORED_OPS", "CheckpointError", "CheckpointFunction", "CheckpointPolicy",
+    "GraphExecGroup", "SelectiveCheckpointContext", "check_backward_validity", "checkpoint",
+    "checkpoint_sequential", "create_selective_checkpoint_contexts", "detach_variable",
+    "get_device_states", "noop_context_fn", "recompute_grad", "set_checkpoint_debug_enabled",
+    "set_checkpoint_early_stop", "set_device_states",
+]  # fmt: skip
 
 IMPLICIT = (
     "torch.utils.{name}: the use_reentrant parameter should be passed explicitly. "

@@ -29,11 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = [
-    "SAC_IGNORED_OPS",
-    "CheckpointPolicy",
-    "SelectiveCheckpointContext",
+    "SAC_IGNORED_OPS", "CheckpointPolicy", "SelectiveCheckpointContext",
     "create_selective_checkpoint_contexts",
-]
+]  # fmt: skip
 
 UNKNOWN = (
     "Expected op in `op_list` to be the function or the name of an op but got: {op!r} of type "

@@ -13,13 +13,5 @@ from .recording import recording
 from .timeline import memory
 
 __all__ = [
-    "Flow",
-    "Picture",
-    "colored",
-    "derivatives",
-    "flow",
-    "graph",
-    "image",
-    "memory",
-    "recording",
-]
+    "Flow", "Picture", "colored", "derivatives", "flow", "graph", "image", "memory", "recording",
+]  # fmt: skip

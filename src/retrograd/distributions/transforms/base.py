@@ -13,12 +13,8 @@ from .. import constraints
 from ..utils import _sum_rightmost
 
 __all__ = [
-    "ComposeTransform",
-    "IndependentTransform",
-    "PlainTransform",
-    "Transform",
-    "identity_transform",
-]
+    "ComposeTransform", "IndependentTransform", "PlainTransform", "Transform", "identity_transform",
+]  # fmt: skip
 
 
 class Transform:

@@ -12,13 +12,9 @@ from ..utils import clamp_probs, softplus, tril_matrix_to_vec, vec_to_tril_matri
 from .base import PlainTransform, Transform, check_dims
 
 __all__ = [
-    "CorrCholeskyTransform",
-    "LowerCholeskyTransform",
-    "PositiveDefiniteTransform",
-    "ReshapeTransform",
-    "SoftmaxTransform",
-    "StickBreakingTransform",
-]
+    "CorrCholeskyTransform", "LowerCholeskyTransform", "PositiveDefiniteTransform",
+    "ReshapeTransform", "SoftmaxTransform", "StickBreakingTransform",
+]  # fmt: skip
 
 
 class SoftmaxTransform(PlainTransform):

@@ -21,23 +21,8 @@ __array_api_version__ = "2024.12"
 newaxis = None
 
 __all__ = [
-    *creation.__all__,
-    *datatypes.__all__,
-    *elementwise.__all__,
-    *manipulation.__all__,
-    *searching.__all__,
-    *statistics.__all__,
-    "__array_api_version__",
-    "__array_namespace_info__",
-    "e",
-    "fft",
-    "inf",
-    "linalg",
-    "matmul",
-    "matrix_transpose",
-    "nan",
-    "newaxis",
-    "pi",
-    "tensordot",
+    *creation.__all__, *datatypes.__all__, *elementwise.__all__, *manipulation.__all__,
+    *searching.__all__, *statistics.__all__, "__array_api_version__", "__array_namespace_info__",
+    "e", "fft", "inf", "linalg", "matmul", "matrix_transpose", "nan", "newaxis", "pi", "tensordot",
     "vecdot",
-]
+]  # fmt: skip

@@ -25,28 +25,10 @@ from ...ops.creation.from_data import check_device
 from ...ops.tensor.conversion import convert
 
 __all__ = [
-    "astype",
-    "bool",
-    "broadcast_arrays",
-    "broadcast_to",
-    "can_cast",
-    "complex64",
-    "complex128",
-    "finfo",
-    "float32",
-    "float64",
-    "iinfo",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "isdtype",
-    "result_type",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-]
+    "astype", "bool", "broadcast_arrays", "broadcast_to", "can_cast", "complex64", "complex128",
+    "finfo", "float32", "float64", "iinfo", "int8", "int16", "int32", "int64", "isdtype",
+    "result_type", "uint8", "uint16", "uint32", "uint64",
+]  # fmt: skip
 
 SIGNED = (int8, int16, int32, int64)
 UNSIGNED = (uint8, uint16, uint32, uint64)

@@ -14,19 +14,9 @@ from ...ops.core.structure import clone
 from .arguments import promoted, shape_of
 
 __all__ = [
-    "concat",
-    "expand_dims",
-    "flip",
-    "moveaxis",
-    "permute_dims",
-    "repeat",
-    "reshape",
-    "roll",
-    "squeeze",
-    "stack",
-    "tile",
-    "unstack",
-]
+    "concat", "expand_dims", "flip", "moveaxis", "permute_dims", "repeat", "reshape", "roll",
+    "squeeze", "stack", "tile", "unstack",
+]  # fmt: skip
 
 
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Tensor:

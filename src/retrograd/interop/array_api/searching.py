@@ -17,20 +17,9 @@ from ...engine.tensor import Tensor, new_tensor
 from .arguments import numpys_order, one_axis, pair
 
 __all__ = [
-    "argmax",
-    "argmin",
-    "argsort",
-    "nonzero",
-    "searchsorted",
-    "sort",
-    "take",
-    "take_along_axis",
-    "unique_all",
-    "unique_counts",
-    "unique_inverse",
-    "unique_values",
-    "where",
-]
+    "argmax", "argmin", "argsort", "nonzero", "searchsorted", "sort", "take", "take_along_axis",
+    "unique_all", "unique_counts", "unique_inverse", "unique_values", "where",
+]  # fmt: skip
 
 UniqueAll = namedtuple("UniqueAll", ["values", "indices", "inverse_indices", "counts"])
 UniqueCounts = namedtuple("UniqueCounts", ["values", "counts"])

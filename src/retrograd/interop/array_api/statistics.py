@@ -11,20 +11,9 @@ from ...ops.tensor.conversion import convert
 from .arguments import numpys_order, one_axis, promoted, reduced
 
 __all__ = [
-    "all",
-    "any",
-    "count_nonzero",
-    "cumulative_prod",
-    "cumulative_sum",
-    "diff",
-    "max",
-    "mean",
-    "min",
-    "prod",
-    "std",
-    "sum",
-    "var",
-]
+    "all", "any", "count_nonzero", "cumulative_prod", "cumulative_sum", "diff", "max", "mean",
+    "min", "prod", "std", "sum", "var",
+]  # fmt: skip
 
 
 def widened(x: Tensor, dtype: Any) -> Tensor:

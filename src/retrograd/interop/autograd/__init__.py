@@ -12,6 +12,5 @@ from .operators import *
 from .operators import __all__ as _operators
 
 __all__ = [
-    *_operators,
-    *("defjvp", "defvjp", "dict", "isinstance", "list", "primitive", "tuple", "type"),
-]
+    *_operators, *("defjvp", "defvjp", "dict", "isinstance", "list", "primitive", "tuple", "type"),
+]  # fmt: skip

@@ -27,21 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "Box",
-    "VSpace",
-    "def_linear",
-    "defjvp",
-    "defjvp_argnum",
-    "defjvp_argnums",
-    "defvjp",
-    "defvjp_argnum",
-    "defvjp_argnums",
-    "make_jvp",
-    "make_vjp",
-    "notrace_primitive",
-    "primitive",
+    "Box", "VSpace", "def_linear", "defjvp", "defjvp_argnum", "defjvp_argnums", "defvjp",
+    "defvjp_argnum", "defvjp_argnums", "make_jvp", "make_vjp", "notrace_primitive", "primitive",
     "vspace",
-]
+]  # fmt: skip
 
 
 def make_vjp(fun: Callable[[Any], Any], x: Any) -> tuple[Callable[[Any], Any], Any]:

@@ -25,19 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "Box",
-    "VSpace",
-    "def_linear",
-    "defjvp",
-    "defjvp_argnum",
-    "defjvp_argnums",
-    "defvjp",
-    "defvjp_argnum",
-    "defvjp_argnums",
-    "notrace_primitive",
-    "primitive",
-    "vspace",
-]
+    "Box", "VSpace", "def_linear", "defjvp", "defjvp_argnum", "defjvp_argnums", "defvjp",
+    "defvjp_argnum", "defvjp_argnums", "notrace_primitive", "primitive", "vspace",
+]  # fmt: skip
 
 Box = ArrayBox
 

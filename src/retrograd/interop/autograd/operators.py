@@ -22,30 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "checkpoint",
-    "deriv",
-    "egrad",
-    "elementwise_grad",
-    "grad",
-    "grad_and_aux",
-    "grad_named",
-    "hessian",
-    "hessian_tensor_product",
-    "hessian_vector_product",
-    "holomorphic_grad",
-    "hvp",
-    "jacobian",
-    "make_ggnvp",
-    "make_hvp",
-    "make_jvp",
-    "make_jvp_reversemode",
-    "make_vjp",
-    "multigrad_dict",
-    "tensor_jacobian_product",
-    "unary_to_nary",
-    "value_and_grad",
+    "checkpoint", "deriv", "egrad", "elementwise_grad", "grad", "grad_and_aux", "grad_named",
+    "hessian", "hessian_tensor_product", "hessian_vector_product", "holomorphic_grad", "hvp",
+    "jacobian", "make_ggnvp", "make_hvp", "make_jvp", "make_jvp_reversemode", "make_vjp",
+    "multigrad_dict", "tensor_jacobian_product", "unary_to_nary", "value_and_grad",
     "vector_jacobian_product",
-]
+]  # fmt: skip
 
 NOT_SCALAR = (
     "{name} only applies to real scalar-output functions, but the function gave {what}. Return one "

@@ -12,13 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "check_equivalent",
-    "check_grads",
-    "check_jvp",
-    "check_vjp",
-    "combo_check",
-    "scalar_close",
-]
+    "check_equivalent", "check_grads", "check_jvp", "check_vjp", "combo_check", "scalar_close",
+]  # fmt: skip
 
 TOLERANCE = 1e-6
 STEP = 1e-6

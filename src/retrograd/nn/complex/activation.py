@@ -18,17 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "CReLU",
-    "Cardioid",
-    "GTReLU",
-    "GeorgiouKoutsougeras",
-    "ModReLU",
-    "PolarTanh",
-    "Siglog",
-    "Split",
-    "SplitPolar",
-    "ZReLU",
-]
+    "CReLU", "Cardioid", "GTReLU", "GeorgiouKoutsougeras", "ModReLU", "PolarTanh", "Siglog",
+    "Split", "SplitPolar", "ZReLU",
+]  # fmt: skip
 
 
 class Split(Module):

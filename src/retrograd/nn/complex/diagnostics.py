@@ -16,13 +16,9 @@ from ...ops.special.incomplete_gamma import igammac
 from .functional import check_complex
 
 __all__ = [
-    "CircularityTest",
-    "circularity_coefficients",
-    "circularity_quotient",
-    "circularity_test",
-    "covariance",
-    "pseudo_covariance",
-]
+    "CircularityTest", "circularity_coefficients", "circularity_quotient", "circularity_test",
+    "covariance", "pseudo_covariance",
+]  # fmt: skip
 
 
 def centered(name: str, input: Tensor) -> Tensor:

@@ -21,18 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "cardioid",
-    "georgiou_koutsougeras",
-    "gtrelu",
-    "modrelu",
-    "polar_tanh",
-    "rotary_embedding",
-    "scaled_dot_product_attention",
-    "siglog",
-    "split",
-    "split_polar",
-    "zrelu",
-]
+    "cardioid", "georgiou_koutsougeras", "gtrelu", "modrelu", "polar_tanh", "rotary_embedding",
+    "scaled_dot_product_attention", "siglog", "split", "split_polar", "zrelu",
+]  # fmt: skip
 
 
 def check_complex(name: str, input: Tensor) -> None:

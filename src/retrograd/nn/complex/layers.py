@@ -26,34 +26,12 @@ from ..modules.module import Module
 from ..modules.utils import empty_parameter
 
 __all__ = [
-    "GRU",
-    "LSTM",
-    "RNN",
-    "Bilinear",
-    "Conv1d",
-    "Conv2d",
-    "Conv3d",
-    "ConvTranspose1d",
-    "ConvTranspose2d",
-    "ConvTranspose3d",
-    "Embedding",
-    "GRUCell",
-    "GroupNorm",
-    "InstanceNorm1d",
-    "InstanceNorm2d",
-    "InstanceNorm3d",
-    "LSTMCell",
-    "LayerNorm",
-    "Linear",
-    "NaiveBatchNorm1d",
-    "NaiveBatchNorm2d",
-    "NaiveBatchNorm3d",
-    "RMSNorm",
-    "RNNCell",
-    "TransformerDecoderLayer",
-    "TransformerEncoderLayer",
-    "WidelyLinear",
-]
+    "GRU", "LSTM", "RNN", "Bilinear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d",
+    "ConvTranspose2d", "ConvTranspose3d", "Embedding", "GRUCell", "GroupNorm", "InstanceNorm1d",
+    "InstanceNorm2d", "InstanceNorm3d", "LSTMCell", "LayerNorm", "Linear", "NaiveBatchNorm1d",
+    "NaiveBatchNorm2d", "NaiveBatchNorm3d", "RMSNorm", "RNNCell", "TransformerDecoderLayer",
+    "TransformerEncoderLayer", "WidelyLinear",
+]  # fmt: skip
 
 
 def complex_dtype(dtype: Any) -> Any:

@@ -20,13 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "LogMagnitudeLoss",
-    "PhaseLoss",
-    "PolarLoss",
-    "SISDRLoss",
-    "SSIMLoss",
-    "SplitLoss",
-]
+    "LogMagnitudeLoss", "PhaseLoss", "PolarLoss", "SISDRLoss", "SSIMLoss", "SplitLoss",
+]  # fmt: skip
 
 
 class _Reduced(Module):

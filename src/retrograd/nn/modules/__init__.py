@@ -41,24 +41,11 @@ from .module import Module as Module
 
 if not TYPE_CHECKING:  # to type checkers, what a package imports by * is public
     __all__ = [
-        "Module",
-        *activation.__all__,
-        *adaptive.__all__,
-        *arrange.__all__,
-        *attention.__all__,
-        *container.__all__,
-        *conv.__all__,
-        *dropout.__all__,
-        *lazy.__all__,
-        *linear.__all__,
-        *loss.__all__,
-        *normalization.__all__,
-        *padding.__all__,
-        *pooling.__all__,
-        *rnn.__all__,
-        *sparse.__all__,
-        *transformer.__all__,
-    ]
+        "Module", *activation.__all__, *adaptive.__all__, *arrange.__all__, *attention.__all__,
+        *container.__all__, *conv.__all__, *dropout.__all__, *lazy.__all__, *linear.__all__,
+        *loss.__all__, *normalization.__all__, *padding.__all__, *pooling.__all__, *rnn.__all__,
+        *sparse.__all__, *transformer.__all__,
+    ]  # fmt: skip
     __all__.remove("LazyModuleMixin")  # what layers derive from, and the class of a layer's part
     __all__.remove("NonDynamicallyQuantizableLinear")
 

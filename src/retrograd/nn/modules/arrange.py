@@ -9,17 +9,9 @@ from .. import functional as F
 from .module import Module
 
 __all__ = [
-    "ChannelShuffle",
-    "CosineSimilarity",
-    "Flatten",
-    "Fold",
-    "PairwiseDistance",
-    "PixelShuffle",
-    "PixelUnshuffle",
-    "Unflatten",
-    "Unfold",
-    "Upsample",
-]
+    "ChannelShuffle", "CosineSimilarity", "Flatten", "Fold", "PairwiseDistance", "PixelShuffle",
+    "PixelUnshuffle", "Unflatten", "Unfold", "Upsample",
+]  # fmt: skip
 
 
 class Flatten(Module):

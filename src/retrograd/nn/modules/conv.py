@@ -16,13 +16,8 @@ from .module import Module
 from .utils import empty_parameter, ntuple
 
 __all__ = [
-    "Conv1d",
-    "Conv2d",
-    "Conv3d",
-    "ConvTranspose1d",
-    "ConvTranspose2d",
-    "ConvTranspose3d",
-]
+    "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d",
+]  # fmt: skip
 
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 

@@ -14,13 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "LRScheduler",
-    "check_optimizer",
-    "check_strategy",
-    "per_group",
-    "set_rate",
-    "within_step",
-]
+    "LRScheduler", "check_optimizer", "check_strategy", "per_group", "set_rate", "within_step",
+]  # fmt: skip
 
 TOO_EARLY = (
     "Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should call them in the "

@@ -37,11 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = [
-    "_is_fwd_grad_enabled",
-    "_set_fwd_grad_enabled",
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
-]
+    "_is_fwd_grad_enabled", "_set_fwd_grad_enabled", "is_grad_enabled", "is_inference_mode_enabled",
+]  # fmt: skip
 
 _FunctionBase = FunctionCtx
 TensorBase = _TensorBase = Tensor

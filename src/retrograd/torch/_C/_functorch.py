@@ -15,12 +15,9 @@ from ...func.batching import debug_unwrap, moved
 from ...ops.tensor.printing import transforms_of
 
 __all__ = [
-    "get_unwrapped",
-    "is_batchedtensor",
-    "is_functorch_wrapped_tensor",
-    "is_gradtrackingtensor",
+    "get_unwrapped", "is_batchedtensor", "is_functorch_wrapped_tensor", "is_gradtrackingtensor",
     "maybe_get_level",
-]
+]  # fmt: skip
 
 
 def _vmap_increment_nesting(batch_size: int, randomness: str) -> int:

@@ -16,16 +16,6 @@ from ...nn.functional import (
 )
 
 __all__ = [
-    "_parse_to",
-    "avg_pool2d",
-    "avg_pool3d",
-    "elu_",
-    "gelu",
-    "hardtanh_",
-    "leaky_relu_",
-    "linear",
-    "one_hot",
-    "scaled_dot_product_attention",
-    "softplus",
-    "softshrink",
-]
+    "_parse_to", "avg_pool2d", "avg_pool3d", "elu_", "gelu", "hardtanh_", "leaky_relu_", "linear",
+    "one_hot", "scaled_dot_product_attention", "softplus", "softshrink",
+]  # fmt: skip

@@ -12,19 +12,10 @@ from . import config
 from .eval_frame import OptimizedModule
 
 __all__ = [
-    "OptimizedModule",
-    "allow_in_graph",
-    "assume_constant_result",
-    "config",
-    "disable",
-    "graph_break",
-    "is_compiling",
-    "mark_dynamic",
-    "mark_static",
-    "mark_static_address",
-    "maybe_mark_dynamic",
-    "reset",
-]
+    "OptimizedModule", "allow_in_graph", "assume_constant_result", "config", "disable",
+    "graph_break", "is_compiling", "mark_dynamic", "mark_static", "mark_static_address",
+    "maybe_mark_dynamic", "reset",
+]  # fmt: skip
 
 
 def graph_break(*args: Any, **settings: Any) -> None:

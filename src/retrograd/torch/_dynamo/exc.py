@@ -3,12 +3,9 @@
 from ...errors import UserError
 
 __all__ = [
-    "BackendCompilerFailed",
-    "InternalTorchDynamoError",
-    "TorchDynamoException",
-    "Unsupported",
+    "BackendCompilerFailed", "InternalTorchDynamoError", "TorchDynamoException", "Unsupported",
     "UserError",
-]
+]  # fmt: skip
 
 
 class TorchDynamoException(RuntimeError):  # noqa: N818 (PyTorch's names)

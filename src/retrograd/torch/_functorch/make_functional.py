@@ -16,12 +16,9 @@ if TYPE_CHECKING:
     from ...engine.tensor import Tensor
 
 __all__ = [
-    "FunctionalModule",
-    "FunctionalModuleWithBuffers",
-    "combine_state_for_ensemble",
-    "make_functional",
-    "make_functional_with_buffers",
-]
+    "FunctionalModule", "FunctionalModuleWithBuffers", "combine_state_for_ensemble",
+    "make_functional", "make_functional_with_buffers",
+]  # fmt: skip
 
 
 class Functional:

@@ -9,8 +9,5 @@ from .fake_tensor import (
 )
 
 __all__ = [
-    "DynamicOutputShapeException",
-    "FakeTensor",
-    "FakeTensorMode",
-    "UnsupportedFakeTensorException",
-]
+    "DynamicOutputShapeException", "FakeTensor", "FakeTensorMode", "UnsupportedFakeTensorException",
+]  # fmt: skip

@@ -29,14 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = [
-    "DataDependentOutputException",
-    "DynamicOutputShapeException",
-    "FakeTensor",
-    "FakeTensorMode",
-    "UnsupportedFakeTensorException",
-    "is_fake",
-    "unset_fake_temporarily",
-]
+    "DataDependentOutputException", "DynamicOutputShapeException", "FakeTensor", "FakeTensorMode",
+    "UnsupportedFakeTensorException", "is_fake", "unset_fake_temporarily",
+]  # fmt: skip
 
 NOT_FAKE = (
     "{func} would write a tensor of shape {shape} that is no FakeTensor of the mode. Please "

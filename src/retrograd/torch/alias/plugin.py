@@ -16,10 +16,8 @@ from .command import Folder
 from .explain import explain
 
 __all__ = [
-    "pytest_addoption",
-    "pytest_exception_interact",
-    "pytest_load_initial_conftests",
-]
+    "pytest_addoption", "pytest_exception_interact", "pytest_load_initial_conftests",
+]  # fmt: skip
 
 
 def pytest_addoption(parser: Any) -> None:

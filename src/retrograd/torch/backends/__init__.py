@@ -21,17 +21,6 @@ from . import (
 )
 
 __all__ = [
-    "cpu",
-    "cuda",
-    "cudnn",
-    "cusparselt",
-    "kleidiai",
-    "mha",
-    "mkl",
-    "mkldnn",
-    "mps",
-    "nnpack",
-    "openmp",
-    "opt_einsum",
-    "quantized",
-]
+    "cpu", "cuda", "cudnn", "cusparselt", "kleidiai", "mha", "mkl", "mkldnn", "mps", "nnpack",
+    "openmp", "opt_einsum", "quantized",
+]  # fmt: skip

@@ -8,15 +8,9 @@ from . import amp
 from .streams import Stream
 
 __all__ = [
-    "Stream",
-    "amp",
-    "current_device",
-    "device_count",
-    "is_available",
-    "is_initialized",
-    "set_device",
-    "synchronize",
-]
+    "Stream", "amp", "current_device", "device_count", "is_available", "is_initialized",
+    "set_device", "synchronize",
+]  # fmt: skip
 
 
 def is_available() -> bool:

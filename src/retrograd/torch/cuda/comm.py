@@ -5,13 +5,8 @@ from typing import Any, NoReturn
 from ...engine.placement import present
 
 __all__ = [
-    "broadcast",
-    "broadcast_coalesced",
-    "gather",
-    "reduce_add",
-    "reduce_add_coalesced",
-    "scatter",
-]
+    "broadcast", "broadcast_coalesced", "gather", "reduce_add", "reduce_add_coalesced", "scatter",
+]  # fmt: skip
 
 
 def broadcast(*args: Any, **kwargs: Any) -> NoReturn:

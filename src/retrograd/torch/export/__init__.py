@@ -14,17 +14,9 @@ from ..utils._nodes import register_dataclass
 from .symbols import traced
 
 __all__ = [
-    "Dim",
-    "ExportGraphSignature",
-    "ExportedProgram",
-    "ShapesCollection",
-    "default_decompositions",
-    "dims",
-    "export",
-    "load",
-    "register_dataclass",
-    "save",
-]
+    "Dim", "ExportGraphSignature", "ExportedProgram", "ShapesCollection", "default_decompositions",
+    "dims", "export", "load", "register_dataclass", "save",
+]  # fmt: skip
 
 
 def export(

@@ -7,14 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
-    "ConstantArgument",
-    "ExportGraphSignature",
-    "InputKind",
-    "InputSpec",
-    "OutputKind",
-    "OutputSpec",
-    "TensorArgument",
-]
+    "ConstantArgument", "ExportGraphSignature", "InputKind", "InputSpec", "OutputKind",
+    "OutputSpec", "TensorArgument",
+]  # fmt: skip
 
 
 @dataclass

@@ -20,17 +20,6 @@ from . import experimental, operator_schemas, passes, subgraph_rewriter
 from .subgraph_rewriter import replace_pattern
 
 __all__ = [
-    "CodeGen",
-    "Graph",
-    "GraphModule",
-    "Interpreter",
-    "Node",
-    "Proxy",
-    "Tracer",
-    "Transformer",
-    "has_side_effect",
-    "map_arg",
-    "replace_pattern",
-    "symbolic_trace",
-    "wrap",
-]
+    "CodeGen", "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "Transformer",
+    "has_side_effect", "map_arg", "replace_pattern", "symbolic_trace", "wrap",
+]  # fmt: skip

@@ -14,12 +14,9 @@ from ...nn.modules.module import Module
 from .node import writes
 
 __all__ = [
-    "ArgsKwargsPair",
-    "check_for_mutable_operation",
-    "get_signature_for_torch_op",
-    "normalize_function",
-    "normalize_module",
-]
+    "ArgsKwargsPair", "check_for_mutable_operation", "get_signature_for_torch_op",
+    "normalize_function", "normalize_module",
+]  # fmt: skip
 
 BOUND = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 

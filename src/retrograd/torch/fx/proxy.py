@@ -18,13 +18,8 @@ from .graph import Graph
 from .node import PACKAGE, Node, Target, map_aggregate
 
 __all__ = [
-    "Attribute",
-    "GraphAppendingTracer",
-    "ParameterProxy",
-    "Proxy",
-    "TraceError",
-    "TracerBase",
-]
+    "Attribute", "GraphAppendingTracer", "ParameterProxy", "Proxy", "TraceError", "TracerBase",
+]  # fmt: skip
 
 PLAIN = (
     *(str, int, float, bool, complex, type(None), type(...)),

@@ -19,15 +19,9 @@ if TYPE_CHECKING:
     from .node import Node
 
 __all__ = [
-    "annotate",
-    "annotate_fn",
-    "format_stack",
-    "get_current_meta",
-    "has_preserved_node_meta",
-    "preserve_node_meta",
-    "set_current_meta",
-    "set_stack_trace",
-]
+    "annotate", "annotate_fn", "format_stack", "get_current_meta", "has_preserved_node_meta",
+    "preserve_node_meta", "set_current_meta", "set_stack_trace",
+]  # fmt: skip
 
 # What of a node's `meta` holds of a node made from it, too: nothing about its values.
 KEPT = ("nn_module_stack", "source_fn_stack", "stack_trace", "recompute", "custom",

@@ -27,14 +27,9 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 __all__ = [
-    "download_url_to_file",
-    "get_dir",
-    "help",
-    "list",
-    "load",
-    "load_state_dict_from_url",
+    "download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url",
     "set_dir",
-]
+]  # fmt: skip
 
 CONFIG = "hubconf.py"
 HASH_REGEX = re.compile(r"-([a-f0-9]{8,})\.")  # PyTorch's name, which libraries import

@@ -26,32 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 __all__ = [
-    "Attribute",
-    "Error",
-    "Final",
-    "Future",
-    "ScriptFunction",
-    "ScriptModule",
-    "TracerWarning",
-    "annotate",
-    "export",
-    "fork",
-    "freeze",
-    "ignore",
-    "interface",
-    "is_scripting",
-    "is_tracing",
-    "isinstance",
-    "optimize_for_inference",
-    "optimized_execution",
-    "script",
-    "script_if_tracing",
-    "script_method",
-    "trace",
-    "trace_module",
-    "unused",
-    "wait",
-]
+    "Attribute", "Error", "Final", "Future", "ScriptFunction", "ScriptModule", "TracerWarning",
+    "annotate", "export", "fork", "freeze", "ignore", "interface", "is_scripting", "is_tracing",
+    "isinstance", "optimize_for_inference", "optimized_execution", "script", "script_if_tracing",
+    "script_method", "trace", "trace_module", "unused", "wait",
+]  # fmt: skip
 
 T = TypeVar("T")
 of_type = isinstance

@@ -19,22 +19,9 @@ from .libraries import Library, define, impl, triton_op, wrap_triton
 from .schemas import infer_schema
 
 __all__ = [
-    "CustomOpDef",
-    "Library",
-    "custom_op",
-    "define",
-    "get_ctx",
-    "impl",
-    "impl_abstract",
-    "infer_schema",
-    "opcheck",
-    "register_autocast",
-    "register_autograd",
-    "register_fake",
-    "register_kernel",
-    "register_vmap",
-    "triton_op",
-    "wrap_triton",
-]
+    "CustomOpDef", "Library", "custom_op", "define", "get_ctx", "impl", "impl_abstract",
+    "infer_schema", "opcheck", "register_autocast", "register_autograd", "register_fake",
+    "register_kernel", "register_vmap", "triton_op", "wrap_triton",
+]  # fmt: skip
 
 impl_abstract = register_fake  # its earlier name

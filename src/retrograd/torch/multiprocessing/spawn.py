@@ -16,14 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "ProcessContext",
-    "ProcessException",
-    "ProcessExitedException",
-    "ProcessRaisedException",
-    "SpawnContext",
-    "spawn",
-    "start_processes",
-]
+    "ProcessContext", "ProcessException", "ProcessExitedException", "ProcessRaisedException",
+    "SpawnContext", "spawn", "start_processes",
+]  # fmt: skip
 
 GRANTED = 30.0  # seconds in which the others end, once one has failed
 

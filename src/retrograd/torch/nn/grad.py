@@ -15,13 +15,9 @@ if TYPE_CHECKING:
     from ...engine.tensor import Tensor
 
 __all__ = [
-    "conv1d_input",
-    "conv1d_weight",
-    "conv2d_input",
-    "conv2d_weight",
-    "conv3d_input",
+    "conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input",
     "conv3d_weight",
-]
+]  # fmt: skip
 
 
 def _geometry(dims: int, stride: Any, padding: Any, dilation: Any, groups: int) -> dict[str, Any]:

@@ -19,12 +19,8 @@ if TYPE_CHECKING:
     from .program import ONNXProgram
 
 __all__ = [
-    "OnnxExporterError",
-    "errors",
-    "export",
-    "is_in_onnx_export",
-    "register_custom_op_symbolic",
-]
+    "OnnxExporterError", "errors", "export", "is_in_onnx_export", "register_custom_op_symbolic",
+]  # fmt: skip
 
 
 def register_custom_op_symbolic(

@@ -27,15 +27,9 @@ if TYPE_CHECKING:
     from ..autograd.profiler_util import EventList
 
 __all__ = [
-    "ProfilerAction",
-    "ProfilerActivity",
-    "kineto_available",
-    "profile",
-    "record_function",
-    "schedule",
-    "supported_activities",
-    "tensorboard_trace_handler",
-]
+    "ProfilerAction", "ProfilerActivity", "kineto_available", "profile", "record_function",
+    "schedule", "supported_activities", "tensorboard_trace_handler",
+]  # fmt: skip
 
 NOTHING = "profile(): no step has been recorded yet. Ask after the context, or in on_trace_ready"
 

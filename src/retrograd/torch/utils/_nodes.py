@@ -18,17 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 __all__ = [
-    "SUPPORTED_NODES",
-    "Context",
-    "GetAttrKey",
-    "MappingKey",
-    "NodeDef",
-    "SequenceKey",
-    "is_namedtuple_instance",
-    "is_structseq_instance",
-    "register_dataclass",
-    "register_pytree_node",
-]
+    "SUPPORTED_NODES", "Context", "GetAttrKey", "MappingKey", "NodeDef", "SequenceKey",
+    "is_namedtuple_instance", "is_structseq_instance", "register_dataclass", "register_pytree_node",
+]  # fmt: skip
 
 Context = Any  # what a class of containers keeps beside its parts
 

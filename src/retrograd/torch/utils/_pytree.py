@@ -29,39 +29,13 @@ if TYPE_CHECKING:
     Test = Callable[[Any], bool] | None
 
 __all__ = [
-    "SUPPORTED_NODES",
-    "Context",
-    "GetAttrKey",
-    "LeafSpec",
-    "MappingKey",
-    "NodeDef",
-    "PyTree",
-    "SequenceKey",
-    "TreeSpec",
-    "is_namedtuple_instance",
-    "is_structseq_instance",
-    "key_get",
-    "keystr",
-    "register_dataclass",
-    "register_pytree_node",
-    "tree_all",
-    "tree_all_only",
-    "tree_any",
-    "tree_any_only",
-    "tree_flatten",
-    "tree_flatten_with_path",
-    "tree_is_leaf",
-    "tree_iter",
-    "tree_leaves",
-    "tree_leaves_with_path",
-    "tree_map",
-    "tree_map_",
-    "tree_map_only",
-    "tree_map_only_",
-    "tree_map_with_path",
-    "tree_structure",
-    "tree_unflatten",
-]
+    "SUPPORTED_NODES", "Context", "GetAttrKey", "LeafSpec", "MappingKey", "NodeDef", "PyTree",
+    "SequenceKey", "TreeSpec", "is_namedtuple_instance", "is_structseq_instance", "key_get",
+    "keystr", "register_dataclass", "register_pytree_node", "tree_all", "tree_all_only", "tree_any",
+    "tree_any_only", "tree_flatten", "tree_flatten_with_path", "tree_is_leaf", "tree_iter",
+    "tree_leaves", "tree_leaves_with_path", "tree_map", "tree_map_", "tree_map_only",
+    "tree_map_only_", "tree_map_with_path", "tree_structure", "tree_unflatten",
+]  # fmt: skip
 
 PyTree = Any  # a container or a leaf
 DICTIONARIES = (dict, OrderedDict, defaultdict)

@@ -16,17 +16,8 @@ from ..boxes import isbox
 from . import fft, linalg, random
 
 __all__ = [
-    "array",
-    "asarray",
-    "c_",
-    "fft",
-    "full",
-    "full_like",
-    "linalg",
-    "make_diagonal",
-    "r_",
-    "random",
-]
+    "array", "asarray", "c_", "fft", "full", "full_like", "linalg", "make_diagonal", "r_", "random",
+]  # fmt: skip
 
 # What takes a list of arrays, each an array of its own.
 OF_LISTS = {

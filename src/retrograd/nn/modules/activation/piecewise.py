@@ -13,21 +13,9 @@ from ..utils import empty_parameter
 from .base import _Activation, _InPlace
 
 __all__ = [
-    "CELU",
-    "ELU",
-    "SELU",
-    "Hardshrink",
-    "Hardsigmoid",
-    "Hardswish",
-    "Hardtanh",
-    "LeakyReLU",
-    "PReLU",
-    "RReLU",
-    "ReLU",
-    "ReLU6",
-    "Softshrink",
-    "Threshold",
-]
+    "CELU", "ELU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU",
+    "PReLU", "RReLU", "ReLU", "ReLU6", "Softshrink", "Threshold",
+]  # fmt: skip
 
 
 class ReLU(_InPlace):

@@ -6,17 +6,9 @@ from ... import functional as F
 from .base import _Activation, _InPlace, _Plain
 
 __all__ = [
-    "GELU",
-    "GLU",
-    "LogSigmoid",
-    "Mish",
-    "SiLU",
-    "Sigmoid",
-    "Softplus",
-    "Softsign",
-    "Tanh",
+    "GELU", "GLU", "LogSigmoid", "Mish", "SiLU", "Sigmoid", "Softplus", "Softsign", "Tanh",
     "Tanhshrink",
-]
+]  # fmt: skip
 
 
 class SiLU(_InPlace):

@@ -10,15 +10,9 @@ from ..module import Module
 from ..utils import ntuple
 
 __all__ = [
-    "FractionalMaxPool2d",
-    "FractionalMaxPool3d",
-    "MaxPool1d",
-    "MaxPool2d",
-    "MaxPool3d",
-    "MaxUnpool1d",
-    "MaxUnpool2d",
-    "MaxUnpool3d",
-]
+    "FractionalMaxPool2d", "FractionalMaxPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d",
+    "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d",
+]  # fmt: skip
 
 
 class _MaxPoolNd(Module):

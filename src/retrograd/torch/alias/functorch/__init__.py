@@ -21,19 +21,7 @@ from ..._functorch.make_functional import (
 from ...fx.experimental.proxy_tensor import make_fx
 
 __all__ = [
-    "FunctionalModule",
-    "FunctionalModuleWithBuffers",
-    "combine_state_for_ensemble",
-    "functionalize",
-    "grad",
-    "grad_and_value",
-    "hessian",
-    "jacfwd",
-    "jacrev",
-    "jvp",
-    "make_functional",
-    "make_functional_with_buffers",
-    "make_fx",
-    "vjp",
-    "vmap",
-]
+    "FunctionalModule", "FunctionalModuleWithBuffers", "combine_state_for_ensemble",
+    "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
+    "make_functional", "make_functional_with_buffers", "make_fx", "vjp", "vmap",
+]  # fmt: skip

@@ -15,13 +15,8 @@ from . import common
 from .common import amp_definitely_not_available
 
 __all__ = [
-    "GradScaler",
-    "amp_definitely_not_available",
-    "autocast",
-    "common",
-    "custom_bwd",
-    "custom_fwd",
-]
+    "GradScaler", "amp_definitely_not_available", "autocast", "common", "custom_bwd", "custom_fwd",
+]  # fmt: skip
 
 
 autocast, GradScaler = older("cuda", float16, __name__)

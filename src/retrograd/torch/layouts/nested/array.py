@@ -22,15 +22,8 @@ from ..layout import Layout, sharing
 from .pattern import Jagged, Packed, Ragged
 
 __all__ = [
-    "Nested",
-    "NestedTensor",
-    "gathered",
-    "held",
-    "is_nested",
-    "made",
-    "parts_of",
-    "refused",
-]
+    "Nested", "NestedTensor", "gathered", "held", "is_nested", "made", "parts_of", "refused",
+]  # fmt: skip
 
 NO_SHAPE = (
     "Internal error: NestedTensorImpl doesn't support {0}: components of the strided layout differ."

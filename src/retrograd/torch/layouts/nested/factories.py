@@ -16,12 +16,8 @@ from .array import apart, is_nested, made
 from .pattern import Jagged, Packed, jagged_of, offsets_of
 
 __all__ = [
-    "as_nested_tensor",
-    "masked_select",
-    "narrow",
-    "nested_tensor",
-    "nested_tensor_from_jagged",
-]
+    "as_nested_tensor", "masked_select", "narrow", "nested_tensor", "nested_tensor_from_jagged",
+]  # fmt: skip
 
 NO_LIST = "Only lists (List[Tensor] and List[List...[Scalar]]) are accepted in nested_tensor"
 JAGGED, STRIDED = "NestedViewFromJaggedBackward0", "NestedTensorFromTensorListBackward0"

@@ -29,13 +29,6 @@ class _ConvTransposeMixin(_ConvTransposeNd):
 
 
 __all__ = [
-    "LazyConv1d",
-    "LazyConv2d",
-    "LazyConv3d",
-    "LazyConvTranspose1d",
-    "LazyConvTranspose2d",
-    "LazyConvTranspose3d",
-    "_ConvNd",
-    "_ConvTransposeMixin",
-    "_ConvTransposeNd",
-]
+    "LazyConv1d", "LazyConv2d", "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d",
+    "LazyConvTranspose3d", "_ConvNd", "_ConvTransposeMixin", "_ConvTransposeNd",
+]  # fmt: skip

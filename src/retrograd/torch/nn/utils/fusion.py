@@ -9,11 +9,8 @@ from ....engine.tensor import Tensor, new_tensor
 from ....nn.parameter import Parameter
 
 __all__ = [
-    "fuse_conv_bn_eval",
-    "fuse_conv_bn_weights",
-    "fuse_linear_bn_eval",
-    "fuse_linear_bn_weights",
-]
+    "fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights",
+]  # fmt: skip
 
 
 def fuse_conv_bn_weights(

@@ -26,15 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "BasicBlock",
-    "Bottleneck",
-    "ResNet",
-    "resnet18",
-    "resnet34",
-    "resnet50",
-    "resnet101",
+    "BasicBlock", "Bottleneck", "ResNet", "resnet18", "resnet34", "resnet50", "resnet101",
     "resnet152",
-]
+]  # fmt: skip
 
 SERVER = "https://download.pytorch.org/models/"
 

@@ -20,11 +20,8 @@ from ....engine.tensor import Tensor
 from ....ops.creation.from_data import from_numpy
 
 __all__ = [
-    "ps_roi_align",
-    "ps_roi_pool",
-    "roi_align",
-    "roi_pool",
-]
+    "ps_roi_align", "ps_roi_pool", "roi_align", "roi_pool",
+]  # fmt: skip
 
 
 class Region(NamedTuple):
