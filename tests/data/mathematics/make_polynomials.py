@@ -11,6 +11,7 @@ the denominator is rounded first, and the numerator fitted to what it is then.
 from __future__ import annotations
 
 import struct
+import textwrap
 from pathlib import Path
 
 import mpmath as mp
@@ -287,19 +288,28 @@ def polynomials():
         yield f"{name}_BELOW_32", lower, bits
 
 
-def main():
+def paragraph(items):
+    """The lines between two brackets."""
+    lines = textwrap.wrap(", ".join(items) + ",", 92, break_on_hyphens=False)
+    return [f"    {line}" for line in lines]
+
+
+def text(made):
+    """The file, for names, coefficients and errors."""
     lines = ['"""Coefficients, lowest power first; the file is made, see its maker below.\n']
     lines.append("`tests/data/mathematics/make_polynomials.py` says of what and how; `bits` is the")
     lines.append('largest relative error of what they are used in, as a power of 2.\n"""\n')
     lines.append("from __future__ import annotations\n")
-    names = []
-    for name, found, bits in polynomials():
-        names.append(name)
-        lines.append(f"\n{name} = (  # {bits:.1f} bits")
-        lines += [f"    {c!r}," for c in found]
-        lines.append(")")
-    lines.insert(4, "__all__ = [\n" + "".join(f'    "{n}",\n' for n in sorted(names)) + "]\n")
-    TARGET.write_text("\n".join(lines) + "\n")
+    names = paragraph(f'"{name}"' for name in sorted(name for name, _, _ in made))
+    lines += ["__all__ = [", *names, "]  # fmt: skip\n"]
+    for name, found, bits in made:
+        lines += [f"\n{name} = (  # {bits:.1f} bits", *paragraph(map(repr, found))]
+        lines.append(")  # fmt: skip")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    TARGET.write_text(text(list(polynomials())))
 
 
 if __name__ == "__main__":
