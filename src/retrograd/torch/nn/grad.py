@@ -77,77 +77,43 @@ def _of_weight(name: str, dims: int) -> Any:
     return of_weight
 
 
+IN_INPUT = """The gradient of `conv{n}d` in its input.
+
+    input_size: the shape `(N, C, {sizes})`; weight: `(O, C / groups, {kernel})`; grad_output: the
+    cotangent of the output. Raises ValueError for another number of sizes. Source: PyTorch's
+    `nn.grad.conv{n}d_input`.
+
+    >>> w, g = rg.full((1, 1{twos}), 3.0), rg.ones(1, 1{twos})
+    >>> rg.nn.grad.conv{n}d_input((1, 1{threes}), w, g).flatten()[:3]
+    tensor([3., 6., 3.])
+    """
+
+IN_WEIGHT = """The gradient of `conv{n}d` in its weight.
+
+    input: `(N, C, {sizes})`; weight_size: the shape `(O, C / groups, {kernel})`; grad_output: the
+    cotangent of the output. Raises ValueError for another number of sizes. Source: PyTorch's
+    `nn.grad.conv{n}d_weight`.
+
+    >>> x, g = rg.ones(1, 1{threes}), rg.ones(1, 1{twos})
+    >>> rg.nn.grad.conv{n}d_weight(x, (1, 1{twos}), g).flatten()[:2]
+    tensor([{both}])
+    """
+
+
+def _docs(template: str) -> list[str]:
+    """The docstring for each number of dimensions."""
+    letters = ("L", "H, W", "D, H, W"), ("K", "K, L", "K, L, M"), ("2., 2.", "4., 4.", "8., 8.")
+    return [
+        template.format(
+            n=n, sizes=sizes, kernel=kernel, both=both, twos=", 2" * n, threes=", 3" * n
+        )
+        for n, (sizes, kernel, both) in enumerate(zip(*letters, strict=True), 1)
+    ]
+
+
 conv1d_input, conv2d_input, conv3d_input = for_dims(
-    _of_input,
-    "conv",
-    """The gradient of `conv1d` in its input.
-
-    input_size: the shape `(N, C, L)`; weight: `(O, C / groups, K)`;
-    grad_output: the cotangent of the output. Raises ValueError for another number of sizes. Source:
-    PyTorch's `nn.grad.conv1d_input`.
-
-    >>> w = rg.full((1, 1, 2), 3.0)
-    >>> g = rg.ones(1, 1, 2)
-    >>> rg.nn.grad.conv1d_input((1, 1, 3), w, g).flatten()[:3]
-    tensor([3., 6., 3.])
-    """,
-    """The gradient of `conv2d` in its input.
-
-    input_size: the shape `(N, C, H, W)`; weight: `(O, C / groups, K, L)`;
-    grad_output: the cotangent of the output. Raises ValueError for another number of sizes. Source:
-    PyTorch's `nn.grad.conv2d_input`.
-
-    >>> w = rg.full((1, 1, 2, 2), 3.0)
-    >>> g = rg.ones(1, 1, 2, 2)
-    >>> rg.nn.grad.conv2d_input((1, 1, 3, 3), w, g).flatten()[:3]
-    tensor([3., 6., 3.])
-    """,
-    """The gradient of `conv3d` in its input.
-
-    input_size: the shape `(N, C, D, H, W)`; weight: `(O, C / groups, K, L, M)`;
-    grad_output: the cotangent of the output. Raises ValueError for another number of sizes. Source:
-    PyTorch's `nn.grad.conv3d_input`.
-
-    >>> w = rg.full((1, 1, 2, 2, 2), 3.0)
-    >>> g = rg.ones(1, 1, 2, 2, 2)
-    >>> rg.nn.grad.conv3d_input((1, 1, 3, 3, 3), w, g).flatten()[:3]
-    tensor([3., 6., 3.])
-    """,
-    suffix="_input",
+    _of_input, "conv", *_docs(IN_INPUT), suffix="_input"
 )
-
 conv1d_weight, conv2d_weight, conv3d_weight = for_dims(
-    _of_weight,
-    "conv",
-    """The gradient of `conv1d` in its weight.
-
-    input: `(N, C, L)`; weight_size: the shape `(O, C / groups, K)`;
-    grad_output: the cotangent of the output. Raises ValueError for another number of sizes. Source:
-    PyTorch's `nn.grad.conv1d_weight`.
-
-    >>> x, g = rg.ones(1, 1, 3), rg.ones(1, 1, 2)
-    >>> rg.nn.grad.conv1d_weight(x, (1, 1, 2), g).flatten()[:2]
-    tensor([2., 2.])
-    """,
-    """The gradient of `conv2d` in its weight.
-
-    input: `(N, C, H, W)`; weight_size: the shape `(O, C / groups, K, L)`;
-    grad_output: the cotangent of the output. Raises ValueError for another number of sizes. Source:
-    PyTorch's `nn.grad.conv2d_weight`.
-
-    >>> x, g = rg.ones(1, 1, 3, 3), rg.ones(1, 1, 2, 2)
-    >>> rg.nn.grad.conv2d_weight(x, (1, 1, 2, 2), g).flatten()[:2]
-    tensor([4., 4.])
-    """,
-    """The gradient of `conv3d` in its weight.
-
-    input: `(N, C, D, H, W)`; weight_size: the shape `(O, C / groups, K, L, M)`;
-    grad_output: the cotangent of the output. Raises ValueError for another number of sizes. Source:
-    PyTorch's `nn.grad.conv3d_weight`.
-
-    >>> x, g = rg.ones(1, 1, 3, 3, 3), rg.ones(1, 1, 2, 2, 2)
-    >>> rg.nn.grad.conv3d_weight(x, (1, 1, 2, 2, 2), g).flatten()[:2]
-    tensor([8., 8.])
-    """,
-    suffix="_weight",
+    _of_weight, "conv", *_docs(IN_WEIGHT), suffix="_weight"
 )
