@@ -24,6 +24,11 @@ def test_the_transforms_are_found_where_pytorch_keeps_them():
         _functorch.nothing
 
 
+def test_its_modules_are_attributes_and_there_are_no_others():
+    assert all(hasattr(rg._functorch, name) for name in rg._functorch.LATER)
+    assert not hasattr(rg._functorch, "levels")
+
+
 def test_arguments_are_chosen_as_argnums_says():
     args = ("a", "b", "c")
     chosen = _functorch.eager_transforms._slice_argnums

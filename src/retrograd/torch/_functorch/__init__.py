@@ -5,7 +5,7 @@ from typing import Any
 from ...locks import load as _load
 
 # Modules that load when they are first asked for.
-LATER = ("apis", "autograd_function", "eager_transforms", "levels", "make_functional", "vmap")
+LATER = ("apis", "autograd_function", "eager_transforms", "make_functional", "vmap")
 
 
 def __getattr__(name: str) -> Any:
