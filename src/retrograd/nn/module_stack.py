@@ -42,7 +42,7 @@ class ModuleStack:
             handle.remove()
 
     def enter(self, module: Any, args: Any) -> None:
-        """See a call of a module begin."""
+        """A hook: note that a call of a module begins."""
         if threading.get_ident() != self.thread:
             return
         kind = type(module).__name__
@@ -54,6 +54,6 @@ class ModuleStack:
         self.running.append((module, path))
 
     def leave(self, module: Any, args: Any, output: Any) -> None:
-        """See it end."""
+        """A hook: note that the call of a module has ended."""
         if self.running and self.running[-1][0] is module:
             self.running.pop()

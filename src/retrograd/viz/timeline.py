@@ -56,7 +56,7 @@ class Timeline(Watcher):
             self.known[id(owner)].atexit = False
 
     def gone(self, key: int, module: str, size: int) -> None:
-        """See memory go."""
+        """Take the bytes of a block that was freed from what is alive."""
         self.known.pop(key, None)
         self.live[module] -= size
 
