@@ -6,7 +6,7 @@ What takes complex data as it is in `nn`, and has no parameters, is named here o
 
 from typing import TYPE_CHECKING
 
-from ..modules.arrange import Upsample as Upsample
+from ..modules.upsampling import Upsample as Upsample
 from ..modules.dropout import (
     Dropout as Dropout,
     Dropout1d as Dropout1d,

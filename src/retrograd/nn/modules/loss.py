@@ -12,7 +12,7 @@ from typing import Any
 
 from ...engine.tensor import Tensor
 from .. import functional as F
-from .arrange import PairwiseDistance
+from .distance import PairwiseDistance
 from .linear import Linear
 from .module import Module
 

@@ -1,10 +1,10 @@
-"""`torch.nn.modules.upsampling` under the alias: `Upsample` is in another file here."""
+"""`torch.nn.modules.upsampling` under the alias: with two older names."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ....nn.modules.arrange import Upsample
+from ....nn.modules.upsampling import Upsample
 
 __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
