@@ -31,7 +31,7 @@ from . import native
 from .backward.hooks import hooks_of
 from .graph import LEAF, Cell, new_node, tick
 from .record import STALE, STALE_VIEW, derived, make_node, walk
-from .registry import OPS, called
+from .registry import OPS, name_node
 from .tensor import Tensor, follow, new_tensor, node_of, twin, wrote
 from .views import base_of, delist, enlist, live_views, put_down
 from .writable import (
@@ -252,7 +252,7 @@ def turn(
         check_tracked(target, name)
     (op, params), back = (OPS[step[0]], step[1]), (OPS[undo[0]], undo[1], None)
     before = twin(target, node_of(target))
-    turned = called(op.call(before, **params), f"{str(op.node_name)[:-1]}{overload}")
+    turned = name_node(op.call(before, **params), f"{str(op.node_name)[:-1]}{overload}")
     wrote(target, name)
     if not has_memory(target._array):
         target._array.before_turn(turned._array)

@@ -32,7 +32,7 @@ from .saved import saved_properties
 from .tensor import Tensor, as_array, method, shown
 from .writable import about_to_write
 
-__all__ = ["OPS", "Example", "called", "declare", "example", "operator", "renamed"]
+__all__ = ["OPS", "Example", "declare", "example", "name_node", "operator", "renamed"]
 
 P = ParamSpec("P")
 
@@ -138,7 +138,7 @@ def renamed(call: Any, node_name: NodeName, shows: Shows = None) -> Any:
     return made
 
 
-def called(made: Tensor, node_name: str) -> Tensor:
+def name_node(made: Tensor, node_name: str) -> Tensor:
     """The result of a function of several ops, whose last node gets the name of that function.
 
     A node that stands for a leaf, or for one of several outputs, keeps its own.

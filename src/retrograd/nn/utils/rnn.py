@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...engine.registry import called
+from ...engine.registry import name_node
 from ...engine.tensor import Tensor, new_tensor
 from ...errors import wrong_type
 from ...ops.elementwise.clamp_where import where
@@ -152,7 +152,7 @@ def pack_padded_sequence(
     step, place = np.nonzero(np.arange(sizes[0])[:, None] < sizes)
     counts = np.bincount(step, minlength=sizes[0])
     data = input.flatten(0, 1).index_select(0, new_tensor(step * len(sizes) + place))
-    data = called(data, "PackPaddedSequenceBackward0")
+    data = name_node(data, "PackPaddedSequenceBackward0")
     sorting = None if order is None else new_tensor(order)
     return PackedSequence(data, new_tensor(counts), sorting)
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.inplace import in_place, write
-from ...engine.registry import called, declare, example, renamed
+from ...engine.registry import declare, example, name_node, renamed
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import empty, is_seen
 from ...kernels.layout import laid_out
@@ -72,7 +72,7 @@ def _piecewise(call: Any, input: Tensor, inplace: bool, **params: Any) -> Tensor
     if inplace:
         made = write(input, f"{call.__name__}_", _plain, (call, params), {})
         if call.__name__ in ("elu", "leaky_relu", "threshold"):  # there by another derivative
-            made = called(made, call.op.node_name.replace("0", "1"))
+            made = name_node(made, call.op.node_name.replace("0", "1"))
         return made
     return _plain(input, call, params)
 
@@ -285,12 +285,12 @@ def rrelu(
         )
     if not training:
         made = leaky_relu(input, (lower + upper) / 2, inplace)
-        return called(made if inplace else made.contiguous(), "RreluWithNoiseBackward0")
+        return name_node(made if inplace else made.contiguous(), "RreluWithNoiseBackward0")
     bounds = (lower, upper, generator or default_generator)
     if inplace:
         made = write(input, "rrelu_", _random_leak, bounds, {})
-        return called(made, "RreluWithNoiseBackward1")
-    return called(_random_leak(input, *bounds).contiguous(), "RreluWithNoiseBackward0")
+        return name_node(made, "RreluWithNoiseBackward1")
+    return name_node(_random_leak(input, *bounds).contiguous(), "RreluWithNoiseBackward0")
 
 
 def _elu_array(input: Any, *, alpha: float, scale: float, input_scale: float) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.inplace import in_place
-from ...engine.registry import called, example
+from ...engine.registry import example, name_node
 from ...engine.tensor import Tensor
 from ...kernels import complexes
 from ...kernels import special as kernels
@@ -266,4 +266,4 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     if input._array.dtype.kind in "biu":
         raise unsupported("glu", input._array.dtype)
     value, gate = input.chunk(2, dim)
-    return called(value * sigmoid(gate), "GluBackward0")
+    return name_node(value * sigmoid(gate), "GluBackward0")

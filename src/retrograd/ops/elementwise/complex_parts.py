@@ -20,7 +20,7 @@ from typing import Any
 from ... import dtypes
 from ...engine.dispatch import as_tensor
 from ...engine.namespaces import recorded
-from ...engine.registry import called, declare
+from ...engine.registry import declare, name_node
 from ...engine.tensor import Tensor, method
 from ...errors import wrong_type
 from ..core.arguments import public
@@ -63,7 +63,7 @@ def conj_physical(input: Tensor) -> Tensor:
     >>> rg.conj_physical(rg.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
-    return called(conj(input), "ConjPhysicalBackward0") if holds_complex(input) else input
+    return name_node(conj(input), "ConjPhysicalBackward0") if holds_complex(input) else input
 
 
 def given(input: Any, name: str) -> Tensor:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import dtypes, version
 from ...engine.namespaces import recorded
-from ...engine.registry import called, declare
+from ...engine.registry import declare, name_node
 from ...engine.tensor import Tensor
 from ...errors import wrong_type
 from ..core import return_types
@@ -116,4 +116,4 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
         target = dtypes.default_numpy()
     x, exponent = recorded.cast(input, dtype=target), recorded.cast(other, dtype=target)
     half = recorded.trunc(real(exponent) * 0.5).clamp(-BEYOND, BEYOND)  # inf - inf is no exponent
-    return called(mul(mul(x, pow(2.0, half)), pow(2.0, exponent - half)), "LdexpBackward0")
+    return name_node(mul(mul(x, pow(2.0, half)), pow(2.0, exponent - half)), "LdexpBackward0")

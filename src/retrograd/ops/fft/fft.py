@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.registry import called
+from ...engine.registry import name_node
 from ...engine.tensor import Tensor, has_history
 from ...errors import wrong_type
 from ...quiet import quietly
@@ -49,7 +49,7 @@ def sizes(n: int | None) -> tuple[int] | None:
 def _along_one(name: str, transform: Callable[..., Tensor]) -> Any:
     def call(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
         made = transform(name, input, sizes(n), (dim,), norm)
-        return made if input.dtype.is_complex or name not in REAL else called(made, REAL[name])
+        return made if input.dtype.is_complex or name not in REAL else name_node(made, REAL[name])
 
     return call
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import own
-from ...engine.registry import called
+from ...engine.registry import name_node
 from ...engine.tensor import Tensor, placed
 from ...kernels.allocation import known_true
 from ..core.arguments import public
@@ -117,7 +117,7 @@ def stft(
         bins = to_half("rfft", frames, None, (-1,), norm)
     else:
         bins = complex_transform("fft", frames, None, (-1,), norm)
-    found = called(transpose(bins, -1, -2), "TransposeBackward1")
+    found = name_node(transpose(bins, -1, -2), "TransposeBackward1")
     return own(view_as_real(found) if return_complex is False else found)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.namespaces import recorded
-from ...engine.registry import called, declare, example, renamed
+from ...engine.registry import declare, example, name_node, renamed
 from ...engine.tensor import Tensor, concrete, has_history, new_tensor, placed
 from ...errors import wrong_type
 from ...kernels.allocation import copied, empty, has_memory, has_values, is_seen, known_true, table
@@ -162,7 +162,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     place = check_along(input, index, dim, "gather")
     if index._array.size == 0:  # of any number of dimensions
         nothing = basic(input.reshape(-1), index=(slice(0),))
-        return called(nothing.reshape(index._array.shape).clone(), "GatherBackward0")
+        return name_node(nothing.reshape(index._array.shape).clone(), "GatherBackward0")
     return take_along(input, index, dim=place)
 
 
@@ -367,7 +367,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     """
     if not input._array.ndim:
         made = as_vector(index_add, input, dim, index, source, alpha=alpha)
-        return called(made, "IndexAddBackward0")
+        return name_node(made, "IndexAddBackward0")
     place, vector = entries(input, dim, index, source, "index_add")
     kind = input._array.dtype
     check_alpha(alpha, kind)
@@ -386,11 +386,11 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     tensor([2., 0., 1.])
     """
     if not input._array.ndim:
-        return called(as_vector(index_copy, input, dim, index, source), "IndexCopyBackward0")
+        return name_node(as_vector(index_copy, input, dim, index, source), "IndexCopyBackward0")
     if input._array.ndim == 1 and isinstance(source, Tensor) and not source._array.ndim:
         source = source.reshape(1)
     place, vector = entries(input, dim, index, source, "index_copy")
-    return called(
+    return name_node(
         index_put_op(input.contiguous(), source, vector, dims=(place,), accumulate=False),
         "IndexCopyBackward0",
     )
@@ -407,7 +407,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """
     if not input._array.ndim:
         made = as_vector(index_fill, input, dim, index, value)
-        return called(made, f"IndexFillBackward{int(isinstance(value, Tensor))}")
+        return name_node(made, f"IndexFillBackward{int(isinstance(value, Tensor))}")
     check_vector(index, "index_fill")
     size = input._array.shape[normalize_dim(dim, input._array.ndim)]
     place, vector = entries(input, dim, from_front(index, size), None, "index_fill")
@@ -416,7 +416,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     plain = has_memory(vector._array) or isinstance(value, Tensor)
     if plain and has_values(vector._array):
         once = new_tensor(np.unique(vector._array))
-    return called(
+    return name_node(
         index_put_op(input, filler, once, dims=(place,), accumulate=False),
         f"IndexFillBackward{int(isinstance(value, Tensor))}",
     )
@@ -472,4 +472,4 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     check_bounds(flat._array.shape, vector, (0,))
     values = source.reshape(-1)
     changed = index_put_op(flat, values, vector, dims=(0,), accumulate=accumulate)
-    return called(own(changed.reshape(input._array.shape)), "PutBackward0")
+    return name_node(own(changed.reshape(input._array.shape)), "PutBackward0")

@@ -17,7 +17,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import own
-from ...engine.registry import called, declare
+from ...engine.registry import declare, name_node
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import full, has_values, table
 from ...kernels.sums import by_segment
@@ -162,7 +162,7 @@ def scatter_reduce(
     place = check_along(input, index, dim, "scatter_reduce", src)
     index = of_dims(index, input._array.ndim)
     source = cut(input, src, index, "scatter_reduce", True)
-    return called(
+    return name_node(
         _reduce(input, place, index, source, reduce, include_self), "ScatterReduceBackward0"
     )
 
@@ -204,7 +204,7 @@ def index_reduce(
     tensor([5., 2.])
     """
     if not input._array.ndim:
-        return called(
+        return name_node(
             as_vector(index_reduce, input, dim, index, source, reduce, include_self=include_self),
             "IndexReduceBackward0",
         )
@@ -216,7 +216,7 @@ def index_reduce(
     place, vector = entries(input, dim, index, source, "index_reduce")
     lined = [-1 if d == place else 1 for d in range(input._array.ndim)]
     expanded = vector.reshape(lined).expand(source._array.shape)
-    return called(
+    return name_node(
         _reduce(input, place, expanded, source, reduce, include_self), "IndexReduceBackward0"
     )
 

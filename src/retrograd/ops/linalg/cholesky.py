@@ -14,7 +14,7 @@ import numpy as np
 
 from ...engine.dispatch import own
 from ...engine.namespaces import recorded
-from ...engine.registry import called, declare, example
+from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor
 from ...kernels import lapack
 from ..core import batching, return_types
@@ -145,7 +145,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     first, second = (other, L) if upper else (L, other)
     middle = recorded.solve_triangular(first, B, upper=False, unit=False)
     made = recorded.solve_triangular(second, middle, upper=True, unit=False)
-    return called(made, "CholeskySolveBackward0")
+    return name_node(made, "CholeskySolveBackward0")
 
 
 @public(out=True, methods="cholesky_inverse")
@@ -163,7 +163,7 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     turned = recorded.adjoint(inverse)
     first, second = (inverse, turned) if upper else (turned, inverse)
     made = own((second.mT @ first.mT).mT)
-    return called(made, "CholeskyInverseBackward0")
+    return name_node(made, "CholeskyInverseBackward0")
 
 
 # -- LDL -------------------------------------------------------------------------------------------

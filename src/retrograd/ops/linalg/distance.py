@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.dispatch import own
-from ...engine.registry import called, declare, example
+from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor, placed
 from ...kernels import sums
 from ...kernels.allocation import empty
@@ -207,4 +207,4 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     first, second = np.triu_indices(n, 1)
     distances = _distances(_cdist_op, input, input, p=float(p))
     made = distances.reshape(n * n).index_select(0, placed(first * n + second, input))
-    return called(made, "PdistBackward0")
+    return name_node(made, "PdistBackward0")

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from ...engine.overriding import SPELLINGS
-from ...engine.registry import called
+from ...engine.registry import name_node
 from ...engine.tensor import Tensor
 from ..core.arguments import public
 from ..core.dims import place_of
@@ -81,7 +81,7 @@ def contract(
     product = multiply(a, b)
     if tuple(product.shape) != tuple(shape):
         product = product.reshape(shape)
-    return called(product, "ViewBackward0"), labels
+    return name_node(product, "ViewBackward0"), labels
 
 
 def without_ones(

@@ -9,7 +9,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import NUMBERS, own
 from ...engine.namespaces import recorded
-from ...engine.registry import called, declare
+from ...engine.registry import declare, name_node
 from ...engine.tensor import Tensor, is_array, placed
 from ...errors import wrong_type
 from ...kernels.allocation import known_true
@@ -197,7 +197,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         residuals = sum_over((A @ solution - right).abs().square(), -2)
     solution = own(solution.squeeze(-1)) if vectors else solution
     return return_types.linalg_lstsq(
-        called(solution, "LinalgLstsqBackward0"),
+        name_node(solution, "LinalgLstsqBackward0"),
         residuals,
         placed(np.empty(0, np.int64), A) if driver == "gels" else rank,
         singular if driver in ("gelsd", "gelss") else real,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.dispatch import own
-from ...engine.registry import called, declare, example
+from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor, concrete, placed
 from ...engine.transforms.rules import raised
 from ...kernels import lapack
@@ -221,7 +221,7 @@ def lu_unpack(
     nothing = placed(np.empty(0, LU_data.dtype.numpy), LU_data)
     P = permutation_matrix(LU_pivots, LU_data) if unpack_pivots else nothing
     L, U = (lower_part(LU_data), upper_part(LU_data)) if unpack_data else (nothing, nothing)
-    return return_types.lu_unpack(P, *[called(part, "LuUnpackBackward0") for part in (L, U)])
+    return return_types.lu_unpack(P, *[name_node(part, "LuUnpackBackward0") for part in (L, U)])
 
 
 @public(out=True)
@@ -238,7 +238,7 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
     """
     LU, pivots, _ = lu_factor_ex(A, pivot=pivot)
     parts = lu_unpack(LU, pivots, unpack_pivots=pivot)
-    return return_types.linalg_lu(*[called(part, "LinalgLuBackward0") for part in parts])
+    return return_types.linalg_lu(*[name_node(part, "LinalgLuBackward0") for part in parts])
 
 
 @public(out=True)
@@ -273,11 +273,11 @@ def lu_solve(
     check_pivots("given to lu_solve", pivots, LU._array.shape[-2])
     if not left:  # X A = B is A^H X^H = B^H
         turned = lu_solve(LU, pivots, B.mH, adjoint=not adjoint)
-        return called(own(turned.mH), "LinalgLuSolveBackward0")
+        return name_node(own(turned.mH), "LinalgLuSolveBackward0")
     if adjoint:
         LU = laid_grad(LU, axes=tuple(range(LU.ndim)))
         middle = solve_triangular(LU.mH, B, upper=False)
         middle = solve_triangular(LU.mH, middle, upper=True, unitriangular=True)
-        return called(swap_rows(middle, pivots, back=True), "LinalgLuSolveBackward0")
+        return name_node(swap_rows(middle, pivots, back=True), "LinalgLuSolveBackward0")
     middle = solve_triangular(LU, swap_rows(B, pivots, back=False), upper=False, unitriangular=True)
-    return called(solve_triangular(LU, middle, upper=True), "LinalgLuSolveBackward0")
+    return name_node(solve_triangular(LU, middle, upper=True), "LinalgLuSolveBackward0")

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from ...engine.dispatch import own
-from ...engine.registry import called, renamed
+from ...engine.registry import name_node, renamed
 from ...engine.tensor import Tensor, method
 from ...errors import wrong_type
 from ...kernels.layout import is_permuted
@@ -145,7 +145,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
     tensor(11.)
     """
     made = dot(input.conj() if input.dtype.is_complex else input, other)
-    return called(made, "VdotBackward0")
+    return name_node(made, "VdotBackward0")
 
 
 @public(out=True, methods="outer ger")
@@ -186,7 +186,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
             f"{list(input.shape)} and {list(other.shape)}"
         )
     if input.ndim == 1 and other.ndim == 1:
-        return called(bilinear.dot(input, other), "ViewBackward0")
+        return name_node(bilinear.dot(input, other), "ViewBackward0")
     rows = other.reshape(math.prod(other.shape[:-1]), other.shape[-1])
     copied = rows._view_of is None and rows is not other
     if copied or is_permuted(other._array):  # its gradient then lies by columns, as in PyTorch

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.registry import called, declare
+from ...engine.registry import declare, name_node
 from ...engine.tensor import Tensor
 from ...kernels import matrix_functions
 from ...kernels.allocation import zeros
@@ -140,7 +140,7 @@ def addbmm(
         )
     right = batch2.reshape(b * k, batch2.shape[2])
     made = plus_product(input.contiguous(), mm, side_by_side(batch1), right, beta, alpha)
-    return called(made, "AddbmmBackward0")
+    return name_node(made, "AddbmmBackward0")
 
 
 @public(out=True)

@@ -11,7 +11,7 @@ import numpy as np
 from ... import dtypes, modes, version
 from ...dtypes import half
 from ...engine.dispatch import check_broadcast, own
-from ...engine.registry import called, declare, example
+from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor, placed
 from ...kernels.memory import in_rows
 from ..core.arguments import public
@@ -98,7 +98,9 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
     for name, t in (("mat1", mat1), ("mat2", mat2)):
         if t._array.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {t.ndim}-D tensor")
-    return called(plus_product(input.contiguous(), mm, mat1, mat2, beta, alpha), "AddmmBackward0")
+    return name_node(
+        plus_product(input.contiguous(), mm, mat1, mat2, beta, alpha), "AddmmBackward0"
+    )
 
 
 @public(out=True, methods="addmv addmv_")
@@ -114,7 +116,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
         n, (rows, columns), k = input.shape[0], mat.shape, vec.shape[0]
         raise RuntimeError(f"size mismatch, got input ({n}), mat ({rows}x{columns}), vec ({k})")
     made = plus_product(input, mv, mat, vec, beta, alpha)
-    return called(made, "AddmvBackward0")
+    return name_node(made, "AddmvBackward0")
 
 
 @public(out=True, methods="baddbmm baddbmm_")
@@ -129,7 +131,7 @@ def baddbmm(
     tensor([[[7.]]])
     """
     made = plus_product(input.contiguous(), bmm, batch1, batch2, beta, alpha)
-    return called(made, "BaddbmmBackward0")
+    return name_node(made, "BaddbmmBackward0")
 
 
 @public(out=True, methods="addr addr_")
@@ -153,7 +155,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
                 f"but got {scale}"
             )
     made = plus_product(input.to(kind), outer, vec1.to(kind), vec2.to(kind), beta, alpha)
-    return called(made, "AddrBackward0")
+    return name_node(made, "AddrBackward0")
 
 
 # -- matrices ----------------------------------------------------------------------------------
@@ -170,7 +172,7 @@ def trace(input: Tensor) -> Tensor:
     """
     if input.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
-    return called(input.diagonal().sum(), "TraceBackward0")
+    return name_node(input.diagonal().sum(), "TraceBackward0")
 
 
 @public(out=True, methods="kron")
@@ -187,7 +189,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     b = (1,) * (n - other.ndim) + tuple(other.shape)
     left = input.reshape([size for m in a for size in (m, 1)])
     right = other.reshape([size for m in b for size in (1, m)])
-    return called(
+    return name_node(
         own((left * right).reshape([p * q for p, q in zip(a, b, strict=True)])),
         "UnsafeViewBackward0",
     )
@@ -265,7 +267,7 @@ def chained(*matrices: Tensor) -> Tensor:
     first = 1 if len(shapes[0]) == 1 else shapes[0][0]
     sizes = [first, *(shape[0] for shape in shapes[1:])]
     sizes.append(1 if len(shapes[-1]) == 1 else shapes[-1][1])
-    return called(bracketed(matrices, cheapest(sizes), 0, last), "ViewBackward0")
+    return name_node(bracketed(matrices, cheapest(sizes), 0, last), "ViewBackward0")
 
 
 def cheapest(sizes: list[int]) -> dict[tuple[int, int], int]:
@@ -337,7 +339,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     m, i, j = weight.shape
     half = linear(input1, weight.permute(0, 2, 1).reshape(m * j, i))
     half = half.reshape(*input1.shape[:-1], m, j)
-    product = called(matmul(half, input2.unsqueeze(-1)).squeeze(-1), "ViewBackward0")
+    product = name_node(matmul(half, input2.unsqueeze(-1)).squeeze(-1), "ViewBackward0")
     return product if bias is None else product + bias
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.dispatch import own
-from ...engine.registry import called, declare, example
+from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor, placed
 from ...kernels import lapack
 from ..core import return_types
@@ -179,7 +179,7 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """
     check_reflectors(input, tau, "torch.linalg.householder_product")
     m, n = input.shape[-2:]
-    return called(
+    return name_node(
         reflected(input, tau, identity(input, m, n).expand(input.shape), False),
         "LinalgHouseholderProductBackward0",
     )
@@ -219,7 +219,7 @@ def ormqr(
             f"are {list(other.shape)} and {list(input.shape)}"
         )
     if left:
-        return called(reflected(input, tau, other, transpose), "OrmqrBackward0")
-    return called(
+        return name_node(reflected(input, tau, other, transpose), "OrmqrBackward0")
+    return name_node(
         own(reflected(input, tau, other.mH, not transpose).contiguous().mH), "OrmqrBackward0"
     )

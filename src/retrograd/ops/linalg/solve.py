@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from ...engine.dispatch import own
-from ...engine.registry import called, declare, example
+from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor
 from ...kernels import lapack
 from ..core import batching, return_types
@@ -167,7 +167,7 @@ def _solve(A: Tensor, B: Tensor, left: bool) -> tuple[Tensor, Tensor]:
         return own(transposed_tensor(result)), info
     result, info = _solve_ex(A, right)
     if vectors:
-        result = called(own(result.squeeze(-1)), "LinalgSolveExBackward0")
+        result = name_node(own(result.squeeze(-1)), "LinalgSolveExBackward0")
     return result, info
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.registry import called
+from ...engine.registry import name_node
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import has_memory, is_seen, known_true, table, zeros
 from ...kernels.native.places import highest
@@ -176,7 +176,7 @@ def nll_loss(
         loss = (loss * new_tensor(share)).where(new_tensor(share != 0), 0.0)
     name = "NllLossBackward0" if input._array.ndim == 2 else "NllLoss2DBackward0"
     if reduction == "mean":
-        return called(loss.sum() / total, name)
+        return name_node(loss.sum() / total, name)
     return reduced(loss, reduction, name)
 
 
@@ -326,7 +326,7 @@ def _soft_targets(
     loss = -product.sum(dim)
     if reduction == "mean":
         samples: int = input._array.size // max(1, classes)
-        return called(loss.sum() / samples, "DivBackward1")
+        return name_node(loss.sum() / samples, "DivBackward1")
     return reduced(loss, reduction)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.registry import called
+from ...engine.registry import name_node
 from ...engine.tensor import Tensor, new_tensor
 from ..core.pointwise import check_floating
 from ..shape.join import cat, stack
@@ -93,7 +93,7 @@ def ctc_loss(
             f"Expected input_lengths to have value at most {steps}, but got value {times.max()}"
         )
     labels = _padded(targets._array, lengths, blank)
-    loss = called(-_forward(log_probs, labels, times, lengths, blank), "CtcLossBackward0")
+    loss = name_node(-_forward(log_probs, labels, times, lengths, blank), "CtcLossBackward0")
     impossible = loss._array > -NEVER / 2
     if impossible.any():
         loss = loss.where(new_tensor(~impossible), 0.0 if zero_infinity else math.inf)

@@ -18,7 +18,7 @@ from ... import dtypes
 from ...engine.backward.fitting import expands
 from ...engine.dispatch import check_broadcast
 from ...engine.namespaces import recorded
-from ...engine.registry import called, declare, example
+from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor, concrete
 from ...engine.writable import check_cast
 from ...errors import wrong_type
@@ -68,7 +68,7 @@ def reduced(loss: Tensor, reduction: str, node_name: str = "") -> Tensor:
         loss = loss.mean()
     elif reduction == "sum":
         loss = loss.sum()
-    return called(loss, node_name) if node_name else loss
+    return name_node(loss, node_name) if node_name else loss
 
 
 def check_tensors(name: str, **tensors: Any) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import dtypes
-from ...engine.registry import called
+from ...engine.registry import name_node
 from ...engine.tensor import Tensor
 from ..core.arguments import public
 from ..core.dims import broadcast_shapes
@@ -52,7 +52,7 @@ def pairwise_distance(
     >>> rg.nn.functional.pairwise_distance(rg.tensor([[3.0, 0.0]]), rg.tensor([[0.0, 4.0]]))
     tensor([5.])
     """
-    return called((x1 - x2 + eps).norm(p, -1, keepdim=keepdim), "NormBackward1")
+    return name_node((x1 - x2 + eps).norm(p, -1, keepdim=keepdim), "NormBackward1")
 
 
 def hinge_embedding_loss(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...engine.registry import called, declare, example
+from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor
 from ...errors import wrong_type
 from ...kernels import pooling
@@ -154,7 +154,7 @@ def adaptive_avg_pool(name: str, dims: int, input: Tensor, output_size: Any) -> 
             divisor=None,
         )  # fmt: skip
     whole = f"AdaptiveAvgPool{dims}DBackward0" if max(out) > 1 else "MeanBackward1"
-    return called(made, whole if dims > 1 else "SqueezeBackward1")
+    return name_node(made, whole if dims > 1 else "SqueezeBackward1")
 
 
 def _adaptive_avg(name: str, dims: int) -> Any:

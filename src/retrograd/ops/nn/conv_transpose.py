@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...engine.dispatch import own
-from ...engine.registry import called
+from ...engine.registry import name_node
 from ...engine.tensor import Tensor
 from .conv import (
     as_text,
@@ -70,7 +70,7 @@ def _transposed(name: str, dims: int) -> Any:
             groups=groups, channels_last=channels_last(dims, input._array, weight._array),
         )  # fmt: skip
         if bias is not None:
-            out = called(out + bias.reshape([-1, *[1] * dims]), "ConvolutionBackward0")
+            out = name_node(out + bias.reshape([-1, *[1] * dims]), "ConvolutionBackward0")
         return out if batched else own(out.squeeze(0))
 
     return convolve

@@ -10,7 +10,7 @@ import numpy as np
 from ... import dtypes, providers
 from ...dtypes import half
 from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS
-from ...engine.registry import called, declare, example
+from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor, concrete, new_tensor, placed, wrote
 from ...engine.writable import check_memory
 from ...kernels import sums
@@ -260,7 +260,7 @@ def embedding_bag(
     counted = full(indices, indices.shape, True, np.bool_)
     if padding_idx is not None:
         counted = indices != padding_idx % count
-    return called(_pooled(rows, starts, counted, mode).to(weight.dtype), "EmbeddingBagBackward0")
+    return name_node(_pooled(rows, starts, counted, mode).to(weight.dtype), "EmbeddingBagBackward0")
 
 
 def array_seen(x: Tensor) -> Any:

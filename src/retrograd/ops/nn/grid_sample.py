@@ -22,7 +22,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import own
-from ...engine.registry import called
+from ...engine.registry import name_node
 from ...engine.tensor import Tensor, placed
 from ..creation.factories import evenly
 from ..elementwise.clamp_where import where
@@ -73,7 +73,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     places = np.stack([*reversed(np.meshgrid(*axes, indexing="ij")), np.ones(size[2:], dtype)], -1)
     flat = placed(places.reshape(-1, dims + 1), theta)
     points = flat @ theta.transpose(1, 2)
-    return called(
+    return name_node(
         own(points.reshape(theta.shape[0], *size[2:], dims)), "AffineGridGeneratorBackward0"
     )
 
@@ -127,7 +127,7 @@ def grid_sample(
         _to_pixel(grid.select(-1, place), n, align) for place, n in enumerate(reversed(sizes))
     ][::-1]
     taps = [_taps(x, n, mode, padding_mode, align) for x, n in zip(pixels, sizes, strict=True)]
-    return called(_read(input, taps), f"GridSampler{input.ndim - 2}DBackward0")
+    return name_node(_read(input, taps), f"GridSampler{input.ndim - 2}DBackward0")
 
 
 def _check_sample(input: Tensor, grid: Tensor, mode: str) -> None:

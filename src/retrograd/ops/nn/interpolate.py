@@ -14,7 +14,7 @@ import numpy as np
 
 from ...dtypes import half
 from ...engine.op import camel_case
-from ...engine.registry import called, declare, example
+from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor
 from ...kernels.allocation import empty, table, zeros
 from ...kernels.layout import channels_inside
@@ -87,7 +87,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 def arranged_as(input: Tensor, found: Tensor, name: str) -> Tensor:
     """What was made of images, in memory of its own: its channels lie as theirs."""
-    return called(in_order_of(input, in_own_memory(found, input)), f"{name}Backward0")
+    return name_node(in_order_of(input, in_own_memory(found, input)), f"{name}Backward0")
 
 
 def _check_image(name: str, shape: tuple[int, ...]) -> None:
@@ -179,7 +179,7 @@ def interpolate(
         input = resample(input, dim=dim, taps=taps)
     input = input.permute(0, ndim - 1, *range(1, ndim - 1)) if inside else input
     kind = camel_case(mode.replace("-", "_"))
-    return called(input, f"Upsample{kind}{ndim - 2}D{'Aa' * antialias}Backward0")
+    return name_node(input, f"Upsample{kind}{ndim - 2}D{'Aa' * antialias}Backward0")
 
 
 def upsample(

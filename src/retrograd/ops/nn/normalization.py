@@ -16,7 +16,7 @@ from ... import dtypes, modes
 from ...engine.dispatch import own, write_out
 from ...engine.namespaces import recorded
 from ...engine.record import attach
-from ...engine.registry import called, renamed
+from ...engine.registry import name_node, renamed
 from ...engine.tensor import Tensor, wrap, wrote
 from ...engine.writable import check_memory
 from ...errors import conversion
@@ -177,7 +177,7 @@ def batch_norm(
     _check_width(input, weight, bias, running_mean, running_var)
     if not training:
         made = _with_running(input, running_mean, running_var, weight, bias, eps)
-        return called(made, "NativeBatchNormBackward0")
+        return name_node(made, "NativeBatchNormBackward0")
     dim = (0, *range(2, len(shape)))
     scale, shift = _per_channel(weight, len(shape)), _per_channel(bias, len(shape))
     packed_later = bool(modes.state.saved_hooks) and in_memory(input)
@@ -393,7 +393,7 @@ def group_norm(
     scale = None if weight is None else weight.reshape(1, *inner, 1)
     shift = None if bias is None else bias.reshape(1, *inner, 1)
     out = _normalized(native_layer_norm, grouped, scale, shift, dim=(2, 3), eps=eps)[0]
-    return called(own(in_order_of(input, out.reshape(shape))), "NativeGroupNormBackward0")
+    return name_node(own(in_order_of(input, out.reshape(shape))), "NativeGroupNormBackward0")
 
 
 def local_response_norm(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.namespaces import recorded
-from ...engine.registry import called, declare, example
+from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor
 from ...errors import UnorderedError
 from ...kernels import sums
@@ -355,7 +355,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
             "identity."
         )
     both = amin(input, dim, keepdim), amax(input, dim, keepdim)
-    return return_types.aminmax(*[called(extremum, "AminmaxBackward0") for extremum in both])
+    return return_types.aminmax(*[name_node(extremum, "AminmaxBackward0") for extremum in both])
 
 
 @public(out=True, methods="median")

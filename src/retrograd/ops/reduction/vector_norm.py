@@ -15,7 +15,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import write_out
 from ...engine.namespaces import recorded
-from ...engine.registry import called, declare, example
+from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor, placed
 from ...errors import wrong_type
 from ...kernels import sums
@@ -228,7 +228,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """
     if not isinstance(other, Tensor):
         raise wrong_type("dist", "other", "Tensor", other, 2)
-    return called(vector_norm(recorded.sub(input, other), p), "DistBackward0")
+    return name_node(vector_norm(recorded.sub(input, other), p), "DistBackward0")
 
 
 @public(out=True, methods="renorm renorm_")
@@ -254,4 +254,4 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     size = vector_norm(recorded.zero_where(input, ~large), p, others, True)  # no NaN of the rest
     one = placed(np.ones((), size._array.dtype), size)
     factor = recorded.where(large, maxnorm / (size + 1e-7), one)
-    return called(recorded.mul(input, factor), "RenormBackward0")
+    return name_node(recorded.mul(input, factor), "RenormBackward0")

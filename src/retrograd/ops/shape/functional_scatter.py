@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from ...engine.registry import OPS, called
+from ...engine.registry import OPS, name_node
 from ...engine.tensor import Tensor
 from ..core.arguments import public
 from ..core.dims import normalize_dim
@@ -43,7 +43,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
             [1., 1.]])
     """
     place, entry = check_entry(input, dim, index)
-    return called(
+    return name_node(
         _replaced(input, src, "select", index=(*[slice(None)] * place, entry)),
         "SelectScatterBackward0",
     )
@@ -69,7 +69,7 @@ def slice_scatter(
     if operator.index(step) <= 0:
         raise RuntimeError(f"slice step must be positive, but got {step}")
     index = (*[slice(None)] * place, slice(start, end, step))
-    return called(_replaced(input, src, "slice", index=index), "SliceScatterBackward0")
+    return name_node(_replaced(input, src, "slice", index=index), "SliceScatterBackward0")
 
 
 @public(methods="diagonal_scatter")
@@ -85,7 +85,7 @@ def diagonal_scatter(
             [0., 1.]])
     """
     first, second = diagonal_dims(dim1, dim2, input._array.ndim)
-    return called(
+    return name_node(
         _replaced(input, src, "diagonal", offset=offset, dim1=first, dim2=second),
         "DiagonalScatterBackward0",
     )
@@ -105,4 +105,4 @@ def as_strided_scatter(
             [0., 1.]])
     """
     params = own_strided(input, size, stride, storage_offset, "as_strided_scatter")
-    return called(_replaced(input, src, "as_strided", **params), "AsStridedScatterBackward0")
+    return name_node(_replaced(input, src, "as_strided", **params), "AsStridedScatterBackward0")

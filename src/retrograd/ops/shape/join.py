@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes, version
-from ...engine.registry import called, declare, example
+from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor, new_tensor, placed
 from ...engine.trace import users_level
 from ...kernels.allocation import has_values, known_true, table, zeros
@@ -460,7 +460,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         return placed(np.empty(0, input._array.dtype), input)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     found = np.array(list(choose(range(input._array.size), r)), np.int64).reshape(-1, r)
-    return called(input[placed(found, input)], "StackBackward0")
+    return name_node(input[placed(found, input)], "StackBackward0")
 
 
 def block_diag(*tensors: Tensor) -> Tensor:
@@ -496,4 +496,4 @@ def block_diag(*tensors: Tensor) -> Tensor:
         sides = [placed(np.zeros((height, n), dtype), x) for n in (before, after)]
         rows.append(cat([sides[0], x, sides[1]], 1))
         before += own
-    return called(cat(rows, 0), "BlockDiagBackward0")
+    return name_node(cat(rows, 0), "BlockDiagBackward0")

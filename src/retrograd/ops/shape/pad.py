@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...engine.registry import called, declare, example
+from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor
 from ...kernels.allocation import full
 from ...kernels.layout import channels_like
@@ -125,7 +125,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     for dim, (low, high) in enumerate(read_widths(ndim, flat)):
         if low or high:
             padded = bordered(padded, dim, low, high, mode)
-    return called(in_own_memory(padded, input), WHOLE[mode].format(len(flat) // 2))
+    return name_node(in_own_memory(padded, input), WHOLE[mode].format(len(flat) // 2))
 
 
 def bordered(x: Tensor, dim: int, low: int, high: int, mode: str) -> Tensor:

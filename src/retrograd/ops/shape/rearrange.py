@@ -11,7 +11,7 @@ import numpy as np
 
 from ...engine.dispatch import own
 from ...engine.overriding import FACTORIES, listed
-from ...engine.registry import called, declare, example, renamed
+from ...engine.registry import declare, example, name_node, renamed
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import copied, table, zeros
 from ...kernels.layout import channels_like
@@ -176,7 +176,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
         raise RuntimeError("`shifts` required: give one for each of `dims`")
     if not given and len(steps) == 1:
         shape = input._array.shape
-        return called(
+        return name_node(
             own(_roll(input.reshape(-1), shifts=steps, dims=(0,)).reshape(shape)), "RollBackward0"
         )
     if len(given) != len(steps):
@@ -210,12 +210,12 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
         )
     turns = operator.index(k) % 4
     if turns == 1:
-        return called(flip(input.transpose(first, second), first), "Rot90Backward0")
+        return name_node(flip(input.transpose(first, second), first), "Rot90Backward0")
     if turns == 2:
-        return called(flip(input, (first, second)), "Rot90Backward0")
+        return name_node(flip(input, (first, second)), "Rot90Backward0")
     if turns == 3:
-        return called(flip(input.transpose(first, second), second), "Rot90Backward0")
-    return called(input.clone(), "Rot90Backward0")
+        return name_node(flip(input.transpose(first, second), second), "Rot90Backward0")
+    return name_node(input.clone(), "Rot90Backward0")
 
 
 def _check_matrix(input: Tensor, name: str) -> None:
@@ -327,7 +327,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     if ndim == 1:
         return diag_embed(input, diagonal)
     if ndim == 2:
-        return called(_diagonal_of(input, diagonal).clone(), "DiagonalBackward0_copy")
+        return name_node(_diagonal_of(input, diagonal).clone(), "DiagonalBackward0_copy")
     raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
 
 

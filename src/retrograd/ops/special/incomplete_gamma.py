@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import as_tensor
-from ...engine.registry import called
+from ...engine.registry import name_node
 from ...engine.tensor import Tensor
 from ...kernels.library import scipy_special
 from ..core.arguments import public
@@ -91,7 +91,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     for j in range(1, p):
         total = total + lgamma(input - 0.5 * j)
     made = total + p * (p - 1) / 4 * math.log(math.pi)
-    return called(made, "MvlgammaBackward0")
+    return name_node(made, "MvlgammaBackward0")
 
 
 _zeta = pointwise(

@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import modes
 from ...engine.overriding import IGNORED, NO_SUBCLASSES, listed
-from ...engine.registry import called
+from ...engine.registry import name_node
 from ...engine.subclasses import retyped
 from ...engine.tensor import (
     Tensor,
@@ -171,7 +171,7 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError(f"as_subclass(): cls must be a subclass of Tensor, not {cls!r}")
     with modes.Changed(overriding=NO_SUBCLASSES):
-        return retyped(called(self.view_as(self), "AliasBackward0"), cls)
+        return retyped(name_node(self.view_as(self), "AliasBackward0"), cls)
 
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:

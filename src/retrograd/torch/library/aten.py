@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import retrograd
 
 from ...engine.overriding import names
-from ...engine.registry import OPS, called
+from ...engine.registry import OPS, name_node
 from ...engine.tensor import Tensor
 from ...ops import lazy_loading
 from ..names import foreach
@@ -114,7 +114,7 @@ OWN: dict[str, Callable[..., Any]] = {
     "_to_copy": lambda input, **settings: input.to(**settings, copy=True),
     "_pin_memory": Tensor.pin_memory,  # raises: there is no such memory
     "_sparse_addmm": retrograd.sparse.addmm,
-    "alias": lambda input: called(input.view_as(input), "AliasBackward0"),
+    "alias": lambda input: name_node(input.view_as(input), "AliasBackward0"),
     "block_diag": lambda tensors: retrograd.block_diag(*tensors),
     "binary_cross_entropy": _loss("binary_cross_entropy", "weight"),
     "convolution_backward": convolution_backward,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.registry import called
+from ...engine.registry import name_node
 from ...engine.tensor import Tensor, new_tensor, placed
 from ...kernels.allocation import full, has_values, known_true, table, zeros
 from ...ops.core.arguments import public
@@ -261,7 +261,9 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
         mask, scale = placed(np.ones(shape, np.bool_), input), 1.0
     else:
         mask, scale = dropouts.kept(input, p, channels=False), 1 / (1 - p) if p < 1 else 0.0
-    return called(dropouts.masked_scale(input, mask, scale=scale), "NativeDropoutBackward0"), mask
+    return name_node(
+        dropouts.masked_scale(input, mask, scale=scale), "NativeDropoutBackward0"
+    ), mask
 
 
 @public()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import modes
-from ...engine.registry import called
+from ...engine.registry import name_node
 from ...engine.tensor import Tensor
 from ...ops.core import return_types
 from ...ops.core.arguments import public
@@ -30,7 +30,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     tensor([[2.]])
     """
     modes.warn_once(OLDER.format("cholesky", "linalg.cholesky"))
-    return called(hermitian.cholesky(input, upper=upper), "CholeskyBackward0")
+    return name_node(hermitian.cholesky(input, upper=upper), "CholeskyBackward0")
 
 
 @public(out=True, methods="qr")
@@ -113,4 +113,4 @@ def triangular_solve(
     check_same_dtype(A, b, "triangular_solve")
     turned, up = (A.mT, not upper) if transpose else (A, upper)
     found = solve.solve_triangular(turned, b, upper=up, unitriangular=unitriangular)
-    return return_types.triangular_solve(called(found, "TriangularSolveBackward0"), A.clone())
+    return return_types.triangular_solve(name_node(found, "TriangularSolveBackward0"), A.clone())

@@ -10,7 +10,7 @@ from operator import index
 from typing import Any
 
 from ... import dtypes
-from ...engine.registry import called
+from ...engine.registry import name_node
 from ...engine.tensor import Tensor
 from ...ops.core.arguments import number_in, public
 from ...ops.core.dims import wrap_dim
@@ -49,7 +49,7 @@ def fake_quantize_per_tensor_affine(
     zero = tensor(zero_point.item() if isinstance(zero_point, Tensor) else index(zero_point))
     found = quantized(input, scale, zero, quant_min, quant_max)
     made = straight_through(input, found, scale, zero, dtypes.float32, quant_min, quant_max)
-    return called(made, NODE.format("Tensor"))
+    return name_node(made, NODE.format("Tensor"))
 
 
 @public()
@@ -83,7 +83,7 @@ def fake_quantize_per_channel_affine(
     scale, zero = scale.detach().reshape(sizes), zero_point.detach().reshape(sizes)
     found = quantized(input, scale, zero, quant_min, quant_max)
     made = straight_through(input, found, scale, zero, found.dtype, quant_min, quant_max)
-    return called(made, NODE.format("Channel"))
+    return name_node(made, NODE.format("Channel"))
 
 
 def quantized(input: Tensor, scale: Tensor, zero: Tensor, low: int, high: int) -> Tensor:

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from ...engine.registry import called
+from ...engine.registry import name_node
 from ...engine.tensor import Tensor
 from ...ops.core.dims import normalize_dim
 from ...ops.creation.memory_format import contiguous_format
@@ -70,7 +70,7 @@ SEVERAL = ("split", "split_with_sizes", "unbind")  # whose copies are a tuple
 def in_order(t: Tensor) -> Tensor:
     """A copy in row-major order, if there is one; its node is called as that of the view."""
     made = t.clone(memory_format=contiguous_format if t.layout is strided else None)
-    return called(made, f"{t.grad_fn.name()}_copy") if t.grad_fn is not None else made
+    return name_node(made, f"{t.grad_fn.name()}_copy") if t.grad_fn is not None else made
 
 
 def copied(name: str, view: Callable[..., Any], arguments: str, shown: str) -> Any:

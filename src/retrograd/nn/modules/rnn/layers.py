@@ -6,7 +6,7 @@ import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from ....engine.registry import called
+from ....engine.registry import name_node
 from ....errors import conversion
 from ....ops.lazy_loading import load
 from ... import init
@@ -173,7 +173,7 @@ class RNNBase(Module):
             return out.squeeze(1), self._each(last, lambda state: state.squeeze(1))
         if turned:
             name = f"TransposeBackward{int(self.mode != 'LSTM')}"  # PyTorch turns others in place
-            out = called(out.transpose(0, 1), name)
+            out = name_node(out.transpose(0, 1), name)
         return out, last
 
     def _as_given(self, states: list[Any]) -> Any:

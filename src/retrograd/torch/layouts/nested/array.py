@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from ....engine.graph import LEAF
 from ....engine.overriding import stands_below
-from ....engine.registry import called, declare
+from ....engine.registry import declare, name_node
 from ....engine.tensor import Tensor, new_tensor
 from ....quiet import copyto
 from ..layout import Layout, sharing
@@ -258,7 +258,7 @@ def apart(x: Tensor, name: str) -> Tensor:
 
     `name`: that of its node.
     """
-    return called(x.clone(), name) if x.requires_grad else x
+    return name_node(x.clone(), name) if x.requires_grad else x
 
 
 def parts_of(nt: Tensor) -> list[Tensor]:

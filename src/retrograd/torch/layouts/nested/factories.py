@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .... import modes
-from ....engine.registry import called
+from ....engine.registry import name_node
 from ....engine.tensor import Tensor, new_tensor
 from ....ops.creation.from_data import as_tensor
 from ....ops.indexing.index import masked_select as elements
@@ -33,7 +33,7 @@ def nested(parts: list[Tensor], kind: Any, dtype: Any, device: Any) -> Tensor:
     if not parts:
         return made(as_tensor([], dtype=dtype), Packed(()))
     values, pattern = (jagged_of(parts) if kind is jagged else Packed(())).joined(parts)
-    return made(called(values, JAGGED if kind is jagged else STRIDED), pattern)
+    return made(name_node(values, JAGGED if kind is jagged else STRIDED), pattern)
 
 
 def check_parts(parts: list[Tensor], jagged: bool) -> None:
@@ -207,4 +207,4 @@ def masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
     """
     chosen = elements(tensor, mask)
     lengths = mask.expand(tensor.shape).sum(-1).reshape(-1)
-    return made(called(chosen, JAGGED), Jagged(offsets_of(lengths.tolist())))
+    return made(name_node(chosen, JAGGED), Jagged(offsets_of(lengths.tolist())))

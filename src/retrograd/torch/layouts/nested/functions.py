@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ....engine.registry import called
+from ....engine.registry import name_node
 from ....engine.tensor import Tensor
 from ....ops.core.arguments import public
 from ....ops.creation.like import empty_like, full_like, ones_like, zeros_like
@@ -122,7 +122,7 @@ def to_padded_tensor(input: Tensor, padding: float, output_size: Any = None) -> 
         room = [n - m for n, m in zip(sizes[1:], part.shape, strict=True)]
         pads = list(itertools.chain.from_iterable([(0, n) for n in reversed(room)]))
         rows.append(pad(part, pads, value=padding))
-    return called(stack(rows), "ToPaddedTensorBackward0")
+    return name_node(stack(rows), "ToPaddedTensorBackward0")
 
 
 @Nested.rule("select", "slice")
@@ -290,7 +290,7 @@ def product(input: Tensor, other: Tensor) -> Any:
             f"{tuple(other._array.shape)}"
         )
     if not rows and not columns:
-        return called(stack(found), "MatmulBackward0")
+        return name_node(stack(found), "MatmulBackward0")
     return gathered(found, patterns[0] if rows else patterns[1])
 
 

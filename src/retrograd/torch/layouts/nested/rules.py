@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....engine.registry import OPS, called
+from ....engine.registry import OPS, name_node
 from ....engine.tensor import Tensor
 from ....ops.shape.join import cat, stack
 from ...sheets import said
@@ -155,7 +155,7 @@ def other(op: Op, *inputs: Any, **params: Any) -> Any:
 def named(op: Op, found: Tensor) -> Tensor:
     """A plain result, whose node is called as in PyTorch."""
     name = op.node_name
-    return called(found, OWN_NAMES.get(name, name)) if isinstance(name, str) else found
+    return name_node(found, OWN_NAMES.get(name, name)) if isinstance(name, str) else found
 
 
 OWN_NAMES = {

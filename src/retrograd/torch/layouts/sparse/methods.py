@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ....engine.registry import called
+from ....engine.registry import name_node
 from ....engine.tensor import Tensor, method, new_tensor
 from .array import Sparse, is_sparse, refused
 from .pattern import COO, Form, Pattern
@@ -233,7 +233,7 @@ def to_sparse(
     if form.batch:
         _ = pattern.compressed  # raises where matrices of the batch differ
     whole = made(picked(self, pattern=pattern), pattern)
-    return called(whole, f"ToSparseBackward{int(sparse_dim is None)}")
+    return name_node(whole, f"ToSparseBackward{int(sparse_dim is None)}")
 
 
 def checked_block(x: Tensor, name: str, blocksize: Any) -> tuple[int, int] | None:
