@@ -17,10 +17,10 @@ from ..engine.tensor import (
     Tensor,
     array_of,
     as_array,
+    constant_like,
     method,
     new_tensor,
     node_of,
-    placed,
     shown,
 )
 from ..engine.transforms.batch import BatchLevel, batched, split
@@ -404,7 +404,7 @@ def cotangent_of(t: Tensor, g: Any, index: int, create_graph: bool) -> Any:
             ones = t._array.ones()
             return ones if create_graph or modes.transforming() else ones._array
         if is_batched(t._array):  # whose examples may be of a class
-            one = placed(np.ones(t._array.shape, t._array.dtype), t)._array
+            one = constant_like(np.ones(t._array.shape, t._array.dtype), t)._array
         else:
             one = full(t._array, t._array.shape, 1)
         return new_tensor(one) if create_graph else one

@@ -39,8 +39,23 @@ else:
     Attached = object
 
 __all__ = [
-    "Size", "Tensor", "alias", "cell_of", "concrete", "device", "has_history", "has_tangent",
-    "is_array", "method", "moved", "new_tensor", "node_of", "placed", "shown", "twin", "wrap",
+    "Size",
+    "Tensor",
+    "alias",
+    "cell_of",
+    "concrete",
+    "constant_like",
+    "device",
+    "has_history",
+    "has_tangent",
+    "is_array",
+    "method",
+    "moved",
+    "new_tensor",
+    "node_of",
+    "shown",
+    "twin",
+    "wrap",
     "wrote",
 ]  # fmt: skip
 
@@ -274,7 +289,7 @@ def array_of(source: Tensor) -> Any:
     return array
 
 
-def placed(array: Any, like: Tensor) -> Tensor:
+def constant_like(array: Any, like: Tensor) -> Tensor:
     """A tensor without history of a NumPy array, on the device and of the kind of `like`.
 
     Any other array stays where it is.

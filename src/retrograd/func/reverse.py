@@ -33,7 +33,7 @@ from ..engine.inplace import rebase
 from ..engine.namespaces import recorded
 from ..engine.record import walk
 from ..engine.registry import OPS
-from ..engine.tensor import Tensor, alias, as_array, node_of, placed, shown
+from ..engine.tensor import Tensor, alias, as_array, constant_like, node_of, shown
 from ..engine.transforms.batch import give_back, variable
 from ..engine.views import Link, View, base_of, live_views
 from ..kernels.allocation import is_batched
@@ -314,7 +314,7 @@ def grad_and_value(
         output, extra = unpacked(result, has_aux, "grad_and_value(f)(*args)")
         check_scalar(output)
         aux = values_of(extra)
-        one = placed(np.ones((), output._array.dtype), output)
+        one = constant_like(np.ones((), output._array.dtype), output)
         keep = is_wanted([] if output._node is None else [node_of(output)], ())
         beside = any(isinstance(t, Tensor) and t._node is not None for t in pytree.flatten(aux))
         found = pytree.unflatten(chosen, pull_back([output], [one], fresh, retain=keep or beside))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.tensor import Tensor, new_tensor, placed
+from ...engine.tensor import Tensor, constant_like, new_tensor
 from ..random.generator import default_generator, in_rows
 from ..random.inplace import continuous
 from . import softmax as along
@@ -83,7 +83,9 @@ def gumbel_softmax(
     noise = -np.log(
         in_rows(lambda shape: default_generator.exponential(shape, dtype), logits._array)
     )
-    soft = along.softmax((logits + placed(np.asarray(noise, dtype), logits)) / tau, dim, None)
+    soft = along.softmax(
+        (logits + constant_like(np.asarray(noise, dtype), logits)) / tau, dim, None
+    )
     if not hard:
         return soft
     rank = np.expand_dims(soft._array.argmax(dim), dim)

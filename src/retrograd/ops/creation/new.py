@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.naming import NEUTRAL, check_neutral
-from ...engine.tensor import Size, Tensor, method, placed
+from ...engine.tensor import Size, Tensor, constant_like, method
 from ...kernels.allocation import has_memory, has_values, table
 from ..core.arguments import titled
 from ..core.dims import is_size
@@ -70,7 +70,7 @@ def as_wide(made: Tensor, like: Tensor) -> Tensor:
     if has_memory(where):
         made._array = table(where, made._array)
     else:
-        made._array = where.around(placed(made._array, like))
+        made._array = where.around(constant_like(made._array, like))
     return made
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.registry import name_node
-from ...engine.tensor import Tensor, placed
+from ...engine.tensor import Tensor, constant_like
 from ...kernels.allocation import known_true
 from ..core.arguments import public
 from ..elementwise.arithmetic import mul
@@ -54,7 +54,7 @@ def _centred(window: Tensor | None, win_length: int, n_fft: int, like: Tensor) -
     if win_length == n_fft:
         return window
     if window is None:
-        window = placed(np.ones(win_length, dtypes.real_of(like._array.dtype)), like)
+        window = constant_like(np.ones(win_length, dtypes.real_of(like._array.dtype)), like)
     left = (n_fft - win_length) // 2
     return constant_pad_nd(window, (left, n_fft - win_length - left))
 
@@ -207,7 +207,7 @@ def istft(
         frames = from_half("irfft", narrow(bins, -1, 0, n_fft // 2 + 1), (n_fft,), (-1,), norm)
     weights = _centred(window, width, n_fft, input)
     if weights is None:
-        weights = placed(np.ones(n_fft, dtypes.real_of(input._array.dtype)), input)
+        weights = constant_like(np.ones(n_fft, dtypes.real_of(input._array.dtype)), input)
     return _overlapped(input, mul(frames, weights), weights, hop, center, length)
 
 

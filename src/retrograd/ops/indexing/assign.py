@@ -19,12 +19,12 @@ from ...engine.overriding import PASSED, below
 from ...engine.registry import declare
 from ...engine.tensor import (
     Tensor,
+    constant_like,
     follow,
     has_tangent,
     method,
     new_tensor,
     node_of,
-    placed,
     wrote,
 )
 from ...engine.views import check_alone, memory_after, resized, room_of, sever
@@ -452,7 +452,7 @@ def set_(
             "values. Write x.copy_(source)"
         )
     if given is None:
-        given = placed(np.empty(0, self._array.dtype), self)
+        given = constant_like(np.empty(0, self._array.dtype), self)
     if given._array.dtype != self._array.dtype:
         raise RuntimeError(
             f"Could not set tensor of type {given.dtype} to a tensor of type {self.dtype}"

@@ -18,7 +18,7 @@ import numpy as np
 from ... import version
 from ...engine import native
 from ...engine.namespaces import recorded
-from ...engine.tensor import Tensor, concrete, new_tensor, placed
+from ...engine.tensor import Tensor, concrete, constant_like, new_tensor
 from ...engine.trace import users_level
 from ...kernels.allocation import full, has_memory, has_values, is_seen
 from ...kernels.native.places import highest
@@ -239,7 +239,7 @@ def combine(x: Tensor, tensors: list[tuple[int, Any]]) -> tuple[Tensor, tuple[in
     """The one index tensor and the dimensions that the record `index` of `x` takes."""
     dims, parts = tuple([dim for dim, _ in tensors]), [part for _, part in tensors]
     if x._array.__class__ is not np.ndarray:
-        parts = [placed(part._array, x) for part in parts]
+        parts = [constant_like(part._array, x) for part in parts]
     if len(parts) == 1:
         return parts[0], dims
     arrays = [part._array for part in parts]

@@ -10,7 +10,7 @@ from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example, name_node, renamed
-from ...engine.tensor import Tensor, concrete, has_history, new_tensor, placed
+from ...engine.tensor import Tensor, concrete, constant_like, has_history, new_tensor
 from ...errors import wrong_type
 from ...kernels.allocation import copied, empty, has_memory, has_values, is_seen, known_true, table
 from ...kernels.native.places import highest
@@ -234,7 +234,7 @@ def scatter(
     index = of_dims(index, input._array.ndim)
     if not given:
         source = zero_dim(input, source, "scatter")
-        source = source if has_values(input._array) else placed(source._array, input)
+        source = source if has_values(input._array) else constant_like(source._array, input)
     source = cut(input, source, index, "scatter", given)
     if reduce == "add":
         source = source if given else source.expand(index.shape)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, placed
+from ...engine.tensor import Tensor, constant_like
 from ...errors import LinAlgError, wrong_type
 from ...kernels.allocation import empty, has_memory, has_values, is_batched, known_true
 from ..core import batching
@@ -160,7 +160,7 @@ def by_columns(xp: Any, g: Any) -> Any:
 
 def identity(like: Tensor, m: int, n: int | None = None) -> Tensor:
     """Ones on the diagonal, in the dtype of another tensor."""
-    return placed(np.eye(m, n, dtype=like.dtype.numpy), like)
+    return constant_like(np.eye(m, n, dtype=like.dtype.numpy), like)
 
 
 # -- records for formulas --------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...engine.dispatch import own
 from ...engine.registry import declare, example, name_node
-from ...engine.tensor import Tensor, placed
+from ...engine.tensor import Tensor, constant_like
 from ...kernels import sums
 from ...kernels.allocation import empty
 from ..core import batching
@@ -206,5 +206,5 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     n = input.shape[0]
     first, second = np.triu_indices(n, 1)
     distances = _distances(_cdist_op, input, input, p=float(p))
-    made = distances.reshape(n * n).index_select(0, placed(first * n + second, input))
+    made = distances.reshape(n * n).index_select(0, constant_like(first * n + second, input))
     return name_node(made, "PdistBackward0")

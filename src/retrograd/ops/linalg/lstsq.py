@@ -10,7 +10,7 @@ from ... import dtypes
 from ...engine.dispatch import NUMBERS, own
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, name_node
-from ...engine.tensor import Tensor, is_array, placed
+from ...engine.tensor import Tensor, constant_like, is_array
 from ...errors import wrong_type
 from ...kernels.allocation import known_true
 from ...kernels.lapack import svd
@@ -60,7 +60,7 @@ def tolerance(value: Any, like: Tensor, dtype: Any) -> Tensor:
         value = value._array
     elif not isinstance(value, NUMBERS) and not is_array(value):
         raise wrong_type("linalg", "tolerance", "Tensor or float", value)
-    return placed(value.astype(dtype) if is_array(value) else np.asarray(value, dtype), like)
+    return constant_like(value.astype(dtype) if is_array(value) else np.asarray(value, dtype), like)
 
 
 def _pinv(x: Any, atol: Any, rtol: Any) -> Any:
@@ -183,7 +183,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     vectors = check_right_side(A, B)
     right = B.unsqueeze(-1) if vectors else B.contiguous()
     m, n = A.shape[-2:]
-    none = placed(np.empty(0, A.dtype.numpy), A)
+    none = constant_like(np.empty(0, A.dtype.numpy), A)
     real = none.real if A.dtype.is_complex else none
     solution = own((pinv(A, rtol=rcond) @ right).mT.contiguous().mT)
     singular = svdvals(A.detach())
@@ -199,7 +199,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     return return_types.linalg_lstsq(
         name_node(solution, "LinalgLstsqBackward0"),
         residuals,
-        placed(np.empty(0, np.int64), A) if driver == "gels" else rank,
+        constant_like(np.empty(0, np.int64), A) if driver == "gels" else rank,
         singular if driver in ("gelsd", "gelss") else real,
     )
 

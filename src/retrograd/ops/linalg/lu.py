@@ -8,7 +8,7 @@ import numpy as np
 
 from ...engine.dispatch import own
 from ...engine.registry import declare, example, name_node
-from ...engine.tensor import Tensor, concrete, placed
+from ...engine.tensor import Tensor, concrete, constant_like
 from ...engine.transforms.rules import raised
 from ...kernels import lapack
 from ...kernels.allocation import known_true
@@ -218,7 +218,7 @@ def lu_unpack(
         )
     if unpack_pivots:
         check_pivots("passed to lu_unpack", LU_pivots, LU_data._array.shape[-2])
-    nothing = placed(np.empty(0, LU_data.dtype.numpy), LU_data)
+    nothing = constant_like(np.empty(0, LU_data.dtype.numpy), LU_data)
     P = permutation_matrix(LU_pivots, LU_data) if unpack_pivots else nothing
     L, U = (lower_part(LU_data), upper_part(LU_data)) if unpack_data else (nothing, nothing)
     return return_types.lu_unpack(P, *[name_node(part, "LuUnpackBackward0") for part in (L, U)])

@@ -12,7 +12,7 @@ from ... import dtypes, modes, version
 from ...dtypes import half
 from ...engine.dispatch import check_broadcast, own
 from ...engine.registry import declare, example, name_node
-from ...engine.tensor import Tensor, placed
+from ...engine.tensor import Tensor, constant_like
 from ...kernels.memory import in_rows
 from ..core.arguments import public
 from ..core.dims import integer, place_of
@@ -212,7 +212,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
         return matrix_power(inv(input), -n)
     if n == 0:
         ones = np.eye(input.shape[-1], dtype=input.dtype.numpy)
-        return blank(input, path=(), layout=None) + placed(ones, input)
+        return blank(input, path=(), layout=None) + constant_like(ones, input)
     result: Tensor | None = None
     square = input
     while True:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...engine.dispatch import own
 from ...engine.registry import declare, example, name_node
-from ...engine.tensor import Tensor, placed
+from ...engine.tensor import Tensor, constant_like
 from ...kernels import lapack
 from ..core import return_types
 from ..core.arguments import public
@@ -96,7 +96,9 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
             "or 'complete'"
         )
     Q, R = _qr(A, mode="reduced" if mode == "r" else mode)
-    return return_types.linalg_qr(placed(np.empty(0, A.dtype.numpy), A) if mode == "r" else Q, R)
+    return return_types.linalg_qr(
+        constant_like(np.empty(0, A.dtype.numpy), A) if mode == "r" else Q, R
+    )
 
 
 # -- reflectors ------------------------------------------------------------------------------------

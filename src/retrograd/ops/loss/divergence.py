@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.tensor import Tensor, concrete, placed
+from ...engine.tensor import Tensor, concrete, constant_like
 from ...kernels.allocation import known_true
 from ..creation.from_data import filler
 from ..elementwise.clamp_where import where
@@ -114,7 +114,7 @@ def gaussian_nll_loss(
         if var < 0:
             raise ValueError("var has negative entry/entries")
         kind = dtypes.real_of(input._array.dtype)
-        var = placed(np.full(input._array.shape, var, kind), input)
+        var = constant_like(np.full(input._array.shape, var, kind), input)
     sizes, found = input._array.shape, var._array.shape
     if found != sizes:
         if sizes[:-1] == found:

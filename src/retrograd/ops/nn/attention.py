@@ -10,7 +10,7 @@ import numpy as np
 from ... import dtypes
 from ...dtypes import half
 from ...engine.namespaces import recorded
-from ...engine.tensor import Tensor, new_tensor, placed, wrap
+from ...engine.tensor import Tensor, constant_like, new_tensor, wrap
 from ...kernels.allocation import has_memory, known_true
 from ...kernels.native.attention import ROWS, takes
 from ..core.arguments import number_in, public
@@ -126,7 +126,7 @@ def by_matrices(
     """Attention of operands that one record does not take."""
     scores = (query * scale) @ key.transpose(-2, -1)
     if is_causal:
-        attn_mask = placed(np.tri(*scores._array.shape[-2:], dtype=np.bool_), query)
+        attn_mask = constant_like(np.tri(*scores._array.shape[-2:], dtype=np.bool_), query)
     if attn_mask is None:
         return dropout(scores.softmax(-1), dropout_p) @ value
     bias = _as_bias(attn_mask, scores._array.dtype)

@@ -14,7 +14,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, new_tensor, placed
+from ...engine.tensor import Tensor, constant_like, new_tensor
 from ...errors import wrong_type
 from ...kernels.layout import laid_out
 from ..core.arguments import public
@@ -57,8 +57,8 @@ def kept(like: Tensor, p: float, *, channels: bool) -> Tensor:
         return examples(lambda s: default_generator.bernoulli(keep, s), shape)
 
     if channels:
-        return placed(in_rows(draw, array[(..., *[slice(1)] * (array.ndim - 2))]), like)
-    return placed(in_order(draw, array), like)
+        return constant_like(in_rows(draw, array[(..., *[slice(1)] * (array.ndim - 2))]), like)
+    return constant_like(in_order(draw, array), like)
 
 
 def check_probability(p: float) -> None:

@@ -11,7 +11,7 @@ from ... import dtypes, providers
 from ...dtypes import half
 from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS
 from ...engine.registry import declare, example, name_node
-from ...engine.tensor import Tensor, concrete, new_tensor, placed, wrote
+from ...engine.tensor import Tensor, concrete, constant_like, new_tensor, wrote
 from ...engine.writable import check_memory
 from ...kernels import sums
 from ...kernels.allocation import full, has_class, has_values, is_seen, known_true, table, zeros
@@ -309,7 +309,7 @@ def _pooled(rows: Tensor, starts: Any, counted: Any, mode: str) -> Tensor:
     """The rows of each bag put together; `starts` has a further entry for the end."""
     bags = len(starts) - 1
     if not has_values(starts) or not has_values(rows._array):  # all modes give one shape
-        first = placed(np.zeros(len(rows), np.int64), rows)
+        first = constant_like(np.zeros(len(rows), np.int64), rows)
         return _sum_rows(rows, first, rows=bags, skip=None, by_frequency=False)
     bag = np.repeat(table(starts, np.arange(bags)), np.diff(starts))
     if mode == "max":
@@ -374,4 +374,4 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError(
             f"Class values must be smaller than num_classes. Got {values.max()} for {classes}"
         )
-    return (input.contiguous().unsqueeze(-1) == placed(np.arange(classes), input)).long()
+    return (input.contiguous().unsqueeze(-1) == constant_like(np.arange(classes), input)).long()

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.tensor import Tensor, new_tensor, placed
+from ...engine.tensor import Tensor, constant_like, new_tensor
 from ...kernels.allocation import full, table, zeros
 from ..core.structure import piecewise
 from ..random.factories import rand
@@ -112,7 +112,7 @@ def _fractional(name: str, dims: int, always: bool = False) -> Any:
         size_of = np.abs(batched._array) if input.dtype.is_complex else batched._array
         real = dtypes.of_numpy(size_of.dtype)
         if samples is None:
-            samples = placed(rand(*shape, dtype=real)._array, input)
+            samples = constant_like(rand(*shape, dtype=real)._array, input)
         elif samples.shape != shape or samples.dtype != real:
             raise RuntimeError(
                 f"{name}(): Expect _random_samples of shape {list(shape)} and {real}, got "

@@ -23,7 +23,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.registry import name_node
-from ...engine.tensor import Tensor, placed
+from ...engine.tensor import Tensor, constant_like
 from ..creation.factories import evenly
 from ..elementwise.clamp_where import where
 from ..shape.join import stack
@@ -71,7 +71,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     dtype = theta._array.dtype
     axes = [_centres(n, bool(align_corners), dtype) for n in size[2:]]
     places = np.stack([*reversed(np.meshgrid(*axes, indexing="ij")), np.ones(size[2:], dtype)], -1)
-    flat = placed(places.reshape(-1, dims + 1), theta)
+    flat = constant_like(places.reshape(-1, dims + 1), theta)
     points = flat @ theta.transpose(1, 2)
     return name_node(
         own(points.reshape(theta.shape[0], *size[2:], dims)), "AffineGridGeneratorBackward0"

@@ -14,7 +14,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import check_broadcast
 from ...engine.registry import declare, renamed
-from ...engine.tensor import Tensor, as_array, concrete, new_tensor, placed
+from ...engine.tensor import Tensor, as_array, concrete, constant_like, new_tensor
 from ...errors import wrong_type
 from ...kernels.allocation import copied, empty_beside, has_values, is_seen, known_true, table
 from ...kernels.search import searched
@@ -223,7 +223,7 @@ def _like(draw: Callable[..., Any], input: Tensor, settings: tuple[Any, ...], na
             order = arranged(order, memory_format)
     in_runs = is_block(order)
     values = in_order(lambda shape: examples(lambda s: draw(s, target, in_runs), shape), order)
-    made = new_tensor(values) if input.is_meta else placed(values, input)
+    made = new_tensor(values) if input.is_meta else constant_like(values, input)
     if memory_format is not None:
         made = in_format(made, memory_format, name)
     return made.requires_grad_() if requires_grad else made
@@ -364,7 +364,7 @@ def normal(
         return leaf_or_out(values, requires_grad, out, normal)
     if out is not None:
         return write_value(new_tensor(values), out, "normal")
-    zero = placed(np.zeros((), target), parameters[0])
+    zero = constant_like(np.zeros((), target), parameters[0])
     a, b = (t if isinstance(t, Tensor) else zero for t in (mean, std))
     draw = _normal if len(parameters) == 2 else _of_mean if a is mean else _of_std
     return draw(a, b, new_tensor(values))
@@ -475,4 +475,4 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     if known_true(~(rates >= 0).all()):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     drawn = or_default(generator, "poisson").draw("rejected", "poisson", rates.astype(np.float64))
-    return _poisson(input, placed(drawn.astype(rates.dtype), input))
+    return _poisson(input, constant_like(drawn.astype(rates.dtype), input))

@@ -15,7 +15,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.backward.fitting import expands
 from ...engine.inplace import write
-from ...engine.tensor import Tensor, placed
+from ...engine.tensor import Tensor, constant_like
 from ...errors import wrong_type
 from ...kernels.allocation import known_true
 from ..core.arguments import public
@@ -47,7 +47,7 @@ def fill(
     def drawn(old: Tensor) -> Any:
         array = old._array
         values = in_order(lambda shape: make(source, shape, array.dtype), array)
-        return op(old, placed(values, old))
+        return op(old, constant_like(values, old))
 
     return write(self, f"{name}_", drawn, (), {})
 
@@ -195,7 +195,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
 
     def drawn(old: Tensor) -> Any:
         made = drawn_bernoulli(source, given, old._array, in_order)
-        return op(old, placed(made.astype(old._array.dtype), old))
+        return op(old, constant_like(made.astype(old._array.dtype), old))
 
     return write(self, "bernoulli_", drawn, (), {})
 

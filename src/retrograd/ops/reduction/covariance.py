@@ -10,7 +10,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.namespaces import recorded
-from ...engine.tensor import Tensor, placed
+from ...engine.tensor import Tensor, constant_like
 from ...kernels.allocation import known_true
 from ..core.arguments import public
 
@@ -51,7 +51,7 @@ def cov(
     weights: Any = fweights if aweights is None else aweights
     if fweights is not None and aweights is not None:
         weights = fweights * aweights
-    total = placed(np.asarray(number), x) if weights is None else weights.sum()
+    total = constant_like(np.asarray(number), x) if weights is None else weights.sum()
     weighted = x if weights is None else x * weights
     norm = total - correction
     if aweights is not None and correction != 0:

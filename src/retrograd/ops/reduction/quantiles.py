@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import own
-from ...engine.tensor import Tensor, concrete, placed
+from ...engine.tensor import Tensor, concrete, constant_like
 from ...errors import wrong_type
 from ...kernels.allocation import known_true
 from ..core.arguments import public
@@ -99,7 +99,7 @@ def _checked(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:
         )
     if q is None or isinstance(q, str):
         raise wrong_type(name, "q", "Tensor or float", q, 2)
-    points = q if isinstance(q, Tensor) else placed(np.asarray(q, input._array.dtype), input)
+    points = q if isinstance(q, Tensor) else constant_like(np.asarray(q, input._array.dtype), input)
     if points._array.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
     if points._array.dtype != input._array.dtype:

@@ -16,7 +16,7 @@ from ... import dtypes
 from ...engine.dispatch import write_out
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example, name_node
-from ...engine.tensor import Tensor, placed
+from ...engine.tensor import Tensor, constant_like
 from ...errors import wrong_type
 from ...kernels import sums
 from ..core.arguments import number_in, public
@@ -252,6 +252,6 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     others = [d for d in range(input.ndim) if d != at]
     large = vector_norm(input.detach(), p, others, True) > maxnorm
     size = vector_norm(recorded.zero_where(input, ~large), p, others, True)  # no NaN of the rest
-    one = placed(np.ones((), size._array.dtype), size)
+    one = constant_like(np.ones((), size._array.dtype), size)
     factor = recorded.where(large, maxnorm / (size + 1e-7), one)
     return name_node(recorded.mul(input, factor), "RenormBackward0")

@@ -11,7 +11,7 @@ import numpy as np
 
 from ... import dtypes, version
 from ...engine.registry import declare, example, name_node
-from ...engine.tensor import Tensor, new_tensor, placed
+from ...engine.tensor import Tensor, constant_like, new_tensor
 from ...engine.trace import users_level
 from ...kernels.allocation import has_values, known_true, table, zeros
 from ...kernels.layout import channels_inside, channels_like, with_channels_inside
@@ -373,7 +373,7 @@ def repeat_interleave(
         found = table(counts, np.zeros(output_size, np.int64))
     else:
         found = np.repeat(table(counts, np.arange(size)), counts)
-    return index_select(input, place, placed(found, input))
+    return index_select(input, place, constant_like(found, input))
 
 
 def _check_repeats(counts: Any) -> None:
@@ -457,10 +457,10 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
-        return placed(np.empty(0, input._array.dtype), input)
+        return constant_like(np.empty(0, input._array.dtype), input)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     found = np.array(list(choose(range(input._array.size), r)), np.int64).reshape(-1, r)
-    return name_node(input[placed(found, input)], "StackBackward0")
+    return name_node(input[constant_like(found, input)], "StackBackward0")
 
 
 def block_diag(*tensors: Tensor) -> Tensor:
@@ -493,7 +493,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     for x in blocks:
         height, own = x._array.shape
         after = width - before - own
-        sides = [placed(np.zeros((height, n), dtype), x) for n in (before, after)]
+        sides = [constant_like(np.zeros((height, n), dtype), x) for n in (before, after)]
         rows.append(cat([sides[0], x, sides[1]], 1))
         before += own
     return name_node(cat(rows, 0), "BlockDiagBackward0")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.registry import name_node
-from ...engine.tensor import Tensor, new_tensor, placed
+from ...engine.tensor import Tensor, constant_like, new_tensor
 from ...kernels.allocation import full, has_values, known_true, table, zeros
 from ...ops.core.arguments import public
 from ...ops.nn import conv, conv_transpose, normalization
@@ -258,7 +258,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     dropouts.check_probability(p)
     shape = input._array.shape
     if not (train is None or train):
-        mask, scale = placed(np.ones(shape, np.bool_), input), 1.0
+        mask, scale = constant_like(np.ones(shape, np.bool_), input), 1.0
     else:
         mask, scale = dropouts.kept(input, p, channels=False), 1 / (1 - p) if p < 1 else 0.0
     return name_node(

@@ -16,7 +16,7 @@ import numpy as np
 
 from .... import dtypes
 from ....engine.namespaces import recorded
-from ....engine.tensor import Tensor, placed
+from ....engine.tensor import Tensor, constant_like
 from ....ops.activation import softmax as unmasked
 from ....ops.core.dims import wrap_dim, wrap_dims
 from ....ops.reduction import extrema, scan, sum_prod
@@ -48,7 +48,7 @@ def fill_masked(input: Tensor, mask: Tensor | None, identity: Any) -> Tensor:
     if dtype.kind in "iu" and math.isinf(identity):
         limits = np.iinfo(dtype)
         identity = limits.max if identity > 0 else limits.min
-    neutral = placed(np.asarray(identity, dtype), input)
+    neutral = constant_like(np.asarray(identity, dtype), input)
     return recorded.where(whole_mask(input, mask), input, neutral)
 
 
@@ -160,7 +160,7 @@ def argmin(
 
 def number(input: Tensor, dim: Any, mask: Tensor | None, keepdim: bool) -> Tensor:
     """How many elements are kept, as int64."""
-    ones = placed(np.ones(input._array.shape, np.bool_), input)
+    ones = constant_like(np.ones(input._array.shape, np.bool_), input)
     return sum_prod.sum(ones if mask is None else whole_mask(input, mask), dim, keepdim)
 
 
@@ -358,5 +358,5 @@ def normalize(
     """
     wrap_dim(input, dim)
     size: Any = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
-    least = placed(np.asarray(eps, size._array.dtype), size)
+    least = constant_like(np.asarray(eps, size._array.dtype), size)
     return recorded.div(fill_masked(input, mask, 0), recorded.maximum(size, least))
