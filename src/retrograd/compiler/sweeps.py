@@ -208,11 +208,11 @@ class RowWriter(Writer):
             ]
         self.known, self.inverses, self.waiting = {}, {}, {}
         for sweep in self.plan.sweeps:
-            self.settle(sweep.numbers)
+            self.compute_numbers(sweep.numbers)
             self.reduce(sweep)
-        self.settle(self.plan.numbers)
+        self.compute_numbers(self.plan.numbers)
 
-    def settle(self, numbers: Sequence[int]) -> None:
+    def compute_numbers(self, numbers: Sequence[int]) -> None:
         """Compute numbers of the row."""
         self.compute(numbers, self.known, self.number_at)
         for value in sorted(self.divisors.intersection(self.known).difference(self.inverses)):

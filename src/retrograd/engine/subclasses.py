@@ -71,7 +71,7 @@ def retyped(tensor: Tensor, cls: type[Tensor]) -> Tensor:
     try:
         tensor.__class__ = cls
         if stands_below(cls):
-            providers.service("dispatch").settle(tensor)
+            providers.service("dispatch").rewrap(tensor)
         return tensor
     except TypeError:  # the class has slots of its own, so its members have another layout
         made = new_tensor(tensor._array, cls)
@@ -85,7 +85,7 @@ def retyped(tensor: Tensor, cls: type[Tensor]) -> Tensor:
     if made._view_of is not None:
         views.enlist(made._view_of.base, made)
     if stands_below(cls):
-        providers.service("dispatch").settle(made)
+        providers.service("dispatch").rewrap(made)
     return made
 
 

@@ -15,9 +15,9 @@ from .reverse import (
     outputs,
     pull_back,
     recording,
-    settle,
     unpacked,
     value_of,
+    write_back,
 )
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         # The vector-Jacobian product is linear in its cotangents; its transpose is the jvp.
         cotangents = [fresh_variable(recorded.zeros_like(out)) for out in outs]
         pulled = pull_back(outs, cotangents, fresh, retain=True)
-    settle(primals, args, fresh)
+    write_back(primals, args, fresh)
 
     def push(*tangents: Any) -> Any:
         given = pytree.flatten(tangents)

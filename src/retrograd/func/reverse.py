@@ -8,7 +8,7 @@ variables, and nested derivatives are not confused.
 NOTE [Written arguments] The function may write to its arguments, as any function may.
 1. A variable that was written has another node. So the transform keeps each one as it was given.
 2. The caller's tensor shares the memory, and in the end its history too, if somebody can use that
-   (`settle`). A leaf that requires grad refuses the write, as it does everywhere.
+   (`write_back`). A leaf that requires grad refuses the write, as it does everywhere.
 3. Other tensors that were written, also those that the function found elsewhere, have a history
    only if somebody can use it (`recording`). Those that it returns are replaced by aliases.
 
@@ -142,7 +142,7 @@ def fresh_variables(tree: Any, caller: str) -> tuple[Any, list[Tensor]]:
     return pytree.unflatten(tree, fresh), given
 
 
-def settle(tree: Any, variables: Any, given: Sequence[Tensor]) -> None:
+def write_back(tree: Any, variables: Any, given: Sequence[Tensor]) -> None:
     """Let the caller's tensors be what the function made of them: NOTE [Written arguments], 2."""
     for x, own, before in zip(pytree.flatten(tree), pytree.flatten(variables), given, strict=True):
         if own._node is before._node and own._array is before._array:
@@ -221,7 +221,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     with recording(primals) as call:
         args, fresh = fresh_variables(primals, "vjp")
         result = call.returned(func(*args))
-    settle(primals, args, fresh)
+    write_back(primals, args, fresh)
     output, extra = unpacked(result, has_aux, "vjp(f, *primals)")
     aux = values_of(extra)
     outs = outputs(output, "vjp(f, *primals)")
@@ -310,7 +310,7 @@ def grad_and_value(
         with recording(args, kwargs) as call:
             given, fresh = fresh_variables(chosen, "grad")
             result = call.returned(func(*replaced(args, argnums, given), **kwargs))
-        settle(chosen, given, fresh)
+        write_back(chosen, given, fresh)
         output, extra = unpacked(result, has_aux, "grad_and_value(f)(*args)")
         check_scalar(output)
         aux = values_of(extra)

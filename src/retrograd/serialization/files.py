@@ -76,10 +76,10 @@ def replacing(path: Path) -> Iterator[Any]:
     except BaseException:
         waiting.unlink(missing_ok=True)
         raise
-    settle(target.parent)
+    sync_folder(target.parent)
 
 
-def settle(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """See to it that the new name is on the disk, too, where a folder can be read and flushed."""
     if hasattr(os, "O_DIRECTORY"):
         with suppress(OSError):

@@ -54,7 +54,7 @@ from .translation import UNRECORDED, arranged, operator_of, overload, signature,
 if TYPE_CHECKING:
     from ...engine.op import Op
 
-__all__ = ["Dispatcher", "Wrapped", "call", "make_wrapper", "settle"]
+__all__ = ["Dispatcher", "Wrapped", "call", "make_wrapper", "rewrap"]
 
 NO_DATA = (
     "{name}: a {cls} made by _make_wrapper_subclass has no data of its own. Compute with what it "
@@ -428,7 +428,7 @@ def make_wrapper(
     return made
 
 
-def settle(tensor: Tensor) -> None:
+def rewrap(tensor: Tensor) -> None:
     """Give a tensor that has become one of its class the array and attributes of such a one."""
     array = tensor._array
     if isinstance(array, Wrapped):

@@ -166,7 +166,7 @@ def fits(x: Value, y: Value) -> bool:
                 and np.all(a == a.flat[0]) and np.all(b == b.flat[0]))  # fmt: skip
 
 
-def settle(x: Value | None, y: Value | None, name: str, line: str) -> None:
+def reconcile(x: Value | None, y: Value | None, name: str, line: str) -> None:
     """See to it that a value of both runs can be in the graph; raise where it cannot.
 
     The op of this name takes it, at that line of the program.
@@ -180,7 +180,7 @@ def settle(x: Value | None, y: Value | None, name: str, line: str) -> None:
         alike = a is not None and b is not None and a.op is b.op
         if a is not None and b is not None and alike:
             for one, two in zip(a.inputs, b.inputs, strict=True):
-                settle(one, two, a.op.name, a.line)
+                reconcile(one, two, a.op.name, a.line)
             a.varies = b.varies = True
             for each in (*a.outputs, *b.outputs):
                 each.varies = True
@@ -201,7 +201,7 @@ def matched(
             raise OnnxExporterError(BRANCH.format(first=names[0], op=names[1], line=(a or b).line))
         if a.varies or b.varies:
             for x, y in zip(a.inputs, b.inputs, strict=True):
-                settle(x, y, a.op.name, a.line)
+                reconcile(x, y, a.op.name, a.line)
     for x, y in outputs:
-        settle(x, y, "the model's output", "")
+        reconcile(x, y, "the model's output", "")
     return [(a, b) for a, b in zip(first.calls, second.calls, strict=True) if a.varies]
