@@ -29,16 +29,23 @@ from ....quiet import copyto
 from ..layout import Layout, sharing
 from ..sparse.array import Sparse
 from ..sparse.array import rule as sparse_rule
-from ..sparse.rules import coalesced, stored, stored_at
-from ..sparse.rules import made as sparse_made
+from ..sparse.rules import coalesced, sparse_of, stored, stored_at
 from .text import text
 
 if TYPE_CHECKING:
     from ....engine.op import Op
 
 __all__ = [
-    "Masked", "MaskedTensor", "as_masked_tensor", "held", "is_masked", "is_masked_tensor", "made",
-    "mask_of", "masked_tensor", "refused",
+    "Masked",
+    "MaskedTensor",
+    "as_masked_tensor",
+    "held",
+    "is_masked",
+    "is_masked_tensor",
+    "mask_of",
+    "masked_tensor",
+    "refused",
+    "with_mask",
 ]  # fmt: skip
 
 MISMATCH = "Input masks must match. Those of {}() differ: combine them, masked_tensor(data, a & b)"
@@ -114,9 +121,9 @@ class Masked(Layout):
         copyto(target._array.data, self.data, casting="unsafe")
         return target._array  # type: ignore[no-any-return]
 
-    def around(self, made: Tensor) -> Masked:
+    def around(self, plain: Tensor) -> Masked:
         """A plain tensor with this mask."""
-        return Masked(np.broadcast_to(made._array, self.shape), self.mask)
+        return Masked(np.broadcast_to(plain._array, self.shape), self.mask)
 
     def item(self) -> Any:
         """The number that the one element is; ValueError if it is masked out."""
@@ -180,7 +187,7 @@ def _shown_data(xp: Any, g: Any, mask: Any) -> Any:
     if not isinstance(mask, Sparse):
         return zero_where(data, new_tensor(~mask))
     kept = zero_where(stored(data), new_tensor(~mask.values))
-    return sparse_made(kept, coalesced(data))
+    return sparse_of(kept, coalesced(data))
 
 
 def _masked_again(xp: Any, g: Any, mask: Any) -> Any:
@@ -188,7 +195,7 @@ def _masked_again(xp: Any, g: Any, mask: Any) -> Any:
     if is_masked(g) or isinstance(g, Masked):
         return g
     if isinstance(mask, Sparse) and isinstance(g, Tensor) and g.layout.name == "strided":
-        g = sparse_made(stored_at(g, mask.pattern), mask.pattern)
+        g = sparse_of(stored_at(g, mask.pattern), mask.pattern)
     return masked_of(g, mask=mask) if isinstance(g, Tensor) else Masked(g, mask)
 
 
@@ -400,7 +407,7 @@ def is_masked_tensor(obj: Any, /) -> bool:
 # -- in and out ------------------------------------------------------------------------------------
 
 
-def made(data: Tensor, mask: Any) -> Any:
+def with_mask(data: Tensor, mask: Any) -> Any:
     """The masked tensor of these data, on their memory."""
     return masked_of(data, mask=mask)
 

@@ -22,8 +22,7 @@ from ....ops.core.structure import cast
 from ....ops.creation.like import ones_like
 from ....ops.tensor.conversion import result_type
 from ..sparse.array import Sparse
-from ..sparse.rules import made as sparse_made
-from ..sparse.rules import stored, stored_at
+from ..sparse.rules import sparse_of, stored, stored_at
 from . import functions
 from .array import (
     MISMATCH,
@@ -31,10 +30,10 @@ from .array import (
     construct,
     held,
     is_masked,
-    made,
     mask_of,
     refused,
     same,
+    with_mask,
 )
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def pointwise(op: Op, *inputs: Any, **params: Any) -> Any:
         plain = not is_masked(t) or (whole(t) and not every)
         data.append(beside(x, mask, inputs) if plain else x)
     found = op.call(*data, **params)
-    return each(found.clone() if op.view else found, lambda found: made(found, mask))
+    return each(found.clone() if op.view else found, lambda found: with_mask(found, mask))
 
 
 def common_mask(name: str, inputs: Any) -> Any:
@@ -129,13 +128,13 @@ def of_entries(op: Op, inputs: Any, params: Any) -> Any:
 def entries_of(t: Any, pattern: Any) -> Any:
     """The entries of an operand at the places of a pattern."""
     if is_masked(t):
-        return made(stored(held(t)), t._array.mask.values)
+        return with_mask(stored(held(t)), t._array.mask.values)
     return stored_at(t, pattern) if isinstance(t, Tensor) and t.ndim else t
 
 
 def with_entries(found: Tensor, pattern: Any) -> Any:
     """The sparse masked tensor of these entries."""
-    return made(sparse_made(held(found), pattern), Sparse(found._array.mask, pattern))
+    return with_mask(sparse_of(held(found), pattern), Sparse(found._array.mask, pattern))
 
 
 # -- from place to place ---------------------------------------------------------------------------
@@ -156,7 +155,7 @@ def moved(op: Op, *inputs: Any, **params: Any) -> Any:
 
 def apart(data: Tensor, mask: Tensor) -> Any:
     """A masked tensor on memory of its own: no masked tensor is a view."""
-    return made(data.clone(), mask._array)
+    return with_mask(data.clone(), mask._array)
 
 
 def added(op: Op, *inputs: Any, **params: Any) -> Any:
@@ -166,7 +165,7 @@ def added(op: Op, *inputs: Any, **params: Any) -> Any:
         x = dense(inputs[place]) if is_masked(inputs[place]) else inputs[place]
         terms[place] = zero_where(held(x), ~mask_of(x)) if is_masked(x) else x
         counts[place] = mask_of(x).double() if is_masked(x) else ones_like(x, dtype=dtypes.float64)
-    return made(op.call(*terms, **params), op.call(*counts, **params)._array != 0)
+    return with_mask(op.call(*terms, **params), op.call(*counts, **params)._array != 0)
 
 
 @Masked.rule("where")
@@ -177,7 +176,7 @@ def where(op: Op, condition: Any, input: Any, other: Any) -> Any:
     chosen, *data = [held(t) if is_masked(t) else t for t in operands]
     found = op.call(chosen, *data)
     mask = np.where(chosen._array, masks[1], masks[2]) & masks[0]
-    return made(found, np.broadcast_to(mask, found.shape))
+    return with_mask(found, np.broadcast_to(mask, found.shape))
 
 
 @Masked.rule("linear")
@@ -190,7 +189,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
 @Masked.rule("entries", "picked")
 def at_places(input: Tensor, *, pattern: Any) -> Any:
     """The elements at the places of a pattern."""
-    return made(stored_at(held(input), pattern), stored_at(mask_of(input), pattern)._array)
+    return with_mask(stored_at(held(input), pattern), stored_at(mask_of(input), pattern)._array)
 
 
 @Masked.rule("from_entries")
@@ -233,7 +232,7 @@ def reduced(function: Any, *args: Any, **kwargs: Any) -> Any:
     x, name = dense(x), function.__name__.removeprefix("vector_")
     dims, mask = None if dim == () else dim, mask_of(x)
     found = vars(functions)[name](held(x), dim=dims, mask=mask, **given)
-    return made(found, mask.any(dims, given.get("keepdim", False))._array)
+    return with_mask(found, mask.any(dims, given.get("keepdim", False))._array)
 
 
 @Masked.function("all", "any")
@@ -243,7 +242,7 @@ def truth(function: Any, *args: Any, **kwargs: Any) -> Any:
     x, neutral = dense(x), function.__name__ == "all"
     mask = mask_of(x)
     found = function(held(x).bool().masked_fill(~mask, neutral), *more, **named)
-    return made(found, mask.any(*more, **named)._array)
+    return with_mask(found, mask.any(*more, **named)._array)
 
 
 @Masked.function("cumprod", "cumsum", "log_softmax", "softmax", "softmin")
@@ -252,14 +251,14 @@ def along(function: Any, *args: Any, **kwargs: Any) -> Any:
     given = arguments(function, args, kwargs)
     x = dense(given.pop(next(iter(given))))
     found = vars(functions)[function.__name__](held(x), mask=mask_of(x), **given)
-    return made(found, x._array.mask)
+    return with_mask(found, x._array.mask)
 
 
 @Masked.function(*[f"{name}_like" for name in LIKE])
 def like(function: Any, *args: Any, **kwargs: Any) -> Any:
     """A new tensor in the shape of data, with their mask."""
     x, more, named = parted(args, kwargs)
-    return made(function(held(x.detach()), *more, **named), x._array.mask)
+    return with_mask(function(held(x.detach()), *more, **named), x._array.mask)
 
 
 @Masked.function(*[f"new_{name}" for name in (*LIKE[:4], "tensor")])
@@ -290,7 +289,7 @@ def dense(x: Any) -> Any:
         )
     if x._array.layout == "strided":
         return x
-    return made(held(x).to_dense(), x._array.mask.dense())
+    return with_mask(held(x).to_dense(), x._array.mask.dense())
 
 
 @Masked.function("contiguous", "is_contiguous")
@@ -328,7 +327,7 @@ def to_sparse(function: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         return x
     x = dense(x)
     mask = getattr(mask_of(x), convert)()
-    return made(held(x).sparse_mask(mask), mask._array)
+    return with_mask(held(x).sparse_mask(mask), mask._array)
 
 
 @Masked.function("__setitem__")
@@ -337,7 +336,7 @@ def setitem(self: Any, key: Any, value: Any) -> None:
     data = held(self).clone() if is_masked(self) else self
     data[key] = held(dense(value)) if is_masked(value) else value
     if is_masked(self):
-        self.copy_(made(data, self._array.mask))
+        self.copy_(with_mask(data, self._array.mask))
 
 
 @Masked.function("copy_")

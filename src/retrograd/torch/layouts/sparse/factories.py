@@ -10,7 +10,7 @@ from ....engine.tensor import Tensor, set_requires_grad
 from ....ops.creation.factories import shape_of, zeros
 from ....ops.creation.from_data import check_device, tensor
 from .pattern import Pattern
-from .rules import UNSORTED, made
+from .rules import UNSORTED, sparse_of
 
 __all__ = ["sparse_coo_tensor"]
 
@@ -88,7 +88,9 @@ def sparse_coo_tensor(
             raise RuntimeError("Could not infer dtype of NoneType: indices without values")
         shape = shape_of((indices if size is None else size,), "sparse_coo_tensor")
         places = np.zeros((len(shape), 0), np.int64)
-        return as_leaf(made(zeros(0, dtype=dtype), Pattern(places, shape, True)), requires_grad)
+        return as_leaf(
+            sparse_of(zeros(0, dtype=dtype), Pattern(places, shape, True)), requires_grad
+        )
     places, entries = as_integers(indices, "indices"), entries_of(values, dtype)
     if places.ndim != 2:
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(places.shape)}")
@@ -119,7 +121,7 @@ def sparse_coo_tensor(
     pattern = Pattern(places, shape, bool(is_coalesced))
     if is_coalesced and (np.diff(pattern.keys) <= 0).any():
         raise RuntimeError(f"{UNSORTED}. Write sparse_coo_tensor(...).coalesce()")
-    return as_leaf(made(entries, pattern), requires_grad)
+    return as_leaf(sparse_of(entries, pattern), requires_grad)
 
 
 def _validate_sparse_coo_tensor_args(

@@ -135,7 +135,7 @@ def sampled_addmm(
         )
     pattern = rules.coalesced(input)
     found = sampled_mm(mat1, mat2.t(), pattern=pattern)
-    return rules.made(plus(rules.stored(input), found, beta, alpha), pattern)
+    return rules.sparse_of(plus(rules.stored(input), found, beta, alpha), pattern)
 
 
 def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
@@ -188,9 +188,9 @@ def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """
     values, pattern, dim = along(input, dim, dtype, "softmax")
     if dim >= pattern.dims:
-        return rules.made(dense_softmax(values, dim - pattern.dims + 1), pattern)
+        return rules.sparse_of(dense_softmax(values, dim - pattern.dims + 1), pattern)
     _, powers, sums = powers_and_sums(values, pattern, dim)
-    return rules.made((powers / sums).reshape(values.shape), pattern)
+    return rules.sparse_of((powers / sums).reshape(values.shape), pattern)
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
@@ -202,9 +202,9 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """
     values, pattern, dim = along(input, dim, dtype, "log_softmax")
     if dim >= pattern.dims:
-        return rules.made(dense_log_softmax(values, dim - pattern.dims + 1), pattern)
+        return rules.sparse_of(dense_log_softmax(values, dim - pattern.dims + 1), pattern)
     less, _, sums = powers_and_sums(values, pattern, dim)
-    return rules.made((less - sums.log()).reshape(values.shape), pattern)
+    return rules.sparse_of((less - sums.log()).reshape(values.shape), pattern)
 
 
 @public()

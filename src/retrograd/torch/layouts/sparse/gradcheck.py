@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....pytree import map_leaves
 from .array import is_sparse
-from .rules import coalesced, made, stored
+from .rules import coalesced, sparse_of, stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ def over_values(
 
     def of_values(*given: Any) -> Any:
         whole = [
-            x if pattern is None else made(x, pattern)
+            x if pattern is None else sparse_of(x, pattern)
             for x, pattern in zip(given, patterns, strict=True)
         ]
         return map_leaves(lambda y: stored(y) if is_sparse(y) else y, func(*whole))

@@ -11,7 +11,7 @@ from ....engine.tensor import Tensor, method, new_tensor
 from .array import Sparse, is_sparse, refused
 from .pattern import COO, Form, Pattern
 from .records import entries, picked
-from .rules import UNSORTED, chosen, coalesced, made, stored, stored_at
+from .rules import UNSORTED, chosen, coalesced, sparse_of, stored, stored_at
 from .rules import to_dense as dense_of
 
 __all__: list[str] = []
@@ -147,7 +147,7 @@ def coalesce(self: Tensor) -> Tensor:
     tensor([5.])
     """
     pattern = check_layout(self, "coalesce", "sparse coordinate", "sparse_coo")
-    return self if pattern.coalesced else made(stored(self), coalesced(self))
+    return self if pattern.coalesced else sparse_of(stored(self), coalesced(self))
 
 
 def is_coalesced(self: Tensor) -> bool:
@@ -232,7 +232,7 @@ def to_sparse(
     pattern = Pattern(places, self.shape, True).laid_out(form)
     if form.batch:
         _ = pattern.compressed  # raises where matrices of the batch differ
-    whole = made(picked(self, pattern=pattern), pattern)
+    whole = sparse_of(picked(self, pattern=pattern), pattern)
     return name_node(whole, f"ToSparseBackward{int(sparse_dim is None)}")
 
 
@@ -270,14 +270,14 @@ def as_form(x: Tensor, name: str, block: tuple[int, int] | None, dims: int | Non
     if name == pattern.form.layout and block == pattern.form.block:
         return x
     if name == "sparse_coo":
-        return made(stored(x), pattern.laid_out(COO))
+        return sparse_of(stored(x), pattern.laid_out(COO))
     if sparse_dim(x) != 2:
         raise RuntimeError(
             f"to_{name}: conversion from Sparse to {NAMES[name]} for input tensors with "
             "sparse_dim()!=2 is not supported"
         )
     laid_out = pattern.laid_out(pattern.form._replace(layout=name, block=block))
-    return made(entries(x, pattern=laid_out), laid_out)
+    return sparse_of(entries(x, pattern=laid_out), laid_out)
 
 
 def to_sparse_coo(self: Tensor) -> Tensor:
@@ -342,7 +342,7 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
             "sparse_mask(): operands have incompatible sizes; self has size "
             f"{list(self.shape)} but mask has size {list(mask.shape)}"
         )
-    return made(stored_at(self, coalesced(mask)), coalesced(mask))
+    return sparse_of(stored_at(self, coalesced(mask)), coalesced(mask))
 
 
 METHODS: tuple[Any, ...] = (

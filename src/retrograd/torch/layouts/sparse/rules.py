@@ -22,7 +22,7 @@ from .array import NO_SUM, common, is_sparse, refused, rule
 from .pattern import COO, Form, Pattern
 from .records import densify, entries, from_entries, picked, sparse_mm
 
-__all__ = ["coalesced", "made", "regrouped", "stored", "stored_at", "to_dense"]
+__all__ = ["coalesced", "regrouped", "sparse_of", "stored", "stored_at", "to_dense"]
 
 ENLARGED = (
     "{}(): a sparse tensor of shape {} cannot be expanded to {}. Expand the dense one: x.to_dense()"
@@ -52,15 +52,15 @@ def stored_at(x: Tensor, pattern: Pattern) -> Tensor:
     return (entries if is_sparse(x) else picked)(x, pattern=pattern)
 
 
-def made(values: Tensor, pattern: Pattern) -> Tensor:
+def sparse_of(values: Tensor, pattern: Pattern) -> Tensor:
     """The sparse tensor with these entries."""
     return from_entries(values, pattern=pattern)
 
 
 def regrouped(values: Tensor, indices: Any, shape: Any, form: Form = COO) -> Tensor:
     """A coalesced sparse tensor of entries of which several may be at one place."""
-    whole = made(values, Pattern(indices, shape, False, form))
-    return made(stored(whole), coalesced(whole))
+    whole = sparse_of(values, Pattern(indices, shape, False, form))
+    return sparse_of(stored(whole), coalesced(whole))
 
 
 def to_dense(x: Tensor) -> Tensor:
@@ -91,13 +91,13 @@ def mapped(op: Any, *inputs: Any, **params: Any) -> Tensor:
 
     if (of(zeros(1, dtype=x.dtype))._array != 0).any():
         raise refused(op.name, "sparse tensors, for it is not 0 for 0") from None
-    return made(of(stored(x)), coalesced(x))
+    return sparse_of(of(stored(x)), coalesced(x))
 
 
 @rule("cast")
 def cast(input: Tensor, *, dtype: Any) -> Tensor:
     """Another dtype."""
-    return made(to_dtype(stored(input), dtype=dtype), coalesced(input))
+    return sparse_of(to_dtype(stored(input), dtype=dtype), coalesced(input))
 
 
 @rule("add")
@@ -132,13 +132,13 @@ def mul(input: Any, other: Any) -> Tensor:
     if is_sparse(b) and b.ndim == 0:
         b = to_dense(b)
     if not isinstance(b, Tensor) or b.ndim == 0:
-        return made(stored(a) * b, coalesced(a))
+        return sparse_of(stored(a) * b, coalesced(a))
     if is_sparse(b):
         return product_of(a, b)
     if np.broadcast_shapes(a.shape, b.shape) != a.shape:
         raise RuntimeError(ENLARGED.format("mul", list(a.shape), list(b.shape)))
     pattern = coalesced(a)
-    return made(stored(a) * picked(b.expand(a.shape), pattern=pattern), pattern)
+    return sparse_of(stored(a) * picked(b.expand(a.shape), pattern=pattern), pattern)
 
 
 def product_of(a: Tensor, b: Tensor) -> Tensor:
@@ -150,7 +150,7 @@ def product_of(a: Tensor, b: Tensor) -> Tensor:
     shape = (*pattern.shape[:k], *np.broadcast_shapes(pattern.shape[k:], other.shape[k:]))
     at, there = other.find(pattern)
     both = Pattern(pattern.indices[:, there], shape, True, common(pattern, other))
-    return made(chosen(a, np.flatnonzero(there)) * chosen(b, at[there]), both)
+    return sparse_of(chosen(a, np.flatnonzero(there)) * chosen(b, at[there]), both)
 
 
 @rule("copy")
@@ -159,7 +159,7 @@ def copy(input: Tensor, other: Tensor) -> Tensor:
     if not (is_sparse(input) and is_sparse(other)) or input.shape != other.shape:
         raise RuntimeError(MIXED)
     pattern = coalesced(other).laid_out(input._array.pattern.form)
-    return made(to_dtype(stored(other), dtype=input._array.dtype), pattern)
+    return sparse_of(to_dtype(stored(other), dtype=input._array.dtype), pattern)
 
 
 @rule("zero")
@@ -167,7 +167,7 @@ def zero(input: Tensor) -> Tensor:
     """No entries."""
     pattern = coalesced(input)
     none = pattern.at(pattern.indices[:, :0], True)
-    return made(chosen(input, np.zeros(0, np.int64)), none)
+    return sparse_of(chosen(input, np.zeros(0, np.int64)), none)
 
 
 @rule("unsqueeze")
@@ -179,10 +179,10 @@ def unsqueeze(input: Tensor, *, dims: Any) -> Tensor:
     if dims[0] > k:
         values = stored(input).unsqueeze(dims[0] - k + 1)
         shape = (*pattern.shape[:k], *values.shape[1:])
-        return made(values, Pattern(pattern.indices, shape, True))
+        return sparse_of(values, Pattern(pattern.indices, shape, True))
     indices = np.insert(pattern.indices, dims[0], 0, axis=0)
     shape = (*pattern.shape[: dims[0]], 1, *pattern.shape[dims[0] :])
-    return made(stored(input), Pattern(indices, shape, True))
+    return sparse_of(stored(input), Pattern(indices, shape, True))
 
 
 @rule("any")
@@ -216,7 +216,7 @@ def sum_dim(input: Tensor, *, dim: Any, keepdim: bool) -> Tensor:
         return total(values, 0)
     shape = [n for d, n in enumerate(pattern.shape) if d not in dim]
     if len(left) == pattern.dims:
-        return made(values, Pattern(pattern.indices, shape, True))
+        return sparse_of(values, Pattern(pattern.indices, shape, True))
     return regrouped(values, pattern.indices[left], shape)
 
 
@@ -244,7 +244,7 @@ def permute(input: Tensor, *, dims: Any) -> Tensor:
     if list(dims[k:]) != sorted(dims[k:]):
         shape = [pattern.shape[d] for d in dims]
         turned = Pattern(turned.indices, shape, turned.coalesced, turned.form)
-    return made(values, turned)
+    return sparse_of(values, turned)
 
 
 @rule("transpose")
@@ -345,7 +345,7 @@ def select_many(input: Tensor, index: Tensor, *, dim: int) -> Tensor:
     if dim >= pattern.dims:
         values = index_select(stored(input), dim - pattern.dims + 1, index)
         shape = (*pattern.shape[:dim], len(index), *pattern.shape[dim + 1 :])
-        return made(values, Pattern(pattern.indices, shape, True))
+        return sparse_of(values, Pattern(pattern.indices, shape, True))
     order = np.argsort(pattern.indices[dim], kind="stable")
     wanted = index._array % max(1, pattern.shape[dim])
     first, last = (
@@ -370,7 +370,7 @@ def part(input: Tensor, *, index: Any) -> Tensor:
     if any(each != whole for each in inner):
         values = stored(input)[(whole, *inner)]
         cut_shape = (*pattern.shape[: pattern.dims], *values.shape[1:])
-        cut = made(values, Pattern(pattern.indices, cut_shape, True, pattern.form))
+        cut = sparse_of(values, Pattern(pattern.indices, cut_shape, True, pattern.form))
         return part(cut, index=index[: pattern.dims])
     indices, shape = pattern.indices.copy(), list(pattern.shape)
     inside, left = np.full(pattern.count, True), []
@@ -394,7 +394,7 @@ def part(input: Tensor, *, index: Any) -> Tensor:
         form = form._replace(layout=f"sparse_cs{form.layout[-1]}", block=None)
     matrices = form != COO and {pattern.dims - 2, pattern.dims - 1} <= {*left}
     form = form._replace(batch=len(left) - 2) if matrices else COO
-    return made(chosen(input, which), Pattern(indices[left][:, which], shape, True, form))
+    return sparse_of(chosen(input, which), Pattern(indices[left][:, which], shape, True, form))
 
 
 @rule("unbind")
