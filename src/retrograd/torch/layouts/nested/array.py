@@ -22,7 +22,14 @@ from ..layout import Layout, sharing
 from .pattern import Jagged, Packed, Ragged
 
 __all__ = [
-    "Nested", "NestedTensor", "gathered", "held", "is_nested", "made", "parts_of", "refused",
+    "Nested",
+    "NestedTensor",
+    "gathered",
+    "held",
+    "is_nested",
+    "parts_of",
+    "refused",
+    "with_pattern",
 ]  # fmt: skip
 
 NO_SHAPE = (
@@ -243,7 +250,7 @@ def wrapped(dim: int, ndim: int) -> int:
 # -- in and out ------------------------------------------------------------------------------------
 
 
-def made(values: Tensor, pattern: Jagged | Packed) -> Tensor:
+def with_pattern(values: Tensor, pattern: Jagged | Packed) -> Tensor:
     """The nested tensor of these values, on their memory."""
     return sharing(nested_of(values, pattern=pattern), values)
 
@@ -268,4 +275,4 @@ def parts_of(nt: Tensor) -> list[Tensor]:
 
 def gathered(parts: list[Tensor], pattern: Jagged | Packed) -> Tensor:
     """The nested tensor of these components, in the layout of a pattern."""
-    return made(*pattern.joined(parts))
+    return with_pattern(*pattern.joined(parts))

@@ -12,7 +12,7 @@ from ....engine.tensor import Tensor, new_tensor
 from ....ops.creation.from_data import as_tensor
 from ....ops.indexing.index import masked_select as elements
 from ....ops.tensor.inspection import jagged, layout, strided
-from .array import apart, is_nested, made
+from .array import apart, is_nested, with_pattern
 from .pattern import Jagged, Packed, jagged_of, offsets_of
 
 __all__ = [
@@ -31,9 +31,9 @@ def nested(parts: list[Tensor], kind: Any, dtype: Any, device: Any) -> Tensor:
     check_parts(parts, kind is jagged)
     parts = [part.to(device=device, dtype=dtype or parts[0].dtype) for part in parts]
     if not parts:
-        return made(as_tensor([], dtype=dtype), Packed(()))
+        return with_pattern(as_tensor([], dtype=dtype), Packed(()))
     values, pattern = (jagged_of(parts) if kind is jagged else Packed(())).joined(parts)
-    return made(name_node(values, JAGGED if kind is jagged else STRIDED), pattern)
+    return with_pattern(name_node(values, JAGGED if kind is jagged else STRIDED), pattern)
 
 
 def check_parts(parts: list[Tensor], jagged: bool) -> None:
@@ -160,7 +160,7 @@ def nested_tensor_from_jagged(
             f"what values of shape {list(values.shape)} consist of. Let offsets run from 0 to "
             f"{room}, or give lengths, too"
         )
-    return made(apart(values, JAGGED), pattern)
+    return with_pattern(apart(values, JAGGED), pattern)
 
 
 def narrow(tensor: Tensor, dim: int, start: Any, length: Any, layout: Any = strided) -> Tensor:
@@ -207,4 +207,4 @@ def masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
     """
     chosen = elements(tensor, mask)
     lengths = mask.expand(tensor.shape).sum(-1).reshape(-1)
-    return made(name_node(chosen, JAGGED), Jagged(offsets_of(lengths.tolist())))
+    return with_pattern(name_node(chosen, JAGGED), Jagged(offsets_of(lengths.tolist())))

@@ -24,9 +24,9 @@ from .array import (
     gathered,
     held,
     is_nested,
-    made,
     parts_of,
     refused,
+    with_pattern,
 )
 from .pattern import Jagged, Ragged
 from .rules import along, inner
@@ -85,7 +85,7 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     if is_contiguous(self):
         return self
     if pattern.lengths is None:
-        return made(held(self).contiguous(), pattern)
+        return with_pattern(held(self).contiguous(), pattern)
     return gathered(parts_of(self), pattern)
 
 
@@ -181,7 +181,7 @@ def view(self: Tensor, *given: Any, shape: Any = ()) -> Tensor:
     if not ragged or int(np.prod(before)) != int(np.prod(sizes[1:ragged])):
         raise_view(self, sizes)
     sizes[ragged] = values.shape[pattern.ragged - 1]
-    return made(values.reshape(sizes[1:]), pattern.at(ragged))
+    return with_pattern(values.reshape(sizes[1:]), pattern.at(ragged))
 
 
 def kept(sizes: list[Any], shape: Any) -> list[int]:
@@ -221,7 +221,7 @@ def of_values(run: Any) -> Any:
     """A function of a tensor, which looks at no other dimension than the last ones, of values."""
 
     def call(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return made(run(held(input), *args, **kwargs), input._array.pattern)
+        return with_pattern(run(held(input), *args, **kwargs), input._array.pattern)
 
     return call
 

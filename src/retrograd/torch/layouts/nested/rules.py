@@ -16,7 +16,7 @@ from ....engine.registry import OPS, name_node
 from ....engine.tensor import Tensor
 from ....ops.shape.join import cat, stack
 from ...sheets import said
-from .array import Nested, gathered, held, is_nested, made, parts_of, refused
+from .array import Nested, gathered, held, is_nested, parts_of, refused, with_pattern
 from .pattern import Jagged, Ragged
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ def along(nt: Tensor, dims: Any, function: Any, ragged: int | None = None) -> An
 def rewrapped(found: Any, pattern: Any) -> Any:
     """Values, or several of them, as nested tensors."""
     if isinstance(found, tuple):
-        return tuple([made(each, pattern) for each in found])
-    return made(found, pattern)
+        return tuple([with_pattern(each, pattern) for each in found])
+    return with_pattern(found, pattern)
 
 
 # -- elementwise -----------------------------------------------------------------------------------
@@ -247,4 +247,4 @@ def joined(op: Op, *tensors: Tensor, dim: int) -> Any:
         each = zip(*map(parts_of, tensors), strict=True)
         return gathered([op.call(*parts, dim=place) for parts in each], pattern)
     moved = op.name == "stack" and dim <= ragged
-    return made(op.call(*values, dim=place), pattern.at(ragged + moved))
+    return with_pattern(op.call(*values, dim=place), pattern.at(ragged + moved))
