@@ -30,21 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 __all__ = [
-    "ALL",
-    "INNER",
-    "OUTER",
-    "REDUCTIONS",
-    "Call",
-    "Program",
-    "Refused",
-    "along",
-    "anonymous",
-    "broadcast",
-    "folded",
-    "live",
-    "merged",
-    "simplified",
-]
+    "ALL", "INNER", "OUTER", "REDUCTIONS", "Call", "Program", "Refused", "along", "anonymous",
+    "broadcast", "folded", "live", "merged", "simplified",
+]  # fmt: skip
 
 OUTER, INNER = 1, 2
 ALL = OUTER | INNER

@@ -29,31 +29,10 @@ if TYPE_CHECKING:
     Operator = Callable[["Value", Any], "Value"]
 
 __all__ = [
-    "FLOATS",
-    "Complex",
-    "Value",
-    "assumed",
-    "assuming",
-    "bits",
-    "ceil",
-    "convert",
-    "copysign",
-    "floor",
-    "fma",
-    "from_bits",
-    "integers",
-    "inverse",
-    "ir_type",
-    "isnan",
-    "ldexp",
-    "looked_up",
-    "remainder",
-    "rint",
-    "select",
-    "sqrt",
-    "trunc",
-    "truncated_quotient",
-]
+    "FLOATS", "Complex", "Value", "assumed", "assuming", "bits", "ceil", "convert", "copysign",
+    "floor", "fma", "from_bits", "integers", "inverse", "ir_type", "isnan", "ldexp", "looked_up",
+    "remainder", "rint", "select", "sqrt", "trunc", "truncated_quotient",
+]  # fmt: skip
 
 BOOL, INT32, INT64 = np.dtype(bool), np.dtype(np.int32), np.dtype(np.int64)
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)

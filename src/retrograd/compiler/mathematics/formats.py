@@ -20,16 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = [
-    "Format",
-    "format_of",
-    "horner",
-    "nearest",
-    "power_of_two",
-    "scaled",
-    "split",
-    "split_normal",
+    "Format", "format_of", "horner", "nearest", "power_of_two", "scaled", "split", "split_normal",
     "widely",
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
