@@ -144,6 +144,29 @@ def test_a_view_writes_the_memory_it_is_a_view_of_once():
     assert 40_000 < len(file.getvalue()) < 42_000
 
 
+class Largest:
+    """Keeps a tensor, and asks for its values as soon as it is made."""
+
+    def __init__(self, x):
+        self.x, self.value = x, x.max().item()
+
+    def __getstate__(self):
+        return {"x": self.x}
+
+    def __setstate__(self, state):
+        self.__init__(state["x"])
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize("zipped", [True, False])
+def test_an_object_of_a_file_finds_the_values_of_its_tensors(zipped, trusted):
+    file, given = io.BytesIO(), Largest(rg.linspace(0, 5, 100_000))
+    rg.save(given, file, _use_new_zipfile_serialization=zipped)
+    with rg.serialization.safe_globals([Largest]):
+        file.seek(0)
+        assert rg.load(file, weights_only=not trusted).value == given.value == 5.0
+
+
 def test_expanded_and_fortran_ordered_tensors_come_back():
     assert round_trip(rg.tensor(2.0).expand(2, 2)).tolist() == [[2.0, 2.0]] * 2
     order = np.asfortranarray(np.arange(6.0).reshape(2, 3))

@@ -16,13 +16,14 @@ import numpy as np
 
 from .archive import Allowance
 from .files import CUT, exactly, fill
-from .rebuilding import Block, Rebuilding, numpy_dtype, width
-from .unpickler import failed, told
+from .rebuilding import Block, Kind, Rebuilding, numpy_dtype, width
+from .unpickler import Blind, Inert, failed, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from .pickler import Kept, Pickler
+    from .unpickler import Lookup
 
 __all__ = ["Legacy", "legacy_parts"]
 
@@ -40,12 +41,11 @@ NOT_OURS = (
 
 
 class Legacy(Rebuilding):
-    """What the names of a file stand for, and room for its storages, whose bytes come last."""
+    """What the names of a file stand for, and its storages, whose bytes come last."""
 
     def __init__(self, place: Callable[[Any, str], Any], size: int) -> None:
         super().__init__(self.room, place, Allowance(size))
         self.left = size  # no more room is made than the file has bytes
-        self.later: list[tuple[Any, Any, Any]] = []
 
     def room(self, name: str, size: int) -> Any:
         """Memory for a storage."""
@@ -56,8 +56,8 @@ class Legacy(Rebuilding):
 
     def persistent(self, key: Any) -> Any:
         """The storage that a file refers to, or a part of one."""
-        if key.__class__ is tuple and len(key) == 4 and key[0] in ("module", b"module"):
-            return key[1]  # a class, with its source
+        if is_module(key):
+            return key[1]
         dtype, block = self.block(key)
         part = key[5] if len(key) > 5 else None
         if part is None:
@@ -70,27 +70,30 @@ class Legacy(Rebuilding):
             Block(block.memory[begin:end], dtype, swapped=False, away=block.away), dtype
         )
 
-    def turned(self, function: Any, array: Any) -> Any:
-        """Room for what a function makes of an array, once that has its values."""
-        room = np.empty(array.shape, array.dtype)
-        self.later.append((function, array, room))
-        return room
+    def load(self, file: Any, data: Callable[[Lookup], Any], unpickle: Callable[[], Any]) -> Any:
+        """What a file holds. `data` reads a pickle of Python's data, `unpickle` any.
 
-    def load(self, file: Any, data: Callable[[Any], Any], unpickle: Callable[[Any], Any]) -> Any:
-        """What a file holds. `data` reads a pickle of Python's data, `unpickle` any."""
+        The object's pickle is read twice: for its storages, which are then filled, and, now that
+        tensors have their values, for what it makes of them.
+        """
         begins = file.read(8)
         file.seek(-len(begins), io.SEEK_CUR)
         try:
-            magic = data(file)
+            magic = data(self)
         except (pickle.UnpicklingError, RuntimeError):
             raise pickle.UnpicklingError(NOT_OURS.format(begins=bytes(begins))) from None
         if magic != MAGIC:
             raise RuntimeError(NOT_OURS.format(begins=bytes(begins)))
-        version, _ = data(file), data(file)
+        version, _ = data(self), data(self)
         if version != VERSION:
             raise RuntimeError(f"Invalid protocol version: {told(version)}; expected {VERSION}")
-        found = unpickle(file)
-        self.fill_storages(file, data(file))
+        begin = file.tell()
+        data(Storages(self))
+        self.fill_storages(file, data(self))
+        end = file.tell()
+        file.seek(begin)
+        found = unpickle()
+        file.seek(end)
         return found
 
     def fill_storages(self, file: Any, keys: Any) -> None:
@@ -108,8 +111,29 @@ class Legacy(Rebuilding):
             if sys.byteorder == "big" and storage.dtype is not None:
                 storage.swapped = True
                 storage.of(numpy_dtype(storage.dtype))
-        for function, array, room in self.later:
-            function(array, out=room)
+
+
+class Storages(Blind):
+    """Makes room for the storages to which a pickle refers."""
+
+    def __init__(self, file: Legacy) -> None:
+        self.file = file
+
+    def find(self, module: str, name: str) -> Any:
+        """A class of storages, or what stands for all else."""
+        found = self.file.known(f"{module}.{name}")
+        return found if isinstance(found, Kind) else Inert
+
+    def persistent(self, key: Any) -> Any:
+        """What stands for a storage."""
+        if not is_module(key):
+            self.file.block(key)
+        return Inert()
+
+
+def is_module(key: Any) -> bool:
+    """Whether a file refers to a class, with its source."""
+    return key.__class__ is tuple and len(key) == 4 and key[0] in ("module", b"module")
 
 
 def legacy_parts(obj: Any, kind: type[Pickler], protocol: int) -> Iterator[Any]:

@@ -16,7 +16,7 @@ from .legacy import Legacy
 from .locations import order_by_default
 from .rebuilding import Rebuilding
 from .safe import name_here
-from .unpickler import Lookup, Unpickler
+from .unpickler import Blind, Inert, Lookup, Unpickler
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,8 +122,8 @@ def read_legacy(source: Source, settings: Settings) -> Any:
     with closing(Legacy(settings.place, source.size)) as known:
         return known.load(
             source.file,
-            lambda file: settings.data(file, source.size, known),
-            lambda file: settings.unpickle(file, source.size, known),
+            lambda lookup: settings.data(source.file, source.size, lookup),
+            lambda: settings.unpickle(source.file, source.size, known),
         )
 
 
@@ -165,21 +165,7 @@ def read_archive(archive: Archive, settings: Settings) -> Any:
 # -- questions ---------------------------------------------------------------------------------
 
 
-class Inert:
-    """Stands for whatever a pickle makes, and does nothing."""
-
-    def __new__(cls, *args: Any, **named: Any) -> Any:
-        """One that has forgotten its arguments."""
-        return super().__new__(cls)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        """Nothing."""
-
-    def extend(self, values: Any) -> None:
-        """Nothing."""
-
-
-class Survey(Lookup):
+class Survey(Blind):
     """Notes the names in a pickle that are not allowed."""
 
     def __init__(self) -> None:
@@ -193,21 +179,6 @@ class Survey(Lookup):
         except (pickle.UnpicklingError, RuntimeError):
             self.found[f"{module}.{name}"] = None
         return Inert
-
-    def persistent(self, key: Any) -> Any:
-        """What stands for a storage."""
-        return Inert()
-
-    def calls(self, function: Any) -> bool:
-        """Whether it can be called: it does nothing."""
-        return function is Inert
-
-    def makes(self, kind: Any) -> bool:
-        """Whether it can be made: it does nothing."""
-        return kind is Inert
-
-    def fill(self, made: Any, state: Any) -> None:
-        """Nothing."""
 
 
 def unsafe_names(f: Any) -> list[str]:

@@ -376,15 +376,11 @@ class Rebuilding(Lookup):
         for name, function in (("conj", np.conjugate), ("neg", np.negative)):
             if metadata and metadata.get(name):
                 self.allowance.take(math.prod(array.shape) * array.itemsize)
-                array = self.turned(function, array)
+                array = function(array)
         made = new_tensor(array)
         if requires_grad is True:
             set_requires_grad(made, True)
         return made
-
-    def turned(self, function: Any, array: Any) -> Any:
-        """What a function makes of an array."""
-        return function(array)
 
     def parameter(
         self, data: Tensor, requires_grad: bool, hooks: Any = None, state: Any = None

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FAILED", "Lookup", "Unpickler", "check_key", "failed", "told"]
+__all__ = ["FAILED", "Blind", "Inert", "Lookup", "Unpickler", "check_key", "failed", "told"]
 
 FAILED = "Weights only load failed. "
 NOT_CALLED = (
@@ -106,6 +106,43 @@ class Lookup:
     def fill(self, made: Any, state: Any) -> None:
         """Give an object its state; raises UnpicklingError where that is not allowed."""
         raise NotImplementedError
+
+
+class Inert:
+    """Stands for whatever a pickle makes, and does nothing."""
+
+    def __new__(cls, *args: Any, **named: Any) -> Any:
+        """One that has forgotten its arguments."""
+        return super().__new__(cls)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Nothing."""
+
+    def extend(self, values: Any) -> None:
+        """Nothing."""
+
+
+class Blind(Lookup):
+    """Takes every name for one thing, which does nothing: for what a pickle refers to alone."""
+
+    def find(self, module: str, name: str) -> Any:
+        """What stands for all that could be called so."""
+        return Inert
+
+    def persistent(self, key: Any) -> Any:
+        """What stands for what is kept outside."""
+        return Inert()
+
+    def calls(self, function: Any) -> bool:
+        """Whether it can be called: it does nothing."""
+        return function is Inert
+
+    def makes(self, kind: Any) -> bool:
+        """Whether it can be made: it does nothing."""
+        return kind is Inert
+
+    def fill(self, made: Any, state: Any) -> None:
+        """Nothing."""
 
 
 class Unpickler:

@@ -213,12 +213,13 @@ def test_representations_are_those_of_pytorch():
     )
 
 
-def test_files_bring_them_back(tmp_path):
+@pytest.mark.parametrize("zipped", [True, False])
+def test_files_bring_them_back(zipped, tmp_path):
     holes = rg.nested.narrow(
         rg.arange(8.0).reshape(2, 4), 1, rg.tensor([0, 1]), rg.tensor([2, 3]), layout=rg.jagged
     )
     given = [jagged(A, B, requires_grad=True), strided(A, B), jagged(A, B).mT, holes]
-    rg.save(given, tmp_path / "nested.pt")
+    rg.save(given, tmp_path / "nested.pt", _use_new_zipfile_serialization=zipped)
     for before, after in zip(given, rg.load(tmp_path / "nested.pt"), strict=True):
         assert (after.layout, after.requires_grad) == (before.layout, before.requires_grad)
         assert repr(after)[:7] == repr(before)[:7]

@@ -14,19 +14,20 @@ from retrograd.torch.layouts.sparse.array import Sparse
 from retrograd.torch.layouts.sparse.pattern import Pattern
 
 
-def written(obj):
+def written(obj, zipped=True):
     """The bytes of a file, to be read."""
     file = io.BytesIO()
-    rg.save(obj, file)
+    rg.save(obj, file, _use_new_zipfile_serialization=zipped)
     file.seek(0)
     return file
 
 
+@pytest.mark.parametrize("zipped", [True, False])
 @pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "sparse_csc"])
-def test_a_sparse_tensor_comes_back(layout):
+def test_a_sparse_tensor_comes_back(layout, zipped):
     dense = rg.tensor([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]], dtype=rg.float64)
     x = dense.to_sparse(layout=getattr(rg, layout))
-    found = rg.load(written({"x": x, "parameter": rg.nn.Parameter(x)}))
+    found = rg.load(written({"x": x, "parameter": rg.nn.Parameter(x)}, zipped))
     for each in found.values():
         assert (each.layout, each.dtype) == (x.layout, rg.float64)
         assert rg.equal(each.to_dense(), dense)
