@@ -141,6 +141,26 @@ def test_a_graph_from_after_that_fills_the_gradient_and_calls_the_hooks(change):
     assert kept.requires_grad
 
 
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("run", PASSES.values(), ids=PASSES)
+@pytest.mark.filterwarnings("ignore:Using backward", "ignore:An output with one or more")
+def test_a_leaf_that_has_its_shape_again_takes_the_graphs_from_then(change, run):
+    found = []
+    for changes in (False, True):
+        x = rg.ones(4, 2, requires_grad=True)
+        x.register_hook(lambda g: g * 10)
+        y = x * 2
+        if changes:
+            with rg.no_grad():
+                change(x)
+            between = x * 3
+            x.data = rg.ones(4, 2)
+            with pytest.raises(RuntimeError, match=INVALID):
+                between.sum().backward()
+        found.append((run(x, y) or [x.grad])[0].tolist())
+    assert found[0] == found[1]
+
+
 def test_a_pass_to_other_leaves_than_one_that_got_another_shape_works():
     x, w = rg.ones(4, requires_grad=True), rg.ones(4, requires_grad=True)
     y = x + w

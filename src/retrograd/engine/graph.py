@@ -305,13 +305,16 @@ class AccumulateGrad(Node):
 class Leaf:
     """What a leaf's node saves: the leaf, weakly, and the lock under which `.grad` is added to.
 
-    Several leaves share a lock: a fork takes them all, so they are to be few.
+    Several leaves share a lock: a fork takes them all, so they are to be few. `former` are the
+    nodes that it had with other shapes and dtypes, as long as graphs end there; None if it never
+    had any.
     """
 
-    __slots__ = ("lock", "tensor")
+    __slots__ = ("former", "lock", "tensor")
 
     def __init__(self, tensor: Any) -> None:
         self.tensor = weakref.ref(tensor)
+        self.former: Any = None
         self.lock = LEAVES[id(self) // 64 % len(LEAVES)]
 
 
@@ -332,11 +335,16 @@ def renewed(node: Node, shape: tuple[int, ...], dtype: Any) -> Node:
     """The node of a leaf that has got another shape or dtype since its node was made.
 
     Graphs from before end at the former one, `node`. Its cotangents go to the same `.grad`, in its
-    own dtype; that of another shape leads to the new one, and a pass that gets so far raises.
+    own dtype; that of another shape leads to the new one, and a pass that gets so far raises. A
+    leaf that has the shape and dtype of a former node again has that node again.
     """
-    made = new_node(LEAF, ())
-    made.seq, made.saved, made.shape, made.dtype = 0, node.saved, shape, dtype
-    made.hooks = node.hooks
+    leaf = node.saved
+    if leaf.former is None:
+        leaf.former = weakref.WeakValueDictionary()
+    leaf.former[node.shape, node.dtype] = node
+    made = leaf.former.get((shape, dtype)) or new_node(LEAF, ())
+    made.seq, made.saved, made.shape, made.dtype = 0, leaf, shape, dtype
+    made.hooks, made.edges = node.hooks, ()
     made.__dict__.update(node.__dict__)
     if node.shape != shape:
         node.hooks, node.edges = None, (made,)
