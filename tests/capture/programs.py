@@ -300,3 +300,56 @@ def differential_equation():
         return loss
 
     return step, pair((3, 2), (3, 2)), lambda: [*model.parameters()]
+
+
+@program
+def gradients_of_a_module_dropped():
+    model = nn.Linear(3, 2)
+
+    def step(x):
+        model.zero_grad()
+        loss = model(x).tanh().sum()
+        loss.backward()
+        return loss
+
+    return step, pair((4, 3)), lambda: [p.grad for p in model.parameters()]
+
+
+@program
+def gradients_of_a_module_filled_with_zeros():
+    model = nn.Linear(3, 2)
+
+    def step(x):
+        loss = model(x).tanh().sum()
+        loss.backward()
+        model.zero_grad(set_to_none=False)
+        return loss
+
+    return step, pair((4, 3)), lambda: [p.grad for p in model.parameters()]
+
+
+@program
+def written_together():
+    w = [rg.randn(3).requires_grad_() for _ in range(2)]
+
+    def step(x):
+        loss = sum((x * each).sin().sum() for each in w)
+        gradients = rg.autograd.grad(loss, w)
+        with rg.no_grad():
+            rg._foreach_add_(w, gradients, alpha=-0.1)
+        return loss
+
+    return step, pair((3,)), lambda: w
+
+
+@program
+def written_through_an_alias():
+    w = rg.randn(3).requires_grad_()
+
+    def step(x):
+        loss = (x * w).sin().sum()
+        (gradient,) = rg.autograd.grad(loss, w)
+        w.detach().sub_(0.1 * gradient)
+        return loss
+
+    return step, pair((3,)), lambda: [w]

@@ -222,3 +222,32 @@ def test_iterators_of_their_own_and_functions_that_ask_for_the_frame():
     for _ in range(3):
         assert product(rg.ones(1)).item() == 4.0
         assert local(rg.ones(1)).item() == 3.0
+
+
+def test_parameters_that_a_function_gives_other_memory():
+    model = nn.Linear(2, 1)
+
+    @rg.compile
+    def shrunk(x):
+        vector = nn.utils.parameters_to_vector(model.parameters()).detach()
+        nn.utils.vector_to_parameters(vector / 2, model.parameters())
+        return model(x).sum()
+
+    nn.init.constant_(model.weight, 8.0)
+    for expected in (4.0, 2.0, 1.0, 0.5):
+        shrunk(rg.ones(1, 2))
+        assert model.weight.tolist() == [[expected, expected]]
+
+
+def test_a_step_that_writes_through_an_alias_spoils_graphs_from_before():
+    w = rg.ones(2, requires_grad=True)
+
+    @rg.compile
+    def halved(x):
+        w.detach().mul_(x)
+
+    halved(rg.ones(2))
+    saved = w.exp() * w
+    halved(rg.full((2,), 0.5))
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        saved.sum().backward()

@@ -149,9 +149,7 @@ class Compiled:
 
     def keep(self, recording: Recording, guards: Guards, result: Any, past: Past | None) -> None:
         """Make a replay of a recording, or note why there is none."""
-        for root, (node, *_) in zip(recording.roots, recording.facts, strict=True):
-            if root._node is not node:
-                recording.stop("a tensor from outside gets another history")
+        recording.check_roots()
         reason = recording.stopped
         if reason is None and not apart(recording.roots):
             reason = "tensors from outside share memory"

@@ -140,6 +140,7 @@ class Recording(Watcher):
         self.constants: dict[int, Any] = {}  # by slot
         self.roots: list[Tensor] = []
         self.root_slots: list[int] = []
+        self.versions: list[int] = []  # of roots, as far as steps count writes
         self.facts: list[Any] = []  # of roots: node, and how they lie
         self.numbers: dict[int, int] = {}  # of roots, by id
         self.origins: list[Any] = []  # how a replay finds each root
@@ -183,6 +184,16 @@ class Recording(Watcher):
             saved = None if node is None else node.saved
             if isinstance(saved, tuple) and any(v.__class__ is TracedArray for v in saved):
                 node.saved = type(saved)(held(list(saved)))
+
+    def check_roots(self) -> None:
+        """End the recording if a root has changed in a way that no step notes."""
+        for number, root in enumerate(self.roots):
+            if root._node is not self.facts[number][0]:
+                self.stop("a tensor from outside gets another history")
+            elif root._array is not self.arrays[self.root_slots[number]]:
+                self.stop("a tensor from outside gets other memory")
+            elif root._version != self.versions[number]:
+                self.stop("a write to a tensor from outside is not seen")
 
     # -- arrays ----------------------------------------------------------------------------------
 
@@ -334,6 +345,7 @@ class Recording(Watcher):
         self.facts.append((tensor._node, array.shape, array.strides, array.dtype, array.flags.num))
         traced = self.slot(array)
         self.root_slots.append(traced.slot)
+        self.versions.append(tensor._version)
         tensor._array = traced
 
     def origin(self, tensor: Tensor) -> Any:
@@ -423,22 +435,30 @@ class Recording(Watcher):
         if self.stopped is not None or self.suspended:
             return
         if id(target) in self.numbers:
-            if target._node is not None and target._node.op is not LEAF:
-                self.stop("an argument with a history is written")
-                return
-            self.written.add(self.numbers[id(target)])
-            if target._view_of is not None or target._views:
-                self.stop("a tensor that is a view, or has views, is written")
-                return
-            self.lasts()
-            number = Root(self.numbers[id(target)])
-            self.steps.append(Effect(count_write, (number,), {}, ()))
+            self.count(self.numbers[id(target)])
         elif target._array.__class__ is not TracedArray:
             self.stop("a tensor of unknown origin is written")
         elif target._view_of is not None and id(target._view_of.base) in self.numbers:
             self.stop("a view of an argument is written")
         elif any(target is gradient for gradient in self.gradients.values()):
             self.stop("a gradient is written")
+        elif target._cell is not None:
+            for number, root in enumerate(self.roots):
+                if root._cell is target._cell:  # written through `detach()`
+                    self.count(number)
+
+    def count(self, number: int) -> None:
+        """Note that a write to a root is counted: once, however often it is announced."""
+        root = self.roots[number]
+        self.written.add(number)
+        if root._node is not None and root._node.op is not LEAF:
+            self.stop("an argument with a history is written")
+        elif root._view_of is not None or root._views:
+            self.stop("a tensor that is a view, or has views, is written")
+        elif self.versions[number] == root._version:
+            self.lasts()
+            self.versions[number] += 1
+            self.steps.append(Effect(count_write, (Root(number),), {}, ()))
 
     # -- calls that a replay makes again ---------------------------------------------------------
 
@@ -469,6 +489,7 @@ class Recording(Watcher):
             return found
         if lasting:
             self.lasts()
+        self.versions = [root._version for root in self.roots]
         slots = []
         for place, value in enumerate(found if type(found) in (tuple, list) else (found,)):
             if not isinstance(value, Tensor):

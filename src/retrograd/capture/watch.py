@@ -340,10 +340,11 @@ class Watch:
         if isinstance(owner, type) and issubclass(owner, Function) and name_of(function) == "apply":
             return self.custom(owner).apply(*args, **options)
         if is_ours(function) or isinstance(owner, Tensor):
-            if kind is types.MethodType and isinstance(owner, Module) and name_of(function) in TREE:
-                return self.of_tree(function, args, options)
             if kind is types.MethodType and isinstance(owner, Module):
-                return self.enter_function(function, args, options)
+                if name_of(function) in TREE:
+                    return self.of_tree(function, args, options)
+                if name_of(function) != "zero_grad":
+                    return self.enter_function(function, args, options)
             if kind is types.FunctionType and is_layers(function):
                 return self.enter_function(function, args, options)
             return self.ours(function, owner, args, options)
