@@ -329,20 +329,6 @@ def gradients_of_a_module_filled_with_zeros():
 
 
 @program
-def written_together():
-    w = [rg.randn(3).requires_grad_() for _ in range(2)]
-
-    def step(x):
-        loss = sum((x * each).sin().sum() for each in w)
-        gradients = rg.autograd.grad(loss, w)
-        with rg.no_grad():
-            rg._foreach_add_(w, gradients, alpha=-0.1)
-        return loss
-
-    return step, pair((3,)), lambda: w
-
-
-@program
 def written_through_an_alias():
     w = rg.randn(3).requires_grad_()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import retrograd as rg
+from retrograd.capture.program import NATIVE
 from retrograd.torch.names.foreach import ROWS
 
 
@@ -162,3 +163,23 @@ def test_a_mask_is_not_subtracted_from_numbers(dtype):
     with pytest.raises(RuntimeError, match="Subtraction, the `-` operator, with a bool tensor is"):
         rg._foreach_sub([x], True)
     assert x.tolist() == [1, 2]
+
+
+@pytest.mark.skipif(not NATIVE, reason="needs llvmlite and the parts in C")
+def test_writes_within_a_compiled_step_are_counted_once():
+    eager, kept = ([rg.ones(3).requires_grad_() for _ in range(2)] for _ in range(2))
+
+    def step(w, x):
+        gradients = rg.autograd.grad(sum((x * each).sin().sum() for each in w), w)
+        with rg.no_grad():
+            rg._foreach_add_(w, gradients, alpha=-0.1)
+
+    compiled = rg.compile(step)
+    for _ in range(3):
+        x = rg.randn(3)
+        step(eager, x)
+        compiled(kept, x)
+        for a, b in zip(eager, kept, strict=True):
+            assert a._version == b._version
+            rg.testing.assert_close(a, b)
+    assert compiled.compiled.variants
