@@ -271,6 +271,7 @@ def nested(obj: Any) -> tuple[Any, tuple[Any, ...]]:
                 "requires_grad": obj.requires_grad,
             },
         )  # fmt: skip
+    values = values.requires_grad_(obj.requires_grad)
     like = [new_tensor(np.empty(size, np.bool_)) for size in sizes]
     begins = np.cumsum([0, *[part.numel() for part in like]])[:-1]
     tables = [np.array(n, np.int64) for n in (sizes, [part.stride() for part in like], begins)]

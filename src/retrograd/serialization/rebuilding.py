@@ -369,7 +369,7 @@ class Rebuilding(Lookup):
             for size, stride, start in zip(sizes.tolist(), strides.tolist(), starts, strict=True)
         ]
         found: Tensor = providers.service("nested").nested_tensor(parts, dtype=values.dtype)
-        return found
+        return found.requires_grad_(values.requires_grad)
 
     def leaf(self, array: Any, requires_grad: Any, metadata: Any = None) -> Tensor:
         """A leaf around an array, which PyTorch may have kept conjugated or negated."""

@@ -1,5 +1,8 @@
 """How nested tensors are made, what they say of themselves, and their components."""
 
+import subprocess
+import sys
+
 import pytest
 
 import retrograd as rg
@@ -218,13 +221,21 @@ def test_files_bring_them_back(zipped, tmp_path):
     holes = rg.nested.narrow(
         rg.arange(8.0).reshape(2, 4), 1, rg.tensor([0, 1]), rg.tensor([2, 3]), layout=rg.jagged
     )
-    given = [jagged(A, B, requires_grad=True), strided(A, B), jagged(A, B).mT, holes]
+    given = [jagged(A, B), strided(A, B), jagged(A, B).mT, holes]
+    given += [jagged(A, B, requires_grad=True), strided(A, B, requires_grad=True)]
     rg.save(given, tmp_path / "nested.pt", _use_new_zipfile_serialization=zipped)
     for before, after in zip(given, rg.load(tmp_path / "nested.pt"), strict=True):
         assert (after.layout, after.requires_grad) == (before.layout, before.requires_grad)
         assert repr(after)[:7] == repr(before)[:7]
         for x, y in zip(before.unbind(), after.unbind(), strict=True):
             same(y.detach(), x.detach())
+
+
+def test_a_process_that_makes_none_has_all_functions_of_one_from_a_file(tmp_path):
+    rg.save(strided(A, B), tmp_path / "nested.pt")
+    code = "import sys, retrograd; print(len(retrograd.load(sys.argv[1]).unbind()))"
+    command = [sys.executable, "-c", code, str(tmp_path / "nested.pt")]
+    assert subprocess.run(command, capture_output=True, check=True).stdout.strip() == b"2"
 
 
 def test_a_file_whose_offsets_lead_beyond_the_values_is_refused(tmp_path):

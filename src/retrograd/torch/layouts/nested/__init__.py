@@ -1,3 +1,3 @@
 """Nested tensors: NOTE [Nested tensors] in `array`."""
 
-from . import rules
+from . import functions, rules
