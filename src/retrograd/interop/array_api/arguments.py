@@ -90,7 +90,7 @@ def binary(
 
 def reduced(function: Any, x: Tensor, axis: Any, keepdims: bool, **params: Any) -> Tensor:
     """A reduction of PyTorch's over the standard's `axis`: rule 3."""
-    if axis == ():
+    if isinstance(axis, tuple) and not axis:
         return function(x.unsqueeze(-1), dim=-1, keepdim=False, **params)
     return function(x, dim=axis, keepdim=keepdims, **params)
 

@@ -5,6 +5,7 @@ For complex dtypes weights and running means are complex, running variances real
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from typing import Any
 
@@ -441,7 +442,7 @@ class LocalResponseNorm(Module):
 
 
 def _shape(sizes: Any) -> tuple[int, ...]:
-    return (sizes,) if isinstance(sizes, int) else tuple(sizes)
+    return (sizes,) if isinstance(sizes, numbers.Integral) else tuple(sizes)
 
 
 def _reset(module: Any) -> None:

@@ -14,6 +14,7 @@ from ...engine.namespaces import recorded
 from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, method
 from ..core.arguments import number_in, public
+from ..core.dims import integers, once
 from ..core.pointwise import PAIRS, pointwise
 from ..core.structure import cast, sum_to
 from ..tensor.operators import attach_in_place, attach_operator, show_operators
@@ -348,8 +349,8 @@ def _divided(self: Tensor, other: Any) -> Any:
 
 
 @public(methods="sum_to_size")
-def sum_to_size(input: Tensor, *size: Any) -> Tensor:
-    """Sum over the dimensions along which a tensor of `size` would be broadcast to the input's.
+def sum_to_size(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
+    """Sum over the dimensions along which a tensor of `sizes` would be broadcast to the input's.
 
     A tensor that has that shape is returned itself, if it has dimensions. Raises RuntimeError where
     it would not be.
@@ -357,7 +358,9 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     >>> rg.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])
     """
-    shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else tuple(size)
+    shape = integers(
+        sizes if size is None else once(sizes, size, "sum_to_size", "size"), "sum_to_size", "size"
+    )
     if not expands(shape, input._array.shape):
         raise RuntimeError(f"size {list(shape)} is not expandable to size {list(input.shape)}.")
     if shape == input._array.shape != ():

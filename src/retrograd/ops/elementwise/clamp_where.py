@@ -234,7 +234,7 @@ def bounded(input: Tensor, min: Any, max: Any, by_numbers: Any, by_tensors: Any)
                 f"value cannot be converted to type double without overflow: {bound}. A bound is "
                 "real; that of a complex tensor holds for both of its parts"
             )
-        if bound is not None and not isinstance(bound, (Tensor, int, float, complex, np.number)):
+        if bound is not None and not isinstance(bound, (Tensor, int, float, complex, np.generic)):
             raise TypeError(f"clamp(): a bound must be a Tensor or a number, not {bound!r}")
     if holds_complex(input):
         return by_parts(clamp, input, min, max)

@@ -309,7 +309,7 @@ def min(
 
 def _amax_or_amin(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     dims = wrap_dims(input, dim)
-    if (dim is None or dim == ()) and 0 in input.shape:
+    if (dim is None or (isinstance(dim, (tuple, list)) and not dim)) and 0 in input.shape:
         raise empty_error(name)
     check_elements(input, dims, name)
     return _several[name](input, dim=dims, keepdim=keepdim)

@@ -230,7 +230,7 @@ def reduced(function: Any, *args: Any, **kwargs: Any) -> Any:
     (x, *_), dim = given.values(), given.get("dim", ())
     given = {"ord" if k == "p" else k: v for k, v in list(given.items())[1:] if k != "dim"}
     x, name = dense(x), function.__name__.removeprefix("vector_")
-    dims, mask = None if dim == () else dim, mask_of(x)
+    dims, mask = None if isinstance(dim, tuple) and not dim else dim, mask_of(x)
     found = vars(functions)[name](held(x), dim=dims, mask=mask, **given)
     return with_mask(found, mask.any(dims, given.get("keepdim", False))._array)
 
