@@ -111,6 +111,21 @@ def test_flex_attention_checks_dimensions_and_heads():
         flex_attention(q, k, k)
     with pytest.raises(NotImplementedError, match="must be 4D"):
         flex_attention(q[0], q, q)
+    with pytest.raises(ValueError, match="multiple of kv heads"):
+        flex_attention(q[:, :3], k, k, enable_gqa=True)
+    with pytest.raises(ValueError, match="same embedding dimension"):
+        flex_attention(q, q[..., :1], q)
+
+
+def test_flex_attention_of_other_batches_of_keys_wants_a_mask_of_the_query_s():
+    q, k = rg.rand(3, 1, 5, 2), rg.rand(1, 1, 5, 2)
+    with pytest.raises(ValueError, match="same batch size"):
+        flex_attention(q, k, k)
+    with pytest.raises(ValueError, match="same batch size"):
+        flex_attention(q, k, k, block_mask=create_block_mask(noop_mask, None, None, 5, 5))
+    mask = create_block_mask(noop_mask, 3, None, 5, 5)
+    expected = rg.nn.functional.scaled_dot_product_attention(q, k, k)
+    rg.testing.assert_close(flex_attention(q, k, k, block_mask=mask), expected)
 
 
 def test_the_choice_of_a_kernel_is_checked():

@@ -309,9 +309,10 @@ def flex_attention(
     tensor([[[[1.],
               [3.]]]])
     """
-    check(query, key, value, enable_gqa)
+    check(query, key, value, enable_gqa, block_mask)
     if enable_gqa:
         key, value = repeated(key, query), repeated(value, query)
+    key, value = (t.expand(len(query), -1, -1, -1) for t in (key, value))
     sizes = (*query.shape[:-1], key.shape[-2])
     pieces = [[[(slice(None), slice(None), slice(None), slice(None))]]]
     if block_mask is not None:
@@ -354,8 +355,10 @@ def flex_attention(
     return (out, lse) if return_lse else out
 
 
-def check(query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool) -> None:
-    """Raise unless there are four dimensions each, and as many heads of keys as of queries."""
+def check(
+    query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool, block_mask: BlockMask | None
+) -> None:
+    """Raise unless there are four dimensions each, whose batches, heads and widths fit."""
     shapes = [tuple(t.shape) for t in (query, key, value)]
     if {*map(len, shapes)} != {4}:
         raise NotImplementedError(
@@ -366,6 +369,22 @@ def check(query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool) -> None:
         raise ValueError(
             "Expect query and key/value to have the same number of heads but got shapes "
             f"{shapes}. Try setting enable_gqa=True"
+        )
+    if shapes[1][1] and shapes[0][1] % shapes[1][1]:
+        raise ValueError(
+            "Expect number of query heads to be a multiple of kv heads for GQA but got shapes "
+            f"{shapes}"
+        )
+    if shapes[0][3] != shapes[1][3]:
+        raise ValueError(
+            "Expect query and key/value to have the same embedding dimension but got shapes "
+            f"{shapes}"
+        )
+    batches = {shapes[0][0], 1 if block_mask and block_mask.shape[0] == shapes[0][0] else None}
+    if not batches.issuperset((shapes[1][0], shapes[2][0])):
+        raise ValueError(
+            "Expect query and key/value to have the same batch size, or key/value to have 1 and "
+            f"block_mask that of query, but got shapes {shapes}"
         )
 
 
