@@ -152,7 +152,7 @@ def jacobian_copies(program, d):
     calls = ("L.func.jacrev(", "L.func.jacfwd(", "L.func.hessian(")
     text = " ".join(program)
     found = d.theirs == "RuntimeError overwritten" and d.ours in (None, "RuntimeError")
-    unseen = d.sort == "numbers" and ".data." in text and d.what.endswith(".grad")
+    unseen = d.sort == "numbers" and ".data" in text and d.what.endswith(".grad")
     return (found or unseen) and any(call in text for call in calls)
 
 
