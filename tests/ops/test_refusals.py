@@ -107,6 +107,8 @@ S = rg.tensor(2.0)
         (lambda: rg.nn.RReLU(0.5, 0.3).eval()(V), RuntimeError, "Lower bound should be less than"),
         (lambda: F.multilabel_margin_loss(V, V), RuntimeError, "scalar type Long but found Float"),
         (lambda: F.multi_margin_loss(X, V), RuntimeError, "scalar type Long but found Float"),
+        (lambda: F.multi_margin_loss(X, I - 1, weight=V[:1]), RuntimeError, "expected 2 but got"),
+        (lambda: F.multi_margin_loss(V, S.long() - 2, weight=X), ValueError, "must be one-dim"),
         (lambda: F.multi_margin_loss(X, I.int()), RuntimeError, "expected scalar type Long but f"),
         (lambda: F.multilabel_margin_loss(I, I), NotImplementedError, "not implemented for 'Long'"),
         (lambda: F.prelu(V.double(), V[:1]), RuntimeError, "prelu: Type promoting not supported"),

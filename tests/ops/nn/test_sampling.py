@@ -114,6 +114,7 @@ def test_a_grid_of_another_precision_raises():
         ((1, 2, 3), (1, 1, 2), NotImplementedError, "only supports 4D and 5D sizes"),
         ((1, 3, 4), (1, 1, 2, 2), ValueError, "2D affine matrices of shape Nx2x3"),
         ((1, 2, 3), (1, 1, 0, 2), ValueError, "Expected non-zero, positive output size"),
+        ((1, 2, 3), (2, 1, 2, 2), RuntimeError, "one affine matrix for each of 2 images"),
     ],
 )
 def test_arguments_of_an_affine_grid_that_do_not_fit_raise(theta, size, kind, text):

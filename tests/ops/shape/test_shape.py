@@ -413,6 +413,12 @@ def test_repeats_are_a_vector_of_integers_from_zero_on():
         rg.repeat_interleave(rg.tensor([1.0, 2.0]))
     with pytest.raises(RuntimeError, match="repeats can not be negative"):
         rg.repeat_interleave(rg.tensor([1, -2]))
+    for repeats in (2, rg.tensor([1, 3])):
+        assert rg.ones(2).repeat_interleave(repeats, output_size=4).shape == (4,)
+        with pytest.raises(RuntimeError, match="Invalid output_size, expected 4 but got 5"):
+            rg.ones(2).repeat_interleave(repeats, output_size=5)
+    with pytest.raises(RuntimeError, match="Invalid output_size, expected 3 but got 0"):
+        rg.repeat_interleave(rg.tensor([1, 2]), output_size=0)
 
 
 def test_roll_needs_a_shift():

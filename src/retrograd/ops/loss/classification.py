@@ -361,8 +361,8 @@ def multi_margin_loss(
 ) -> Tensor:
     """The mean over the wrong classes of max(0, margin - input[target] + input[class])^p; reduced.
 
-    `input` is (N, C) or (C,), `target` (N,) or 0-d. Raises RuntimeError for an index that is no
-    class or not int64, ValueError unless p is 1 or 2.
+    `input` is (N, C) or (C,), `target` (N,) or 0-d, `weight` (C,). Raises RuntimeError for an index
+    that is no class or not int64, ValueError unless p is 1 or 2.
 
     >>> rg.nn.functional.multi_margin_loss(rg.tensor([[0.0, 0.5]]), rg.tensor([0]))
     tensor(0.7500)
@@ -383,6 +383,12 @@ def multi_margin_loss(
         loss = multi_margin_loss(*one, p, margin, weight, reduction=reduction)
         return loss.reshape(target.shape) if reduction == "none" else loss
     classes, indices = input._array.shape[1], target._array.reshape(samples)
+    if weight is not None and weight._array.shape != (classes,):
+        kind = RuntimeError if weight._array.ndim == 1 else ValueError
+        raise kind(
+            "weight must be one-dimensional, and of one number for each class: inconsistent weight "
+            f"size, expected {classes} but got {list(weight.shape)}"
+        )
     if known_true(((indices < 0) | (indices >= classes)).any()):
         raise RuntimeError("target out of range")
     right = table(indices, np.arange(classes)) == indices[:, None]

@@ -42,8 +42,9 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
 
     theta: (N, 2, 3) with size (N, C, H, W), or (N, 3, 4) with size (N, C, D, H, W); floating or
     complex. Returns (N, H, W, 2) or (N, D, H, W, 3), for `grid_sample`. Warns where `align_corners`
-    is not said. Raises ValueError for other shapes and dtypes of `theta`, NotImplementedError for a
-    `size` of other than 4 or 5 numbers. Source: Jaderberg et al., 2015.
+    is not said. Raises ValueError for other shapes and dtypes of `theta`, RuntimeError for another
+    N, NotImplementedError for a `size` of other than 4 or 5 numbers. Source: Jaderberg et al.,
+    2015.
 
     >>> theta = rg.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
     >>> rg.nn.functional.affine_grid(theta, (1, 1, 1, 2), align_corners=False)
@@ -66,6 +67,11 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         )
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {tuple(size)}")
+    if len(theta) != size[0]:
+        raise RuntimeError(
+            f"Expected one affine matrix for each of {size[0]} images of size {tuple(size)}, but "
+            f"theta has {len(theta)}. Write theta.expand({size[0]}, -1, -1) for one that all share"
+        )
     if align_corners is None:
         warnings.warn(UNSAID.format(name="affine_grid"), stacklevel=2)
     dtype = theta._array.dtype

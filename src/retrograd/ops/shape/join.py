@@ -352,8 +352,7 @@ def repeat_interleave(
                 "repeat_interleave only accept 1D vector as repeat, but got shape "
                 f"{list(counts.shape)}. With repeats of their own, write x.repeat_interleave(n)"
             )
-        _check_repeats(counts)
-        return new_tensor(np.repeat(table(counts, np.arange(counts.size)), counts))
+        return new_tensor(_repeated(counts, counts.size, output_size))
     if dim is None:
         input, dim = reshape(input, (input._array.size,)), 0
     place = normalize_dim(dim, input._array.ndim)
@@ -368,20 +367,23 @@ def repeat_interleave(
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
             f"{counts.size} and input.size({place}) = {size}"
         )
-    _check_repeats(counts)
-    if not has_values(counts) and output_size is not None:
-        found = table(counts, np.zeros(output_size, np.int64))
-    else:
-        found = np.repeat(table(counts, np.arange(size)), counts)
-    return index_select(input, place, constant_like(found, input))
+    return index_select(input, place, constant_like(_repeated(counts, size, output_size), input))
 
 
-def _check_repeats(counts: Any) -> None:
-    """Raise unless these are integers of at least 0: how often each entry is repeated."""
+def _repeated(counts: Any, size: int, output_size: int | None) -> Any:
+    """Each place of `size` as often as `counts` says, which are integers of at least 0."""
     if counts.dtype.kind not in "iu":
         raise unsupported("repeat_interleave_cpu", counts.dtype)
     if counts.size and known_true(counts.min() < 0):
         raise RuntimeError("repeats can not be negative: an entry occurs 0 times or more")
+    if not has_values(counts) and output_size is not None:
+        return table(counts, np.zeros(output_size, np.int64))
+    found = np.repeat(table(counts, np.arange(size)), counts)
+    if output_size not in (None, found.size):
+        raise RuntimeError(
+            f"repeat_interleave: Invalid output_size, expected {found.size} but got {output_size}"
+        )
+    return found
 
 
 # -- grids and blocks --------------------------------------------------------------------------
