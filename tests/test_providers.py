@@ -125,6 +125,19 @@ def test_every_service_and_every_name_is_there():
         assert found is not None
 
 
+def test_a_module_has_the_names_of_its_namesake_in_the_world():
+    operator = rg.library.custom_op(
+        "namesakes::twice", lambda x: x * 2, mutates_args=(), schema="(Tensor x) -> Tensor"
+    )
+    assert rg.ops.namesakes.twice(rg.ones(2)).equal(operator(rg.ones(2)))
+    assert rg.ops.aten.sin(rg.ones(2)).equal(rg.ones(2).sin())
+    assert (rg.version.cuda, rg.version.hip, rg.version.__version__) == (None, None, rg.__version__)
+    for module in (rg.ops, rg.version):
+        for name in ("nothing", "__nothing__"):
+            with pytest.raises(AttributeError, match=f"has no attribute '{name}'"):
+                getattr(module, name)
+
+
 def test_a_module_of_the_world_runs_as_a_program_by_either_name():
     for name in ("retrograd.distributed.run", "retrograd.torch.distributed.run"):
         command = [sys.executable, "-m", name, "--help"]

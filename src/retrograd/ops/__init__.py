@@ -9,6 +9,7 @@ has it: NOTE [Public functions] in `core/arguments.py`.
 from types import ModuleType
 from typing import Any
 
+from .. import providers
 from ..engine import namespaces, overriding, registry, subclasses
 from . import lazy_loading
 from .core import arguments, structure
@@ -39,11 +40,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """A name of the families that load later.
+    """A name of the families that load later, or, as in `torch.ops`, operators of a program.
 
     A module's name is none: `from . import name` asks here first, and then loads that module.
     """
     if lazy_loading.family_of(name) is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return providers.attribute(__name__, name)
     globals()[name] = found = lazy_loading.load(name)
     return found

@@ -98,9 +98,15 @@ HOMES = {
 }
 NAMES = {name: home for home, names in HOMES.items() for name in names.split()}
 
+# Modules that have a namesake among PyTorch's, and where its names are.
+COMPLETED = {"ops": "library.ops", "version": "version"}
+
 
 def home_of(name: str) -> str | None:
     """The module here that has a name of the package or of a package in it, such as "nn.x"."""
+    package, _, own = name.rpartition(".")
+    if package in COMPLETED and not own.startswith("__"):
+        return COMPLETED[package]
     return "names.foreach" if name.startswith("_foreach_") else NAMES.get(name)
 
 

@@ -1,4 +1,7 @@
-"""`torch.version` under the alias: the release that is followed, and what is not built in."""
+"""`torch.version` under the alias: the release that is followed, and what is not built in.
+
+`retrograd.version` has its own version, and beside it these names.
+"""
 
 from .torch_version import FOLLOWED
 

@@ -58,6 +58,11 @@ def image(*shape):
             "Got 3D input, but bilinear mode needs 4D input",
         ),
         (lambda: F.interpolate(image(1, 1, 4)), ValueError, "either size or scale_factor should"),
+        (
+            lambda: F.interpolate(image(1, 1, 4), 2, recompute_scale_factor=True),
+            ValueError,
+            "recompute_scale_factor is not meaningful with an explicit size",
+        ),
         (lambda: F.interpolate(image(1, 1, 4), 3, 2), ValueError, "only one of size or scale_fact"),
         (
             lambda: F.interpolate(image(1, 1, 4), 3, align_corners=True),

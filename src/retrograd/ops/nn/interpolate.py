@@ -146,6 +146,11 @@ def interpolate(
     """
     shape = input._array.shape
     sizes, scales = _sizes(shape[2:], size, scale_factor)
+    if recompute_scale_factor and size is not None:
+        raise ValueError(
+            "recompute_scale_factor is not meaningful with an explicit size. Leave it out, or "
+            "write scale_factor for size"
+        )
     _check_mode(input, mode, align_corners, antialias)
     if mode == "area" and min(sizes) < 0:
         raise RuntimeError(

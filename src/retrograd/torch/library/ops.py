@@ -1,4 +1,4 @@
-"""`torch.ops` under the alias: operators that programs defined, by namespace and name.
+"""`torch.ops`: operators that programs defined, by namespace and name.
 
 Of PyTorch's own there are `aten`, and those of `profiler` and `higher_order`, which are in graphs.
 """
