@@ -408,14 +408,9 @@ def check_scalar(value: Any, target: np.dtype[Any]) -> None:
 
 
 def real_scalar(value: Any, target: np.dtype[Any]) -> Any:
-    """A number beside elements of a dtype: beside real ones, one without imaginary part is real.
-
-    One of NumPy's is Python's number: its own dtype would count in NumPy's arithmetic. Raises
-    RuntimeError for a complex number beside real elements, and for numbers beyond the dtype.
-    """
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, complex) and target.kind != "c":
+    """Python's number beside elements of a dtype; RuntimeError for one that they cannot hold."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if target.kind != "c" and isinstance(value, complex):
         if value.imag:
             raise RuntimeError(OVERFLOW.format(dtype=of_numpy(target).name, value=value))
         value = value.real

@@ -442,7 +442,7 @@ class LocalResponseNorm(Module):
 
 
 def _shape(sizes: Any) -> tuple[int, ...]:
-    return (sizes,) if isinstance(sizes, numbers.Integral) else tuple(sizes)
+    return (int(sizes),) if isinstance(sizes, numbers.Integral) else tuple(sizes)
 
 
 def _reset(module: Any) -> None:

@@ -380,9 +380,7 @@ def _repeated(counts: Any, size: int, output_size: int | None) -> Any:
         return table(counts, np.zeros(output_size, np.int64))
     found = np.repeat(table(counts, np.arange(size)), counts)
     if output_size not in (None, found.size):
-        raise RuntimeError(
-            f"repeat_interleave: Invalid output_size, expected {found.size} but got {output_size}"
-        )
+        raise RuntimeError(f"Invalid output_size, expected {found.size} but got {output_size}")
     return found
 
 
