@@ -15,7 +15,7 @@ UNCOMPILED := tests/laws/test_laws.py tests/laws/test_results.py tests/laws/test
 # PyTorch's world, of which the engine and training need nothing; and what is about the whole package,
 # with it: its pages, stubs, builds, benchmarks and rings.
 WORLD := src/retrograd/torch src/retrograd/as_torch.py src/retrograd/__main__.py tests/torch
-WHOLE := tests/test_benchmarks.py tests/test_complex_page.py tests/test_layers_picture.py \
+WHOLE := tests/test_benchmarks.py tests/test_complex_page.py tests/test_conventions.py tests/test_layers_picture.py \
 	tests/test_links.py tests/test_ops_page.py tests/test_packaging.py tests/test_pointers.py \
 	tests/test_providers.py tests/test_readme.py tests/test_site.py tests/test_structure.py tests/test_stubs.py tests/data/typing \
 	docs/make_*.py docs/interop.md docs/programs.md docs/tutorials/from-pytorch.md
@@ -74,6 +74,7 @@ docs: $(VENV)/.docs
 	$(BIN)/python docs/make_families.py
 	$(BIN)/python docs/make_ops.py
 	$(BIN)/python docs/make_complex.py
+	$(BIN)/python docs/make_conventions.py
 	$(BIN)/python docs/make_layers.py
 	$(BIN)/python docs/make_stubs.py
 	$(BIN)/python docs/make_readme.py

@@ -3,9 +3,9 @@
 A camera sees intensity, never phase. Here the unknown field z has a photograph for its amplitude
 and another channel of it for its phase; it is seen through a few known random phase masks m_k,
 each followed by a Fourier transform, and only |FFT(m_k z)|^2 is kept (coded diffraction patterns:
-Candès, Li and Soltanolkotabi, 2015). The loss is real, the parameter complex, and `z.grad` is the
-Wirtinger derivative ∂L/∂z*, the direction of steepest ascent. A global phase cannot be seen, so the
-error is measured up to one.
+Candès, Li and Soltanolkotabi, 2015). For a real loss L and a complex z = x + iy,
+the gradient is ∂L/∂x + i ∂L/∂y = 2 ∂L/∂z*, the direction of steepest ascent. A global phase cannot
+be seen, so the error is measured up to one.
 """
 
 from __future__ import annotations

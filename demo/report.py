@@ -216,8 +216,8 @@ on.</p>
 <p>The field <code>z</code> has a photograph's brightness for amplitude and its colour contrast for
 phase. It is seen through {recovery.masks} known random phase masks, each followed by a Fourier
 transform, and only the intensity is kept. Gradient descent with momentum on a
-<code>complex64</code> parameter follows the Wirtinger derivative of the misfit. A global phase
-cannot be seen; errors are measured up to one.</p>
+<code>complex64</code> parameter lowers the misfit. A global phase cannot be seen; errors are
+measured up to one.</p>
 {frames}
 <div class="row">{misfit}{error}</div>
 <h2>3. What autograd recorded</h2>

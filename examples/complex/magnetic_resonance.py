@@ -3,7 +3,7 @@
 A scanner measures the Fourier transform of a complex image, row by row; measuring fewer rows is
 quicker, and the missing ones alias. The photograph here has a smooth phase, as coils give it. The
 loss is the distance from what was measured plus the total variation of the complex image, real as
-it must be; `z.grad` is its Wirtinger gradient. Source: Lustig, Donoho and Pauly, 2007.
+it must be. Source: Lustig, Donoho and Pauly, 2007.
 
     python -m examples.complex.magnetic_resonance        # needs scikit-learn, for the photograph
 """

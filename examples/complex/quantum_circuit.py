@@ -1,10 +1,10 @@
-"""A quantum circuit finds the ground state of a magnet, by its Wirtinger gradient.
+"""A quantum circuit finds the ground state of a magnet, by descent among unitary matrices.
 
 The circuit is a wall of two-qubit gates, each a unitary 4 x 4 matrix: the complex matrices
-themselves are the parameters. `x.grad` is the derivative of the energy by their conjugates, and
-`optim.UnitaryAdam` turns it into a rotation, so that every gate stays unitary. The magnet is the
-transverse-field Ising chain at its critical point, whose exact energy is that of the smallest
-eigenvalue.
+themselves are the parameters. For a real loss L and a complex z = x + iy, the gradient is
+∂L/∂x + i ∂L/∂y = 2 ∂L/∂z*, the direction of steepest ascent; `optim.UnitaryAdam` turns it into a
+rotation, so that every gate stays unitary. The magnet is the transverse-field Ising chain at its
+critical point, whose exact energy is that of the smallest eigenvalue.
 
     python -m examples.complex.quantum_circuit
 """

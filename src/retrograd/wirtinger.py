@@ -3,11 +3,12 @@
 NOTE [Conventions] Of a function s = f(z) with df = A dz + B dz*, where A = ∂s/∂z and B = ∂s/∂z*,
 and of a loss L, which is real, frameworks call different numbers the gradient by z. With g the
 gradient of L by s in the same convention:
-1. "torch": 2 ∂L/∂z* = ∂L/∂x + i ∂L/∂y for z = x + iy; it points uphill. z gets g A* + g* B.
+1. "torch", the one of this package: for a real loss L and a complex z = x + iy, the gradient is
+   ∂L/∂x + i ∂L/∂y = 2 ∂L/∂z*, the direction of steepest ascent. z gets g A* + g* B.
 2. "tensorflow": the same.
-3. "jax": 2 ∂L/∂z = ∂L/∂x - i ∂L/∂y, the conjugate; its negative conjugate goes downhill. z gets
+3. "jax": ∂L/∂x - i ∂L/∂y = 2 ∂L/∂z, the conjugate; its negative conjugate goes downhill. z gets
    g A + g* B*, so that `jax.grad(f, holomorphic=True)` is A, without a factor of 2.
-Textbooks call ∂L/∂z* the gradient, half of 1. A z that is real has ∂L/∂x in all of them.
+Textbooks call half of 1 the gradient. A z that is real has ∂L/∂x in all of them.
 
 NOTE [Forms] A complex number has two real coordinates, and two others: itself and its conjugate.
 1. The pair (A, B) says how (z, z*) changes s.

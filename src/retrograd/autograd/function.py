@@ -59,8 +59,9 @@ class Function(FunctionCtx):
 
     A subclass has static methods: `forward(ctx, *args)`, or `forward(*args)` with
     `setup_context(ctx, inputs, output)`; and `backward(ctx, *grad_outputs)`, also called `vjp`,
-    which returns one gradient (or None) per argument. For complex values a gradient is
-    2 ∂L/∂z* = ∂L/∂x + i ∂L/∂y. `apply(*args)` calls it. Source: PyTorch's `autograd.Function`.
+    which returns one gradient (or None) per argument. For a real loss L and a
+    complex z = x + iy, the gradient is ∂L/∂x + i ∂L/∂y = 2 ∂L/∂z*, the direction of steepest
+    ascent. `apply(*args)` calls it. Source: PyTorch's `autograd.Function`.
 
     >>> class Square(rg.autograd.Function):
     ...     @staticmethod

@@ -104,8 +104,8 @@ def backward(
     tensors: a tensor or a sequence of them; grad_tensors: a cotangent each, of the same shape (None
     for a real scalar, whose cotangent is 1). The graph is freed unless `retain_graph` (by default
     as `create_graph`, which makes the gradients themselves differentiable). With `inputs`, only
-    those tensors receive gradients. For complex z = x + iy the gradient is
-    2 ∂L/∂z* = ∂L/∂x + i ∂L/∂y.
+    those tensors receive gradients. For a real loss L and a complex z = x + iy, the gradient is
+    ∂L/∂x + i ∂L/∂y = 2 ∂L/∂z*, the direction of steepest ascent.
 
     Raises RuntimeError for a tensor without history, a non-scalar or complex root without
     cotangent, a cotangent of another shape, a graph that was freed; no `.grad` has then changed.

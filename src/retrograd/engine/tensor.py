@@ -180,7 +180,8 @@ class Tensor(Stored, Attached):
     def grad(self) -> Tensor | None:
         """The accumulated gradient; None before any backward pass.
 
-        Of a complex tensor z = x + iy it is 2 ∂L/∂z* = ∂L/∂x + i ∂L/∂y, as everywhere here.
+        For a real loss L and a complex z = x + iy, the gradient is ∂L/∂x + i ∂L/∂y = 2 ∂L/∂z*, the
+        direction of steepest ascent.
         Warns for a tensor that no backward pass will fill: neither a leaf nor `retain_grad()`.
         """
         found, node = self._gradient, self._node

@@ -15,8 +15,9 @@ class SGD(Rule):
     """Stochastic gradient descent: `p <- p - lr * b`, `b <- momentum * b + (1 - dampening) * g`.
 
     The first step takes `b = g`; without momentum `b` is `g`. `g` is the gradient, plus
-    `weight_decay * p`; `nesterov` steps by `g + momentum * b`; `maximize` ascends. A complex
-    parameter moves along -2 ∂L/∂z*, the steepest descent. State: "momentum_buffer". Raises
+    `weight_decay * p`; `nesterov` steps by `g + momentum * b`; `maximize` ascends. For a real
+    loss L and a complex z = x + iy, the gradient is ∂L/∂x + i ∂L/∂y = 2 ∂L/∂z*, the direction of
+    steepest ascent. State: "momentum_buffer". Raises
     ValueError for negative settings. Source: PyTorch's `optim.SGD`; Sutskever et al., ICML 2013.
 
     >>> w = rg.tensor([1.0, 2.0], requires_grad=True)

@@ -57,9 +57,10 @@ class GradientTape:
     and the version are as they were.
 
     The tape is released by its first gradient unless it is persistent, and what it recorded is
-    freed then, as by a backward pass, unless another tape recorded it too. For complex tensors
-    gradients are 2 ∂L/∂z*, PyTorch's convention, which is TensorFlow's. Raises ValueError where it
-    is entered twice. Source: the documented behaviour of TensorFlow's class.
+    freed then, as by a backward pass, unless another tape recorded it too. For a real loss L
+    and a complex z = x + iy, the gradient is ∂L/∂x + i ∂L/∂y = 2 ∂L/∂z*, the direction of steepest
+    ascent. Raises ValueError where it is entered twice. Source: the documented behaviour of
+    TensorFlow's class.
 
     >>> x = rg.tensor(3.0)
     >>> with rg.GradientTape() as tape:

@@ -1,7 +1,8 @@
 """Complex numbers: absolute value, angle, polar form, views as pairs of reals.
 
-Derivatives follow PyTorch's convention, 2 dL/dz*: for a cotangent g, the gradient is
-conj(g) ds/dz* + g conj(ds/dz). The functions here are where it is not just g * conj(s').
+For a real loss L and a complex z = x + iy, the gradient is ∂L/∂x + i ∂L/∂y = 2 ∂L/∂z*, the
+direction of steepest ascent: for a cotangent g, conj(g) ∂s/∂z* + g conj(∂s/∂z). The functions here
+are where it is not just g * conj(s').
 """
 
 from __future__ import annotations
