@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,12 @@ def test_a_docstring_becomes_markdown(monkeypatch):
     doc = "Gives x * y * z, `a_b`.\n\n>>> 1 + 1\n2\n\nEnd."
     example = "```pycon\n>>> 1 + 1\n2\n```"
     assert pages.prose(doc) == f"Gives x \\* y \\* z, `a_b`.\n\n\n{example}\n\nEnd.\n"
+
+
+def test_the_environment_of_the_site_has_what_pages_compute_with():
+    """Else what is made there differs from what is committed."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert "retrograd[fast]" in extras["optional-dependencies"]["docs"]
+    for workflow in (".ci/run", ".github/workflows/test.yml"):
+        text = (ROOT / workflow).read_text()
+        assert text.index("make docs") < text.index("git diff --exit-code"), workflow
