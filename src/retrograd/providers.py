@@ -27,6 +27,7 @@ from .locks import load
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType
+    from typing import Self
 
 __all__ = ["attribute", "families", "load_families", "mirrored", "names", "service"]
 
@@ -81,7 +82,29 @@ def attribute(package: str, name: str) -> Any:
             return load(f"{package}.{name}")
         why = service("missing names").reason(name, inner.rpartition(".")[0])
     shown = package.replace(__package__, version.called, 1)
-    raise AttributeError(f"module {shown!r} has no attribute {name!r}{why}")
+    text = f"module {shown!r} has no attribute {name!r}{why}"
+    raise AttributeError(text if why else Unknown(text, package, name), name=name, obj=None)
+
+
+class Unknown(str):
+    """A text that, once it is shown, says which name of the package is near the one asked for.
+
+    So `hasattr` pays nothing for it. Python would look among 750 names at most.
+    """
+
+    __slots__ = ("name", "package")
+
+    def __new__(cls, text: str, package: str, name: str) -> Self:
+        """The text, and what it speaks of."""
+        made = super().__new__(cls, text)
+        made.package, made.name = package, name
+        return made
+
+    def __str__(self) -> str:
+        known = dir(sys.modules[self.package])
+        near = load("difflib").get_close_matches(self.name, known, 3, 0.7)
+        near.sort(key=lambda name: name[0] != self.name[0])  # a class for a class
+        return f"{self[:]}. Did you mean: {near[0]!r}?" if near else self[:]
 
 
 def names(package: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from .. import modes
+from .. import dtypes, modes
 from ..engine.backward import traversal as engine
 from ..engine.backward.search import reachable
 from ..engine.graph import FREED, LEAF, Node
@@ -47,6 +47,25 @@ CREATES_CYCLE = (
     "and its gradient which can cause a memory leak. We recommend using autograd.grad when "
     "creating the graph to avoid this. If you have to use this function, make sure to reset the "
     ".grad fields of your parameters to None after use to break the cycle and avoid the leak."
+)
+WHOLE_NUMBERS = (
+    "it holds {}, and whole numbers have no derivative. Comparisons, argmax() and long() end the "
+    "graph: compute the loss from floating-point values"
+)
+INFERENCE = "it was computed under inference_mode(), which records nothing. Compute it outside"
+NOT_RECORDING = (
+    "nothing is recorded here, under no_grad(), inference_mode() or set_grad_enabled(False). "
+    "Compute the loss, and call backward(), outside"
+)
+DETACHED = "detach() has cut it off. Call backward() on the tensor before detach()"
+NONE_REQUIRES = (
+    "none of the tensors that it was computed from requires grad; .data, .item() and .numpy() give "
+    "constants. Make one with requires_grad=True, or call module.requires_grad_()"
+)
+PERHAPS_UNRECORDED = (
+    "it was computed under no_grad(), or none of the tensors that it was computed from requires "
+    "grad; .data, .item() and .numpy() give constants. Compute it outside no_grad(), from a tensor "
+    "with requires_grad=True, or call module.requires_grad_()"
 )
 LOOP_CARRIED = (
     "The graph looks loop-carried: this pass ran newer operations, which were built on a value "
@@ -380,10 +399,24 @@ def _roots(
             raise TypeError(f"element {index} of tensors must be a Tensor, not {type(t).__name__}")
         if t._node is None:
             raise RuntimeError(
-                f"element {index} of tensors does not require grad and does not have a grad_fn"
+                f"element {index} of tensors does not require grad and does not have a grad_fn: "
+                f"{why_constant(t)}"
             )
         roots.append((node_of(t), cotangent_of(t, g, index, create_graph)))
     return roots
+
+
+def why_constant(t: Tensor) -> str:
+    """Why a tensor has no history, as far as it and the thread's modes tell, and what to do."""
+    if not dtypes.is_differentiable(t._array.dtype):
+        return WHOLE_NUMBERS.format(t.dtype)
+    if t._inference:
+        return INFERENCE
+    if not modes.state.records:
+        return NOT_RECORDING
+    if t._cell is not None and not (t._cell.version or t._view_of or t._views):
+        return DETACHED
+    return PERHAPS_UNRECORDED if "member" in modes.state.__dict__ else NONE_REQUIRES
 
 
 def cotangent_of(t: Tensor, g: Any, index: int, create_graph: bool) -> Any:

@@ -29,12 +29,16 @@ import functools
 import inspect
 import operator
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import constant, wrong_type
+from ..locks import load
 from .trace import users_level
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 ABSENT: Any = object()  # an input that the caller of an op was not given by position
 
@@ -122,6 +126,9 @@ def rearranged(
                 text = DEPRECATED.format(name=name, order=order, names=", ".join(shown))
                 warnings.warn(text, UserWarning, stacklevel=users_level())
                 return (given.pop("input"),), given
+    unknown = [key for key in own if key not in signature.parameters]
+    if unknown and "unexpected keyword" in str(error):
+        raise unexpected(function.__name__, unknown[0], signature.parameters) from None
     return None if own.keys() == kwargs.keys() else (args, own)  # for the function's own error
 
 
@@ -226,6 +233,17 @@ def own_name(key: str, names: Any) -> str:
     return next((name for name in ALIASES.get(key, "").split() if name in names), key)
 
 
+def unexpected(function: str, key: str, names: Iterable[str]) -> TypeError:
+    """The error for an argument of a name that a function does not know."""
+    own = [name for name in names if name[0] != "_"]
+    known = {name: name for name in own}
+    known |= {name: mine for name in ALIASES if (mine := own_name(name, own)) in own}
+    near = load("difflib").get_close_matches(key, known, 1, 0.7)
+    meant = f"Did you mean '{known[near[0]]}'? " if near else ""
+    text = f"{function}() got an unexpected keyword argument '{key}'"
+    return TypeError(f"{text}. {meant}It takes: {', '.join(own)}")
+
+
 def check_neutral(name: str, key: str, value: Any) -> None:
     """Raise unless an argument asks for what there is: strided memory that is not pinned."""
     if key == "pin_memory" and value:
@@ -300,7 +318,7 @@ def by_name(op: Any, inputs: tuple[Any, ...], given: dict[str, Any]) -> Any:
     for name, value in given.items():
         own = own_name(name, place)
         if own not in place and own != "out":
-            raise TypeError(f"{op.name}() got an unexpected keyword argument '{name}'")
+            raise unexpected(op.name, name, (*place, "out"))
         if place.get(own, ABSENT) is not ABSENT:
             raise TypeError(f"{op.name}() got multiple values for argument '{own}'")
         place[own] = value

@@ -36,6 +36,11 @@ DUPLICATES = (
     "error"
 )
 
+NO_PARAMS = (
+    "params argument given to the optimizer should be an iterable of Tensors or dicts, but got {}. "
+    "{}"
+)
+
 
 class _Required:
     def __repr__(self) -> str:
@@ -82,10 +87,10 @@ class Optimizer:
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
-            raise TypeError(
-                "params argument given to the optimizer should be an iterable of Tensors or dicts, "
-                f"but got {type(params).__name__}. Wrap it in a list: [param]"
-            )
+            raise TypeError(NO_PARAMS.format(type(params).__name__, "Wrap it in a list: [param]"))
+        if not hasattr(params, "__iter__") or hasattr(params, "parameters"):
+            how = f"Write {type(self).__name__}(model.parameters())"
+            raise TypeError(NO_PARAMS.format(type(params).__name__, how))
         if defaults.get("complex") == "split":  # as PyTorch, which has no such key in its states
             del defaults["complex"]
         self.defaults = defaults

@@ -65,7 +65,20 @@ class Linear(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """`input @ weight.T + bias`."""
-        return F.linear(input, self.weight, self.bias)
+        try:
+            return F.linear(input, self.weight, self.bias)
+        except RuntimeError as error:
+            if not str(error).startswith("mat1 and mat2 shapes"):
+                raise
+            raise RuntimeError(self._misfit(str(error).partition(":")[0], input)) from None
+
+    def _misfit(self, what: str, input: Tensor) -> str:
+        """What happened, what the layer takes, and what to do."""
+        given, wanted = input.shape, self.weight.shape[-1]
+        do = f"Make it Linear({given[-1]}, {self.weight.shape[0]})"
+        if math.prod(given[1:]) == wanted:
+            do = "Flatten it first: input.flatten(1)"
+        return f"{what}: {self} takes (*, {wanted}), and its input is {list(given)}. {do}"
 
     def extra_repr(self) -> str:
         """The sizes."""

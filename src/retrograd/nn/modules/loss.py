@@ -42,6 +42,11 @@ __all__ = [
     "TripletMarginWithDistanceLoss",
 ]
 
+NO_SETTINGS = (
+    "{name}() takes settings, not tensors. Make the loss first, then call it: "
+    "{name}()(input, target)"
+)
+
 
 class _Loss(Module):
     """A function of two tensors with `settings`: attributes that it takes by the same keyword."""
@@ -52,6 +57,8 @@ class _Loss(Module):
         self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
     ) -> None:
         super().__init__()
+        if any(isinstance(each, Tensor) for each in (size_average, reduce, reduction)):
+            raise TypeError(NO_SETTINGS.format(name=type(self).__name__))
         if size_average is not None or reduce is not None:
             averaged = "sum" if size_average is False else "mean"
             reduction = "none" if reduce is False else averaged

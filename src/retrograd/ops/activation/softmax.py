@@ -129,9 +129,20 @@ def logsumexp(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return _logsumexp_op(input, dim=wrap_dims(input, dim), keepdim=keepdim)
 
 
-def along(input: Tensor, dim: int) -> tuple[int, ...]:
+NO_DIM = (
+    "{name}() missing 1 required positional argument: 'dim', along which the weights add up to 1. "
+    "For scores in the last dimension: {name}(x, dim=-1)"
+)
+
+
+def along(input: Tensor, dim: int, name: str) -> tuple[int, ...]:
     """One dim as a record wants it: a tuple, empty for a 0-d tensor."""
-    at = wrap_dim(input, dim)
+    try:
+        at = wrap_dim(input, dim)
+    except TypeError:
+        if dim is not None:
+            raise
+        raise TypeError(NO_DIM.format(name=name)) from None
     return (at,) if input.ndim else ()
 
 
@@ -145,7 +156,7 @@ def softmax(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     >>> rg.softmax(rg.tensor([0.0, 0.0]), 0)
     tensor([0.5000, 0.5000])
     """
-    return _softmax_op(converted(input, dtype), dim=along(input, dim))
+    return _softmax_op(converted(input, dtype), dim=along(input, dim, "softmax"))
 
 
 @public(out=True, methods="log_softmax")
@@ -155,7 +166,7 @@ def log_softmax(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     >>> rg.log_softmax(rg.tensor([0.0, 1000.0]), 0)
     tensor([-1000.,     0.])
     """
-    return _log_softmax_op(converted(input, dtype), dim=along(input, dim))
+    return _log_softmax_op(converted(input, dtype), dim=along(input, dim, "log_softmax"))
 
 
 def softmin(input: Tensor, dim: int, dtype: Any = None) -> Tensor:

@@ -467,15 +467,16 @@ def natural_dtype(number: Any) -> np.dtype[Any]:
     return {"f": default, "c": dtypes.complex_of(default)}.get(natural.kind, natural)
 
 
-def filler(value: Any, like: np.dtype[Any]) -> Tensor:
+def filler(value: Any, like: np.dtype[Any], function: str, argument: str, place: int) -> Tensor:
     """A tensor itself, a number as a 0-d one of the dtype it takes beside `like`.
 
-    Raises RuntimeError for a finite number that would become infinite.
+    Raises RuntimeError for a finite number that would become infinite; TypeError, which names the
+    argument of the function, for what is neither.
     """
     if isinstance(value, Tensor):
         return value
     if not isinstance(value, (*NUMBERS, np.generic)):
-        raise TypeError(f"expected a Tensor or a Number, not {type(value).__name__}")
+        raise wrong_type(function, argument, "Tensor or Number", value, place)
     found = beside(value, like)
     dtypes.check_scalar(value, found._array.dtype)
     return found

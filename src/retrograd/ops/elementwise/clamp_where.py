@@ -314,7 +314,11 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         condition = condition.bool()
     first = next((t for t in (input, other) if isinstance(t, Tensor)), condition)
     like = first._array.dtype
-    return where_op(condition, filler(input, like), filler(other, like))
+    return where_op(
+        condition,
+        filler(input, like, "where", "input", 2),
+        filler(other, like, "where", "other", 3),
+    )
 
 
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Any:

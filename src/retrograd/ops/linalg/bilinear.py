@@ -33,13 +33,17 @@ def check_dtypes(x: Any, y: Any, bias: Any = None) -> None:
         raise mismatch(text, x, y, dtypes.cpp_name)
 
 
-def matrices_error(x: Any, y: Any) -> RuntimeError:
+def matrices_error(x: Any, y: Any, weight: Any = None) -> RuntimeError:
     """The error for matrices (a vector counts as a row) whose inner sizes differ."""
-    rows = math.prod(x.shape[:-1])
-    return RuntimeError(
-        f"mat1 and mat2 shapes cannot be multiplied ({rows}x{x.shape[-1]} and "
-        f"{y.shape[0]}x{y.shape[1]})"
-    )
+    rows, inner, first, second = math.prod(x.shape[:-1]), x.shape[-1], *y.shape
+    what = f"mat1 and mat2 shapes cannot be multiplied ({rows}x{inner} and {first}x{second})"
+    if weight is not None:
+        why = f"a weight of shape {list(weight.shape)} takes (*, {first}), got {list(x.shape)}"
+    else:
+        shapes = list(x.shape), list(y.shape)
+        why = f"{inner}, the last size of {shapes[0]}, must be {first}, the first of {shapes[1]}"
+        why += ". Transpose the second: y.mT" if inner == second else ""
+    return RuntimeError(f"{what}: {why}")
 
 
 adjoint = declare(
@@ -266,7 +270,7 @@ def linear_error(x: Any, w: Any) -> RuntimeError:
         return RuntimeError(
             "both arguments to linear need to be at least 1D, but they are 0D and 2D"
         )
-    return matrices_error(x, w.T)
+    return matrices_error(x, w.T, w)
 
 
 def check_bias(out: Any, b: Any) -> None:

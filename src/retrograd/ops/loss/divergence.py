@@ -123,7 +123,7 @@ def gaussian_nll_loss(
             raise ValueError("var is of incorrect size")
     reduction = reduction_of(reduction)
     if not isinstance(target, Tensor):
-        target = filler(target, input._array.dtype)
+        target = filler(target, input._array.dtype, "gaussian_nll_loss", "target", 2)
     if known_true((concrete(var._array) < 0).any()):
         raise ValueError("var has negative entry/entries")
     # Adding a constant bounds the value and leaves the derivative 1, as PyTorch's clamp of a clone.
