@@ -6,11 +6,15 @@ name that says more. This module knows nothing of tensors.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .locks import load
 from .version import named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = [
     "CastError",
@@ -23,6 +27,7 @@ __all__ = [
     "UserError",
     "VersionError",
     "conversion",
+    "nearest",
     "wrong_type",
 ]
 
@@ -94,6 +99,13 @@ class UnbatchableError(AttributeError, RuntimeError):
     def __init__(self, text: str, level: Any = None) -> None:
         super().__init__(text)
         self.level = level
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The name that somebody may have meant by one that is not there; None if none is near."""
+    near: list[str] = load("difflib").get_close_matches(name, names, 3, 0.7)
+    near.sort(key=lambda each: each[0] != name[0])  # a class for a class
+    return near[0] if near else None
 
 
 def wrong_type(

@@ -22,6 +22,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from . import version
+from .errors import nearest
 from .locks import load
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Self
 
-__all__ = ["attribute", "families", "load_families", "mirrored", "names", "service"]
+__all__ = ["Unknown", "attribute", "families", "load_families", "mirrored", "names", "service"]
 
 WORLD = f"{__package__}.torch"
 LACKS = (
@@ -83,7 +84,9 @@ def attribute(package: str, name: str) -> Any:
         why = service("missing names").reason(name, inner.rpartition(".")[0])
     shown = package.replace(__package__, version.called, 1)
     text = f"module {shown!r} has no attribute {name!r}{why}"
-    raise AttributeError(text if why else Unknown(text, package, name), name=name, obj=None)
+    if why:
+        raise AttributeError(text)
+    raise AttributeError(Unknown(text, package, name), name=name, obj=None)
 
 
 class Unknown(str):
@@ -101,10 +104,8 @@ class Unknown(str):
         return made
 
     def __str__(self) -> str:
-        known = dir(sys.modules[self.package])
-        near = load("difflib").get_close_matches(self.name, known, 3, 0.7)
-        near.sort(key=lambda name: name[0] != self.name[0])  # a class for a class
-        return f"{self[:]}. Did you mean: {near[0]!r}?" if near else self[:]
+        near = nearest(self.name, dir(sys.modules[self.package]))
+        return f"{self[:]}. Did you mean: {near!r}?" if near else self[:]
 
 
 def names(package: str) -> list[str]:

@@ -58,3 +58,13 @@ def test_threads_are_told():
     rg.set_num_threads(rg.get_num_threads())
     assert state("threads").state.startswith(f"{rg.get_num_threads()} of ")
     assert rg.__config__.parallel_info().startswith("threads for loops in C: ")
+
+
+def test_without_a_compiler_doctor_says_which_to_install(monkeypatch):
+    monkeypatch.delenv("RETROGRAD_NATIVE", raising=False)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(report.shutil, "which", lambda name: None)
+    part = report.extension("loops in C", "retrograd.kernels._missing", None)
+    assert part.state == "not built: this is the pure package"
+    assert part.advice.startswith("There is no C compiler. Install gcc: apt install gcc, ")
+    assert part.advice.endswith(report.BUILD)

@@ -33,8 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import constant, wrong_type
-from ..locks import load
+from ..errors import constant, nearest, wrong_type
 from .trace import users_level
 
 if TYPE_CHECKING:
@@ -238,8 +237,8 @@ def unexpected(function: str, key: str, names: Iterable[str]) -> TypeError:
     own = [name for name in names if name[0] != "_"]
     known = {name: name for name in own}
     known |= {name: mine for name in ALIASES if (mine := own_name(name, own)) in own}
-    near = load("difflib").get_close_matches(key, known, 1, 0.7)
-    meant = f"Did you mean '{known[near[0]]}'? " if near else ""
+    near = nearest(key, known)
+    meant = f"Did you mean '{known[near]}'? " if near else ""
     text = f"{function}() got an unexpected keyword argument '{key}'"
     return TypeError(f"{text}. {meant}It takes: {', '.join(own)}")
 

@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     import os
 
-__all__ = ["FONT", "Picture", "document", "inlined"]
+__all__ = ["FONT", "Picture", "document", "inlined", "savable"]
 
 FONT = "system-ui, sans-serif"
 STYLE = (
@@ -29,6 +29,17 @@ PAGE = """<!doctype html>
 color:CanvasText}}svg{{max-width:100%;height:auto}}h1{{font-size:1.2rem}}</style></head>
 <body><h1>{title}</h1>{svg}</body></html>
 """
+
+
+def savable(path: str | os.PathLike[str]) -> Path:
+    """Where a picture will lie; ValueError for an ending that stands for none of its forms."""
+    place = Path(path)
+    if place.suffix not in (".html", ".svg", ".txt"):
+        raise ValueError(
+            f"a picture is saved as .html, .svg or .txt, not as {place.name!r}: for example "
+            f"{place.stem + '.html'!r}"
+        )
+    return place
 
 
 class Picture:
@@ -56,13 +67,8 @@ class Picture:
         >>> picture.save(mkdtemp() + "/square.svg").name
         'square.svg'
         """
-        place = Path(path)
+        place = savable(path)
         forms = {".html": self.html, ".svg": self.svg, ".txt": self.text + "\n"}
-        if place.suffix not in forms:
-            raise ValueError(
-                f"a picture is saved as .html, .svg or .txt, not as {place.name!r}: for example "
-                f"picture.save({place.stem + '.html'!r})"
-            )
         place.write_text(forms[place.suffix], encoding="utf-8")
         return place
 

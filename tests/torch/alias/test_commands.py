@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
 
+import pytest
 from tests.test_import import run
 from tests.utils.test_workers import gone
 
@@ -35,6 +37,86 @@ def test_the_command_says_that_a_program_ran_no_backward_pass(tmp_path):
     done = retrograd("graph", "script.py", folder=tmp_path)
     assert done.returncode == 1
     assert done.stderr == "script.py ran no backward pass, so there is no graph to draw\n"
+
+
+def test_another_ending_of_a_picture_is_refused_before_the_program_runs(tmp_path):
+    (tmp_path / "script.py").write_text("print('trained')")
+    done = retrograd("graph", "script.py", "g.png", folder=tmp_path)
+    said = "retrograd: a picture is saved as .html, .svg or .txt, not as 'g.png': for example "
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{said}'g.html'\n")
+
+
+@pytest.mark.parametrize("command", [["run"], ["check"], ["graph"]])
+def test_a_file_that_is_not_there_is_one_line(tmp_path, command):
+    done = retrograd(*command, "none.py", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (2, "retrograd: no such file: none.py\n")
+
+
+def test_a_module_that_is_not_there_is_one_line(tmp_path):
+    done = retrograd("run", "-m", "none.such", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (2, "retrograd: no module named none.such\n")
+
+
+def test_a_check_says_what_it_read(tmp_path):
+    (tmp_path / "script.py").write_text(
+        "import torch, os, numpy, helper, torchmetrics\n"
+        "x = torch.ones(1, device='cuda')\nx.cuda()\n"
+    )
+    (tmp_path / "helper.py").write_text("")
+    done = retrograd("check", "script.py", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.splitlines() == [
+        "1 file, 2 names of torch: nothing is missing",
+        "other libraries, which were not read: torchmetrics (not installed)",
+        "cuda is named at script.py:2 and 1 more: tensors live on the cpu alone",
+    ]
+
+
+def test_a_device_that_is_asked_for_is_no_finding(tmp_path):
+    (tmp_path / "script.py").write_text(
+        "import torch\ndevice = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+        "if torch.cuda.is_available():\n    torch.ones(1).cuda()\ntorch.onse(1)\n"
+    )
+    done = retrograd("check", "script.py", folder=tmp_path)
+    assert done.returncode == 1
+    missing = "script.py:5: torch.onse is not in Retrograd. The nearest name is torch.ones.\n"
+    assert (done.stdout, done.stderr) == (missing, "1 file, 5 names of torch: 1 is missing\n")
+
+
+def test_a_hint_is_given_only_where_a_name_is_near(tmp_path):
+    (tmp_path / "script.py").write_text("import torch\ntorch.qqqqq\n")
+    done = retrograd("check", "script.py", folder=tmp_path)
+    assert done.stdout.startswith("script.py:2: torch.qqqqq is not in Retrograd.\n")
+    near = retrograd("chekc", folder=tmp_path).stderr
+    assert near.endswith("retrograd: no command 'chekc'. Did you mean: retrograd check?\n")
+    assert retrograd("qqqqq", folder=tmp_path).stderr.endswith("retrograd: no command 'qqqqq'\n")
+
+
+def test_a_file_that_is_no_python_is_one_line(tmp_path):
+    (tmp_path / "script.py").write_text("import torch\nprint 1\n")
+    done = retrograd("check", "script.py", folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("retrograd: script.py:2: this is no Python: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path):
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "retrograd", "doctor"]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert done.stderr == ""
+
+
+def test_a_traceback_begins_in_the_program(tmp_path):
+    (tmp_path / "script.py").write_text("import torch\ntorch.ones(2, 3) @ torch.ones(2)\n")
+    done = retrograd("run", "script.py", folder=tmp_path)
+    head, first, *_ = done.stderr.splitlines()
+    assert (head, first.split(", in ")[0]) == (
+        "Traceback (most recent call last):",
+        '  File "script.py", line 2',
+    )
 
 
 PROGRAM = """

@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.util
 import os
 import platform
+import shutil
 import sys
+import sysconfig
 import textwrap
 from importlib import metadata
 from pathlib import Path
@@ -25,6 +27,10 @@ BUILD = "pip install --force-reinstall --no-deps --no-binary retrograd --verbose
 EXTENSIONS = (
     ("graph in C", "retrograd.engine._native", native.native),
     ("loops in C", "retrograd.kernels._loops", loops),
+)
+NO_COMPILER = (
+    "There is no C compiler. Install gcc: apt install gcc, dnf install gcc, or xcode-select "
+    "--install on a Mac. Then:"
 )
 FAST = "pip install retrograd[fast]"
 
@@ -101,10 +107,17 @@ def extension(name: str, module: str, used: object) -> Part:
     if importlib.util.find_spec(module) is not None:
         return Part(name, "built, and not used: see the warning at the import", BUILD, True)
     note = Path(__file__).parents[2].joinpath(*module.split(".")[1:]).with_suffix(".failed")
+    how = BUILD if compiler() else f"{NO_COMPILER}\n    {BUILD}"
     if note.exists():
         why = textwrap.shorten(note.read_text(), 120)
-        return Part(name, "its build failed", f"{why}\n    {BUILD}", True)
-    return Part(name, "not built: this is the pure package", BUILD)
+        return Part(name, "its build failed", f"{why}\n    {how}", True)
+    return Part(name, "not built: this is the pure package", how)
+
+
+def compiler() -> str | None:
+    """Where the C compiler is that builds extensions; None if there is none."""
+    named = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
+    return shutil.which(named.split()[0])
 
 
 def kernels() -> Part:

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
+import re
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,9 +20,9 @@ from .explain import lack
 from .finder import home_of, packages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-__all__ = ["check"]
+__all__ = ["check", "survey"]
 
 
 class Use(NamedTuple):
@@ -29,19 +32,103 @@ class Use(NamedTuple):
     name: str
 
 
-def check(paths: Iterable[str | Path]) -> Iterator[str]:
+class Survey(NamedTuple):
+    """What `check` found: files, names of PyTorch; lines on those that are missing.
+
+    others: the libraries beside PyTorch that the files import; cuda: the lines that name it.
+    """
+
+    files: int
+    names: set[str]
+    missing: list[str]
+    others: set[str]
+    cuda: list[str]
+
+    def summary(self) -> list[str]:
+        """What to know beside what is missing, a line each."""
+        lines = [
+            f"{counted(self.files, 'file')}, {counted(len(self.names), 'name')} of torch: "
+            f"{len(self.missing) or 'nothing'} is missing"
+        ]
+        if self.others:
+            names = [
+                each if importlib.util.find_spec(each) else f"{each} (not installed)"
+                for each in sorted(self.others)
+            ]
+            lines.append(f"other libraries, which were not read: {', '.join(names)}")
+        if self.cuda:
+            more = f" and {len(self.cuda) - 1} more" if len(self.cuda) > 1 else ""
+            lines.append(f"cuda is named at {self.cuda[0]}{more}: tensors live on the cpu alone")
+        return lines
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def check(paths: Iterable[str | Path]) -> list[str]:
     """A line "file:line: what is missing" for each missing name of each file; folders are walked.
 
     Raises SyntaxError for a file that is no Python.
     """
-    for path in map(Path, paths):
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            seen: set[str] = set()
-            for line, name in sorted(uses(ast.parse(file.read_bytes(), str(file)))):
-                missing = first_missing(name)
-                if missing and missing not in seen:
-                    seen.add(missing)
-                    yield f"{file}:{line}: {missing}"
+    return survey(paths).missing
+
+
+def survey(paths: Iterable[str | Path]) -> Survey:
+    """All that can be said of the files without running them; raises as `check`."""
+    files = [
+        file
+        for path in map(Path, paths)
+        for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])
+    ]
+    own = {part for file in files for part in (file.stem, file.resolve().parent.name)}
+    found = Survey(len(files), set(), [], set(), [])
+    for file in files:
+        tree = ast.parse(file.read_bytes(), str(file))
+        seen: set[str] = set()
+        for line, name in sorted(uses(tree)):
+            found.names.add(name)
+            missing = first_missing(name)
+            if missing and missing not in seen:
+                seen.add(missing)
+                found.missing.append(f"{file}:{line}: {missing}")
+        beside = {each.stem for each in file.parent.iterdir()}
+        found.others.update(libraries(tree) - own - beside)
+        found.cuda.extend(f"{file}:{line}" for line in accelerated(tree))
+    return found
+
+
+def libraries(tree: ast.AST) -> set[str]:
+    """The packages that a program imports, but for Python's own, NumPy and those read here."""
+    known = {*sys.stdlib_module_names, *packages(), "numpy", "retrograd"}
+    imported = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            imported.add(node.module)
+    return {name.partition(".")[0] for name in imported} - known
+
+
+def accelerated(tree: ast.AST) -> list[int]:
+    """The lines that call `cuda()` of something, or name a device of CUDA's as the only one."""
+    guarded = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.If, ast.IfExp)) and "is_available" in ast.dump(node.test)
+        for inner in ast.walk(node)
+    }
+    lines = {
+        node.lineno
+        for node in ast.walk(tree)
+        if id(node) not in guarded
+        and (
+            (isinstance(node, ast.Constant) and re.fullmatch(r"cuda(:\d+)?", str(node.value)))
+            or (isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "cuda")
+        )
+    }
+    return sorted(lines)
 
 
 def uses(tree: ast.AST) -> set[Use]:

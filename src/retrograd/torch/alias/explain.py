@@ -6,16 +6,18 @@ An AttributeError of the package's modules, of tensors and their class, and an I
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import re
+import sys
 import traceback
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from ...engine.tensor import Tensor
+from ...errors import nearest
 from ...nn.modules.module import Module
+from ...providers import Unknown
 from ..jit import ScriptModule
 from ..names.missing import reason
 
@@ -38,28 +40,30 @@ def lack(space: Any, place: str, name: str) -> str:
     >>> lack(rg.nn, "torch.nn", "Liner")
     'torch.nn.Liner is not in Retrograd. The nearest name is torch.nn.Linear.'
     """
-    near = difflib.get_close_matches(name, dir(space), 1)
-    nearest = f" The nearest name is {place}.{near[0]}." if near else ""
+    near = nearest(name, dir(space))
+    hint = f" The nearest name is {place}.{near}." if near else ""
     within = place.partition(".")[2] if place.startswith("torch.") else ""
     why = OTHER_PICTURES if place.startswith("torchvision") else reason(name, within)
-    return f"{place}.{name} is not in Retrograd{why}.{nearest}"
+    return f"{place}.{name} is not in Retrograd{why}.{hint}"
 
 
 def explain(error: BaseException | None) -> str | None:
     """What is missing of PyTorch by an error, or by one that it was raised from, or None."""
     while error is not None:
-        found = asked(error)
+        found = lacking(error)
         if found is not None:
             return f"{place_of(error)}{lack(*found)}"
         error = error.__cause__ or error.__context__
     return None
 
 
-def asked(error: BaseException) -> tuple[Any, str, str] | None:
+def lacking(error: BaseException) -> tuple[Any, str, str] | None:
     """(what was asked, how PyTorch calls it, for which name), or None if nobody was."""
     if isinstance(error, AttributeError) and error.name:
-        if isinstance(error.obj, ModuleType) and error.obj.__name__.partition(".")[0] in OWN:
-            return error.obj, torchs(error.obj.__name__), error.name
+        told = error.args[0] if error.args else None
+        asked = sys.modules[told.package] if isinstance(told, Unknown) else error.obj
+        if isinstance(asked, ModuleType) and asked.__name__.partition(".")[0] in OWN:
+            return asked, torchs(asked.__name__), error.name
         if isinstance(error.obj, Tensor) or error.obj is Tensor:
             return Tensor, "torch.Tensor", error.name
         if isinstance(error.obj, Module) and error.name in SCRIPTED:
