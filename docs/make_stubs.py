@@ -12,12 +12,18 @@ NOTE [Stubs]
    written as `_int` in every stub, and imported so.
 4. A function whose result depends on its arguments has a form per result: `FORMS` and `FLAGS`.
 5. What PyTorch has removed, and only says so when it is called, is left out.
+6. `axis` and `keepdims` stand for `dim` and `keepdim`: a function takes them by name, and has a
+   form of its own where it must be given one of the two.
+7. A package has a stub, too, with what its source imports and with what PyTorch's world adds: its
+   `__getattr__` would let any name pass. That of `func` ends with `transforms.pyi`.
 """
 
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
+import pkgutil
 import re
 from inspect import Parameter
 from pathlib import Path
@@ -36,6 +42,8 @@ from retrograd.torch.names.tensor_types import TensorType
 ROOT = Path(rg.__file__).parent
 SPACES = {"nn/functional": rg.nn.functional, "linalg": rg.linalg, "fft": rg.fft,
           "special": rg.special}  # fmt: skip
+GENERIC = (Path(__file__).parent / "transforms.pyi").read_text()
+PACKAGES = ("autograd", "func", "nn", "nn/modules", "nn/utils", "optim", "utils", "utils/data")
 BARE = {id(form): function for function, form in forms.items()}
 
 NUMBER, INTS = "Tensor | Number", "int | Sequence[int]"
@@ -44,7 +52,7 @@ TAKES = {
     **dict.fromkeys(["other", "exponent", "min", "max", "value", "end", "start", "step", "src",
                      "fill_value", "mean", "std", "low", "high", "p", "q", "element", "elements",
                      "test_elements"], NUMBER),
-    **dict.fromkeys(["dim", "dims", "size", "stride", "padding", "dilation", "kernel_size",
+    **dict.fromkeys(["axis", "dim", "dims", "size", "stride", "padding", "dilation", "kernel_size",
                      "output_padding", "shifts", "sizes", "given", "s",
                      "normalized_shape", "order", "source", "destination",
                      "split_size_or_sections"], INTS),
@@ -81,15 +89,17 @@ GIVES = {
 FLAGS = {"return_indices": "tuple[Tensor, Tensor]", "as_tuple": "tuple[Tensor, ...]"}
 BY = "*, by: str | None = None"
 ALONG = f"dim: int, keepdim: bool = False, {BY}, out: Sequence[Tensor] | None = None"
+AXIS = ALONG.replace("dim: int, keepdim", "*, axis: int, keepdims").replace("*, by", "by")
 COUNTS = "return_inverse: bool = False, return_counts: bool = False, dim: int | None = None"
 NONE = COUNTS.replace("bool", "Literal[False]")
 OTHER = f"other: Tensor, {BY}, out: Tensor | None = None"
 SECOND = "second: Tensor, /, *tensors: Tensor"
 # The arguments and the result of each form of a function, after the tensor.
 FORMS: dict[str, list[tuple[str, str]]] = {
-    **{name: [(BY, "Tensor"), (ALONG, f"return_types.{name}"), (OTHER, "Tensor")]
-       for name in ("max", "min")},
-    **{name: [(BY, "Tensor"), (ALONG, f"return_types.{name}")] for name in ("median", "nanmedian")},
+    **{name: [(BY, "Tensor"), *((each, f"return_types.{name}") for each in (ALONG, AXIS)),
+              (OTHER, "Tensor")] for name in ("max", "min")},
+    **{name: [(BY, "Tensor"), *((each, f"return_types.{name}") for each in (ALONG, AXIS))]
+       for name in ("median", "nanmedian")},
     **{name: [("", "Tensor"), (SECOND, "tuple[Tensor, ...]")]
        for name in ("atleast_1d", "atleast_2d", "atleast_3d")},
     "size": [("dim: None = None", "Size"), ("dim: int", "int")],
@@ -128,6 +138,7 @@ ALIASES = {
 OPERATOR = re.compile(
     r"__[ir]?(add|sub|mul|(true|floor)?div|mod|pow|matmul|and|x?or|[lr]shift)__|__(eq|ne|[lg][te])__"
 )
+HEAD = "# Written by docs/make_stubs.py: change that, and run it.\n# ruff: noqa\n# fmt: off"
 STARS = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}
 
 
@@ -223,8 +234,35 @@ def function(name: str, value: Any, space: str) -> list[str]:
     for place, each in enumerate(parameters):
         if each.name in FLAGS:
             return flagged(name, first, parameters[:place], each, parameters[place + 1 :])
+    forms = [define(name, first + listed(each, name, gives), gives) for each in renamed(parameters)]
+    if len(forms) > 1:
+        return [line for form in forms for line in ("@_overload", form)]
     override = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
-    return [define(name, first + listed(parameters, name, gives), gives) + override]
+    return [forms[0] + override]
+
+
+def renamed(parameters: list[Parameter]) -> list[list[Parameter]]:
+    """The arguments with NumPy's names for two of them: NOTE [Stubs], 6."""
+    given = {each.name: each for each in parameters}
+    if "dim" not in given or "axis" in given:
+        return [parameters]
+    more = [
+        given[own].replace(name=name, kind=Parameter.KEYWORD_ONLY)
+        for own, name in (("dim", "axis"), ("keepdim", "keepdims"))
+        if own in given
+    ]
+    if given["dim"].default is not Parameter.empty:
+        return [with_keywords(parameters, more)]
+    rest = [each for each in parameters if each.name not in ("dim", "keepdim")]
+    place = parameters.index(given["dim"])
+    after = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in rest[place:]]
+    return [with_keywords(parameters, more[1:]), with_keywords([*rest[:place], *after], more)]
+
+
+def with_keywords(parameters: list[Parameter], more: list[Parameter]) -> list[Parameter]:
+    """The arguments with some more by keyword, before those of any name."""
+    last = [each for each in parameters if each.kind is each.VAR_KEYWORD]
+    return [*(each for each in parameters if each not in last), *more, *last]
 
 
 def of_record(
@@ -348,6 +386,46 @@ def public(module: ModuleType) -> dict[str, Any]:
     return {n: value for n, value in vars(module).items() if callable(value) and n[:2] != "__"}
 
 
+def of_package(place: str) -> str:
+    """The stub of a package, with what its source imports and PyTorch's world adds."""
+    tree, up = ast.parse((ROOT / place / "__init__.py").read_text()), "." * (place.count("/") + 2)
+    body = [*tree.body]
+    for node in tree.body:
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            body += node.body
+    lines = []
+    typed_here = re.findall(r"^def (\w+)", GENERIC if place == "func" else "", re.M)
+    for node in body:
+        if not isinstance(node, ast.ImportFrom) or not node.level:
+            continue
+        dots = f"from {'.' * node.level}{node.module or ''} import"
+        for each in node.names:
+            name = each.asname or each.name
+            if name == "*":
+                lines.append(f"{dots} *")
+            elif name not in typed_here and name.lstrip("_") not in ("providers", "public", "load"):
+                lines.append(f"{dots} {each.name} as {name}")
+    package = importlib.import_module(f"retrograd.{place.replace('/', '.')}")
+    lines += [f"from . import {name} as {name}" for name in getattr(package, "LATER", ())]
+    prefix = f"{place.replace('/', '.')}."
+    for name, home in rg.torch.NAMES.items():
+        around, _, own = name.rpartition(".")
+        if f"{around}." == prefix:
+            holds = hasattr(importlib.import_module(f"retrograd.torch.{home}"), own)
+            module = home if holds else home.rpartition(".")[0]  # which has the module itself
+            lines.append(f"from {up}torch.{module} import {own} as {own}")
+    known = set(re.findall(r" as (\w+)$", "\n".join(lines), re.M))
+    folder = ROOT / "torch" / place
+    for each in sorted(pkgutil.iter_modules([str(folder)]), key=lambda each: each.name):
+        own = [ROOT / place / each.name, ROOT / place / f"{each.name}.py"]
+        if each.name not in known and not any(path.exists() for path in own):
+            lines.append(f"from {up}torch.{prefix[:-1]} import {each.name} as {each.name}")
+    names = [name for name in getattr(package, "__all__", ()) if name.isidentifier()]
+    lines.append(f"__all__ = {names}")
+    end = GENERIC.partition("fmt: off\n")[2] if place == "func" else ""
+    return "\n".join([HEAD, *lines, end])
+
+
 def results() -> list[str]:
     """The named tuples."""
     lines = []
@@ -372,8 +450,7 @@ def stub(lines: list[str], up: str = "") -> str:
                 imports.append(f"from {place} import {shown}")
     said = [f"_{name} = {text}" for name, text in aliases.items()]
     imports, lines = together(imports), together(lines)
-    head = "# Written by docs/make_stubs.py: change that, and run it."
-    return "\n".join([head, "# ruff: noqa", "# fmt: off", *imports, *said, "", *lines, ""])
+    return "\n".join([HEAD, *imports, *said, "", *lines, ""])
 
 
 def together(lines: list[str]) -> list[str]:
@@ -398,6 +475,7 @@ def stubs() -> dict[Path, str]:
             ROOT / f"{place}.pyi": stub(functions(public(module), place), "." * place.count("/"))
             for place, module in SPACES.items()
         },
+        **{ROOT / place / "__init__.pyi": of_package(place) for place in PACKAGES},
     }
 
 

@@ -97,6 +97,9 @@ class Unknown(str):
 
     __slots__ = ("name", "package")
 
+    name: str
+    package: str
+
     def __new__(cls, text: str, package: str, name: str) -> Self:
         """The text, and what it speaks of."""
         made = super().__new__(cls, text)

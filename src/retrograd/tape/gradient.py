@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ..engine.graph import Node
+
+    K = TypeVar("K")
+    Zero = Literal["zero", UnconnectedGradients.ZERO]
 
 __all__ = ["GradientTape"]
 
@@ -204,6 +207,52 @@ class GradientTape:
         self._start()
 
     # -- derivatives ---------------------------------------------------------------------------
+
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: Tensor,
+        output_gradients: Any = ...,
+        *,
+        unconnected_gradients: Zero,
+    ) -> Tensor: ...
+
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: Tensor,
+        output_gradients: Any = ...,
+        unconnected_gradients: Any = ...,
+    ) -> Tensor | None: ...
+
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: list[Tensor],
+        output_gradients: Any = ...,
+        unconnected_gradients: Any = ...,
+    ) -> list[Tensor | None]: ...
+
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: dict[K, Tensor],
+        output_gradients: Any = ...,
+        unconnected_gradients: Any = ...,
+    ) -> dict[K, Tensor | None]: ...
+
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: Any,
+        output_gradients: Any = ...,
+        unconnected_gradients: Any = ...,
+    ) -> Any: ...
 
     def gradient(
         self,

@@ -238,9 +238,60 @@ def gradients(x: Tensor) -> None:
     assert_type(evaluated(x), Tensor)
     assert_type(rg.is_grad_enabled(), bool)
     assert rg.autograd.gradcheck(lambda t: t * t, (rg.ones(2, dtype=rg.double).requires_grad_(),))
-    jacobian = rg.func.jacrev(lambda t: t * t)
-    assert jacobian(rg.ones(2)).shape == (2, 2)
+
+
+def squared(t: Tensor) -> Tensor:
+    """A number of one tensor."""
+    return (t * t).sum()
+
+
+def loss_of(params: dict[str, Tensor], t: Tensor) -> tuple[Tensor, int]:
+    """A loss by parameters, and something else."""
+    return (params["w"] * t).sum(), len(params)
+
+
+def transforms(x: Tensor) -> None:
+    """What transforms give has the types of the function that they are given."""
+    params = {"w": x}
+    assert_type(rg.func.grad(squared)(x), Tensor)
+    assert_type(rg.func.grad(rg.func.grad(rg.sin))(rg.ones(())), Tensor)
+    assert_type(rg.func.grad(loss_of, has_aux=True)(params, x), tuple[dict[str, Tensor], int])
+    assert_type(rg.func.grad_and_value(squared)(x), tuple[Tensor, Tensor])
+    assert_type(rg.func.jacrev(rg.sin)(x), Tensor)
+    assert_type(rg.func.jacfwd(rg.func.jacrev(squared))(x), Tensor)
+    assert_type(rg.func.hessian(squared)(x), Tensor)
+    z = x + 0j
+    assert_type(rg.func.jacrev(rg.sin, wirtinger=True)(z), tuple[Tensor, Tensor])
+    assert_type(rg.vmap(squared)(x), Tensor)
+    assert_type(rg.vmap(rg.func.grad(squared), chunk_size=2)(x), Tensor)
+    assert_type(rg.func.jvp(squared, (x,), (x,)), tuple[Tensor, Tensor])
+    out, pull = rg.func.vjp(squared, x)
+    assert_type(out, Tensor)
+    assert_type(pull(out), tuple[Tensor])
+    assert rg.func.jacrev(lambda t: t * t)(rg.ones(2)).shape == (2, 2)
     assert rg.vmap(lambda t: t.sum())(rg.ones(3, 2)).shape == (3,)
+    with rg.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = squared(x)
+    assert_type(tape.gradient(y, x), Tensor | None)
+    assert_type(tape.gradient(y, x, unconnected_gradients="zero"), Tensor)
+    assert_type(tape.gradient(y, [x]), list[Tensor | None])
+    assert_type(tape.gradient(y, params), dict[str, Tensor | None])
+
+
+def numpys_names(x: Tensor) -> None:
+    """NumPy's names of arguments."""
+    assert_type(x.sum(axis=0, keepdims=True), Tensor)
+    assert_type(rg.cat([x, x], axis=0), Tensor)
+    assert_type(rg.max(x, axis=0).indices, Tensor)
+    assert_type(x.gather(axis=0, index=rg.zeros(1, 1, dtype=rg.int64)), Tensor)
+
+
+def worlds_names() -> None:
+    """Names that PyTorch's world adds to packages are known."""
+    assert_type(nn.SyncBatchNorm(2), nn.SyncBatchNorm)
+    assert_type(rg.utils.data.DistributedSampler([1], 1, 0).num_samples, int)
+    assert callable(nn.utils.prune.l1_unstructured)
 
 
 @rg.no_grad()
@@ -340,6 +391,9 @@ def main() -> None:
     matrices(rg.eye(3) + 0.1 * rg.rand(3, 3))
     complex_numbers()
     gradients(x)
+    transforms(rg.ones(3))
+    numpys_names(x.detach())
+    worlds_names()
     assert math.isfinite(training())
 
 

@@ -35,7 +35,8 @@ def check_dtypes(x: Any, y: Any, bias: Any = None) -> None:
 
 def matrices_error(x: Any, y: Any, weight: Any = None) -> RuntimeError:
     """The error for matrices (a vector counts as a row) whose inner sizes differ."""
-    rows, inner, first, second = math.prod(x.shape[:-1]), x.shape[-1], *y.shape
+    rows, inner = math.prod(x.shape[:-1]), x.shape[-1]
+    first, second = y.shape
     what = f"mat1 and mat2 shapes cannot be multiplied ({rows}x{inner} and {first}x{second})"
     if weight is not None:
         why = f"a weight of shape {list(weight.shape)} takes (*, {first}), got {list(x.shape)}"

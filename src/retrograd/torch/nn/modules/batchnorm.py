@@ -9,8 +9,8 @@ from ....locks import load
 from ....nn.modules.lazy import LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d
 from ....nn.modules.normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d, _BatchNorm
 from ....nn.modules.normalization import _Normalization as _NormBase
-from ....ops import cat, stack
 from ....ops.nn.normalization import _check_width, _per_channel, _track
+from ....ops.shape.join import cat, stack
 
 __all__ = [
     "BatchNorm1d",
