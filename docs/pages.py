@@ -1,11 +1,10 @@
 """Makes the pages of the site that are not written by hand, while MkDocs builds it (its `hooks`).
 
 NOTE [Pages]
-1. The reference has a section for each public name, by its docstring: for the modules in `PLACES`,
-   and for functions by family of ops. A function's section is a card: what it computes, its
-   derivatives as mathematics where they are one expression, kinks, what it does with complex
-   numbers, and a picture of function and derivative. Beside it are the lines of `differences.md`
-   that name it.
+1. The reference has a section for each public name: `reference.py` says on which page, mkdocstrings
+   writes it. A function of tensors has a card: beside that its derivatives as mathematics where
+   they are one expression, kinks, what it does with complex numbers, and a picture of function and
+   derivative. Beside it are the lines of `differences.md` that name it.
 2. Mathematics becomes MathML here, so that pages need no script and no other site.
 3. On the site, the table of all ops, which is wider than a page, gives way to the cards.
 """
@@ -23,6 +22,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import griffe
 import numpy as np
 from latex2mathml.converter import convert
 from mkdocs.structure.files import File
@@ -31,29 +31,13 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 import make_ops
+import reference
 from mathematics import tex
+from reference import prose
 
 import retrograd as rg
 from retrograd.engine.registry import OPS
 
-PLACES = (
-    "serialization",
-    *("autograd", "autograd.functional", "autograd.graph", "autograd.forward_ad", "func"),
-    *("nn", "nn.complex", "nn.init", "nn.utils", "optim", "optim.lr_scheduler", "utils.data"),
-    *(
-        "distributions",
-        "vision.models",
-        "vision.ops",
-        "viz",
-        "tape",
-        "wirtinger",
-        "amp",
-        "testing",
-        "compiler",
-        "__config__",
-    ),
-)
-INNER = {"function", "extra_repr"}  # of layers: what they call, and how they print
 ARITHMETIC = re.compile(r"\\\((.*?)\\\)|\\\[(.*?)\\\]", re.S)
 
 
@@ -80,27 +64,6 @@ def differing(name: str) -> str:
     return "\n".join(['\n??? info "Differences from PyTorch"\n', *lines, ""])
 
 
-def prose(doc: str | None) -> str:
-    """A docstring as Markdown: examples become blocks of code."""
-    lines, inside = [], False
-    for line in inspect.cleandoc(doc or "").splitlines():
-        begins = line.startswith(">>>")
-        if begins and not inside:
-            lines += ["", "```pycon"]
-            inside = True
-        elif inside and not line.strip():
-            lines.append("```")
-            inside = False
-        lines.append(line if inside else escaped(line))
-    return "\n".join([*lines, *(["```"] if inside else []), ""])
-
-
-def escaped(line: str) -> str:
-    """A line of a docstring of which nothing but what is in backticks means anything."""
-    parts = re.split(r"(`[^`]*`)", line)
-    return "".join(p if p.startswith("`") else re.sub(r"([*_#<])", r"\\\1", p) for p in parts)
-
-
 def called(name: str, value: Any) -> str:
     """How a function or class is called, as a block of code: types are in the docstring."""
     try:
@@ -121,38 +84,68 @@ def code(text: str) -> str:
     return f"```python\n{text}\n```\n"
 
 
-def section(place: str, name: str, value: Any) -> str:
-    """The section of a public name."""
-    full = f"{place}.{name}" if place else name
-    parts = [f"## `{full}`\n"]
+@functools.cache
+def source() -> griffe.Module:
+    """The package, as griffe reads it."""
+    loader = griffe.GriffeLoader(search_paths=[HERE.parent / "src"])
+    package = loader.load("retrograd")
+    loader.resolve_aliases()
+    return package  # type: ignore[return-value]
+
+
+def is_read(path: str) -> bool:
+    """Whether griffe finds a function or a class where users find it."""
+    try:
+        found: Any = source()[path]
+        found = found.final_target if found.is_alias else found
+    except (KeyError, griffe.AliasResolutionError, griffe.CyclicAliasError):
+        return False
+    return bool(found.is_function or found.is_class)
+
+
+def section(full: str, value: Any, heading: str = "") -> str:
+    """The section of a public name: mkdocstrings writes it, unless what it is made by is run."""
+    if is_read(full):
+        return f'::: retrograd.{full}\n    options:\n      heading: "{heading or full}"\n'
+    parts = [f"## `{heading or full}` {{#retrograd.{full}}}\n"]
     if callable(value):
-        parts += [called(name, value)]
-    parts += [prose(inspect.getdoc(value)), differing(full)]
-    if inspect.isclass(value):
-        parts += members(value)
+        parts += [called(full.rpartition(".")[2], value)]
+    return "\n".join([*parts, prose(inspect.getdoc(value))])
+
+
+def page(place: str) -> str:
+    """The page of a module."""
+    module = importlib.import_module(f"retrograd.{place}".rstrip("."))
+    title = f"rg.{place}".rstrip(".") if place else "retrograd"
+    parts = [f"# {title}\n\n{prose(module.__doc__)}"]
+    for name in reference.told(place):
+        full = f"{place}.{name}".lstrip(".")
+        parts += [section(full, reference.public(place)[name]), differing(full)]
+        parts.append(linked("Function", reference.functions(full)))
+    if others := reference.values(place):
+        parts.append(f"## Values\n\n{', '.join(f'`{name}`' for name in others)}\n")
     return "\n".join(parts)
 
 
-def members(kind: type) -> list[str]:
-    """The public methods and properties that a class itself defines, a line for each."""
-    rows = []
-    for name, value in vars(kind).items():
-        doc = inspect.getdoc(value)
-        shown = callable(value) or isinstance(value, property)
-        if name.startswith("_") or name in INNER or not doc or not shown:
-            continue
-        rows.append(f"- `{name}`: {doc.splitlines()[0]}")
-    return ["", *rows, ""] if rows else []
+def linked(what: str, names: list[str]) -> str:
+    """A line of links to other sections; nothing for no names."""
+    links = ", ".join(f"[`{name}`][retrograd.{name}]" for name in names)
+    return f"{what}: {links}\n" if links else ""
 
 
-def reference(place: str) -> str:
-    """The page of a module."""
-    module = importlib.import_module(f"retrograd.{place}")
-    names = [name for name in module.__all__ if not name.startswith("_")]
-    head = f"# rg.{place}\n\n{prose(module.__doc__)}\n"
-    values = ((name, getattr(module, name)) for name in names)
-    shown = [(name, value) for name, value in values if not inspect.ismodule(value)]
-    return head + "\n".join(section(place, name, value) for name, value in shown)
+def tensor() -> str:
+    """The page of `Tensor`: what only tensors have, then its methods that are functions, too."""
+    parts, alone = ["# Tensor\n", section("Tensor", rg.Tensor)], []
+    for family, names in reference.methods().items():
+        rows = []
+        for name, card_name in names.items():
+            value = getattr(rg.Tensor, name)
+            said = prose(inspect.getdoc(value)).partition("\n")[0]
+            where = f"[`{name}`][retrograd.{card_name or f'Tensor.{name}'}]"
+            rows.append(f"| {where} | {said.replace('|', chr(92) + '|')} |")
+            alone += [] if card_name else [section(f"Tensor.{name}", value)]
+        parts.append("\n".join([f"## Methods: {family}\n", "| method | |", "|---|---|", *rows, ""]))
+    return "\n".join([*parts, "## Methods that are no functions\n", *alone])
 
 
 # -- cards of ops ----------------------------------------------------------------------------------
@@ -170,27 +163,20 @@ def card(value: Any, names: list[str], plots: dict[str, str]) -> str:
     )
     row = dict(zip(make_ops.COLUMNS, cells, strict=True))
     others = ", ".join(f"`{name}`" for name in names[1:])
-    parts = [f"## `{names[0]}`\n", f"Also {others}.\n" if others else ""]
-    short = names[0].rpartition(".")[2]
+    parts = [section(names[0], make_ops.forms.get(value, value))]
     parts += [
-        called(short, make_ops.forms.get(value, value)) if op is None else declared(short, op)
+        f"Also {others}.\n" if others else "",
+        linked("Layer", reference.layers().get(names[0], [])),
     ]
-    parts += [prose(inspect.getdoc(value))]
     if op is None:
         op = next((OPS[n] for n in make_ops.parts(value)[1] if n == value.__name__), None)
     parts.append(mathematics(op) or f"**Derivative** {unescaped(row['derivative'])}\n")
     if op is not None and (name := plotted(op, names, plots)):
         parts.append(f"![{names[0]} and its derivative](plots/{name})\n")
     facts = [f"**{fact}** {unescaped(row[fact])}" for fact in FACTS]
-    text = " · ".join(facts).replace("#one-example-at-a-time", "ops.md#one-example-at-a-time")
+    text = " · ".join(facts).replace("#one-example-at-a-time", "../ops.md#one-example-at-a-time")
     parts += [text + "\n", differing(names[0])]
     return "\n".join(parts)
-
-
-def declared(name: str, op: Any) -> str:
-    """How the caller of a record is called."""
-    inside = make_ops.signature(op).strip("`").partition("(")[2].partition(")")[0]
-    return code(f"{name}({inside})")
 
 
 def unescaped(text: str) -> str:
@@ -233,28 +219,20 @@ def plotted(op: Any, names: list[str], plots: dict[str, str]) -> str:
 def cards(plots: dict[str, str]) -> dict[str, str]:
     """For each family of ops its page."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
-    for value, names in make_ops.PUBLIC.values():
-        op = getattr(value, "op", None)
-        if op is not None:
-            place = make_ops.family(op)
-        elif value.__module__.startswith("retrograd.ops"):
-            place = "/".join(value.__module__.split(".")[2:4])
-        else:
-            continue
+    for name, value in reference.cards().items():
+        op, names = getattr(value, "op", None), make_ops.PUBLIC[id(value)][1]
+        place = reference.family(value)
         if op is None and (
             make_ops.NO_OPS & {value.__name__, value.__module__.rpartition(".")[2]}
             or not make_ops.parts(value)[1]
             or value.__name__ in make_ops.STEPS
         ):
-            found[place][names[0]] = section("", names[0], value)
+            found[place][name] = section(name, value)
         else:
-            found[place][names[0]] = card(value, names, plots)
-    merged: dict[str, dict[str, str]] = defaultdict(dict)
-    for place, sections in found.items():
-        merged[place.partition("/")[0]] |= sections
+            found[place][name] = card(value, names, plots)
     return {
         family: f"# Ops: {family}\n\n" + "\n".join(text for _, text in sorted(own.items()))
-        for family, own in sorted(merged.items())
+        for family, own in sorted(found.items())
     }
 
 
@@ -270,28 +248,27 @@ def on_files(files: Any, config: Any) -> Any:
     """Add the pages that are made, and what they show."""
     plots: dict[str, str] = {}
     made = {f"reference/ops-{family}.md": text for family, text in cards(plots).items()}
-    made |= {f"reference/{place}.md": reference(place) for place in PLACES}
-    made = {place: upwards(text) for place, text in made.items()}
-    listed = "\n".join(
-        f"- [{text.partition(chr(10))[0].lstrip('# ')}]({Path(place).name})"
-        for place, text in made.items()
-    )
-    made["reference/index.md"] = (
-        "# Reference\n\nEvery public name by its docstring; ops by family, as cards.\n\n"
-        f"{listed}\n\nUnder `vmap`, a few ops run one example at a time; they say so the first "
-        "time, and results and derivatives are the same.\n"
-    )
-    nav = next(entry for entry in config.nav if "Reference" in entry)
-    nav["Reference"] = ["reference/index.md", *(p for p in made if not p.endswith("index.md"))]
+    families = [*made]
+    made |= {"reference/tensor.md": tensor(), "reference/retrograd.md": page("")}
+    parts: dict[str, list[str]] = {"": ["reference/tensor.md", "reference/retrograd.md"]}
+    for part, places in reference.PARTS.items():
+        parts[part] = [f"reference/{place}.md" for place in places]
+        made |= {f"reference/{place}.md": page(place) for place in places}
+    parts["Ops"] = families
+    lines = ["# Reference\n\nEvery public name, by its module; functions of tensors by family.\n"]
+    nav: list[Any] = ["reference/index.md"]
+    for part, places in parts.items():
+        titles = {place: made[place].partition("\n")[0].lstrip("# ") for place in places}
+        lines.append(f"## {part}\n" if part else "")
+        lines += [f"- [{title}]({Path(place).name})" for place, title in titles.items()]
+        lines.append("")
+        nav += [{part: places}] if part else places
+    made["reference/index.md"] = "\n".join(lines)
+    next(entry for entry in config.nav if "Reference" in entry)["Reference"] = nav
     made |= {f"reference/plots/{name}": text for name, text in plots.items()}
     for place, text in made.items():
         files.append(File.generated(config, place, content=text))
     return files
-
-
-def upwards(text: str) -> str:
-    """Let links of docstrings to pages by hand lead there from a page of the reference."""
-    return re.sub(r"\]\((?=\w+\.md)", "](../", text)
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:

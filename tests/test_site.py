@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import inspect
 import re
 import tomllib
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+import retrograd as rg
 from retrograd.engine.registry import OPS
 
 ROOT = Path(__file__).parents[1]
@@ -51,21 +55,65 @@ def test_what_binds_less_tightly_stands_in_parentheses(mathematics):
     )
 
 
+@pytest.fixture(scope="module")
+def reference():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "docs"))
+        yield importlib.import_module("reference")
+
+
+def test_the_reference_has_every_name_of_a_module_once(reference):
+    """In a section, on the card of its function, or among the values."""
+    for place in ("", *sum(reference.PARTS.values(), ())):
+        own = reference.public(place)
+        cards = {name for name, value in own.items() if reference.on_card(value)}
+        in_place = {name for name in own if reference.is_in_place(place, name)}
+        modules = {name for name, value in own.items() if isinstance(value, ModuleType)}
+        told, values = set(reference.told(place)), set(reference.values(place))
+        apart = {"Tensor"} & own.keys() if place == "" else set()
+        assert told | values | cards | in_place | modules | apart == own.keys(), place
+        assert not told & (values | cards | in_place | modules), place
+
+
+def test_the_reference_has_a_page_for_every_public_module(reference):
+    paged = set(sum(reference.PARTS.values(), ()))
+    on_cards = {"fft", "linalg", "special", "functional", "return_types", "signal"}
+    private = {"ao", "mps", "version", "torch_version", "types", "xpu", "vision"}  # of a few names
+    for name in (*rg.LATER, *rg.torch.modules()):
+        public = not name.startswith("_") and hasattr(getattr(rg, name), "__all__")
+        assert not public or name in paged | on_cards | private, name
+
+
+def test_the_reference_has_every_method_of_tensors(reference):
+    """In a table by family, or in the body of the class, which mkdocstrings shows."""
+    listed = {name for names in reference.methods().values() for name in names}
+    body = next(
+        node
+        for node in ast.parse(Path(rg.engine.tensor.__file__).read_text()).body
+        if isinstance(node, ast.ClassDef) and node.name == "Tensor"
+    )
+    own = {getattr(node, "name", "") for node in body.body}
+    public = {name for name, _ in inspect.getmembers(rg.Tensor, callable) if name[0] != "_"}
+    assert len(listed) > 530
+    assert public - listed - own == set()
+
+
+def test_layers_and_functions_lead_to_each_other(reference):
+    assert reference.functions("nn.ReLU") == ["relu"]
+    assert "nn.Conv2d" in reference.layers()["conv2d"]
+    assert reference.functions("nn.CrossEntropyLoss") == ["nn.functional.cross_entropy"]
+
+
 def test_every_page_is_in_the_navigation():
     listed = set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text()))
     pages = {str(path.relative_to(ROOT / "docs")) for path in ROOT.glob("docs/**/*.md")}
     assert listed - {"reference/index.md"} == pages
 
 
-def test_a_docstring_becomes_markdown(monkeypatch):
-    why = "the site needs MkDocs: pip install retrograd[docs]"
-    pytest.importorskip("mkdocs", reason=why)
-    pytest.importorskip("latex2mathml", reason=why)
-    monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    pages = importlib.import_module("pages")
+def test_a_docstring_becomes_markdown(reference):
     doc = "Gives x * y * z, `a_b`.\n\n>>> 1 + 1\n2\n\nEnd."
     example = "```pycon\n>>> 1 + 1\n2\n```"
-    assert pages.prose(doc) == f"Gives x \\* y \\* z, `a_b`.\n\n\n{example}\n\nEnd.\n"
+    assert reference.prose(doc) == f"Gives x \\* y \\* z, `a_b`.\n\n\n{example}\n\nEnd.\n"
 
 
 def test_the_environment_of_the_site_has_what_pages_compute_with():
