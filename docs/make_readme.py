@@ -11,7 +11,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 PLACE = HERE.parent / "README.md"
 START, END = "<!-- speed: written by docs/make_readme.py -->\n", "<!-- end -->"
-HEAD = "| workloads | mean | most ahead | most behind |\n|---|---|---|---|\n"
+HEAD = "| workloads | mean | slowest | fastest |\n|---|---|---|---|\n"
 
 
 def groups(text: str) -> dict[str, list[tuple[float, str]]]:
@@ -30,8 +30,8 @@ def text() -> str:
     measured = (HERE / "performance.md").read_text()
     means = dict(re.findall(r"Geometric mean, (.*): ([\d.]+)\.", measured))
     rows = [
-        f"| {name.lower()} | {means[name.lower()]} | {last[1]}: {last[0]:g} | "
-        f"{first[1]}: {first[0]:g} |\n"
+        f"| {name.lower()} | {means[name.lower()]} | {first[0]:g}, {first[1]} | "
+        f"{last[0]:g}, {last[1]} |\n"
         for name, (first, *_, last) in groups(measured).items()
     ]
     before, _, rest = PLACE.read_text().partition(START)
