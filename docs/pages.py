@@ -33,6 +33,7 @@ sys.path.insert(0, str(HERE))
 import make_ops
 import reference
 from mathematics import tex
+from pictures import illustrated
 from reference import prose
 
 import retrograd as rg
@@ -272,9 +273,9 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Let the table of all ops give way to the cards."""
+    """Draw pictures, and let the table of all ops give way to the cards."""
     if page.file.src_uri != "ops.md":
-        return markdown
+        return illustrated(markdown)
     families = [f for f in files if f.src_uri.startswith("reference/ops-")]
     listed = "\n".join(
         f"- [{Path(f.src_uri).stem.removeprefix('ops-')}]({f.src_uri})" for f in families

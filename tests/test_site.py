@@ -123,3 +123,18 @@ def test_the_environment_of_the_site_has_what_pages_compute_with():
     for workflow in (".ci/run", ".github/workflows/test.yml"):
         text = (ROOT / workflow).read_text()
         assert text.index("make docs") < text.index("git diff --exit-code"), workflow
+
+
+@pytest.mark.parametrize("page", [*ROOT.glob("docs/tutorials/*.md"), ROOT / "docs/viz.md"], ids=str)
+def test_pictures_of_a_page_show_what_it_computed(page, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    text = page.read_text()
+    made = importlib.import_module("pictures").illustrated(text)
+    assert "<!-- picture" not in made
+    assert made.count('src="data:image/svg+xml;base64,') == text.count("<!-- picture: ")
+
+
+def test_every_tutorial_has_a_picture():
+    without = {"from-pytorch", "in-place", "index", "writing-an-op"}
+    for page in ROOT.glob("docs/tutorials/*.md"):
+        assert ("<!-- picture: " in page.read_text()) != (page.stem in without), page
