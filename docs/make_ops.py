@@ -284,7 +284,7 @@ def cell(text: str) -> str:
 
 # -- cells ---------------------------------------------------------------------------------------
 
-NO_DERIVATIVE = "none: the result is constant between jumps, or no number"
+NO_DERIVATIVE = "none: the result is constant between jumps, or is not floating point"
 
 
 def kinks() -> dict[str, list[str]]:
