@@ -37,6 +37,11 @@ def x(*shape):
     return rg.ones(*shape, requires_grad=True)
 
 
+class Unbegun(nn.Module):
+    def __init__(self):
+        self.layer = nn.ReLU()
+
+
 def under(mode, then=lambda loss: loss.backward(), inside=False):
     with mode():
         loss = x(3).sum()
@@ -69,6 +74,27 @@ MISTAKES = {
     "parameters without a call": (
         lambda: optim.SGD(nn.Linear(2, 2).parameters, lr=0.1),
         PARAMS + "method. Write SGD(model.parameters())",
+    ),
+    "a state for parameters": (
+        lambda: optim.SGD(nn.Linear(2, 2).state_dict(), lr=0.1),
+        PARAMS + "OrderedDict. Write SGD(model.parameters())",
+    ),
+    "a text for a learning rate": (
+        lambda: optim.SGD(nn.Linear(2, 2).parameters(), lr="0.1"),
+        "lr must be a number, not '0.1'",
+    ),
+    "a list of layers": (
+        lambda: nn.Sequential([nn.ReLU()]),
+        "list is not a Module subclass. Give its elements one by one: nn.Sequential(*layers)",
+    ),
+    "a class for a layer": (
+        lambda: nn.Sequential(nn.ReLU),
+        "type is not a Module subclass. ReLU is a class: make a layer, ReLU(...)",
+    ),
+    "a module that is not begun": (
+        lambda: Unbegun(),
+        "cannot assign module before Module.__init__() call. Begin __init__ with "
+        "super().__init__()",
     ),
     "a parameter without a list": (
         lambda: optim.AdamW(nn.Linear(2, 2).weight),

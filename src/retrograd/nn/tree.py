@@ -42,6 +42,9 @@ class Entry:
         raise AttributeError(f"type object '{cls.__name__}' has no attribute '{self.name}'")
 
 
+NOT_BEGUN = (
+    "cannot assign {kind} before Module.__init__() call. Begin __init__ with super().__init__()"
+)
 TABLES = ("_parameters", "_modules", "_buffers")
 ON_ENTRY = {table: HookTable() for table in TABLES}  # hooks of all modules' registrations
 
@@ -131,7 +134,7 @@ class Tree:
     def add_module(self, name: str, module: Any) -> None:
         """Enter a child module under `name`; errors as for `register_parameter`."""
         if module is not None and not isinstance(module, Tree):
-            raise TypeError(f"{_typename(module)} is not a Module subclass")
+            raise TypeError(f"{_typename(module)} is not a Module subclass{_instead(module)}")
         self._check_name(name, "module", "_modules")
         self._expect(name, "_modules")
         self._enter("_modules", name, module)
@@ -149,7 +152,7 @@ class Tree:
 
     def _check_name(self, name: str, kind: str, table: str) -> None:
         if table not in self.__dict__:
-            raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+            raise AttributeError(NOT_BEGUN.format(kind=kind))
         if not isinstance(name, str):
             raise TypeError(f"{kind} name should be a string. Got {_typename(name)}")
         if "." in name:
@@ -217,7 +220,7 @@ class Tree:
 
     def _require_init(self, name: str, kind: str) -> None:
         if "_parameters" not in self.__dict__:
-            raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+            raise AttributeError(NOT_BEGUN.format(kind=kind))
 
     def _forget(self, name: str, *tables: str) -> None:
         """Take `name` out of the plain attributes and of other tables."""
@@ -372,6 +375,15 @@ class Tree:
 for _method in vars(Tree).values():
     if callable(_method):  # what users see is called by the class that they know
         _method.__qualname__ = _method.__qualname__.replace("Tree.", "Module.")
+
+
+def _instead(value: Any) -> str:
+    """What to write for a value that is given in place of a module."""
+    if isinstance(value, (list, tuple)):
+        return ". Give its elements one by one: nn.Sequential(*layers)"
+    if isinstance(value, type) and issubclass(value, Tree):
+        return f". {value.__name__} is a class: make a layer, {value.__name__}(...)"
+    return ""
 
 
 def _typename(value: Any) -> str:

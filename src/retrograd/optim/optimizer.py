@@ -88,7 +88,8 @@ class Optimizer:
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
             raise TypeError(NO_PARAMS.format(type(params).__name__, "Wrap it in a list: [param]"))
-        if not hasattr(params, "__iter__") or hasattr(params, "parameters"):
+        state = isinstance(params, dict) and bool(params)
+        if state or not hasattr(params, "__iter__") or hasattr(params, "parameters"):
             how = f"Write {type(self).__name__}(model.parameters())"
             raise TypeError(NO_PARAMS.format(type(params).__name__, how))
         if defaults.get("complex") == "split":  # as PyTorch, which has no such key in its states

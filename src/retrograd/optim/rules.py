@@ -476,11 +476,13 @@ def settings(arguments: dict[str, Any], first: str = "") -> dict[str, Any]:
 
 
 def check_settings(**values: Any) -> None:
-    """Raise ValueError for a negative setting, as PyTorch words it."""
+    """Raise ValueError for a negative setting, as PyTorch words it; TypeError for a text."""
     names = {"lr": "learning rate", "eps": "epsilon value"}
     for name, value in values.items():
         if isinstance(value, Tensor) and value._array.size != 1:
             raise ValueError(f"Tensor {name} must be 1-element")
+        if isinstance(value, str):
+            raise TypeError(f"{name} must be a number, not {value!r}")
         if not value >= 0.0:
             raise ValueError(f"Invalid {names.get(name, name + ' value')}: {value}")
 
