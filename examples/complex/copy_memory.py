@@ -66,8 +66,8 @@ def size(model: nn.Module) -> int:
 
 def learn(model: nn.Module, steps: int, length: int, silence: int) -> list[float]:
     """The loss at every step."""
-    options = {"complex": "modulus"} if isinstance(model, Unitary) else {}
-    optimizer = rg.optim.RMSprop(model.parameters(), lr=2e-3, alpha=0.9, **options)
+    kind = "modulus" if isinstance(model, Unitary) else "split"
+    optimizer = rg.optim.RMSprop(model.parameters(), lr=2e-3, alpha=0.9, complex=kind)
     losses = []
     for _ in range(steps):
         heard, said = sequences(16, length, silence)

@@ -44,7 +44,7 @@ def variation(z: rg.Tensor) -> rg.Tensor:
 
 def quality(z: rg.Tensor, exact: rg.Tensor) -> float:
     """The peak signal-to-noise ratio of the moduli, in decibels."""
-    return -10 * (z.abs() - exact.abs()).square().mean().log10().item()
+    return -10 * float((z.abs() - exact.abs()).square().mean().log10())
 
 
 def run(quick: bool = False) -> dict[str, Any]:

@@ -31,8 +31,9 @@ def magnet() -> rg.Tensor:
             found = rg.kron(found, given.get(qubit, one))
         return found
 
-    bonds = sum(chain((q, z), (q + 1, z)) for q in range(QUBITS - 1))
-    return (-bonds - FIELD * sum(chain((q, x)) for q in range(QUBITS))).to(C)
+    bonds = rg.stack([chain((q, z), (q + 1, z)) for q in range(QUBITS - 1)]).sum(0)
+    spins = rg.stack([chain((q, x)) for q in range(QUBITS)]).sum(0)
+    return (-bonds - FIELD * spins).to(C)
 
 
 def applied(state: rg.Tensor, gate: rg.Tensor, qubit: int) -> rg.Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["tqdm"]
 
 try:
-    from tqdm import tqdm  # type: ignore[import-untyped]
+    from tqdm import tqdm
 except ModuleNotFoundError:
 
     class tqdm:  # type: ignore[no-redef]  # noqa: N801 (the package's name)
