@@ -42,10 +42,13 @@ __all__ = [
     "TripletMarginWithDistanceLoss",
 ]
 
-NO_SETTINGS = (
-    "{name}() takes settings, not tensors. Make the loss first, then call it: "
-    "{name}()(input, target)"
-)
+
+def called_at_once(name: str) -> TypeError:
+    """The error for tensors where a loss of that name takes settings."""
+    return TypeError(
+        f"{name}() takes settings, not tensors. Make the loss first, then call it: "
+        f"{name}()(input, target)"
+    )
 
 
 class _Loss(Module):
@@ -58,7 +61,7 @@ class _Loss(Module):
     ) -> None:
         super().__init__()
         if any(isinstance(each, Tensor) for each in (size_average, reduce, reduction)):
-            raise TypeError(NO_SETTINGS.format(name=type(self).__name__))
+            raise called_at_once(type(self).__name__)
         if size_average is not None or reduce is not None:
             averaged = "sum" if size_average is False else "mean"
             reduction = "none" if reduce is False else averaged
