@@ -125,7 +125,11 @@ def test_the_environment_of_the_site_has_what_pages_compute_with():
         assert text.index("make docs") < text.index("git diff --exit-code"), workflow
 
 
-@pytest.mark.parametrize("page", [*ROOT.glob("docs/tutorials/*.md"), ROOT / "docs/viz.md"], ids=str)
+@pytest.mark.parametrize(
+    "page",
+    [*ROOT.glob("docs/tutorials/*.md"), ROOT / "docs/viz.md", ROOT / "docs/quickstart.md"],
+    ids=str,
+)
 def test_pictures_of_a_page_show_what_it_computed(page, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
     text = page.read_text()
