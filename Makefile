@@ -18,7 +18,7 @@ WORLD := src/retrograd/torch src/retrograd/as_torch.py src/retrograd/__main__.py
 WHOLE := tests/test_benchmarks.py tests/test_complex_page.py tests/test_conventions.py tests/test_layers_picture.py \
 	tests/test_links.py tests/test_ops_page.py tests/test_packaging.py tests/test_pointers.py \
 	tests/test_providers.py tests/test_readme.py tests/test_site.py tests/test_structure.py tests/test_stubs.py tests/data/typing \
-	docs/make_*.py docs/interop.md docs/programs.md docs/tutorials/from-pytorch.md
+	docs/make_*.py docs/installation.md docs/interop.md docs/programs.md docs/tutorials/from-pytorch.md
 
 .PHONY: demo picture test test-core sanitize bench fuzz mutants lint docs clean
 

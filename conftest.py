@@ -17,7 +17,10 @@ import pytest
 import retrograd as rg
 
 # The import of the first changes what torch means; the others are MkDocs's.
-collect_ignore = ["src/retrograd/as_torch.py", "docs/mathematics.py", "docs/pages.py"]
+collect_ignore = [
+    "src/retrograd/as_torch.py",
+    *(f"docs/{name}.py" for name in ("docstrings", "mathematics", "pages", "reference")),
+]
 
 if os.environ.get("RETROGRAD_COMPILE") == "0":
     assert "llvmlite" not in sys.modules
