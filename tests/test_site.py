@@ -142,3 +142,21 @@ def test_every_tutorial_has_a_picture():
     without = {"from-pytorch", "in-place", "index", "writing-an-op"}
     for page in ROOT.glob("docs/tutorials/*.md"):
         assert ("<!-- picture: " in page.read_text()) != (page.stem in without), page
+
+
+def test_messages_of_the_page_are_those_of_the_package():
+    page = (ROOT / "docs/messages.md").read_text().replace("\\_", "_")
+    shown = re.findall(r"^\| ([^|]*[^|-]) \|", page, re.MULTILINE)[1:]
+    assert len(shown) > 20
+    said = " ".join(
+        node.value
+        for path in Path(rg.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+    apart = (
+        r"CrossEntropyLoss|'retrograd'|Only |with more than one value|module before|\d|\.\.\.|SciPy"
+        "|mat1"
+    )
+    parts = [part.strip() for message in shown for part in re.split(apart, message)]
+    assert [part for part in parts if part not in said] == []
