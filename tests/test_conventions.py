@@ -20,7 +20,7 @@ SAID = [
         f"src/retrograd/{place}.py"
         for place in (
             *("autograd/function", "autograd/grad", "engine/tensor", "ops/elementwise/complex"),
-            *("optim/sgd", "tape/gradient", "wirtinger"),
+            *("func/reverse", "optim/sgd", "tape/gradient", "wirtinger"),
         )
     ),
 ]

@@ -350,9 +350,9 @@ def grad(
     """A function that gives the gradient of `func`, which returns one real number.
 
     argnums: the positional argument to differentiate (a tensor or a container), or a tuple of
-    several. With `has_aux`, `func` returns (value, extra), and (gradient, extra) comes out. The
-    gradient for a complex z is ∂L/∂Re z + i ∂L/∂Im z, PyTorch's convention, so a step along its
-    negative lowers L. `func` may write to its arguments in place, which the caller sees, and the
+    several. With `has_aux`, `func` returns (value, extra), and (gradient, extra) comes out. For a
+    real loss L and a complex z = x + iy, the gradient is ∂L/∂x + i ∂L/∂y = 2 ∂L/∂z*, the direction
+    of steepest ascent. `func` may write to its arguments in place, which the caller sees, and the
     gradient is that of what it computes (PyTorch refuses). Raises RuntimeError for an output that
     is not a real scalar, and where `func` writes to a leaf that requires grad. Source: PyTorch's
     `func.grad`.
