@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 import threading
@@ -214,3 +215,10 @@ def test_asking_whether_a_name_is_there_looks_for_no_near_one(monkeypatch):
     monkeypatch.setattr("difflib.get_close_matches", None)
     assert not hasattr(rg, "conv2D")
     assert not hasattr(nn, "Liner")
+
+
+def test_a_missing_name_reaches_another_process():
+    with pytest.raises(AttributeError) as caught:
+        rg.conv2D
+    there = pickle.loads(pickle.dumps(caught.value))
+    assert str(there) == str(caught.value) == MISTAKES["a letter of a function"][1]

@@ -106,6 +106,9 @@ class Unknown(str):
         made.package, made.name = package, name
         return made
 
+    def __getnewargs__(self) -> tuple[str, str, str]:  # type: ignore[override]
+        return self[:], self.package, self.name
+
     def __str__(self) -> str:
         near = nearest(self.name, dir(sys.modules[self.package]))
         return f"{self[:]}. Did you mean: {near!r}?" if near else self[:]
