@@ -7,7 +7,6 @@ import os
 import platform
 import shutil
 import sys
-import sysconfig
 import textwrap
 from importlib import metadata
 from pathlib import Path
@@ -107,17 +106,17 @@ def extension(name: str, module: str, used: object) -> Part:
     if importlib.util.find_spec(module) is not None:
         return Part(name, "built, and not used: see the warning at the import", BUILD, True)
     note = Path(__file__).parents[2].joinpath(*module.split(".")[1:]).with_suffix(".failed")
-    how = BUILD if compiler() else f"{NO_COMPILER}\n    {BUILD}"
+    how = BUILD if has_compiler() else f"{NO_COMPILER}\n    {BUILD}"
     if note.exists():
         why = textwrap.shorten(note.read_text(), 120)
         return Part(name, "its build failed", f"{why}\n    {how}", True)
     return Part(name, "not built: this is the pure package", how)
 
 
-def compiler() -> str | None:
-    """Where the C compiler is that builds extensions; None if there is none."""
-    named = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
-    return shutil.which(named.split()[0])
+def has_compiler() -> bool:
+    """Whether there is a C compiler."""
+    named = os.environ.get("CC", "cc").split()[:1]
+    return any(shutil.which(name) for name in (*named, "gcc", "clang"))
 
 
 def kernels() -> Part:
