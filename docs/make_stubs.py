@@ -423,7 +423,7 @@ def of_package(place: str) -> str:
     names = [name for name in getattr(package, "__all__", ()) if name.isidentifier()]
     lines.append(f"__all__ = {names}")
     end = GENERIC.partition("fmt: off\n")[2] if place == "func" else ""
-    return "\n".join([HEAD, *lines, end])
+    return "\n".join([HEAD, *together(lines), end])
 
 
 def results() -> list[str]:

@@ -3,12 +3,8 @@
 # fmt: off
 from .batch_norm import replace_all_batch_norm_modules_ as replace_all_batch_norm_modules_
 from .batching import debug_unwrap as debug_unwrap
-from .calls import functional_call as functional_call
-from .calls import functionalize as functionalize
-from .calls import stack_module_state as stack_module_state
-from ..torch._functorch.make_functional import combine_state_for_ensemble as combine_state_for_ensemble
-from ..torch._functorch.make_functional import make_functional as make_functional
-from ..torch._functorch.make_functional import make_functional_with_buffers as make_functional_with_buffers
+from .calls import functional_call as functional_call, functionalize as functionalize, stack_module_state as stack_module_state
+from ..torch._functorch.make_functional import combine_state_for_ensemble as combine_state_for_ensemble, make_functional as make_functional, make_functional_with_buffers as make_functional_with_buffers
 __all__ = ['debug_unwrap', 'functional_call', 'functionalize', 'grad', 'grad_and_value', 'hessian', 'jacfwd', 'jacrev', 'jvp', 'linearize', 'replace_all_batch_norm_modules_', 'stack_module_state', 'vjp', 'vmap', 'combine_state_for_ensemble', 'make_functional', 'make_functional_with_buffers']
 
 from collections.abc import Callable
