@@ -254,3 +254,18 @@ def test_a_histogram_of_bfloat16_counts_in_bfloat16():
 def test_topk_of_a_number_is_the_number(k):
     values, indices = rg.topk(rg.tensor(3.0), k)
     assert (values.shape, values.item(), indices.item()) == ((), 3.0, 0)
+
+
+@pytest.mark.parametrize("name", ["sort", "median", "cummax", "gather"])
+@pytest.mark.parametrize("place", [3, -1])
+def test_an_index_that_was_moved_out_of_bounds_unseen_is_refused_as_by_scatter(name, place):
+    x = leaf([[1, 3, 2], [1, 3, 2]])
+    indices = rg.tensor([[0, 1], [1, 2]])
+    if name == "gather":
+        values = x.gather(1, indices)
+    else:
+        values, indices = getattr(x, name)(1)
+    indices.data.fill_(place)
+    message = f"index {place} is out of bounds for dimension 1 with size 3"
+    with pytest.raises(RuntimeError, match=message):
+        values.sum().backward()

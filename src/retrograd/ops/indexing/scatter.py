@@ -13,7 +13,6 @@ from ...engine.registry import declare, example, name_node, renamed
 from ...engine.tensor import Tensor, concrete, constant_like, has_history, new_tensor
 from ...errors import wrong_type
 from ...kernels.allocation import copied, empty, has_memory, has_values, is_seen, known_true, table
-from ...kernels.native.places import highest
 from ..core import batching_index
 from ..core.arguments import public
 from ..core.dims import broadcast_shapes, normalize_dim
@@ -23,7 +22,7 @@ from ..shape.basic_views import basic
 from .assign import region_shape
 from .index import added_at, check_range, check_vector, index_put_op, laid_out
 from .keys import check_bounds
-from .take_along import added_along, mesh, store, take_along
+from .take_along import added_along, check_bounded, mesh, store, take_along
 
 __all__ = [
     "gather", "index_add", "index_copy", "index_fill", "put", "scatter", "scatter_add",
@@ -135,16 +134,8 @@ def check_along(input: Tensor, index: Any, dim: int, name: str, src: Tensor | No
             f"dimension {place} and to be no larger size than src {list(src.shape)}"
         )
     values = concrete(index._array)
-    if not (is_seen(values) and values.size):
-        return place
-    if kind == np.int64 and highest(values) < shape[place]:  # at once
-        return place
-    low, high = values.min(), values.max()
-    if low < 0 or high >= shape[place]:
-        raise RuntimeError(
-            f"index {low if low < 0 else high} is out of bounds for dimension {place} with size "
-            f"{shape[place]}"
-        )
+    if is_seen(values):
+        check_bounded(values, shape[place], place)
     return place
 
 

@@ -2,8 +2,8 @@
 
 `take_along` reads, `put_along` is its adjoint and adds, `place_along` stores where no index
 repeats. All are raw in their arguments: `dim` counts from the front, indices are not negative, and
-bounds are the caller's business. In dimensions other than `dim` the index may be smaller than the
-array, whose first entries then take part, as in PyTorch's `gather`.
+where they are read by, bounds are the caller's business. In dimensions other than `dim` the index
+may be smaller than the array, whose first entries then take part, as in PyTorch's `gather`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import numpy as np
 
 from ...engine.registry import declare, example
 from ...kernels import memory, sums
-from ...kernels.allocation import table, zeros
+from ...kernels.allocation import is_numpy, table, zeros
 from ...kernels.native import places as by_loops
+from ...kernels.native.places import highest
 from ...kernels.native.small import quick
 
 
@@ -25,6 +26,18 @@ from ...kernels.native.small import quick
 def mesh(shape: tuple[int, ...]) -> tuple[Any, ...]:
     """For each dimension the numbers of its entries, which broadcast to `shape` together."""
     return tuple(np.ogrid[tuple([slice(n) for n in shape])])
+
+
+def check_bounded(index: Any, size: int, dim: int) -> None:
+    """Raise unless all of `index` are places along a dimension of that size."""
+    if not index.size or (index.dtype == np.int64 and highest(index) < size):  # at once
+        return
+    low, high = index.min(), index.max()
+    if low < 0 or high >= size:
+        raise RuntimeError(
+            f"index {low if low < 0 else high} is out of bounds for dimension {dim} with size "
+            f"{size}"
+        )
 
 
 def pick(array: Any, index: Any, dim: int) -> Any:
@@ -58,6 +71,8 @@ def taken_along(input: Any, index: Any, *, dim: int) -> Any:
 
 def flat_places(index: Any, dim: int, shape: tuple[int, ...]) -> Any:
     """Where in a raveled array of `shape` each entry of `index` points, raveled."""
+    if is_numpy(index):  # formulas ask, too: what a node saved may have been overwritten unseen
+        check_bounded(index, shape[dim], dim)
     grid = [table(index, numbers) for numbers in mesh(index.shape)]
     grid[dim] = index
     step = 1
@@ -80,6 +95,8 @@ def added_along(onto: Any, values: Any, index: Any, dim: int, shape: tuple[int, 
 
 
 def _place_along(input: Any, index: Any, *, dim: int, shape: tuple[int, ...]) -> Any:
+    if is_numpy(index):
+        check_bounded(index, shape[dim] if shape else 1, dim)
     out = zeros(input, shape)
     store(out, index, input, dim)
     return out
