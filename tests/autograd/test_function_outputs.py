@@ -280,6 +280,39 @@ def test_a_view_from_a_function_is_lost_when_its_base_is_written():
         v.grad_fn
 
 
+def test_a_view_is_saved_whose_history_was_lost_as_forward_wrote_its_base():
+    class Id(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 10
+
+    class Into(Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.mark_dirty(x)
+            ctx.save_for_backward(y)
+            return x.mul_(2), y * 3
+
+        @staticmethod
+        def backward(ctx, g, h):
+            (y,) = ctx.saved_tensors
+            return 2 * g, h * y
+
+    x = leaf(1)
+    t = x * 1
+    v = Id.apply(t)
+    written, out = Into.apply(t, v)
+    assert (written is t, t.tolist(), out.tolist()) == (True, [2.0], [6.0])
+    with pytest.raises(RuntimeError, match="is a view and its base or another view of its base"):
+        autograd.grad(out, x, create_graph=True)
+    # PyTorch raises here, too: reading values does not look at the history
+    assert autograd.grad(out, x)[0].tolist() == [20.0]
+
+
 def test_marking_dirty_what_is_no_input_warns():
     class F(Function):
         @staticmethod

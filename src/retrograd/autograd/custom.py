@@ -355,6 +355,12 @@ def as_view(tensor: Tensor, history: Node | None, origin: str) -> Tensor:
     return view
 
 
+def history_of(tensor: Tensor) -> Node | None:
+    """Its node; of a view whose history is lost the stale one, which raises where it is used."""
+    node = tensor._node
+    return node if node is not None and node.params and node.op.stale else node_of(tensor)
+
+
 def save(node: Any, saved: tuple[Tensor | None, ...]) -> None:
     """Put what `save_for_backward` was given into the node, its own outputs as bare arrays."""
     values: list[Any] = []
@@ -366,7 +372,7 @@ def save(node: Any, saved: tuple[Tensor | None, ...]) -> None:
                 f"save_for_backward can only save variables, but argument {place} is of type "
                 f"{type(tensor).__name__}. Keep other values as attributes: ctx.value = ..."
             )
-        history = None if tensor is None else node_of(tensor)
+        history = None if tensor is None else history_of(tensor)
         own = history is node or (
             history is not None and history.op is OUTPUT and history.edges[0] is node
         )
