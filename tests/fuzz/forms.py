@@ -106,7 +106,7 @@ COPIES = forms("""
     L.nn.functional.pad({v}, (1, 1)) : *s[:-1], s[-1] + 2
     L.nn.functional.dropout({v}, 0.0) : s
     L._foreach_add([{v}], [{w}])[0] : s
-    {v}.masked_fill({v} == {v}.detach()[0], 1) : s
+    {v}.masked_fill({v}.abs() > 0.3, 1) : s
     {v}.gather(0, L.zeros({v}.shape, dtype=L.int64)) : s
     {v}.repeat(2, *[1] * ({v}.ndim - 1)) : 2 * s[0], *s[1:]
     {v}.sort(0)[0] : s

@@ -49,6 +49,8 @@ ERRORS = {
     "must have a last dimension with stride 1": "no pairs",
     "input_is_complex == grad_is_complex": "real part",
     "INTERNAL ASSERT FAILED": "internal",
+    "stack expects a non-empty": "nothing to stack",
+    "index 0 out of range for tensor of size [0": "no examples",
 }
 KINDS = (RuntimeError, IndexError, TypeError, ValueError, NameError)
 
