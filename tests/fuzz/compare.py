@@ -99,9 +99,11 @@ def saves_less(program, d):
 
 def keeps_complex_input(program, d):
     """The derivatives of complex tanh and sigmoid read the input, which has more digits."""
-    found = d.what == "error" and (d.ours, d.theirs) == ("RuntimeError overwritten", None)
     text = " ".join(program)
-    return found and "complex" in text and ("tanh(" in text or "sigmoid(" in text)
+    found = (d.ours, d.theirs) == ("RuntimeError overwritten", None)
+    found |= (d.ours, d.theirs) == ("RuntimeError", None) and "create_graph=True" in text
+    numbers = "complex" in text or re.search(r"\dj\b", text)
+    return found and bool(numbers) and ("tanh(" in text or "sigmoid(" in text)
 
 
 def gradient_layout(program, d):
