@@ -7,7 +7,7 @@ import itertools
 import sys
 import weakref
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.lib.array_utils import byte_bounds
 
@@ -19,6 +19,9 @@ from .history import Past, past_of
 from .program import NATIVE, Bail, Unclear, program
 from .recording import Recording
 from .watch import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["Compiled", "every", "setting"]
 
@@ -144,12 +147,15 @@ class Compiled:
             recording.settle()
         if after is not grad:
             recording.stop("grad mode is another one afterwards")
-        self.keep(recording, guards, result, past)
+        self.keep(recording, watch, result, past)
         return result
 
-    def keep(self, recording: Recording, guards: Guards, result: Any, past: Past | None) -> None:
+    def keep(self, recording: Recording, watch: Watch, result: Any, past: Past | None) -> None:
         """Make a replay of a recording, or note why there is none."""
+        guards = watch.guards
         recording.check_roots()
+        if any(id(part) in watch.outer for part in changeable(result)):
+            recording.stop("a list or dictionary from outside is returned")
         reason = recording.stopped
         if reason is None and not apart(recording.roots):
             reason = "tensors from outside share memory"
@@ -240,10 +246,21 @@ def apart(tensors: Any) -> bool:
     return all(a[1] <= b[0] for a, b in itertools.pairwise(ranges))
 
 
+def changeable(value: Any) -> Iterator[Any]:
+    """The lists and dictionaries in what is returned."""
+    if isinstance(value, (list, dict)):
+        yield value
+    if isinstance(value, (list, tuple, dict)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from changeable(part)
+
+
 def argument(recording: Recording, guards: Guards, watch: Watch, read: str, value: Any) -> None:
     """Let one argument be known."""
     kind = type(value)
-    if isinstance(value, Tensor):
+    if id(value) in guards.within:
+        recording.stop("a container within itself")
+    elif isinstance(value, Tensor):
         known = recording.numbers.get(id(value))
         if known is not None:
             guards.add(f"{read} is {recording.origins[known][1]}", f"{read}")
@@ -255,12 +272,16 @@ def argument(recording: Recording, guards: Guards, watch: Watch, read: str, valu
         guards.add(
             f"({read}).__class__ is {guards.name(kind)} and len({read}) == {len(value)}", read
         )
+        guards.within.add(id(value))
         for i, part in enumerate(value):
             argument(recording, guards, watch, f"{read}[{i}]", part)
+        guards.within.discard(id(value))
     elif kind is dict:
         watch.outer[id(value)] = value
         guards.add(f"({read}).__class__ is dict and list({read}) == {list(value)!r}", read)
+        guards.within.add(id(value))
         for key, part in value.items():
             argument(recording, guards, watch, f"{read}[{key!r}]", part)
+        guards.within.discard(id(value))
     else:
         watch.seen(read, value, read)

@@ -5,13 +5,14 @@ Conditions are Python expressions, compiled together to one function of the argu
 
 from __future__ import annotations
 
+import sys
 import types
+from collections.abc import Collection
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..engine.placement import Size
 from ..engine.tensor import Tensor
 from .recording import is_known, is_plain
 
@@ -34,6 +35,14 @@ def is_bound(value: Any) -> bool:
     return built_in and owner is not None and not isinstance(owner, (types.ModuleType, type))
 
 
+def is_changeable(value: Any) -> bool:
+    """Whether something holds elements that nobody sees change: Python's, or built on that."""
+    if isinstance(value, (list, dict, set, frozenset)):
+        return True
+    known = type(value).__module__.partition(".")[0] in sys.stdlib_module_names
+    return known and isinstance(value, Collection) and not isinstance(value, (type, range))
+
+
 def tensor_name(read: str) -> str:
     """What a tensor is called in a reason."""
     return "a tensor" if read.startswith("o") else read
@@ -46,6 +55,7 @@ class Guards:
         self.conditions: dict[str, str] = {}  # and what each is about
         self.names: dict[str, Any] = {"MISSING": MISSING}
         self.known: dict[int, str] = {}  # names of objects, by id
+        self.within: set[int] = set()  # ids of the containers whose elements are being guarded
 
     def name(self, value: Any) -> str:
         """The name of an object in the conditions."""
@@ -70,8 +80,10 @@ class Guards:
             text = self.name(repr(value)) if value == 0 or repr(value).find("nan") >= 0 else ""
             again = f"repr(v) == {text}" if text else f"v == {self.name(value)}"
             self.add(f"(v := {read}).__class__ is {self.name(kind)} and {again}", about)
-        elif kind in (tuple, list, dict, Size, set, frozenset):
+        elif kind in (list, dict, set, frozenset) or isinstance(value, tuple):
             return self.container(read, value, about)
+        elif is_changeable(value):
+            return f"a {kind.__name__} from outside ({about})"
         elif isinstance(value, np.ndarray):
             return f"an array of NumPy's ({about})"
         elif hasattr(value, "__next__"):
@@ -81,20 +93,24 @@ class Guards:
         else:
             self.add(f"({read}) is {self.name(value)}", about)
             if kind is types.FunctionType:
-                self.function(value, about)
+                return self.function(value, about)
         return ""
 
-    def function(self, function: Any, about: str) -> None:
-        """Let a function have the code that it has."""
+    def function(self, function: Any, about: str) -> str:
+        """Let a function have the code that it has; why that cannot be, or ''."""
         name = self.name(function)
         self.add(f"{name}.__code__ is {self.name(function.__code__)}", about)
-        for part in ("__defaults__", "__kwdefaults__"):
-            if getattr(function, part) is not None:
-                self.same(f"{name}.{part}", getattr(function, part), about)
+        reasons = [
+            self.same(f"{name}.{part}", getattr(function, part), about)
+            for part in ("__defaults__", "__kwdefaults__")
+        ]
+        return next(filter(None, reasons), "")
 
     def container(self, read: str, value: Any, about: str) -> str:
         """Let a container have the elements that it has."""
         kind = type(value)
+        if id(value) in self.within:
+            return f"a container within itself ({about})"
         if len(value) > LONGEST:
             return f"a container with {len(value)} elements ({about})"
         self.add(f"({read}).__class__ is {self.name(kind)}", about)
@@ -109,11 +125,12 @@ class Guards:
                 return f"a dictionary whose keys are objects ({about})"
             self.add(f"list({read}) == {self.name(list(value))}", about)
         items = value.items() if kind is dict else enumerate(value)
-        for key, part in items:
-            why = self.same(f"({read})[{key!r}]", part, f"{about}[{key!r}]")
-            if why:
-                return why
-        return ""
+        self.within.add(id(value))
+        reasons = [
+            self.same(f"({read})[{key!r}]", part, f"{about}[{key!r}]") for key, part in items
+        ]
+        self.within.discard(id(value))
+        return next(filter(None, reasons), "")
 
     def tensor(self, read: str, tensor: Tensor, facts: Any, leaf: bool) -> None:
         """Let a tensor lie in memory as it did, with a history if it had one: a `leaf`'s."""

@@ -8,11 +8,16 @@ NOTE [Captured nodes]
    tensors from outside that the backward pass reads, whose versions are checked as those of any
    saved tensor, and the arrays between. Its vector-Jacobian product is the second program.
 3. With `create_graph` the function itself runs again, on the arguments that it had, and the pass
-   goes through that graph. Where this would draw numbers or change something, it is refused.
+   goes through that graph. Where this would draw numbers or change something, or where what the
+   function read was written since, it is refused.
+4. A result that got no cotangent has zeros in its place, and what only it reaches gets nothing.
+   Where zeros give NaN, the function runs again, too.
+5. One node is freed as a whole. So results whose graphs eager frees one by one are not captured.
 """
 
 from __future__ import annotations
 
+from itertools import combinations, compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,7 +28,7 @@ from ..engine.backward.traversal import run
 from ..engine.graph import FREED, LEAF, OUTPUT, Kind, Node, new_node, tick
 from ..engine.record import set_outputs
 from ..engine.saved import PackedValues, raw
-from ..engine.tensor import Tensor, cell_of, new_tensor, node_of
+from ..engine.tensor import Tensor, cell_of, known_cell, new_tensor, node_of
 from .recording import Recording
 from .traced import TracedArray
 
@@ -32,9 +37,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Captured", "Past", "past_of"]
 
-TWICE = (
-    "the backward pass of a compiled function is asked for its own derivative (create_graph=True), "
-    "and the function cannot run again to give it: {reason}. Call the function without compile()"
+AGAIN = (
+    "{purpose}, and the function cannot run again to give it: {reason}. Call the function without "
+    "compile()"
+)
+DERIVED = (
+    "the backward pass of a compiled function is asked for its own derivative (create_graph=True)"
+)
+PARTIAL = (
+    "the gradient of some results of a compiled function alone is asked for, which zeros for the "
+    "others do not give"
 )
 
 
@@ -60,6 +72,7 @@ class Past(NamedTuple):
     first: int  # the number of its first step
     roots: list[int]  # their numbers
     gradients: list[int]  # slots
+    reached: list[tuple[bool, ...]]  # for each root, by which results
 
 
 def new_in(result: Any, is_new: Any) -> list[Tensor]:
@@ -70,18 +83,29 @@ def new_in(result: Any, is_new: Any) -> list[Tensor]:
     ]
 
 
-def has_values(node: Any) -> bool:
-    """Whether no value of a graph is freed."""
+def reached_from(node: Any, ends: Any = ()) -> set[Any]:
+    """All nodes of a graph, but what is behind nodes whose ids are `ends`."""
     waiting, seen = [node], {node}
     while waiting:
         node = waiting.pop()
-        if node.saved is FREED:
-            return False
-        for edge in node.edges:
+        for edge in () if id(node) in ends else node.edges:
             if edge is not None and edge not in seen:
                 seen.add(edge)
                 waiting.append(edge)
-    return True
+    return seen
+
+
+def has_values(node: Any) -> bool:
+    """Whether no value of a graph is freed."""
+    return all(each.saved is not FREED for each in reached_from(node))
+
+
+def are_freed_together(graphs: list[set[Any]]) -> bool:
+    """Whether a backward pass through any of some graphs frees values of all others."""
+    return all(
+        any(node.saved for node in a & b) or not any(node.saved for node in a ^ b)
+        for a, b in combinations(graphs, 2)
+    )
 
 
 def past_of(recording: Recording, result: Any) -> Past | None:
@@ -92,7 +116,10 @@ def past_of(recording: Recording, result: Any) -> Past | None:
     outputs = new_in(result, recording.is_new)
     if not outputs:
         return None
-    ends = check_graph(recording, outputs, roots)
+    graphs = [reached_from(t._node, roots) for t in outputs]
+    ends = check_graph(recording, graphs, roots)
+    if not are_freed_together([{n for n in graph if id(n) not in roots} for graph in graphs]):
+        recording.stop("results have graphs of their own")
     if recording.stopped is not None:
         return None
     first = len(recording.steps)
@@ -110,31 +137,38 @@ def past_of(recording: Recording, result: Any) -> Past | None:
         return None
     numbers = [roots[id(node)] for node in edges]
     slots = [c.slot for c in edges.values()]
-    return Past(outputs, [array.slot for array in given], first, numbers, slots)
+    reached = [tuple([node in graph for graph in graphs]) for node in edges]
+    return Past(outputs, [array.slot for array in given], first, numbers, slots, reached)
 
 
-def check_graph(recording: Recording, outputs: Any, roots: Any) -> list[Any]:
+def check_graph(recording: Recording, graphs: list[set[Any]], roots: Any) -> list[Any]:
     """The nodes of roots at which the graphs of results end; stops where a replay lacks a part."""
-    waiting: list[Any] = [t._node for t in outputs]
-    seen, ends = set(waiting), []
-    while waiting:
-        node = waiting.pop()
+    ends = []
+    for node in set().union(*graphs):
         if node.hooks is not None:
             recording.stop(f"{node.name()} has hooks")
         elif id(node) in roots:
             ends.append(node)
-            continue
         elif node.op is LEAF or not recording.is_new(node):
             recording.stop("the history of a result leads to a tensor of unknown origin")
         elif isinstance(node.saved, PackedValues) or not (
             node.op.formulas or node.op is OUTPUT or isinstance(node.op, FunctionKind)
         ):
             recording.stop(f"{node.name()} has no formulas, or packed values")
-        for edge in node.edges:
-            if edge is not None and edge not in seen:
-                seen.add(edge)
-                waiting.append(edge)
+        elif (
+            isinstance(node.op, FunctionKind)
+            and node.op.grad_outputs != 1
+            and not node.state.get("materialize_grads", True)  # type: ignore[attr-defined]
+        ):
+            recording.stop(f"{node.name()} asks which of its results got a gradient")
     return ends
+
+
+class Kept(tuple[Any, ...]):
+    """What a node saves; and what it needs so that the function can run again."""
+
+    given: Any  # its arguments
+    read: tuple[Tensor, ...]  # tensors from outside
 
 
 class Captured(Kind):
@@ -143,18 +177,19 @@ class Captured(Kind):
     def __init__(self, past: Past) -> None:
         count = len(past.outputs)
         super().__init__("compiled function", CompiledFunctionBackward, count)
-        self.outputs = count
+        self.outputs, self.reached = count, past.reached
         self.backward: Any = None  # the second program: of saved values and cotangents
         self.again: Any = None  # of arguments: what the function gives when it runs again
         self.own: list[tuple[int, int]] = []  # places of saved values that are outputs, and which
         self.cells: dict[int, Any] = {}  # by place of a saved array: none but those
 
     def made(
-        self, edges: Sequence[Tensor], saved: tuple[Any, ...], arrays: Any, given: Any
+        self, edges: Sequence[Tensor], saved: tuple[Any, ...], arrays: Any, given: Any, read: Any
     ) -> list[Tensor]:
         """The results: tensors around arrays, with one node."""
         node = new_node(self, tuple([node_of(t) for t in edges]))
-        node.saved, node.given = saved, given  # type: ignore[attr-defined]
+        node.saved = kept = Kept(saved)
+        kept.given, kept.read = given, read
         outputs = [new_tensor(array) for array in arrays]
         set_outputs(node, outputs)
         node.cells = self.cells
@@ -168,30 +203,48 @@ class Captured(Kind):
         return held._node if isinstance(held, Tensor) else None
 
     def materialize(self, node: Node, g: Any, create_graph: bool) -> Any:
-        """Zeros in place of cotangents that did not arrive."""
-        zeros = [np.zeros(*layout) for layout in node.layout]
-        made = [new_tensor(z) for z in zeros] if create_graph else zeros
-        return [m if c is None else c for c, m in zip(g, made, strict=True)]
+        """The cotangents as they are: `vjp` has to know which did not arrive."""
+        return g
 
     def vjp(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
         """What the second program gives."""
         values = raw(node)
         parts = (g,) if self.grad_outputs == 1 else g
-        if create_graph or any(part.__class__ is not np.ndarray for part in parts):
-            return self.twice(node, parts, create_graph)
-        return self.backward(*values, *[np.ascontiguousarray(p).reshape(p.shape) for p in parts])
+        arrived = [c is not None for c in parts]
+        if create_graph or any(c is not None and c.__class__ is not np.ndarray for c in parts):
+            return self.twice(node, parts, create_graph, DERIVED)
+        if all(arrived):
+            return self.backward(*values, *map(in_rows, parts))
+        given = [np.zeros(*n) if c is None else in_rows(c)
+                 for c, n in zip(parts, node.layout, strict=True)]  # fmt: skip
+        found = self.backward(*values, *given)
+        if not all(np.isfinite(c).all() for c in found):  # what is 0 * inf there is none eagerly
+            return self.twice(node, parts, False, PARTIAL)
+        reached = [any(compress(by, arrived)) for by in self.reached]
+        return [c if way else None for c, way in zip(found, reached, strict=True)]
 
-    def twice(self, node: Any, g: Any, create_graph: bool) -> Any:
+    def twice(self, node: Any, g: Any, create_graph: bool, purpose: str) -> Any:
         """The contributions through the graph of the function, which runs again."""
         start = tick()
 
         def is_new(each: Node) -> bool:
             return each.seq > start
 
+        kept = node.saved
+        cells = [known_cell(t) for t in kept.read]
+        if any(cell is not None and cell.last > node.seq for cell in cells):
+            reason = "what it read was written since"
+            raise RuntimeError(AGAIN.format(purpose=purpose, reason=reason))
         with modes.Changed(**ALONE):
-            why, result = self.again(*node.given)
+            why, result = self.again(*kept.given)
         if why:
-            raise RuntimeError(TWICE.format(reason=why))
-        pairs = [(t._node, c) for t, c in zip(new_in(result, is_new), g, strict=True)]
+            raise RuntimeError(AGAIN.format(purpose=purpose, reason=why))
+        outputs = new_in(result, is_new)
+        pairs = [(t._node, c) for t, c in zip(outputs, g, strict=True) if c is not None]
         found = run(pairs, True, create_graph, node.edges, False, is_new)  # type: ignore[arg-type]
         return [found.get(edge) for edge in node.edges]
+
+
+def in_rows(g: Any) -> Any:
+    """A cotangent without gaps, in row-major order."""
+    return np.ascontiguousarray(g).reshape(g.shape)

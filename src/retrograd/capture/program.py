@@ -376,7 +376,8 @@ class Writer:
         edges = "".join([f"r{r}, " for r in past.roots])
         saved = "".join([*[f"r{r}, " for r in roots], *[f"v{s}, " for s in arrays]])
         shown = "".join([f"v{s}, " for s in outputs])
-        line = f"o = {self.name(kind)}.made(({edges}), ({saved}), ({shown}), (args, kwargs))"
+        read = "".join([f"r{r}, " for r in range(len(recording.roots))])
+        line = f"o = {self.name(kind)}.made(({edges}), ({saved}), ({shown}), (args, kwargs), ({read}))"
         return functions, [line], {*arrays, *outputs}
 
     def made_anew(self, steps: Any, past: Past) -> list[Any]:

@@ -66,6 +66,7 @@ def _compiled(code: CodeType) -> tuple[CodeType, tuple[str, ...]]:
     """The code of a rewritten function, and the variables that it has from outside."""
     definition = _definition(code)
     tree = Rewriter(definition, code).rewritten()
+    tree.name = "_rewritten_"  # its own name may be one that it reads
     outer = ast.FunctionDef(
         "factory", _arguments([WATCH, *code.co_freevars]), [tree], [], lineno=1, col_offset=0
     )
@@ -75,7 +76,7 @@ def _compiled(code: CodeType) -> tuple[CodeType, tuple[str, ...]]:
     compiled = compile(module, code.co_filename, "exec", dont_inherit=True)
     factory = next(c for c in compiled.co_consts if isinstance(c, CodeType))
     made = next(c for c in factory.co_consts if isinstance(c, CodeType))
-    return made, made.co_freevars
+    return made.replace(co_name=code.co_name), made.co_freevars
 
 
 def _arguments(names: list[str]) -> ast.arguments:

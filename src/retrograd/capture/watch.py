@@ -54,10 +54,13 @@ ITERABLE: Any = (
     *(type(iter([])), type(iter(())), type(iter({})), type(iter(range(0))), type(iter(set()))),
     *(type(iter({}.values())), type(iter({}.items()))),
 )
+WITH_ATTRIBUTES = (types.ModuleType, type, types.FunctionType, types.MethodType)
+OF_MEMORY = {"numpy", "data_ptr", "storage", "untyped_storage", "storage_offset"}
 OF_HISTORY = {"_base", "_version", "grad_fn", "is_leaf", "output_nr", "retains_grad"}
 CONTEXTS = (grad_mode.no_grad, grad_mode.enable_grad, grad_mode.set_grad_enabled)
 FIXED = {"zeros", "ones", "full", "empty", "arange", "eye", "linspace", "logspace", "tensor",
          "as_tensor", "scalar_tensor", "zeros_like", "ones_like"}  # fmt: skip
+OF_MODES = {"is_grad_enabled", "is_inference_mode_enabled", "is_compiling"}  # guarded for all
 PLAIN = (int, float, bool, str, complex, type(None), Size)
 
 
@@ -168,7 +171,7 @@ class Watch:
                 self.stop(f"{owner.__name__} has an apply of its own")
             return owner.apply
         built_in = kind in BUILT_IN or kind.__module__ in ("builtins", PACKAGE + ".return_types")
-        if built_in and not isinstance(owner, (types.ModuleType, type)):
+        if built_in and not isinstance(owner, WITH_ATTRIBUTES):
             return getattr(owner, name)
         if is_ours(owner) and isinstance(owner, (types.ModuleType, type)):
             return getattr(owner, name)
@@ -185,7 +188,7 @@ class Watch:
             known = self.recording.gradients.get(id(owner))
             if known is None or owner._gradient is not known:
                 self.stop("a gradient from before the call is read")
-        elif name in OF_HISTORY or not hasattr(Tensor, name):
+        elif name in OF_HISTORY or name in OF_MEMORY or not hasattr(Tensor, name):
             self.stop(f"the attribute {name} of a tensor is read")
         return getattr(owner, name)
 
@@ -435,8 +438,9 @@ class Watch:
         except Unclear as error:
             self.stop(f"{plain.__qualname__} is {error}")
             return plain(*args, **options)
-        if not is_ours(plain):
-            self.guards.function(plain, plain.__qualname__)
+        why = "" if is_ours(plain) else self.guards.function(plain, plain.__qualname__)
+        if why:
+            self.stop(f"{why} is read")
         return made(*args, **options)
 
     def rewritten(self, function: Any) -> Any:
@@ -449,6 +453,9 @@ class Watch:
                 continue
             self.codes.add(code)
             waiting += [c for c in code.co_consts if isinstance(c, types.CodeType)]
+        for part in ("__defaults__", "__kwdefaults__"):
+            if getattr(function, part):
+                self.enter(f"{self.guards.name(function)}.{part}", getattr(function, part))
         return made
 
     def module(self, module: Any, args: Any, options: Any) -> Any:
@@ -496,7 +503,12 @@ class Watch:
         if self.stopped or isinstance(owner, Tensor) or has_tensors((args, options)):
             return function(*args, **options)
         if is_class_of_tensors(function) or not isinstance(function, type):
+            lasting = self.recording.lasting_from
             found = self.recording.again(function, args, options, lasting=name not in FIXED)
+            if found is not None and type(found) in PLAIN and not self.stopped:
+                self.recording.steps.pop()
+                self.recording.lasting_from = lasting
+                self.asked(function, args, options, found)
             if not isinstance(found, Tensor) and not (
                 type(found) in PLAIN or callable(found) or has_tensors(found)
             ):
@@ -504,6 +516,15 @@ class Watch:
             return found
         self.stop(f"a {function.__name__} is made")
         return function(*args, **options)
+
+    def asked(self, function: Any, args: Any, options: Any, found: Any) -> None:
+        """See that a function of this package gives the same number, text or truth again."""
+        if name_of(function) == "seed":
+            self.stop("a seed is drawn")
+        elif name_of(function) not in OF_MODES:
+            names = self.guards.name
+            read = f"{names(function)}(*{names(args)}, **{names(options)})"
+            self.guards.same(read, found, name_of(function))
 
     def handed(self, value: Any) -> Any:
         """An argument for a function of this package: a function of the user's is rewritten."""
