@@ -241,7 +241,8 @@ class Captured(Kind):
             raise RuntimeError(AGAIN.format(purpose=purpose, reason=why))
         outputs = new_in(result, is_new)
         pairs = [(t._node, c) for t, c in zip(outputs, g, strict=True) if c is not None]
-        found = run(pairs, True, create_graph, node.edges, False, is_new)  # type: ignore[arg-type]
+        on = create_graph and modes.state.grad  # where it is off, the pass is on tensors alone
+        found = run(pairs, True, on, node.edges, False, is_new)  # type: ignore[arg-type]
         return [found.get(edge) for edge in node.edges]
 
 

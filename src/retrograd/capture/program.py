@@ -14,7 +14,7 @@ import numpy as np
 
 from ..compiler import door
 from ..engine.backward import accumulation
-from ..engine.graph import FREED, LEAF, Cell
+from ..engine.graph import FREED, LEAF, Cell, new_node
 from ..engine.tensor import Tensor, new_tensor, wrote
 from ..kernels import meta
 from ..kernels.native import loops as in_c
@@ -80,8 +80,12 @@ def check(truth: Any, value: bool) -> None:
 
 def with_history(array: Any, node: Any, version: int = 0) -> Tensor:
     """A tensor around an array, with a history that has no values any more, and a version."""
+    own = new_node(node.op, node.edges)
+    own.saved, own.params = node.saved, node.params
+    own.shape, own.dtype, own.fits = node.shape, node.dtype, node.fits
+    own.__dict__.update(node.__dict__)
     made = new_tensor(array)
-    made._node, made._cell = node, Cell()  # a node may have told its cell to others
+    made._node, made._cell = own, Cell()  # a node may have told its cell to others
     return versioned(made, version)
 
 
@@ -106,6 +110,7 @@ class Writer:
         }  # fmt: skip
         self.known: dict[int, str] = {id(value): name for name, value in self.names.items()}
         self.returned: set[int] = set()  # slots
+        self.bases: list[Tensor] = []  # of views that are returned
         self.lowering = Lowering(recording)
         self.loops: dict[int, list[Any]] = {}  # of steps that have a native form, by id
         if compiled:
@@ -128,6 +133,7 @@ class Writer:
     def leave_out(self, storage: Any) -> None:
         """Let the steps that write to a storage stay calls."""
         self.returned.clear()
+        self.bases.clear()
         self.order = None
         for step, loops in list(self.loops.items()):
             if any(loop.out.storage is storage for loop in loops):
@@ -559,16 +565,26 @@ class Writer:
         others = {*recording.root_slots, *self.returned}
         if any(np.may_share_memory(array, recording.arrays[other]) for other in others):
             raise Unclear("what is returned shares memory with something else")
+        self.check_view(value)
         self.returned.add(slot)
         version = value._version
         for number, output in enumerate(self.past.outputs if self.past is not None else ()):
             if output is value:
                 return f"versioned(o[{number}], {version})" if version else f"o[{number}]"
-        if value._node is None and not version:
-            return f"new_tensor(v{slot})"
-        if value._node is not None:
-            self.check_freed(value._node)
+        if value._node is None:
+            made = f"new_tensor(v{slot})"
+            return f"versioned({made}, {version})" if version else made
+        self.check_freed(value._node)
         return f"with_history(v{slot}, {self.name(value._node)}, {version})"
+
+    def check_view(self, value: Tensor) -> None:
+        """Raise Unclear where a write to a result would count as one to another, or be refused."""
+        view = value._view_of
+        if view is None:
+            return
+        if view.origin == "multi" or any(view.base is base for base in self.bases):
+            raise Unclear("views of one tensor are returned")
+        self.bases.append(view.base)
 
     def check_freed(self, node: Any) -> None:
         """Raise Unclear unless the graph of a result is the same for all calls: without values."""
@@ -581,6 +597,8 @@ class Writer:
         waiting, seen = [node], {node}
         while waiting:
             node = waiting.pop()
+            if node.hooks is not None:
+                raise Unclear("a result has a history with hooks")
             if node.op is LEAF and id(node) in arguments:
                 raise Unclear("a result has a history that leads to an argument")
             if node.op is not LEAF and not (node.saved is FREED or node.saved == ()):

@@ -34,6 +34,7 @@ from ..engine.tensor import Tensor, wrote
 from ..engine.transforms.watch import Watcher
 from ..kernels.allocation import StandIn
 from ..kernels.layout import apply_binary, orders_agree
+from ..nn.parameter import Buffer, Parameter
 from ..quiet import calm
 from .traced import TracedArray, held
 
@@ -49,6 +50,9 @@ BY_VALUES = {
 # Functions of NumPy's that ask how arrays lie and of what dtype they are, and for no value.
 FACTS = {np.may_share_memory, np.shares_memory, np.iscomplexobj, np.isrealobj, np.ndim, np.shape,
          np.size, np.result_type, np.can_cast, np.common_type}  # fmt: skip
+
+
+CLASSES = {Tensor, Parameter, Buffer}
 
 
 class Slot(int):
@@ -530,8 +534,7 @@ def is_plain(tensor: Tensor) -> bool:
     """Whether a tensor is a leaf or constant in NumPy's memory, without anything beside."""
     node = tensor._node
     return (
-        isinstance(tensor, Tensor)
-        and type(tensor).__module__.startswith(__package__.partition(".")[0])
+        tensor.__class__ in CLASSES
         and tensor._array.__class__ is np.ndarray
         and (node is None or (node.op is LEAF and node.hooks is None and not node.inherited))
         and not tensor._inference
@@ -547,8 +550,7 @@ def is_known(tensor: Tensor) -> bool:
     past = node is not None and node.op is not LEAF and not node.op.stale
     return is_plain(tensor) or (
         past
-        and isinstance(tensor, Tensor)
-        and type(tensor).__module__.startswith(__package__.partition(".")[0])
+        and tensor.__class__ in CLASSES
         and tensor._array.__class__ is np.ndarray
         and not tensor._inference
         and tensor._tangents is None

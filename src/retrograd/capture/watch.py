@@ -170,7 +170,7 @@ class Watch:
             if owner.apply.__func__ is not Function.apply.__func__:  # type: ignore[attr-defined]
                 self.stop(f"{owner.__name__} has an apply of its own")
             return owner.apply
-        built_in = kind in BUILT_IN or kind.__module__ in ("builtins", PACKAGE + ".return_types")
+        built_in = kind in BUILT_IN or kind.__module__ == "builtins" or is_ours_named(kind)
         if built_in and not isinstance(owner, WITH_ATTRIBUTES):
             return getattr(owner, name)
         if is_ours(owner) and isinstance(owner, (types.ModuleType, type)):
@@ -561,6 +561,11 @@ def importing(frame: Any) -> bool:
     return frame is not None
 
 
+def is_ours_named(kind: Any) -> bool:
+    """Whether a class is one of this package's named tuples."""
+    return hasattr(kind, "_fields") and is_ours(kind)
+
+
 def is_ours(value: Any) -> bool:
     """Whether something is of this package."""
     name = getattr(value, "__module__", None)
@@ -572,7 +577,8 @@ def is_ours(value: Any) -> bool:
         name = value.__globals__.get("__name__")
     elif not isinstance(name, str):
         name = type(value).__module__
-    return str(name).partition(".")[0] == PACKAGE
+    top = str(name).partition(".")[0]
+    return top in (PACKAGE, Tensor.__module__.partition(".")[0])  # "torch", where it has that name
 
 
 def is_layers(function: Any) -> bool:

@@ -28,7 +28,7 @@ def channels_inside(x: Any, channel: int = 1, least: int = 4) -> bool:
     There may be gaps, as in a slice. False for arrays that are not NumPy's, and for those of fewer
     than `least` dimensions: convolutions alone know such weights, as PyTorch's do.
     """
-    if x.__class__ is not ndarray or not least <= x.ndim <= 5:
+    if not (x.__class__ is ndarray or is_traced(x)) or not least <= x.ndim <= 5:
         return False
     sizes, strides, reach = x.shape, x.strides, x.itemsize
     if strides[-1] < strides[channel] or 0 in sizes:  # in row-major order, say
@@ -136,7 +136,7 @@ def laid_out(found: Any, *arrays: Any) -> Any:
 
 def is_permuted(x: Any) -> bool:
     """Whether `x` is an array whose dimensions lie in memory in another order than they have."""
-    if x.__class__ is not ndarray or x.flags.c_contiguous:
+    if not (x.__class__ is ndarray or is_traced(x)) or x.flags.c_contiguous:
         return False
     steps = [abs(step) for step, n in zip(x.strides, x.shape, strict=True) if step and n > 1]
     return steps != sorted(steps, reverse=True)
