@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import array
+import collections
 import functools
 
 import numpy as np
@@ -28,6 +30,7 @@ def both(step, *calls, before=()):
         assert bool((rg.get_rng_state() == after).all())
         rg.testing.assert_close(found, expected, equal_nan=True)
         assert found._version == expected._version
+        assert found.stride() == expected.stride()
     return compiled.compiled
 
 
@@ -251,3 +254,293 @@ def test_a_step_that_writes_through_an_alias_spoils_graphs_from_before():
     halved(rg.full((2,), 0.5))
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         saved.sum().backward()
+
+
+# -- results with a history ------------------------------------------------------------------------
+
+
+def test_second_derivatives_of_what_was_written_since_are_refused():
+    w = rg.ones(2, requires_grad=True)
+    step = rg.compile(lambda x: (w.exp() * x).sum())
+    step(rg.ones(2))
+    kept = step(rg.ones(2))
+    with rg.no_grad():
+        w.add_(1)
+    (g,) = rg.autograd.grad(kept, w, retain_graph=True)  # of the exponential that was saved
+    rg.testing.assert_close(g, rg.full((2,), np.e, dtype=rg.float32))
+    with pytest.raises(RuntimeError, match="what it read was written since"):
+        rg.autograd.grad(kept, w, create_graph=True)
+
+
+def test_results_with_graphs_of_their_own_are_gone_through_one_by_one():
+    a, b = rg.ones(2, requires_grad=True), rg.ones(2, requires_grad=True)
+    step = rg.compile(lambda x: ((x * a).exp().sum(), (x * b).exp().sum()))
+    for _ in range(3):
+        a.grad = b.grad = None
+        first, second = step(rg.ones(2))
+        first.backward()
+        assert b.grad is None
+        second.backward()
+        rg.testing.assert_close(a.grad, b.grad)
+
+
+def test_what_no_cotangent_reaches_gets_no_gradient():
+    w, u = rg.ones(2, requires_grad=True), rg.zeros(2, requires_grad=True)
+
+    def step(x):
+        hidden = (x * w).exp()
+        return hidden, (hidden.detach() * u.sqrt() + hidden).sum()
+
+    compiled = rg.compile(step)
+    for create in (False, False, False, True):
+        w.grad = u.grad = None
+        hidden, _ = compiled(rg.ones(2))
+        g = rg.autograd.grad(hidden.sum(), [w, u], allow_unused=True, create_graph=create)
+        assert g[1] is None
+        rg.testing.assert_close(g[0].detach(), rg.full((2,), np.e, dtype=rg.float32))
+        compiled(rg.ones(2))[1].backward()
+        assert bool(u.grad.isinf().all())
+    assert compiled.compiled.variants
+
+
+def test_zeros_for_an_absent_cotangent_are_no_infinities():
+    w = rg.zeros(2, requires_grad=True)
+
+    def step(x):
+        hidden = (x * w).exp()
+        return hidden, (w.sqrt() + hidden).sum()
+
+    compiled = rg.compile(step)
+    for _ in range(3):
+        w.grad = None
+        compiled(rg.ones(2))[0].sum().backward()
+        assert w.grad.tolist() == [1.0, 1.0]
+    assert compiled.compiled.variants
+
+
+class Asks(rg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.set_materialize_grads(False)
+        return x * 1, x * 2
+
+    @staticmethod
+    def backward(ctx, a, b):
+        return (100 if a is None else a) + (1000 if b is None else b * 2)
+
+
+def test_a_custom_function_may_ask_which_of_its_results_got_a_gradient():
+    w = rg.ones(2, requires_grad=True)
+    step = rg.compile(lambda x: Asks.apply(x * w))
+    for _ in range(3):
+        w.grad = None
+        step(rg.ones(2))[0].sum().backward()
+        assert w.grad.tolist() == [1001.0, 1001.0]
+
+
+def test_batched_gradients_have_no_history():
+    step = rg.compile(lambda x: x.sin() * 2)
+    for _ in range(2):
+        x = rg.randn(3).requires_grad_()
+        (g,) = rg.autograd.grad(step(x), x, rg.ones(4, 3), is_grads_batched=True)
+        assert not g.requires_grad
+
+
+def test_each_result_has_a_node_of_its_own():
+    w = rg.ones(2, requires_grad=True)
+
+    def step(x):
+        loss = (x * w).sum()
+        loss.backward()
+        return loss
+
+    compiled = rg.compile(step)
+    assert compiled(rg.ones(2)).grad_fn.name() == "SumBackward0"
+    first, second = compiled(rg.ones(2)), compiled(rg.ones(2))
+    assert first.grad_fn is not second.grad_fn
+    first.register_hook(lambda g: pytest.fail("this is the hook of another result"))
+    with pytest.raises(RuntimeError, match="second time"):
+        (second * 2).backward()
+
+
+def test_results_that_are_views_of_one_tensor_share_its_version():
+    def parts(x):
+        y = x * 2
+        return y[0], y[1]
+
+    def chunks(x):
+        return (x * 2).chunk(2)
+
+    compiled, split = rg.compile(parts), rg.compile(chunks)
+    for _ in range(3):
+        first, second = compiled(rg.ones(2, 2))
+        first.add_(1)
+        assert second._version == 1
+        with pytest.raises(RuntimeError, match="view"):
+            split(rg.ones(4).requires_grad_())[0].add_(1)
+
+
+# -- what is read ----------------------------------------------------------------------------------
+
+
+class Listed(list):
+    pass
+
+
+class Keyed(dict):
+    pass
+
+
+Pair = collections.namedtuple("Pair", "first second")
+
+
+@pytest.mark.parametrize(
+    ("held", "change"),
+    [
+        (collections.deque([1]), lambda held: held.append(1)),
+        (array.array("d", [1.0]), lambda held: held.append(1.0)),
+        (bytearray(b"a"), lambda held: held.append(1)),
+        (Listed([1]), lambda held: held.append(1)),
+        (collections.UserList([1]), lambda held: held.append(1)),
+        (collections.OrderedDict(a=1), lambda held: held.update(b=2)),
+        (collections.defaultdict(int, a=1), lambda held: held["b"]),
+        (collections.UserDict(a=1), lambda held: held.update(b=2)),
+        (collections.ChainMap({"a": 1}), lambda held: held.update(b=2)),
+        (Keyed(a=1), lambda held: held.update(b=2)),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_containers_of_every_kind_are_read_anew(held, change):
+    def step(x, more=held):
+        first = [*held]
+        return x * len(held) + len(first) + len([*more])
+
+    compiled = rg.compile(step)
+    for _ in range(3):
+        assert compiled(rg.ones(1)).item() == 3 * len(held)
+        change(held)
+
+
+def test_what_a_named_tuple_holds_is_read_anew():
+    pair = Pair([1.0], {"by": 2.0})
+
+    @rg.compile
+    def step(x):
+        first, second = pair
+        return x * first[0] * second["by"] + pair[0][0]
+
+    for number in range(1, 4):
+        pair.first[0] = float(number)
+        assert step(rg.ones(1)).item() == 3.0 * number
+    assert step.compiled.variants
+
+
+def test_defaults_that_are_changed_within_are_changed_in_each_call():
+    def step(x, seen=[]):  # noqa: B006
+        seen.append(1)
+        return x * len(seen)
+
+    compiled = rg.compile(step)
+    for number in range(1, 4):
+        assert compiled(rg.ones(1)).item() == number
+        assert len(step.__defaults__[0]) == number
+        if number == 2:
+            step.__defaults__[0].pop()
+            compiled(rg.ones(1))
+
+
+def test_attributes_of_functions_are_read_anew():
+    def step(x):
+        return x * step.by
+
+    step.by = 1.0
+    compiled = rg.compile(step)
+    for by in (1.0, 1.0, 3.0):
+        step.by = by
+        assert compiled(rg.ones(1)).item() == by
+
+
+def power(x, n):
+    return x if n == 0 else power(x * 2, n - 1)
+
+
+def test_a_function_that_calls_itself_by_a_global_name():
+    compiled = rg.compile(power)
+    for n in (3, 3, 4):
+        assert compiled(rg.ones(1), n).item() == 2.0**n
+    assert len(compiled.compiled.variants) == 2
+
+
+def test_containers_within_themselves():
+    held = [1.0]
+    held.append(held)
+    compiled = rg.compile(lambda x, given: x * held[0] * given[0])
+    for number in range(1, 4):
+        held[0] = float(number)
+        assert compiled(rg.ones(1), held).item() == number**2
+
+
+def test_lists_from_outside_are_returned_themselves():
+    held = [1, 2]
+    compiled = rg.compile(lambda x, given: (x * 2, held, given))
+    for _ in range(3):
+        given = [rg.ones(1)]
+        found = compiled(rg.ones(1), given)
+        assert found[1] is held
+        assert found[2] is given
+
+
+def test_settings_are_read_in_each_call():
+    seeded = rg.compile(lambda x: x * (rg.initial_seed() % 7))
+    threaded = rg.compile(lambda x: x * rg.get_num_threads())
+    before = rg.get_num_threads()
+    for number in (1, 1, 2):
+        rg.manual_seed(number)
+        rg.set_num_threads(number)
+        assert seeded(rg.ones(1)).item() == number
+        assert threaded(rg.ones(1)).item() == number
+    rg.set_num_threads(before)
+    assert seeded.compiled.variants
+    fresh = rg.compile(lambda x: x + rg.seed())
+    drawn = rg.initial_seed()
+    for _ in range(3):
+        fresh(rg.zeros(1))
+        assert rg.initial_seed() != drawn
+        drawn = rg.initial_seed()
+
+
+# -- memory ----------------------------------------------------------------------------------------
+
+
+def test_arrays_of_numpys_are_shown():
+    shown = rg.compile(lambda x: x.numpy())
+    there_and_back = rg.compile(lambda x: rg.from_numpy(x.numpy() * 2))
+    for _ in range(2):
+        assert type(shown(rg.ones(2))) is np.ndarray
+        assert there_and_back(rg.ones(2)).tolist() == [2.0, 2.0]
+
+
+def test_errors_of_the_first_call_name_the_values():
+    step = rg.compile(lambda i, w: F.embedding(i, w, max_norm=1.0) * 2)
+    for _ in range(2):
+        with pytest.raises(IndexError, match="run from 1 to 7"):
+            step(rg.tensor([1, 7]), rg.randn(3, 2))
+
+
+def test_an_argument_that_is_turned_is_turned_in_each_call():
+    @rg.compile
+    def turned(x):
+        x.t_()
+        return x * 2
+
+    for _ in range(3):
+        x = rg.ones(2, 3)
+        assert turned(x).shape == x.shape == (3, 2)
+
+
+def test_channels_stay_innermost():
+    def step(x, w):
+        return F.conv2d(x, w)
+
+    x = rg.randn(2, 3, 6, 6).to(memory_format=rg.channels_last)
+    both(step, *[(x, rg.randn(4, 3, 3, 3)) for _ in range(3)])

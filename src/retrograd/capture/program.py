@@ -383,7 +383,9 @@ class Writer:
         saved = "".join([*[f"r{r}, " for r in roots], *[f"v{s}, " for s in arrays]])
         shown = "".join([f"v{s}, " for s in outputs])
         read = "".join([f"r{r}, " for r in range(len(recording.roots))])
-        line = f"o = {self.name(kind)}.made(({edges}), ({saved}), ({shown}), (args, kwargs), ({read}))"
+        line = (
+            f"o = {self.name(kind)}.made(({edges}), ({saved}), ({shown}), (args, kwargs), ({read}))"
+        )
         return functions, [line], {*arrays, *outputs}
 
     def made_anew(self, steps: Any, past: Past) -> list[Any]:

@@ -77,6 +77,10 @@ class TracedArray(StandIn, NDArrayOperatorsMixin):
         """What it is a part of: something, if it is a part."""
         return self.array.base
 
+    def __format__(self, spec: str) -> str:
+        self.recording.stop("a value of a tensor is printed")
+        return format(self.array, spec)
+
     def __repr__(self) -> str:
         return f"<traced {self.array.dtype}{list(self.array.shape)} at {self.slot}>"
 
