@@ -5,6 +5,8 @@ from __future__ import annotations
 import array
 import collections
 import functools
+import threading
+import types
 
 import numpy as np
 import pytest
@@ -507,6 +509,43 @@ def test_settings_are_read_in_each_call():
         fresh(rg.zeros(1))
         assert rg.initial_seed() != drawn
         drawn = rg.initial_seed()
+
+
+def test_what_each_thread_has_of_its_own():
+    own = threading.local()
+    own.by = 2.0
+    step = rg.compile(lambda x: x * own.by)
+    assert [step(rg.ones(1)).item() for _ in range(2)] == [2.0, 2.0]
+    found = []
+
+    def work():
+        own.by = 5.0
+        found.append(step(rg.ones(1)).item())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [5.0]
+
+
+def test_texts_of_objects_are_made_in_each_call():
+    held = types.SimpleNamespace(by=1)
+    formatted = rg.compile(lambda x: x * len(f"{held}"))
+    made = rg.compile(lambda x: x * len(str(held)))
+    for by in (1, 1, 100):
+        held.by = by
+        assert formatted(rg.ones(1)).item() == made(rg.ones(1)).item() == len(str(held))
+
+
+def test_lists_of_layers_are_read_by_places():
+    layers = nn.ModuleList([nn.Linear(2, 2), nn.Tanh()])
+
+    def step(x):
+        for number in range(len(layers)):
+            x = layers[number](x)
+        return x.detach() * 1
+
+    assert both(step, *[(rg.randn(3, 2),) for _ in range(3)]).variants
 
 
 # -- memory ----------------------------------------------------------------------------------------

@@ -53,6 +53,9 @@ STATEMENTS = (
     "for _ in range(3):\n        x = (x + y).tanh()", "x = x if scale > 1 else -x",
     "x = checkpoint(lambda a: a.sin() * y, x, use_reentrant=False)",
     "x = x if (x > -1e9).all() else y", "x = x * scale", "x = Bent.apply(x, {number})",
+    "x = x * levels.kept[0]", "x = x + len(held)", "x = again(x, 2)", "x = x * len(f'{{scale}}')",
+    "x = F.conv2d(x.reshape(1, 3, 2, 2).contiguous(memory_format=rg.channels_last), "
+    "w[:, :, None, None]).reshape(3, 4)",
 )  # fmt: skip
 LOSSES = (
     "(x * x).mean()", "F.mse_loss(x, y)", "F.smooth_l1_loss(x, y)",
@@ -71,6 +74,10 @@ ENDS = (
     "optimizer.zero_grad()\n    loss.backward()\n    nn.utils.clip_grad_norm_(parameters, 1.0)\n"
     "    optimizer.step()\n    return loss.detach(), x.detach()",
     "return x, loss",
+    "return x.sum(), loss, (x.detach() * v[0].abs().sqrt()).sum() + loss",
+    "return loss, (w * w).exp().sum()",
+    "return x[0], x[1] * loss",
+    "return x.t(), loss",
     "return {'loss': loss, 'grads': rg.autograd.grad(loss, parameters, allow_unused=True)}",
     "loss.backward()\n    return loss.detach()",
     "grads = rg.autograd.grad(loss, [w, v], create_graph=True, allow_unused=True)\n"
@@ -100,7 +107,8 @@ def text(seed):
                 line = line.replace(f"layer{k}(x)", f"x + layer{k}(i[:, 0])")
         body.append(line)
     lines = "\n    ".join(body)
-    return f"""import retrograd as rg
+    return f"""import collections
+import retrograd as rg
 from retrograd.utils.checkpoint import checkpoint
 nn, F = rg.nn, rg.nn.functional
 rg.manual_seed({seed})
@@ -117,6 +125,10 @@ class Bent(rg.autograd.Function):
     def backward(ctx, g):
         return g * (ctx.saved_tensors[0] * ctx.k).cos() * ctx.k, None
 
+def again(x, n):
+    return x if n == 0 else again((x + n).sin(), n - 1)
+
+levels, held = collections.namedtuple("Levels", "kept")([1.0]), collections.deque([1])
 layer0, layer1 = {layers[0]}.to(dtype), {layers[1]}.to(dtype)
 w, v = rg.randn(3, 3, dtype=dtype).requires_grad_(), rg.randn(4, 4, dtype=dtype).requires_grad_()
 e = rg.randn(6, 4, dtype=dtype).requires_grad_()
@@ -161,10 +173,14 @@ def outcome(module, step, number):
     x, y = rg.randn(ROWS, WIDTH, dtype=dtype), rg.randn(ROWS, WIDTH, dtype=dtype)
     i = rg.randint(0, 4, (ROWS, WIDTH))
     module.scale = 2.0 if number < 3 else 0.5
+    module.levels.kept[0] = 1.0 if number < 3 else 0.5
+    if number == 2:
+        module.held.append(number)
     try:
         result = step(x, y, i)
-        if isinstance(result, tuple) and result[-1].requires_grad and module.w.grad is None:
-            result[-1].backward()
+        one = result[-1 - number % 2] if isinstance(result, tuple) else x
+        if one.requires_grad and module.w.grad is None:
+            one.sum().backward()
             for p in module.parameters:
                 p.grad = None if p.grad is None else p.grad * 1
     except Exception as error:

@@ -158,7 +158,7 @@ def check_graph(recording: Recording, graphs: list[set[Any]], roots: Any) -> lis
         elif (
             isinstance(node.op, FunctionKind)
             and node.op.grad_outputs != 1
-            and not node.state.get("materialize_grads", True)  # type: ignore[attr-defined]
+            and not node.state.get("materialize_grads", True)
         ):
             recording.stop(f"{node.name()} asks which of its results got a gradient")
     return ends

@@ -596,11 +596,11 @@ class Writer:
             for root, (kind, _) in zip(recording.roots, recording.origins, strict=True)
             if kind == "argument"
         }
+        if node.hooks is not None:
+            raise Unclear("a result has hooks")
         waiting, seen = [node], {node}
         while waiting:
             node = waiting.pop()
-            if node.hooks is not None:
-                raise Unclear("a result has a history with hooks")
             if node.op is LEAF and id(node) in arguments:
                 raise Unclear("a result has a history that leads to an argument")
             if node.op is not LEAF and not (node.saved is FREED or node.saved == ()):

@@ -266,6 +266,11 @@ class Rewriter(ast.NodeTransformer):
             return [before, node]
         return self.generic_visit(node)
 
+    def visit_FormattedValue(self, node: Any) -> Any:
+        node = self.generic_visit(node)
+        node.value = self.told("shown", node.value, node.value)
+        return node
+
     def visit_For(self, node: Any) -> Any:
         node = self.generic_visit(node)
         node.iter = self.told("through", node, node.iter)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import operator
 import sys
+import threading
 import types
 from functools import partial
 from typing import Any
@@ -36,7 +38,7 @@ ONCE = once_differentiable(lambda: None).__code__  # of all functions that it gi
 PURE = {
     abs, all, any, bool, callable, complex, dict, divmod, enumerate, filter, float, frozenset, int,
     isinstance, issubclass, iter, len, list, map, max, min, next, pow, range, reversed, round, set,
-    slice, sorted, str, sum, tuple, type, zip,
+    slice, sorted, str, sum, tuple, type, zip, operator.index,
 }  # fmt: skip
 PURE_MODULES = {"math", "cmath", "itertools"}
 BUILT_IN: Any = (
@@ -175,7 +177,7 @@ class Watch:
             return getattr(owner, name)
         if is_ours(owner) and isinstance(owner, (types.ModuleType, type)):
             return getattr(owner, name)
-        if id(owner) not in self.outer:
+        if id(owner) not in self.outer and not isinstance(owner, types.ModuleType):
             if hasattr(owner, "_fields") or is_ours(owner):
                 return getattr(owner, name)
             self.stop(f"an attribute of a {kind.__name__} that was made here is read")
@@ -208,6 +210,9 @@ class Watch:
     def of_object(self, owner: Any, name: str) -> Any:
         """An attribute of an object that was there before."""
         kind = type(owner)
+        if isinstance(owner, threading.local):
+            self.stop(f"a {kind.__name__}, which each thread has of its own, is read")
+            return getattr(owner, name)
         space: Any = getattr(owner, "__dict__", None)
         about = f"{kind.__name__}.{name}"
         known = self.guards.name(kind)
@@ -295,6 +300,12 @@ class Watch:
         if not isinstance(owner, Tensor) and (kind not in BUILT_IN or kind in MUTABLE):
             self.stop(f"a {kind.__name__} from outside is changed")
         return owner
+
+    def shown(self, value: Any) -> Any:
+        """Something of which the text is asked for."""
+        if id(value) in self.outer and type(value) not in PLAIN:
+            self.stop(f"the text of a {type(value).__name__} is asked for")
+        return value
 
     def within(self, context: Any) -> Any:
         """A context that is entered."""
@@ -410,6 +421,8 @@ class Watch:
                 v if isinstance(v, ITERABLE) or not hasattr(v, "__iter__") else self.through(v)
                 for v in args
             ]
+        if function is str and args:
+            self.shown(args[0])
         length = getattr(type(args[0]), "__len__", None) if function is len else None
         if isinstance(length, types.FunctionType) and not isinstance(args[0], Tensor):
             return self.call(types.MethodType(length, args[0]))

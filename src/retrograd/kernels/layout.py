@@ -38,7 +38,7 @@ def channels_inside(x: Any, channel: int = 1, least: int = 4) -> bool:
         if strides[dim] < reach:
             return False
         reach = strides[dim] * sizes[dim]
-    return strides[channel] < reach <= strides[places[0]]
+    return bool(strides[channel] < reach <= strides[places[0]])
 
 
 def with_channels_inside(x: Any, channel: int = 1) -> Any:
