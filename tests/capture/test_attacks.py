@@ -291,7 +291,7 @@ def test_what_no_cotangent_reaches_gets_no_gradient():
 
     def step(x):
         hidden = (x * w).exp()
-        return hidden, (hidden.detach() * u.sqrt() + hidden).sum()
+        return hidden * 1, (hidden.detach() * u.sqrt() + hidden).sum()
 
     compiled = rg.compile(step)
     for create in (False, False, False, True):
@@ -310,7 +310,7 @@ def test_zeros_for_an_absent_cotangent_are_no_infinities():
 
     def step(x):
         hidden = (x * w).exp()
-        return hidden, (w.sqrt() + hidden).sum()
+        return hidden * 1, (w.sqrt() + hidden).sum()
 
     compiled = rg.compile(step)
     for _ in range(3):
@@ -318,6 +318,25 @@ def test_zeros_for_an_absent_cotangent_are_no_infinities():
         compiled(rg.ones(2))[0].sum().backward()
         assert w.grad.tolist() == [1.0, 1.0]
     assert compiled.compiled.variants
+
+
+def test_the_gradient_of_a_result_comes_through_others_too():
+    w = rg.zeros(2, requires_grad=True)
+
+    @rg.compile
+    def step(x):
+        hidden = (x * w).exp()
+        return hidden, (hidden * 2).sum()
+
+    for _ in range(3):
+        w.grad = None
+        hidden, loss = step(rg.ones(2))
+        hidden.retain_grad()
+        hidden.register_hook(lambda g: g * 10)
+        (hidden.sum() + loss).backward()
+        assert hidden.grad.tolist() == w.grad.tolist() == [30.0, 30.0]
+        hidden, loss = step(rg.ones(2))
+        assert rg.autograd.grad(loss, hidden)[0].tolist() == [2.0, 2.0]
 
 
 class Asks(rg.autograd.Function):

@@ -73,11 +73,11 @@ ENDS = (
     "optimizer.zero_grad()\n    loss.backward()\n    optimizer.step()\n    return loss",
     "optimizer.zero_grad()\n    loss.backward()\n    nn.utils.clip_grad_norm_(parameters, 1.0)\n"
     "    optimizer.step()\n    return loss.detach(), x.detach()",
-    "return x, loss",
-    "return x.sum(), loss, (x.detach() * v[0].abs().sqrt()).sum() + loss",
+    "return x * 1, loss",
+    "return x, x[1] * loss",
     "return loss, (w * w).exp().sum()",
-    "return x[0], x[1] * loss",
     "return x.t(), loss",
+    "return x.sum(), loss, (x.detach() * v[0].abs().sqrt()).sum() + x.sum()",
     "return {'loss': loss, 'grads': rg.autograd.grad(loss, parameters, allow_unused=True)}",
     "loss.backward()\n    return loss.detach()",
     "grads = rg.autograd.grad(loss, [w, v], create_graph=True, allow_unused=True)\n"

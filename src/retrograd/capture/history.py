@@ -12,7 +12,8 @@ NOTE [Captured nodes]
    function read was written since, it is refused.
 4. A result that got no cotangent has zeros in its place, and what only it reaches gets nothing.
    Where zeros give NaN, the function runs again, too.
-5. One node is freed as a whole. So results whose graphs eager frees one by one are not captured.
+5. One node is freed as a whole. So results whose graphs eager frees one by one are not captured;
+   nor are those of which one depends on another, whose gradient is then more than its cotangent.
 """
 
 from __future__ import annotations
@@ -120,6 +121,8 @@ def past_of(recording: Recording, result: Any) -> Past | None:
     ends = check_graph(recording, graphs, roots)
     if not are_freed_together([{n for n in graph if id(n) not in roots} for graph in graphs]):
         recording.stop("results have graphs of their own")
+    if any(sum(t._node in graph for graph in graphs) > 1 for t in outputs):
+        recording.stop("a result depends on another one")
     if recording.stopped is not None:
         return None
     first = len(recording.steps)
