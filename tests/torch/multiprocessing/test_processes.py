@@ -74,6 +74,29 @@ def test_a_shared_tensor_in_a_queue_is_the_same_memory_there(how, view):
     assert (part == 1).all()
 
 
+def test_a_shared_tensor_goes_through_a_queue_where_the_folder_of_temporary_files_is_deep(tmp_path):
+    deep = tmp_path / ("x" * 100)
+    deep.mkdir()
+    code = """
+import retrograd as rg
+from retrograd import multiprocessing as mp
+queue = mp.get_context("fork").Queue()
+x = rg.ones(3).share_memory_()
+queue.put(x)
+queue.get(timeout=60).add_(1)
+print(x.tolist())
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "TMPDIR": str(deep)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.stdout, ran.stderr) == ("[2.0, 2.0, 2.0]\n", "")
+    assert not list(deep.iterdir())
+
+
 def test_a_tensor_in_a_queue_that_is_not_shared_is_copied():
     queue = mp.get_context("fork").SimpleQueue()
     x = rg.ones(3)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 import weakref
-from multiprocessing import reduction
+from multiprocessing import process, reduction, util
 from multiprocessing.context import get_spawning_popen
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
@@ -21,6 +23,8 @@ NO_LEAF = (
     "support crossing process boundaries. If you just want to transfer the data, call detach() on "
     "the tensor before serializing (e.g., putting it on the queue)."
 )
+
+LONGEST = 60  # bytes of a folder in which a socket's path, 104 bytes on some systems, has room
 
 _given: weakref.WeakKeyDictionary[Any, dict[int, Any]] = weakref.WeakKeyDictionary()
 
@@ -39,6 +43,7 @@ class Shared:
 
 def handed(descriptor: int) -> Any:
     """An object that becomes the descriptor in another process, given once to one that starts."""
+    keep_paths_short()
     popen = get_spawning_popen()
     if popen is None:
         return reduction.DupFd(descriptor)
@@ -46,6 +51,18 @@ def handed(descriptor: int) -> Any:
     if descriptor not in given:
         given[descriptor] = reduction.DupFd(descriptor)
     return given[descriptor]
+
+
+def keep_paths_short() -> None:
+    """Let Python hand descriptors over by a socket in /tmp where TMPDIR is too long for one.
+
+    Python does so itself since 3.14; before, the error comes in a thread of the queue's, and who
+    waits for the tensor waits for ever.
+    """
+    if os.name == "posix" and len(os.fsencode(util.get_temp_dir())) > LONGEST:
+        folder = tempfile.mkdtemp(prefix="pymp-", dir="/tmp")
+        util.Finalize(None, shutil.rmtree, (folder,), exitpriority=-100)
+        process.current_process()._config["tempdir"] = folder
 
 
 def arrived(descriptor: Any, place: tuple[Any, ...]) -> Any:
