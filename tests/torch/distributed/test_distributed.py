@@ -12,7 +12,7 @@ import pytest
 
 import retrograd as rg
 from retrograd.torch import distributed as dist
-from retrograd.torch.distributed import connections
+from retrograd.torch.distributed.engine import connections
 
 from .together import together, values
 
@@ -227,7 +227,7 @@ def test_a_rank_that_ends_is_an_error_of_all_others():
 
 def test_a_rank_that_is_too_late_is_an_error():
     code = """
-with dist.group.WORLD.messages.waiting(0.1): error(dist.recv, rg.ones(1), 1 - rank)
+dist.group.WORLD.world.timeout = 0.1; error(dist.recv, rg.ones(1), 1 - rank)
 """
     for out in together(code):
         assert out.startswith("DistNetworkError Timed out after 0.1 s: rank")
@@ -235,12 +235,8 @@ with dist.group.WORLD.messages.waiting(0.1): error(dist.recv, rg.ones(1), 1 - ra
 
 def test_an_exception_amid_an_array_breaks_the_group():
     code = """
-from retrograd.distributed import connections
-fill = connections._fill
-def stop(*args):
-    connections._fill = fill
-    raise KeyboardInterrupt
-if rank == 0: connections._fill = stop
+def stop(): raise KeyboardInterrupt
+if rank == 0: dist.group.WORLD.world.transport.all_reduce = lambda *_: stop
 try: dist.all_reduce(rg.ones(2))
 except (KeyboardInterrupt, RuntimeError): error(dist.all_reduce, rg.ones(2))
 """
@@ -255,7 +251,7 @@ import os, warnings
 warnings.simplefilter("ignore")  # Python's, of threads
 pid = os.fork()
 if pid == 0:
-    closed = all(sock.fileno() < 0 for sock in dist.group.WORLD.world.peers.values())
+    closed = dist.group.WORLD.world.watch.line.fileno() < 0
     try: dist.barrier()
     except RuntimeError as caught: os._exit(7 if closed and "forked from" in str(caught) else 1)
     os._exit(1)
@@ -287,10 +283,11 @@ def test_recv_from_any_rank_waits_for_those_that_have_not_ended():
 if rank == 0: pass
 elif rank == 1: show(rg.tensor(dist.recv(rg.ones(1)))); error(dist.recv, rg.ones(1))
 else:
-    while connections._has_sent(dist.group.WORLD.world.peers[0]): pass  # False: rank 0 has ended
+    world = dist.group.WORLD.world
+    while not world.watch.ended(world.name, 0): pass
     dist.send(rg.ones(1), 1)
 """
-    out = together("from retrograd.distributed import connections\n" + code, 3)[1]
+    out = together(code, 3)[1]
     assert out.startswith("[2]\nDistNetworkError Connection closed by peer: all other ranks ended")
 
 
@@ -315,15 +312,47 @@ def test_strangers_that_send_something_else_are_turned_away():
     code = """
 import os, time
 from retrograd import distributed as dist
-from retrograd.distributed import connections
+from retrograd.distributed.engine import connections
 place = "127.0.0.1", int(os.environ["MASTER_PORT"])
 if os.environ["RANK"] == "1":
     for said in (5, None, {"a": 1}, [[1], 2, 3], "text", [1, 2, 3, 4]):
-        with connections._connect(*place, time.monotonic() + 20) as sock:
-            connections._write(sock, said)
+        with connections.connect(*place, time.monotonic() + 20) as sock:
+            connections.write(sock, said)
 dist.init_process_group(); dist.barrier()
 """
     assert together(code, prelude="") == ["", ""]
+
+
+def test_silent_connections_keep_nobody_waiting():
+    code = """
+import os, socket, time
+from retrograd import distributed as dist
+from retrograd.distributed.engine import connections
+place = "127.0.0.1", int(os.environ["MASTER_PORT"])
+silent = []
+if os.environ["RANK"] == "1":
+    with connections.connect(*place, time.monotonic() + 60): pass  # rank 0 listens
+    silent = [socket.create_connection(place) for _ in range(8)]
+begun = time.monotonic()
+dist.init_process_group(); dist.barrier()
+print(os.environ["RANK"] == "0" or time.monotonic() - begun < connections.GREETING)
+"""
+    assert together(code, prelude="") == ["True", "True"]
+
+
+def test_a_rank_of_another_group_is_told_and_the_others_meet():
+    code = """
+import os
+from retrograd import distributed as dist
+if os.environ["RANK"] == "1":
+    try: dist.init_process_group(world_size=3)
+    except RuntimeError as caught: print(caught)
+dist.init_process_group(); print(dist.get_world_size())
+"""
+    first, second = together(code, prelude="")
+    said, size = second.splitlines()
+    assert (first, size) == ("2", "2")
+    assert "there is no place for rank 1 of 3 among 2" in said
 
 
 def test_lists_on_other_ranks_are_refused_before_anything_is_sent():
@@ -413,7 +442,7 @@ def test_a_process_does_not_take_itself_for_the_one_that_is_not_there_yet(monkey
 
     monkeypatch.setattr(socket, "create_connection", itself)
     with pytest.raises(dist.DistNetworkError, match="nobody listens there"):
-        connections.meet(*place, 1, [0, 1], timeout=0.2)
+        connections.meet(*place, 1, 2, timeout=0.2)
     assert ends[0].fileno() < 0
 
 
@@ -422,7 +451,7 @@ def test_a_reserved_port_is_given_to_whoever_listens_there_and_to_nobody_else():
     with connections.reserved("127.0.0.1") as port:
         with socket.socket() as other, pytest.raises(OSError, match="in use"):
             other.bind(("127.0.0.1", port))
-        with connections._listen("127.0.0.1", port, 2) as server:
+        with connections.listen("127.0.0.1", port, 2) as server:
             assert server.getsockname()[1] == port
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import retrograd as rg
 from retrograd.torch import distributed as dist
-from retrograd.torch.distributed import connections
+from retrograd.torch.distributed.engine import connections
 
 from .together import together, values
 
@@ -248,7 +248,7 @@ def test_a_key_that_does_not_come_is_an_error(store):
 def test_a_tcp_store_gives_no_answer_to_an_earlier_question(monkeypatch):
     store = dist.TCPStore("127.0.0.1", 0, 1, is_master=True)
     store.multi_set(["a", "b"], ["1", "2"])
-    read = connections._read
+    read = connections.read
 
     def interrupted(sock):
         if sock is store._sock:
@@ -256,7 +256,7 @@ def test_a_tcp_store_gives_no_answer_to_an_earlier_question(monkeypatch):
         return read(sock)
 
     with monkeypatch.context() as patched:
-        patched.setattr(connections, "_read", interrupted)
+        patched.setattr(connections, "read", interrupted)
         with pytest.raises(KeyboardInterrupt):
             store.get("a")
     with pytest.raises(dist.DistNetworkError, match=r"get of b: the store at .* does not answer"):

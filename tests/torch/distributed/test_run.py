@@ -45,7 +45,7 @@ def launch(folder, code: str, *options: str) -> subprocess.CompletedProcess[str]
     """A script that `retrograd run -m torch.distributed.run` starts twice."""
     script = folder / "script.py"
     script.write_text(dedent(code))
-    source = str(Path(run.__file__).parents[4])
+    source = str(Path(run.__file__).parents[3])
     command = [sys.executable, "-m", "retrograd", "run", "-m", "torch.distributed.run"]
     return subprocess.run(
         [*command, "--nproc_per_node=2", "--standalone", *options, str(script), "one", "--two"],

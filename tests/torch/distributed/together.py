@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-from retrograd.torch.distributed.connections import reserved
+from retrograd.torch.distributed.engine.connections import reserved
 
 HANG = 300  # seconds after which processes are ended; no test depends on it
 
@@ -35,8 +35,8 @@ def error(call, *args):
 """
 
 
-def together(code, size=2, prelude=PRELUDE, **more):
-    """What each of `size` processes prints, which run the code in one group and end well."""
+def ended(code, size=2, prelude=PRELUDE, **more):
+    """How each of `size` processes ends that run the code in one group, and what it prints."""
     common = {**os.environ, "MASTER_ADDR": "127.0.0.1", "WORLD_SIZE": str(size), **more}
     with contextlib.ExitStack() as held:
         common["MASTER_PORT"] = str(held.enter_context(reserved(common["MASTER_ADDR"])))
@@ -52,8 +52,12 @@ def together(code, size=2, prelude=PRELUDE, **more):
             )
             for rank, (out, err) in enumerate(said)
         ]
-        statuses = wait(jobs)
-        shown = [(read(out), read(err)) for out, err in said]
+        return wait(jobs), [(read(out), read(err)) for out, err in said]
+
+
+def together(code, size=2, prelude=PRELUDE, **more):
+    """What each of `size` processes prints, which run the code in one group and end well."""
+    statuses, shown = ended(code, size, prelude, **more)
     report = "".join(
         f"rank {rank} ended with {status}\n{out}{err}"
         for rank, (status, (out, err)) in enumerate(zip(statuses, shown, strict=True))

@@ -1,4 +1,4 @@
-"""Several processes that work together over TCP: `torch.distributed`, by sockets between them."""
+"""Several processes that work together: `torch.distributed`, by MPI between them."""
 
 from . import algorithms, autograd, exchanges, groups, objects, rpc, stores, subgroups
 from .buckets import GradBucket
@@ -14,7 +14,7 @@ from .collectives import (
     reduce,
     scatter,
 )
-from .connections import DistNetworkError
+from .engine.connections import DistNetworkError
 from .constants import default_pg_timeout
 from .device_mesh import DeviceMesh, init_device_mesh
 from .entry import init_process_group

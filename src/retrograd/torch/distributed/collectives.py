@@ -3,13 +3,11 @@
 NOTE [Collectives]
 1. All ranks call the same functions in the same order; a call returns when this rank's part is
    done. With `async_op=True` it returns at once, and its part is done beside the program, in the
-   order of the calls. Arguments are checked before. Tensors are read when their turn comes, and
-   written when the values have come, which is when their version grows: they are not to be touched
-   before `wait()` returns. They are written in place, without history, as in PyTorch.
-2. A reduction adds in the order of ranks at one of them, which sends the result to all: every rank
-   has the same bits. Complex numbers are added and multiplied as such, and have no order.
-3. All ends at the first rank of the group, or at the one that was named: there it is joined, from
-   there it is sent.
+   order of the calls. Arguments are checked before. Tensors are read and written when their turn
+   comes, and their version grows at the end: they are not to be touched before `wait()` returns.
+   They are written in place, without history, as in PyTorch.
+2. A reduction gives the same bits on every rank. Complex numbers are added and multiplied as such,
+   and have no order.
 """
 
 from __future__ import annotations
@@ -17,15 +15,14 @@ from __future__ import annotations
 import inspect
 import warnings
 from enum import Enum
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ... import version
 from ...autograd.grad_mode import inference_mode
-from ...engine.tensor import Tensor, new_tensor
-from ...quiet import quietly
+from ...engine.tensor import Tensor, new_tensor, wrote
 from .membership import joined, outside, rank_of
 from .work import Work, carried_out
 
@@ -33,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import timedelta
 
-    from .connections import World
+    from .engine.world import World
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -90,12 +87,9 @@ def barrier(
     >>> rg.distributed.destroy_process_group()
     """
     world, seconds = joined(group).world, None if timeout is None else timeout.total_seconds()
-
-    def exchange() -> None:
-        with world.waiting(seconds):
-            _to_all(world, "barrier", np.empty(0), "add")
-
-    return carried_out(world, async_op, (), exchange)
+    steps = world.agreed("barrier", np.empty(0))
+    found = world.do("barrier", steps, seconds=seconds, beside=async_op)
+    return Work(found, ()) if async_op else None
 
 
 def monitored_barrier(
@@ -130,12 +124,9 @@ def broadcast(
     >>> rg.distributed.destroy_process_group()
     """
     world, src = joined(group).world, rank_of(group, src, group_src)
-    array = array_of(tensor)
-
-    def exchange() -> None:
-        put(tensor, spread(world, f"broadcast from rank {src}", src, array))
-
-    return carried_out(world, async_op, [tensor], exchange)
+    call = f"broadcast from rank {src}"
+    steps = world.broadcast(call, src, array_of(tensor))
+    return carried_out(world, async_op, [tensor], call, steps, partial(put, tensor))
 
 
 @collective
@@ -153,12 +144,9 @@ def all_reduce(
     >>> rg.distributed.destroy_process_group()
     """
     world, array = joined(group).world, array_of(tensor)
-    name = ufunc_of("all_reduce", array, op)
-
-    def exchange() -> None:
-        put(tensor, _to_all(world, f"all_reduce {op.name}", array, name))
-
-    return carried_out(world, async_op, [tensor], exchange)
+    name, call = ufunc_of("all_reduce", array, op), f"all_reduce {op.name}"
+    steps = world.all_reduce(call, array, name)
+    return carried_out(world, async_op, [tensor], call, steps, partial(put, tensor))
 
 
 @collective
@@ -180,14 +168,11 @@ def reduce(
     >>> rg.distributed.destroy_process_group()
     """
     world, dst, array = joined(group).world, rank_of(group, dst, group_dst), array_of(tensor)
-    name = ufunc_of("reduce", array, op)
-
-    def exchange() -> None:
-        found = collect(world, f"reduce {op.name} to rank {dst}", dst, array)
-        if found:
-            put(tensor, reduced(found, name))
-
-    return carried_out(world, async_op, [tensor], exchange)
+    name, call = ufunc_of("reduce", array, op), f"reduce {op.name} to rank {dst}"
+    here = world.rank == dst
+    steps = world.all_reduce(call, array, name, in_place=here)
+    then = partial(put, tensor) if here else None
+    return carried_out(world, async_op, [tensor], call, steps, then)
 
 
 @collective
@@ -205,14 +190,9 @@ def all_gather(
     """
     world, array = joined(group).world, array_of(tensor)
     check_list("tensor_list", tensor_list, [array] * world.size)
-    first = world.ranks[0]
-
-    def exchange() -> None:
-        found = collect(world, "all_gather", first, array)
-        for number, out in enumerate(tensor_list):
-            put(out, spread(world, "all_gather", first, found[number] if found else array))
-
-    return carried_out(world, async_op, tensor_list, exchange)
+    steps = world.all_gather("all_gather", array)
+    then = partial(put_all, tensor_list)
+    return carried_out(world, async_op, tensor_list, "all_gather", steps, then)
 
 
 @collective
@@ -230,7 +210,7 @@ def all_gather_into_tensor(
     >>> rg.distributed.destroy_process_group()
     """
     world, array, out = joined(group).world, array_of(input_tensor), array_of(output_tensor)
-    size, first = world.size, world.ranks[0]
+    size = world.size
     if out.size != size * array.size or out.dtype != array.dtype:
         raise ValueError(
             f"output tensor size must be equal to world_size times input tensor size: {size} "
@@ -238,12 +218,9 @@ def all_gather_into_tensor(
             f"{out.shape} and dtype {out.dtype}"
         )
 
-    def exchange() -> None:
-        found = collect(world, "all_gather_into_tensor", first, array)
-        whole = np.stack(found).reshape(out.shape) if found else out
-        put(output_tensor, spread(world, "all_gather_into_tensor", first, whole))
-
-    return carried_out(world, async_op, [output_tensor], exchange)
+    call = "all_gather_into_tensor"
+    steps = world.all_gather(call, array, out)
+    return carried_out(world, async_op, [output_tensor], call, steps, partial(put, output_tensor))
 
 
 @collective
@@ -269,11 +246,9 @@ def gather(
     dst = rank_of(group, 0 if dst is None and group_dst is None else dst, group_dst)
     places = _check_at(world, dst, "gather_list", gather_list, array)
 
-    def exchange() -> None:
-        for out, found in zip(places, collect(world, "gather", dst, array), strict=True):
-            put(out, found)
-
-    return carried_out(world, async_op, places, exchange)
+    call = f"gather to rank {dst}"
+    steps = world.gather(call, dst, array)
+    return carried_out(world, async_op, places, call, steps, partial(put_all, places))
 
 
 @collective
@@ -299,10 +274,9 @@ def scatter(
     src = rank_of(group, 0 if src is None and group_src is None else src, group_src)
     parts = [*map(array_of, _check_at(world, src, "scatter_list", scatter_list, array))]
 
-    def exchange() -> None:
-        put(tensor, deal(world, "scatter", src, parts, array))
-
-    return carried_out(world, async_op, [tensor], exchange)
+    call = f"scatter from rank {src}"
+    steps = world.scatter(call, src, parts, array)
+    return carried_out(world, async_op, [tensor], call, steps, partial(put, tensor))
 
 
 def array_of(tensor: Any) -> Any:
@@ -316,9 +290,18 @@ def array_of(tensor: Any) -> Any:
 
 
 def put(tensor: Tensor, array: Any) -> None:
-    """Overwrite a tensor by what has come."""
+    """Overwrite a tensor by what has come, or say that it was."""
+    if array is tensor._array:
+        wrote(tensor, "put")
+        return
     with inference_mode():  # which may write to its own tensors, too
         tensor.copy_(new_tensor(array))
+
+
+def put_all(tensors: Sequence[Tensor], arrays: Sequence[Any]) -> None:
+    """Overwrite tensors by what has come."""
+    for tensor, array in zip(tensors, arrays, strict=True):
+        put(tensor, array)
 
 
 def check_list(name: str, tensors: Sequence[Tensor] | None, likes: list[Any]) -> Sequence[Tensor]:
@@ -366,47 +349,3 @@ def ufunc_of(call: str, array: Any, op: ReduceOp) -> str:
         kind = {"c": "complex", "f": "floating point"}.get(array.dtype.kind, "integer")
         raise ValueError(f"{call} does not support {op} on {kind} tensors")
     return op.value
-
-
-def collect(world: World, call: str, dst: int, array: Any) -> list[Any]:
-    """The arrays of all ranks in their order, at `dst`; elsewhere none."""
-    if world.rank != dst:
-        world.send(dst, call, array)
-        return []
-    return [array if r == dst else world.receive(r, call, array) for r in world.ranks]
-
-
-def spread(world: World, call: str, src: int, array: Any) -> Any:
-    """The array of `src`, on all ranks."""
-    if world.rank != src:
-        return world.receive(src, call, array)
-    for rank in world.peers:
-        world.send(rank, call, array)
-    return array
-
-
-def deal(world: World, call: str, src: int, parts: Sequence[Any], like: Any) -> Any:
-    """This rank's one of the arrays of `src`, of the shape and dtype of `like`."""
-    if world.rank != src:
-        return world.receive(src, call, like)
-    for rank, part in zip(world.ranks, parts, strict=True):
-        if rank != src:
-            world.send(rank, call, part)
-    return parts[world.ranks.index(src)]
-
-
-def _to_all(world: World, call: str, array: Any, name: str) -> Any:
-    found = collect(world, call, world.ranks[0], array)
-    return spread(world, call, world.ranks[0], reduced(found, name) if found else array)
-
-
-@quietly
-def reduced(arrays: list[Any], name: str) -> Any:
-    """The arrays joined in their order, by NumPy's name of how."""
-    first, *others = arrays
-    total = first.copy()
-    for other in others:
-        getattr(np, "add" if name == "mean" else name)(total, other, out=total)
-    if name == "mean":
-        np.divide(total, len(arrays), out=total, casting="same_kind")
-    return total

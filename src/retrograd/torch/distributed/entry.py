@@ -8,15 +8,17 @@ from operator import index
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from .connections import World, meet
 from .constants import default_pg_timeout
+from .engine.mpi import launched, start
+from .engine.transport import Alone
+from .engine.world import World
 from .membership import GROUPS, ProcessGroup
 from .stores import FileStore
 
 if TYPE_CHECKING:
     from .stores import Store
 
-__all__ = ["check_backend", "init_process_group", "seconds_of"]
+__all__ = ["backend_of", "init_process_group", "seconds_of"]
 
 
 def init_process_group(
@@ -32,12 +34,13 @@ def init_process_group(
 ) -> None:
     """Enter the group of `world_size` processes as number `rank`, once all of them have come.
 
-    backend: "gloo", the only one; init_method: where rank 0 listens, "tcp://host:port", or "env://",
-    the default, for the environment variables MASTER_ADDR and MASTER_PORT (and RANK, WORLD_SIZE
-    where these are not given), or "file:///path", for a file that processes of one machine share;
-    store: that through which rank 0 says where it listens, instead. timeout: how long any call may
-    wait for other ranks, half an hour by default. A group of one opens no connection. Raises
-    RuntimeError for another backend and where the ranks do not meet in time, ValueError for
+    backend: "mpi", or "gloo", the default, which means the same; init_method: where rank 0 listens,
+    "tcp://host:port", or "env://", the default, for the environment variables MASTER_ADDR and
+    MASTER_PORT (and RANK, WORLD_SIZE where these are not given), or "file:///path", for a file that
+    processes of one machine share; store: that through which rank 0 says where it listens, instead.
+    Processes that mpiexec or srun has started need none of these. timeout: how long any call may
+    wait for other ranks, half an hour by default. A group of one needs no MPI. Raises RuntimeError
+    for another backend, without MPI and where the ranks do not meet in time, ValueError for
     arguments that are missing or wrong, or where this process is in a group, TypeError for those
     of another type.
 
@@ -48,7 +51,7 @@ def init_process_group(
     """
     if GROUPS:
         raise ValueError("trying to initialize the default process group twice!")
-    check_backend(backend)
+    name = backend_of(backend)
     if store is not None and init_method is not None:
         raise ValueError("Cannot specify both init_method and store.")
     method = "env://" if init_method is None else init_method
@@ -58,15 +61,17 @@ def init_process_group(
             f"no rendezvous {method!r}: init_method is env://, tcp://host:port or file:///path"
         )
     env = place.scheme == "env" and store is None
-    rank = _setting("rank", rank, env)
-    size = _setting("world_size", world_size, env)
+    known = launched() if env and {rank, world_size} == {-1} and "RANK" not in os.environ else None
+    rank, size = known or (_setting("rank", rank, env), _setting("world_size", world_size, env))
     if not 0 <= rank < size:
         raise ValueError(f"rank must be in [0, {size - 1}] for world_size={size}, got {rank}")
-    seconds, ranks = seconds_of(timeout), range(size)
+    seconds = seconds_of(timeout)
     if size == 1:
-        world = World(0, ranks, {}, seconds)
+        world = World(0, [0], Alone(), seconds)
+    elif known:
+        world = start(None, rank, size, seconds)
     elif store is not None or place.scheme == "file":
-        world = _meet_through(store or FileStore(place.path, size), rank, size, seconds)
+        world = _start_through(store or FileStore(place.path, size), rank, size, seconds)
     else:
         host = _variable("MASTER_ADDR") if env else place.hostname
         port = int(_variable("MASTER_PORT")) if env else place.port
@@ -75,17 +80,18 @@ def init_process_group(
                 f"init_method {method!r} needs a host and a port from 1 to 65535, got {host!r} and "
                 f"{port}: tcp://127.0.0.1:29500"
             )
-        world = meet(host, port, rank, ranks, seconds)
-    GROUPS.append(ProcessGroup(world, group_name or "0", "default_pg"))
+        world = start((host, port), rank, size, seconds)
+    GROUPS.append(ProcessGroup(world, group_name or "0", "default_pg", name))
 
 
-def check_backend(backend: str | None) -> None:
-    """RuntimeError for what cannot join processes."""
-    if backend not in {None, "gloo", "cpu:gloo"}:
+def backend_of(backend: str | None) -> str:
+    """The name of what joins processes; RuntimeError for what cannot."""
+    if backend not in {None, "gloo", "cpu:gloo", "mpi"}:
         raise RuntimeError(
-            f"Distributed package doesn't have {backend!r} built in: processes are joined over "
-            'TCP, on the cpu. Use init_process_group("gloo")'
+            f"Distributed package doesn't have {backend!r} built in: processes are joined by MPI, "
+            'on the cpu. Use init_process_group("gloo"), or "mpi", which means the same'
         )
+    return "mpi" if backend == "mpi" else "gloo"
 
 
 def seconds_of(timeout: timedelta | None) -> float:
@@ -99,15 +105,13 @@ def seconds_of(timeout: timedelta | None) -> float:
     return wait.total_seconds()
 
 
-def _meet_through(store: Store, rank: int, size: int, seconds: float) -> World:
+def _start_through(store: Store, rank: int, size: int, seconds: float) -> World:
     """Enter the group whose first rank says by a store where it listens."""
     key, port = "retrograd/port", 0
     store.set_timeout(timedelta(seconds=seconds))
     if rank:
         port = int(store.get(key))
-    return meet(
-        store.host, port, rank, range(size), seconds, lambda port: store.set(key, str(port))
-    )
+    return start((store.host, port), rank, size, seconds, lambda port: store.set(key, str(port)))
 
 
 def _setting(name: str, given: int, env: bool) -> int:

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .collectives import (
-    ReduceOp,
-    array_of,
-    check_list,
-    collect,
-    collective,
-    deal,
-    put,
-    reduced,
-    ufunc_of,
-)
+from .collectives import ReduceOp, array_of, check_list, collective, put, put_all, ufunc_of
 from .membership import joined
 from .work import Work, carried_out
 
@@ -24,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...engine.tensor import Tensor
-    from .connections import World
+    from .engine.progress import Steps
 
 __all__ = ["all_to_all", "all_to_all_single", "reduce_scatter", "reduce_scatter_tensor"]
 
@@ -50,12 +41,12 @@ def reduce_scatter(
     world, like = joined(group).world, array_of(output)
     check_list("input_list", input_list, [like] * world.size)
     arrays = [*map(array_of, input_list)]
-    name = ufunc_of("reduce_scatter", like, op)
+    name, call = ufunc_of("reduce_scatter", like, op), f"reduce_scatter {op.name}"
 
-    def exchange() -> None:
-        put(output, _reduced_part(world, f"reduce_scatter {op.name}", np.stack(arrays), name))
+    def steps() -> Steps:
+        return (yield from world.reduce_scatter(call, np.stack(arrays), name))
 
-    return carried_out(world, async_op, [output], exchange)
+    return carried_out(world, async_op, [output], call, steps(), partial(put, output))
 
 
 @collective
@@ -83,13 +74,12 @@ def reduce_scatter_tensor(
             f"{array.shape} and dtype {array.dtype} is not {world.size} of shape {out.shape} and "
             f"dtype {out.dtype}"
         )
-    name = ufunc_of("reduce_scatter_tensor", array, op)
+    name, call = ufunc_of("reduce_scatter_tensor", array, op), f"reduce_scatter_tensor {op.name}"
 
-    def exchange() -> None:
-        parts = array.reshape(world.size, *out.shape)
-        put(output, _reduced_part(world, f"reduce_scatter_tensor {op.name}", parts, name))
+    def steps() -> Steps:
+        return (yield from world.reduce_scatter(call, array.reshape(-1, *out.shape), name))
 
-    return carried_out(world, async_op, [output], exchange)
+    return carried_out(world, async_op, [output], call, steps(), partial(put, output))
 
 
 @collective
@@ -118,12 +108,9 @@ def all_to_all(
             f"{len(parts)} to send and {len(places)} to fill"
         )
 
-    def exchange() -> None:
-        came = _exchanged(world, "all_to_all", parts, places)
-        for out, found in zip(output_tensor_list, came, strict=True):
-            put(out, found)
-
-    return carried_out(world, async_op, output_tensor_list, exchange)
+    steps = world.all_to_all("all_to_all", parts, places)
+    then = partial(put_all, output_tensor_list)
+    return carried_out(world, async_op, output_tensor_list, "all_to_all", steps, then)
 
 
 @collective
@@ -149,35 +136,11 @@ def all_to_all_single(
     parts = _parts("input", array, input_split_sizes, world.size)
     places = _parts("output", out, output_split_sizes, world.size)
 
-    def exchange() -> None:
-        put(output, np.concatenate(_exchanged(world, "all_to_all_single", parts, places)))
+    def joined_parts(found: list[Any]) -> None:
+        put(output, np.concatenate(found))
 
-    return carried_out(world, async_op, [output], exchange)
-
-
-def _reduced_part(world: World, call: str, parts: Any, name: str) -> Any:
-    """This rank's one of the parts, which are stacked, reduced over all ranks by NumPy's `name`."""
-    first = world.ranks[0]
-    found = collect(world, call, first, parts)
-    whole = reduced(found, name) if found else parts
-    return deal(world, call, first, whole, parts[0])
-
-
-def _exchanged(world: World, call: str, parts: Sequence[Any], places: Sequence[Any]) -> list[Any]:
-    """What each rank has for this one, of the shapes and dtypes of `places`."""
-    own = world.ranks.index(world.rank)
-    sent = [
-        world.later(rank, True, world.send_now, call, part)
-        for rank, part in zip(world.ranks, parts, strict=True)
-        if rank != world.rank
-    ]
-    found = [
-        parts[own] if rank == world.rank else world.receive(rank, call, place)
-        for rank, place in zip(world.ranks, places, strict=True)
-    ]
-    for under_way in sent:
-        under_way.result()
-    return found
+    steps = world.all_to_all("all_to_all_single", parts, places)
+    return carried_out(world, async_op, [output], "all_to_all_single", steps, joined_parts)
 
 
 def _parts(name: str, array: Any, sizes: Sequence[int] | None, count: int) -> list[Any]:

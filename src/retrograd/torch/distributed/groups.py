@@ -10,7 +10,7 @@ __all__ = ["Backend", "GroupMember", "group"]
 
 
 class Backend(str):
-    """The name of what joins processes, in small letters; "gloo" is the one that is here.
+    """The name of what joins processes, in small letters; "mpi" and "gloo" are here, and one.
 
     >>> rg.distributed.Backend("GLOO") == rg.distributed.Backend.GLOO
     True

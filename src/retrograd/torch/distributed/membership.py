@@ -2,8 +2,8 @@
 
 NOTE [Groups]
 1. The group of all is made by `init_process_group`; others, of some of its ranks, by `new_group`,
-   which all ranks of it call. Each has connections of its own, so that calls in one never wait for
-   those in another.
+   which all ranks of it call. Each has a communicator of its own, so that calls in one never wait
+   for those in another.
 2. Ranks that functions are given (`src`, `dst`) are numbers in the group of all; `group_src` and
    `group_dst` are those in the group at hand. A process that is not in a group has the
    number NON_GROUP_MEMBER for it; it warns, and does nothing.
@@ -14,13 +14,14 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+from importlib.util import find_spec
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-from .connections import meet_within
+from .engine.mpi import end
 
 if TYPE_CHECKING:
-    from .connections import World
+    from .engine.world import World
 
 UNKNOWN = (
     "Default process group has not been initialized, please make sure to call init_process_group."
@@ -39,15 +40,9 @@ class ProcessGroup:
     >>> rg.distributed.destroy_process_group()
     """
 
-    def __init__(self, world: World, name: str, desc: str) -> None:
+    def __init__(self, world: World, name: str, desc: str, backend: str) -> None:
         self.world, self.group_name, self.group_desc = world, name, desc
-        self.messages = meet_within(world, world.ranks, world.timeout)
-        self.messages.share_fate(world)
-
-    def leave(self) -> None:
-        """Close its connections."""
-        self.messages.close()
-        self.world.close()
+        self._backend = backend
 
     def rank(self) -> int:
         """The number of this process in it."""
@@ -58,8 +53,8 @@ class ProcessGroup:
         return self.world.size
 
     def name(self) -> str:
-        """The name of what joins them."""
-        return "gloo"
+        """The name of what joins them, "gloo" or "mpi"; both mean MPI."""
+        return self._backend
 
 
 def is_available() -> bool:
@@ -89,8 +84,12 @@ def is_nccl_available() -> bool:
 
 
 def is_mpi_available() -> bool:
-    """Whether processes can be joined by MPI: never."""
-    return False
+    """Whether processes can be joined by MPI: where mpi4py is installed.
+
+    >>> rg.distributed.is_mpi_available()
+    True
+    """
+    return find_spec("mpi4py") is not None
 
 
 def is_ucc_available() -> bool:
@@ -122,26 +121,17 @@ def _rank_not_in_group(group: Any) -> bool:
     return bool(group == NON_GROUP_MEMBER)
 
 
-def _forked() -> None:
-    for group in GROUPS:
-        group.messages.forked()
-        group.world.forked()
-
-
+@atexit.register
 def _exited() -> None:
     for group in GROUPS:
         if not hasattr(sys, "last_value"):  # the program has not failed
             group.world.settle()
-        group.leave()
-
-
-atexit.register(_exited)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+            group.world.close()
+    end()
 
 
 def destroy_process_group(group: Any = None) -> None:
-    """Leave a group and close its connections, once what is under way is done; all by default.
+    """Leave a group once what is under way in it is done; all groups by default.
 
     Raises ValueError where there is none.
 
@@ -156,7 +146,7 @@ def destroy_process_group(group: Any = None) -> None:
     for left in GROUPS[:] if leaving is GROUPS[0] else [leaving]:
         left.world.settle()
         GROUPS.remove(left)
-        left.leave()
+        left.world.close()
 
 
 def get_rank(group: Any = None) -> int:
@@ -182,7 +172,7 @@ def get_world_size(group: Any = None) -> int:
 
 
 def get_backend(group: Any = None) -> str:
-    """The name of what joins the processes, "gloo"; ValueError where there is no group.
+    """The name of what joins the processes, "gloo" or "mpi"; ValueError where there is no group.
 
     >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> rg.distributed.get_backend()

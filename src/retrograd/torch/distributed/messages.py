@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .collectives import array_of, collective, put
@@ -34,7 +35,7 @@ def send(
     ValueError: Invalid destination rank: it should not be the rank of the current process, 0
     >>> rg.distributed.destroy_process_group()
     """
-    world, dst = joined(group).messages, other_rank("destination", group, dst, group_dst)
+    world, dst = joined(group).world, other_rank("destination", group, dst, group_dst)
     world.send(dst, f"send, recv with tag {tag}", array_of(tensor))
 
 
@@ -54,11 +55,11 @@ def recv(
     ValueError: Invalid source rank: it should not be the rank of the current process, 0
     >>> rg.distributed.destroy_process_group()
     """
-    call, world, array = f"send, recv with tag {tag}", joined(group).messages, array_of(tensor)
+    call, world, array = f"send, recv with tag {tag}", joined(group).world, array_of(tensor)
     if src is None and group_src is None and world.peers:
         src = world.first_to_send(call)
     source = other_rank("source", group, src, group_src)
-    put(tensor, world.receive(source, call, array))
+    world.receive(source, call, world.came(source, call, array), partial(put, tensor))
     return source
 
 
@@ -80,9 +81,9 @@ def isend(
     ValueError: Invalid destination rank: it should not be the rank of the current process, 0
     >>> rg.distributed.destroy_process_group()
     """
-    world, array = joined(group).messages, array_of(tensor)
+    world, array = joined(group).world, array_of(tensor)
     dst = other_rank("destination", group, dst, group_dst)
-    sent = world.later(dst, True, world.send_now, f"send, recv with tag {tag}", array)
+    sent = world.send(dst, f"send, recv with tag {tag}", array, beside=True)
     return Work(sent, [tensor])
 
 
@@ -104,14 +105,10 @@ def irecv(
     ValueError: Invalid source rank: it should not be the rank of the current process, 0
     >>> rg.distributed.destroy_process_group()
     """
-    world, array = joined(group).messages, array_of(tensor)
+    call, world, array = f"send, recv with tag {tag}", joined(group).world, array_of(tensor)
     src = other_rank("source", group, src, group_src)
-
-    def receive(rank: int, call: str) -> None:
-        put(tensor, world.receive_now(rank, call, array))
-
-    came = world.later(src, False, receive, f"send, recv with tag {tag}")
-    return Work(came, [tensor], src)
+    steps = world.came(src, call, array)
+    return Work(world.receive(src, call, steps, partial(put, tensor), beside=True), [tensor], src)
 
 
 class P2POp:

@@ -1,7 +1,7 @@
 """Objects that are no tensors, sent between processes of a group.
 
 They are pickled, and who unpickles runs what the sender says. So only processes of the group can
-send any, and who is one has proved the key: NOTE [Connections] in `connections`, 2. Where others
+send any, and who is one has proved the key: NOTE [Meeting] in `engine/connections`, 2. Where others
 than this user's processes reach the port, that key must be set, here above all.
 """
 
@@ -19,7 +19,8 @@ from .messages import other_rank
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .connections import World
+    from .engine.progress import Steps
+    from .engine.world import World
 
 __all__ = [
     "all_gather_object",
@@ -43,17 +44,9 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
     [{'a': 1}]
     >>> rg.distributed.destroy_process_group()
     """
-    world, call, data = joined(group).world, "all_gather_object", pickle.dumps(obj)
+    world, data = joined(group).world, pickle.dumps(obj)
     _check_length("object_list", object_list, world)
-    first = world.ranks[0]
-    if world.rank == first:
-        found = [data if rank == first else _receive(world, rank, call) for rank in world.ranks]
-        for rank in world.peers:
-            for each in found:
-                _send(world, rank, call, each)
-    else:
-        _send(world, first, call, data)
-        found = [_receive(world, first, call) for _ in world.ranks]
+    found = _exchanged(world, "all_gather_object", [data] * world.size)
     object_list[:] = map(pickle.loads, found)
 
 
@@ -75,15 +68,16 @@ def gather_object(
     ['a']
     >>> rg.distributed.destroy_process_group()
     """
-    world, call, data = joined(group).world, "gather_object", pickle.dumps(obj)
+    world, data = joined(group).world, pickle.dumps(obj)
     dst = rank_of(group, 0 if dst is None and group_dst is None else dst, group_dst)
-    if world.rank != dst:
+    if world.rank == dst:
+        _check_length("object_gather_list", object_gather_list, world)
+    else:
         check_none(world, dst, "object_gather_list", object_gather_list)
-        _send(world, dst, call, data)
-        return
-    places = _check_length("object_gather_list", object_gather_list, world)
-    found = [data if rank == dst else _receive(world, rank, call) for rank in world.ranks]
-    places[:] = map(pickle.loads, found)
+    parts = [data if rank == dst else b"" for rank in world.ranks]
+    found = _exchanged(world, f"gather_object to rank {dst}", parts)
+    if object_gather_list is not None and world.rank == dst:
+        object_gather_list[:] = map(pickle.loads, found)
 
 
 @collective
@@ -103,14 +97,13 @@ def broadcast_object_list(
     ['a', 1]
     >>> rg.distributed.destroy_process_group()
     """
-    world, call = joined(group).world, "broadcast_object_list"
+    world = joined(group).world
     src = rank_of(group, 0 if src is None and group_src is None else src, group_src)
-    if world.rank == src:
-        data = pickle.dumps(list(object_list))
-        for rank in world.peers:
-            _send(world, rank, call, data)
-        return
-    _refill(object_list, pickle.loads(_receive(world, src, call)), call, src)
+    data = pickle.dumps(list(object_list)) if world.rank == src else b""
+    call = f"broadcast_object_list from rank {src}"
+    found = _exchanged(world, call, [data] * world.size)
+    if world.rank != src:
+        _refill(object_list, pickle.loads(found[world.ranks.index(src)]), call, src)
 
 
 @collective
@@ -131,22 +124,19 @@ def scatter_object_list(
     ['a']
     >>> rg.distributed.destroy_process_group()
     """
-    world, call = joined(group).world, "scatter_object_list"
+    world = joined(group).world
     src = rank_of(group, 0 if src is None and group_src is None else src, group_src)
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         raise ValueError(
             "Expected argument scatter_object_output_list to be a list of size at least 1. Pass "
             "[None]"
         )
-    if world.rank != src:
-        scatter_object_output_list[0] = pickle.loads(_receive(world, src, call))
-        return
-    given = _check_length("scatter_object_input_list", scatter_object_input_list, world)
-    for rank, data in zip(world.ranks, [*map(pickle.dumps, given)], strict=True):
-        if rank == src:
-            scatter_object_output_list[0] = pickle.loads(data)
-        else:
-            _send(world, rank, call, data)
+    parts = [b""] * world.size
+    if world.rank == src:
+        given = _check_length("scatter_object_input_list", scatter_object_input_list, world)
+        parts = [*map(pickle.dumps, given)]
+    found = _exchanged(world, f"scatter_object_list from rank {src}", parts)
+    scatter_object_output_list[0] = pickle.loads(found[world.ranks.index(src)])
 
 
 @collective
@@ -168,8 +158,9 @@ def send_object_list(
     ValueError: Invalid destination rank: it should not be the rank of the current process, 0
     >>> rg.distributed.destroy_process_group()
     """
-    world, dst = joined(group).messages, other_rank("destination", group, dst, group_dst)
-    _send(world, dst, "send_object_list", pickle.dumps(list(object_list)))
+    world, dst = joined(group).world, other_rank("destination", group, dst, group_dst)
+    data = np.array(memoryview(pickle.dumps(list(object_list))))
+    world.send(dst, "send_object_list", np.array(data.size), data)
 
 
 @collective
@@ -192,23 +183,25 @@ def recv_object_list(
     ValueError: Invalid source rank: it should not be the rank of the current process, 0
     >>> rg.distributed.destroy_process_group()
     """
-    world, call = joined(group).messages, "send_object_list"
+    world, call = joined(group).world, "send_object_list"
     if src is None and group_src is None and world.peers:
         src = world.first_to_send(call)
     src = other_rank("source", group, src, group_src)
-    _refill(object_list, pickle.loads(_receive(world, src, call)), call, src)
+    found = world.receive(src, call, _received(world, src, call))
+    _refill(object_list, pickle.loads(found), call, src)
     return src
 
 
-def _send(world: World, rank: int, call: str, data: bytes) -> None:
-    """Send bytes: first how many, then they."""
-    world.send(rank, call, np.array(len(data)))
-    world.send(rank, call, np.array(memoryview(data)))
+def _exchanged(world: World, call: str, parts: Sequence[bytes]) -> list[bytes]:
+    """What each rank has for this one."""
+    found: list[bytes] = world.do(call, world.texts(call, parts))
+    return found
 
 
-def _receive(world: World, rank: int, call: str) -> bytes:
-    length = int(world.receive(rank, call, np.zeros((), np.int64)))
-    return bytes(world.receive(rank, call, np.empty(length, np.uint8)))
+def _received(world: World, rank: int, call: str) -> Steps:
+    """Bytes: first how many, then they."""
+    length = yield from world.came(rank, call, np.zeros((), np.int64))
+    return bytes((yield from world.came(rank, call, np.empty(int(length), np.uint8))))
 
 
 def _refill(places: list[Any], found: list[Any], call: str, src: int) -> None:

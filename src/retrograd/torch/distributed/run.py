@@ -17,7 +17,7 @@ import time
 from contextlib import nullcontext
 from typing import Any
 
-from .connections import reserved
+from .engine.connections import reserved
 
 __all__ = ["main"]
 

@@ -3,7 +3,7 @@
 NOTE [Stores]
 1. All are one set of operations on a dictionary; a store says where it lies, and who else waits
    while one is done. What travels and what is in files is JSON, with a character for each byte.
-2. Who connects to a TCPStore proves the key first: NOTE [Connections], 2.
+2. Who connects to a TCPStore proves the key first: NOTE [Meeting] in `engine/connections`, 2.
 3. `get` and `wait` ask again until the keys are there.
 """
 
@@ -18,7 +18,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from ...locks import load, new_lock
-from . import connections
+from .engine import connections
 
 if TYPE_CHECKING:
     import socket
@@ -238,11 +238,11 @@ class TCPStore(Store):
         end = time.monotonic() + timeout.total_seconds()
         try:
             if is_master:
-                self._server = connections._listen(host_name, port, world_size or 8)
+                self._server = connections.listen(host_name, port, world_size or 8)
                 port = self._server.getsockname()[1]
                 threading.Thread(target=_serve, args=(self._server,), daemon=True).start()
             self.port = port
-            self._sock = connections._connect(host_name, port, end)
+            self._sock = connections.connect(host_name, port, end)
         except OSError as error:
             raise connections.DistNetworkError(
                 f"no store at {host_name}:{port} within {timeout}: {error}. Start the process with "
@@ -262,8 +262,8 @@ class TCPStore(Store):
     def _do(self, operation: str, keys: list[str], *values: Any) -> Any:
         with self._lock:
             try:
-                connections._write(self._sock, [operation, keys, *values])
-                return connections._read(self._sock)
+                connections.write(self._sock, [operation, keys, *values])
+                return connections.read(self._sock)
             except BaseException as error:
                 self._sock.close()  # lest the answer to this comes as that to another
                 if not isinstance(error, OSError):
@@ -296,13 +296,13 @@ def _answer(sock: socket.socket, held: dict[str, str], lock: threading.Lock) -> 
     """Do the operations that one process asks for; what is none ends the connection."""
     with sock, suppress(OSError, ValueError, TypeError, LookupError, RecursionError):
         sock.settimeout(connections.GREETING)
-        connections._greet(sock, b"server", b"client")
+        connections.greet(sock, b"server", b"client")
         sock.settimeout(None)
         while True:
-            operation, keys, *values = connections._read(sock)
+            operation, keys, *values = connections.read(sock)
             with lock:
                 found = OPERATIONS[operation](held, keys, *values)
-            connections._write(sock, found)
+            connections.write(sock, found)
 
 
 def _text(value: str | bytes) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-from .connections import meet_within
-from .entry import check_backend, seconds_of
+from .entry import backend_of, seconds_of
 from .membership import GROUPS, NON_GROUP_MEMBER, ProcessGroup, get_process_group_ranks, joined
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def new_group(
     [0]
     >>> rg.distributed.destroy_process_group()
     """
-    check_backend(backend)
+    name = joined().name() if backend is None else backend_of(backend)
     world, seconds = joined().world, seconds_of(timeout)
     chosen = [*map(index, world.ranks if ranks is None else ranks)]
     chosen = sorted(chosen) if sort_ranks else chosen
@@ -51,9 +50,9 @@ def new_group(
         )
     if world.rank not in chosen:
         return NON_GROUP_MEMBER
-    made = meet_within(world, chosen, seconds)
-    name = f"{GROUPS[0].group_name}/{'_'.join(map(str, chosen))}"
-    GROUPS.append(ProcessGroup(made, name, group_desc or "undefined"))
+    made = world.within(chosen, seconds)
+    known = f"{GROUPS[0].group_name}/{'_'.join(map(str, chosen))}"
+    GROUPS.append(ProcessGroup(made, known, group_desc or "undefined", name))
     return GROUPS[-1]
 
 

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import timedelta
 
-    from .connections import World
+    from .engine.progress import Steps
+    from .engine.world import World
 
 __all__ = ["Work", "carried_out"]
 
@@ -78,10 +79,13 @@ def _fulfil(found: Future[Any], tensors: Any, done: concurrent.futures.Future[An
 
 
 def carried_out(
-    world: World, asked: bool, tensors: Sequence[Any], exchange: Callable[[], None]
+    world: World,
+    asked: bool,
+    tensors: Sequence[Any],
+    call: str,
+    steps: Steps,
+    then: Callable[[Any], Any] | None = None,
 ) -> Work | None:
-    """Do a collective's part now; beside the caller where `async_op=True` asked for it."""
-    if asked:
-        return Work(world.beside(exchange), tensors)
-    exchange()
-    return None
+    """Carry a collective out now, and `then` take its result; beside the caller where asked."""
+    found = world.do(call, steps, then, beside=asked)
+    return Work(found, tensors) if asked else None

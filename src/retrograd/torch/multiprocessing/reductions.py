@@ -62,7 +62,7 @@ def keep_paths_short() -> None:
     if os.name == "posix" and len(os.fsencode(util.get_temp_dir())) > LONGEST:
         folder = tempfile.mkdtemp(prefix="pymp-", dir="/tmp")
         util.Finalize(None, shutil.rmtree, (folder,), exitpriority=-100)
-        process.current_process()._config["tempdir"] = folder
+        vars(process.current_process())["_config"]["tempdir"] = folder
 
 
 def arrived(descriptor: Any, place: tuple[Any, ...]) -> Any:

@@ -4,7 +4,7 @@ NOTE [Writing together]
 1. Each rank says which blocks it has. The first decides who writes what: a block that several have
    is written by the one that has least to do. Ranks may have names of their own.
 2. What a rank writes is made into bytes at once, so the state may change when `async_save` returns.
-   Files are written beside the program, which uses connections of its own for that.
+   Files are written beside the program, which uses a group of its own for that.
 3. The first rank writes `.metadata` when all files are there: a folder without it is no checkpoint.
 """
 
@@ -22,8 +22,6 @@ import numpy as np
 from .... import dtypes, serialization
 from ....engine.tensor import Size, Tensor
 from ....serialization.rebuilding import numpy_dtype
-from ..collectives import collect, spread
-from ..connections import World, meet_within
 from ..membership import is_initialized, joined
 from ..objects import all_gather_object
 from .filesystem import FileSystemWriter
@@ -43,6 +41,8 @@ from .nested import block_of, flat, states_of
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
+
+    from ..engine.world import World
 
 __all__ = ["async_save", "save", "save_state_dict", "writer_of"]
 
@@ -160,7 +160,7 @@ def _staged(
         k: v for found in _gathered(infos, group, world) for k, v in found.items()
     }
     metadata.storage_meta = StorageMeta(str(writer.path), str(uuid.uuid4()))
-    beside = None if world is None else meet_within(world, world.ranks, world.timeout)
+    beside = None if world is None else world.within(world.ranks, world.timeout)
     return metadata, partial(_finish, writer, metadata, number, [*parts.values()], beside)
 
 
@@ -254,11 +254,7 @@ def _tried(task: Callable[[], None]) -> Exception | None:
 
 def _failures(world: World | None, error: Exception | None) -> list[int]:
     """The numbers of ranks with an error."""
-    own = np.array(error is not None)
     if world is None:
         return [0] if error else []
-    first = world.ranks[0]
-    found = collect(world, "a checkpoint", first, own)
-    all_of_them = np.stack(found) if found else np.zeros(world.size, np.bool_)
-    failed = spread(world, "a checkpoint", first, all_of_them)
-    return np.flatnonzero(failed).tolist()
+    call, own = "a checkpoint", np.array(error is not None)
+    return np.flatnonzero(world.do(call, world.all_gather(call, own))).tolist()

@@ -25,7 +25,6 @@ from ....engine.tensor import Tensor, new_tensor
 from ....kernels.allocation import has_values
 from ....nn.parameter import Parameter
 from ....pytree import flatten, map_leaves
-from ..collectives import spread
 from ..device_mesh import DeviceMesh
 from ..membership import joined
 from .array import Distributed, cut
@@ -327,8 +326,10 @@ def distribute_tensor(
     array = np.ascontiguousarray(tensor._array) if values else tensor._array
     if src_data_rank is not None and values:
         for dim in range(mesh.ndim):
-            world = mesh.get_group(dim).world
-            array = spread(world, "distribute_tensor", world.ranks[src_data_rank], array)
+            world, call = mesh.get_group(dim).world, "distribute_tensor"
+            source = world.ranks[src_data_rank]
+            own = array if world.rank == source else np.empty_like(array)
+            array = world.do(call, world.broadcast(call, source, own))
     made: Any = new_tensor(cut(array.reshape(tensor.shape), mesh, lying), DTensor)
     if isinstance(tensor, Parameter):
         made = Parameter(made, tensor.requires_grad)

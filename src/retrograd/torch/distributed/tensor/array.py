@@ -27,7 +27,6 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from ....kernels.allocation import StandIn, has_values
 from ....pytree import flatten, map_leaves
 from ....quiet import quietly
-from ..collectives import collect, reduced, spread
 from . import parts
 from .placements import Partial, Placement, Replicate, Shard, without_sums
 
@@ -116,22 +115,17 @@ class Distributed(StandIn, NDArrayOperatorsMixin):
         if isinstance(placement, Replicate):
             return local
         world = self.mesh.get_group(k).world
-        first = world.ranks[0]
         if isinstance(placement, Partial):
-            found = collect(world, "a partial tensor", first, local)
-            name = "add" if placement.reduce_op == "sum" else "mean"
-            return spread(
-                world, "a partial tensor", first, reduced(found, name) if found else local
-            )
+            name, call = "add" if placement.reduce_op == "sum" else "mean", "a partial tensor"
+            return world.do(call, world.all_reduce(call, local, name, in_place=False))
         assert isinstance(placement, Shard)
         dim, length = placement.dim, self._length(now, k)
         parts = [bounds(length, world.size, n) for n in range(world.size)]
         most = parts[0][1] - parts[0][0]
         padded = np.zeros((*local.shape[:dim], most, *local.shape[dim + 1 :]), local.dtype)
         padded[(slice(None),) * dim + (slice(local.shape[dim]),)] = local
-        found = collect(world, "a tensor in parts", first, padded)
-        whole = np.concatenate(found or [padded] * world.size, dim)
-        whole = spread(world, "a tensor in parts", first, whole)
+        call = "a tensor in parts"
+        whole = np.concatenate(world.do(call, world.all_gather(call, padded)), dim)
         return whole[(slice(None),) * dim + (slice(length),)]
 
     def _cut(self, local: Any, now: list[Placement], k: int, placement: Placement) -> Any:

@@ -1,0 +1,11 @@
+"""What joins processes, below the names of `torch.distributed`; it knows arrays, not tensors.
+
+| module | holds |
+|---|---|
+| `connections` | sockets: how processes meet, and the process that watches them |
+| `watch` | what a process hears of the others |
+| `transport` | the protocol of what moves arrays; that of a process alone |
+| `progress` | transfers under way |
+| `world` | a group: checked collectives and messages, deadlines, errors |
+| `mpi` | the protocol by MPI; the group of all |
+"""

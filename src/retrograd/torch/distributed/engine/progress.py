@@ -1,0 +1,232 @@
+"""Exchanges under way: who asks MPI whether they are done, how often, and when to give up.
+
+NOTE [Progress]
+1. MPI moves data only while somebody asks, and nothing that waits inside it can be interrupted. So
+   a call is a generator of requests, its steps, and whoever advances it asks and takes a nap in
+   between: the caller itself, or for calls beside it the one thread of the poller.
+2. Exchanges of one lane go on one at a time, in the order of the calls. The first in a lane is
+   advanced by its caller, if that waits for it and the lane was empty, else by the poller.
+3. What a callback of a finished exchange starts in the same lane is done at once, before the next.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from concurrent.futures import Future
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ....locks import new_lock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+
+    from .transport import Request
+
+    Steps = Generator[Request, None, Any]
+
+__all__ = ["Exchange", "Lane", "unless_done"]
+
+SPINS, YIELDS = 100, 1000  # how often to ask before the first nap, and before the first long one
+SHORT, LONG = 5e-5, 5e-4  # seconds of a nap
+
+
+class Lane(deque["Exchange"]):
+    """Exchanges in the order of their calls; the first is under way."""
+
+
+class Exchange:
+    """A call under way: its steps, what is done `then`, whom it needs, and how long it waits."""
+
+    def __init__(
+        self,
+        world: Any,
+        call: str,
+        steps: Steps,
+        needs: Sequence[int],
+        then: Callable[[Any], Any] | None = None,
+        seconds: float | None = None,
+        *,
+        any_of: bool = False,
+    ) -> None:
+        self.world, self.call, self.steps, self.needs = world, call, steps, needs
+        self.then = then
+        self.seconds = world.timeout if seconds is None else seconds
+        self.missing = len(needs) if any_of else 1  # so many of them gone are too many
+        self.request: Request | None = None
+        self.begun = 0.0
+        self.future: Future[Any] = Future()
+        self.result: Any = None
+
+    def advance(self, look: bool) -> bool:
+        """Whether it is done, by the steps that can be taken now. `look`: for what went wrong."""
+        if not self.begun:
+            self.begun = time.monotonic()
+            self.world.check()
+        try:
+            while self.request is None or self.request():
+                self.request = next(self.steps)
+            if look:
+                self.world.look(self)
+            return False
+        except StopIteration as end:
+            found, self.request = end.value, None
+        except BaseException as error:
+            self.world.hurt(self, error)
+            raise
+        self.result = found if self.then is None else self.then(found)
+        return True
+
+    def run(self, also: Callable[[], Any] | None = None) -> bool:
+        """True, once it is done; `also` is called again and again meanwhile."""
+        asked = 0
+        while not self.advance(asked > SPINS):
+            asked += 1
+            if also is not None:
+                also()
+            if asked > SPINS:
+                time.sleep(0 if asked < YIELDS else nap(asked))
+        return True
+
+    def fulfil(self, done: Callable[[], bool]) -> bool:
+        """Whether it is done or failed; its future says so then."""
+        try:
+            if not done():
+                return False
+        except BaseException as error:
+            self.future.set_exception(error)
+        else:
+            self.future.set_result(self.result)
+        return True
+
+    def begin(self, lane: Lane) -> Future[Any]:
+        """Its result beside the caller, after what is in the lane."""
+        if POLLER.within(lane):
+            self.fulfil(partial(self.run, POLLER.step))
+            return self.future
+        with LOCK:
+            lane.append(self)
+            first = len(lane) == 1
+        if not (first and settled(lane)):
+            POLLER.take(lane)
+        return self.future
+
+    def wait(self, lane: Lane) -> Any:
+        """Its result, once what is in the lane is done."""
+        if POLLER.within(lane):
+            self.run(POLLER.step)
+            return self.result
+        with LOCK:
+            lane.append(self)
+            first = len(lane) == 1
+        if first:
+            try:
+                self.run(POLLER.step if POLLER.here() else None)
+            finally:
+                left(lane)
+            return self.result
+        if POLLER.here():
+            while not self.future.done():
+                POLLER.step()
+                time.sleep(SHORT)
+        return self.future.result()
+
+
+def settled(lane: Lane, look: bool = False) -> bool:
+    """Whether the first of a lane, advanced, is done or failed; it has left the lane then."""
+    exchange = lane[0]
+    if not exchange.fulfil(partial(exchange.advance, look)):
+        return False
+    left(lane)
+    return True
+
+
+def left(lane: Lane) -> None:
+    """Let the next of a lane be the first: the poller's."""
+    with LOCK:
+        lane.popleft()
+        more = bool(lane)
+    if more:
+        POLLER.take(lane)
+
+
+def nap(asked: int) -> float:
+    """How long to sleep before asking again."""
+    return min(LONG, SHORT * asked / YIELDS)
+
+
+class Poller:
+    """The thread that advances exchanges beside the program."""
+
+    def __init__(self) -> None:
+        self._lanes: list[Lane] = []
+        self._stepping: list[Lane] = []
+        self._more = threading.Condition(new_lock())
+        self._thread: threading.Thread | None = None
+
+    def take(self, lane: Lane) -> None:
+        """Advance what is in a lane, from its first on."""
+        with self._more:
+            if not any(lane is known for known in self._lanes):
+                self._lanes.append(lane)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, daemon=True)
+                self._thread.start()
+            self._more.notify()
+
+    def here(self) -> bool:
+        """Whether the caller runs in this thread, as callbacks do."""
+        return threading.current_thread() is self._thread
+
+    def within(self, lane: Lane) -> bool:
+        """Whether the caller is a callback of what a lane has done."""
+        return self.here() and any(lane is known for known in self._stepping)
+
+    def step(self, look: bool = True) -> bool:
+        """Advance all that can be advanced; whether anything was done."""
+        found = False
+        for lane in [*self._lanes]:
+            if any(lane is known for known in self._stepping):
+                continue
+            self._stepping.append(lane)
+            try:
+                while lane and settled(lane, look):
+                    found = True
+            finally:
+                self._stepping.remove(lane)
+            with self._more:
+                if not lane:
+                    self._lanes.remove(lane)
+        return found
+
+    def _work(self) -> None:
+        asked = 0
+        while True:
+            with self._more:
+                while not self._lanes:
+                    asked = 0
+                    self._more.wait()
+            asked = 0 if self.step(asked > SPINS) else asked + 1
+            if asked > SPINS:
+                time.sleep(nap(asked))
+
+
+LOCK, POLLER = new_lock(), Poller()
+
+
+def unless_done(lane: Lane) -> None:
+    """Wait for all in a lane; not within one of its callbacks."""
+    while lane and not POLLER.within(lane):
+        time.sleep(SHORT)
+
+
+def _forked() -> None:
+    global POLLER  # whose thread is the parent's
+    POLLER = Poller()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
