@@ -84,6 +84,76 @@ DDP(layer, process_group=dist.group.WORLD, bucket_cap_mb=25, gradient_as_bucket_
     assert values(code) == [[[[2.0]]]] * 2
 
 
+LAYERS = """
+def made():
+    rg.manual_seed(0)
+    return nn.Sequential(*[nn.Linear(300, 300, dtype=rg.complex64 if i == 2 else None)
+                           if i != 3 else Real() for i in range(6)])
+class Real(nn.Module):
+    def forward(self, x): return x.real + x.imag
+class Cast(nn.Module):
+    def __init__(self, net): super().__init__(); self.net = net
+    def forward(self, x):
+        for i, layer in enumerate(self.net): x = layer(x.to(rg.complex64) if i == 2 else x)
+        return x
+rg.manual_seed(1); x = rg.randn(2 * size, 300) / 30; part = x[2 * rank:2 * rank + 2]
+"""
+
+
+@pytest.mark.parametrize("views", [False, True])
+def test_small_buckets_travel_beside_the_pass_and_give_the_gradients_of_the_whole_batch(views):
+    code = f"""
+whole = Cast(made()); net = DDP(Cast(made()), bucket_cap_mb=0.3, gradient_as_bucket_view={views})
+count = []
+def seen(p): count.append(sum(bucket.work is not None for bucket in net._buckets))
+next(net.parameters()).register_post_accumulate_grad_hook(seen)
+for step in range(3):
+    for model, given in ((whole, x), (net, part)):
+        for p in model.parameters(): p.grad = None
+        model(given * (step + 1)).abs().mean().backward()
+assert len(net._buckets) == 5, len(net._buckets)
+assert min(count) >= 4, count  # under way before the pass came to the first layer
+for p, q in zip(whole.parameters(), net.parameters()):
+    assert np.allclose(p.grad.numpy(), q.grad.numpy(), rtol=1e-4, atol=1e-7)
+inside = [any(np.shares_memory(q.grad.numpy(), b.memory) for b in net._buckets)
+          for q in net.parameters()]
+assert inside == [{views}] * len(inside)
+print("alike")
+"""
+    assert together(LAYERS + code) == ["alike"] * 2
+
+
+def test_gradients_that_lie_in_buckets_add_up_there():
+    code = """
+layer = nn.Linear(1, 1, bias=False); model = DDP(layer, gradient_as_bucket_view=True)
+x = rg.tensor([[1.0 + 2 * rank]]); model(x).sum().backward(); first = layer.weight.grad.clone()
+with model.no_sync(): model(x).sum().backward()
+local = layer.weight.grad.clone(); model(x).sum().backward(); total = layer.weight.grad.clone()
+layer.zero_grad(set_to_none=False); model(x).sum().backward()
+show(first, local, total, layer.weight.grad)
+"""
+    assert values(code) == [
+        [[[2.0]], [[2.0 + 1.0 + 2 * rank]], [[6.0]], [[2.0]]] for rank in (0, 1)
+    ]
+
+
+def test_passes_that_fail_at_different_places_break_the_group():
+    code = """
+net = nn.Sequential(nn.Linear(400, 400), nn.Linear(400, 400)); model = DDP(net, bucket_cap_mb=0.1)
+def fail(p):
+    if rank == 1: raise ZeroDivisionError
+handle = net[1].bias.register_post_accumulate_grad_hook(fail)
+def step(): model(rg.ones(1, 400)).sum().backward()
+try: step()
+except ZeroDivisionError: handle.remove(); error(step)
+except RuntimeError as caught: print(type(caught).__name__, caught)
+"""
+    for out in together(code):
+        assert out.startswith("DistNetworkError")
+        assert "of pass 1" in out
+        assert "of pass 2" in out
+
+
 TWO = """
 class Two(nn.Module):
     def __init__(self):

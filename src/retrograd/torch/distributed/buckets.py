@@ -1,4 +1,4 @@
-"""Gradients that are exchanged together: what a communication hook gets."""
+"""Gradients that are exchanged together: what a communication hook gets, and what travels."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, new_tensor, wrote
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from concurrent.futures import Future
 
-__all__ = ["GradBucket"]
+__all__ = ["Bucket", "GradBucket", "bucketed"]
+
+FIRST = 1 << 20  # bytes of the first bucket, which is to start early
 
 
 class GradBucket:
@@ -59,3 +62,89 @@ class GradBucket:
         ends = np.cumsum([int(np.prod(shape, dtype=np.int64)) for shape in self._shapes])
         flat = np.split(buffer._array, ends[:-1])
         return [new_tensor(a.reshape(s)) for a, s in zip(flat, self._shapes, strict=True)]
+
+
+class Bucket:
+    """Parameters of one dtype, their gradients in one piece of memory, and what comes with these.
+
+    Behind the gradients is a flag for each, whether the pass has reached its parameter, and one for
+    the rank, whether it has inputs. Their means come in the same message.
+    """
+
+    def __init__(self, index: int, parameters: Sequence[Tensor]) -> None:
+        self.index, self.parameters = index, parameters
+        ends = np.cumsum([p._array.size for p in parameters])
+        self.memory = np.zeros(ends[-1] + len(parameters) + 1, parameters[0]._array.dtype)
+        *parts, self.flags = np.split(self.memory, ends)
+        shapes = [p._array.shape for p in parameters]
+        self.grads = [new_tensor(a.reshape(s)) for a, s in zip(parts, shapes, strict=True)]
+        self.reached, self.counts = [False] * len(parameters), np.zeros(len(self.flags))
+        self.work: Future[Any] | None = None
+
+    def empty(self) -> None:
+        """Be ready for a pass, once nothing travels."""
+        if self.work is not None:
+            self.work.exception()
+        self.reached, self.work = [False] * len(self.parameters), None
+
+    def take(self, place: int) -> None:
+        """Copy a gradient that the pass has reached, unless it lies here."""
+        grad, own = self.parameters[place].grad, self.grads[place]
+        if grad is not own:
+            own._array[...] = 0 if grad is None else grad._array
+        self.reached[place] = True
+
+    def fill(self, alive: bool) -> None:
+        """Be whole before travelling: with the gradients so far of what was not reached."""
+        for place, reached in enumerate(self.reached):
+            if not alive:
+                self.grads[place]._array[...] = 0
+            elif not reached:
+                self.take(place)
+                self.reached[place] = False
+        self.flags[:] = [*self.reached, alive]
+
+    def travel(self, hook: tuple[Any, Callable[[Any, Any], Any]], last: bool) -> None:
+        """Let a communication hook make something of the gradients."""
+        bucket = GradBucket(self.index, last, self.grads, self.parameters)
+        found = hook[1](hook[0], bucket).wait()
+        for grad, part in zip(self.grads, bucket.parts(found), strict=True):
+            grad.copy_(part)
+
+    def arrive(self, size: int) -> set[int]:
+        """The parameters that some rank with inputs did not reach, once all is there."""
+        if self.work is not None:
+            self.work.result()
+        self.work, self.counts = None, np.rint(self.flags.real.astype(np.float64) * size)
+        *found, present = self.counts
+        pairs = zip(self.parameters, found, strict=True)
+        self.scale = size / present
+        return {id(p) for p, count in pairs if count < present}
+
+    def give(self, lies_here: bool, divides: bool) -> None:
+        """Let the means be the gradients of what some rank has reached."""
+        for p, own, count in zip(self.parameters, self.grads, self.counts[:-1], strict=True):
+            if not count:
+                continue
+            if not divides and self.scale != 1:
+                own._array[...] *= self.scale
+            if lies_here:
+                wrote(own, "all_reduce")
+                p.grad = own
+            elif p.grad is None:
+                p.grad = new_tensor(own._array.copy())
+            else:
+                p.grad.detach().copy_(own)
+
+
+def bucketed(parameters: Sequence[Tensor], megabytes: float) -> list[Bucket]:
+    """Buckets of so many megabytes, of the last parameters first."""
+    most = int(megabytes * (1 << 20))
+    done: list[list[Tensor]] = []
+    begun: dict[Any, list[Tensor]] = {}
+    for p in reversed(parameters):
+        held = begun.setdefault(p._array.dtype, [])
+        held.append(p)
+        if sum(each._array.nbytes for each in held) >= (most if done else min(most, FIRST)):
+            done.append(begun.pop(p._array.dtype))
+    return [Bucket(index, held[::-1]) for index, held in enumerate([*done, *begun.values()])]

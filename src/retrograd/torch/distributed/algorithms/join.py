@@ -161,7 +161,7 @@ class DataParallelHook(JoinHook):
     def main_hook(self) -> None:
         """Take buffers, and give gradients of zeros."""
         self.model._spread_buffers(alive=False)
-        self.model._exchange(set(), alive=False)
+        self.model._follow()
 
     def post_hook(self, is_last_joiner: bool) -> None:
         """Take parameters and buffers of a rank that went on to the end."""

@@ -1,14 +1,18 @@
 """One batch computed in parts, by processes.
 
 NOTE [Processes]
-1. Every rank calls its own module on its own part of the batch. At the end of a backward pass that
-   reached parameters, `.grad` of all of them becomes its mean over the ranks: in one message per
-   dtype, in the order of the parameters, the same bits on every rank.
-2. So a parameter's own post-accumulate hook sees the gradient of its rank alone, and
+1. Every rank calls its own module on its own part of the batch. A backward pass makes `.grad` of
+   all parameters its mean over the ranks, the same bits on every rank.
+2. Gradients travel in buckets, of the last parameters first. A bucket starts when the pass has
+   reached all of its parameters and all buckets before it have started, and moves beside the rest
+   of the pass; what is not full at the end of the pass starts then. With a communication hook all
+   start then, one after the other.
+3. So a parameter's own post-accumulate hook sees the gradient of its rank alone, and
    `autograd.grad` exchanges nothing.
-3. The ranks first tell each other which parameters their pass reached. One that some rank did not
-   reach is an error on all, or counts as it is (no `.grad` is 0) with `find_unused_parameters`; one
-   that none reached is left alone.
+4. Each bucket says which of its parameters the rank's pass has reached. One that some rank did not
+   reach is an error on all, or counts as it is (no `.grad` is 0) with `find_unused_parameters` or
+   `static_graph`; one that none reached is left alone.
+5. Ranks whose passes fail at different places break the group: a bucket says of which pass it is.
 """
 
 from __future__ import annotations
@@ -18,11 +22,9 @@ from functools import partial
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .... import modes
 from ....autograd.variable import Variable
-from ....engine.tensor import Tensor, device, new_tensor
+from ....engine.tensor import Tensor, device
 from ....locks import load
 from ....nn.modules.module import Module
 
@@ -50,8 +52,10 @@ class DistributedDataParallel(Module):
     of rank 0 now, and its buffers before every forward pass with gradients, unless
     `broadcast_buffers=False`. After `backward()` every `.grad`, real or complex, is the mean over
     the ranks, so with losses that are means over parts of one size it is the gradient of the whole
-    batch. init_sync: whether they do now. find_unused_parameters: let
-    a rank's pass leave out some parameters. process_group: the ranks, all by default; rank 0 is its
+    batch. init_sync: whether they do now. find_unused_parameters, static_graph: let a rank's pass
+    leave out some parameters. bucket_cap_mb: the megabytes of gradients that travel together, 25 by
+    default, 1 for the first. gradient_as_bucket_view: let every `.grad` lie in the memory that
+    travels, which the next pass writes. process_group: the ranks, all by default; rank 0 is its
     first. device_ids: None or []. The other arguments are accepted, without effect. Raises
     RuntimeError where the ranks' modules differ in shapes or dtypes, or a rank ends; ValueError
     without a group. Source: PyTorch's `DistributedDataParallel`.
@@ -94,15 +98,19 @@ class DistributedDataParallel(Module):
                 f"modules on GPUs, got {device_ids} and {output_device}. Leave them out"
             )
         self.module, self.broadcast_buffers = module, broadcast_buffers
-        self.find_unused_parameters = find_unused_parameters
+        self.find_unused_parameters = find_unused_parameters or static_graph
+        self.gradient_as_bucket_view = gradient_as_bucket_view
         self.require_backward_grad_sync = True
         self._hook: Any = None
         self._join_config, self._divides = None, True
-        self._synchronizes, self._pass, self._reached = False, None, set[str]()
+        self._synchronizes, self._pass, self._passes, self._next = False, None, 0, 0
+        buckets = load("retrograd.torch.distributed.buckets")
+        self._buckets = buckets.bucketed([*self._names.values()], bucket_cap_mb or 25)
         if init_sync:
             self._take_those_of_rank_0()
-        for name, parameter in self._names.items():
-            parameter.register_post_accumulate_grad_hook(partial(self._note, name))
+        for bucket in self._buckets:
+            for place, parameter in enumerate(bucket.parameters):
+                parameter.register_post_accumulate_grad_hook(partial(self._note, bucket, place))
 
     def _take_those_of_rank_0(self) -> None:
         """Take the parameters and buffers of rank 0, once all ranks know that theirs match."""
@@ -141,62 +149,69 @@ class DistributedDataParallel(Module):
         finally:
             self.require_backward_grad_sync = before
 
-    def _note(self, name: str, parameter: Tensor) -> None:
-        """A backward pass has reached a parameter: average once it is complete."""
+    def _note(self, bucket: Any, place: int, parameter: Tensor) -> None:
+        """A backward pass has reached a parameter: start what is complete."""
         if not self._synchronizes:
             return
-        if self._pass is not modes.state.current_pass:  # that of an earlier pass may have failed
+        if self._pass is not modes.state.current_pass:
+            self._begin()
             self._pass = modes.state.current_pass
-            self._reached.clear()
             Variable._execution_engine.queue_callback(self._average)
-        self._reached.add(name)
+        bucket.take(place)
+        while self._hook is None and self._next < len(self._buckets):
+            if not all(self._buckets[self._next].reached):
+                break
+            self._start(alive=True)
+
+    def _begin(self) -> None:
+        """Empty the buckets, once what an earlier pass that failed has started is done."""
+        for bucket in self._buckets:
+            bucket.empty()
+        self._passes, self._next = self._passes + 1, 0
+
+    def _start(self, alive: bool) -> None:
+        """Let the next bucket travel."""
+        bucket, self._next = self._buckets[self._next], self._next + 1
+        bucket.fill(alive)
+        world = load("retrograd.torch.distributed").membership.joined(self.process_group).world
+        call = f"gradients {self._next} of {len(self._buckets)} of pass {self._passes}"
+        if self._hook is None:
+            steps = world.all_reduce(call, bucket.memory, "mean")
+            bucket.work = world.do(call, steps, beside=True)
+        else:
+            world.do(call, world.all_reduce(call, bucket.flags, "mean"))
+            bucket.travel(self._hook, self._next == len(self._buckets))
 
     def _average(self) -> None:
         """Let the gradients be their means over the ranks."""
         self._pass = None
-        self._exchange(self._reached, alive=True)
+        self._finish(alive=True)
 
-    def _exchange(self, reached: set[str], alive: bool) -> None:
-        """The same; a rank that is not alive, but follows others, gives zeros and takes nothing."""
-        group = load("retrograd.torch.distributed")
-        flags = [*(name in reached for name in self._names), alive]
-        counts = new_tensor(np.array(flags, np.int64))
-        group.all_reduce(counts, group=self.process_group)
-        *found, present = counts._array.tolist()
-        missing = [name for name, n in zip(self._names, found, strict=True) if n < present]
-        if missing and not self.find_unused_parameters:
-            raise RuntimeError(UNREACHED.format(names=", ".join(missing)))
-        chosen = [p for p, count in zip(self._names.values(), found, strict=True) if count]
-        scale = 1.0 if self._divides else group.get_world_size(self.process_group) / present
-        by_dtype: dict[Any, list[Tensor]] = {}
-        for p in chosen:
-            if alive and p.grad is None:
-                p.grad = new_tensor(np.zeros_like(p._array))
-            by_dtype.setdefault((p if p.grad is None else p.grad)._array.dtype, []).append(p)
-        for number, members in enumerate(by_dtype.values()):
-            grads: list[Any] = [
-                p.grad if alive else new_tensor(np.zeros_like(p._array)) for p in members
-            ]
-            last = number == len(by_dtype) - 1
-            bucket = group.GradBucket(number, last, grads, members)
-            mean = self._mean(bucket) * scale if scale != 1.0 else self._mean(bucket)
-            for grad, part in zip(grads, bucket.parts(mean), strict=True):
-                grad.detach().copy_(part)
+    def _follow(self) -> None:
+        """Do what the others do in a pass, with zeros, and take nothing."""
+        self._begin()
+        self._finish(alive=False)
 
-    def _mean(self, bucket: Any) -> Any:
-        """What takes the place of a bucket's gradients."""
-        if self._hook is not None:
-            return self._hook[1](self._hook[0], bucket).wait()
-        group = load("retrograd.torch.distributed")
-        group.all_reduce(bucket.buffer(), group.ReduceOp.AVG, self.process_group)
-        return bucket.buffer()
+    def _finish(self, alive: bool) -> None:
+        """Let the buckets travel that have not yet, wait for all, and take what has come."""
+        while self._next < len(self._buckets):
+            self._start(alive)
+        size = load("retrograd.torch.distributed").get_world_size(self.process_group)
+        unreached = set[int]()
+        for bucket in self._buckets:
+            unreached |= bucket.arrive(size)
+        if unreached and not self.find_unused_parameters:
+            names = [name for name, p in self._names.items() if id(p) in unreached]
+            raise RuntimeError(UNREACHED.format(names=", ".join(names)))
+        for bucket in self._buckets if alive else ():
+            bucket.give(self.gradient_as_bucket_view, self._divides)
 
     def register_comm_hook(self, state: object, hook: Callable[[Any, Any], Any]) -> None:
         """Let gradients be what `hook(state, bucket)` makes of them, in place of their mean.
 
         bucket: a `distributed.GradBucket`. The result is a future of a tensor like its buffer. The
-        next bucket waits for it. Raises RuntimeError for a second hook, TypeError for what is not
-        callable.
+        first bucket waits for the end of the pass, each other one for that before it. Raises
+        RuntimeError for a second hook, TypeError for what is not callable.
         """
         if not callable(hook):
             raise TypeError("Communication hook must be callable.")
