@@ -104,3 +104,18 @@ def test_the_picture_of_the_sweep_has_a_point_for_each_size(monkeypatch):
     drawn = picture([(10, 2.0), (100, 1.0), (1000, 0.5)])
     assert 'points="50.0,20.0 335.0,150.0 620.0,280.0"' in drawn
     assert all(f">10^{n}</text>" in drawn for n in (1, 2, 3))
+
+
+def test_reductions_are_timed_for_each_size():
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "distributed.py"), "1", "2"],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = done.stdout.splitlines()
+    assert [line.split(" bytes")[0].split()[-1] for line in lines] == [
+        "4", "4,096", "1,048,576", "67,108,864",
+    ]  # fmt: skip
+    assert all(line.endswith("ratio 1.00") for line in lines)

@@ -468,6 +468,14 @@ def test_ranks_meet_by_ipv6():
     assert together(code, 3, MASTER_ADDR="::1") == ["6.0"] * 3
 
 
+def test_without_mpi_a_process_alone_works_and_several_are_told_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    with pytest.raises(RuntimeError, match=r"pip install retrograd\[distributed\]"):
+        dist.init_process_group(init_method="tcp://127.0.0.1:1", rank=0, world_size=2)
+    dist.init_process_group(rank=0, world_size=1)
+    dist.destroy_process_group()
+
+
 def test_without_a_group_there_is_no_rank():
     with pytest.raises(ValueError, match="Default process group has not been initialized"):
         dist.get_rank()
