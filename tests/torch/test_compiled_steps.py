@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import retrograd as rg
 from retrograd.capture.program import NATIVE
 
 pytestmark = pytest.mark.skipif(not NATIVE, reason="needs llvmlite and the parts in C")
@@ -39,3 +40,14 @@ def test_steps_are_captured_under_the_name_torch(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(AS_TORCH)
     subprocess.run([sys.executable, str(program)], check=True)
+
+
+def test_settings_are_read_in_each_call():
+    threaded = rg.compile(lambda x: x * rg.get_num_threads())
+    before = rg.get_num_threads()
+    try:
+        for number in (1, 1, 2):
+            rg.set_num_threads(number)
+            assert threaded(rg.ones(1)).item() == number
+    finally:
+        rg.set_num_threads(before)
