@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Self
 
-__all__ = ["Unknown", "attribute", "families", "load_families", "mirrored", "names", "service"]
+__all__ = [
+    "Unknown", "attribute", "families", "load_families", "mirrored", "names", "public", "service",
+]  # fmt: skip
 
 WORLD = f"{__package__}.torch"
 LACKS = (
@@ -65,6 +67,11 @@ def service(name: str) -> Any:
     if outer is None:
         raise ImportError(LACKS.format(name=name, world=WORLD))
     return load(f"{WORLD}.{outer.SERVICES[name]}")
+
+
+def public(name: str) -> Any:
+    """A public name of the package, as a user asks for it: for methods that are called as it is."""
+    return getattr(sys.modules[__package__], name)
 
 
 def attribute(package: str, name: str) -> Any:

@@ -25,7 +25,6 @@ SERVICES = {
     "alias": "alias.finder",
     "autocast": "amp.autocast_mode",
     "command": "alias.command",
-    "compiler": "compiler",
     "dispatch": "library.dispatch",
     "distributed": "distributed",
     "missing names": "names.missing",

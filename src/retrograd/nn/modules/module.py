@@ -230,7 +230,7 @@ class Module(Tree):
 
         It takes the arguments of that. Copies, and what is loaded from a file, are not compiled.
         """
-        made = providers.service("compiler").compile(self.forward, *args, **kwargs)
+        made = providers.public("compile")(self.forward, *args, **kwargs)
         self._own_hooks().compiled = None if made == self.forward else made
 
     def bfloat16(self) -> Self:
