@@ -245,3 +245,116 @@ def test_complex_gradients_are_those_of_the_step(either):
         a, b = (z * w).abs() ** 2, z.conj() * w
         (e,) = rg.autograd.grad(a.sum() + (b * b).sum().real, w)
         close(g, e)
+
+
+def hidden_and_loss(x, w):
+    h = (x @ w).tanh()
+    kept = h.exp()
+    u, v = (kept * h).unbind(0)
+    return h, (u * kept[1]).sum() + (h * v).sum(), kept.sum(1)
+
+
+def asked(function, ask):
+    """What `ask` finds of the results of a function: values, or the name of an error."""
+    rg.manual_seed(3)
+    x, w = rg.randn(2, 3, dtype=rg.float64), rg.randn(3, 3, dtype=rg.float64).requires_grad_()
+    x.requires_grad_()
+    results = function(x, w)
+    assert [t.grad_fn is not None for t in results] == [True] * 3
+    try:
+        found = ask(x, w, *results)
+    except RuntimeError as error:
+        return [type(error).__name__]
+    return [None if t is None else t.detach() for t in (*found, *results, x.grad, w.grad)]
+
+
+def after(*backward):
+    """An `ask` of gradients after passes from some results."""
+
+    def ask(x, w, *results):
+        for number, retain in backward:
+            results[number].sin().sum().backward(retain_graph=retain)
+        return ()
+
+    return ask
+
+
+def watched(x, w, h, loss, kept):
+    seen = []
+    h.register_hook(lambda g: seen.append(g.clone()) or g * 2)
+    kept.retain_grad()
+    (loss * kept.sum() + h.sum()).backward()
+    return [*seen, kept.grad]
+
+
+def between(x, w, h, loss, kept):
+    return rg.autograd.grad(loss.exp(), [h, w, kept], allow_unused=True)
+
+
+def twice(x, w, h, loss, kept):
+    (g,) = rg.autograd.grad(loss, x, create_graph=True)
+    (g.pow(2).sum() + kept.sum()).backward()
+    return [g]
+
+
+def written(x, w, h, loss, kept):
+    kept.mul_(2)
+    (loss + kept.sum()).backward()
+    return ()
+
+
+def written_and_saved(x, w, h, loss, kept):
+    h.mul_(2)
+    loss.backward()
+    return ()
+
+
+STRETCHES = (
+    after((0, False)), after((1, False)), after((2, False)), after((0, True), (1, False)),
+    after((0, False), (1, False)), after((1, True), (2, True), (0, False)), watched, between, twice,
+    written, written_and_saved,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("ask", STRETCHES)
+def test_results_may_depend_on_one_another(either, ask):
+    function = rg.compile(hidden_and_loss)
+    asked(function, after())
+    assert len(function.compiled.variants) == 1, function.compiled.reasons
+    found, expected = asked(function, ask), asked(hidden_and_loss, ask)
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected, strict=True):
+        if isinstance(a, rg.Tensor) and isinstance(b, rg.Tensor):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12, atol=1e-12)
+        else:
+            assert a == b
+
+
+def test_results_that_share_nothing_are_freed_one_by_one(either):
+    @rg.compile
+    def apart(x, y):
+        return x.exp(), y.exp()
+
+    for _ in range(2):
+        x, y = rg.ones(2, requires_grad=True), rg.zeros(2, requires_grad=True)
+        a, b = apart(x, y)
+        a.sum().backward()
+        b.sum().backward()
+        assert kind(a) in ("CompiledFunctionBackward", "ExpBackward0")
+        close(x.grad, a)
+        close(y.grad, b)
+    assert len(apart.compiled.variants) == 1
+
+
+def test_a_recurrent_layer_returns_its_state(either):
+    rg.manual_seed(0)
+    layer, other = nn.LSTM(3, 4), nn.LSTM(3, 4)
+    other.load_state_dict(layer.state_dict())
+    compiled = rg.compile(layer)
+    for _ in range(3):
+        x = rg.randn(5, 2, 3)
+        for module in (compiled, other):
+            out, (h, c) = module(x)
+            (out.sin().sum() + h.exp().sum() + c.sum()).backward()
+    for p, q in zip(layer.parameters(), other.parameters(), strict=True):
+        close(p.grad, q.grad)

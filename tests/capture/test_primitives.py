@@ -199,7 +199,7 @@ def replayed(function, arrays):
         made = lowering.lowered(step)
         if made is None or not all(map(program.native.can, made)):
             left.append((step.function, lowering.reasons.get(id(step))))
-    replay, *_ = program.program(recording, results, None, True)
+    replay, *_ = program.program(recording, results, [], True)
     return results, replay(tensors, {}), left
 
 

@@ -15,7 +15,7 @@ from .. import dtypes, modes
 from ..engine.tensor import Tensor
 from ..modes import warn_once
 from .guards import Guards
-from .history import Past, past_of
+from .past import Past, past_of
 from .program import NATIVE, Bail, Unclear, program
 from .recording import Recording
 from .watch import Watch
@@ -135,7 +135,7 @@ class Compiled:
         sys.setprofile(watch.profile)
         try:
             result = watch.call(self.function, *args, **kwargs)
-            past = past_of(recording, result)
+            pasts = past_of(recording, result)
         except BaseException:
             recording.stop("an exception ends the call")
             raise
@@ -147,10 +147,10 @@ class Compiled:
             recording.settle()
         if after is not grad:
             recording.stop("grad mode is another one afterwards")
-        self.keep(recording, watch, result, past)
+        self.keep(recording, watch, result, pasts)
         return result
 
-    def keep(self, recording: Recording, watch: Watch, result: Any, past: Past | None) -> None:
+    def keep(self, recording: Recording, watch: Watch, result: Any, pasts: list[Past]) -> None:
         """Make a replay of a recording, or note why there is none."""
         guards = watch.guards
         recording.check_roots()
@@ -161,15 +161,15 @@ class Compiled:
             reason = "tensors from outside share memory"
         if reason is None:
             try:
-                replay, text, kind = program(recording, result, past, setting.native)
+                replay, text, kinds = program(recording, result, pasts, setting.native)
             except Unclear as error:
                 reason = str(error)
         if reason is None:
             guard_roots(recording, guards)
             check = guards.check()
             self.variants.append(Variant(check, replay, guards, text))
-            if kind is not None:
-                lasts = recording.lasting_from is not None
+            lasts = recording.lasting_from is not None
+            for kind in kinds:
                 kind.again = partial(once_more, self.function, check, lasts)
             return
         self.reasons.append(reason)

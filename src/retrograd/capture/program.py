@@ -19,8 +19,9 @@ from ..engine.tensor import Tensor, new_tensor, wrote
 from ..kernels import meta
 from ..kernels.native import loops as in_c
 from ..quiet import CALM
-from .history import Captured, Past
+from .history import Captured
 from .lowering import Lowering, Undrawn
+from .past import Past
 from .recording import Call, Effect, Recording, Root, Slot, Truth, add_gradient
 from .steps import holds_places, leaves, made_by, moved, places_in, slots_of
 from .storages import Part
@@ -41,16 +42,16 @@ class Unclear(Exception):  # noqa: N818 (no error)
 
 
 def program(
-    recording: Recording, result: Any, past: Past | None, compiled: bool
-) -> tuple[Any, str, Captured | None]:
+    recording: Recording, result: Any, pasts: list[Past], compiled: bool
+) -> tuple[Any, str, list[Captured]]:
     """The function `replay(args, kwargs)` that does what was recorded; and its text.
 
-    Third, the kind of the node that results have which need a `past`.
+    Third, the kinds of the nodes that results have, one for each of `pasts`.
 
     Raises Unclear where there is none, or where it would be no quicker than the function: where
     little of it is native, if it is to be `compiled`.
     """
-    writer = Writer(recording, past, compiled)
+    writer = Writer(recording, pasts, compiled)
     if compiled:
         calls = sum(isinstance(step, Call) for step in recording.steps)
         if 2 * len(writer.loops) < calls:
@@ -63,9 +64,9 @@ def program(
             writer.leave_out(error.args[0])
     names = writer.names
     exec(compile(text, "<a recorded function>", "exec"), names)
-    if writer.kind is not None:
-        writer.kind.backward = names["backward"]
-    return names["replay"], text, writer.kind
+    for number, kind in enumerate(writer.kinds):
+        kind.backward = names[f"backward{number}"]
+    return names["replay"], text, writer.kinds
 
 
 class Partial(Exception):  # noqa: N818 (no error)
@@ -99,10 +100,11 @@ def versioned(tensor: Tensor, version: int) -> Tensor:
 class Writer:
     """Writes the text of a replay."""
 
-    def __init__(self, recording: Recording, past: Past | None, compiled: bool) -> None:
-        self.recording, self.past = recording, past
-        self.kind = None if past is None else Captured(past)
-        self.forward = recording.steps if past is None else recording.steps[: past.first]
+    def __init__(self, recording: Recording, pasts: list[Past], compiled: bool) -> None:
+        self.recording, self.pasts = recording, pasts
+        self.kinds = [*map(Captured, pasts)]
+        backward = sum(len(past.steps) for past in pasts)
+        self.forward = recording.steps[: len(recording.steps) - backward]
         self.names: dict[str, Any] = {
             "Bail": Bail, "add": accumulation.add_to_leaf, "asarray": np.asarray, "calm": CALM.copy,
             "check": check, "new_tensor": new_tensor, "versioned": versioned,
@@ -150,8 +152,10 @@ class Writer:
         needed = set(self.returned)  # slots, of what comes later
         functions: list[str] = []
         lines: list[str] = []
-        if self.past is not None:
-            functions, lines, kept = self.backward(self.past)
+        for number in range(len(self.pasts)):
+            texts, nodes, kept = self.backward(number)
+            functions += texts
+            lines += nodes
             needed |= kept
         late = 0  # lines at the end, from the first that must not be done twice
         first = recording.lasting_from
@@ -350,10 +354,10 @@ class Writer:
         """The steps of the forward pass, by the slots that they make."""
         return {s: step for step in self.forward for s in made_by(step)}
 
-    def backward(self, past: Past) -> tuple[list[str], list[str], set[int]]:
-        """The function `backward`; the line that makes the results; and the slots kept for both."""
-        recording, kind = self.recording, self.kind
-        steps = recording.steps[past.first :]
+    def backward(self, number: int) -> tuple[list[str], list[str], set[int]]:
+        """Of a stretch: its backward function, the lines that make its node, the slots for both."""
+        recording, past, kind = self.recording, self.pasts[number], self.kinds[number]
+        steps = past.steps
         if not all(isinstance(step, Call) for step in steps):
             raise Unclear("the backward pass of what is returned depends on a value, or changes it")
         again = self.made_anew(steps, past)
@@ -362,31 +366,40 @@ class Writer:
         took -= {*past.cotangents, *self.constants()}
         if took & recording.overwritten:
             raise Unclear("what is written is read by the backward pass of a result")
+        if took.intersection([s for p in self.pasts for step in p.steps for s in made_by(step)]):
+            raise Unclear("the backward passes of results share values")
         roots = [number for number, s in enumerate(recording.root_slots) if s in took]
         arrays = sorted(took - set(recording.root_slots))
         slots = [*[recording.root_slots[r] for r in roots], *arrays, *past.cotangents]
         takes = "".join([f"v{s}, " for s in slots])
         gives = "".join([f"{self.value(Slot(s))}, " for s in past.gradients])
         functions = [
-            *[f"def back({takes}):", *[f"    {line}" for line in body], f"    return {gives}"],
-            *[f"def backward({takes}):", f"    return calm().run(back, {takes})"],
-        ]
-        assert kind is not None
-        outputs = [recording.by_id[id(t._array)].slot for t in past.outputs]
+            f"def back{number}({takes}):", *[f"    {line}" for line in body], f"    return {gives}",
+            f"def backward{number}({takes}):", f"    return calm().run(back{number}, {takes})",
+        ]  # fmt: skip
         places = list(enumerate(arrays, len(roots)))
         kind.cells = dict.fromkeys([place for place, _ in places])
-        kind.own = [
-            (place, i) for place, s in places for i, o in enumerate(outputs)
+        results = [recording.by_id[id(t._array)].slot for t in past.results]
+        known = [
+            recording.by_id[id(t._array)].slot for p in self.pasts[: number + 1] for t in p.results
+        ]
+        owned = [
+            (place, o) for place, s in places for o in known
             if np.may_share_memory(recording.arrays[s], recording.arrays[o])
         ]  # fmt: skip
-        edges = "".join([f"r{r}, " for r in past.roots])
-        saved = "".join([*[f"r{r}, " for r in roots], *[f"v{s}, " for s in arrays]])
-        shown = "".join([f"v{s}, " for s in outputs])
-        read = "".join([f"r{r}, " for r in range(len(recording.roots))])
-        line = (
-            f"o = {self.name(kind)}.made(({edges}), ({saved}), ({shown}), (args, kwargs), ({read}))"
+        kind.owned = [place for place, _ in owned]
+        edges = [f"r{e}" if isinstance(e, int) else f"o{e[0]}[{e[1]}]" for e in past.ends]
+        saved = [*[f"r{r}" for r in roots], *[f"v{s}" for s in arrays]]
+        read = [f"r{r}" for r in range(len(recording.roots))]
+        tensors, owners = [f"t_{s}" for s in results], [f"t_{o}" for _, o in owned]
+        shown = ", ".join(
+            [f"({''.join([f'{n}, ' for n in names])})" for names in (tensors, edges, saved, owners)]
         )
-        return functions, [line], {*arrays, *outputs}
+        lines = [f"t_{s} = new_tensor(v{s})" for s in results]
+        lines.append(
+            f"o{number} = {self.name(kind)}.give({shown}, (args, kwargs), ({', '.join(read)},))"
+        )
+        return functions, lines, {*arrays, *results}
 
     def made_anew(self, steps: Any, past: Past) -> list[Any]:
         """The views of roots that a backward pass reads: it makes them of the roots itself.
@@ -570,9 +583,8 @@ class Writer:
         self.check_view(value)
         self.returned.add(slot)
         version = value._version
-        for number, output in enumerate(self.past.outputs if self.past is not None else ()):
-            if output is value:
-                return f"versioned(o[{number}], {version})" if version else f"o[{number}]"
+        if any(value is result for past in self.pasts for result in past.results):
+            return f"versioned(t_{slot}, {version})" if version else f"t_{slot}"
         if value._node is None:
             made = f"new_tensor(v{slot})"
             return f"versioned({made}, {version})" if version else made
