@@ -7,7 +7,14 @@ import pytest
 
 import retrograd as rg
 from retrograd.engine.native import native
-from retrograd.engine.updates import all_plain, gathered, run_each, wrote_all
+from retrograd.engine.updates import (
+    all_plain,
+    are_small,
+    counted,
+    gathered,
+    run_each,
+    wrote_all,
+)
 
 
 def with_gradient(size=2):
@@ -162,3 +169,30 @@ def test_small_parameters_take_the_steps_that_each_would_take_alone(name):
 
     for one, other in zip(trained(False), trained(True), strict=True):
         assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("dtype", [rg.float32, rg.float64, rg.float16])
+def test_steps_are_counted_in_the_state(dtype):
+    x, y = rg.ones(2), rg.ones(3)
+    state = {t: {"step": rg.tensor(float(n), dtype=dtype)} for n, t in enumerate((x, y))}
+    every = [(x, None, None, []), (y, None, None, [])]
+    assert counted(every, state) == [1.0, 2.0]
+    assert counted(every, state) == [2.0, 3.0]
+    assert [own["step"].item() for own in state.values()] == [2.0, 3.0]
+    with pytest.raises(KeyError):
+        counted(every, {x: state[x], y: {}})
+
+
+def test_small_parameters_are_those_of_few_numbers_of_one_real_dtype():
+    def one(*arrays):
+        x, g, *state = arrays
+        return None, x, g, state
+
+    few, many = np.ones(4, np.float32), np.ones((3, 2), np.float32)
+    assert are_small([one(few, few), one(many, many, few)], 6)
+    assert not are_small([one(few, few), one(many, many)], 5)
+    assert not are_small([], 5)
+    assert not are_small([(None, few, few, None)], 5)
+    assert not are_small([one(few, few), one(few, few, few.astype(np.float64))], 5)
+    assert not are_small([one(few.astype(np.complex64), few.astype(np.complex64))], 5)
+    assert not are_small([one(few, few.view(np.matrix))], 5)

@@ -222,6 +222,7 @@ twin(PyObject *module, PyObject *function)
         {"stored", &stored_in_python},       {"replaced", &replaced_in_python},
         {"outdate", &outdate_in_python},     {"integers", &integers_in_python},
         {"shape_of", &shape_of_in_python},   {"resolve_shape", &resolve_shape_in_python},
+        {"counted", &counted_in_python},     {"are_small", &are_small_in_python},
         {"usual_key", &usual_key_in_python}, {"normalize_dim", &normalize_dim_in_python},
     };
     PyObject *name = PyObject_GetAttrString(function, "__name__"), *found = NULL;
@@ -247,6 +248,8 @@ static PyMethodDef functions[] = {
     {"wrote", (PyCFunction)(void (*)(void))count_write, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"wrote_all", (PyCFunction)(void (*)(void))count_writes, METH_FASTCALL, NULL},
     {"run_each", (PyCFunction)(void (*)(void))run_each, METH_FASTCALL, NULL},
+    {"counted", (PyCFunction)(void (*)(void))count_steps, METH_FASTCALL, NULL},
+    {"are_small", (PyCFunction)(void (*)(void))find_small, METH_FASTCALL, NULL},
     {"gathered", (PyCFunction)(void (*)(void))gather_all, METH_FASTCALL, NULL},
     {"all_plain", all_plain, METH_O, NULL},
     {"start", (PyCFunction)(void (*)(void))start, METH_FASTCALL, NULL},
@@ -318,6 +321,7 @@ PyInit__native(void)
         {&text_requires_grad, "requires_grad"},
         {&text_target, "target"},
         {&text_size, "size"},
+        {&text_step, "step"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(texts); i++) {
         *texts[i].text = PyUnicode_InternFromString(texts[i].content);

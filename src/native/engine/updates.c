@@ -100,6 +100,103 @@ gather_all(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return found;
 }
 
+/* The array of a count of steps, borrowed from the state; NULL, maybe with an error, where it is no
+   plain number. */
+static PyArrayObject *
+step_of(PyObject *one, PyObject *state)
+{
+    PyObject *p = PyTuple_Check(one) && PyTuple_GET_SIZE(one) > 0 ? PyTuple_GET_ITEM(one, 0) : NULL;
+    PyObject *own = p == NULL ? NULL : PyDict_GetItemWithError(state, p);
+    PyObject *step =
+        own == NULL || !PyDict_Check(own) ? NULL : PyDict_GetItemWithError(own, text_step);
+    PyObject *held = step == NULL || !is_a(step, Tensor) ? NULL : SLOT(step, of_tensor.array);
+    if (held == NULL || !PyArray_CheckExact(held)) {
+        return NULL;
+    }
+    PyArrayObject *array = (PyArrayObject *)held;
+    int type = PyArray_TYPE(array);
+    bool plain = (type == NPY_FLOAT || type == NPY_DOUBLE) && PyArray_NDIM(array) == 0 &&
+                 PyArray_ISCARRAY(array);
+    return plain ? array : NULL;
+}
+
+/* `counted(every, state)`. */
+static PyObject *
+count_steps(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    bool plain =
+        Tensor != NULL && count == 2 && PyList_CheckExact(args[0]) && PyDict_Check(args[1]);
+    for (Py_ssize_t i = 0; plain && i < PyList_GET_SIZE(args[0]); i++) {
+        plain = step_of(PyList_GET_ITEM(args[0], i), args[1]) != NULL;
+    }
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    if (!plain) {
+        return in_python(counted_in_python, args, count, NULL);
+    }
+    PyObject *found = PyList_New(0);
+    for (Py_ssize_t i = 0; found != NULL && i < PyList_GET_SIZE(args[0]); i++) {
+        PyArrayObject *array = step_of(PyList_GET_ITEM(args[0], i), args[1]);
+        double now = 0;
+        if (array == NULL) { /* another thread changed it meanwhile */
+            PyErr_SetString(PyExc_RuntimeError, "the state of an optimizer changes during a step");
+        }
+        else if (PyArray_TYPE(array) == NPY_FLOAT) {
+            now = *(float *)PyArray_DATA(array) += 1;
+        }
+        else {
+            now = *(double *)PyArray_DATA(array) += 1;
+        }
+        PyObject *number = PyErr_Occurred() ? NULL : PyFloat_FromDouble(now);
+        if (number == NULL || PyList_Append(found, number) < 0) {
+            Py_CLEAR(found);
+        }
+        Py_XDECREF(number);
+    }
+    return found;
+}
+
+/* Whether an array is NumPy's, of a dtype, and has no more than `most` elements. */
+static bool
+is_small(PyObject *object, PyArray_Descr *dtype, Py_ssize_t most)
+{
+    PyArrayObject *array = (PyArrayObject *)object;
+    return PyArray_CheckExact(object) && PyArray_DESCR(array) == dtype &&
+           PyArray_SIZE(array) <= most;
+}
+
+/* `are_small(every, most)`. */
+static PyObject *
+find_small(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    if (Tensor == NULL || count != 2 || !PyList_CheckExact(args[0])) {
+        return in_python(are_small_in_python, args, count, NULL);
+    }
+    Py_ssize_t most = PyLong_AsSsize_t(args[1]);
+    if (most == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    PyArray_Descr *dtype = NULL;
+    bool small = PyList_GET_SIZE(args[0]) > 0;
+    for (Py_ssize_t i = 0; small && i < PyList_GET_SIZE(args[0]); i++) {
+        PyObject *one = PyList_GET_ITEM(args[0], i);
+        if (!PyTuple_Check(one) || PyTuple_GET_SIZE(one) != 4 ||
+            !PyArray_CheckExact(PyTuple_GET_ITEM(one, 1)) ||
+            !PyList_CheckExact(PyTuple_GET_ITEM(one, 3))) {
+            Py_RETURN_FALSE;
+        }
+        PyObject *x = PyTuple_GET_ITEM(one, 1), *state = PyTuple_GET_ITEM(one, 3);
+        dtype = dtype == NULL ? PyArray_DESCR((PyArrayObject *)x) : dtype;
+        small =
+            is_small(x, dtype, most) && is_small(PyTuple_GET_ITEM(one, 2), dtype, PY_SSIZE_T_MAX);
+        for (Py_ssize_t k = 0; small && k < PyList_GET_SIZE(state); k++) {
+            small = is_small(PyList_GET_ITEM(state, k), dtype, PY_SSIZE_T_MAX);
+        }
+    }
+    return PyBool_FromLong(small && PyDataType_ISFLOAT(dtype));
+}
+
 enum { TOGETHER = 16, ARRAYS = 8 }; /* parts, and arrays of a part, at most */
 
 /* Small arrays that are to be laid end to end: `at[i][k]` is array k of part i. */

@@ -136,9 +136,14 @@ class Guards:
         """Let a tensor lie in memory as it did, with a history if it had one: a `leaf`'s."""
         node, shape, strides, dtype, flags = facts
         about = f"the shape, dtype, strides or history of {tensor_name(read)}"
-        held = f"(a := {read}._array).__class__ is {self.name(np.ndarray)}"
-        self.add(f"{held} and a.shape == {shape!r} and a.strides == {strides!r}", about)
-        self.add(f"a.dtype is {self.name(dtype)} and a.flags.num == {flags}", about)
+        lies = (
+            f"(a := {read}._array).__class__ is {self.name(np.ndarray)} and a.shape == {shape!r} "
+            f"and a.strides == {strides!r} and a.dtype is {self.name(dtype)} "
+            f"and a.flags.num == {flags}"
+        )
+        if read.startswith("o"):  # the very tensor, which mostly has the very array
+            lies = f"{read}._array is {self.name(tensor._array)} or {lies}"
+        self.add(lies, about)
         self.names["is_plain"] = is_plain
         beside = [f"{read}.{name}" for name in BESIDE]
         plain = "is_plain" if leaf or node is None or read.startswith("o") else "is_known"

@@ -79,15 +79,16 @@ def check(truth: Any, value: bool) -> None:
         raise Bail
 
 
-def with_history(array: Any, node: Any, version: int = 0) -> Tensor:
+def with_history(array: Any, node: Any, facts: dict[str, Any], version: int = 0) -> Tensor:
     """A tensor around an array, with a history that has no values any more, and a version."""
     own = new_node(node.op, node.edges)
     own.saved, own.params = node.saved, node.params
     own.shape, own.dtype, own.fits = node.shape, node.dtype, node.fits
-    own.__dict__.update(node.__dict__)
+    if facts:
+        own.__dict__.update(facts)
     made = new_tensor(array)
     made._node, made._cell = own, Cell()  # a node may have told its cell to others
-    return versioned(made, version)
+    return versioned(made, version) if version else made
 
 
 def versioned(tensor: Tensor, version: int) -> Tensor:
@@ -589,7 +590,8 @@ class Writer:
             made = f"new_tensor(v{slot})"
             return f"versioned({made}, {version})" if version else made
         self.check_freed(value._node)
-        return f"with_history(v{slot}, {self.name(value._node)}, {version})"
+        facts = dict(value._node.__dict__)
+        return f"with_history(v{slot}, {self.name(value._node)}, {self.name(facts)}, {version})"
 
     def check_view(self, value: Tensor) -> None:
         """Raise Unclear where a write to a result would count as one to another, or be refused."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..kernels.allocation import has_memory
 from . import native
-from .overriding import is_asked
+from .overriding import NEVER, is_asked
 from .tensor import Tensor, wrote
 from .writable import check_writable
 
@@ -27,6 +27,10 @@ def drop_gradients(tensors: Iterable[Tensor], set_to_none: bool) -> None:
     A class that takes calls over may keep the gradient elsewhere: it is asked for `grad`.
     """
     for t in tensors:
+        if set_to_none and t.__class__ in NEVER:
+            if t._gradient is not None:
+                t._gradient = None
+            continue
         name = "grad" if is_asked(type(t)) else "_gradient"
         grad = getattr(t, name)
         if set_to_none or grad is None:
@@ -66,6 +70,33 @@ def gathered(
             held = [own[name]._array for name in names if name in own] if own or not names else None
             found.append((p, p._array, grad._array, held))
     return found
+
+
+@native.in_c
+def counted(every: list[Gathered], state: dict[Tensor, dict[str, Any]]) -> list[float]:
+    """Add one to the 0-d "step" in the state of each; what they are now."""
+    found = []
+    for p, *_ in every:
+        array = state[p]["step"]._array
+        np.add(array, 1, array)
+        found.append(array.item())
+    return found
+
+
+@native.in_c
+def are_small(every: list[Gathered], most: int) -> bool:
+    """Whether no tensor has more than `most` elements, and all arrays one real dtype of NumPy's.
+
+    Each has a state, if only an empty one.
+    """
+    if not every or any(state is None for *_, state in every):
+        return False
+    dtype = every[0][1].dtype
+    return dtype.kind == "f" and all(
+        array.__class__ is np.ndarray and array.dtype is dtype and x.size <= most
+        for _, x, g, state in every
+        for array in (x, g, *state)
+    )
 
 
 @native.in_c

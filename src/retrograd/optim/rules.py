@@ -24,6 +24,7 @@ NOTE [Update rules]
 from __future__ import annotations
 
 import math
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from ..compiler.updates import Updates
 from ..dtypes import default_numpy, real_of
 from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor, is_array, new_tensor, shown
-from ..engine.updates import all_plain, gathered, run_each, wrote_all
+from ..engine.updates import all_plain, are_small, counted, gathered, run_each, wrote_all
 from ..engine.writable import about_to_write, check_memory
 from ..kernels import allocation
 from ..kernels.memory import in_rows
@@ -190,32 +191,25 @@ class Rule(Optimizer):
         names, run, more = self.state_names(group), self.rule, ()
         if group.get("maximize") or group.get("weight_decay"):
             run, more = directed(self, group)
-        counted, advance, first = self.counted, self.advance, False
+        if self.elementwise:
+            check_complete(self, every, names)
+        steps = self._advanced(group, every, names)
+        if self.elementwise and are_small(every, FEW) and len({*steps}) == 1:
+            every_number = (*more, *self.numbers(group, steps[0]))
+            self._update_small(run, every, as_arrays(every[0][1].dtype, every_number), group)
+            return
         dtype: Any = None
         last: Any = None
         numbers: Any = None
-        most: float = 0
-        few: float = 0
-        small: list[Any] = []
-        if self.elementwise:
-            check_complete(self, every, names)
-        for one in every:
-            p, x, g, state = one
-            if names:
-                first = state is None
-                if first:
-                    self.state[p].update(self.begin(x, group))
-                    state = [self.state[p][n]._array for n in names if n in self.state[p]]
-                    one = p, x, g, state  # noqa: PLW2901
-            step = advance(self.state[p], group) if counted else first
+        most: float = math.inf
+        few: float = -1
+        small: dict[Any, list[Any]] = {}  # by dtype and step, after the numbers
+        for one, step in zip(every, steps, strict=True):
+            _, x, g, state = one
             if x.dtype is not dtype or step != last:
-                if small:
-                    run_each(run, small, numbers, group)
-                    small = []
                 dtype, last = x.dtype, step
                 check_dtype(self, x, state)
                 numbers = (*more, *self.numbers(group, step))
-                most, few = math.inf, -1
                 if self.elementwise:
                     numbers = as_arrays(dtype, numbers)
                     whole = math.inf if group.get("complex") == "modulus" else -1
@@ -223,10 +217,7 @@ class Rule(Optimizer):
             if g.__class__ is not np.ndarray and not allocation.has_memory(g):
                 self._update_entries(run, one, numbers, group)
             elif x.size <= few:
-                small.append(one)
-                if len(small) == TOGETHER:
-                    run_each(run, small, numbers, group)
-                    small = []
+                small.setdefault((dtype, step), [numbers]).append(one)
             elif x.size <= most or not allocation.has_values(x):
                 run(x, g, state, numbers, group)
             elif not allocation.is_numpy(x):  # blocks are for caches of the CPU
@@ -234,8 +225,28 @@ class Rule(Optimizer):
                     run(part[0], part[1], part[2:], numbers, group)
             else:
                 self._update_large(run, (x, g, *state), numbers, group)
-        if small:
-            run_each(run, small, numbers, group)
+        for of_all, *some in small.values():
+            self._update_small(run, some, of_all, group)
+
+    def _update_small(self, run: Any, every: list[Any], numbers: Any, group: Any) -> None:
+        """Update small parameters of one dtype, several at once."""
+        for start in range(0, len(every), TOGETHER):
+            run_each(run, every[start : start + TOGETHER], numbers, group)
+
+    def _advanced(self, group: dict[str, Any], every: list[Any], names: Any) -> list[Any]:
+        """Begin the states that are not there, and count the step in all; what `advance` gives."""
+        firsts = [one[3] is None for one in every]
+        if True in firsts:
+            for place in compress(range(len(every)), firsts):
+                p, x, g, _ = every[place]
+                own = self.state[p]
+                own.update(self.begin(x, group))
+                every[place] = p, x, g, [own[n]._array for n in names if n in own]
+        if not self.counted:
+            return firsts
+        if self.advance.__func__ is Rule.advance:  # type: ignore[attr-defined]
+            return counted(every, self.state)
+        return [self.advance(self.state[one[0]], group) for one in every]
 
     def _update_entries(self, run: Any, one: Any, numbers: Any, group: dict[str, Any]) -> None:
         """Update one parameter by a gradient that is sparse, or masked."""
