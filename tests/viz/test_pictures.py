@@ -16,8 +16,9 @@ import retrograd as rg
 from retrograd import nn
 from retrograd.viz.axes import rounds
 from retrograd.viz.color import domain_colors
-from retrograd.viz.curves import limits, values_of
+from retrograd.viz.derivatives import limits, values_of
 from retrograd.viz.picture import inlined
+from retrograd.viz.timeline import Bar, shown, summary, told
 
 # -- memory ----------------------------------------------------------------------------------------
 
@@ -49,6 +50,39 @@ def test_memory_of_nothing_says_so():
         rg.viz.memory(lambda: None)
 
 
+# -- time ------------------------------------------------------------------------------------------
+
+
+def test_timeline_has_a_bar_for_each_op_and_node_in_the_row_of_its_module():
+    net = nn.Sequential(nn.Linear(4, 4), nn.Tanh())
+    picture = rg.viz.timeline(lambda: net(rg.ones(2, 4)).sum())
+    names = re.findall(r"<title>(\S+) [\d.]+ (?:µs|ms)</title>", picture.svg)
+    leaf = "torch::autograd::AccumulateGrad"
+    assert names == [
+        "linear", "AddmmBackward0", leaf, leaf, "tanh", "TanhBackward0", "sum", "SumBackward0",
+    ]  # fmt: skip
+    assert re.findall(r"\S+$", picture.text, re.MULTILINE)[1:] == [
+        "Sequential.0",
+        "Sequential.1",
+        "modules",
+    ]
+    assert net[0].bias.grad is not None
+
+
+def test_timeline_measures_seconds():
+    bars = [Bar("exp", "", False, 1.0, 1.5), Bar("ExpBackward0", "", True, 1.75, 2.0)]
+    assert summary(bars) == "forward 500 ms in 1 ops, backward 250 ms in 1 nodes"
+    assert told(bars).split() == ["750", "ms,", "most", "in", "exp"]
+    first, second = re.findall(r'<rect x="([\d.]+)" y="17" width="([\d.]+)"', shown(bars).svg)
+    assert float(second[0]) - float(first[0]) == pytest.approx(0.75 * 520)
+    assert (float(first[1]), float(second[1])) == (260.0, 130.0)
+
+
+def test_timeline_of_nothing_says_so():
+    with pytest.raises(RuntimeError, match="called no op"):
+        rg.viz.timeline(lambda: None)
+
+
 # -- gradients -------------------------------------------------------------------------------------
 
 
@@ -60,7 +94,10 @@ def test_flow_notes_a_norm_for_each_parameter_and_step():
         net(rg.tensor([[scale, 0.0]])).sum().backward()
         seen.keep()
     assert seen.norms == {"weight": [3.0, 4.0]}
-    assert "over 2 steps, from 3 (dark) to 4 (bright)" in seen.picture().svg
+    svg = seen.picture().svg
+    assert "over 2 steps, from 3 (dark) to 4 (bright)" in svg
+    numbers = re.findall(r'text-anchor="middle">([\d.]+)<', svg)
+    assert numbers == ["3", "3.2", "3.5", "3.7", "4"]  # 3 * (4 / 3) ** (n / 4), under their colours
 
 
 def test_flow_trains_with_an_optimizer():
@@ -130,6 +167,25 @@ def test_what_is_no_image_is_refused(shape):
 # -- curves ----------------------------------------------------------------------------------------
 
 
+def test_curves_show_lines_of_different_lengths():
+    picture = rg.viz.curves({"a": [0.0, 1.0, 4.0], "b": [2.0, math.nan]}, y="loss")
+    assert picture.title == "loss by step"
+    assert picture.text.splitlines()[1:] == [
+        "a          0         0         4         4",
+        "b          2         2         2       nan",
+    ]
+    assert 'd="M64.0,286.0L304.0,221.0L544.0,26.0"' in picture.svg
+    assert 'd="M64.0,156.0"' in picture.svg
+
+
+def test_logarithmic_curves_leave_out_what_is_not_above_0():
+    svg = rg.viz.curves({"a": [1.0, 0.0, 100.0]}, log=True).svg
+    assert 'd="M64.0,286.0M544.0,26.0"' in svg
+    assert re.findall(r'text-anchor="end">([\d.]+)<', svg) == ["1", "3.16", "10", "31.6", "100"]
+    with pytest.raises(ValueError, match="needs a number to show"):
+        rg.viz.curves({"a": [0.0]}, log=True)
+
+
 def test_curves_are_the_derivatives():
     x = np.linspace(-1, 1, 5)
     f, first, second = values_of(lambda t: t**3, x, 2)
@@ -171,7 +227,9 @@ def test_a_function_that_is_not_elementwise_is_refused():
         lambda: rg.viz.derivatives(lambda x: x * 0 + float("nan")),
         lambda: rg.viz.derivatives(lambda z: z.sin(), -2 - 2j, 2 + 2j),
         lambda: rg.viz.colored(rg.randn(3, 3, dtype=rg.complex64)),
+        lambda: rg.viz.curves({"a": [1.0, math.nan, math.inf, 2.0], "b": [-1.0]}, log=True),
         lambda: rg.viz.memory(lambda: rg.ones(3).exp()),
+        lambda: rg.viz.timeline(lambda: rg.ones(3).exp()),
         lambda: rg.viz.graph(rg.ones(3, requires_grad=True).exp()),
     ],
 )

@@ -1,17 +1,20 @@
-"""Pictures of what autograd does: graphs, memory, gradients, complex functions.
+"""Pictures of what autograd does: graphs, memory, time, gradients, functions.
 
 They need no further library. A picture shows itself in a notebook, prints as text, and is saved as
 a page, as SVG or as text; what it shows is data of its own, so it keeps no tensor alive.
 """
 
 from .color import colored, image
-from .curves import derivatives
+from .curves import curves
+from .derivatives import derivatives
 from .flows import Flow, flow
 from .graph import graph
+from .memory import memory
 from .picture import Picture
 from .recording import recording
-from .timeline import memory
+from .timeline import timeline
 
 __all__ = [
-    "Flow", "Picture", "colored", "derivatives", "flow", "graph", "image", "memory", "recording",
+    "Flow", "Picture", "colored", "curves", "derivatives", "flow", "graph", "image", "memory",
+    "recording", "timeline",
 ]  # fmt: skip

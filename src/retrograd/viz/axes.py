@@ -35,22 +35,34 @@ class Axes:
             self.y + self.height - (b - low) / (high - low) * self.height,
         )
 
-    def ticks(self, unit: str = "") -> None:
-        """Lines and numbers at round values; those that go up with a unit."""
-        bottom = self.y + self.height
-        for value in rounds(*self.across):
-            x, _ = self.at(value, 0.0)
-            self.parts.append(
-                f'<text class="dim" x="{x:.1f}" y="{bottom + 16:.1f}" text-anchor="middle">'
-                f"{value:.3g}</text>"
-            )
+    def ticks(self, unit: str = "", powers: bool = False) -> None:
+        """Lines and numbers at round values; those that go up with a unit, or as powers of ten."""
+        self.ticks_across()
         for value in rounds(*self.up):
             _, y = self.at(0.0, value)
+            label = f"{10**value:.3g}" if powers else f"{value:.3g}"
             self.parts.append(
                 f'<path class="line" opacity=".35" d="M{self.x:.1f},{y:.1f}h{self.width:.1f}"/>'
                 f'<text class="dim" x="{self.x - 6:.1f}" y="{y + 4:.1f}" text-anchor="end">'
-                f"{value:.3g}{unit}</text>"
+                f"{label}{unit}</text>"
             )
+
+    def ticks_across(self, unit: str = "") -> None:
+        """Numbers at round values below the frame, with a unit."""
+        for value in rounds(*self.across):
+            x, _ = self.at(value, 0.0)
+            self.parts.append(
+                f'<text class="dim" x="{x:.1f}" y="{self.y + self.height + 16:.1f}" '
+                f'text-anchor="middle">{value:.3g}{unit}</text>'
+            )
+
+    def titles(self, across: str, up: str) -> None:
+        """What the axes show: below the frame at its right end, and above it."""
+        x, y = self.x + self.width, self.y + self.height + 32
+        self.parts.append(
+            f'<text class="dim" x="{x:.1f}" y="{y:.1f}" text-anchor="end">{html.escape(across)}'
+            f'</text><text class="dim" x="12" y="16">{html.escape(up)}</text>'
+        )
 
     def curve(self, xs: Sequence[float], ys: Sequence[float], color: str) -> None:
         """A line through points; it breaks where one is not finite or far outside."""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .color import pixels
+from .curves import table
 from .picture import Picture, document, inlined
 
 if TYPE_CHECKING:
@@ -63,18 +65,14 @@ class Flow:
         finite = logs[np.isfinite(logs)]
         low, high = (finite.min(), finite.max()) if finite.size else (0.0, 1.0)
         part = np.clip((logs - low) / (high - low or 1.0), 0, 1)
-        colors = np.stack([np.interp(part, *ramp) for ramp in RAMPS], -1)
+        colors = heat(part)
         colors[np.isnan(logs)] = 160  # no gradient
         rows, steps = table.shape
         wide, high_of_row = 520, 18
         names = list(self.norms)
         indent = 24 + 6.8 * max(map(len, names))
-        address = inlined(colors.astype(np.uint8))
-        parts = [
-            f'<image href="{address}" x="{indent:g}" y="12" width="{wide}" '
-            f'height="{rows * high_of_row}" preserveAspectRatio="none" '
-            'style="image-rendering:pixelated"/>'
-        ]
+        address = inlined(colors)
+        parts = [pixels(address, indent, 12, wide, rows * high_of_row)]
         for place, name in enumerate(names):
             parts.append(
                 f'<text x="{indent - 8:g}" y="{25 + place * high_of_row}" text-anchor="end">'
@@ -84,20 +82,21 @@ class Flow:
             f"norms of gradients over {steps} steps, from {10**low:.2g} (dark) to {10**high:.2g} "
             "(bright); grey: no gradient"
         )
-        bottom = rows * high_of_row + 34
+        bottom = rows * high_of_row + 12
+        parts += scale(indent, bottom + 30, low, high)
+        for x, anchor, step in ((indent, "start", 1), (indent + wide, "end", steps)):
+            parts.append(
+                f'<text class="dim" x="{x:g}" y="{bottom + 16}" text-anchor="{anchor}">'
+                f"step {step}</text>"
+            )
+        bottom += 76
         parts.append(f'<text class="dim" x="12" y="{bottom}">{caption}</text>')
         width = max(indent + wide + 12, 6.8 * len(caption) + 24)
         return Picture("gradients", self.text(), document(width, bottom + 12, parts))
 
     def text(self) -> str:
         """For each parameter the first, the least, the largest and the last norm."""
-        length = max(map(len, self.norms))
-        lines = [f"{'':{length}}  {'first':>9} {'least':>9} {'largest':>9} {'last':>9}"]
-        for name, norms in self.norms.items():
-            known = [each for each in norms if not math.isnan(each)] or [math.nan]
-            numbers = (norms[0], min(known), max(known), norms[-1])
-            lines.append(f"{name:{length}}  " + " ".join(f"{each:9.3g}" for each in numbers))
-        return "\n".join(lines)
+        return table({name: np.array(norms) for name, norms in self.norms.items()})
 
 
 # From dark to bright: for each colour the places and the values between which it runs.
@@ -107,6 +106,24 @@ RAMPS = [
     (STOPS, [15, 20, 55, 120, 230]),
     (STOPS, [50, 110, 105, 60, 150]),
 ]
+
+
+def heat(part: np.ndarray) -> np.ndarray:
+    """Bytes (..., 3) of the colours of numbers from 0, dark, to 1, bright."""
+    return np.stack([np.interp(part, *ramp) for ramp in RAMPS], -1).astype(np.uint8)
+
+
+def scale(x: float, y: float, low: float, high: float) -> list[str]:
+    """A bar of all colours from 10**low to 10**high, and what five of them stand for."""
+    wide = 260
+    address = inlined(heat(np.linspace(0, 1, wide))[None])
+    parts = [pixels(address, x, y, wide, 10)]
+    for place in np.linspace(0, 1, 5):
+        parts.append(
+            f'<text class="dim" x="{x + place * wide:.1f}" y="{y + 24:g}" text-anchor="middle">'
+            f"{10 ** (low + place * (high - low)):.2g}</text>"
+        )
+    return parts
 
 
 def flow(
