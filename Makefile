@@ -20,7 +20,7 @@ WHOLE := tests/test_benchmarks.py tests/test_complex_page.py tests/test_conventi
 	tests/test_providers.py tests/test_readme.py tests/test_site.py tests/test_structure.py tests/test_stubs.py tests/data/typing \
 	docs/make_*.py docs/installation.md docs/interop.md docs/programs.md docs/tutorials/from-pytorch.md
 
-.PHONY: demo picture test test-core sanitize bench fuzz mutants lint docs clean
+.PHONY: demo picture test test-core sanitize bench fuzz mutants lint docs release clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m demo
@@ -80,6 +80,10 @@ docs: $(VENV)/.docs
 	$(BIN)/python docs/make_readme.py
 	$(BIN)/mkdocs build --strict --quiet
 
+# The files of a release in dist/, each tried in an environment of its own: RELEASING.md.
+release: $(VENV)/.release
+	BIN=$(BIN) .ci/release
+
 $(VENV)/.base: pyproject.toml setup.py $(shell find src/native -name "*.[ch]")
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
@@ -91,4 +95,4 @@ $(VENV)/.%: pyproject.toml $(VENV)/.base
 	touch $@
 
 clean:
-	rm -rf $(VENV) site demo/report.html demo/picture.jpg .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) build dist site demo/report.html demo/picture.jpg .mypy_cache .ruff_cache .pytest_cache

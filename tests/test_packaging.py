@@ -7,6 +7,7 @@ in C is what the other tests run on.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -117,6 +118,17 @@ def test_the_sdist_holds_all_that_is_under_version_control(source, tmp_path):
     made_on_the_way = {name for name in there if "egg-info" in name or name.startswith("build/")}
     missing = there - made_on_the_way - inside
     assert not missing, f"MANIFEST.in leaves out {sorted(missing)}"
+
+
+def test_workflows_name_actions_by_commit():
+    used = [
+        line.partition("uses:")[2].split("#")[0].strip()
+        for path in (ROOT / ".github" / "workflows").glob("*.yml")
+        for line in path.read_text().splitlines()
+        if "uses:" in line
+    ]
+    assert used
+    assert [each for each in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", each)] == []
 
 
 def test_a_build_that_fails_says_so_and_gives_a_wheel_for_every_machine(tmp_path):
