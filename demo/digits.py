@@ -67,7 +67,7 @@ def network() -> nn.Sequential:
     )
 
 
-def run() -> Reading:
+def run(epochs: int = EPOCHS) -> Reading:
     """Train on four fifths of the images, read the rest."""
     rg.manual_seed(0)
     images, labels = load_digits(return_X_y=True)
@@ -81,10 +81,10 @@ def run() -> Reading:
     optimizer = optim.AdamW(model.parameters(), lr=3e-3, weight_decay=1e-2)
     reading = Reading(model, test_x[:, 0], test_y, len(train_x))
     start = time.perf_counter()
-    with tqdm(total=EPOCHS * len(loader), desc="digits", unit="step") as bar:
-        for epoch in range(EPOCHS):
+    with tqdm(total=epochs * len(loader), desc="digits", unit="step") as bar:
+        for epoch in range(epochs):
             for group in optimizer.param_groups:
-                group["lr"] = 3e-3 * 0.5 * (1 + np.cos(np.pi * epoch / EPOCHS))
+                group["lr"] = 3e-3 * 0.5 * (1 + np.cos(np.pi * epoch / epochs))
             model.train()
             for x, y in loader:
                 optimizer.zero_grad()

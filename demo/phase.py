@@ -22,6 +22,7 @@ from retrograd import optim
 
 SIZE = 128
 MASKS = 8
+COMPARED = (2, 4, MASKS)  # how many masks the report compares
 STEPS = 250
 SHOWN = (1.1, 0.8, 0.45, 0.2)  # the errors at which the field is kept, beside start and end
 
@@ -71,31 +72,31 @@ def error(z: np.ndarray, original: np.ndarray) -> float:
     return float(distance / np.linalg.norm(original))
 
 
-def run(steps: int = STEPS) -> Recovery:
+def run(steps: int = STEPS, masks: int = MASKS) -> Recovery:
     """Measure, forget the field, and find it again."""
     rg.manual_seed(0)
     original = photograph()
-    masks = rg.polar(rg.ones(MASKS, SIZE, SIZE), 2 * np.pi * rg.rand(MASKS, SIZE, SIZE))
+    mask = rg.polar(rg.ones(masks, SIZE, SIZE), 2 * np.pi * rg.rand(masks, SIZE, SIZE))
     with rg.no_grad():
-        seen = rg.fft.fft2(masks * rg.from_numpy(original), norm="ortho").abs()
+        seen = rg.fft.fft2(mask * rg.from_numpy(original), norm="ortho").abs()
     scale = float(seen.square().mean().sqrt())
     start = scale * rg.randn(SIZE, SIZE, dtype=rg.complex64)
     z = start.clone().requires_grad_()
     optimizer = optim.SGD([z], lr=0.5, momentum=0.8)
-    found = Recovery(original, start.numpy(), start.numpy())
+    found = Recovery(original, start.numpy(), start.numpy(), masks=masks)
     found.errors.append(error(start.numpy(), original))
     start_time = time.perf_counter()
     found.frames[0] = start.numpy()
     with tqdm(total=steps, desc="phase ", unit="step") as bar:
         for step in range(1, steps + 1):
             optimizer.zero_grad()
-            amplitude = rg.fft.fft2(masks * z, norm="ortho").abs()
-            loss = (amplitude - seen).square().sum() / MASKS
+            amplitude = rg.fft.fft2(mask * z, norm="ortho").abs()
+            loss = (amplitude - seen).square().sum() / masks
             loss.backward()
             optimizer.step()
             found.losses.append(loss.item())
             found.errors.append(error(z.detach().numpy(), original))
-            if step == STEPS or found.errors[-1] < (*SHOWN, 0)[len(found.frames) - 1]:
+            if step == steps or found.errors[-1] < (*SHOWN, 0)[len(found.frames) - 1]:
                 found.frames[step] = aligned(z.detach().numpy(), original)
             bar.update()
             bar.set_postfix(error=f"{found.errors[-1]:.2e}")

@@ -156,28 +156,49 @@ def graph(reading: Reading) -> str:
     return f'<iframe title="The graph of one training step" srcdoc="{page}"></iframe>'
 
 
-def compared(reading: Reading, recovery: Recovery, other: dict[str, Any] | None) -> str:
-    """Both programs here and under PyTorch, where that is installed."""
-    rows = [("Retrograd " + rg.__version__, reading.accuracy, reading.seconds,
-             recovery.errors[-1], recovery.seconds)]  # fmt: skip
-    if other is not None:
-        rows.append(("PyTorch " + other["version"], other["accuracy"], other["digits"],
-                     other["error"], other["phase"]))  # fmt: skip
+def compared(reading: Reading, recovery: Recovery, other: dict[str, Any]) -> str:
+    """Both programs here and under PyTorch: without seconds where it is not installed here."""
+    own = {"version": rg.__version__, "accuracy": reading.accuracy, "digits": reading.seconds,
+           "error": recovery.errors[-1], "phase": recovery.seconds}  # fmt: skip
     body = "".join(
-        f"<tr><th>{html.escape(name)}</th><td>{accuracy:.2%}</td><td>{training:.1f} s</td>"
-        f"<td>{error:.2g}</td><td>{descent:.1f} s</td></tr>"
-        for name, accuracy, training, error, descent in rows
+        f"<tr><th>{name} {each['version']}</th><td>{each['accuracy']:.2%}</td>"
+        f"<td>{seconds(each, 'digits')}</td><td>{each['error']:.2g}</td>"
+        f"<td>{seconds(each, 'phase')}</td></tr>"
+        for name, each in (("Retrograd", own), ("PyTorch", other))
     )
-    note = "" if other else "<p>PyTorch is not installed here, so there is nothing beside it.</p>"
+    note = (
+        f"<p>PyTorch is not installed here: its row is stored, of {other['epochs']} epochs. Put it "
+        "beside on this machine by TORCH_PYTHON=path/to/python make demo.</p>"
+    )
     return (
         '<div class="wide"><table><tr><th></th><th>digits read</th><th>in</th>'
-        f"<th>error of the field</th><th>in</th></tr>{body}</table></div>{note}"
+        f"<th>error of the field</th><th>in</th></tr>{body}</table></div>"
+        f"{'' if 'digits' in other else note}"
     )
 
 
-def page(reading: Reading, recovery: Recovery, other: dict[str, Any] | None) -> str:
-    """The whole page."""
-    seconds = reading.seconds + recovery.seconds
+def seconds(found: dict[str, Any], part: str) -> str:
+    """The seconds that a part took, where they are known."""
+    return f"{found[part]:.1f} s" if part in found else "not measured here"
+
+
+def by_masks(recoveries: list[Recovery]) -> str:
+    """What the descent reaches with fewer masks and with all."""
+    body = "".join(
+        f"<tr><th>{each.masks}</th><td>{each.masks / 2:g}</td><td>{each.losses[-1]:.1g}</td>"
+        f"<td>{each.errors[-1]:.2g}</td></tr>"
+        for each in recoveries
+    )
+    return (
+        '<div class="wide"><table><tr><th>masks</th><th>numbers measured for each unknown one</th>'
+        f"<th>misfit at the end</th><th>error of the field</th></tr>{body}</table></div>"
+    )
+
+
+def page(reading: Reading, recoveries: list[Recovery], other: dict[str, Any]) -> str:
+    """The whole page; the last recovery is the one that it shows."""
+    recovery = recoveries[-1]
+    taken = reading.seconds + recovery.seconds
     programs = "".join(
         f"<details><summary><code>demo/{module.__name__.rpartition('.')[2]}.py</code></summary>"
         f"<pre>{html.escape(inspect.getsource(module))}</pre></details>"
@@ -200,7 +221,7 @@ def page(reading: Reading, recovery: Recovery, other: dict[str, Any] | None) -> 
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Retrograd: demo report</title><style>{STYLE}</style></head><body>
 <h1>Two optimisations, one engine</h1>
-<p class="lead">In {seconds:.0f} seconds on the CPU, Retrograd trained a convolutional network that
+<p class="lead">In {taken:.0f} seconds on the CPU, Retrograd trained a convolutional network that
 reads <b>{reading.accuracy:.2%}</b> of {len(reading.labels)} held-out handwritten digits, and
 recovered a complex field of {recovery.size} × {recovery.size} points from intensities alone: its
 relative error fell from {recovery.errors[0]:.3g} to <b>{recovery.errors[-1]:.2g}</b>.</p>
@@ -218,6 +239,15 @@ phase. It is seen through {recovery.masks} known random phase masks, each follow
 transform, and only the intensity is kept. Gradient descent with momentum on a
 <code>complex64</code> parameter lowers the misfit. A global phase cannot be seen; errors are
 measured up to one.</p>
+<h3>Why this is hard</h3>
+<p>An intensity says how large a complex number is, not in which direction it points. The field has
+{2 * recovery.size**2:,} unknown real numbers, and no measurement gives one of them: each mixes all
+points of the field. The misfit is not convex: the fields <code>z</code> and <code>-z</code> explain
+the measurements equally well, and their mean, 0, explains nothing. So descent can end in a valley
+that is not the lowest. With two masks it finds a field that fits all measurements and is another
+one: too little was measured. With four it stops in such a valley. With eight it arrives: for the
+first half of the steps the error hardly falls, then by many powers of ten.</p>
+{by_masks(recoveries)}
 {frames}
 <div class="row">{misfit}{error}</div>
 <h2>3. What autograd recorded</h2>
