@@ -19,7 +19,10 @@ import retrograd as rg
 # The import of the first changes what torch means; the others are MkDocs's.
 collect_ignore = [
     "src/retrograd/as_torch.py",
-    *(f"docs/{name}.py" for name in ("docstrings", "mathematics", "pages", "reference")),
+    *(
+        f"docs/{name}.py"
+        for name in ("docstrings", "mathematics", "notebooks", "pages", "reference")
+    ),
 ]
 
 if os.environ.get("RETROGRAD_COMPILE") == "0":

@@ -7,6 +7,8 @@ NOTE [Pages]
    derivative. Beside it are the lines of `differences.md` that name it.
 2. Mathematics becomes MathML here, so that pages need no script and no other site.
 3. On the site, the table of all ops, which is wider than a page, gives way to the cards.
+4. What is marked `<!-- searchable -->` is folded by topic, with a field that searches (`site.js`).
+5. Notebooks are run and can be downloaded, and those of examples are pages: `notebooks.py`.
 """
 
 from __future__ import annotations
@@ -31,6 +33,8 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 import make_ops
+import nbformat
+import notebooks
 import reference
 from mathematics import tex
 from pictures import illustrated
@@ -245,6 +249,27 @@ def mathml(text: str, display: bool = False) -> str:
     return convert(text, display="block" if display else "inline")  # type: ignore[no-any-return]
 
 
+def examples(made: dict[str, str]) -> list[str]:
+    """Add the notebooks, and the pages of those that are examples; give these."""
+    lines = ["# Examples\n\nEach is a program of `examples/complex/`, and a notebook. All need the "
+             "package alone, but for `denoising`, which needs SciPy.\n"]  # fmt: skip
+    for name, notebook in notebooks.run_all().items():
+        made[f"notebooks/{name}.ipynb"] = nbformat.writes(notebook)
+        if name in notebooks.EXAMPLES:
+            title, _, text = notebooks.written(notebook).partition("\n")
+            made[f"examples/{name}.md"] = f"{title}\n\n{as_notebook(name)}\n{text}"
+            lines.append(
+                f"- [{title.lstrip('# ')}]({name}.md): {text.strip().partition(chr(10))[0]}"
+            )
+    made["examples/index.md"] = "\n".join(lines) + "\n"
+    return ["examples/index.md", *(f"examples/{name}.md" for name in notebooks.EXAMPLES)]
+
+
+def as_notebook(name: str) -> str:
+    """A link to the notebook of a page."""
+    return f"[This page as a notebook](../notebooks/{name}.ipynb)\n"
+
+
 def on_files(files: Any, config: Any) -> Any:
     """Add the pages that are made, and what they show."""
     plots: dict[str, str] = {}
@@ -266,6 +291,7 @@ def on_files(files: Any, config: Any) -> Any:
         nav += [{part: places}] if part else places
     made["reference/index.md"] = "\n".join(lines)
     next(entry for entry in config.nav if "Reference" in entry)["Reference"] = nav
+    next(entry for entry in config.nav if "Examples" in entry)["Examples"] = examples(made)
     made |= {f"reference/plots/{name}": text for name, text in plots.items()}
     for place, text in made.items():
         files.append(File.generated(config, place, content=text))
@@ -275,6 +301,10 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Draw pictures, and let the table of all ops give way to the cards."""
     if page.file.src_uri != "ops.md":
+        place = Path(page.file.src_uri)
+        if place.parent.name == "tutorials" and place.stem in notebooks.TUTORIALS:
+            title, _, text = markdown.partition("\n")
+            markdown = f"{title}\n\n{as_notebook(place.stem)}{text}"
         return illustrated(markdown)
     families = [f for f in files if f.src_uri.startswith("reference/ops-")]
     listed = "\n".join(
@@ -287,6 +317,27 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     )
 
 
+FINDER = '<input class="finder" type="search" placeholder="Search the tables" aria-label="Search">'
+
+
+def searchable(content: str) -> str:
+    """Tables after a mark `<!-- searchable -->`: folded but for the first, and below a field.
+
+    Each cell knows its column's title, which a narrow screen shows beside it.
+    """
+    before, mark, after = content.partition("<!-- searchable -->")
+
+    def folded(match: re.Match[str]) -> str:
+        titles = [title.strip() for title in re.findall(r"<th>(.*?)</th>", match[0])]
+        count = match[0].count("<tr>") - 1
+        cells = iter(titles * count)
+        table = re.sub("<td>", lambda _: f'<td data-title="{next(cells)}">', match[0])
+        return f"<details><summary>{count} rows</summary>{table}</details>"
+
+    after = re.sub(r"<table>.*?</table>", folded, after, flags=re.DOTALL)
+    return before + (FINDER + after.replace("<details>", "<details open>", 1) if mark else "")
+
+
 def on_page_content(content: str, page: Any, config: Any, files: Any) -> str:
     """Write mathematics as MathML, and let wide tables scroll by themselves."""
 
@@ -294,7 +345,7 @@ def on_page_content(content: str, page: Any, config: Any, files: Any) -> str:
         inline, block = match.groups()
         return mathml(html.unescape(inline or block), display=block is not None)
 
-    content = ARITHMETIC.sub(drawn, content)
+    content = searchable(ARITHMETIC.sub(drawn, content))
     return content.replace("<table>", '<div class="wide"><table>').replace(
         "</table>", "</table></div>"
     )

@@ -28,7 +28,8 @@ def illustrated(markdown: str) -> str:
     for found in PICTURE.finditer(markdown):
         between = markdown[done : found.start()]
         run(between, names)
-        parts += [between, drawn(eval(found[1], names))]
+        picture: rg.viz.Picture = eval(found[1], names)
+        parts += [between, embedded(picture.svg, picture.title)]
         done = found.end()
     return "".join([*parts, markdown[done:]])
 
@@ -42,7 +43,7 @@ def run(text: str, names: dict[str, Any]) -> None:
             exec(compile(example.source, "<page>", "single"), names)
 
 
-def drawn(picture: rg.viz.Picture) -> str:
-    """A picture as an image in the page."""
-    data = base64.b64encode(picture.svg.encode()).decode()
-    return f'<img alt="{html.escape(picture.title)}" src="data:image/svg+xml;base64,{data}">'
+def embedded(svg: str, title: str) -> str:
+    """An SVG as an image in the page."""
+    data = base64.b64encode(svg.encode()).decode()
+    return f'<img alt="{html.escape(title)}" src="data:image/svg+xml;base64,{data}">'

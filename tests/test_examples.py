@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,6 @@ import retrograd as rg
 
 ROOT = Path(__file__).parents[1]
 NEEDS = {  # libraries that an example needs beside the package
-    "magnetic_resonance": ["sklearn"],
-    "phase_retrieval": ["sklearn", "tqdm"],
     "denoising": ["scipy"],
 }
 EXPECTED = {  # what an example has to reach
@@ -60,11 +59,16 @@ def test_twins_have_as_many_parameters(found, monkeypatch):
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_an_example_draws(name, found, monkeypatch):
-    figures = pytest.importorskip("matplotlib.figure")
     module, numbers = ran(name, found, monkeypatch)
-    figure = figures.Figure(layout="constrained")
-    module.draw(figure, numbers)
-    assert figure.axes
+    assert module.draw(numbers).svg.startswith("<svg")
+
+
+def test_a_missing_library_is_one_line(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)
+    monkeypatch.setitem(sys.modules, "scipy.signal", None)
+    monkeypatch.delitem(sys.modules, "examples.complex.denoising", raising=False)
+    with pytest.raises(SystemExit, match=r"^This example needs SciPy: pip install scipy$"):
+        importlib.import_module("examples.complex.denoising")
 
 
 @pytest.fixture(autouse=True)

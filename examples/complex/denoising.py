@@ -1,3 +1,4 @@
+# %% [markdown]
 """Speech out of noise, by a complex network on its short-time spectrum.
 
 A small synthesiser makes the speech: a buzz of the vocal cords, whose pitch falls, through the
@@ -5,21 +6,25 @@ resonances of vowels. The network has complex convolutions and modReLU, which dr
 than a learned modulus and keeps all phases. Its loss is on the sound itself, through `istft`: the
 ratio of signal to distortion.
 
-    python -m examples.complex.denoising
+    python -m examples.complex.denoising        # minutes; with --quick, seconds. Needs SciPy
 """
 
+# %%
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
-from scipy.signal import lfilter
+
+try:
+    from scipy.signal import lfilter
+except ImportError:
+    raise SystemExit("This example needs SciPy: pip install scipy") from None
 
 import retrograd as rg
 from retrograd import nn
 from retrograd.nn import complex as cnn
-
-from .plotting import images, main
 
 RATE, POINTS, HOP = 8000, 128, 64
 WINDOW = rg.signal.windows.hann(POINTS, sym=False)
@@ -29,6 +34,7 @@ VOWELS = {  # the first three resonances, in Hertz. Source: Peterson and Barney,
 }  # fmt: skip
 
 
+# %%
 def speech(draw: Any, syllables: int = 3) -> np.ndarray:
     """Some vowels one after the other, of a mean power of 1."""
     parts, pitch = [], draw.uniform(90, 220)
@@ -44,6 +50,7 @@ def speech(draw: Any, syllables: int = 3) -> np.ndarray:
     return np.concatenate(parts)
 
 
+# %%
 def recordings(count: int, seed: int, length: int = 4096) -> tuple[rg.Tensor, rg.Tensor]:
     """Noisy and clean sounds, (count, length) each, at 0 decibels."""
     draw = np.random.default_rng(seed)
@@ -53,6 +60,7 @@ def recordings(count: int, seed: int, length: int = 4096) -> tuple[rg.Tensor, rg
     return rg.tensor(noisy.astype(np.float32)), rg.tensor(clean.astype(np.float32))
 
 
+# %%
 class Denoiser(nn.Module):
     """Sound to sound, (N, L) both: three complex convolutions of the spectrum."""
 
@@ -73,6 +81,7 @@ class Denoiser(nn.Module):
         return rg.istft(found, POINTS, HOP, window=WINDOW, length=noisy.shape[-1])
 
 
+# %%
 class Threshold(nn.Module):
     """modReLU with a threshold for each channel of images, which begins above 0."""
 
@@ -85,6 +94,7 @@ class Threshold(nn.Module):
         return cnn.functional.modrelu(images, self.bias)
 
 
+# %%
 def ratio(found: rg.Tensor, clean: rg.Tensor) -> rg.Tensor:
     """The mean ratio of signal to distortion, in decibels, whatever the loudness."""
     scale = (found * clean).sum(-1, keepdim=True) / clean.square().sum(-1, keepdim=True)
@@ -92,6 +102,7 @@ def ratio(found: rg.Tensor, clean: rg.Tensor) -> rg.Tensor:
     return 10 * (target.square().sum(-1) / (found - target).square().sum(-1)).log10().mean()
 
 
+# %%
 def run(quick: bool = False) -> dict[str, Any]:
     """The ratios before and after, on sounds that were not learned from; and spectra."""
     rg.manual_seed(0)
@@ -100,13 +111,16 @@ def run(quick: bool = False) -> dict[str, Any]:
     model = Denoiser(6 if quick else 12)
     optimizer = rg.optim.Adam(model.parameters(), lr=1e-2, complex="modulus")
     path = []
-    for _ in range(80 if quick else 600):
+    steps = 80 if quick else 600
+    for step in range(1, steps + 1):
         chosen = rg.randint(0, len(noisy), (4,))
         optimizer.zero_grad()
         loss = -ratio(model(noisy[chosen]), clean[chosen])
         loss.backward()
         optimizer.step()
         path.append(-loss.item())
+        if step % (steps // 5) == 0:
+            print(f"step {step} of {steps}: {path[-1]:.2f} decibels")
     with rg.no_grad():
         found = model(unseen)
     sounds = {"noisy": unseen[0], "denoised": found[0], "clean": exact[0]}
@@ -118,15 +132,19 @@ def run(quick: bool = False) -> dict[str, Any]:
     }
 
 
-def draw(figure: Any, found: dict[str, Any]) -> None:
-    """The spectra before and after, over 60 decibels."""
-    pictures = {}
-    for name, sound in found["sounds"].items():
+# %%
+def draw(found: dict[str, Any]) -> rg.viz.Picture:
+    """The spectra over time, noisy, denoised and clean, each over 60 decibels."""
+    pictures = []
+    for sound in found["sounds"].values():
         size = rg.stft(sound, POINTS, HOP, window=WINDOW, return_complex=True).abs()
         level = 20 * (size / size.max() + 1e-3).log10().flip(0)
-        pictures[name] = (1 + level / 60).numpy()
-    images(figure, pictures)
+        pictures.append((1 + level / 60).clamp(0, 1))
+    return rg.viz.image(rg.cat(pictures, dim=1))
 
 
+# %%
 if __name__ == "__main__":
-    main("denoising", run, draw)
+    found = run(quick="--quick" in sys.argv)
+    print(f"Signal to distortion, in decibels: {found['noisy']:.2f}, then {found['denoised']:.2f}.")
+    print(draw(found).save("denoising.svg"))

@@ -1,3 +1,4 @@
+# %% [markdown]
 """Which modulation a radio signal has: a complex network against its real twin of equal size.
 
 Signals of BPSK, QPSK, 8-PSK and 16-QAM come through a channel with an echo, an unknown phase and
@@ -5,11 +6,13 @@ noise. The complex network has no biases, activations by modulus and a head of m
 the signal by a phase turns all its layers, and changes no answer. Its twin sees real and imaginary
 parts as two channels, has as many real parameters, and has to learn that from examples.
 
-    python -m examples.complex.modulation
+    python -m examples.complex.modulation        # a minute; with --quick, seconds
 """
 
+# %%
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -18,11 +21,10 @@ import retrograd as rg
 from retrograd import nn
 from retrograd.nn import complex as cnn
 
-from .plotting import curves, main
-
 LENGTH = 64
 
 
+# %%
 def constellations() -> list[np.ndarray]:
     """The points that each modulation sends, of mean power 1."""
     grid = np.arange(-3, 4, 2)
@@ -35,6 +37,7 @@ def constellations() -> list[np.ndarray]:
     return [p / np.sqrt((abs(p) ** 2).mean()) for p in points]
 
 
+# %%
 def signals(count: int, seed: int, noise: float = 0.1) -> tuple[rg.Tensor, rg.Tensor]:
     """Received samples (count, 1, LENGTH), and the classes."""
     draw = np.random.default_rng(seed)
@@ -48,6 +51,7 @@ def signals(count: int, seed: int, noise: float = 0.1) -> tuple[rg.Tensor, rg.Te
     return rg.tensor(received[:, None].astype(np.complex64)), rg.tensor(classes)
 
 
+# %%
 def complex_network(width: int) -> nn.Module:
     """Convolutions without biases, modReLU, and real layers on the moduli of what comes out."""
     return nn.Sequential(
@@ -59,6 +63,7 @@ def complex_network(width: int) -> nn.Module:
     )
 
 
+# %%
 def real_network(width: int) -> nn.Module:
     """The same on two real channels, with biases and ReLU."""
     return nn.Sequential(
@@ -71,6 +76,7 @@ def real_network(width: int) -> nn.Module:
     )
 
 
+# %%
 def head(width: int) -> list[nn.Module]:
     """A real layer at each time, their mean, and the logits."""
     return [
@@ -82,13 +88,15 @@ def head(width: int) -> list[nn.Module]:
     ]
 
 
+# %%
 def size(model: nn.Module) -> int:
     """The number of real parameters."""
     return sum(p.numel() * (2 if p.is_complex() else 1) for p in model.parameters())
 
 
+# %%
 def learn(model: nn.Module, steps: int) -> list[float]:
-    """The share of right answers on other signals, every ten steps."""
+    """The share of right answers on other signals, every ten steps; some are printed."""
     (x, y), (unseen, right) = signals(200, seed=0), signals(600, seed=1)
     optimizer, scores = rg.optim.Adam(model.parameters(), lr=1e-2, complex="modulus"), []
     for step in range(steps):
@@ -99,15 +107,21 @@ def learn(model: nn.Module, steps: int) -> list[float]:
         if step % 10 == 9:
             with rg.no_grad():
                 scores.append((model(unseen).argmax(1) == right).float().mean().item())
+        if step % (steps // 5) == steps // 5 - 1:
+            print(f"step {step + 1} of {steps}: {scores[-1]:.1%} right")
     return scores
 
 
+# %%
 def run(quick: bool = False) -> dict[str, Any]:
     """The accuracies of both over the steps."""
     rg.manual_seed(0)
     networks = {"complex": complex_network(16), "real": real_network(19)}
     steps = 250 if quick else 800
-    paths = {name: learn(network, steps) for name, network in networks.items()}
+    paths = {}
+    for name, network in networks.items():
+        print(f"The {name} network, of {size(network)} parameters:")
+        paths[name] = learn(network, steps)
     return {
         "complex": sum(paths["complex"][-5:]) / 5,
         "real": sum(paths["real"][-5:]) / 5,
@@ -116,10 +130,14 @@ def run(quick: bool = False) -> dict[str, Any]:
     }
 
 
-def draw(figure: Any, found: dict[str, Any]) -> None:
+# %%
+def draw(found: dict[str, Any]) -> rg.viz.Picture:
     """Both accuracies."""
-    curves(figure, found["paths"], "ten steps", "share of right answers")
+    return rg.viz.curves(found["paths"], "ten steps", "share of right answers")
 
 
+# %%
 if __name__ == "__main__":
-    main("modulation", run, draw)
+    found = run(quick="--quick" in sys.argv)
+    print(f"Right answers: {found['complex']:.1%} complex, {found['real']:.1%} real.")
+    print(draw(found).save("modulation.svg"))

@@ -7,9 +7,13 @@ import sys
 
 import torch
 import torch.nn.functional as F
-from sklearn.datasets import load_digits
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset, random_split
+
+try:
+    from sklearn.datasets import load_digits
+except ImportError:
+    sys.exit("This example's data are scikit-learn's: pip install scikit-learn")
 
 EPOCHS = 1 if "--quick" in sys.argv else 8
 

@@ -6,10 +6,14 @@ retrograd run examples/torch/gan.py [--quick]
 import sys
 
 import torch
-from sklearn.datasets import load_wine
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 from torch.nn.utils.parametrizations import spectral_norm
+
+try:
+    from sklearn.datasets import load_wine
+except ImportError:
+    sys.exit("This example's data are scikit-learn's: pip install scikit-learn")
 
 STEPS = 20 if "--quick" in sys.argv else 400
 

@@ -6,8 +6,12 @@ retrograd run examples/torch/gaussian_process.py [--quick]
 import sys
 
 import torch
-from sklearn.datasets import load_breast_cancer
 from torch.distributions import MultivariateNormal
+
+try:
+    from sklearn.datasets import load_breast_cancer
+except ImportError:
+    sys.exit("This example's data are scikit-learn's: pip install scikit-learn")
 
 STEPS = 5 if "--quick" in sys.argv else 60
 

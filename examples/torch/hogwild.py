@@ -7,8 +7,12 @@ import sys
 
 import torch
 import torch.multiprocessing as mp
-from sklearn.datasets import load_digits
 from torch import nn
+
+try:
+    from sklearn.datasets import load_digits
+except ImportError:
+    sys.exit("This example's data are scikit-learn's: pip install scikit-learn")
 
 STEPS = 200 if "--quick" in sys.argv else 1000
 

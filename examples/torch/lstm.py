@@ -6,9 +6,13 @@ retrograd run examples/torch/lstm.py [--quick]
 import sys
 
 import torch
-from sklearn.datasets import load_digits
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence
+
+try:
+    from sklearn.datasets import load_digits
+except ImportError:
+    sys.exit("This example's data are scikit-learn's: pip install scikit-learn")
 
 EPOCHS = 1 if "--quick" in sys.argv else 12
 

@@ -6,9 +6,13 @@ retrograd run examples/torch/per_sample.py [--quick]
 import sys
 
 import torch
-from sklearn.datasets import load_breast_cancer
 from torch import nn
 from torch.func import functional_call, grad, hessian, vmap
+
+try:
+    from sklearn.datasets import load_breast_cancer
+except ImportError:
+    sys.exit("This example's data are scikit-learn's: pip install scikit-learn")
 
 STEPS = 5 if "--quick" in sys.argv else 50
 

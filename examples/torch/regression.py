@@ -7,8 +7,12 @@ import copy
 import sys
 
 import torch
-from sklearn.datasets import load_diabetes
 from torch import nn
+
+try:
+    from sklearn.datasets import load_diabetes
+except ImportError:
+    sys.exit("This example's data are scikit-learn's: pip install scikit-learn")
 
 STEPS = 20 if "--quick" in sys.argv else 300
 

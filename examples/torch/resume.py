@@ -8,8 +8,12 @@ import sys
 import tempfile
 
 import torch
-from sklearn.datasets import load_wine
 from torch import nn
+
+try:
+    from sklearn.datasets import load_wine
+except ImportError:
+    sys.exit("This example's data are scikit-learn's: pip install scikit-learn")
 
 STEPS = 10 if "--quick" in sys.argv else 60
 

@@ -7,8 +7,12 @@ import math
 import sys
 
 import torch
-from sklearn.datasets import load_wine
 from torch import nn
+
+try:
+    from sklearn.datasets import load_wine
+except ImportError:
+    sys.exit("This example's data are scikit-learn's: pip install scikit-learn")
 
 STEPS = 5 if "--quick" in sys.argv else 150
 LENGTH = 32

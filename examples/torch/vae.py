@@ -6,9 +6,13 @@ retrograd run examples/torch/vae.py [--quick]
 import sys
 
 import torch
-from sklearn.datasets import load_digits
 from torch import nn
 from torch.distributions import Bernoulli, Independent, Normal, kl_divergence
+
+try:
+    from sklearn.datasets import load_digits
+except ImportError:
+    sys.exit("This example's data are scikit-learn's: pip install scikit-learn")
 
 EPOCHS = 2 if "--quick" in sys.argv else 30
 

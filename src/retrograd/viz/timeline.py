@@ -105,10 +105,11 @@ def shown(bars: list[Bar]) -> Picture:
             if bar.module == module:
                 left, _ = axes.at((bar.start - start) * scale, 0)
                 right, _ = axes.at((bar.end - start) * scale, 0)
+                said = f"{bar.name} {tidy(bar.end - bar.start, 's')}"
                 axes.parts.append(
                     f'<rect x="{left:.2f}" y="{y + 3}" width="{max(right - left, 0.5):.2f}" '
                     f'height="{ROW - 6}" fill="{COLORS[bar.backward]}">'
-                    f"<title>{html.escape(bar.name)} {tidy(bar.end - bar.start, 's')}</title></rect>"
+                    f"<title>{html.escape(said)}</title></rect>"
                 )
     turn = next((bar for bar in bars if bar.backward), None)
     if turn is not None:
