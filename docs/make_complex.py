@@ -14,11 +14,16 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import reference
 
 import retrograd as rg
 from retrograd import nn
@@ -378,27 +383,59 @@ def rows() -> dict[str, tuple[list[str], str]]:
     return made
 
 
+# The topics, first what users meet first; of what is in no module of its own, the families of ops.
+TOPICS = {
+    "Arithmetic and functions of each element": ["elementwise", "core", "activation", "tensor"],
+    "Sums, extrema, order": ["reduction", "sorting"],
+    "Products and linear algebra": ["linalg"],
+    "Shapes, indices, casts": ["shape", "indexing", "dtypes"],
+    "Fourier transforms": ["fft"],
+    "Layers": ["nn"],
+    "Layers of complex networks": ["nn.complex"],
+    "Functions of networks": ["nn.functional"],
+    "Special functions": ["special"],
+    "Masked reductions": ["masked"],
+    "PyTorch's older and copying names": ["PyTorch's world"],
+}
+
+
+def topic(name: str) -> str:
+    """Where a reader looks for an op or a layer."""
+    place = name.rpartition(".")[0]
+    if not place:
+        value = getattr(rg, name, None) or getattr(rg.Tensor, name)
+        place = "shape" if isinstance(value, property) else reference.family(value)
+    return next(title for title, places in TOPICS.items() if place in places)
+
+
+def works(marks: list[str]) -> str:
+    """The cell of a name: a mark where all eight are the same, else what works."""
+    if len(set(marks)) == 1:
+        return marks[0]
+    runs = [f"{dtype} {mode}" for dtype in DTYPES for mode in MODES]
+    return ", ".join(run for run, mark in zip(runs, marks, strict=True) if mark == "✓")
+
+
 def matrix() -> str:
-    """The section of the page: the rows of a namespace that are alike in one line."""
-    alike: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
-    for name, (marks, remark) in rows().items():
-        alike.setdefault((name.rpartition(".")[0], tuple(marks), remark), []).append(name)
-    lines = []
-    for (space, marks, remark), names in sorted(alike.items(), key=lambda pair: pair[0][0]):
-        shown = ", ".join(f"`{name.rpartition('.')[2]}`" for name in names)
-        lines.append(f"| {space or 'tensors'}: {shown} | {' | '.join(marks)} | {remark} |")
-    return HEAD.format(count=sum(map(len, alike.values()))) + "\n".join(lines) + "\n"
+    """The section of the page: a table for each topic, a row for each name."""
+    found = rows()
+    tables: dict[str, list[str]] = {title: [] for title in TOPICS}
+    for name, (marks, remark) in found.items():
+        tables[topic(name)].append(f"| `{name}` | {works(marks)} | {remark} |")
+    parts = [HEAD.format(count=len(found))]
+    for title, lines in tables.items():
+        parts.append(f"\n### {title}\n\n| name | | |\n|---|---|---|\n" + "\n".join(lines) + "\n")
+    return "".join(parts)
 
 
-HEAD = f"""
-Every op that has a derivative and every layer, {{count}} in all, run with both dtypes: the
-result (F), its gradient (B), the gradient of that (BB) and forward mode (J). In complex128
-derivatives are compared with differences along directions in the 2n real variables, tangents with
-gradients; complex64 is compared with complex128. `docs/make_complex.py` writes this, a test runs it
-again.
+HEAD = """
+Every op that has a derivative and every layer, {count} in all, run with complex64 and with
+complex128: the result, its gradient, the gradient of that, and forward mode. ✓ means that all eight
+are right: in complex128 derivatives are compared with differences along directions in the 2n real
+variables, tangents with gradients; complex64 is compared with complex128. ✗ means that the call
+raises, and why. `docs/make_complex.py` writes this, a test runs it again.
 
-| | {" | ".join(f"{d} {m}" for d in ("64", "128") for m in ("F", "B", "BB", "J"))} | |
-|---|{"---|" * 9}
+<!-- searchable -->
 """
 
 if __name__ == "__main__":

@@ -14,9 +14,7 @@ make_complex = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(make_complex)
 
 PAGE = (DOCS / "complex.md").read_text()
-LINES = re.findall(
-    r"^\| (?:tensors|[\w.]+): (.*) \|((?: [✓✗] \|){8}) (.*) ?\|$", PAGE, re.MULTILINE
-)
+LINES = re.findall(r"^\| `([\w.]+)` \| (.*) \| (.*) ?\|$", PAGE, re.MULTILINE)
 
 
 def test_the_matrix_is_up_to_date():
@@ -26,9 +24,9 @@ def test_the_matrix_is_up_to_date():
 
 
 def test_what_is_refused_has_a_reason():
-    assert len(LINES) > 10
-    for names, marks, remark in LINES:
-        assert ("✗" in marks) <= bool(remark.strip()), names
+    assert len(LINES) > 600
+    for name, works, remark in LINES:
+        assert works == "✓" or remark.strip(), name
 
 
 def test_every_layer_of_complex_networks_is_in_the_matrix():
