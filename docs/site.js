@@ -9,6 +9,8 @@ document.addEventListener("input", (event) => {
       row.hidden = !words.every((word) => text.includes(word));
       found += !row.hidden;
     }
+    const none = words.length > 0 && found === 0;
+    part.hidden = part.previousElementSibling.hidden = none; // the topic, and its heading
     part.open = words.length > 0 && found > 0;
     part.querySelector("summary").textContent = `${found} rows`;
   }
