@@ -32,6 +32,7 @@ OF_ONE = {
         lambda x: x.contiguous(),
         lambda x: x.tile(1),
         lambda x: x.repeat(1, 1),
+        lambda x: rg.einsum("bij->ji", x[None]),
         lambda x: F.layer_norm(x, x.shape[-1:]),
         lambda x: F.rms_norm(x, x.shape[-1:]),
     ],

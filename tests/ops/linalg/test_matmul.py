@@ -312,6 +312,13 @@ def test_einsum_sums_an_ellipsis_that_the_output_leaves_out():
     np.testing.assert_allclose(rg.einsum("...j->j", new_tensor(x))._array, x.sum(0), **CLOSE)
 
 
+def test_einsum_of_one_operand_that_moves_nothing_is_a_view_of_it():
+    x = rg.ones(2, 3)
+    y = rg.einsum("ij->ij", x)
+    assert y is not x
+    assert y._base is x
+
+
 def test_einsum_broadcasts_size_one():
     x, y = values(2, 1), values(3, 4)
     out = rg.einsum("ij,jk->ik", new_tensor(x), new_tensor(y))

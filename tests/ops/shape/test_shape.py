@@ -519,3 +519,14 @@ def test_a_circular_border_continues_what_a_negative_one_leaves():
     x = rg.arange(5.0)[None]
     assert rg.nn.functional.pad(x, (-1, 2), "circular").tolist() == [[1, 2, 3, 4, 1, 2]]
     assert rg.nn.functional.pad(x, (2, -1), "circular").tolist() == [[2, 3, 0, 1, 2, 3]]
+
+
+def test_what_is_raveled_is_copied_unless_it_lies_by_rows():
+    x = rg.arange(12.0).reshape(3, 4)
+    for gaps in (x[:, ::2], x[:, 0], x.diagonal(), x.t()):
+        gaps.ravel().zero_()
+    assert x.tolist() == rg.arange(12.0).reshape(3, 4).tolist()
+    x[1:].ravel().zero_()
+    assert x[1:].count_nonzero() == 0
+    assert rg.zeros(0, 3).ravel().shape == (0,)
+    assert rg.zeros(()).ravel().shape == (1,)

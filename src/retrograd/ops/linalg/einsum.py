@@ -200,6 +200,10 @@ def einsum(*args: Any) -> Tensor:
     wanted = output_labels(labels, terms, result)
     operands, labels = unique_labels(operands, labels)
     t, have = operands[0], labels[0]
+    if len(operands) == 1:  # turned first, as in PyTorch, so that the sum lies by rows
+        rest = [label for label in have if label not in wanted]
+        t = t.permute([have.index(label) for label in (*wanted, *rest)])
+        return t.sum(list(range(len(wanted), t.ndim))) if rest else t
     for n in range(1, len(operands)):
         later = [label for rest in labels[n + 1 :] for label in rest]
         keep = list(dict.fromkeys([*wanted, *later]))
@@ -207,7 +211,6 @@ def einsum(*args: Any) -> Tensor:
         if len(operands) == 2 and comes_first(second[1], have, keep):
             first, second = second, first
         t, have = contract(*first, *second, keep, of_matrices)
-    t, have = summed_out(t, have, wanted)
     return permuted(t, have, wanted)
 
 

@@ -225,12 +225,12 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
 
 @public(methods="ravel")
 def ravel(input: Tensor) -> Tensor:
-    """All elements in row-major order in one dimension; a view where possible.
+    """All elements in row-major order in one dimension; a view of a contiguous tensor, else a copy.
 
     >>> rg.ravel(rg.ones(2, 3)).shape
     retrograd.Size([6])
     """
-    return reshape(input, (-1,)) if input._array.size else reshape(input, (0,))
+    return view(contiguous(input), (-1,))
 
 
 @public(methods="contiguous")
