@@ -205,6 +205,13 @@ def test_second_order_products_pass_tangents_on():
         assert tangent.tolist() == [6.0, 0.0]
 
 
+def test_a_vectorized_jacobian_of_a_sum_may_be_written():
+    x, y = rg.ones(2), rg.ones(3)
+    rows = functional.jacobian(lambda x, y: (x * y.sum(), x * y[0]), (x, y), vectorize=True)
+    assert [j.mul_(2).tolist() for j in rows[0]] == [[[6, 0], [0, 6]], [[2, 2, 2], [2, 2, 2]]]
+    assert rows[0][1].is_contiguous()
+
+
 def test_random_numbers_in_a_batched_backward_pass_are_refused():
     class Noisy(rg.autograd.Function):
         @staticmethod

@@ -26,6 +26,7 @@ from ..engine.tensor import (
 from ..engine.transforms.batch import BatchLevel, batched, split
 from ..errors import SecondBackwardError, UnbatchableError
 from ..kernels.allocation import copied, full, has_class, has_memory, is_batched, is_numpy, zeros
+from ..kernels.memory import overlaps
 from ..ops.tensor.autograd_methods import retain_grad
 from .graph import GradientEdge, stand_in
 
@@ -342,7 +343,7 @@ def _batched(outs: Any, wanted: Any, cotangents: Any, **how: Any) -> tuple[Tenso
         with level:
             rows = [None if g is None else batched(g, level) for g in given]
             found = grad(outs, wanted, rows, retain_graph=True, **how)
-        made = tuple([None if g is None else split(g, level) for g in found])
+        made = tuple([None if g is None else unrepeated(split(g, level)) for g in found])
     except UnbatchableError:
         table = []
         for row in range(size):
@@ -359,6 +360,11 @@ def _batched(outs: Any, wanted: Any, cotangents: Any, **how: Any) -> tuple[Tenso
             if node.saved and node.op is not LEAF:
                 node.saved = FREED
     return made
+
+
+def unrepeated(g: Tensor) -> Tensor:
+    """A gradient of which no element stands for several: it may be written."""
+    return recorded.clone(g) if has_memory(g._array) and overlaps(g._array) else g
 
 
 def _sequence(value: Any) -> list[Any]:

@@ -187,6 +187,32 @@ def test_a_batch_goes_to_the_function_that_is_registered_for_it():
     assert op(rg.ones(1)).tolist() == [2.0]
 
 
+def test_a_batch_goes_to_its_function_without_the_defaults_at_the_end():
+    @custom_op("mine::moved", mutates_args=())
+    def moved(x: rg.Tensor, by: float = 1.0, to: rg.Tensor | None = None) -> rg.Tensor:
+        return x + by if to is None else x + by * to
+
+    seen = []
+
+    @moved.register_vmap
+    def batched(info, in_dims, x, *rest):
+        seen.append((in_dims, len(rest)))
+        return moved(x, *rest), 0
+
+    x = rg.arange(2.0)
+    assert rg.func.vmap(moved)(x).tolist() == [1.0, 2.0]
+    assert rg.func.vmap(lambda x: moved(x, 3.0))(x).tolist() == [3.0, 4.0]
+    assert rg.func.vmap(lambda x: moved(x, to=x))(x).tolist() == [0.0, 2.0]
+    assert seen == [((0,), 0), ((0, None), 1), ((0, None, 0), 2)]
+
+
+def test_an_operator_names_its_overloads():
+    custom_op("mine::kept", weighed, mutates_args=())
+    custom_op("mine::kept.out", weighed, mutates_args=())
+    assert rg.ops.mine.kept.overloads() == ["default", "out"]
+    assert rg.ops.mine.kept.out.overloads() == ["out"]
+
+
 def test_a_gradient_flows_through_the_operator_on_a_batch():
     @custom_op("mine::cube", mutates_args=())
     def cube(x: rg.Tensor) -> rg.Tensor:

@@ -13,8 +13,8 @@ NOTE [Custom operators]
    operator in a region without.
 6. A composite function is recorded as it runs, so it has a derivative of every order; a formula
    that is registered stands before it: then rule 1 holds.
-7. A batch of `vmap` goes to the function of `register_vmap`; without one, to the operator once per
-   example.
+7. A batch of `vmap` goes to the function of `register_vmap`, without defaults at the end; without
+   such a function, to the operator once per example.
 8. An overload "name.out" is an operator of its own, an attribute of the one called "name".
 9. A function for autograd runs in place of all that, recorded as it runs; what it calls within
    `_C._AutoDispatchBelowAutograd` are the other functions.
@@ -168,6 +168,11 @@ class CustomOpDef:
     def name(self) -> str:
         """The name with its namespace, "namespace::name"."""
         return self._qualname
+
+    def overloads(self) -> list[str]:
+        """The names of its overloads, "default" for one without."""
+        every = [self, *vars(self).values()]
+        return [op._overload or "default" for op in every if isinstance(op, CustomOpDef)]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CustomOpDef:
         """The operator itself: there is one."""
@@ -369,8 +374,9 @@ class Batched(Recorded):
         """The result of the operator's function for batches."""
         operator, names, like, *leaves = inputs
         positional, only = operator._split(pytree.unflatten(like, leaves), names)
+        positional = operator._shortened(positional)
         dims, _ = operator._split(pytree.unflatten(like, in_dims[3:]), names)
-        return operator._vmap(info, tuple(dims), *positional, **only)
+        return operator._vmap(info, tuple(dims[: len(positional)]), *positional, **only)
 
 
 def custom_op(
