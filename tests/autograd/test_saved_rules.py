@@ -213,6 +213,34 @@ def test_packing_leaves_the_version_alone():
     assert a._version == 0
 
 
+def test_the_unpack_hook_runs_in_the_grad_mode_of_the_pass():
+    seen = []
+
+    def unpack(x):
+        seen.append(rg.is_grad_enabled())
+        return x * 1
+
+    class Squared(rg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * g * ctx.saved_tensors[0]
+
+    x = rg.tensor([1.0, 2.0], requires_grad=True)
+    with graph.saved_tensors_hooks(lambda x: x.detach(), unpack):
+        y = x.sin().sum() + Squared.apply(x).sum()
+    y.backward(retain_graph=True)
+    assert seen == [False, False]
+    (g,) = rg.autograd.grad(y, x, create_graph=True)
+    assert seen[2:] == [True, True]
+    (h,) = rg.autograd.grad(g.sum(), x)
+    rg.testing.assert_close(h, 2 - x.detach().sin())
+
+
 def test_what_the_unpack_hook_returns_is_used():
     a = leaf(1, 2)
     with graph.saved_tensors_hooks(

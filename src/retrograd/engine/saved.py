@@ -9,7 +9,8 @@ NOTE [Reading a saved value]
 2. `raw` gives arrays, for an ordinary backward pass; `tensors` gives tensors that carry history,
    for `create_graph=True`: an input with the edge it had when saved, an output with the node.
 3. The pack hook is called once: with the saved input itself or, for a result, with a detached
-   alias, so that one who keeps it closes no cycle. The unpack hook is called at every reading.
+   alias, so that one who keeps it closes no cycle. The unpack hook is called at every reading, in
+   the grad mode of who reads: of the pass, or of the user's program.
 """
 
 from __future__ import annotations
@@ -103,9 +104,9 @@ class Packed:
         self.tangents = bare._tangents if isinstance(bare, Tensor) else None
         self.unpack_hook = unpack_hook
 
-    def unpack(self) -> Tensor:
-        """The tensor that the unpack hook gives back."""
-        before = modes.change(grad=False, saved_hooks=())
+    def unpack(self, **mode: bool) -> Tensor:
+        """The tensor that the unpack hook, which runs in the grad mode `grad`, gives back."""
+        before = modes.change(saved_hooks=(), **mode)
         try:
             value = self.unpack_hook(self.content)
         finally:
@@ -320,7 +321,8 @@ def unpacked(node: Any, held: Any) -> list[Any]:
     found: dict[int, Any] = {}
     for place in node.op.read_order(held):
         value = held[place]
-        value = value.unpack() if value.__class__ is Packed else tensor_at(node, place, held)
+        packed = value.__class__ is Packed
+        value = value.unpack(grad=False) if packed else tensor_at(node, place, held)
         found[place] = None if value is None else value._array
     return [*map(found.get, range(len(held))), *node.params]
 
