@@ -205,6 +205,7 @@ def test_forward_derivatives_are_turned_off_and_on():
             assert not fw._is_fwd_grad_enabled()
             assert tangent(dual) is None
             assert tangent(dual * 2) is None
+            assert tangent(fw.make_dual(d(1, 2), d(3, 4)) * 2) is None
             with fw._set_fwd_grad_enabled(True):
                 assert tangent(dual * 2) == [6, 8]
             assert tangent(dual) is None

@@ -98,6 +98,19 @@ def test_state_goes_both_ways():
     assert bool((other.first.weight == net.first.weight).all())
 
 
+@pytest.mark.parametrize("backend", ["eager", lambda graph, inputs: graph])
+def test_a_module_of_a_backend_that_captures_nothing_has_the_same_names(backend):
+    net, other = both()
+    compiled = rg.compile(net, backend=backend)
+    assert compiled._orig_mod is net
+    assert next(iter(compiled.state_dict())).startswith("_orig_mod.")
+    same(trained(compiled), trained(other))
+    for again in (compiled, copy.deepcopy(compiled)):
+        again(rg.randn(3, 4))
+        assert again.compiled.variants == again.compiled.reasons == []
+    assert rg.compile(net, disable=True) is net
+
+
 def test_copies_and_pickles_are_modules_of_their_own():
     net, _ = both()
     compiled = rg.compile(net)

@@ -140,7 +140,7 @@ def _is_fwd_grad_enabled() -> bool:
 class _set_fwd_grad_enabled:  # noqa: N801 (PyTorch's name)
     """Turn forward derivatives off, or on again, at once; as a context, for as long as it lasts.
 
-    While they are off, no dual tensor can be made and none has a tangent.
+    While they are off, no tensor has a tangent, one from `make_dual` included.
 
     >>> from retrograd.autograd import forward_ad
     >>> with forward_ad.dual_level():
@@ -179,6 +179,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     UnpackedDualTensor(primal=tensor(8.), tangent=tensor(12.))
     """
     opened = _open()
+    if modes.state.paused:
+        return tensor.view_as(tensor)
     if opened is None or level not in (None, 0):
         raise RuntimeError(NO_LEVEL)
     for name, value in (("primal", tensor), ("tangent", tangent)):

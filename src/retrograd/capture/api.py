@@ -67,11 +67,12 @@ def compile(
             compile, fullgraph=fullgraph, backend=backend, mode=mode, options=options,
             disable=disable, recompile_limit=recompile_limit,
         )  # fmt: skip
-    if disable or callable(backend) or backend in EAGER or hasattr(model, "_not_compiled"):
+    if disable or hasattr(model, "_not_compiled"):
         return model
+    eager = callable(backend) or backend in EAGER
     if isinstance(model, Module):
-        return OptimizedModule(model, fullgraph, recompile_limit)
-    if not isinstance(model, (FunctionType, MethodType)):
+        return OptimizedModule(model, fullgraph, 0 if eager else recompile_limit)
+    if eager or not isinstance(model, (FunctionType, MethodType)):
         return model
     compiled = Compiled(model, fullgraph, recompile_limit)
 

@@ -68,7 +68,8 @@ class Compiled:
     """A function that does again what it did before, where all is as it was."""
 
     def __init__(self, function: Any, fullgraph: bool = False, most: int | None = None) -> None:
-        self.function, self.fullgraph, self.most = function, fullgraph, most or MOST
+        self.function, self.fullgraph = function, fullgraph
+        self.most = MOST if most is None else most  # 0: the function runs as it is
         self.called = False
         every.add(self)
         self.variants: list[Variant] = []
@@ -114,7 +115,7 @@ class Compiled:
 
     def wants_more(self, args: Any, kwargs: Any) -> bool:
         """Whether one more call is to be recorded; warns when there are too many kinds of calls."""
-        if len(self.reasons) >= TRIES:
+        if len(self.reasons) >= TRIES or not self.most:
             return False
         if len(self.variants) < self.most:
             return True
