@@ -24,6 +24,8 @@ def test_sum_over_everything_records_its_own_node():
     x = leaf([1.0, 2.0])
     assert x.sum().grad_fn.name() == "SumBackward0"
     assert x.sum(0).grad_fn.name() == "SumBackward1"
+    assert x.float().sum(dtype=rg.float64).grad_fn.name() == "SumBackward0"
+    assert x.mean(dtype=rg.float32).grad_fn.name() == "MeanBackward0"
 
 
 def test_mean_and_prod_over_everything_record_their_own_nodes():
