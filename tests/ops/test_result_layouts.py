@@ -18,6 +18,7 @@ OF_ONE = {
         lambda x: (x > 1).add(rg.ones(1, 1)),
         lambda x: x.clone(),
         lambda x: x.flip(0),
+        lambda x: F.pad(x, (0, 0)),
         lambda x: x.to(rg.int64),
         lambda x: rg.where(x > 1, x, x),
     ],
@@ -31,6 +32,7 @@ OF_ONE = {
         lambda x: rg.stack([x, x]),
         lambda x: x.contiguous(),
         lambda x: x.tile(1),
+        lambda x: x.rot90(0),
         lambda x: x.repeat(1, 1),
         lambda x: rg.einsum("bij->ji", x[None]),
         lambda x: F.layer_norm(x, x.shape[-1:]),
@@ -42,6 +44,11 @@ OF_ONE = {
 @pytest.mark.parametrize("function", OF_ONE["kept"])
 def test_elementwise_results_lie_as_their_transposed_input(function):
     assert function(rg.arange(6.0).reshape(2, 3).t()).stride() == (1, 3)
+
+
+def test_what_padding_only_cuts_lies_as_its_input():
+    assert F.pad(rg.ones(4, 5).t(), (-1, 0, 0, -1)).stride() == (1, 4)
+    assert F.pad(rg.ones(4, 5).t(), (-1, 1)).is_contiguous()
 
 
 @pytest.mark.parametrize("function", OF_ONE["in rows"])

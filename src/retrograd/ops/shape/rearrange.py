@@ -20,6 +20,7 @@ from ..core.arguments import public
 from ..core.dims import integer, integers, normalize_dim, normalize_dims, once
 from ..core.structure import SMALL
 from ..creation.from_data import check_device, check_dtype
+from ..creation.memory_format import contiguous_format
 from .basic_views import diagonal, diagonal_dims, undiagonal
 
 __all__ = [
@@ -215,7 +216,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
         return name_node(flip(input, (first, second)), "Rot90Backward0")
     if turns == 3:
         return name_node(flip(input.transpose(first, second), second), "Rot90Backward0")
-    return name_node(input.clone(), "Rot90Backward0")
+    return name_node(input.clone(memory_format=contiguous_format), "Rot90Backward0")
 
 
 def _check_matrix(input: Tensor, name: str) -> None:
