@@ -56,6 +56,7 @@ def test_kinds_are_told():
     assert x.get_device() == -1
     assert x.layout is rg.strided
     assert x.layout not in (rg.sparse_bsr, rg.sparse_bsc)
+    assert copy.deepcopy(x.layout) is pickle.loads(pickle.dumps(x.layout)) is rg.strided
     assert not x.is_sparse
     assert not x.is_shared()
     with pytest.raises(TypeError, match="must be Tensor, not int"):

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ... import dtypes
 from ...engine.registry import name_node
 from ...engine.tensor import Tensor, new_tensor
 from ...errors import wrong_type
@@ -72,35 +73,35 @@ class PackedSequence(_Fields):
 
     def double(self) -> PackedSequence:
         """The same with float64 data."""
-        return type(self)(self.data.double(), *self[1:])
+        return self.to(dtypes.by_name("float64"))
 
     def float(self) -> PackedSequence:
         """The same with float32 data."""
-        return type(self)(self.data.float(), *self[1:])
+        return self.to(dtypes.by_name("float32"))
 
     def half(self) -> PackedSequence:
         """The same with float16 data."""
-        return type(self)(self.data.half(), *self[1:])
+        return self.to(dtypes.by_name("float16"))
 
     def long(self) -> PackedSequence:
         """The same with int64 data."""
-        return type(self)(self.data.long(), *self[1:])
+        return self.to(dtypes.by_name("int64"))
 
     def int(self) -> PackedSequence:
         """The same with int32 data."""
-        return type(self)(self.data.int(), *self[1:])
+        return self.to(dtypes.by_name("int32"))
 
     def short(self) -> PackedSequence:
         """The same with int16 data."""
-        return type(self)(self.data.short(), *self[1:])
+        return self.to(dtypes.by_name("int16"))
 
     def char(self) -> PackedSequence:
         """The same with int8 data."""
-        return type(self)(self.data.char(), *self[1:])
+        return self.to(dtypes.by_name("int8"))
 
     def byte(self) -> PackedSequence:
         """The same with uint8 data."""
-        return type(self)(self.data.byte(), *self[1:])
+        return self.to(dtypes.by_name("uint8"))
 
     def pin_memory(self) -> PackedSequence:
         """This sequence: there is no other memory."""

@@ -43,6 +43,9 @@ class layout:  # noqa: N801 (PyTorch's name)
     def __repr__(self) -> str:
         return f"{version.called}.{self.name}"
 
+    def __reduce__(self) -> str:
+        return self.name
+
 
 KINDS = "strided jagged sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc"
 LAYOUTS = [layout(name) for name in KINDS.split()]
