@@ -505,7 +505,8 @@ def method(function: F, *under: str) -> F:
     The only way in which tensors get methods outside this module. Calls may be taken over: NOTE
     [Who is asked] in `overriding`. They are told of `__len__`, not `_len`.
     """
-    if len(under) == 1 and isinstance(function, FunctionType) and function.__name__[0] == "_":
+    private = isinstance(function, FunctionType) and function.__name__[0] == "_"
+    if len(under) == 1 and private and function.__name__[:2] != "__":
         function.__name__ = function.__qualname__ = under[0]
     for name in under or (function.__name__,):  # type: ignore[attr-defined]
         seen = function if name in IGNORED else public(function)

@@ -603,5 +603,6 @@ def test_the_order_of_dimensions_in_memory():
 def test_names_of_python_2_are_those_of_python_3():
     x = rg.tensor([3.0])
     assert (x.__long__(), x.__nonzero__(), x.__div__(2).item()) == (3, True, 1.5)
+    assert rg.Tensor.__bool__.__name__ == "__bool__"  # which is what classes are told
     x.__idiv__(2)
     assert x.item() == 1.5
