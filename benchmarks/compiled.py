@@ -1,12 +1,16 @@
-"""Steps compiled by `rg.compile`, beside the same steps run eagerly, by PyTorch, and by jax.jit.
+"""The workloads captured by `rg.compile`, beside themselves run eagerly, PyTorch, and jax.jit.
 
-    python benchmarks/compiled.py                                   # eager and compiled
+    python benchmarks/compiled.py                                   # eager and captured
     TORCH_PYTHON=/path/to/python python benchmarks/compiled.py      # and PyTorch eager
     JAX_PYTHON=/path/to/python python benchmarks/compiled.py        # and JAX, compiled
+    python benchmarks/compiled.py "small graphs" "higher order"     # these groups alone
     python benchmarks/compiled.py --quick                           # only to see that it works
 
-The least time of a step in several rounds counts, the kinds in turn; "first" is the time of the
-first call, which records and builds, without what the cache on disk keeps from before.
+The programs are those of `workloads.py`, and those of `compiled_jax.py`, which do the same. Each
+kind has a process of its own; they are asked in turn. A ratio is the median of those of
+neighbouring times, another kind's over that of the captured step: above 1 the captured one is
+ahead. "first" is the time of the first captured call, which records and builds, with nothing in
+the cache on disk. What is not captured has a star, and runs as it is.
 """
 
 from __future__ import annotations
@@ -14,170 +18,103 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import subprocess
+import statistics
 import sys
 import tempfile
 import time
 
-ROUNDS, SECONDS = 15, 0.02
+import workloads
+from overhead import Library
+from performance import CORES, seconds
+
+ROUNDS, LEAST = 7, 0.05
 
 
-def training(lib, model, optimizer, x, y):
-    """A step of training."""
-
-    def step():
-        optimizer.zero_grad()
-        loss = lib.nn.functional.mse_loss(model(x), y)
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    return step
-
-
-def perceptron(lib, kind, **settings):
-    """Two layers of 16 on 8 examples."""
-    nn = lib.nn
-    model = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 1))
-    optimizer = getattr(lib.optim, kind)(model.parameters(), **settings)
-    return training(lib, model, optimizer, lib.randn(8, 8), lib.randn(8, 1))
+def made(kind, workload, size):
+    """The step of a workload, and what says how it was captured."""
+    if kind == "jax":
+        return importlib.import_module("compiled_jax").PROGRAMS[workload.name](size), list
+    lib = importlib.import_module("torch" if kind == "torch" else "retrograd")
+    lib.manual_seed(0)
+    step = workload.make(lib, size)
+    if kind == "captured":
+        step = lib.compile(step)
+        return step, lambda: step.compiled.reasons[:1]
+    return step, list
 
 
-def chain(lib):
-    """100 products of 10 numbers, forward and backward."""
-    w = lib.ones(10).requires_grad_()
-
-    def step():
-        y = w
-        for _ in range(100):
-            y = y * w
-        y.sum().backward()
-
-    return step
-
-
-def cells(lib):
-    """An LSTM cell over 20 steps, forward and backward."""
-    cell, x = lib.nn.LSTMCell(4, 8), lib.randn(20, 2, 4)
-
-    def step():
-        h, c = lib.zeros(2, 8), lib.zeros(2, 8)
-        for t in range(20):
-            h, c = cell(x[t], (h, c))
-        h.sum().backward()
-
-    return step
-
-
-def equation(lib):
-    """A neural differential equation, 20 steps of two stages, with Adam."""
-    nn = lib.nn
-    model = nn.Sequential(nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 2))
-    optimizer, start, end = lib.optim.Adam(model.parameters()), lib.randn(4, 2), lib.randn(4, 2)
-
-    def step():
-        optimizer.zero_grad()
-        y = start
-        for _ in range(20):
-            y = y + 0.1 * model(y + 0.05 * model(y))
-        loss = lib.nn.functional.mse_loss(y, end)
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    return step
-
-
-def modulus(lib):
-    """A complex layer and moduli, forward and backward."""
-    w, x = lib.randn(6, 6, dtype=lib.complex64).requires_grad_(), lib.randn(6, 6)
-
-    def step():
-        z = (w * x).exp() * w.conj()
-        (z.abs() ** 2).sum().backward()
-
-    return step
-
-
-STEPS = {
-    "chain of 100 products": chain,
-    "perceptron, SGD with momentum": lambda lib: perceptron(lib, "SGD", lr=0.1, momentum=0.9),
-    "perceptron, Adam": lambda lib: perceptron(lib, "Adam"),
-    "LSTM cell, 20 steps": cells,
-    "neural differential equation": equation,
-    "complex products and moduli": modulus,
-}
-
-
-def least(step, seconds):
-    """The least time of a step, in microseconds, within some time."""
-    found, end = float("inf"), time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        begun = time.perf_counter()
-        step()
-        found = min(found, time.perf_counter() - begun)
-    return found * 1e6
-
-
-def times(library, quick):
-    """The times of all steps in this process: eager, compiled where there is that, the first."""
-    if library == "jax":
-        made = importlib.import_module("compiled_jax").STEPS
-        return {name: jitted(make(), quick) for name, make in made.items()}
-    lib = importlib.import_module(library)
-    if library == "torch":
-        lib.set_num_threads(1)
-    rounds, seconds = (1, 0.001) if quick else (ROUNDS, SECONDS)
-    rows = {}
-    for name, make in STEPS.items():
-        eager, first, steps = make(lib), 0.0, {}
-        steps["eager"] = eager
-        if library == "retrograd":
-            steps["compiled"] = compiled = lib.compile(make(lib))
+def serve(kind):
+    """Answer requests, a JSON line each: the number of a workload, its size, and how long."""
+    if kind == "torch":
+        importlib.import_module("torch").set_num_threads(CORES)
+    kept = None
+    print(json.dumps(["", []]), flush=True)
+    for line in sys.stdin:
+        number, size, least = json.loads(line)
+        if kept != number:
+            kept, run = number, None  # before its successor takes memory
+            run, why = made(kind, workloads.WORKLOADS[number], size)
             begun = time.perf_counter()
-            compiled()
-            first = (time.perf_counter() - begun) * 1e3
-        found = {kind: float("inf") for kind in steps}
-        for _ in range(rounds):
-            for kind, step in steps.items():
-                found[kind] = min(found[kind], least(step, seconds))
-        rows[name] = {**found, "first": first}
-    return rows
+            run()
+            first = time.perf_counter() - begun
+        print(json.dumps([seconds(run, least), first, why()]), flush=True)
 
 
-def jitted(step, quick):
-    """The times of a step of JAX's."""
-    begun = time.perf_counter()
-    step()
-    first = (time.perf_counter() - begun) * 1e3
-    return {"compiled": least(step, 0.001 if quick else ROUNDS * SECONDS), "first": first}
+def row(libraries, number, rounds, *request):
+    """The times of a workload in microseconds, the ratios, the first call, and why if not whole."""
+    found = {kind: [] for kind in libraries}
+    for turn in range(rounds):
+        for kind in list(libraries)[:: -1 if turn % 2 else 1]:
+            found[kind].append(libraries[kind].time([number, *request]))
+    times = {kind: [taken for taken, *_ in each] for kind, each in found.items()}
+    ratios = {
+        kind: statistics.median(map(float.__truediv__, each, times["captured"]))
+        for kind, each in times.items()
+    }
+    _, first, why = found["captured"][0]
+    return {kind: 1e6 * statistics.median(each) for kind, each in times.items()}, ratios, first, why
 
 
-def main():
-    """Print a table."""
+def main(quick, groups):
+    """Print a table, the geometric means of each group, and the rows that are worst."""
+    size, rounds, least = (0.01, 1, 0.0) if quick else (1.0, ROUNDS, LEAST)
+    pythons = {"captured": sys.executable, "eager": sys.executable}
+    pythons |= {
+        name: os.environ[f"{name.upper()}_PYTHON"]
+        for name in ("torch", "jax")
+        if f"{name.upper()}_PYTHON" in os.environ
+    }
     with tempfile.TemporaryDirectory() as cache:
-        run = [sys.executable, __file__, "retrograd", *sys.argv[1:]]
-        here = os.environ | {"RETROGRAD_CACHE": cache}
-        rows = json.loads(subprocess.check_output(run, env=here))
-    others = {}
-    for name, kind in (("torch", "eager"), ("jax", "compiled")):
-        if python := os.environ.get(f"{name.upper()}_PYTHON"):
-            found = subprocess.check_output([python, __file__, name, *sys.argv[1:]])
-            others[name] = {step: row[kind] for step, row in json.loads(found).items()}
-    more = "".join([f" {name} us | gain |" for name in others])
-    print("| step | eager us | compiled us | gain | first ms |" + more)
-    print("|---|---|---|---|---|" + "---|---|" * len(others))
-    for name, row in rows.items():
-        gain = row["eager"] / row["compiled"]
-        line = f"| {name} | {row['eager']:.0f} | {row['compiled']:.1f} | {gain:.1f} |"
-        line += f" {row['first']:.0f} |"
-        for other in others.values():
-            line += f" {other[name]:.0f} | {other[name] / row['compiled']:.1f} |"
-        print(line)
+        os.environ["RETROGRAD_CACHE"] = cache
+        libraries = {
+            kind: Library(kind, python, script=os.path.abspath(__file__), threads=CORES)
+            for kind, python in pythons.items()
+        }
+        others = list(pythons)[1:]
+        print(f"| step | captured us | first ms | {' | '.join(others)} |")
+        print("|---|---|---|" + "---|" * len(others))
+        groups_found, reasons = {}, []
+        for number, workload in enumerate(workloads.WORKLOADS):
+            if workload.group == "two threads" or (groups and workload.group not in groups):
+                continue
+            times, ratios, first, why = row(libraries, number, rounds, size, least)
+            shown = " | ".join([f"{ratios[kind]:.2f}" for kind in others])
+            cells = f"{times['captured']:.1f} | {1e3 * first:.0f} | {shown}"
+            print(f"| {workload.name}{'*' * len(why)} | {cells} |", flush=True)
+            groups_found.setdefault(workload.group, {})[workload.name] = ratios
+            reasons += [f"* {workload.name}: {reason}" for reason in why]
+    print()
+    for kind in others:
+        for group, each in groups_found.items():
+            mean = statistics.geometric_mean([ratios[kind] for ratios in each.values()])
+            worst = min(each, key=lambda name: each[name][kind])
+            print(f"{kind}, {group}: {mean:.2f}, least {each[worst][kind]:.2f} ({worst})")
+    print("\n".join(reasons))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1 and sys.argv[1] in ("retrograd", "torch", "jax"):
-        print(json.dumps(times(sys.argv[1], "--quick" in sys.argv)))
+    if sys.argv[1:2] == ["--serve"]:
+        serve(sys.argv[2])
     else:
-        main()
+        given = sys.argv[1:]
+        main("--quick" in given, [each for each in given if each != "--quick"])

@@ -114,10 +114,7 @@ def reductions(lib, size):
     """Sum, mean and variance of four million numbers, over all and along either dimension."""
     x = lib.rand(side(2000, size), side(2000, size))
 
-    def run():
-        x.sum(), x.mean(0), x.var(1)
-
-    return run
+    return lambda: (x.sum(), x.mean(0), x.var(1))
 
 
 def bias_add(lib, size):
@@ -129,20 +126,6 @@ def bias_add(lib, size):
     def run():
         x.grad = bias.grad = None
         (x + bias).backward(ones)
-
-    return run
-
-
-def views_in_place(lib, size):
-    """Writes to rows of a small matrix."""
-    x = lib.rand(8, 8, requires_grad=True)
-
-    def run():
-        x.grad = None
-        y = x * 1
-        for row in range(8):
-            y[row].mul_(2)
-        y.sum().backward()
 
     return run
 
@@ -297,28 +280,89 @@ def embedding(lib, size):
     return run
 
 
-def gradient_penalty(lib, size):
-    """The norm of a convolution's gradient, differentiated again."""
-    net = lib.nn.Sequential(
-        *(lib.nn.Conv2d(3, 16, 3), lib.nn.Tanh(), lib.nn.Conv2d(16, 16, 3), lib.nn.Tanh()),
-        *(lib.nn.Flatten(), lib.nn.LazyLinear(1)),
-    )
-    x = lib.randn(scaled(16, size), 3, 16, 16, requires_grad=True)
-    net(x)
+# -- small graphs ----------------------------------------------------------------------------------
+
+
+def product_chain(lib, size):
+    """100 products of 10 numbers."""
+    w = lib.rand(10, requires_grad=True)
 
     def run():
-        net.zero_grad()
-        (g,) = lib.autograd.grad(net(x).sum(), x, create_graph=True)
-        (g.flatten(1).norm(dim=1) - 1).square().mean().backward()
+        w.grad = None
+        y = w
+        for _ in range(100):
+            y = y * w
+        y.sum().backward()
 
     return run
 
 
-def jacobian(lib, size):
-    """Of a small function, by vmap."""
-    weight, x = lib.randn(8, 8), lib.randn(8)
-    found = lib.func.jacrev(lambda x: (weight @ x).tanh())
-    return lambda: found(x)
+def perceptron(kind, **settings):
+    """A step of training of two layers of 16 on 8 examples."""
+
+    def make(lib, size):
+        nn = lib.nn
+        model = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 1))
+        optimizer = getattr(lib.optim, kind)(model.parameters(), **settings)
+        x, y = lib.randn(8, 8), lib.randn(8, 1)
+
+        def run():
+            optimizer.zero_grad()
+            loss = nn.functional.mse_loss(model(x), y)
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        return run
+
+    return make
+
+
+def cells(lib, size):
+    """An LSTM cell over 20 steps."""
+    cell, x = lib.nn.LSTMCell(4, 8), lib.randn(20, 2, 4)
+
+    def run():
+        cell.zero_grad()
+        h, c = lib.zeros(2, 8), lib.zeros(2, 8)
+        for t in range(20):
+            h, c = cell(x[t], (h, c))
+        h.sum().backward()
+
+    return run
+
+
+def equation(lib, size):
+    """A neural differential equation, 20 steps of two stages, with Adam."""
+    nn = lib.nn
+    model = nn.Sequential(nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 2))
+    optimizer, start, end = lib.optim.Adam(model.parameters()), lib.randn(4, 2), lib.randn(4, 2)
+
+    def run():
+        optimizer.zero_grad()
+        y = start
+        for _ in range(20):
+            y = y + 0.1 * model(y + 0.05 * model(y))
+        loss = nn.functional.mse_loss(y, end)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return run
+
+
+def views_in_place(lib, size):
+    """Writes to rows of a small matrix."""
+    x = lib.rand(8, 8, requires_grad=True)
+
+    def run():
+        x.grad = None
+        y = x * 1
+        for row in range(8):
+            y[row].mul_(2)
+        y.sum().backward()
+
+    return run
 
 
 def custom(lib, size):
@@ -340,6 +384,109 @@ def custom(lib, size):
     def run():
         x.grad = None
         Double.apply(x).sum().backward()
+
+    return run
+
+
+# -- higher order ----------------------------------------------------------------------------------
+
+
+def wave(lib):
+    """A function of eight numbers, and those."""
+    weight, x = lib.randn(8, 8), lib.randn(8)
+    return lambda x: (weight @ x).tanh(), x
+
+
+def hessian(lib, size):
+    """Of the sum of squares of a small function."""
+    function, x = wave(lib)
+
+    def energy(x):
+        return function(x).square().sum()
+
+    return lambda: lib.autograd.functional.hessian(energy, x)
+
+
+def jacobian_loop(lib, size):
+    """Of a small function, row by row."""
+    function, x = wave(lib)
+    x.requires_grad_()
+
+    def run():
+        y = function(x)
+        return lib.stack([lib.autograd.grad(y[i], x, retain_graph=True)[0] for i in range(8)])
+
+    return run
+
+
+def jacobian(lib, size):
+    """Of a small function, by vmap."""
+    function, x = wave(lib)
+    found = lib.func.jacrev(function)
+    return lambda: found(x)
+
+
+def layers(weights, x):
+    """Two layers."""
+    a, b, c, d = weights
+    return (x @ a + b).tanh() @ c + d
+
+
+def small_weights(lib):
+    """The weights of two layers, from 4 numbers over 16 to one."""
+    return [lib.randn(*n, requires_grad=True) for n in ((4, 16), (16,), (16, 1), (1,))]
+
+
+def hessian_product(lib, size):
+    """The Hessian of a loss of two layers times a vector."""
+    weights, x, y = small_weights(lib), lib.randn(8, 4), lib.randn(8, 1)
+    vector = [lib.randn(w.shape) for w in weights]
+
+    def run():
+        loss = (layers(weights, x) - y).square().mean()
+        grads = lib.autograd.grad(loss, weights, create_graph=True)
+        along = sum((g * v).sum() for g, v in zip(grads, vector, strict=True))
+        return lib.autograd.grad(along, weights)
+
+    return run
+
+
+def learned_start(lib, size):
+    """Weights from which one step leads far in each of four tasks (MAML)."""
+    weights = small_weights(lib)
+    tasks = [(lib.randn(8, 4), lib.randn(8, 1)) for _ in range(4)]
+    optimizer = lib.optim.SGD(weights, lr=0.01)
+
+    def loss(weights, x, y):
+        return (layers(weights, x) - y).square().mean()
+
+    def run():
+        optimizer.zero_grad()
+        total = 0.0
+        for x, y in tasks:
+            grads = lib.autograd.grad(loss(weights, x, y), weights, create_graph=True)
+            fast = [w - 0.1 * g for w, g in zip(weights, grads, strict=True)]
+            total = total + loss(fast, x, y)
+        total.backward()
+        optimizer.step()
+        return total
+
+    return run
+
+
+def gradient_penalty(lib, size):
+    """The norm of a convolution's gradient, differentiated again."""
+    net = lib.nn.Sequential(
+        *(lib.nn.Conv2d(3, 16, 3), lib.nn.Tanh(), lib.nn.Conv2d(16, 16, 3), lib.nn.Tanh()),
+        *(lib.nn.Flatten(), lib.nn.LazyLinear(1)),
+    )
+    x = lib.randn(scaled(16, size), 3, 16, 16, requires_grad=True)
+    net(x)
+
+    def run():
+        net.zero_grad()
+        (g,) = lib.autograd.grad(net(x).sum(), x, create_graph=True)
+        (g.flatten(1).norm(dim=1) - 1).square().mean().backward()
 
     return run
 
@@ -376,6 +523,34 @@ def complex_linear(lib, size):
         z = x @ weight.T
         r = z.abs()
         ((r + shift).relu() * z / (r + 1e-6)).abs().sum().backward()
+
+    return run
+
+
+def modulus(lib, size):
+    """Products and moduli of 36 numbers."""
+    w, x = lib.randn(6, 6, dtype=lib.complex64).requires_grad_(), lib.randn(6, 6)
+
+    def run():
+        w.grad = None
+        ((w * x).exp() * w.conj()).abs().square().sum().backward()
+
+    return run
+
+
+def holomorphic(lib, size):
+    """A holomorphic differential equation, 20 steps."""
+    weight, start, end = (
+        0.1 * lib.randn(*n, dtype=lib.complex64) for n in ((6, 6), (6, 4), (6, 4))
+    )
+    weight.requires_grad_()
+
+    def run():
+        weight.grad = None
+        z = start
+        for _ in range(20):
+            z = z + 0.05 * (weight @ z).sin()
+        (z - end).abs().square().mean().backward()
 
     return run
 
@@ -478,7 +653,14 @@ WORKLOADS = [
     Workload("elementwise", "sum, mean, var of 4M", reductions, 1.2, bytes=3 * 4 * ARRAY),
     Workload("elementwise", "bias add 1000 x 1000", bias_add, 1.0, bytes=6 * ARRAY,
              cause=MEMORY),
-    Workload("elementwise", "in-place on views, small", views_in_place, 1.5),
+    Workload("small graphs", "chain of 100 products", product_chain, 2.0),
+    Workload("small graphs", "perceptron, SGD with momentum",
+             perceptron("SGD", lr=0.1, momentum=0.9), 2.0),
+    Workload("small graphs", "perceptron, Adam", perceptron("Adam"), 2.0),
+    Workload("small graphs", "LSTM cell, 20 steps", cells, 2.0),
+    Workload("small graphs", "neural differential equation", equation, 2.0),
+    Workload("small graphs", "in-place on views", views_in_place, 1.5),
+    Workload("small graphs", "custom Function", custom, 1.5),
     Workload("models", "MLP 784-1024-1024-10, batch 256", training(mlp, digits, classified), 1.1,
              flops=3 * 2 * 256 * (784 * 1024 + 1024**2 + 10240), cause=BLAS),
     Workload("models", "transformer block 8 x 128 x 256", training(transformer, sequences, squared),
@@ -495,10 +677,13 @@ WORKLOADS = [
     Workload("models", "ResNet-18, all but the last layer frozen",
              training(resnet18, photographs, classified, frozen=lambda model: [model[0]]), 0.95,
              flops=RESNET / 3, cause=CONVOLUTION),
-    Workload("models", "gradient penalty, conv", gradient_penalty, 1.0),
-    Workload("models", "jacobian by vmap, small", jacobian, 1.0,
+    Workload("higher order", "Hessian", hessian, 1.0),
+    Workload("higher order", "Jacobian, row by row", jacobian_loop, 1.0),
+    Workload("higher order", "Jacobian by vmap", jacobian, 1.0,
              cause="A thousand calls of Python, over which the time is spread."),
-    Workload("models", "custom Function, small", custom, 1.5),
+    Workload("higher order", "Hessian-vector product", hessian_product, 1.0),
+    Workload("higher order", "learned start (MAML)", learned_start, 1.0),
+    Workload("higher order", "gradient penalty, conv", gradient_penalty, 1.0),
     Workload("complex", "FFT loss 256 x 256 complex64", fft_loss, 1.0,
              flops=2 * 5 * 256**2 * 16,
              cause="The transforms are NumPy's pocketfft, on both cores; PyTorch's are MKL's."),
@@ -506,6 +691,8 @@ WORKLOADS = [
              bytes=6 * 4 * ARRAY),
     Workload("complex", "linear and modReLU complex64", complex_linear, 1.0,
              flops=2 * 8 * 256**3, cause=BLAS),
+    Workload("complex", "products and moduli, small", modulus, 1.0),
+    Workload("complex", "holomorphic differential equation", holomorphic, 1.0),
     *[
         Workload("single functions", name, forward(name), 1.0, bytes=2 * ARRAY, cause=cause)
         for name, cause in [

@@ -258,6 +258,14 @@ class Rewriter(ast.NodeTransformer):
         node.func = ast.Attribute(ast.Name(WATCH, ast.Load()), "call", ast.Load())
         return node
 
+    def visit_Assign(self, node: Any) -> Any:
+        if isinstance(node.value, ast.Constant) and node.value.value is None:
+            parts = [t for t in node.targets if isinstance(t, ast.Attribute) and t.attr == "grad"]
+            if parts == node.targets:
+                told = [self.told("clear", node, self.visit(part.value)) for part in parts]
+                return [ast.copy_location(ast.Expr(each), node) for each in told]
+        return self.generic_visit(node)
+
     def visit_AugAssign(self, node: Any) -> Any:
         if isinstance(node.target, ast.Name):
             node.value = self.visit(node.value)

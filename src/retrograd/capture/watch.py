@@ -292,6 +292,13 @@ class Watch:
         self.stop(f"an attribute of a {type(owner).__name__} is set")
         return owner
 
+    def clear(self, owner: Any) -> None:
+        """Set the attribute `grad` to None: a tensor's in a replay, too."""
+        if isinstance(owner, Tensor):
+            self.recording.again(setattr, (owner, "grad", None), {}, lasting=False)
+        else:
+            self.setting(owner).grad = None
+
     def changing(self, owner: Any, key: Any = None) -> Any:
         """An object of which an element is about to be set."""
         kind = type(owner)
