@@ -47,6 +47,11 @@ def can(loop: Loop) -> bool:
     return loop.function in EMIT and all(d.char in takes for d in loop.dtypes[:-1])
 
 
+def may_fail(loop: Loop) -> bool:
+    """Whether a loop sees indices that may be out of range."""
+    return loop.kind in ("gather", "scatter")
+
+
 def layout(arrays: Any) -> bytes:
     """How arrays lie, as `run_steps` in C checks it; of each, whether it is written, too."""
     facts: list[int] = []
@@ -123,7 +128,7 @@ class Emission:
 
     def emitted(self, loop: Loop, count: int) -> Any:
         """The function of one loop."""
-        looks = loop.kind in ("gather", "scatter")
+        looks = may_fail(loop)
         kind = ir.FunctionType(STATUS if looks else ir.VoidType(), [POINTER] * count)
         self.function = ir.Function(self.module, kind, f"{self.name}_{len(self.loops)}")
         self.function.linkage = "internal"

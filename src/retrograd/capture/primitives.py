@@ -15,7 +15,7 @@ import numpy as np
 
 from ..compiler.abstract import LOGICAL, NUMBERS, POWERS
 from .recording import Call, Slot
-from .storages import Opaque, Part, Storage, Storages, check_apart
+from .storages import Opaque, Part, Storage, Storages, check_apart, owner_of
 
 __all__ = ["Loop", "Number", "primitive", "slots"]
 
@@ -106,7 +106,8 @@ class Given:
                 if array.ndim == 0:
                     return Number(repr(array.item()), array.dtype)
                 if self.world.find(array) is None:
-                    self.world.enter(array, Storage("constant", 0, array))
+                    whole = owner_of(array)
+                    self.world.enter(whole, Storage("constant", 0, whole))
                 return self.world.part(array)
             return self.local.part(self.arrays[value])
         if isinstance(value, (*NUMBERS, np.generic)):

@@ -70,7 +70,7 @@ def program(
 
 
 class Partial(Exception):  # noqa: N818 (no error)
-    """Memory of which only a part is needed later is not made by native code."""
+    """What is needed later is a part of memory, which these steps do not make natively."""
 
 
 def check(truth: Any, value: bool) -> None:
@@ -96,6 +96,17 @@ def versioned(tensor: Tensor, version: int) -> Tensor:
     for _ in range(version - tensor._version):
         wrote(tensor, "a compiled step")
     return tensor
+
+
+def living(loops: list[Any], inner: set[Any]) -> list[Any]:
+    """The loops without those whose results, in storages that are `inner`, are never read."""
+    kept: list[Any] = []
+    read: set[Any] = set()
+    for loop in reversed(loops):
+        if loop.out.storage not in inner or loop.out.storage in read or native.may_fail(loop):
+            kept.insert(0, loop)
+            read |= {part.storage for part in loop.operands if isinstance(part, Part)}
+    return kept
 
 
 class Writer:
@@ -133,14 +144,18 @@ class Writer:
             self.names[name] = value
         return name
 
-    def leave_out(self, storage: Any) -> None:
-        """Let the steps that write to a storage stay calls."""
+    def leave_out(self, steps: list[int]) -> None:
+        """Let steps stay calls, given by their ids."""
         self.returned.clear()
         self.bases.clear()
         self.order = None
-        for step, loops in list(self.loops.items()):
-            if any(loop.out.storage is storage for loop in loops):
-                del self.loops[step]
+        for step in steps:
+            del self.loops[step]
+
+    def writers(self, storage: Any) -> list[int]:
+        """The ids of the steps that write to a storage."""
+        return [step for step, loops in self.loops.items()
+                if any(loop.out.storage is storage for loop in loops)]  # fmt: skip
 
     # -- the whole -------------------------------------------------------------------------------
 
@@ -224,6 +239,11 @@ class Writer:
             if not self.loops[id(step)] and needed.intersection(made_by(step)):
                 again.insert(0, step)
                 needed |= set(slots_of(step))
+        for step in run:
+            if self.loops[id(step)] and any(
+                self.storage(s).slot not in made for s in needed.intersection(made_by(step))
+            ):  # a view of what was there before, which only the call itself makes
+                raise Partial([id(step)])
         loops = [loop for step in run for loop in self.loops[id(step)]]
         anew = {s for step in again for s in made_by(step)}
         arrays: list[str] = []  # the arguments
@@ -262,7 +282,7 @@ class Writer:
                         or not array.flags.c_contiguous
                         or array.nbytes != whole.nbytes
                     ):
-                        raise Partial(part.storage)
+                        raise Partial(self.writers(part.storage))
                     dtype = self.name(array.dtype)
                     before.append(f"v{number} = empty({array.shape!r}, {dtype})")
                 else:
@@ -270,6 +290,7 @@ class Writer:
                 placed[part.storage] = ("array", len(arrays), offset)
                 arrays.append(f"v{number}")
                 facts.append((array, part.storage in written))
+        loops = living(loops, set(inner))
         arena = self.arrange(loops, inner, placed)
         final = tuple([moved(loop, placed) for loop in loops])
         place = native.address(final)
@@ -294,7 +315,7 @@ class Writer:
                     last[part.storage] = number
         taken: list[tuple[int, int, int]] = []  # start, end, last use
         size = 0
-        for storage in sorted(inner, key=first.__getitem__):
+        for storage in sorted(first, key=first.__getitem__):
             bytes_ = -(-storage.whole.nbytes // 64) * 64
             taken = sorted(t for t in taken if t[2] >= first[storage])
             start = 0

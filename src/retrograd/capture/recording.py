@@ -290,9 +290,12 @@ class Recording(Watcher):
         made, slots = self.result(found)
         if self.stopped is not None:
             return found
-        if isinstance(slots, int) and made.array.dtype == np.bool_ and self.is_fixed(before):
-            self.constants[slots] = made.array  # a truth of tables and numbers
-            return made
+        if isinstance(slots, int) and self.is_fixed(before):  # of tables and numbers
+            parts = [v for v in plain if isinstance(v, np.ndarray)]
+            is_view = any(np.may_share_memory(made.array, v) for v in parts)
+            if is_view or made.array.dtype == np.bool_:
+                self.constants[slots] = made.array
+                return made
         self.steps.append(Call(function, *before, slots))
         return made
 
@@ -366,8 +369,9 @@ class Recording(Watcher):
         function = op.forward
         if op.is_binary and not orders_agree(*map(held, arrays)):
             function = partial(apply_binary, function)
+        before = len(self.steps)
         found = self.call(function, arrays, params)
-        if op.view and self.stopped is None:
+        if op.view and self.stopped is None and len(self.steps) > before:
             self.views.add(id(self.steps[-1]))
         return found
 

@@ -509,6 +509,8 @@ class Watch:
             return self.recording.again(function, args, options)
         if name == "zero_grad":
             return self.recording.again(function, args, options, lasting=False)
+        if type(function) is types.FunctionType and function.__closure__:
+            function = self.opened(function)
         args = [self.handed(v) for v in args]
         options = {key: self.handed(v) for key, v in options.items()}
         if isinstance(function, type) and has_tensors((args, options)):
@@ -556,6 +558,28 @@ class Watch:
             except Unclear as error:
                 self.stop(f"{value.__qualname__} is {error}")
         return value
+
+    def opened(self, function: Any) -> Any:
+        """A function of this package, such as `vmap` gives; the user's that it holds is rewritten.
+
+        What it holds was there before, or was made here of what is rewritten.
+        """
+        cells = []
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__, strict=True):
+            held = cell.cell_contents
+            if type(held) is types.FunctionType and held.__code__ not in self.codes:
+                if not is_ours(held):
+                    read = f"{self.guards.name(cell)}.cell_contents"
+                    held = self.handed(self.seen(read, held, name))
+                elif held.__closure__ and held is not function:
+                    held = self.opened(held)
+            cells.append(types.CellType(held))
+        made = types.FunctionType(
+            function.__code__, function.__globals__, function.__name__, function.__defaults__,
+            tuple(cells),
+        )  # fmt: skip
+        made.__kwdefaults__ = function.__kwdefaults__
+        return made
 
     # -- what nobody rewrote ---------------------------------------------------------------------
 

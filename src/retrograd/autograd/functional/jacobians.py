@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import modes
 from ...engine.namespaces import recorded
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, constant_like, new_tensor
 from ...engine.transforms.batch import BatchLevel, batched, split
 from ...engine.transforms.forward import Level
 from ..forward_ad import dual, parts
@@ -122,7 +122,7 @@ def unit_vectors(like: Tensor, scale: complex) -> Tensor:
     """All unit vectors of a tensor's shape, times `scale`, along a new first dimension."""
     size = like._array.size
     rows = (scale * np.eye(size)).astype(like._array.dtype)
-    return new_tensor(rows.reshape(size, *like._array.shape))
+    return constant_like(rows.reshape(size, *like._array.shape), like)
 
 
 def _construct_standard_basis_for(
