@@ -339,3 +339,36 @@ def written_through_an_alias():
         return loss
 
     return step, pair((3,)), lambda: [w]
+
+
+@program
+def gradients_set_to_none():
+    w, b = rg.randn(4, 3).requires_grad_(), rg.randn(3).requires_grad_()
+
+    def step(x):
+        w.grad = b.grad = None
+        y = (x * w + b) * 1
+        for row in range(4):
+            y[row].mul_(row + b)
+        loss = y.sin().sum()
+        loss.backward()
+        return loss
+
+    return step, pair((4, 3)), lambda: [w.grad, b.grad]
+
+
+@program
+def hessian_row_by_row():
+    w = rg.randn(3, 3)
+
+    def energy(x):
+        return (w @ x).tanh().square().sum()
+
+    return lambda x: rg.autograd.functional.hessian(energy, x), pair((3,)), list
+
+
+@program
+def jacobian_that_was_made_before():
+    w = rg.randn(4, 3)
+    found = rg.func.jacrev(rg.func.vmap(lambda x: (w @ x).tanh()))
+    return lambda x: found(x) * 2, pair((2, 3)), list

@@ -597,3 +597,23 @@ def test_channels_stay_innermost():
 
     x = rg.randn(2, 3, 6, 6).to(memory_format=rg.channels_last)
     both(step, *[(x, rg.randn(4, 3, 3, 3)) for _ in range(3)])
+
+
+def test_what_a_transformed_function_reads_is_guarded():
+    scale = [2.0]
+    found = rg.func.vmap(lambda x: x * scale[0])
+    calls = [(rg.randn(3, 2),) for _ in range(4)]
+
+    def other():
+        scale[0] += 1.0
+
+    assert len(both(lambda x: found(x) + 1, *calls, before=[list, list, other]).variants) == 2
+
+
+def test_a_gradient_of_a_tensor_made_within_is_set():
+    def step(x):
+        y = x.detach().requires_grad_()
+        y.grad = None
+        return y * 2
+
+    both(step, *[(rg.randn(3),) for _ in range(3)])
