@@ -19,10 +19,11 @@ from ..engine.tensor import Tensor, new_tensor, wrote
 from ..kernels import meta
 from ..kernels.native import loops as in_c
 from ..quiet import CALM
+from .fusing import Fused, shape_of
 from .history import Captured
 from .lowering import Lowering, Undrawn
 from .past import Past
-from .recording import Call, Effect, Recording, Root, Slot, Truth, add_gradient
+from .recording import Call, Effect, Formulas, Recording, Root, Slot, Truth, add_gradient
 from .steps import holds_places, leaves, made_by, moved, places_in, slots_of
 from .storages import Part
 
@@ -54,8 +55,9 @@ def program(
     writer = Writer(recording, pasts, compiled)
     if compiled:
         calls = sum(isinstance(step, Call) for step in recording.steps)
-        if 2 * len(writer.loops) < calls:
-            raise Unclear(f"only {len(writer.loops)} of {calls} calls on arrays have native code")
+        known = len(writer.loops) + len(writer.shapes)
+        if 2 * known < calls:
+            raise Unclear(f"only {known} of {calls} calls on arrays have native code")
     while True:
         try:
             text = writer.text(result)
@@ -127,12 +129,15 @@ class Writer:
         self.bases: list[Tensor] = []  # of views that are returned
         self.lowering = Lowering(recording)
         self.loops: dict[int, list[Any]] = {}  # of steps that have a native form, by id
+        self.shapes: dict[int, Any] = {}  # of elementwise steps on large arrays
         if compiled:
             self.names |= {"run_steps": in_c.run_steps, "empty": np.empty}
             for step in recording.steps:
                 loops = self.lowering.lowered(step)
                 if loops is not None and all(map(native.can, loops)):
                     self.loops[id(step)] = loops
+                elif shape := shape_of(step, recording):
+                    self.shapes[id(step)] = shape
 
     def name(self, value: Any) -> str:
         """The name or text of a constant."""
@@ -212,18 +217,20 @@ class Writer:
 
     def body(self, part: list[Any], later: set[int]) -> tuple[list[str], set[int]]:
         """The lines of a run of arithmetic, and the slots that it takes from before."""
-        runs: list[tuple[bool, list[Any]]] = []
+        runs: list[tuple[Any, list[Any]]] = []
         for step in part:
-            native = id(step) in self.loops
-            if not runs or runs[-1][0] is not native:
-                runs.append((native, []))
+            kind = id(step) in self.loops or self.shapes.get(id(step))
+            if not runs or runs[-1][0] != kind:
+                runs.append((kind, []))
             runs[-1][1].append(step)
         lines: list[str] = []
         needed, outer = set(later), set[int]()
-        for native, run in reversed(runs):
+        for kind, run in reversed(runs):
             made = {s for step in run for s in made_by(step)}
-            if native and any(self.loops[id(step)] for step in run):
+            if kind is True and any(self.loops[id(step)] for step in run):
                 text, takes = self.native(run, made, needed)
+            elif isinstance(kind, tuple):
+                text, takes = self.fused(run, made, needed)
             else:
                 text = [self.step(step) for step in run]
                 takes = {s for step in run for s in slots_of(step)} - made
@@ -231,19 +238,50 @@ class Writer:
             needed, outer = (needed - made) | takes, (outer - made) | takes
         return lines, outer
 
+    def fused(self, run: list[Any], made: set[int], later: set[int]) -> tuple[list[str], set[int]]:
+        """The lines that run elementwise steps on large arrays, as few kernels as that takes."""
+        takes = {s for step in run for s in slots_of(step)} - made
+        gives = sorted(made & later)
+        if not gives:
+            return [], set()
+        given, arrays = sorted(takes - self.constants()), self.recording.arrays
+        if len(run) == 1:
+            return [self.step(run[0])], takes
+        head = ", ".join([*[f"v{s}" for s in given], *[f"o{s}" for s in gives]])
+        lines = [f"{self.target(step.made)} = {self.called(step, 'alike')}" for step in run]
+        lines += [f"o{s}[...] = v{s}" for s in gives]
+        own: dict[str, Any] = {}
+        exec("\n    ".join([f"def fused({head}):", *lines]), self.names, own)
+        kernel = Fused(own["fused"], [arrays[s] for s in given], [arrays[s] for s in gives])
+        if kernel.kernel is not None:
+            inside = ", ".join([f"v{s}" for s in given])
+            return [f"{self.target(tuple(gives))} = {self.name(kernel)}({inside})"], takes
+        first, rest = run[: len(run) // 2], run[len(run) // 2 :]
+        made = {s for step in rest for s in made_by(step)}
+        after, between = self.fused(rest, made, later)
+        made = {s for step in first for s in made_by(step)}
+        before, takes = self.fused(first, made, later | between)
+        return before + after, takes | (between - made)
+
+    def views_later(self, run: list[Any], made: set[int], needed: set[int]) -> list[Any]:
+        """The views among steps that are needed later, and so made anew, of what is then `needed`.
+
+        Raises Partial for a view of earlier memory that a step gives beside what it computes.
+        """
+        again: list[Any] = []
+        for step in reversed(run):
+            wanted = needed.intersection(made_by(step))
+            if wanted and not self.loops[id(step)]:
+                again.insert(0, step)
+                needed |= set(slots_of(step))
+            elif any(self.storage(s).slot not in made for s in wanted):
+                raise Partial([id(step)])
+        return again
+
     def native(self, run: list[Any], made: set[int], later: set[int]) -> tuple[list[str], set[int]]:
         """The lines that run steps as one native function, and the slots that these take."""
         recording, takes, needed = self.recording, set[int](), set(later)
-        again: list[Any] = []  # views, made anew for those who need them later
-        for step in reversed(run):
-            if not self.loops[id(step)] and needed.intersection(made_by(step)):
-                again.insert(0, step)
-                needed |= set(slots_of(step))
-        for step in run:
-            if self.loops[id(step)] and any(
-                self.storage(s).slot not in made for s in needed.intersection(made_by(step))
-            ):  # a view of what was there before, which only the call itself makes
-                raise Partial([id(step)])
+        again = self.views_later(run, made, needed)
         loops = [loop for step in run for loop in self.loops[id(step)]]
         anew = {s for step in again for s in made_by(step)}
         arrays: list[str] = []  # the arguments
@@ -262,26 +300,19 @@ class Writer:
                     arrays.append(self.name(whole))
                     facts.append((whole, False))
                     continue
-                if kind == "inner" or (number in made and number not in needed):
-                    mine = (
-                        set()
-                        if kind == "inner"
-                        else {s for s in (made & needed) - anew if self.storage(s) == part.storage}
-                    )
-                    if not mine:
+                mine = {number}
+                if kind == "inner" or number in made:
+                    mine = {s for s in (made & needed) - anew if self.storage(s) == part.storage}
+                    if kind == "inner" or not mine:
                         placed[part.storage] = None
                         inner.append(part.storage)
                         continue
-                    number = min(mine)
+                number = min(mine)
                 array = recording.arrays[number]
                 offset = self.lowering.world.part(array).offset
                 if number in made:
-                    mine = {s for s in (made & needed) - anew if self.storage(s) == part.storage}
-                    if (
-                        len(mine) != 1
-                        or not array.flags.c_contiguous
-                        or array.nbytes != whole.nbytes
-                    ):
+                    whole_one = array.flags.c_contiguous and array.nbytes == whole.nbytes
+                    if len(mine) != 1 or not whole_one:
                         raise Partial(self.writers(part.storage))
                     dtype = self.name(array.dtype)
                     before.append(f"v{number} = empty({array.shape!r}, {dtype})")
@@ -473,11 +504,14 @@ class Writer:
             )
         return self.name(value)
 
-    def called(self, step: Any) -> str:
-        """The expression for a call."""
+    def called(self, step: Any, method: str = "") -> str:
+        """The expression for a call, of formulas by a method of theirs."""
         args = [self.value(v) for v in step.args]
         args += [f"{key}={self.value(v)}" for key, v in step.options.items()]
-        return f"{self.name(step.function)}({', '.join(args)})"
+        name = self.name(step.function)
+        if method and isinstance(step.function, Formulas):
+            name = f"{name}.{method}"
+        return f"{name}({', '.join(args)})"
 
     def step(self, step: Any) -> str:
         """The line for a step of arithmetic."""

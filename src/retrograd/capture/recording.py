@@ -123,12 +123,21 @@ class Formulas:
         return self.title
 
     def __call__(self, g: Any, values: Any) -> tuple[Any, ...]:
+        return self.fitted(g, values, self.edges)
+
+    def alike(self, g: Any, values: Any) -> tuple[Any, ...]:
+        """The same where all edges have the shape of the cotangent, whichever that is."""
+        edges = [e and e._replace(shape=g.shape) for e in self.edges]
+        return self.fitted(g, values, edges)
+
+    def fitted(self, g: Any, values: Any, edges: Any) -> tuple[Any, ...]:
+        """What the formulas give, fitted to edges."""
         found = self.op.derive(self.xp, g, values, self.live)
         this: Any = self
         return tuple(
             [
                 None if c is None or e is None else fit(c, e, this, arrays)
-                for c, e in zip(found, self.edges, strict=True)
+                for c, e in zip(found, edges, strict=True)
             ]
         )
 
@@ -157,6 +166,7 @@ class Recording(Watcher):
         self.overwritten: set[int] = set()  # slots of roots
         self.lasting_from: int | None = None  # the first step that must not be done twice
         self.views: set[int] = set()  # ids of steps that read nothing, but give views
+        self.elementwise: set[int] = set()  # ids of steps that are forwards of such ops
         self.suspended = False
         self.start = tick()
         self.thread = get_ident()
@@ -371,8 +381,10 @@ class Recording(Watcher):
             function = partial(apply_binary, function)
         before = len(self.steps)
         found = self.call(function, arrays, params)
-        if op.view and self.stopped is None and len(self.steps) > before:
-            self.views.add(id(self.steps[-1]))
+        if self.stopped is None and len(self.steps) > before:
+            for kind, known in ((op.view, self.views), (op.elementwise, self.elementwise)):
+                if kind:
+                    known.add(id(self.steps[-1]))
         return found
 
     def made(self, op: Any, inputs: Any, params: Any, outputs: Any) -> None:
