@@ -372,3 +372,32 @@ def jacobian_that_was_made_before():
     w = rg.randn(4, 3)
     found = rg.func.jacrev(rg.func.vmap(lambda x: (w @ x).tanh()))
     return lambda x: found(x) * 2, pair((2, 3)), list
+
+
+@program
+def large_arrays():
+    w = rg.randn(100, 100).requires_grad_()
+
+    def step(x):
+        w.grad = None
+        y = (x * w).sin()
+        z = (y.exp() * y.tanh() + w).sigmoid()
+        loss = (z - x).abs().mean()
+        loss.backward()
+        return loss, y.detach(), z.detach()
+
+    return step, pair((100, 100)), lambda: [w.grad]
+
+
+@program
+def large_complex_arrays():
+    w = rg.randn(90, 100, dtype=rg.complex64).requires_grad_()
+
+    def step(x):
+        w.grad = None
+        z = ((w * x).exp() * w.conj() + w.sin()) * x
+        loss = z.abs().square().mean()
+        loss.backward()
+        return loss
+
+    return step, pair((90, 100)), lambda: [w.grad]

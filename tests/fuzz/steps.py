@@ -53,6 +53,7 @@ STATEMENTS = (
     "for _ in range(3):\n        x = (x + y).tanh()", "x = x if scale > 1 else -x",
     "x = checkpoint(lambda a: a.sin() * y, x, use_reentrant=False)",
     "x = x if (x > -1e9).all() else y", "x = x * scale", "x = Bent.apply(x, {number})",
+    "w.grad = v.grad = None", "x = x + rg.func.jacrev(lambda r: (r * y).sum(1))(x).sum((0, 1))",
     "x = x * levels.kept[0]", "x = x + len(held)", "x = again(x, 2)", "x = x * len(f'{{scale}}')",
     "x = F.conv2d(x.reshape(1, 3, 2, 2).contiguous(memory_format=rg.channels_last), "
     "w[:, :, None, None]).reshape(3, 4)",

@@ -27,6 +27,7 @@ from .recording import Call, Effect, Formulas, Recording, Root, Slot, Truth, add
 from .steps import holds_places, leaves, made_by, moved, places_in, slots_of
 from .storages import Part
 
+LARGE = 1 << 16  # bytes of an array that goes where it was read last
 NATIVE = in_c is not None and door.AVAILABLE
 if NATIVE:
     from . import native
@@ -50,20 +51,18 @@ def program(
     Third, the kinds of the nodes that results have, one for each of `pasts`.
 
     Raises Unclear where there is none, or where it would be no quicker than the function: where
-    little of it is native, if it is to be `compiled`.
+    nothing of it is native, if it is to be `compiled`.
     """
     writer = Writer(recording, pasts, compiled)
-    if compiled:
-        calls = sum(isinstance(step, Call) for step in recording.steps)
-        known = len(writer.loops) + len(writer.shapes)
-        if 2 * known < calls:
-            raise Unclear(f"only {known} of {calls} calls on arrays have native code")
     while True:
         try:
             text = writer.text(result)
             break
         except Partial as error:
             writer.leave_out(error.args[0])
+    calls = sum(isinstance(step, Call) for step in recording.steps)
+    if compiled and calls and not (writer.loops or writer.kernels):
+        raise Unclear(f"none of {calls} calls on arrays has native code")
     names = writer.names
     exec(compile(text, "<a recorded function>", "exec"), names)
     for number, kind in enumerate(writer.kinds):
@@ -130,6 +129,7 @@ class Writer:
         self.lowering = Lowering(recording)
         self.loops: dict[int, list[Any]] = {}  # of steps that have a native form, by id
         self.shapes: dict[int, Any] = {}  # of elementwise steps on large arrays
+        self.kernels = 0  # which several of these have become
         if compiled:
             self.names |= {"run_steps": in_c.run_steps, "empty": np.empty}
             for step in recording.steps:
@@ -220,7 +220,7 @@ class Writer:
         runs: list[tuple[Any, list[Any]]] = []
         for step in part:
             kind = id(step) in self.loops or self.shapes.get(id(step))
-            if not runs or runs[-1][0] != kind:
+            if not runs or runs[-1][0] != kind or kind is None:
                 runs.append((kind, []))
             runs[-1][1].append(step)
         lines: list[str] = []
@@ -234,9 +234,15 @@ class Writer:
             else:
                 text = [self.step(step) for step in run]
                 takes = {s for step in run for s in slots_of(step)} - made
+            gone = sorted(s for s in takes - needed - self.constants() if self.is_large(s))
+            text += [f"del {', '.join([f'v{s}' for s in gone])}"] * bool(gone)
             lines = text + lines
             needed, outer = (needed - made) | takes, (outer - made) | takes
         return lines, outer
+
+    def is_large(self, slot: int) -> bool:
+        """Whether memory is worth to be given back before the end."""
+        return bool(self.recording.arrays[slot].nbytes >= LARGE)
 
     def fused(self, run: list[Any], made: set[int], later: set[int]) -> tuple[list[str], set[int]]:
         """The lines that run elementwise steps on large arrays, as few kernels as that takes."""
@@ -254,6 +260,7 @@ class Writer:
         exec("\n    ".join([f"def fused({head}):", *lines]), self.names, own)
         kernel = Fused(own["fused"], [arrays[s] for s in given], [arrays[s] for s in gives])
         if kernel.kernel is not None:
+            self.kernels += 1
             inside = ", ".join([f"v{s}" for s in given])
             return [f"{self.target(tuple(gives))} = {self.name(kernel)}({inside})"], takes
         first, rest = run[: len(run) // 2], run[len(run) // 2 :]
@@ -271,7 +278,8 @@ class Writer:
         again: list[Any] = []
         for step in reversed(run):
             wanted = needed.intersection(made_by(step))
-            if wanted and not self.loops[id(step)]:
+            apart = all(self.storage(s).slot == s for s in wanted)  # it makes memory, and no views
+            if not self.loops[id(step)] and not apart:
                 again.insert(0, step)
                 needed |= set(slots_of(step))
             elif any(self.storage(s).slot not in made for s in wanted):
@@ -311,11 +319,10 @@ class Writer:
                 array = recording.arrays[number]
                 offset = self.lowering.world.part(array).offset
                 if number in made:
-                    whole_one = array.flags.c_contiguous and array.nbytes == whole.nbytes
-                    if len(mine) != 1 or not whole_one:
+                    new = self.empty(array)
+                    if len(mine) != 1 or not new or array.nbytes != whole.nbytes:
                         raise Partial(self.writers(part.storage))
-                    dtype = self.name(array.dtype)
-                    before.append(f"v{number} = empty({array.shape!r}, {dtype})")
+                    before.append(f"v{number} = {new}")
                 else:
                     takes.add(number)
                 placed[part.storage] = ("array", len(arrays), offset)
@@ -330,6 +337,17 @@ class Writer:
         for step in again:
             takes |= set(slots_of(step)) - made
         return lines, takes
+
+    def empty(self, array: Any) -> str:
+        """The expression for new memory that lies as an array does; "" for one with gaps."""
+        dtype = self.name(array.dtype)
+        if array.flags.c_contiguous:
+            return f"empty({array.shape!r}, {dtype})"
+        order = sorted(range(array.ndim), key=lambda d: -array.strides[d])
+        shape, back = tuple([array.shape[d] for d in order]), tuple(np.argsort(order).tolist())
+        if np.empty(shape, array.dtype).transpose(back).strides != array.strides:
+            return ""
+        return f"empty({shape!r}, {dtype}).transpose({back})"
 
     def storage(self, slot: int) -> Any:
         """The storage of a slot."""
