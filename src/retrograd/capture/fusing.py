@@ -11,45 +11,78 @@ from typing import Any
 import numpy as np
 
 from ..compiler import door
+from ..compiler.kernels import abstracted, made
+from ..compiler.plan import EASY
+from ..compiler.recorder import PASSING, record
 from ..kernels.layout import added
-from .recording import Formulas, Recording
+from .recording import Formulas, Recording, by_elements
 from .steps import leaves, made_by, slots_of
 
-__all__ = ["Fused", "shape_of"]
+__all__ = ["Fused", "is_elementwise", "shape_of"]
+
+
+# Functions that are quick where all arguments meet a condition, which a first loop finds out.
+ON_CONDITION = {"sin", "cos", "tan", "log", "log2", "log10"}
 
 
 class Fused:
     """A kernel that writes new arrays of a shape, and the function that it was made of."""
 
-    def __init__(self, function: Any, given: Any, made: Any) -> None:
+    def __init__(self, function: Any, given: Any, results: Any) -> None:
         self.function = function
-        self.made = [(array.shape, array.dtype) for array in made]
-        self.kernel = door.new_kernel(function, (), (*given, *made), True)
+        self.results = [(array.shape, array.dtype) for array in results]
+        self.kernel = kernel(function, (*given, *results))
 
     def __call__(self, *given: Any) -> list[Any]:
         """The new arrays."""
-        made = [np.empty(shape, dtype) for shape, dtype in self.made]
-        if self.kernel((*given, *made)) is None:
-            self.function(*given, *made)
-        return made
+        results = [np.empty(shape, dtype) for shape, dtype in self.results]
+        if self.kernel((*given, *results)) is None:
+            self.function(*given, *results)
+        return results
+
+
+def kernel(function: Any, operands: Any) -> Any:
+    """The kernel of a function that writes its last operands; None where there is no good one."""
+    _, known = abstracted(operands)
+    try:
+        return made(function, known, True) if suits(record(function, known, True).program) else None
+    except PASSING:
+        raise
+    except Exception:  # there is no program that says what it does
+        return None
+
+
+def suits(program: Any) -> bool:
+    """Whether no condition depends on what is dear, which would be computed twice to find out."""
+    dear: list[bool] = []
+    for call in program.calls:
+        below = any(dear[i] for i in call.operands)
+        hard = call.function not in EASY
+        if below and hard and (call.function in ON_CONDITION or call.dtype in "FD"):
+            return False
+        dear.append(below or hard)
+    return True
+
+
+def is_elementwise(step: Any, recording: Recording) -> bool:
+    """Whether a step gives new arrays, element by element, and does nothing else."""
+    function = getattr(step, "function", None)
+    if isinstance(function, Formulas):
+        return by_elements(function.op)
+    return function is added or id(step) in recording.elementwise
 
 
 def shape_of(step: Any, recording: Recording) -> tuple[int, ...] | None:
     """The shape of a step's large arrays, if it is elementwise and all have one; or None."""
     arrays = recording.arrays
-    function = getattr(step, "function", None)
-    if isinstance(function, Formulas):
-        known = function.op.elementwise
-    else:
-        known = function is added or id(step) in recording.elementwise
-    if not known or None in leaves(step.made):
+    if not is_elementwise(step, recording) or None in leaves(step.made):
         return None
-    made, given = [arrays[s] for s in made_by(step)], [arrays[s] for s in slots_of(step)]
+    results, given = [arrays[s] for s in made_by(step)], [arrays[s] for s in slots_of(step)]
     shape = arrays[leaves(step.made)[0]].shape
-    parts = [a for a in (*made, *given) if a.shape]
+    parts = [a for a in (*results, *given) if a.shape]
     plain = all(a.shape == shape and a.flags.c_contiguous for a in parts)
     if not plain or arrays[leaves(step.made)[0]].size < door.setting.least:
         return None
-    if any(np.may_share_memory(m, g) for m in made for g in given):  # a view
+    if any(np.may_share_memory(m, g) for m in results for g in given):  # a view
         return None
     return shape

@@ -19,7 +19,6 @@ from ..engine.tensor import Tensor, new_tensor, wrote
 from ..kernels import meta
 from ..kernels.native import loops as in_c
 from ..quiet import CALM
-from .fusing import Fused, shape_of
 from .history import Captured
 from .lowering import Lowering, Undrawn
 from .past import Past
@@ -31,6 +30,7 @@ LARGE = 1 << 16  # bytes of an array that goes where it was read last
 NATIVE = in_c is not None and door.AVAILABLE
 if NATIVE:
     from . import native
+    from .fusing import Fused, is_elementwise, shape_of
 
 __all__ = ["Bail", "Unclear", "program"]
 
@@ -61,7 +61,7 @@ def program(
         except Partial as error:
             writer.leave_out(error.args[0])
     calls = sum(isinstance(step, Call) for step in recording.steps)
-    if compiled and calls and not (writer.loops or writer.kernels):
+    if compiled and calls and not (writer.loops or writer.gains):
         raise Unclear(f"none of {calls} calls on arrays has native code")
     names = writer.names
     exec(compile(text, "<a recorded function>", "exec"), names)
@@ -114,7 +114,7 @@ class Writer:
     """Writes the text of a replay."""
 
     def __init__(self, recording: Recording, pasts: list[Past], compiled: bool) -> None:
-        self.recording, self.pasts = recording, pasts
+        self.recording, self.pasts, self.compiled = recording, pasts, compiled
         self.kinds = [*map(Captured, pasts)]
         backward = sum(len(past.steps) for past in pasts)
         self.forward = recording.steps[: len(recording.steps) - backward]
@@ -129,7 +129,7 @@ class Writer:
         self.lowering = Lowering(recording)
         self.loops: dict[int, list[Any]] = {}  # of steps that have a native form, by id
         self.shapes: dict[int, Any] = {}  # of elementwise steps on large arrays
-        self.kernels = 0  # which several of these have become
+        self.gains = 0  # kernels that several of these have become, and steps that nobody needs
         if compiled:
             self.names |= {"run_steps": in_c.run_steps, "empty": np.empty}
             for step in recording.steps:
@@ -231,6 +231,9 @@ class Writer:
                 text, takes = self.native(run, made, needed)
             elif isinstance(kind, tuple):
                 text, takes = self.fused(run, made, needed)
+            elif self.compiled and not made & needed and is_elementwise(run[0], self.recording):
+                self.gains += 1
+                continue
             else:
                 text = [self.step(step) for step in run]
                 takes = {s for step in run for s in slots_of(step)} - made
@@ -260,7 +263,7 @@ class Writer:
         exec("\n    ".join([f"def fused({head}):", *lines]), self.names, own)
         kernel = Fused(own["fused"], [arrays[s] for s in given], [arrays[s] for s in gives])
         if kernel.kernel is not None:
-            self.kernels += 1
+            self.gains += 1
             inside = ", ".join([f"v{s}" for s in given])
             return [f"{self.target(tuple(gives))} = {self.name(kernel)}({inside})"], takes
         first, rest = run[: len(run) // 2], run[len(run) // 2 :]

@@ -382,7 +382,7 @@ class Recording(Watcher):
         before = len(self.steps)
         found = self.call(function, arrays, params)
         if self.stopped is None and len(self.steps) > before:
-            for kind, known in ((op.view, self.views), (op.elementwise, self.elementwise)):
+            for kind, known in ((op.view, self.views), (by_elements(op), self.elementwise)):
                 if kind:
                     known.add(id(self.steps[-1]))
         return found
@@ -544,6 +544,11 @@ class Recording(Watcher):
         if type(value) in (list, tuple):
             return type(value)([self.handed(v) for v in value])
         return value
+
+
+def by_elements(op: Any) -> bool:
+    """Whether an op works element by element, so that it raises nothing that depends on values."""
+    return op.elementwise or op.batch == "elementwise"
 
 
 def is_plain(tensor: Tensor) -> bool:
