@@ -126,7 +126,7 @@ else:
     while not dist.group.WORLD.world.watch.ended("1", 0): time.sleep(0.01)
     x = rg.zeros(1); time.sleep(1); dist.recv(x, 0); show(x)
 """
-    assert together(code) == ["", "[[7.0]]"]
+    assert together(code, fresh=True) == ["", "[[7.0]]"]
 
 
 def test_a_group_is_made_again_after_it_was_left():

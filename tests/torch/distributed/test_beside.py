@@ -93,7 +93,7 @@ if rank: time.sleep(0.3)
 work = dist.all_reduce(rg.ones(1), async_op=True)
 if rank: work.wait(); print(work.result()[0].item())
 """
-    assert together(code) == ["", "2.0"]
+    assert together(code, fresh=True) == ["", "2.0"]
 
 
 def test_a_forked_child_has_no_part_in_what_is_under_way():
@@ -106,7 +106,7 @@ if not child:
     sys.stdout.flush(); os._exit(0)
 os.waitpid(child, 0); dist.barrier(); print("together")
 """
-    for out in together("import warnings; warnings.simplefilter('ignore')" + code):
+    for out in together("import warnings; warnings.simplefilter('ignore')" + code, fresh=True):
         *child, last = out.splitlines()
         assert all(line.startswith("DistNetworkError a process that was forked") for line in child)
         assert (len(child), last) == (2, "together")

@@ -213,7 +213,7 @@ def test_modules_with_more_parameters_are_told():
 
 def test_a_rank_that_ends_before_its_backward_pass_is_an_error():
     code = "loss = DDP(nn.Linear(1, 1))(rg.ones(1, 1)); rank and sys.exit(); error(loss.backward)"
-    assert "Connection closed by peer: rank 1 ended" in together(code)[0]
+    assert "Connection closed by peer: rank 1 ended" in together(code, fresh=True)[0]
 
 
 @pytest.mark.usefixtures("alone")

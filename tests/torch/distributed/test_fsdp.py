@@ -104,21 +104,12 @@ def test_states_are_whole_or_in_parts_as_it_was_said(net):
     assert rg.equal(net.state_dict()["0.bias"], state["0.bias"].full_tensor())
 
 
-def test_local_states_are_this_rank_s_parts():
-    found = values(
-        f"""
-kind = "FULL_SHARD"
-{LEARN}
-FullyShardedDataParallel.set_state_dict_type(own, StateDictType.LOCAL_STATE_DICT)
-state = {{name: part * 2 for name, part in own.state_dict().items()}}
-assert FullyShardedDataParallel.get_state_dict_type(own).state_dict_config == LocalStateDictConfig()
-own.load_state_dict(state)
-with FullyShardedDataParallel.summon_full_params(own):
-    same = [rg.allclose(p, 2 * q) for p, q in zip(own.parameters(), alone.parameters())]
-show(rg.tensor(same), rg.tensor(state["0.0.weight"].shape))
-"""
-    )
-    assert found == [[[True] * 4, [3, 3]], [[True] * 4, [2, 3]]]
+def test_what_has_no_effect_is_refused(net):
+    with pytest.raises(ValueError, match=r"LOCAL_STATE_DICT is not supported: .* x\.to_local\(\)"):
+        net.set_state_dict_type(net, StateDictType.LOCAL_STATE_DICT)
+    for more in ({"limit_all_gathers": False}, {"device_id": 0}):
+        with pytest.raises(ValueError, match="parameters are on the cpu"):
+            FullyShardedDataParallel(nn.Linear(1, 1), **more)
 
 
 def test_states_that_do_not_fit_are_refused(net):

@@ -30,7 +30,7 @@ def layers(count=4):
 @pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("form", FORMS)
 def test_whole_parameters_leave_memory_between_the_passes(form):
-    net = nn.Sequential(*map(FORMS[form], layers()))
+    net = FORMS[form](nn.Sequential(*map(FORMS[form], layers())))
     x = rg.randn(2, 200)
     net(x).sum().backward()
     tracemalloc.start()
@@ -39,7 +39,7 @@ def test_whole_parameters_leave_memory_between_the_passes(form):
         out = net(x)
         held, most = tracemalloc.get_traced_memory()
         assert held - before < LARGE / 2  # activations
-        assert most - before < 4 * LARGE  # one parameter, its parts on the way, not four
+        assert most - before < 4 * LARGE  # one parameter, the next on its way, not four
         out.sum().backward()
         after, _ = tracemalloc.get_traced_memory()
         assert after - before < LARGE / 2
@@ -121,7 +121,7 @@ def test_a_parameter_written_before_the_backward_pass_is_an_error():
 
 @pytest.mark.usefixtures("alone")
 def test_hooks_around_see_what_is_no_parameter():
-    net, seen = fully_shard(nn.Linear(3, 2)), []
+    net, seen = fully_shard(nn.Linear(3, 2), reshard_after_forward=True), []
 
     def pack(x):
         seen.append(tuple(x.shape))

@@ -1,10 +1,19 @@
-"""Code that runs in several processes of one group."""
+"""Code that runs in several processes of one group.
+
+NOTE [Ranks]
+Starting processes and MPI takes longer than most tests. So there is one set of ranks for each size,
+which runs the code of one test after the other, each in a namespace, a group of all and a random
+state of its own. A set in which one failed is used no more. What is about the start, the end or the
+environment of processes asks for `fresh` ones.
+"""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -33,38 +42,101 @@ def error(call, *args):
     except (RuntimeError, ValueError) as caught:
         print(type(caught).__name__, caught)
 """
+SERVE = """
+import contextlib, io, json, sys, traceback, warnings
+import retrograd as rg
+from retrograd import distributed as dist
+answers = sys.stdout
+for line in sys.stdin:
+    out, err, status = io.StringIO(), io.StringIO(), 0
+    rg.manual_seed(0)
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            with warnings.catch_warnings(): exec(json.loads(line), {"__name__": "__main__"})
+        except BaseException: traceback.print_exc(); status = 1
+        if dist.is_initialized(): dist.destroy_process_group()
+    print(json.dumps([status, out.getvalue(), err.getvalue()]), file=answers, flush=True)
+"""
+
+
+class Ranks:
+    """Processes that run code after code: NOTE [Ranks]."""
+
+    def __init__(self, size):
+        self.held = contextlib.ExitStack()
+        self.jobs, _ = start(SERVE, size, self.held, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def run(self, code):
+        """The status of each, what it prints, and its errors."""
+        for job in self.jobs:
+            job.stdin.write(json.dumps(code).encode() + b"\n")
+            job.stdin.flush()
+        end, found = time.monotonic() + HANG, []
+        for job in self.jobs:
+            there, _, _ = select.select([job.stdout], [], [], max(0.0, end - time.monotonic()))
+            line = job.stdout.readline() if there else b""
+            found.append(json.loads(line) if line else [1, "", "no answer"])
+        return found
+
+    def close(self):
+        """End the processes."""
+        for job in self.jobs:
+            job.stdin.close()
+        wait(self.jobs)
+        self.held.close()
+
+
+RANKS = {}  # by their number
+
+
+@atexit.register
+def close():
+    """End all ranks."""
+    while RANKS:
+        RANKS.popitem()[1].close()
+
+
+def start(code, size, held, more=(), **pipes):
+    """`size` processes that run the code in one group, and files of what they print."""
+    common = {**os.environ, "MASTER_ADDR": "127.0.0.1", "WORLD_SIZE": str(size), **dict(more)}
+    common["MASTER_PORT"] = str(held.enter_context(reserved(common["MASTER_ADDR"])))
+    said = [[held.enter_context(tempfile.TemporaryFile("w+")) for _ in "oe"] for _ in range(size)]
+    jobs = [
+        subprocess.Popen(
+            [sys.executable, "-c", code],
+            env={**common, "RANK": str(rank)},
+            **{"stdout": out, "stderr": err, **pipes},
+        )
+        for rank, (out, err) in enumerate(said)
+    ]
+    return jobs, said
 
 
 def ended(code, size=2, prelude=PRELUDE, **more):
     """How each of `size` processes ends that run the code in one group, and what it prints."""
-    common = {**os.environ, "MASTER_ADDR": "127.0.0.1", "WORLD_SIZE": str(size), **more}
     with contextlib.ExitStack() as held:
-        common["MASTER_PORT"] = str(held.enter_context(reserved(common["MASTER_ADDR"])))
-        said = [
-            [held.enter_context(tempfile.TemporaryFile("w+")) for _ in "oe"] for _ in range(size)
-        ]
-        jobs = [
-            subprocess.Popen(
-                [sys.executable, "-c", prelude + code],
-                env={**common, "RANK": str(rank)},
-                stdout=out,
-                stderr=err,
-            )
-            for rank, (out, err) in enumerate(said)
-        ]
+        jobs, said = start(prelude + code, size, held, more)
         return wait(jobs), [(read(out), read(err)) for out, err in said]
 
 
-def together(code, size=2, prelude=PRELUDE, **more):
+def together(code, size=2, prelude=PRELUDE, fresh=False, **more):
     """What each of `size` processes prints, which run the code in one group and end well."""
-    statuses, shown = ended(code, size, prelude, **more)
+    if fresh or more or prelude is not PRELUDE:
+        statuses, shown = ended(code, size, prelude, **more)
+        found = [(status, *texts) for status, texts in zip(statuses, shown, strict=True)]
+    else:
+        ranks = RANKS.pop(size, None) or Ranks(size)
+        found = ranks.run(prelude + code)
+        if any(status for status, *_ in found):
+            ranks.close()
+        else:
+            RANKS[size] = ranks
     report = "".join(
         f"rank {rank} ended with {status}\n{out}{err}"
-        for rank, (status, (out, err)) in enumerate(zip(statuses, shown, strict=True))
+        for rank, (status, out, err) in enumerate(found)
     )
-    assert not any(statuses), report
-    assert not any(err for _, err in shown), report
-    return [out.strip() for out, _ in shown]
+    assert not any(status or err for status, _, err in found), report
+    return [out.strip() for _, out, _ in found]
 
 
 def wait(jobs):
@@ -89,6 +161,6 @@ def read(file):
     return file.read()
 
 
-def values(code, size=2):
+def values(code, size=2, **more):
     """What each process shows, as numbers."""
-    return [json.loads(out) for out in together(code, size)]
+    return [json.loads(out) for out in together(code, size, **more)]

@@ -10,7 +10,6 @@ NOTE [States by names]
 from __future__ import annotations
 
 import contextlib
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +19,8 @@ from ....ops import zeros_like
 from ..fsdp import FullyShardedDataParallel, StateDictType
 from ..membership import get_rank, is_initialized
 from ..objects import broadcast_object_list
-from ..tensor import DTensor, distribute_tensor
-from ..tensor.api import shown
+from ..states import by_name, by_number, cleaned, lying_as
+from ..tensor import DTensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,8 +36,6 @@ __all__ = [
     "set_optimizer_state_dict",
     "set_state_dict",
 ]
-
-WRAPPERS = re.compile(r"(?<![^.])(_fsdp_wrapped_module|_checkpoint_wrapped_module|_orig_mod)\.")
 
 
 @dataclass
@@ -83,11 +80,11 @@ def get_model_state_dict(
     """The state of a model."""
     options = options or StateDictOptions()
     with _in_parts(model):
-        found = {_cleaned(model, key): value for key, value in model.state_dict().items()}
+        found = {cleaned(model, key): value for key, value in model.state_dict().items()}
     if options.ignore_frozen_params:
         for name, parameter in model.named_parameters():
             if not parameter.requires_grad:
-                found.pop(_cleaned(model, name), None)
+                found.pop(cleaned(model, name), None)
     seen: dict[str, Any] = _shown(found, options)
     return seen
 
@@ -101,11 +98,11 @@ def set_model_state_dict(
     with _in_parts(model):
         own = model.state_dict()
         loaded = {
-            key: _lying(state[name], value)
+            key: lying_as(state[name], value)
             for key, value in own.items()
-            if (name := _cleaned(model, key)) in state
+            if (name := cleaned(model, key)) in state
         }
-        known = {_cleaned(model, key) for key in own}
+        known = {cleaned(model, key) for key in own}
         loaded |= {name: value for name, value in state.items() if name not in known}
         return model.load_state_dict(loaded, strict=options.strict)
 
@@ -115,17 +112,13 @@ def get_optimizer_state_dict(
 ) -> dict[str, Any]:
     """The states of optimizers; one without a state has that of a step that changes nothing."""
     options = options or StateDictOptions()
-    names = _names(model)
     state: dict[str, Any] = {}
     groups: list[Any] = []
     for optimizer in _several(optimizers):
         _begun(optimizer)
-        for group in optimizer.param_groups:
-            own = [names[id(p)] for p in group["params"]]
-            settings = {name: value for name, value in group.items() if name != "params"}
-            groups.append({**settings, "params": own})
-            held = [shown(optimizer.state.get(p)) for p in group["params"]]
-            state |= {n: {**kept} for n, kept in zip(own, held, strict=True) if kept}
+        found = by_name(model, optimizer)
+        state |= found["state"]
+        groups += found["param_groups"]
     seen: dict[str, Any] = _shown({"state": state, "param_groups": groups}, options)
     return seen
 
@@ -139,24 +132,8 @@ def set_optimizer_state_dict(
 ) -> None:
     """Give optimizers a state that `get_optimizer_state_dict` made."""
     saved = _from_first(optim_state_dict, options or StateDictOptions())
-    names = _names(model)
-    groups = {name: group for group in saved["param_groups"] for name in group["params"]}
     for optimizer in _several(optimizers):
-        order = [p for group in optimizer.param_groups for p in group["params"]]
-        numbers = {id(p): n for n, p in enumerate(order)}
-        state = {
-            numbers[id(p)]: {
-                key: _lying(value, p) if getattr(value, "shape", None) == p.shape else value
-                for key, value in saved["state"][names[id(p)]].items()
-            }
-            for p in order
-            if names[id(p)] in saved["state"]
-        }
-        made = [
-            {**groups[names[id(g["params"][0])]], "params": [numbers[id(p)] for p in g["params"]]}
-            for g in optimizer.param_groups
-        ]
-        optimizer.load_state_dict({"state": state, "param_groups": made})
+        optimizer.load_state_dict(by_number(model, optimizer, saved))
 
 
 def set_state_dict(
@@ -171,19 +148,6 @@ def set_state_dict(
     found = set_model_state_dict(model, model_state_dict, options=options)
     set_optimizer_state_dict(model, optimizers, optim_state_dict, options=options)
     return found
-
-
-def _cleaned(model: Module, name: str) -> str:
-    """A name without those of wrappers."""
-    name = WRAPPERS.sub("", name)
-    while type(model).__name__ == "DistributedDataParallel" and name.startswith("module."):
-        name, model = name[len("module.") :], model.module
-    return name
-
-
-def _names(model: Module) -> dict[int, str]:
-    """The name of each parameter, by its identity."""
-    return {id(p): _cleaned(model, name) for name, p in model.named_parameters()}
 
 
 def _several(optimizers: Any) -> Iterable[Any]:
@@ -214,13 +178,6 @@ def _from_first(state: Any, options: StateDictOptions) -> Any:
     lot = [state if get_rank() == 0 else None]
     broadcast_object_list(lot, 0)
     return lot[0]
-
-
-def _lying(value: Any, like: Any) -> Any:
-    """A tensor that lies over ranks as another does, if that does."""
-    if isinstance(value, DTensor) or not isinstance(like, DTensor):
-        return value
-    return distribute_tensor(value.detach(), like.device_mesh, like.placements, src_data_rank=None)
 
 
 def _begun(optimizer: Any) -> None:

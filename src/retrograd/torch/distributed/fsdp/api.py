@@ -13,8 +13,6 @@ __all__ = [
     "CPUOffload",
     "FullOptimStateDictConfig",
     "FullStateDictConfig",
-    "LocalOptimStateDictConfig",
-    "LocalStateDictConfig",
     "MixedPrecision",
     "OptimStateDictConfig",
     "ShardedOptimStateDictConfig",
@@ -41,7 +39,7 @@ class ShardingStrategy(Enum):
 
 
 class BackwardPrefetch(Enum):
-    """When PyTorch gathers the next parameters; here it is when they are needed."""
+    """When parameters that the pass needs next come: beside this unit's part of it, or after."""
 
     BACKWARD_PRE = auto()
     BACKWARD_POST = auto()
@@ -72,10 +70,7 @@ class CPUOffload:
 
 
 class StateDictType(Enum):
-    """What states hold: whole tensors, this rank's parts as plain tensors, or DTensors.
-
-    States of optimizers hold DTensors where those of modules hold parts.
-    """
+    """What states hold: whole tensors, or DTensors; LOCAL_STATE_DICT is refused."""
 
     FULL_STATE_DICT = auto()
     LOCAL_STATE_DICT = auto()
@@ -84,7 +79,7 @@ class StateDictType(Enum):
 
 @dataclass
 class StateDictConfig:
-    """How states are made; all are on the cpu."""
+    """How states are made; all are on the cpu, as is asked for here."""
 
     offload_to_cpu: bool = False
 
@@ -94,11 +89,6 @@ class FullStateDictConfig(StateDictConfig):
     """rank0_only: only the first rank gets a state, the others an empty one."""
 
     rank0_only: bool = False
-
-
-@dataclass
-class LocalStateDictConfig(StateDictConfig):
-    """The state of each rank holds its parts."""
 
 
 @dataclass
@@ -118,11 +108,6 @@ class FullOptimStateDictConfig(OptimStateDictConfig):
     """rank0_only: only the first rank gets a state, the others an empty one."""
 
     rank0_only: bool = False
-
-
-@dataclass
-class LocalOptimStateDictConfig(OptimStateDictConfig):
-    """The state of each rank holds DTensors, as where parameters are its parts."""
 
 
 @dataclass

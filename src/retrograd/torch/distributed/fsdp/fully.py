@@ -29,17 +29,16 @@ from .policies import MixedPrecisionPolicy, OffloadPolicy
 from .unit import Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ..device_mesh import DeviceMesh
 
 __all__ = [
     "FSDPModule",
     "UnshardHandle",
-    "cast",
     "fully_shard",
     "register_fsdp_forward_method",
-    "shared_out",
+    "unit_of",
 ]
 
 
@@ -52,9 +51,13 @@ class FSDPModule:
     _unit: Unit
 
     def unshard(self, async_op: bool = False) -> UnshardHandle | None:
-        """Let the module's own parameters be whole, until `reshard()` or the end of a pass."""
-        self._unit.unshard()
-        return UnshardHandle() if async_op else None
+        """Let the module's own parameters be whole, until `reshard()` or the end of a pass.
+
+        async_op: return a handle at once, whose `wait()` returns when they are.
+        """
+        self._unit.gather()
+        handle = UnshardHandle(self._unit)
+        return handle if async_op else handle.wait()
 
     def reshard(self) -> None:
         """Let the module's own parameters lie over the ranks again."""
@@ -62,45 +65,58 @@ class FSDPModule:
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
         """Give parameters and buffers memory, whose values are undetermined; see `Module`."""
-        for part in self.modules() if recurse else [self]:  # type: ignore[attr-defined]
-            if isinstance(part, FSDPModule):
-                part._unit.materialize()
+        for unit in self._units(recurse):
+            unit.materialize()
         return self._apply(lambda t: t if isinstance(t, DTensor) else emptied(t, device), recurse)  # type: ignore[attr-defined]
 
     def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
         """Say anew what `reshard_after_forward` of `fully_shard` says, also for modules inside."""
-        for part in self.modules() if recurse else [self]:  # type: ignore[attr-defined]
-            if isinstance(part, FSDPModule):
-                part._unit.reshards = reshard_after_forward
+        for unit in self._units(recurse):
+            unit.reshards = reshard_after_forward
+
+    def set_reshard_after_backward(
+        self, reshard_after_backward: bool, *, recurse: bool = True
+    ) -> None:
+        """Say whether parameters are cut after the backward pass, as they are by default."""
+        for unit in self._units(recurse):
+            unit.reshards_after_backward = reshard_after_backward
 
     def set_requires_gradient_sync(
         self, requires_gradient_sync: bool, *, recurse: bool = True
     ) -> None:
-        """Accepted, without effect: means over the ranks add up, whenever they are taken."""
+        """Say whether passes average gradients; else each rank keeps its own until one does."""
+        for unit in self._units(recurse):
+            unit.synchronizes = requires_gradient_sync
 
-    set_requires_all_reduce = set_requires_gradient_sync
+    def set_modules_to_forward_prefetch(self, modules: Sequence[FSDPModule]) -> None:
+        """Say whose parameters come while this module's forward runs: NOTE [Units], 4."""
+        self._unit.next = [module._unit for module in modules]
 
-    def set_is_last_backward(self, is_last_backward: bool) -> None:
-        """Accepted, without effect: every pass is complete when it ends."""
+    def set_modules_to_backward_prefetch(self, modules: Sequence[FSDPModule]) -> None:
+        """Say whose parameters come while the backward pass is in this module."""
+        self._unit.previous = [module._unit for module in modules]
 
-    def set_modules_to_forward_prefetch(self, modules: list[FSDPModule]) -> None:
-        """Accepted, without effect: parameters come when they are needed."""
-
-    set_modules_to_backward_prefetch = set_modules_to_forward_prefetch
+    def _units(self, recurse: bool) -> list[Unit]:
+        parts: Any = self.modules() if recurse else [self]  # type: ignore[attr-defined]
+        return [part._unit for part in parts if isinstance(part, FSDPModule)]
 
 
 class UnshardHandle:
-    """What `unshard(async_op=True)` returns; parameters are whole already."""
+    """What `unshard(async_op=True)` returns."""
+
+    def __init__(self, unit: Unit) -> None:
+        self._unit = unit
 
     def wait(self) -> None:
-        """Nothing is left to wait for."""
+        """Return when parameters are whole."""
+        self._unit.unshard()
 
 
 def fully_shard(
     module: Module,
     *,
     mesh: DeviceMesh | None = None,
-    reshard_after_forward: bool | int | None = None,
+    reshard_after_forward: bool | None = None,
     shard_placement_fn: Callable[[Any], Shard | None] | None = None,
     mp_policy: MixedPrecisionPolicy = AS_THEY_ARE,
     offload_policy: OffloadPolicy | None = None,
@@ -109,10 +125,12 @@ def fully_shard(
     """Let a module's parameters lie over the ranks of a mesh, in place; returns the module.
 
     Those are taken that no module inside has taken before. mesh: all ranks by default; of two
-    dimensions, parameters are cut along the second. reshard_after_forward: False leaves them whole
-    from the forward to the end of the backward pass. shard_placement_fn: how a parameter is cut, by
-    dimension 0 by default. offload_policy: where parts wait, which is in memory. Values are those
-    of rank 0. Optimizers are made after. Raises ValueError for a mesh of more dimensions.
+    dimensions, parameters are cut along the second. reshard_after_forward: whether they are cut
+    again between the forward and the backward pass; by default if the module is in another that is
+    fully sharded. shard_placement_fn: how a parameter is cut, by dimension 0 by default.
+    offload_policy: where parts wait, which is in memory. Values are those of rank 0. Optimizers are
+    made after. Raises ValueError for a mesh of more dimensions, and for a number of ranks as
+    `reshard_after_forward`.
 
     >>> from retrograd.distributed.fsdp import fully_shard
     >>> rg.distributed.init_process_group(rank=0, world_size=1)
@@ -122,24 +140,42 @@ def fully_shard(
     ((Shard(dim=0),), tensor([1., 1.]))
     >>> rg.distributed.destroy_process_group()
     """
+    if not (reshard_after_forward is None or isinstance(reshard_after_forward, bool)):
+        raise ValueError(
+            f"reshard_after_forward={reshard_after_forward}: parameters are cut over all ranks of "
+            "the mesh, or not. Pass True, False or None"
+        )
+    unit_of(module, mesh, shard_placement_fn, ignored_params, mp_policy, reshard_after_forward)
+    kind = type(module)
+    module.__class__ = type(
+        f"FSDP{kind.__name__}", (FSDPModule, kind), {"__module__": FSDPModule.__module__}
+    )
+    return module
+
+
+def unit_of(
+    module: Module,
+    mesh: Any,
+    placed: Any,
+    ignored: Any,
+    policy: MixedPrecisionPolicy,
+    reshards: Any,
+) -> Unit:
+    """The unit of a module's plain parameters, which are cut and come and go by its hooks."""
     ranks = mesh_of(mesh)
     if ranks.ndim > 2:
         raise ValueError(
             f"fully_shard expects a mesh of one or two dimensions, got {ranks}: mesh['dp']"
         )
-    sharded = shared_out(module, ranks, shard_placement_fn, ignored_params)
-    kind = type(module)
-    module.__class__ = type(
-        f"FSDP{kind.__name__}", (FSDPModule, kind), {"__module__": FSDPModule.__module__}
-    )
-    module._unit = Unit(sharded, mp_policy, reshard_after_forward is not False)
-    module.reshard()
+    sharded = _shared_out(module, ranks, placed, ignored)
+    made = module._unit = Unit(type(module).__name__, sharded, policy, reshards)
+    made.reshard()
     module.register_forward_pre_hook(_before, with_kwargs=True)
     module.register_forward_hook(_after, always_call=True)
-    return module
+    return made
 
 
-def shared_out(module: Module, ranks: DeviceMesh, placed: Any, ignored: Any) -> list[Any]:
+def _shared_out(module: Module, ranks: DeviceMesh, placed: Any, ignored: Any) -> list[Any]:
     """A module's plain parameters over the ranks: the dict of each, its name, and the DTensor.
 
     Those that lie over other ranks have their gradients averaged: NOTE [Fully sharded], 4.
@@ -180,12 +216,12 @@ def _before(module: Any, args: Any, kwargs: Any) -> Any:
     module._unit.begin()
     if policy.param_dtype is None or not policy.cast_forward_inputs:
         return None
-    return cast((args, kwargs), policy.param_dtype)
+    return _cast((args, kwargs), policy.param_dtype)
 
 
 def _after(module: Any, args: Any, out: Any) -> Any:
     policy = module._unit.policy
-    out = out if policy.output_dtype is None else cast(out, policy.output_dtype)
+    out = out if policy.output_dtype is None else _cast(out, policy.output_dtype)
     module._unit.end(out)
     return out
 
@@ -216,7 +252,7 @@ def register_fsdp_forward_method(module: Module, method_name: str) -> None:
         setattr(module, method_name, called)
 
 
-def cast(values: Any, dtype: Any) -> Any:
+def _cast(values: Any, dtype: Any) -> Any:
     """Nested values with their floating tensors in a dtype."""
     return pytree.map_leaves(
         lambda x: x.to(dtype) if isinstance(x, Tensor) and x.is_floating_point() else x, values

@@ -1,16 +1,15 @@
-"""`FullyShardedDataParallel`: the older wrapper of modules whose parameters lie over the ranks.
+"""`FullyShardedDataParallel`: `fully_shard` as a wrapper, with PyTorch's older arguments.
 
 NOTE [The wrapper]
-1. It holds the module and does around its forward what `fully_shard` does: NOTE [Fully sharded].
-   Parameters stay those of the module, DTensors with names and shapes of the whole.
+1. It holds the module, whose parameters it cuts as `fully_shard` does: NOTE [Fully sharded]. They
+   stay those of the module, DTensors with names and shapes of the whole.
 2. States have the names that the module has without wrappers, and whole tensors unless
    `state_dict_type` says otherwise. All ranks make and load them together.
-3. Gradients of several passes are means over the ranks that add up, with and without `no_sync`.
 """
 
 from __future__ import annotations
 
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,17 +18,16 @@ from ....engine.tensor import Tensor
 from ....nn import Module, Parameter
 from ....nn.state import by_position
 from ....nn.utils import clip_grad_norm_
+from ....pytree import map_leaves
 from ..device_mesh import DeviceMesh
+from ..states import by_name, by_number, lying_as
 from ..tensor import DTensor, Replicate, distribute_tensor
 from ..tensor.api import mesh_of
-from ..tensor.api import shown as as_shown
 from .api import (
     BackwardPrefetch,
     CPUOffload,
     FullOptimStateDictConfig,
     FullStateDictConfig,
-    LocalOptimStateDictConfig,
-    LocalStateDictConfig,
     MixedPrecision,
     ShardedOptimStateDictConfig,
     ShardedStateDictConfig,
@@ -37,8 +35,7 @@ from .api import (
     StateDictSettings,
     StateDictType,
 )
-from .fully import cast, shared_out
-from .unit import Unit
+from .fully import unit_of
 from .wrap import wrap_inside
 
 if TYPE_CHECKING:
@@ -55,24 +52,30 @@ __all__ = [
 
 INSIDE = "_fsdp_wrapped_module."
 LONG = {ShardingStrategy.SHARD_GRAD_OP, ShardingStrategy._HYBRID_SHARD_ZERO2}
-FULL, LOCAL = StateDictType.FULL_STATE_DICT, StateDictType.LOCAL_STATE_DICT
-SHARDED = StateDictType.SHARDED_STATE_DICT
 CONFIGS: dict[StateDictType, tuple[Any, Any]] = {
-    FULL: (FullStateDictConfig, FullOptimStateDictConfig),
-    LOCAL: (LocalStateDictConfig, LocalOptimStateDictConfig),
-    SHARDED: (ShardedStateDictConfig, ShardedOptimStateDictConfig),
+    StateDictType.FULL_STATE_DICT: (FullStateDictConfig, FullOptimStateDictConfig),
+    StateDictType.SHARDED_STATE_DICT: (ShardedStateDictConfig, ShardedOptimStateDictConfig),
 }
+LOCAL = (
+    "LOCAL_STATE_DICT is not supported: parameters are no slices of flat ones. Use "
+    "SHARDED_STATE_DICT, whose DTensors have this rank's part as x.to_local()"
+)
+ELSEWHERE = (
+    "parameters are on the cpu, got device_id={device}: leave it out. One more unit is gathered at "
+    "most, so limit_all_gathers=False is nothing to ask for"
+)
 
 
 class FullyShardedDataParallel(Module):
     """A module whose parameters lie over the ranks of a group: NOTE [The wrapper].
 
     auto_wrap_policy: which modules inside are wrapped by themselves (`fsdp.wrap`), so that their
-    parameters are whole one after the other. mixed_precision: dtypes. ignored_modules and
-    ignored_states: what stays as it is. param_init_fn: called with each module whose parameters are
-    on the meta device. Values are those of rank 0; buffers too with `sync_module_states`. The other
-    arguments are about speed and memory: they are accepted, without effect. Optimizers are made
-    after.
+    parameters are whole one after the other. forward_prefetch, backward_prefetch: whether, and
+    when, those of the next come. mixed_precision: dtypes. ignored_modules and ignored_states: what
+    stays as it is. param_init_fn: called with each module whose parameters are on the meta device.
+    Values are those of rank 0; buffers too with `sync_module_states`. cpu_offload: that is where
+    parameters are. use_orig_params: parameters are always the module's own. Optimizers are made
+    after. Raises ValueError for another device, and without `limit_all_gathers`.
 
     >>> from retrograd.distributed.fsdp import FullyShardedDataParallel
     >>> rg.distributed.init_process_group(rank=0, world_size=1)
@@ -103,15 +106,19 @@ class FullyShardedDataParallel(Module):
         device_mesh: DeviceMesh | None = None,
     ) -> None:
         super().__init__()
+        if not limit_all_gathers or str(device_id) not in {"None", "cpu"}:
+            raise ValueError(ELSEWHERE.format(device=device_id))
         if device_mesh is None and process_group is not None:
             device_mesh = DeviceMesh.from_group(process_group, "cpu")
         mesh = mesh_of(device_mesh)
         kept = _ignored(ignored_modules, ignored_states)
         shared = {
             "sharding_strategy": sharding_strategy,
+            "backward_prefetch": backward_prefetch,
             "mixed_precision": mixed_precision,
-            "sync_module_states": sync_module_states,
             "param_init_fn": param_init_fn,
+            "sync_module_states": sync_module_states,
+            "forward_prefetch": forward_prefetch,
             "ignored_states": kept,
             "device_mesh": mesh,
         }
@@ -119,15 +126,17 @@ class FullyShardedDataParallel(Module):
             wrap = partial(FullyShardedDataParallel, **shared)
             wrap_inside(module, auto_wrap_policy, wrap, FullyShardedDataParallel)
         _materialize(module, param_init_fn)
-        whole_everywhere = sharding_strategy is ShardingStrategy.NO_SHARD
-        placed = (lambda _: Replicate()) if whole_everywhere else None
         self.mixed_precision = mixed_precision or MixedPrecision()
         self.sharding_strategy = sharding_strategy or ShardingStrategy.FULL_SHARD
         self._mesh, self._settings, self._summoned = mesh, StateDictSettings(), False
-        self._sharded = shared_out(module, mesh, placed, kept)
         self._fsdp_wrapped_module = module
-        self._unit = Unit(self._sharded, self.mixed_precision.policy, sharding_strategy not in LONG)
-        self._unit.reshard()
+        whole = sharding_strategy is ShardingStrategy.NO_SHARD
+        placed = (lambda _: Replicate()) if whole else None
+        policy, reshards = self.mixed_precision.policy, sharding_strategy not in LONG
+        unit = self._unit = unit_of(module, mesh, placed, kept, policy, reshards)
+        unit.next = None if forward_prefetch else []
+        unit.previous = None if backward_prefetch else []
+        unit.late = backward_prefetch is BackwardPrefetch.BACKWARD_POST
         for buffer in module.buffers():
             if sync_module_states:
                 buffer.data = distribute_tensor(buffer, mesh).full_tensor()
@@ -156,15 +165,7 @@ class FullyShardedDataParallel(Module):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module gives, with its parameters whole."""
-        policy, out = self._unit.policy, None
-        if policy.param_dtype is not None and policy.cast_forward_inputs:
-            args, kwargs = cast((args, kwargs), policy.param_dtype)
-        self._unit.begin()
-        try:
-            out = self._fsdp_wrapped_module(*args, **kwargs)
-        finally:
-            self._unit.end(out)
-        return out
+        return self._fsdp_wrapped_module(*args, **kwargs)
 
     # -- parameters ----------------------------------------------------------------------------
 
@@ -195,10 +196,10 @@ class FullyShardedDataParallel(Module):
         """Within it, parameters are whole and plain; what is written there stays afterwards.
 
         recurse: also those of wrappers inside. writeback: False drops what is written. with_grads:
-        their gradients are there, too.
+        their gradients are there, too. All ranks have them, also with `rank0_only`.
         """
         wrappers = FullyShardedDataParallel.fsdp_modules(module)[: None if recurse else 1]
-        taken = [entry for wrapper in wrappers for entry in wrapper._sharded]
+        taken = [entry for wrapper in wrappers for entry in wrapper._unit.sharded]
         made = {id(p): _plain(p, with_grads) for _, _, p in taken}
         for own, name, parameter in taken:
             own[name] = made[id(parameter)]
@@ -211,7 +212,7 @@ class FullyShardedDataParallel(Module):
                 own[name] = parameter
                 if writeback:
                     with no_grad():
-                        parameter.copy_(_lying(made[id(parameter)], parameter))
+                        parameter.copy_(lying_as(made[id(parameter)], parameter))
             for wrapper in wrappers:
                 wrapper._summoned = False
 
@@ -225,9 +226,17 @@ class FullyShardedDataParallel(Module):
         found = clip_grad_norm_(self.parameters(), max_norm, norm_type)
         return found.full_tensor() if isinstance(found, DTensor) else found
 
-    def no_sync(self) -> Any:
-        """A context without effect: rule 3 of NOTE [The wrapper]."""
-        return nullcontext()
+    @contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """Passes in this context leave each rank its own gradients, until one outside averages."""
+        units = [wrapper._unit for wrapper in self.fsdp_modules(self)]
+        for unit in units:
+            unit.synchronizes = False
+        try:
+            yield
+        finally:
+            for unit in units:
+                unit.synchronizes = True
 
     # -- states --------------------------------------------------------------------------------
 
@@ -238,7 +247,12 @@ class FullyShardedDataParallel(Module):
         state_dict_config: Any = None,
         optim_state_dict_config: Any = None,
     ) -> StateDictSettings:
-        """Let states of the wrappers in a module be of a type from now on; how they were."""
+        """Let states of the wrappers in a module be of a type from now on; how they were.
+
+        Raises ValueError for LOCAL_STATE_DICT.
+        """
+        if state_dict_type not in CONFIGS:
+            raise ValueError(LOCAL)
         of_module, of_optimizer = CONFIGS[state_dict_type]
         made = StateDictSettings(
             state_dict_type,
@@ -253,28 +267,18 @@ class FullyShardedDataParallel(Module):
     @staticmethod
     def get_state_dict_type(module: Module) -> StateDictSettings:
         """Of which type the states of the wrappers in a module are."""
-        for wrapper in FullyShardedDataParallel.fsdp_modules(module):
-            found: StateDictSettings = wrapper._settings
-            return found
-        return StateDictSettings()
+        wrappers = FullyShardedDataParallel.fsdp_modules(module)
+        return wrappers[0]._settings if wrappers else StateDictSettings()
 
     @staticmethod
     @contextmanager
-    def state_dict_type(
-        module: Module,
-        state_dict_type: StateDictType,
-        state_dict_config: Any = None,
-        optim_state_dict_config: Any = None,
-    ) -> Iterator[None]:
-        """Within it, states of the wrappers in a module are of a type."""
-        own = FullyShardedDataParallel
-        before = own.set_state_dict_type(
-            module, state_dict_type, state_dict_config, optim_state_dict_config
-        )
+    def state_dict_type(module: Module, *settings: Any, **more: Any) -> Iterator[None]:
+        """Within it, states of the wrappers in a module are of a type: `set_state_dict_type`."""
+        before = FullyShardedDataParallel.set_state_dict_type(module, *settings, **more)
         try:
             yield
         finally:
-            for wrapper in own.fsdp_modules(module):
+            for wrapper in FullyShardedDataParallel.fsdp_modules(module):
                 wrapper._settings = before
 
     def state_dict(
@@ -284,26 +288,22 @@ class FullyShardedDataParallel(Module):
         if args:
             destination, prefix, keep_vars = by_position(args, destination, prefix, keep_vars)
         found = self.module.state_dict(destination=destination, prefix=prefix, keep_vars=keep_vars)
-        kind = self._settings.state_dict_type
-        if kind is SHARDED:
-            return found
-        for key in [key for key in found if key.startswith(prefix)]:
-            if isinstance(found[key], DTensor):
-                value = found[key]
-                found[key] = value.to_local() if kind is LOCAL else value.full_tensor()
-            if getattr(self._settings.state_dict_config, "rank0_only", False) and self.rank:
-                del found[key]
+        if self._settings.state_dict_type is StateDictType.FULL_STATE_DICT:
+            first_alone = getattr(self._settings.state_dict_config, "rank0_only", False)
+            for key in [key for key in found if key.startswith(prefix)]:
+                found[key] = _whole(found[key])
+                if first_alone and self.rank:
+                    del found[key]
         return found
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
         for key in [key for key in state_dict if key.startswith(prefix)]:
             state_dict[prefix + INSIDE + key[len(prefix) :]] = state_dict.pop(key)
-        own = {id(parameter) for _, _, parameter in self._sharded}
+        own = {id(parameter) for _, _, parameter in self._unit.sharded}
         for name, parameter in self.module.named_parameters(remove_duplicate=False):
             key = f"{prefix}{INSIDE}{name}"
             if id(parameter) in own and key in state_dict:
-                local = self._settings.state_dict_type is LOCAL
-                state_dict[key] = _lying(state_dict[key], parameter, local)
+                state_dict[key] = lying_as(state_dict[key], parameter)
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
     @staticmethod
@@ -312,22 +312,12 @@ class FullyShardedDataParallel(Module):
     ) -> dict[str, Any]:
         """An optimizer's state by the names of parameters, whole or as `state_dict_type` says."""
         settings = FullyShardedDataParallel.get_state_dict_type(model)
-        names = [name.replace(INSIDE, "") for name, _ in model.named_parameters()]
-        named = dict(zip(map(id, model.parameters()), names, strict=True))
-        packed = as_shown(optim_state_dict or optim.state_dict())
-        order = [named[id(p)] for entry in optim.param_groups for p in entry["params"]]
-
-        def shown(value: Any) -> Any:
-            parts = settings.state_dict_type is not FULL or not isinstance(value, DTensor)
-            return value if parts else value.full_tensor()
-
-        state = {order[n]: {k: shown(v) for k, v in kept.items()}
-                 for n, kept in packed["state"].items()}  # fmt: skip
-        groups = [{**entry, "params": [order[n] for n in entry["params"]]}
-                  for entry in packed["param_groups"]]  # fmt: skip
-        if getattr(settings.optim_state_dict_config, "rank0_only", False) and _rank(model):
-            return {}
-        return {"state": state, "param_groups": groups}
+        found = by_name(model, optim, optim_state_dict)
+        if settings.state_dict_type is StateDictType.FULL_STATE_DICT:
+            found = map_leaves(_whole, found)
+        ranks = [wrapper.rank for wrapper in FullyShardedDataParallel.fsdp_modules(model)[:1]]
+        first_alone = getattr(settings.optim_state_dict_config, "rank0_only", False)
+        return {} if first_alone and any(ranks) else found
 
     @staticmethod
     def optim_state_dict_to_load(
@@ -342,20 +332,7 @@ class FullyShardedDataParallel(Module):
 
         load_directly: let the optimizer load it at once.
         """
-        named = {name.replace(INSIDE, ""): p for name, p in model.named_parameters()}
-        places = {
-            id(p): n for n, p in enumerate(p for e in optim.param_groups for p in e["params"])
-        }
-        state = {}
-        for name, kept in optim_state_dict["state"].items():
-            like = named[name]
-            state[places[id(like)]] = {
-                k: _lying(v, like) if getattr(v, "shape", None) == like.shape else v
-                for k, v in kept.items()
-            }
-        groups = [{**entry, "params": [places[id(named[name])] for name in entry["params"]]}
-                  for entry in optim_state_dict["param_groups"]]  # fmt: skip
-        made = {"state": state, "param_groups": groups}
+        made = by_number(model, optim, optim_state_dict)
         if load_directly:
             optim.load_state_dict(made)
         return made
@@ -388,20 +365,5 @@ def _plain(parameter: Any, with_grads: bool) -> Parameter:
     return found
 
 
-def _lying(value: Any, like: Any, local: bool = False) -> Any:
-    """A tensor that lies over the ranks as another does; every rank has all of it, or its part."""
-    if isinstance(value, DTensor):
-        return value
-    if local:
-        mesh, placements = like.device_mesh, like.placements
-        return DTensor.from_local(
-            value.detach(), mesh, placements, shape=like.shape, stride=like.stride()
-        )
-    return distribute_tensor(value.detach(), like.device_mesh, like.placements, src_data_rank=None)
-
-
-def _rank(model: Module) -> int:
-    """The rank of this process in the group of a module's first wrapper."""
-    for wrapper in FullyShardedDataParallel.fsdp_modules(model):
-        return wrapper.rank  # type: ignore[no-any-return]
-    return 0
+def _whole(value: Any) -> Any:
+    return value.full_tensor() if isinstance(value, DTensor) else value
