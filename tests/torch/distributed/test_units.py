@@ -94,6 +94,160 @@ def test_gradients_are_those_of_whole_parameters(form, outer):
     assert values(code, size) == [[[True] * 5]] * size
 
 
+STEPS = """
+from retrograd.distributed.fsdp import *
+from retrograd.distributed.fsdp.wrap import ModuleWrapPolicy
+class Modulus(nn.Module):
+    def forward(self, x): return x / (1 + x.abs())
+class Take(nn.Module):
+    def forward(self, x): return x[:, -1] if x.ndim == 3 else x.mean((2, 3))
+def transformer(norm):
+    layers = [nn.TransformerEncoderLayer(4, 2, 6, 0.0, batch_first=True) for _ in range(2)]
+    return nn.Sequential(*layers, Take(), nn.Linear(4, 2)).double(), (6, 3, 4)
+def convolutions(norm):
+    blocks = [nn.Sequential(nn.Conv2d(n, 3, 3), norm(3), nn.ReLU()) for n in (1, 3)]
+    return nn.Sequential(*blocks, Take(), nn.Linear(3, 2)).double(), (6, 1, 6, 6)
+def complexes(norm):
+    blocks = [nn.Sequential(nn.Linear(n, 5), Modulus()) for n in (3, 5)]
+    return nn.Sequential(*blocks, nn.Linear(5, 2)).to(rg.complex128), (6, 3)
+nets = []
+for wrapped in (None, *forms):
+    rg.manual_seed(1); net, shape = kind(nn.BatchNorm2d if wrapped is None else nn.SyncBatchNorm)
+    if wrapped == "fully_shard":
+        for layer in [*net[:2]]: fully_shard(layer)
+        fully_shard(net)
+    elif wrapped in BackwardPrefetch.__members__:
+        policy = ModuleWrapPolicy({nn.Sequential, nn.TransformerEncoderLayer})
+        net = FullyShardedDataParallel(net, auto_wrap_policy=policy, forward_prefetch=True,
+                                       backward_prefetch=BackwardPrefetch[wrapped])
+    nets.append((net, rg.optim.SGD(net.parameters(), 0.1, momentum=0.9)))
+(alone, _), *others = nets; start = [p.clone() for p in alone.parameters()]
+for step in range(20):
+    x = rg.randn(*shape, dtype=next(alone.parameters()).dtype)
+    for net, opt in nets:
+        opt.zero_grad()
+        net(x if net is alone else x.chunk(size)[rank]).abs().square().mean().backward()
+        opt.step()
+state = alone.state_dict()
+print([rg.allclose(v.full_tensor() if hasattr(v, "full_tensor") else v, state[name], 1e-9, 1e-12)
+       for net, _ in others for name, v in net.state_dict().items()].count(False),
+      all(not rg.allclose(p, q, 1e-3) for p, q in zip(start, alone.parameters()) if p.ndim > 1))
+"""
+
+
+@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("kind", ["transformer", "convolutions", "complexes"])
+def test_twenty_steps_are_those_of_one_process(kind, size):
+    forms = ["fully_shard", "BACKWARD_PRE"] if size == 2 else ["fully_shard", "BACKWARD_POST"]
+    code = STEPS.replace("nets = []", f"nets, kind, forms = [], {kind}, {forms}", 1)
+    assert together(code, size) == ["0 True"] * size
+
+
+CALLS = """
+from retrograd.distributed.fsdp import *
+class A(nn.Linear): pass
+class B(nn.Linear): pass
+class C(nn.Linear): pass
+world, seen = dist.group.WORLD.world, []
+for name in ("all_gather", "reduce_scatter"):
+    def noted(call, *args, run=getattr(world, name), name=name):
+        seen.append(f"{name} {call[-1]}"); return run(call, *args)
+    setattr(world, name, noted)
+def note(module, *_): seen.append(type(module).__name__)
+def made():
+    rg.manual_seed(0); return nn.Sequential(A(3, 4), B(4, 4), C(4, 2)).double()
+net, whole = made(), made()
+for layer in net:
+    fully_shard(layer); layer.register_forward_hook(note)
+    layer.register_full_backward_pre_hook(lambda module, _: note(module))
+fully_shard(net)
+x = rg.randn(6, 3, dtype=rg.float64); part = x.chunk(size)[rank]
+def step(): seen.clear(); net(part).square().mean().backward(); return " ".join(seen)
+def same(factor): return all(rg.allclose(p.grad.full_tensor(), factor * q.grad, 1e-12)
+                             for p, q in zip(net.parameters(), whole.parameters()))
+whole(x).square().mean().backward()
+"""
+
+
+def test_parameters_come_ahead_and_gradients_go_beside_the_pass():
+    code = """
+print(step().replace("FSDP", "")); print(step().replace("FSDP", ""), same(2))
+"""
+    get, put = "all_gather", "reduce_scatter"
+    first = f"{get} A A {get} B B {get} C C"
+    again = f"{get} A {get} B A {get} C B C"
+    back = f"{get} C C {get} B {put} C B {get} A {put} B A {put} A"
+    for out in together(CALLS + code):
+        assert out.splitlines() == [f"{first} {back}", f"{again} {back} True"]
+
+
+def test_who_is_told_what_to_gather_gathers_that():
+    code = """
+net[0].set_modules_to_forward_prefetch([net[1], net[2]]); net[1].set_modules_to_forward_prefetch([])
+net[2].set_modules_to_backward_prefetch([net[1], net[0]])
+print(step().replace("FSDP", ""), same(1))
+"""
+    get, put = "all_gather", "reduce_scatter"
+    forward = f"{get} A {get} B {get} C A B C"
+    back = f"{get} C C {get} B {get} A {put} C B {put} B A {put} A"
+    assert together(CALLS + code) == [f"{forward} {back} True"] * 2
+
+
+def test_gradients_wait_for_the_pass_that_is_to_average_them():
+    code = """
+net.set_requires_gradient_sync(False); first, nothing = step(), net[0].weight.grad is None
+second = step(); net.set_requires_gradient_sync(True); third = step()
+print("scatter" in first + second, nothing, third.count("scatter"), same(3))
+"""
+    assert together(CALLS + code) == ["False True 3 True"] * 2
+
+
+def test_parameters_stay_whole_where_that_is_asked():
+    code = """
+net[1].set_reshard_after_forward(False); net[2].set_reshard_after_backward(False); step(); step()
+print(" ".join(each for each in seen if "all" in each), type(net[2].weight) is rg.Tensor)
+sharded = [p for layer in net for p in layer._unit.parameters]; net[2].reshard(); print(same(2))
+net[2].unshard()
+with rg.no_grad(): [p.mul_(0) for p in sharded]
+print(net(part).abs().max().item())  # what was written since is gathered again
+"""
+    gathered = "all_gather A all_gather B all_gather C all_gather A"  # C after its forward
+    assert together(CALLS + code) == [f"{gathered} True\nTrue\n0.0"] * 2
+
+
+def test_a_module_that_is_called_twice_learns_from_both():
+    code = """
+def twice(net, x): return net[2](net[1](net[1](net[0](x)).tanh()))
+net.forward = lambda x: twice(net, x); whole.zero_grad(); twice(whole, x).square().mean().backward()
+step(); print(same(1)); print(step().count("scatter"), same(2))
+"""
+    assert together(CALLS + code) == ["True\n4 True"] * 2
+
+
+@pytest.mark.usefixtures("alone")
+def test_the_outermost_stays_whole_until_its_backward_pass():
+    net = fully_shard(nn.Sequential(fully_shard(nn.Linear(3, 3)), nn.Linear(3, 1)))
+    loss = net(rg.ones(1, 3)).sum()
+    assert [type(part.weight) is rg.Tensor for part in net] == [False, True]
+    loss.backward()
+    assert type(net[1].weight) is not rg.Tensor
+    with rg.no_grad():
+        net(rg.ones(1, 3))
+    assert type(net[1].weight) is not rg.Tensor
+    with pytest.raises(ValueError, match="reshard_after_forward=2: parameters are cut over all"):
+        fully_shard(nn.Linear(3, 1), reshard_after_forward=2)
+
+
+@pytest.mark.usefixtures("alone")
+def test_what_the_pass_does_not_reach_has_no_gradient():
+    net = fully_shard(nn.ParameterDict({"a": rg.ones(2), "b": rg.ones(2)}))
+    net.unshard()
+    (net["a"] * 3).sum().backward()
+    net.reshard()
+    assert net["a"].grad.full_tensor().tolist() == [3.0, 3.0]
+    assert net["b"].grad is None
+
+
 def test_second_derivatives_gather_again():
     code = """
 from retrograd.distributed.fsdp import fully_shard

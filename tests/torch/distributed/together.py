@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import json
 import os
 import select
@@ -83,6 +84,8 @@ class Ranks:
         for job in self.jobs:
             job.stdin.close()
         wait(self.jobs)
+        for job in self.jobs:
+            job.stdout.close()
         self.held.close()
 
 
