@@ -103,7 +103,8 @@ def start(code, size, held, more=(), **pipes):
     """`size` processes that run the code in one group, and files of what they print."""
     common = {**os.environ, "MASTER_ADDR": "127.0.0.1", "WORLD_SIZE": str(size), **dict(more)}
     common["MASTER_PORT"] = str(held.enter_context(reserved(common["MASTER_ADDR"])))
-    said = [[held.enter_context(tempfile.TemporaryFile("w+")) for _ in "oe"] for _ in range(size)]
+    opened = functools.partial(tempfile.TemporaryFile, "w+")
+    said = [[held.enter_context(opened()) for _ in "oe"] for _ in range(size)]
     jobs = [
         subprocess.Popen(
             [sys.executable, "-c", code],
