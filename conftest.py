@@ -9,12 +9,15 @@ import sys
 import tempfile
 from importlib.util import find_spec
 from multiprocessing.util import Finalize
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import retrograd as rg
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # The import of the first changes what torch means; the others are MkDocs's.
 collect_ignore = [
@@ -35,6 +38,7 @@ if find_spec("tensorboardX") is None:
 if find_spec("onnx") is None:
     collect_ignore += ["src/retrograd/torch/onnx"]
 
+MADE = ">>> rg.distributed.init_process_group"
 LONGEST = 48  # characters of a folder whose sockets have names: macOS takes 104, with all below it
 
 
@@ -71,3 +75,17 @@ def known_names(doctest_namespace: dict[str, Any]) -> None:
     """Give doctests the names under which users import Retrograd and NumPy, and equal draws."""
     rg.manual_seed(0)
     doctest_namespace |= {"rg": rg, "np": np}
+
+
+@pytest.fixture(autouse=True)
+def grouped(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let examples of `distributed` run in a group of this process, unless they make it."""
+    example = getattr(request.node, "dtest", None)
+    places = "retrograd.torch.distributed.", "retrograd.torch.nn.parallel."
+    if not example or not example.name.startswith(places) or MADE in example.docstring:
+        yield
+        return
+    rg.distributed.init_process_group(rank=0, world_size=1)
+    yield
+    if rg.distributed.is_initialized():
+        rg.distributed.destroy_process_group()

@@ -43,6 +43,26 @@ show(*(rg.tensor(rg.equal(p, q)) for p, q in zip(own.parameters(), alone.paramet
     assert values(ZERO + code) == [[True] * 4 + [1], [True] * 4 + [3]]
 
 
+@pytest.mark.parametrize("views", [False, True])
+def test_parameters_travel_in_a_message_for_each_rank_and_dtype(views):
+    code = f"""
+own.append(nn.Linear(1, 2).float()); sent = []; world = dist.group.WORLD.world
+opt = Zero(own.parameters(), rg.optim.SGD, parameters_as_bucket_view={views}, lr=0.1)
+before = [p.clone() for p in own.parameters()]
+for p in own.parameters(): p.grad = rg.ones_like(p)
+run = world.broadcast
+def noted(call, source, array): sent.append((source, array.size)); return run(call, source, array)
+world.broadcast = noted; opt.step()
+lie = [memory is not None and np.shares_memory(memory.numpy(), p.detach().numpy())
+       for held, memory in opt._buckets.values() for p in held]
+assert lie == [{views}] * 6
+print(sorted(sent), all(rg.allclose(p, q - 0.1) for p, q in zip(own.parameters(), before)))
+"""
+    found = together(ZERO + code)
+    assert found[0] == found[1]
+    assert found[0] == "[(0, 13), (1, 4), (1, 8)] True"
+
+
 def test_its_consolidated_state_is_that_of_one_optimizer_and_loads_again():
     code = """
 train(own, opt); train(alone, whole); opt.consolidate_state_dict(to=1)
@@ -53,6 +73,7 @@ again = Zero(other.parameters(), rg.optim.Adam, lr=0.9); again.load_state_dict(s
 one = made(); one.load_state_dict(own.state_dict())
 loaded = rg.optim.Adam(one.parameters()); loaded.load_state_dict(state)
 for net, o in ((other, again), (one, loaded), (alone, whole)): train(net, o)
+assert type(state["state"][0]["exp_avg"]) is rg.Tensor
 print([rg.equal(p, r) and rg.equal(q, r) for p, q, r in zip(
     other.parameters(), one.parameters(), alone.parameters())])
 """
@@ -74,13 +95,7 @@ def test_groups_come_before_the_first_step():
         optimizer.add_param_group({"params": [rg.ones(1)]})
 
 
-def test_a_context_keeps_the_gradients_of_its_passes():
-    x = rg.tensor(2.0, requires_grad=True)
-    with autograd.context() as number:
-        for _ in range(2):
-            autograd.backward(number, [x * x, 3 * x])
-        assert autograd.get_gradients(number) == {x: 14.0}
-    assert x.grad is None
+def test_nothing_crosses_to_other_processes_by_calls():
     assert not autograd.is_available()
     assert not rpc.is_available()
 

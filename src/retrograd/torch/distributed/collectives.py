@@ -82,9 +82,7 @@ def barrier(
 ) -> Work | None:
     """Wait until all ranks are here, as long as the group's calls do, or for `timeout`.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> rg.distributed.barrier()
-    >>> rg.distributed.destroy_process_group()
     """
     world, seconds = joined(group).world, None if timeout is None else timeout.total_seconds()
     steps = world.agreed("barrier", np.empty(0))
@@ -99,9 +97,7 @@ def monitored_barrier(
 
     timeout: for this call; the group's by default. A rank that is too late breaks the group.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> rg.distributed.monitored_barrier()
-    >>> rg.distributed.destroy_process_group()
     """
     barrier(group, timeout=timeout)
 
@@ -118,10 +114,8 @@ def broadcast(
 
     group_src: the same as a number in the group, instead. Raises ValueError for neither or both.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> x = rg.tensor([1j, 2.0]); rg.distributed.broadcast(x, src=0); x
     tensor([0.+1.j, 2.+0.j])
-    >>> rg.distributed.destroy_process_group()
     """
     world, src = joined(group).world, rank_of(group, src, group_src)
     call = f"broadcast from rank {src}"
@@ -138,10 +132,8 @@ def all_reduce(
     Raises ValueError for MIN and MAX of complex numbers, and for AVG of integers; TypeError for an
     `op` that is no ReduceOp.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> x = rg.tensor([1j, 2.0]); rg.distributed.all_reduce(x, rg.distributed.ReduceOp.AVG); x
     tensor([0.+1.j, 2.+0.j])
-    >>> rg.distributed.destroy_process_group()
     """
     world, array = joined(group).world, array_of(tensor)
     name, call = ufunc_of("all_reduce", array, op), f"all_reduce {op.name}"
@@ -162,10 +154,8 @@ def reduce(
 
     group_dst: the same as a number in the group, instead.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> x = rg.tensor([1.0, 2.0]); rg.distributed.reduce(x, dst=0); x
     tensor([1., 2.])
-    >>> rg.distributed.destroy_process_group()
     """
     world, dst, array = joined(group).world, rank_of(group, dst, group_dst), array_of(tensor)
     name, call = ufunc_of("reduce", array, op), f"reduce {op.name} to rank {dst}"
@@ -183,10 +173,8 @@ def all_gather(
 
     All have one shape and dtype.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> out = [rg.zeros(2)]; rg.distributed.all_gather(out, rg.ones(2)); out
     [tensor([1., 1.])]
-    >>> rg.distributed.destroy_process_group()
     """
     world, array = joined(group).world, array_of(tensor)
     check_list("tensor_list", tensor_list, [array] * world.size)
@@ -204,10 +192,8 @@ def all_gather_into_tensor(
     output_tensor: of shape (size * n, ...) or (size, n, ...) for an input of shape (n, ...), and of
     its dtype. Raises ValueError for another shape or dtype.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> out = rg.zeros(2); rg.distributed.all_gather_into_tensor(out, rg.ones(2)); out
     tensor([1., 1.])
-    >>> rg.distributed.destroy_process_group()
     """
     world, array, out = joined(group).world, array_of(input_tensor), array_of(output_tensor)
     size = world.size
@@ -237,10 +223,8 @@ def gather(
     dst: 0 by default; group_dst: the same as a number in the group, instead.
     Raises ValueError where the list is missing or wrong there, or given elsewhere.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> out = [rg.zeros(2)]; rg.distributed.gather(rg.ones(2), out); out
     [tensor([1., 1.])]
-    >>> rg.distributed.destroy_process_group()
     """
     world, array = joined(group).world, array_of(tensor)
     dst = rank_of(group, 0 if dst is None and group_dst is None else dst, group_dst)
@@ -265,10 +249,8 @@ def scatter(
     src: 0 by default; group_src: the same as a number in the group, instead.
     Raises ValueError where the list is missing or wrong there, or given elsewhere.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> x = rg.zeros(2); rg.distributed.scatter(x, [rg.ones(2)]); x
     tensor([1., 1.])
-    >>> rg.distributed.destroy_process_group()
     """
     world, array = joined(group).world, array_of(tensor)
     src = rank_of(group, 0 if src is None and group_src is None else src, group_src)

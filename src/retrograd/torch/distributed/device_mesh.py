@@ -33,11 +33,9 @@ class DeviceMesh:
     the environment. Raises ValueError for names that are not one for each dimension; other errors
     are those of `new_group`.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> mesh = rg.distributed.DeviceMesh("cpu", [[0]], mesh_dim_names=("dp", "tp"))
     >>> mesh.shape, mesh["tp"].mesh, mesh.get_coordinate()
     ((1, 1), tensor([0], dtype=retrograd.int32), (0, 0))
-    >>> rg.distributed.destroy_process_group()
     """
 
     def __init__(
@@ -198,10 +196,8 @@ def init_device_mesh(
     Raises RuntimeError for a shape of more ranks than there are, and for names that are not one for
     each dimension.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> rg.distributed.init_device_mesh("cpu", (1, 1), mesh_dim_names=("dp", "tp"))
     DeviceMesh((dp=1, tp=1), 'cpu', stride=((), ()))
-    >>> rg.distributed.destroy_process_group()
     """
     if mesh_dim_names is not None and not len({*mesh_dim_names}) == len(mesh_shape) == len(
         mesh_dim_names

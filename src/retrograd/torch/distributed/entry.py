@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 from .constants import default_pg_timeout
 from .engine.mpi import launched, start
-from .engine.transport import Alone
 from .engine.world import World
 from .membership import GROUPS, ProcessGroup
 from .stores import FileStore
@@ -67,7 +66,7 @@ def init_process_group(
         raise ValueError(f"rank must be in [0, {size - 1}] for world_size={size}, got {rank}")
     seconds = seconds_of(timeout)
     if size == 1:
-        world = World(0, [0], Alone(), seconds)
+        world = World(0, [0], None, seconds)
     elif known:
         world = start(None, rank, size, seconds)
     elif store is not None or place.scheme == "file":

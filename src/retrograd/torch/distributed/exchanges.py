@@ -33,10 +33,8 @@ def reduce_scatter(
     input_list: a tensor for each rank, of the shape and dtype of `output`, else ValueError; other
     errors are those of `all_reduce`.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> out = rg.zeros(2); rg.distributed.reduce_scatter(out, [rg.ones(2)]); out
     tensor([1., 1.])
-    >>> rg.distributed.destroy_process_group()
     """
     world, like = joined(group).world, array_of(output)
     check_list("input_list", input_list, [like] * world.size)
@@ -62,10 +60,8 @@ def reduce_scatter_tensor(
     input: of shape (size * n, ...) or (size, n, ...) for an output of shape (n, ...), and of its
     dtype, else ValueError; other errors are those of `all_reduce`.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> out = rg.zeros(2); rg.distributed.reduce_scatter_tensor(out, rg.ones(2)); out
     tensor([1., 1.])
-    >>> rg.distributed.destroy_process_group()
     """
     world, out, array = joined(group).world, array_of(output), array_of(input)
     if array.size != world.size * out.size or out.dtype != array.dtype:
@@ -94,10 +90,8 @@ def all_to_all(
     What one rank sends has the shape and dtype of what the other expects. Raises ValueError for a
     list of another length, DistNetworkError for another shape.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> out = [rg.zeros(2)]; rg.distributed.all_to_all(out, [rg.ones(2)]); out
     [tensor([1., 1.])]
-    >>> rg.distributed.destroy_process_group()
     """
     world = joined(group).world
     parts = [*map(array_of, input_tensor_list)]
@@ -127,10 +121,8 @@ def all_to_all_single(
     The sizes say how long the parts are, for each rank; all alike by default. Raises ValueError for
     sizes that do not add up to the tensor's.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> out = rg.zeros(2); rg.distributed.all_to_all_single(out, rg.ones(2)); out
     tensor([1., 1.])
-    >>> rg.distributed.destroy_process_group()
     """
     world, out, array = joined(group).world, array_of(output), array_of(input)
     parts = _parts("input", array, input_split_sizes, world.size)

@@ -39,10 +39,8 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
     Objects are pickled: only join groups whose processes you trust. Raises ValueError for a list of
     another length.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> out = [None]; rg.distributed.all_gather_object(out, {"a": 1}); out
     [{'a': 1}]
-    >>> rg.distributed.destroy_process_group()
     """
     world, data = joined(group).world, pickle.dumps(obj)
     _check_length("object_list", object_list, world)
@@ -63,10 +61,8 @@ def gather_object(
     Objects are pickled: only join groups whose processes you trust. Raises ValueError where the
     list is missing or of another length there, or given elsewhere.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> out = [None]; rg.distributed.gather_object("a", out); out
     ['a']
-    >>> rg.distributed.destroy_process_group()
     """
     world, data = joined(group).world, pickle.dumps(obj)
     dst = rank_of(group, 0 if dst is None and group_dst is None else dst, group_dst)
@@ -92,10 +88,8 @@ def broadcast_object_list(
 
     Objects are pickled: only join groups whose processes you trust.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> out = ["a", 1]; rg.distributed.broadcast_object_list(out, src=0); out
     ['a', 1]
-    >>> rg.distributed.destroy_process_group()
     """
     world = joined(group).world
     src = rank_of(group, 0 if src is None and group_src is None else src, group_src)
@@ -119,10 +113,8 @@ def scatter_object_list(
     Objects are pickled: only join groups whose processes you trust. Raises ValueError for an empty
     output, and where the list of rank `src` has another length than the group.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> out = [None]; rg.distributed.scatter_object_list(out, ["a"]); out
     ['a']
-    >>> rg.distributed.destroy_process_group()
     """
     world = joined(group).world
     src = rank_of(group, 0 if src is None and group_src is None else src, group_src)
@@ -152,11 +144,9 @@ def send_object_list(
 
     Raises ValueError for this process itself.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> rg.distributed.send_object_list(["a"], dst=0)
     Traceback (most recent call last):
     ValueError: Invalid destination rank: it should not be the rank of the current process, 0
-    >>> rg.distributed.destroy_process_group()
     """
     world, dst = joined(group).world, other_rank("destination", group, dst, group_dst)
     data = np.array(memoryview(pickle.dumps(list(object_list))))
@@ -177,11 +167,9 @@ def recv_object_list(
     Objects are pickled: only join groups whose processes you trust. Raises ValueError for this
     process itself.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> rg.distributed.recv_object_list([None], src=0)
     Traceback (most recent call last):
     ValueError: Invalid source rank: it should not be the rank of the current process, 0
-    >>> rg.distributed.destroy_process_group()
     """
     world, call = joined(group).world, "send_object_list"
     if src is None and group_src is None and world.peers:

@@ -31,11 +31,9 @@ def new_group(
     alone may. timeout: as `init_process_group`. Raises ValueError without a group of all, for ranks
     that it does not have and for such as are named twice; RuntimeError for another backend.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> pair = rg.distributed.new_group([0])
     >>> rg.distributed.get_process_group_ranks(pair)
     [0]
-    >>> rg.distributed.destroy_process_group()
     """
     name = joined().name() if backend is None else backend_of(backend)
     world, seconds = joined().world, seconds_of(timeout)
@@ -68,11 +66,9 @@ def new_subgroups(
 
     Raises ValueError where the number of ranks is no multiple of `group_size`.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> own, groups = rg.distributed.new_subgroups(1)
     >>> rg.distributed.get_world_size(own), len(groups)
     (1, 1)
-    >>> rg.distributed.destroy_process_group()
     """
     ranks = get_process_group_ranks(group)
     size = len(ranks) if group_size is None else index(group_size)
@@ -96,11 +92,9 @@ def new_subgroups_by_enumeration(
 
     Raises ValueError where a rank is in two of them.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> own, groups = rg.distributed.new_subgroups_by_enumeration([[0]])
     >>> own is groups[0]
     True
-    >>> rg.distributed.destroy_process_group()
     """
     every = [rank for ranks in ranks_per_subgroup_list for rank in ranks]
     if len({*every}) < len(every):

@@ -9,9 +9,9 @@ from .metadata import (
     Metadata,
     TensorStorageMetadata,
 )
-from .reading import load, load_state_dict
+from .reading import load
 from .stateful import Stateful
-from .writing import async_save, save, save_state_dict
+from .writing import async_save, save
 
 __all__ = [
     "BytesStorageMetadata",
@@ -25,8 +25,6 @@ __all__ = [
     "async_save",
     "format_utils",
     "load",
-    "load_state_dict",
     "save",
-    "save_state_dict",
     "state_dict",
 ]

@@ -22,9 +22,8 @@ METADATA = ".metadata"
 class FileSystemWriter:
     """Writes checkpoints to the folder `path`, which it makes.
 
-    overwrite: False raises CheckpointException where a checkpoint is there already. The other
-    arguments are about speed: they are accepted, without effect. Every file is written whole before
-    it takes its name.
+    overwrite: False raises CheckpointException where a checkpoint is there already. Each rank
+    writes one file, whole and flushed to the disk before it takes its name.
 
     >>> import tempfile
     >>> from retrograd.distributed import checkpoint
@@ -40,11 +39,11 @@ class FileSystemWriter:
         path: str | os.PathLike[str],
         single_file_per_rank: bool = True,
         sync_files: bool = True,
-        thread_count: int = 1,
-        per_thread_copy_ahead: int = 10_000_000,
-        cache_staged_state_dict: bool = False,
+        *,
         overwrite: bool = True,
     ) -> None:
+        if not (single_file_per_rank and sync_files):
+            raise ValueError("each rank writes one file, and flushes it: leave these arguments out")
         self.path, self.overwrite = Path(path), overwrite
 
     def prepare(self) -> None:

@@ -19,7 +19,7 @@ from .stateful import Stateful
 if TYPE_CHECKING:
     import os
 
-__all__ = ["load", "load_state_dict", "object_at", "tensor_at"]
+__all__ = ["load", "object_at", "tensor_at"]
 
 
 def load(
@@ -27,7 +27,6 @@ def load(
     *,
     checkpoint_id: str | os.PathLike[str] | None = None,
     storage_reader: Any = None,
-    planner: None = None,
     process_group: Any = None,
     no_dist: bool = False,
 ) -> None:
@@ -66,18 +65,6 @@ def load(
             value.load_state_dict(states[key])
         else:
             state_dict[key] = states[key]
-
-
-def load_state_dict(
-    state_dict: dict[str, Any],
-    storage_reader: Any,
-    process_group: Any = None,
-    coordinator_rank: int = 0,
-    no_dist: bool = False,
-    planner: None = None,
-) -> None:
-    """`load` by its older name."""
-    load(state_dict, storage_reader=storage_reader)
 
 
 def object_at(reader: Any, metadata: Metadata, name: str) -> Any:

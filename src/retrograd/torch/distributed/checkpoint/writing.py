@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from ..engine.world import World
 
-__all__ = ["async_save", "save", "save_state_dict", "writer_of"]
+__all__ = ["async_save", "save", "writer_of"]
 
 
 def save(
@@ -52,7 +52,6 @@ def save(
     *,
     checkpoint_id: str | os.PathLike[str] | None = None,
     storage_writer: Any = None,
-    planner: None = None,
     process_group: Any = None,
     no_dist: bool = False,
 ) -> Metadata:
@@ -83,7 +82,6 @@ def async_save(
     *,
     checkpoint_id: str | os.PathLike[str] | None = None,
     storage_writer: Any = None,
-    planner: None = None,
     process_group: Any = None,
     no_dist: bool = False,
 ) -> Future[Metadata]:
@@ -111,20 +109,6 @@ def async_save(
 
     threading.Thread(target=run).start()
     return found
-
-
-def save_state_dict(
-    state_dict: dict[str, Any],
-    storage_writer: Any,
-    process_group: Any = None,
-    coordinator_rank: int = 0,
-    no_dist: bool = False,
-    planner: None = None,
-) -> Metadata:
-    """`save` by its older name."""
-    return save(
-        state_dict, storage_writer=storage_writer, process_group=process_group, no_dist=no_dist
-    )
 
 
 def writer_of(checkpoint_id: Any, writer: Any) -> Any:

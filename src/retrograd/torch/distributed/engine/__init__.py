@@ -4,7 +4,7 @@
 |---|---|
 | `connections` | sockets: how processes meet, and the process that watches them |
 | `watch` | what a process hears of the others |
-| `transport` | the protocol of what moves arrays; that of a process alone |
+| `transport` | the protocol of what moves arrays |
 | `progress` | transfers under way |
 | `world` | a group: checked collectives and messages, deadlines, errors |
 | `mpi` | the protocol by MPI; the group of all |

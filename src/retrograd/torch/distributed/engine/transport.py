@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-__all__ = ["Alone", "Request", "Transport"]
+__all__ = ["Request", "Transport"]
 
 Request = Callable[[], bool]  # whether a transfer is done; it goes on while it is asked
 
@@ -49,55 +49,3 @@ class Transport(Protocol):
 
     def close(self) -> None:
         """Give back what it takes."""
-
-
-class Alone:
-    """Between a process and itself."""
-
-    def reduces(self, dtype: Any, name: str) -> bool:
-        """All there is."""
-        return True
-
-    def all_reduce(self, array: Any, name: str) -> Request:
-        """Leave it."""
-        return done
-
-    def broadcast(self, array: Any, source: int) -> Request:
-        """Leave it."""
-        return done
-
-    def all_gather(self, array: Any, out: Any) -> Request:
-        """Copy."""
-        out.reshape(-1)[...] = array.reshape(-1)
-        return done
-
-    def reduce_scatter(self, parts: Any, out: Any, name: str) -> Request:
-        """Copy."""
-        out[...] = parts[0]
-        return done
-
-    def all_to_all(self, parts: Sequence[Any], places: Sequence[Any]) -> Request:
-        """There are no others."""
-        return done
-
-    def send(self, array: Any, to: int, tag: int) -> Request:
-        """Nobody is there."""
-        raise ValueError("a process alone has nobody to send to")
-
-    receive = send
-
-    def probe(self, tag: int) -> int | None:
-        """Nothing comes."""
-        return None
-
-    def split(self, numbers: Sequence[int]) -> Transport:
-        """The same."""
-        return self
-
-    def close(self) -> None:
-        """There is nothing to give back."""
-
-
-def done() -> bool:
-    """A transfer that took no time."""
-    return True

@@ -11,7 +11,8 @@ NOTE [Worlds]
 3. A reduction that MPI does not know, as one of bfloat16, and every one where the program asks for
    deterministic algorithms, is added up in the order of ranks, each rank a part of it.
    Reductions give the same bits on all ranks.
-4. Ranks are numbers in the group of all, in every group; a transport's are those in the group.
+4. Ranks are numbers in the group of all, in every group; a transport's are those in the group. A
+   process alone has none.
 5. A forked child has no part in its parent's groups.
 
 This module knows arrays, not tensors.
@@ -33,7 +34,6 @@ from .... import modes
 from ....quiet import quietly
 from .connections import DistNetworkError
 from .progress import Exchange, Lane, unless_done
-from .transport import Alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,7 +58,7 @@ class World:
         self,
         rank: int,
         ranks: Sequence[int],
-        transport: Transport,
+        transport: Transport | None,
         timeout: float,
         name: str = "",
         watch: Watch | None = None,
@@ -66,7 +66,8 @@ class World:
         self.rank, self.ranks, self.timeout = rank, tuple(ranks), timeout
         self.size, self.number = len(self.ranks), self.ranks.index(rank)
         self.peers = [other for other in self.ranks if other != rank]
-        self.transport, self.name, self.watch = transport, name, watch
+        self.transport: Any = transport
+        self.name, self.watch = name, watch
         self.broken, self.begun, self.made = "", 0, 0
         self._pid, self._lane = os.getpid(), Lane()
         self._lanes = {(peer, sends): Lane() for peer in self.peers for sends in (True, False)}
@@ -206,7 +207,7 @@ class World:
             own = yield from self._added(parts, name)
             yield self.transport.all_gather(own, parts)
             total.reshape(-1)[...] = parts.reshape(-1)[: total.size]
-        elif total.size:
+        elif total.size and self.peers:
             yield self.transport.all_reduce(total, name)
             self._mean(total, name)
         return total
@@ -217,8 +218,8 @@ class World:
         if self._in_order(parts.dtype, name):
             return (yield from self._added(parts, name))
         data = np.asarray(parts, order="C")
-        total = np.empty_like(data[0])
-        if total.size:
+        total = np.array(data[0])
+        if total.size and self.peers:
             yield self.transport.reduce_scatter(data, total, name)
             self._mean(total, name)
         return total
@@ -227,7 +228,7 @@ class World:
         """The array of rank `source`; in place where that can be."""
         yield from self.agreed(call, array)
         data = _plain(array)
-        if data.size:
+        if data.size and self.peers:
             yield self.transport.broadcast(data, self.ranks.index(source))
         return data
 
@@ -235,7 +236,9 @@ class World:
         """The arrays of all ranks, stacked."""
         yield from self.agreed(call, array)
         found = np.empty((self.size, *array.shape), array.dtype) if out is None else _plain(out)
-        if array.size:
+        if not self.peers:
+            found.reshape(-1)[...] = array.reshape(-1)
+        elif array.size:
             yield self.transport.all_gather(np.asarray(array, order="C"), found)
         return found
 
@@ -266,8 +269,10 @@ class World:
             for rank, kind, place in zip(self.ranks, map(_heard, heads), like, strict=True)
             if kind != _kind(place)
         ]
-        said = np.empty((self.size, WIDTH), np.uint8)
-        yield self.transport.all_gather(_said("".join(complaints[:1])), said)
+        own = _said("".join(complaints[:1]))
+        said = np.stack([own] * self.size)
+        if self.peers:
+            yield self.transport.all_gather(own, said)
         if found := next(filter(None, map(_heard, said)), None):
             self.fail(found)
         places = [np.empty(place.shape, place.dtype) for place in like]
@@ -286,7 +291,8 @@ class World:
     def _exchanged(self, parts: Sequence[Any], places: Sequence[Any]) -> Steps:
         """Fill the places, all contiguous, with what each rank has for this one."""
         places[self.number][...] = parts[self.number]
-        yield self.transport.all_to_all([*map(np.ascontiguousarray, parts)], places)
+        if self.peers:
+            yield self.transport.all_to_all([*map(np.ascontiguousarray, parts)], places)
 
     def _in_order(self, dtype: Any, name: str) -> bool:
         asked: bool = modes.determinism.enabled
@@ -319,7 +325,7 @@ class World:
         self.made += 1
         name = f"{self.name}/{'_'.join(map(str, ranks))}"
         if len(ranks) == 1:
-            return World(self.rank, ranks, Alone(), timeout, name)
+            return World(self.rank, ranks, None, timeout, name)
         others = [rank for rank in ranks if rank != self.rank]
         call = f"new_group {[*ranks]}"
         made = Exchange(self, call, self._at_the_door(ranks), others, None, timeout)

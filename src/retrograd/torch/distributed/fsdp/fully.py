@@ -133,12 +133,10 @@ def fully_shard(
     `reshard_after_forward`.
 
     >>> from retrograd.distributed.fsdp import fully_shard
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> net = fully_shard(rg.nn.Linear(3, 2))
     >>> net(rg.ones(1, 3)).sum().backward()
     >>> net.weight.placements, net.bias.grad.to_local()
     ((Shard(dim=0),), tensor([1., 1.]))
-    >>> rg.distributed.destroy_process_group()
     """
     if not (reshard_after_forward is None or isinstance(reshard_after_forward, bool)):
         raise ValueError(
@@ -232,10 +230,8 @@ def register_fsdp_forward_method(module: Module, method_name: str) -> None:
     >>> from retrograd.distributed.fsdp import fully_shard, register_fsdp_forward_method
     >>> class Net(rg.nn.Linear):
     ...     def rows(self): return len(self.weight)
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> net = fully_shard(Net(3, 2)); register_fsdp_forward_method(net, "rows"); net.rows()
     2
-    >>> rg.distributed.destroy_process_group()
     """
     method: Any = getattr(module, method_name)
 

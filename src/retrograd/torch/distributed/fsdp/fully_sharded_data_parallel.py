@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 from ....autograd.grad_mode import no_grad
 from ....engine.tensor import Tensor
 from ....nn import Module, Parameter
-from ....nn.state import by_position
 from ....nn.utils import clip_grad_norm_
 from ....pytree import map_leaves
 from ..device_mesh import DeviceMesh
 from ..states import by_name, by_number, lying_as
 from ..tensor import DTensor, Replicate, distribute_tensor
 from ..tensor.api import mesh_of
+from ..wrapper import Wrapper
 from .api import (
     BackwardPrefetch,
     CPUOffload,
@@ -50,7 +50,6 @@ __all__ = [
     "StateDictType",
 ]
 
-INSIDE = "_fsdp_wrapped_module."
 LONG = {ShardingStrategy.SHARD_GRAD_OP, ShardingStrategy._HYBRID_SHARD_ZERO2}
 CONFIGS: dict[StateDictType, tuple[Any, Any]] = {
     StateDictType.FULL_STATE_DICT: (FullStateDictConfig, FullOptimStateDictConfig),
@@ -66,7 +65,7 @@ ELSEWHERE = (
 )
 
 
-class FullyShardedDataParallel(Module):
+class FullyShardedDataParallel(Wrapper):
     """A module whose parameters lie over the ranks of a group: NOTE [The wrapper].
 
     auto_wrap_policy: which modules inside are wrapped by themselves (`fsdp.wrap`), so that their
@@ -78,13 +77,13 @@ class FullyShardedDataParallel(Module):
     after. Raises ValueError for another device, and without `limit_all_gathers`.
 
     >>> from retrograd.distributed.fsdp import FullyShardedDataParallel
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> net = FullyShardedDataParallel(rg.nn.Linear(3, 2))
     >>> net(rg.ones(1, 3)).sum().backward()
     >>> net.weight.placements, list(net.state_dict())
     ((Shard(dim=0),), ['weight', 'bias'])
-    >>> rg.distributed.destroy_process_group()
     """
+
+    inside = "_fsdp_wrapped_module"
 
     def __init__(
         self,
@@ -105,7 +104,7 @@ class FullyShardedDataParallel(Module):
         ignored_states: Any = None,
         device_mesh: DeviceMesh | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(module)
         if not limit_all_gathers or str(device_id) not in {"None", "cpu"}:
             raise ValueError(ELSEWHERE.format(device=device_id))
         if device_mesh is None and process_group is not None:
@@ -129,7 +128,6 @@ class FullyShardedDataParallel(Module):
         self.mixed_precision = mixed_precision or MixedPrecision()
         self.sharding_strategy = sharding_strategy or ShardingStrategy.FULL_SHARD
         self._mesh, self._settings, self._summoned = mesh, StateDictSettings(), False
-        self._fsdp_wrapped_module = module
         whole = sharding_strategy is ShardingStrategy.NO_SHARD
         placed = (lambda _: Replicate()) if whole else None
         policy, reshards = self.mixed_precision.policy, sharding_strategy not in LONG
@@ -146,33 +144,22 @@ class FullyShardedDataParallel(Module):
     @property
     def module(self) -> Module:
         """The module that is wrapped."""
-        return self._fsdp_wrapped_module
+        return self._inner  # type: ignore[no-any-return]
 
     process_group = property(lambda self: self._mesh.get_group(-1))
     rank = property(lambda self: self._mesh.get_local_rank(-1))
     world_size = property(lambda self: self._mesh.size())
 
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return super().__getattr__(name)
-        except AttributeError:
-            if name == "_fsdp_wrapped_module":
-                raise
-            return getattr(self._fsdp_wrapped_module, name)
-
-    def __getitem__(self, key: Any) -> Any:
-        return self._fsdp_wrapped_module[key]  # type: ignore[index]
-
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module gives, with its parameters whole."""
-        return self._fsdp_wrapped_module(*args, **kwargs)
+        return self._inner(*args, **kwargs)
 
     # -- parameters ----------------------------------------------------------------------------
 
     def named_parameters(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, Any]]:
         """Parameters and their names, which say where wrappers are; not in `summon_full_params`."""
         for name, parameter in super().named_parameters(*args, **kwargs):
-            yield (name.replace(INSIDE, "") if self._summoned else name), parameter
+            yield (name.replace(f"{self.inside}.", "") if self._summoned else name), parameter
 
     @staticmethod
     def fsdp_modules(module: Module, root_only: bool = False) -> list[Any]:
@@ -281,13 +268,10 @@ class FullyShardedDataParallel(Module):
             for wrapper in FullyShardedDataParallel.fsdp_modules(module):
                 wrapper._settings = before
 
-    def state_dict(
-        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
-    ) -> Any:
+    def state_dict(self, *args: Any, prefix: str = "", **more: Any) -> Any:
         """The module's state: rule 2 of NOTE [The wrapper]."""
-        if args:
-            destination, prefix, keep_vars = by_position(args, destination, prefix, keep_vars)
-        found = self.module.state_dict(destination=destination, prefix=prefix, keep_vars=keep_vars)
+        found = super().state_dict(*args, prefix=prefix, **more)
+        prefix = args[1] if len(args) > 1 else prefix
         if self._settings.state_dict_type is StateDictType.FULL_STATE_DICT:
             first_alone = getattr(self._settings.state_dict_config, "rank0_only", False)
             for key in [key for key in found if key.startswith(prefix)]:
@@ -297,13 +281,10 @@ class FullyShardedDataParallel(Module):
         return found
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
-        for key in [key for key in state_dict if key.startswith(prefix)]:
-            state_dict[prefix + INSIDE + key[len(prefix) :]] = state_dict.pop(key)
         own = {id(parameter) for _, _, parameter in self._unit.sharded}
         for name, parameter in self.module.named_parameters(remove_duplicate=False):
-            key = f"{prefix}{INSIDE}{name}"
-            if id(parameter) in own and key in state_dict:
-                state_dict[key] = lying_as(state_dict[key], parameter)
+            if id(parameter) in own and prefix + name in state_dict:
+                state_dict[prefix + name] = lying_as(state_dict[prefix + name], parameter)
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
     @staticmethod

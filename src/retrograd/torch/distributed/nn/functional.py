@@ -38,121 +38,109 @@ __all__ = [
 SUM = ReduceOp.SUM
 
 
-def check_linear(op: ReduceOp) -> None:
-    """ValueError for a reduction whose adjoint is not known."""
+class _Collective(Function):
+    """A collective by the name of its function below, its options, and what it does to tensors."""
+
+    @staticmethod
+    def forward(ctx: Any, name: str, options: Any, *tensors: Tensor) -> Any:
+        ctx.name, ctx.options, ctx.shapes = name, options, [tensor.shape for tensor in tensors]
+        return COLLECTIVES[name][0](tensors, *options)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        found = COLLECTIVES[ctx.name][1](grads, ctx.shapes, *ctx.options)
+        return None, None, *(found if isinstance(found, tuple) else (found,))
+
+
+apply = _Collective.apply
+
+
+def over_all(tensors: Any, op: ReduceOp, group: Any) -> Any:
+    out = tensors[0].clone()
+    dist.all_reduce(out, op, group)
+    return out
+
+
+def from_one(tensors: Any, src: int, group: Any) -> Any:
+    out = tensors[0].clone()
+    dist.broadcast(out, src, group)
+    return out
+
+
+def to_one(tensors: Any, dst: int, op: ReduceOp, group: Any) -> Any:
+    out = tensors[0].clone()
+    dist.reduce(out, dst, op, group)
+    return out if dist.get_rank() == dst else zeros_like(out)
+
+
+def all_of(tensors: Any, group: Any) -> Any:
+    out = tuple(empty_like(tensors[0]) for _ in range(dist.get_world_size(group)))
+    dist.all_gather(out, tensors[0], group)
+    return out
+
+
+def own_sum(tensors: Any, op: ReduceOp, group: Any) -> Any:
+    out = empty_like(tensors[dist.get_rank(group)])
+    dist.reduce_scatter(out, tensors, op, group)
+    return out
+
+
+def all_at(tensors: Any, dst: int, group: Any) -> Any:
+    out = tuple(zeros_like(tensors[0]) for _ in range(dist.get_world_size(group)))
+    dist.gather(tensors[0], out if dist.get_rank() == dst else None, dst, group)
+    return out
+
+
+def own_of(tensors: Any, src: int, group: Any) -> Any:
+    out = empty_like(tensors[dist.get_rank(group)])
+    dist.scatter(out, tensors if dist.get_rank() == src else None, src, group)
+    return out
+
+
+def exchanged(tensors: Any, shapes: Any, group: Any) -> Any:
+    out = tuple(tensors[0].new_empty(shape) for shape in shapes)
+    dist.all_to_all(out, tensors, group)
+    return out
+
+
+def shared(grads: Any, op: ReduceOp, group: Any) -> Any:
+    """The cotangent of a reduction, for each that took part in it; ValueError for other ops."""
     if op not in (SUM, ReduceOp.AVG):
         raise ValueError(
             f"{op} has no derivative here. Reduce by ReduceOp.SUM or AVG, or a detached tensor"
         )
+    return grads[0] if op is SUM else grads[0] / dist.get_world_size(group)
 
 
-class _AllReduce(Function):
-    @staticmethod
-    def forward(ctx: Any, op: ReduceOp, group: Any, tensor: Tensor) -> Any:
-        ctx.op, ctx.group = op, group
-        out = tensor.clone()
-        dist.all_reduce(out, op, group)
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        check_linear(ctx.op)
-        return None, None, _AllReduce.apply(ctx.op, ctx.group, g)
-
-
-class _Broadcast(Function):
-    @staticmethod
-    def forward(ctx: Any, src: int, group: Any, tensor: Tensor) -> Any:
-        ctx.src, ctx.group = src, group
-        out = tensor.clone()
-        dist.broadcast(out, src, group)
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        return None, None, _Reduce.apply(ctx.src, SUM, ctx.group, g)
-
-
-class _Reduce(Function):
-    @staticmethod
-    def forward(ctx: Any, dst: int, op: ReduceOp, group: Any, tensor: Tensor) -> Any:
-        ctx.dst, ctx.op, ctx.group = dst, op, group
-        out = tensor.clone()
-        dist.reduce(out, dst, op, group)
-        return out if dist.get_rank() == dst else zeros_like(out)
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        check_linear(ctx.op)
-        size = 1 if ctx.op is SUM else dist.get_world_size(ctx.group)
-        return None, None, None, _Broadcast.apply(ctx.dst, ctx.group, g / size)
-
-
-class _AllGather(Function):
-    @staticmethod
-    def forward(ctx: Any, group: Any, tensor: Tensor) -> Any:
-        ctx.group = group
-        out = tuple(empty_like(tensor) for _ in range(dist.get_world_size(group)))
-        dist.all_gather(out, tensor, group)
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        return None, _ReduceScatter.apply(SUM, ctx.group, *grads)
-
-
-class _ReduceScatter(Function):
-    @staticmethod
-    def forward(ctx: Any, op: ReduceOp, group: Any, *tensors: Tensor) -> Any:
-        ctx.op, ctx.group = op, group
-        out = empty_like(tensors[dist.get_rank(group)])
-        dist.reduce_scatter(out, tensors, op, group)
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        check_linear(ctx.op)
-        size = 1 if ctx.op is SUM else dist.get_world_size(ctx.group)
-        return None, None, *_AllGather.apply(ctx.group, g / size)
-
-
-class _Gather(Function):
-    @staticmethod
-    def forward(ctx: Any, dst: int, group: Any, tensor: Tensor) -> Any:
-        ctx.dst, ctx.group = dst, group
-        out = tuple(zeros_like(tensor) for _ in range(dist.get_world_size(group)))
-        dist.gather(tensor, out if dist.get_rank() == dst else None, dst, group)
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        return None, None, _Scatter.apply(ctx.dst, ctx.group, *grads)
-
-
-class _Scatter(Function):
-    @staticmethod
-    def forward(ctx: Any, src: int, group: Any, *tensors: Tensor) -> Any:
-        ctx.src, ctx.group = src, group
-        out = empty_like(tensors[dist.get_rank(group)])
-        dist.scatter(out, tensors if dist.get_rank() == src else None, src, group)
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        return None, None, *_Gather.apply(ctx.src, ctx.group, g)
-
-
-class _AllToAll(Function):
-    @staticmethod
-    def forward(ctx: Any, group: Any, shapes: Sequence[Any], *tensors: Tensor) -> Any:
-        ctx.group, ctx.shapes = group, [tensor.shape for tensor in tensors]
-        out = tuple(tensors[0].new_empty(shape) for shape in shapes)
-        dist.all_to_all(out, tensors, group)
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        return None, None, *_AllToAll.apply(ctx.group, ctx.shapes, *grads)
+# What each computes, and its adjoint: of cotangents, the shapes of what was given, and options.
+COLLECTIVES: dict[str, tuple[Any, Any]] = {
+    "all_reduce": (
+        over_all,
+        lambda gs, _, op, group: apply("all_reduce", (SUM, group), shared(gs, op, group)),
+    ),
+    "broadcast": (
+        from_one,
+        lambda gs, _, src, group: apply("reduce", (src, SUM, group), *gs),
+    ),
+    "reduce": (
+        to_one,
+        lambda gs, _, dst, op, group: apply("broadcast", (dst, group), shared(gs, op, group)),
+    ),
+    "all_gather": (
+        all_of,
+        lambda gs, _, group: apply("reduce_scatter", (SUM, group), *gs),
+    ),
+    "reduce_scatter": (
+        own_sum,
+        lambda gs, _, op, group: apply("all_gather", (group,), shared(gs, op, group)),
+    ),
+    "gather": (all_at, lambda gs, _, dst, group: apply("scatter", (dst, group), *gs)),
+    "scatter": (own_of, lambda gs, _, src, group: apply("gather", (src, group), *gs)),
+    "all_to_all": (
+        exchanged,
+        lambda gs, shapes, _, group: apply("all_to_all", (shapes, group), *gs),
+    ),
+}
 
 
 def all_reduce(tensor: Tensor, op: ReduceOp = SUM, group: Any = None) -> Tensor:
@@ -161,27 +149,21 @@ def all_reduce(tensor: Tensor, op: ReduceOp = SUM, group: Any = None) -> Tensor:
     Its gradient is the sum of theirs. Raises ValueError in the backward pass for other reductions
     than SUM and AVG; other errors are those of `distributed.all_reduce`.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> from retrograd.distributed import nn
     >>> nn.all_reduce(rg.ones(2, requires_grad=True))
-    tensor([1., 1.], grad_fn=<_AllReduceBackward>)
-    >>> rg.distributed.destroy_process_group()
+    tensor([1., 1.], grad_fn=<_CollectiveBackward>)
     """
-    found: Tensor = _AllReduce.apply(op, group, tensor)
-    return found
+    return apply("all_reduce", (op, group), tensor)  # type: ignore[no-any-return]
 
 
 def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
     """The tensor of rank `src`, on every rank; the gradients are added there.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> from retrograd.distributed import nn
     >>> nn.broadcast(rg.ones(2), src=0)
     tensor([1., 1.])
-    >>> rg.distributed.destroy_process_group()
     """
-    found: Tensor = _Broadcast.apply(src, group, tensor)
-    return found
+    return apply("broadcast", (src, group), tensor)  # type: ignore[no-any-return]
 
 
 def reduce(tensor: Tensor, dst: int, op: ReduceOp = SUM, group: Any = None) -> Tensor:
@@ -190,27 +172,21 @@ def reduce(tensor: Tensor, dst: int, op: ReduceOp = SUM, group: Any = None) -> T
     Every rank's gradient is that of `dst`. Raises ValueError in the backward pass for other
     reductions than SUM and AVG.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> from retrograd.distributed import nn
     >>> nn.reduce(rg.ones(2), dst=0)
     tensor([1., 1.])
-    >>> rg.distributed.destroy_process_group()
     """
-    found: Tensor = _Reduce.apply(dst, op, group, tensor)
-    return found
+    return apply("reduce", (dst, op, group), tensor)  # type: ignore[no-any-return]
 
 
 def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
     """The tensors of all ranks, on every rank; gradients are added at the rank a tensor is from.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> from retrograd.distributed import nn
     >>> nn.all_gather(rg.ones(2))
     (tensor([1., 1.]),)
-    >>> rg.distributed.destroy_process_group()
     """
-    found: tuple[Tensor, ...] = _AllGather.apply(group, tensor)
-    return found
+    return apply("all_gather", (group,), tensor)  # type: ignore[no-any-return]
 
 
 def reduce_scatter(
@@ -221,40 +197,31 @@ def reduce_scatter(
     Raises ValueError in the backward pass for other reductions than SUM and AVG; other errors are
     those of `distributed.reduce_scatter`.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> from retrograd.distributed import nn
     >>> nn.reduce_scatter(rg.zeros(2), [rg.ones(2)])
     tensor([1., 1.])
-    >>> rg.distributed.destroy_process_group()
     """
-    found: Tensor = _ReduceScatter.apply(op, group, *input_list)
-    return found
+    return apply("reduce_scatter", (op, group), *input_list)  # type: ignore[no-any-return]
 
 
 def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...]:
     """The tensors of all ranks at rank `dst`, zeros elsewhere.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> from retrograd.distributed import nn
     >>> nn.gather(rg.ones(2))
     (tensor([1., 1.]),)
-    >>> rg.distributed.destroy_process_group()
     """
-    found: tuple[Tensor, ...] = _Gather.apply(dst, group, tensor)
-    return found
+    return apply("gather", (dst, group), tensor)  # type: ignore[no-any-return]
 
 
 def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tensor:
     """This rank's one of the tensors of rank `src`; elsewhere `tensors` says shapes and dtype.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> from retrograd.distributed import nn
     >>> nn.scatter([rg.ones(2)])
     tensor([1., 1.])
-    >>> rg.distributed.destroy_process_group()
     """
-    found: Tensor = _Scatter.apply(src, group, *tensors)
-    return found
+    return apply("scatter", (src, group), *tensors)  # type: ignore[no-any-return]
 
 
 def all_to_all(
@@ -262,16 +229,12 @@ def all_to_all(
 ) -> tuple[Tensor, ...]:
     """What each rank has for this one; the first list says the shapes of that.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> from retrograd.distributed import nn
     >>> nn.all_to_all([rg.zeros(2)], [rg.ones(2)])
     (tensor([1., 1.]),)
-    >>> rg.distributed.destroy_process_group()
     """
-    found: tuple[Tensor, ...] = _AllToAll.apply(
-        group, [out.shape for out in output_tensor_list], *input_tensor_list
-    )
-    return found
+    shapes = [out.shape for out in output_tensor_list]
+    return apply("all_to_all", (shapes, group), *input_tensor_list)  # type: ignore[no-any-return]
 
 
 def all_to_all_single(
@@ -286,11 +249,9 @@ def all_to_all_single(
     The sizes say how long the parts of each rank are; all alike by default. `output` says the shape
     of the result.
 
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> from retrograd.distributed import nn
     >>> nn.all_to_all_single(rg.zeros(2), rg.ones(2))
     tensor([1., 1.])
-    >>> rg.distributed.destroy_process_group()
     """
     size = dist.get_world_size(group)
     sent, found = (
@@ -298,5 +259,5 @@ def all_to_all_single(
         for tensor, lengths in ((input, input_split_sizes), (output, output_split_sizes))
     )
     shapes = [(length, *input.shape[1:]) for length in found]
-    joined: Tensor = cat(_AllToAll.apply(group, shapes, *input.split(sent)))
+    joined: Tensor = cat(apply("all_to_all", (shapes, group), *input.split(sent)))
     return joined

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ....autograd.grad_mode import no_grad
 from ....engine.tensor import device
+from ....ops import cat
 from ....optim.optimizer import Optimizer
 from ... import distributed as dist
 from ..algorithms.join import Join, Joinable, JoinHook
+from ..states import spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,18 +41,17 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     """An optimizer whose state is cut up among the ranks: ZeRO's first stage.
 
     Each rank steps a part of the parameters, about as large as the others', by an optimizer of its
-    own, and sends them to all. All ranks have all parameters and their gradients, the same
-    everywhere, as `DistributedDataParallel` leaves them. optimizer_class: the optimizer, and
-    `defaults` its settings; process_group: the ranks, all by default. The other arguments are
-    accepted, without effect. Source: S. Rajbhandari et al. (2020), PyTorch's class of this name.
+    own, and sends them to all, in a message for each dtype. All ranks have all parameters and their
+    gradients, the same everywhere, as `DistributedDataParallel` leaves them. optimizer_class: the
+    optimizer, and `defaults` its settings; process_group: the ranks, all by default;
+    parameters_as_bucket_view: let parameters lie in the memory that travels. Source: S. Rajbhandari
+    et al. (2020), PyTorch's class of this name.
 
     >>> from retrograd.distributed.optim import ZeroRedundancyOptimizer
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> x = rg.tensor([1.0], requires_grad=True)
     >>> optimizer = ZeroRedundancyOptimizer([x], rg.optim.SGD, lr=0.25)
     >>> (x * x).sum().backward(); optimizer.step(); x.detach()
     tensor([0.5000])
-    >>> rg.distributed.destroy_process_group()
     """
 
     def __init__(
@@ -64,7 +66,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         self.process_group = process_group
         self._ranks = dist.get_process_group_ranks(process_group)
         self._consolidated: dict[str, Any] | None = None
-        self._class, self._made = optimizer_class, False
+        self._class, self._made, self._views = optimizer_class, False, parameters_as_bucket_view
         super().__init__(params, defaults)
         self._own()
 
@@ -79,6 +81,14 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             least = min(loads, key=lambda rank: loads[rank])
             self._owner[p] = least
             loads[least] += p.numel()
+        self._buckets: dict[tuple[int, Any], tuple[list[Tensor], Tensor | None]] = {}
+        for p, owner in self._owner.items():
+            self._buckets.setdefault((owner, p.dtype), ([], None))[0].append(p)
+        for key, (held, _) in self._buckets.items() if self._views else ():
+            memory = _joined(held)
+            self._buckets[key] = held, memory
+            for p, part in zip(held, _parts(memory, held), strict=True):
+                p.data = part
         rank = dist.get_rank()
         parts = [
             {**group, "params": [p for p in group["params"] if self._owner[p] == rank]}
@@ -110,8 +120,12 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         for group, own in zip(self.param_groups, self.optim.param_groups, strict=True):
             own.update((name, value) for name, value in group.items() if name != "params")
         found = self.optim.step(closure) if closure else self.optim.step()
-        for p, rank in self._owner.items():
-            dist.broadcast(p.data, rank, self.process_group)
+        for (rank, _), (held, memory) in self._buckets.items():
+            sent = _joined(held) if memory is None else memory
+            dist.broadcast(sent, rank, self.process_group)
+            for p, part in zip(held, _parts(sent, held), strict=True):
+                with no_grad():  # which counts the write; where `part` is `p`, nothing else
+                    p.copy_(part)
         return found
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
@@ -128,20 +142,18 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     def consolidate_state_dict(self, to: int = 0) -> None:
         """Gather the state of all ranks at rank `to`, whose `state_dict()` then has all of it.
 
-        All ranks call it. States are pickled: NOTE in `distributed.objects`.
+        All ranks call it. Tensors are sent as such, and the rest is pickled.
         """
         own = {
             number: self.state[p]
             for number, p in enumerate(self._ordered())
             if self._owner[p] == dist.get_rank() and p in self.state
         }
-        found = [None] * len(self._ranks) if dist.get_rank() == to else None
-        dist.gather_object(own, found, to, self.process_group)
+        states: dict[int, Any] = {}
+        for rank in self._ranks:
+            states |= spread(own, rank, self.process_group)
         self._consolidated = None
-        if found is not None:
-            states: dict[int, Any] = {}
-            for each in found:
-                states |= each or {}
+        if dist.get_rank() == to:
             groups = self._numbered_groups()
             self._consolidated = {"state": dict(sorted(states.items())), "param_groups": groups}
 
@@ -179,3 +191,15 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             {**group, "params": [numbers[p] for p in group["params"]]}
             for group in self.param_groups
         ]
+
+
+def _joined(tensors: list[Tensor]) -> Tensor:
+    """A copy of tensors, one behind the other."""
+    whole: Tensor = cat([tensor.detach().reshape(-1) for tensor in tensors])
+    return whole
+
+
+def _parts(whole: Tensor, likes: list[Tensor]) -> list[Tensor]:
+    """What lies in the place of each."""
+    flat = whole.split([like.numel() for like in likes])
+    return [part.view(like.shape) for part, like in zip(flat, likes, strict=True)]

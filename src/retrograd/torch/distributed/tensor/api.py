@@ -72,12 +72,10 @@ class DTensor(Tensor):
     the whole. Elementwise functions compute on parts, all others gather what is in parts.
 
     >>> from retrograd.distributed.tensor import Shard, distribute_tensor
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> mesh = rg.distributed.init_device_mesh("cpu", (1,))
     >>> x = distribute_tensor(rg.ones(2, 3), mesh, [Shard(0)])
     >>> (x * 2).placements, x.sum().full_tensor()
     ((Shard(dim=0),), tensor(6.))
-    >>> rg.distributed.destroy_process_group()
     """
 
     __slots__ = ()
@@ -299,11 +297,9 @@ def distribute_tensor(
     ValueError for a DTensor that lies otherwise, and for summands, which only `from_local` makes.
 
     >>> from retrograd.distributed.tensor import Shard, distribute_tensor
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> mesh = rg.distributed.init_device_mesh("cpu", (1,))
     >>> distribute_tensor(rg.ones(2), mesh, [Shard(0)]).to_local()
     tensor([1., 1.])
-    >>> rg.distributed.destroy_process_group()
     """
     mesh = mesh_of(device_mesh)
     lying = placed(mesh, placements, tensor.ndim)
@@ -352,11 +348,9 @@ def distribute_module(
     output_fn: called with the module, its inputs or output and the mesh, around its forward.
 
     >>> from retrograd.distributed.tensor import distribute_module
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> mesh = rg.distributed.init_device_mesh("cpu", (1,))
     >>> distribute_module(rg.nn.Linear(2, 1), mesh).weight.placements
     (Replicate(),)
-    >>> rg.distributed.destroy_process_group()
     """
     mesh = mesh_of(device_mesh)
     for name, part in module.named_modules():

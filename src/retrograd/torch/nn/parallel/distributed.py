@@ -60,12 +60,10 @@ class DistributedDataParallel(Module):
     RuntimeError where the ranks' modules differ in shapes or dtypes, or a rank ends; ValueError
     without a group. Source: PyTorch's `DistributedDataParallel`.
 
-    >>> rg.distributed.init_process_group("gloo", rank=0, world_size=1)
     >>> net = rg.nn.parallel.DistributedDataParallel(rg.nn.Linear(3, 2))
     >>> net(rg.ones(5, 3)).sum().backward()
     >>> list(net.state_dict()), net.module.bias.grad
     (['module.weight', 'module.bias'], tensor([5., 5.]))
-    >>> rg.distributed.destroy_process_group()
     """
 
     def __init__(

@@ -6,11 +6,13 @@ from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .....nn import Module
 from .....utils.checkpoint import checkpoint
+from ...wrapper import Wrapper
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from .....nn import Module
 
 __all__ = [
     "CheckpointImpl",
@@ -18,8 +20,6 @@ __all__ = [
     "apply_activation_checkpointing",
     "checkpoint_wrapper",
 ]
-
-INSIDE = "_checkpoint_wrapped_module."
 
 
 class CheckpointImpl(Enum):
@@ -29,7 +29,7 @@ class CheckpointImpl(Enum):
     NO_REENTRANT = auto()
 
 
-class CheckpointWrapper(Module):
+class CheckpointWrapper(Wrapper):
     """A module whose forward is computed again in the backward pass; its state's names stay.
 
     >>> from retrograd.distributed.algorithms._checkpoint.checkpoint_wrapper import *
@@ -38,6 +38,8 @@ class CheckpointWrapper(Module):
     (['weight', 'bias'], retrograd.Size([1, 2]))
     """
 
+    inside = "_checkpoint_wrapped_module"
+
     def __init__(
         self,
         mod: Module,
@@ -45,8 +47,7 @@ class CheckpointWrapper(Module):
         checkpoint_fn: Callable[..., Any] | None = None,
         **checkpoint_fn_kwargs: Any,
     ) -> None:
-        super().__init__()
-        self._checkpoint_wrapped_module = mod
+        super().__init__(mod)
         again = checkpoint_impl is CheckpointImpl.REENTRANT
         self._run = partial(
             checkpoint_fn or partial(checkpoint, use_reentrant=again), **checkpoint_fn_kwargs
@@ -54,35 +55,12 @@ class CheckpointWrapper(Module):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module gives."""
-        return self._run(self._checkpoint_wrapped_module, *args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return super().__getattr__(name)
-        except AttributeError:
-            if name == INSIDE[:-1]:
-                raise
-            return getattr(self._checkpoint_wrapped_module, name)
-
-    def __getitem__(self, key: Any) -> Any:
-        return self._checkpoint_wrapped_module[key]  # type: ignore[index]
+        return self._run(self._inner, *args, **kwargs)
 
     def named_parameters(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, Any]]:
         """Parameters and their names, which are those of the module."""
         for name, parameter in super().named_parameters(*args, **kwargs):
-            yield name.replace(INSIDE, ""), parameter
-
-    def state_dict(
-        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
-    ) -> Any:
-        """The module's state."""
-        inner = self._checkpoint_wrapped_module
-        return inner.state_dict(*args, destination=destination, prefix=prefix, keep_vars=keep_vars)
-
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
-        for key in [key for key in state_dict if key.startswith(prefix)]:
-            state_dict[prefix + INSIDE + key[len(prefix) :]] = state_dict.pop(key)
-        super()._load_from_state_dict(state_dict, prefix, *rest)
+            yield name.replace(f"{self.inside}.", ""), parameter
 
 
 def checkpoint_wrapper(

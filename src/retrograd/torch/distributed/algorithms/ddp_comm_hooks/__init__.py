@@ -43,9 +43,7 @@ def register_ddp_comm_hook(
     """Let a module exchange gradients by a hook of that name; `state` is the group.
 
     >>> from retrograd.distributed.algorithms.ddp_comm_hooks import *
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> net = rg.nn.parallel.DistributedDataParallel(rg.nn.Linear(3, 2))
     >>> register_ddp_comm_hook(DDPCommHookType.FP16_COMPRESS, net)
-    >>> rg.distributed.destroy_process_group()
     """
     comm_hook_type.value(model=model, state=state)

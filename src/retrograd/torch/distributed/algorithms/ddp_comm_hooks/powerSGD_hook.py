@@ -69,10 +69,8 @@ def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future[Tensor]:  
     """The mean of gradients, of which those that are matrices are sent as thin ones.
 
     >>> from retrograd.distributed.algorithms.ddp_comm_hooks.powerSGD_hook import *
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> net = rg.nn.parallel.DistributedDataParallel(rg.nn.Linear(3, 2))
     >>> net.register_comm_hook(PowerSGDState(None), powerSGD_hook)
-    >>> rg.distributed.destroy_process_group()
     """
 
     def compress(buffer: Any) -> None:
@@ -96,10 +94,8 @@ def batched_powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future[Te
     """The same with the whole bucket as one square matrix: faster, and less exact.
 
     >>> from retrograd.distributed.algorithms.ddp_comm_hooks.powerSGD_hook import *
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> net = rg.nn.parallel.DistributedDataParallel(rg.nn.Linear(3, 2))
     >>> net.register_comm_hook(PowerSGDState(None), batched_powerSGD_hook)
-    >>> rg.distributed.destroy_process_group()
     """
 
     def compress(buffer: Any) -> None:

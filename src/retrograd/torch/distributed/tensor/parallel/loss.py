@@ -14,11 +14,9 @@ class loss_parallel(implicit_replication):  # noqa: N801 (PyTorch's name)
 
     >>> from retrograd.distributed.tensor import Shard, distribute_tensor
     >>> from retrograd.distributed.tensor.parallel import loss_parallel
-    >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> mesh = rg.distributed.init_device_mesh("cpu", (1,))
     >>> scores = distribute_tensor(rg.zeros(2, 4), mesh, [Shard(1)])
     >>> with loss_parallel():
     ...     rg.nn.functional.cross_entropy(scores, rg.tensor([0, 3])).full_tensor()
     tensor(1.3863)
-    >>> rg.distributed.destroy_process_group()
     """
