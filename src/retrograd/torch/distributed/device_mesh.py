@@ -16,8 +16,8 @@ import numpy as np
 
 from ...engine.tensor import Tensor, new_tensor
 from .entry import init_process_group
+from .groups import new_group
 from .membership import get_rank, is_initialized, joined
-from .subgroups import new_group
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ...engine.tensor import Tensor
 
-__all__ = ["P2POp", "batch_isend_irecv", "irecv", "isend", "other_rank", "recv", "send"]
+__all__ = ["P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"]
 
 
 @collective

@@ -15,6 +15,7 @@ import threading
 import time
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...locks import load, new_lock
@@ -240,7 +241,8 @@ class TCPStore(Store):
             if is_master:
                 self._server = connections.listen(host_name, port, world_size or 8)
                 port = self._server.getsockname()[1]
-                threading.Thread(target=_serve, args=(self._server,), daemon=True).start()
+                task = self._server, partial(_answer, {}, threading.Lock())
+                threading.Thread(target=connections.serve, args=task, daemon=True).start()
             self.port = port
             self._sock = connections.connect(host_name, port, end)
         except OSError as error:
@@ -282,27 +284,14 @@ class TCPStore(Store):
                 sock.close()
 
 
-def _serve(server: socket.socket) -> None:
-    """Answer whoever connects, until the socket is closed."""
-    held: dict[str, str] = {}
-    lock = threading.Lock()
-    with suppress(OSError):
-        while True:
-            sock, _ = server.accept()
-            threading.Thread(target=_answer, args=(sock, held, lock), daemon=True).start()
-
-
-def _answer(sock: socket.socket, held: dict[str, str], lock: threading.Lock) -> None:
-    """Do the operations that one process asks for; what is none ends the connection."""
-    with sock, suppress(OSError, ValueError, TypeError, LookupError, RecursionError):
-        sock.settimeout(connections.GREETING)
-        connections.greet(sock, b"server", b"client")
-        sock.settimeout(None)
-        while True:
-            operation, keys, *values = connections.read(sock)
-            with lock:
-                found = OPERATIONS[operation](held, keys, *values)
-            connections.write(sock, found)
+def _answer(held: dict[str, str], lock: threading.Lock, sock: socket.socket) -> None:
+    """Do the operations that one process asks for."""
+    sock.settimeout(None)
+    while True:
+        operation, keys, *values = connections.read(sock)
+        with lock:
+            found = OPERATIONS[operation](held, keys, *values)
+        connections.write(sock, found)
 
 
 def _text(value: str | bytes) -> str:

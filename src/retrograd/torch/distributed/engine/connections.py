@@ -28,6 +28,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -151,25 +152,17 @@ class Host:
     def serve(self, server: socket.socket, first: socket.socket) -> None:
         """Let ranks in, until all that came have left."""
         self._enter(first)
-        for task, sock in ((self._accept, server), (self._line, first)):
-            threading.Thread(target=task, args=(sock,), daemon=True).start()
+        for task in (partial(serve, server, self._answer), partial(self._line, first)):
+            threading.Thread(target=task, daemon=True).start()
         with self.changed:
             self.changed.wait_for(lambda: not self.lines)
 
-    def _accept(self, server: socket.socket) -> None:
-        while True:
-            sock, _ = server.accept()
-            threading.Thread(target=self._answer, args=(sock,), daemon=True).start()
-
     def _answer(self, sock: socket.socket) -> None:
-        """Talk with who has connected; what makes no sense ends the connection."""
-        with sock, suppress(OSError, ValueError, TypeError, LookupError, RecursionError):
-            sock.settimeout(GREETING)
-            greet(sock, b"server", b"client")
-            if self._enter(sock):
-                self._line(sock)
-            else:
-                self._manage(sock)
+        """Talk with who has connected."""
+        if self._enter(sock):
+            self._line(sock)
+        else:
+            self._manage(sock)
 
     def _enter(self, sock: socket.socket) -> bool:
         """Whether who comes is a rank, which is then there; else it is MPI."""
@@ -263,6 +256,22 @@ class Host:
 def listen(host: str, port: int, size: int) -> socket.socket:
     """A socket that listens."""
     return socket.create_server((host, port), family=_family(host), backlog=max(size, 128))
+
+
+def serve(server: socket.socket, talk: Callable[[socket.socket], None]) -> None:
+    """Let `talk` go on with each that connects and has the key, until the socket is closed."""
+    with suppress(OSError):
+        while True:
+            sock, _ = server.accept()
+            threading.Thread(target=_greeted, args=(sock, talk), daemon=True).start()
+
+
+def _greeted(sock: socket.socket, talk: Callable[[socket.socket], None]) -> None:
+    """Greet who has connected, and talk; what makes no sense ends the connection."""
+    with sock, suppress(OSError, ValueError, TypeError, LookupError, RecursionError):
+        sock.settimeout(GREETING)
+        greet(sock, b"server", b"client")
+        talk(sock)
 
 
 def _family(host: str) -> socket.AddressFamily:
