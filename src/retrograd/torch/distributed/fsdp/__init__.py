@@ -4,14 +4,10 @@ from . import api
 from .api import *
 from .fully import FSDPModule, UnshardHandle, fully_shard, register_fsdp_forward_method
 from .fully_sharded_data_parallel import FullyShardedDataParallel
-from .policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
 
 __all__ = [
-    "CPUOffloadPolicy",
     "FSDPModule",
     "FullyShardedDataParallel",
-    "MixedPrecisionPolicy",
-    "OffloadPolicy",
     "UnshardHandle",
     "fully_shard",
     "register_fsdp_forward_method",

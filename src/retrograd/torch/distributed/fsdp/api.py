@@ -1,4 +1,4 @@
-"""What programs say to `FullyShardedDataParallel`: how parameters lie, and states are made."""
+"""What programs say of modules whose parameters lie over ranks: dtypes, places, states."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
 
-from .policies import MixedPrecisionPolicy
-
 __all__ = [
     "BackwardPrefetch",
     "CPUOffload",
+    "CPUOffloadPolicy",
     "FullOptimStateDictConfig",
     "FullStateDictConfig",
     "MixedPrecision",
+    "MixedPrecisionPolicy",
+    "OffloadPolicy",
     "OptimStateDictConfig",
     "ShardedOptimStateDictConfig",
     "ShardedStateDictConfig",
@@ -22,6 +23,37 @@ __all__ = [
     "StateDictSettings",
     "StateDictType",
 ]
+
+
+@dataclass(frozen=True)
+class MixedPrecisionPolicy:
+    """Dtypes of a module whose parameters lie over ranks; None for those that they have.
+
+    param_dtype: in which the whole parameters are, in the forward and backward pass. reduce_dtype:
+    in which gradients are averaged, `param_dtype` by default. output_dtype: of floating outputs.
+    cast_forward_inputs: whether floating inputs become `param_dtype`.
+
+    >>> from retrograd.distributed.fsdp import MixedPrecisionPolicy
+    >>> MixedPrecisionPolicy(param_dtype=rg.bfloat16).cast_forward_inputs
+    True
+    """
+
+    param_dtype: Any = None
+    reduce_dtype: Any = None
+    output_dtype: Any = None
+    cast_forward_inputs: bool = True
+
+
+@dataclass(frozen=True)
+class OffloadPolicy:
+    """Where parameters wait: in memory."""
+
+
+@dataclass(frozen=True)
+class CPUOffloadPolicy(OffloadPolicy):
+    """They wait on the cpu, where all of them are."""
+
+    pin_memory: bool = True
 
 
 class ShardingStrategy(Enum):

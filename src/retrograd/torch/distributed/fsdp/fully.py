@@ -25,7 +25,7 @@ from ..collectives import ReduceOp, all_reduce
 from ..tensor import DTensor, Replicate, Shard, distribute_tensor
 from ..tensor.api import mesh_of
 from ..tensor.placements import without_sums
-from .policies import MixedPrecisionPolicy, OffloadPolicy
+from .api import MixedPrecisionPolicy, OffloadPolicy
 from .unit import Unit
 
 if TYPE_CHECKING:
@@ -56,8 +56,10 @@ class FSDPModule:
         async_op: return a handle at once, whose `wait()` returns when they are.
         """
         self._unit.gather()
-        handle = UnshardHandle(self._unit)
-        return handle if async_op else handle.wait()
+        if async_op:
+            return UnshardHandle(self._unit)
+        self._unit.unshard()
+        return None
 
     def reshard(self) -> None:
         """Let the module's own parameters lie over the ranks again."""
@@ -87,6 +89,16 @@ class FSDPModule:
         """Say whether passes average gradients; else each rank keeps its own until one does."""
         for unit in self._units(recurse):
             unit.synchronizes = requires_gradient_sync
+
+    def set_requires_all_reduce(self, requires_all_reduce: bool, *, recurse: bool = True) -> None:
+        """The same for meshes of two dimensions, and without effect, as in PyTorch, for others."""
+        for unit in self._units(recurse):
+            unit.reduces_all = requires_all_reduce
+
+    def set_is_last_backward(self, is_last_backward: bool) -> None:
+        """Raise NotImplementedError for False: every pass waits for its gradients."""
+        if not is_last_backward:
+            raise NotImplementedError("every pass waits for its gradients: leave this call out")
 
     def set_modules_to_forward_prefetch(self, modules: Sequence[FSDPModule]) -> None:
         """Say whose parameters come while this module's forward runs: NOTE [Units], 4."""

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from ..engine.progress import Steps
     from ..engine.world import World
-    from .policies import MixedPrecisionPolicy
+    from .api import MixedPrecisionPolicy
 
 __all__ = ["Unit"]
 
@@ -75,7 +75,7 @@ class Unit:
     ) -> None:
         self.name, self.sharded, self.policy, self.reshards = name, sharded, policy, reshards
         self.parameters = [*{id(parameter): parameter for *_, parameter in sharded}.values()]
-        self.synchronizes = self.reshards_after_backward = True
+        self.synchronizes = self.reduces_all = self.reshards_after_backward = True
         self.next: list[Unit] | None = None  # to be gathered in the forward, if it was said
         self.previous: list[Unit] | None = None  # and in the backward pass
         self.late = False  # whether that is gathered after this unit's part of the backward pass
@@ -114,7 +114,9 @@ class Unit:
                 own, row = moved(array, array.local), place.view(self._dtype(number))
                 row[: own.size].reshape(own.shape)[...] = own
         world, call = self.worlds[0], f"parameters of {self.name}"
-        self._coming = under_way(world, call, world.all_gather(call, sent))
+        self._coming = nothing  # for what lies whole already
+        if sent.size:
+            self._coming = under_way(world, call, world.all_gather(call, sent))
 
     def unshard(self) -> None:
         """Let the module have whole parameters."""
@@ -124,9 +126,10 @@ class Unit:
             for number, parameter in enumerate(self.parameters):
                 array, dtype, size = parameter._array, self._dtype(number), self._size(number)
                 arrays.append(np.empty(array.shape, dtype) if size else array.local.astype(dtype))
-                rows = found[:, begin : begin + size].view(dtype)
-                for row, part in pairs(rows, moved(array, arrays[-1])) if size else ():
-                    part[...] = row
+                if size:
+                    rows = found[:, begin : begin + size].view(dtype)
+                    for row, part in pairs(rows, moved(array, arrays[-1])):
+                        part[...] = row
                 begin += size
             with modes.Changed(grad=True, saved_hooks=(), overriding=NO_SUBCLASSES):
                 self._whole = [*_Whole.apply(self, arrays, *self.parameters)]
@@ -157,7 +160,8 @@ class Unit:
         array = self.parameters[number]._array
         if array.placements[-1].is_replicate():
             return 0
-        return largest(array, self.worlds[0].size) * self._dtype(number).itemsize
+        itemsize: int = self._dtype(number).itemsize
+        return largest(array, self.worlds[0].size) * itemsize
 
     # -- forward -------------------------------------------------------------------------------
 
@@ -257,7 +261,7 @@ class Unit:
             self._gather_previous()
         before, self._kept = self._kept, {}
         added = before | {n: before[n] + g if n in before else g for n, g in grads.items()}
-        if self.synchronizes:
+        if self.synchronizes and (self.reduces_all or len(self.worlds) == 1):
             return dict(sorted(added.items()))
         self._kept = {n: g if n in before else g.clone() for n, g in added.items()}
         return {}
@@ -270,7 +274,7 @@ class Unit:
             array, asked = self.parameters[number]._array, self.policy.reduce_dtype
             dtype = g.dtype if asked is None or g.dtype.kind in "biuc" else asked.numpy
             lots.setdefault((array.placements[-1].is_replicate(), dtype), []).append(number)
-        made = {}
+        made: dict[int, Distributed] = {}
         for (whole, dtype), lot in lots.items():
             likes = [self.parameters[number]._array for number in lot]
             rows = 1 if whole else world.size
@@ -284,7 +288,8 @@ class Unit:
             held = [np.empty(like.local.shape, like.dtype) for like in likes]
             arrive = Arrival(result, others, call, [*zip(likes, held, ends, strict=True)])
             self._arrivals.append(arrive)
-            made |= {n: Coming(*each, arrive) for n, *each in zip(lot, likes, held, strict=True)}
+            made |= {n: Coming(like, place, arrive)
+                     for n, like, place in zip(lot, likes, held, strict=True)}  # fmt: skip
         return made
 
     def _passed(self) -> None:
@@ -342,13 +347,12 @@ class Arrival:
         self.result, self.others, self.call, self.pieces = result, others, call, pieces
 
     def __call__(self) -> None:
-        if not self.pieces:
+        if self.result is None:
             return
-        found, pieces, self.pieces = self.result().reshape(-1), self.pieces, []
+        found, begin = self.result().reshape(-1), 0
         for world in self.others:
             found = world.do(self.call, world.all_reduce(self.call, found, "mean"))
-        begin = 0
-        for like, held, end in pieces:
+        for like, held, end in self.pieces:
             part = moved(like, held)
             part[...] = found[begin : begin + part.size].reshape(part.shape)
             begin = end
@@ -369,8 +373,8 @@ class Coming(Distributed):
     def local(self) -> Any:
         """This rank's part."""
         self.arrive()
-        self.__class__ = Distributed
-        self.local = self.held
+        self.__class__ = Distributed  # type: ignore[assignment]
+        self.local = self.held  # type: ignore[misc]
         return self.held
 
 
@@ -393,7 +397,8 @@ def largest(like: Distributed, rows: int) -> int:
     """How many elements of an array the ranks have at most."""
     cut = like.placements[-1]
     length = like.shape[cut.dim] if cut.is_shard() else 1  # type: ignore[attr-defined]
-    return -(-length // rows) * (like.size // max(length, 1))
+    found: int = -(-length // rows) * (like.size // max(length, 1))
+    return found
 
 
 def pairs(rows: Any, array: Any) -> Iterator[tuple[Any, Any]]:

@@ -33,17 +33,20 @@ def allreduce_hook(process_group: Any, bucket: GradBucket) -> Future[Tensor]:
     >>> default_hooks.allreduce_hook(None, bucket).wait()
     tensor([1., 1.])
     """
-    return _mean(process_group, bucket.buffer())
+    tensor = bucket.buffer().div_(get_world_size(process_group))
+    work = all_reduce(tensor, group=process_group, async_op=True)
+    assert work is not None
+    return work.get_future().then(lambda done: done.value()[0])
 
 
 def fp16_compress_hook(process_group: Any, bucket: GradBucket) -> Future[Tensor]:
     """The mean, sent in float16."""
-    return _compressed("float16", process_group, bucket)
+    return fp16_compress_wrapper(allreduce_hook)(process_group, bucket)  # type: ignore[no-any-return]
 
 
 def bf16_compress_hook(process_group: Any, bucket: GradBucket) -> Future[Tensor]:
     """The mean, sent in bfloat16."""
-    return _compressed("bfloat16", process_group, bucket)
+    return bf16_compress_wrapper(allreduce_hook)(process_group, bucket)  # type: ignore[no-any-return]
 
 
 def fp16_compress_wrapper(hook: Callable[[Any, GradBucket], Any]) -> Callable[..., Any]:
@@ -56,26 +59,10 @@ def bf16_compress_wrapper(hook: Callable[[Any, GradBucket], Any]) -> Callable[..
     return _wrapped("bfloat16", hook)
 
 
-def _as(dtype: str, tensor: Tensor) -> Tensor:
-    return tensor.to(dtypes.of_numpy(numpy_dtype(dtype)))
-
-
-def _mean(group: Any, tensor: Tensor) -> Future[Any]:
-    tensor.div_(get_world_size(group))
-    work = all_reduce(tensor, group=group, async_op=True)
-    assert work is not None
-    return work.get_future().then(lambda done: done.value()[0])
-
-
-def _compressed(dtype: str, group: Any, bucket: GradBucket) -> Future[Tensor]:
-    whole = bucket.buffer()
-    return _mean(group, _as(dtype, whole)).then(lambda done: whole.copy_(done.value()))
-
-
 def _wrapped(dtype: str, hook: Callable[[Any, GradBucket], Any]) -> Callable[..., Any]:
     def wrapped(state: Any, bucket: GradBucket) -> Any:
         whole = bucket.buffer()
-        bucket.set_buffer(_as(dtype, whole))
+        bucket.set_buffer(whole.to(dtypes.of_numpy(numpy_dtype(dtype))))
         return hook(state, bucket).then(lambda done: whole.copy_(done.value()))
 
     return wrapped
