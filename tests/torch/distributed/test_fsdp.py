@@ -18,7 +18,7 @@ from retrograd.torch.distributed.fsdp import (
 )
 from retrograd.torch.distributed.tensor import DTensor, Replicate
 
-from .together import values
+from .together import together, values
 
 LEARN = """
 from retrograd.distributed.fsdp import *
@@ -81,6 +81,19 @@ def test_what_is_written_to_whole_parameters_stays(net):
     with net.summon_full_params(net, writeback=False):
         net[0].weight.data.fill_(4.0)
     assert net.state_dict()["0.weight"].max() == 3.0
+
+
+def test_whole_parameters_may_be_of_the_first_rank_alone():
+    code = f"""
+kind = "FULL_SHARD"
+{LEARN}
+with FullyShardedDataParallel.summon_full_params(own, writeback=False, rank0_only=True):
+    print([type(p) is nn.Parameter for p in own.parameters()].count(True))
+def both(): own.summon_full_params(own, rank0_only=True).__enter__()
+error(both)
+"""
+    said = "NotImplementedError writeback=True and rank0_only=True"
+    assert [out.split(":")[0] for out in together(code)] == [f"{n}\n{said}" for n in (4, 0)]
 
 
 def test_gradients_are_whole_beside_whole_parameters(net):

@@ -182,14 +182,21 @@ class FullyShardedDataParallel(Wrapper):
     ) -> Iterator[None]:
         """Within it, parameters are whole and plain; what is written there stays afterwards.
 
-        recurse: also those of wrappers inside. writeback: False drops what is written. with_grads:
-        their gradients are there, too. All ranks have them, also with `rank0_only`.
+        recurse: also those of wrappers inside. writeback: False drops what is written. rank0_only:
+        other ranks than the first keep their parts. with_grads: gradients are there, too. Raises
+        NotImplementedError for `writeback` with `rank0_only`.
         """
+        if writeback and rank0_only:
+            raise NotImplementedError(
+                "writeback=True and rank0_only=True: what the first rank writes is not that of all "
+                "ranks. Pass writeback=False"
+            )
         wrappers = FullyShardedDataParallel.fsdp_modules(module)[: None if recurse else 1]
         taken = [entry for wrapper in wrappers for entry in wrapper._unit.sharded]
         made = {id(p): _plain(p, with_grads) for _, _, p in taken}
-        for own, name, parameter in taken:
-            own[name] = made[id(parameter)]
+        if not (rank0_only and any(wrapper.rank for wrapper in wrappers[:1])):
+            for own, name, parameter in taken:
+                own[name] = made[id(parameter)]
         for wrapper in wrappers:
             wrapper._summoned = True
         try:
