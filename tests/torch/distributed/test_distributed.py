@@ -466,7 +466,7 @@ def has_ipv6():
 @pytest.mark.skipif(not has_ipv6(), reason="no IPv6 here")
 def test_ranks_meet_by_ipv6():
     code = "x = rg.tensor([1.0 + rank]); dist.all_reduce(x); print(x.item())"
-    assert together(code, 3, MASTER_ADDR="::1") == ["6.0"] * 3
+    assert together(code, MASTER_ADDR="::1") == ["3.0"] * 2
 
 
 def test_without_mpi_a_process_alone_works_and_several_are_told_what_to_install(monkeypatch):
