@@ -43,7 +43,8 @@ def aligned(z: rg.Tensor, exact: rg.Tensor) -> rg.Tensor:
 # %%
 def error(z: rg.Tensor, exact: rg.Tensor) -> float:
     """The relative distance from the exact field, up to a global phase."""
-    return ((aligned(z, exact) - exact).norm() / exact.norm()).item()
+    distance: float = ((aligned(z, exact) - exact).norm() / exact.norm()).item()
+    return distance
 
 
 # %%

@@ -78,7 +78,7 @@ def shape_of(step: Any, recording: Recording) -> tuple[int, ...] | None:
     if not is_elementwise(step, recording) or None in leaves(step.made):
         return None
     results, given = [arrays[s] for s in made_by(step)], [arrays[s] for s in slots_of(step)]
-    shape = arrays[leaves(step.made)[0]].shape
+    shape: tuple[int, ...] = arrays[leaves(step.made)[0]].shape
     parts = [a for a in (*results, *given) if a.shape]
     plain = all(a.shape == shape and a.flags.c_contiguous for a in parts)
     if not plain or arrays[leaves(step.made)[0]].size < door.setting.least:

@@ -548,7 +548,7 @@ class Recording(Watcher):
 
 def by_elements(op: Any) -> bool:
     """Whether an op works element by element, so that it raises nothing that depends on values."""
-    return op.elementwise or op.batch == "elementwise"
+    return bool(op.elementwise or op.batch == "elementwise")
 
 
 def is_plain(tensor: Tensor) -> bool:

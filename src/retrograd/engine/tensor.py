@@ -505,10 +505,11 @@ def method(function: F, *under: str) -> F:
     The only way in which tensors get methods outside this module. Calls may be taken over: NOTE
     [Who is asked] in `overriding`. They are told of `__len__`, not `_len`.
     """
-    private = isinstance(function, FunctionType) and function.__name__[0] == "_"
-    if len(under) == 1 and private and function.__name__[:2] != "__":
-        function.__name__ = function.__qualname__ = under[0]
-    for name in under or (function.__name__,):  # type: ignore[attr-defined]
+    named: Any = function
+    private = isinstance(function, FunctionType) and named.__name__[0] == "_"
+    if len(under) == 1 and private and named.__name__[:2] != "__":
+        named.__name__ = named.__qualname__ = under[0]
+    for name in under or (named.__name__,):
         seen = function if name in IGNORED else public(function)
         if callable(seen):
             names.setdefault(seen, TENSOR + name)

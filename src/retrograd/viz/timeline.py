@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import time
-from collections import Counter
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..engine.graph import Node
@@ -133,8 +133,8 @@ def summary(bars: list[Bar]) -> str:
 
 def told(bars: list[Bar]) -> str:
     """The time of a module's ops, and which took most."""
-    times: Counter[str] = Counter()
+    times: dict[str, float] = defaultdict(float)
     for bar in bars:
         times[bar.name] += bar.end - bar.start
-    ((slowest, _),) = times.most_common(1)
+    slowest = max(times, key=times.__getitem__)
     return f"{tidy(sum(times.values()), 's'):>8}, most in {slowest:20}"
