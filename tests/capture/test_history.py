@@ -358,3 +358,28 @@ def test_a_recurrent_layer_returns_its_state(either):
             (out.sin().sum() + h.exp().sum() + c.sum()).backward()
     for p, q in zip(layer.parameters(), other.parameters(), strict=True):
         close(p.grad, q.grad)
+
+
+def test_results_may_be_views_of_one_another_and_of_what_was_there(either):
+    w = rg.tensor([[1.0, -2.0], [0.5, 3.0]], requires_grad=True)
+
+    def views(x):
+        h = (x @ w).sin()
+        return h, h.t()[0], w.view(4)[1:]
+
+    compiled = rg.compile(views)
+    compiled(rg.ones(2, 2))
+    assert len(compiled.compiled.variants) == 1, compiled.compiled.reasons
+    found = []
+    for function in (compiled, views):
+        w.grad = None
+        x = rg.tensor([[0.3, 1.0], [-1.0, 2.0]], requires_grad=True)
+        h, column, part = function(x)
+        assert column._base is h
+        assert part._base is w
+        column.mul_(3)  # which is a write to h
+        assert h._version == 1
+        (h.sum() + (part * part).sum() + column.exp().sum()).backward()
+        found.append((h, column, part, x.grad, w.grad))
+    for a, b in zip(*found, strict=True):
+        close(a, b)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..engine.graph import Node
     from .recording import Recording
 
-__all__ = ["Past", "in_order", "new_in", "past_of"]
+__all__ = ["Past", "in_order", "is_shown_by", "new_in", "past_of"]
 
 
 class Past(NamedTuple):
@@ -46,11 +46,38 @@ class Past(NamedTuple):
 
 
 def new_in(result: Any, is_new: Any) -> list[Tensor]:
-    """The tensors among results that have new graphs, not used up, each once."""
+    """The tensors among results that have new graphs, not used up, each once.
+
+    Views of other results, or of what was there before, are none: a replay makes them of those.
+    """
     found = {id(t): t for t in pytree.flatten(result) if isinstance(t, Tensor)}
-    return [
+    live = [
         t for t in found.values() if t._node is not None and is_new(t._node) and has_values(t._node)
     ]
+    shown = [
+        t for t in live
+        if is_shown_by(t, lambda base: id(base) in found or not is_new(base._node))
+    ]  # fmt: skip
+    behind = {
+        edge for node in in_order([t._node for t in live], is_new) for edge in node.edges
+    }  # what another result depends on is one itself
+    return [t for t in live if t._node in behind or not any(t is view for view in shown)]
+
+
+def is_shown_by(t: Tensor, among: Callable[[Tensor], bool]) -> bool:
+    """Whether a tensor is a view of one of others, with no more of a history than that."""
+    view: Any = t._view_of
+    node: Any = t._node
+    if view is None or view.origin != "plain" or t._version or node is None or node.hooks:
+        return False
+    base = view.base
+    if base._node is None or not among(base):
+        return False
+    for op, _, output in reversed(view.path):
+        if node.op is not op or output is not None or node.hooks:
+            return False
+        node = node.edges[0]
+    return node is base._node
 
 
 def has_values(node: Any) -> bool:

@@ -15,13 +15,14 @@ import numpy as np
 from ..compiler import door
 from ..engine.backward import accumulation
 from ..engine.graph import FREED, LEAF, Cell, new_node
+from ..engine.record import walk
 from ..engine.tensor import Tensor, new_tensor, wrote
 from ..kernels import meta
 from ..kernels.native import loops as in_c
 from ..quiet import CALM
 from .history import Captured
 from .lowering import Lowering, Undrawn
-from .past import Past
+from .past import Past, is_shown_by
 from .recording import Call, Effect, Formulas, Recording, Root, Slot, Truth, add_gradient
 from .steps import holds_places, leaves, made_by, moved, places_in, slots_of
 from .storages import Part
@@ -120,12 +121,13 @@ class Writer:
         self.forward = recording.steps[: len(recording.steps) - backward]
         self.names: dict[str, Any] = {
             "Bail": Bail, "add": accumulation.add_to_leaf, "asarray": np.asarray, "calm": CALM.copy,
-            "check": check, "new_tensor": new_tensor, "versioned": versioned,
+            "check": check, "new_tensor": new_tensor, "versioned": versioned, "walk": walk,
             "with_history": with_history,
         }  # fmt: skip
         self.known: dict[int, str] = {id(value): name for name, value in self.names.items()}
         self.returned: set[int] = set()  # slots
         self.bases: list[Tensor] = []  # of views that are returned
+        self.given: list[Tensor] = []  # results with a node, so far
         self.lowering = Lowering(recording)
         self.loops: dict[int, list[Any]] = {}  # of steps that have a native form, by id
         self.shapes: dict[int, Any] = {}  # of elementwise steps on large arrays
@@ -153,6 +155,7 @@ class Writer:
         """Let steps stay calls, given by their ids."""
         self.returned.clear()
         self.bases.clear()
+        self.given.clear()
         self.order = None
         for step in steps:
             del self.loops[step]
@@ -648,19 +651,25 @@ class Writer:
             return f"versioned(t{step}_{place}, {value._version})"
         if any(value is gradient for gradient in recording.gradients.values()):
             raise Unclear("a gradient is returned")
+        if not self.is_there(value) and is_shown_by(value, self.is_there):
+            view: Any = value._view_of
+            return f"walk({self.tensor(view.base)}, {self.name(view.path)})"
         known = recording.by_id.get(id(value._array))
         if known is None:
             raise Unclear("a tensor of unknown origin is returned")
         slot, array = known.slot, value._array
         if slot in recording.constants:
             raise Unclear("a constant is returned")
+        if any(value is result for result in self.given):
+            return f"t_{slot}"
         others = {*recording.root_slots, *self.returned}
         if any(np.may_share_memory(array, recording.arrays[other]) for other in others):
             raise Unclear("what is returned shares memory with something else")
         self.check_view(value)
         self.returned.add(slot)
         version = value._version
-        if any(value is result for past in self.pasts for result in past.results):
+        if self.is_there(value):
+            self.given.append(value)
             return f"versioned(t_{slot}, {version})" if version else f"t_{slot}"
         if value._node is None:
             made = f"new_tensor(v{slot})"
@@ -668,6 +677,11 @@ class Writer:
         self.check_freed(value._node)
         facts = dict(value._node.__dict__)
         return f"with_history(v{slot}, {self.name(value._node)}, {self.name(facts)}, {version})"
+
+    def is_there(self, value: Tensor) -> bool:
+        """Whether a replay has a tensor before it makes results: as a root, or with a node."""
+        known = id(value) in self.recording.numbers
+        return known or any(value is result for past in self.pasts for result in past.results)
 
     def check_view(self, value: Tensor) -> None:
         """Raise Unclear where a write to a result would count as one to another, or be refused."""
