@@ -149,6 +149,13 @@ def test_devices_do_not_mix_but_for_numbers():
         rg.cat([shape(2), rg.ones(2)])
 
 
+def test_a_result_is_not_written_to_an_out_on_another_device():
+    for x, out in ((rg.ones(2), shape(2)), (shape(2), rg.ones(2))):
+        with pytest.raises(RuntimeError, match=r"Attempting to copy from device \w+ to device \w+"):
+            rg.add(x, 1, out=out)
+    assert rg.ones(2, out=shape(2)).shape == (2,)
+
+
 def test_writes_leave_a_tensor_as_it_is():
     x = shape(2, 3)
     x[0] = 1.0

@@ -316,6 +316,11 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
     if kinds and not any(k in "biu" for k in kinds):
         check_places(result, out)
     check_cast(result._array.dtype, out._array.dtype)
+    if inputs and result.device != out.device:
+        raise RuntimeError(
+            f"{function.__name__}(): Attempting to copy from device {result.device} to device "
+            f"{out.device}, but cross-device copies are not allowed! Give an out= on that device"
+        )
     by = f"{function.__name__}(out=)"
     if not (has_memory(out._array) and has_memory(result._array)):
         with modes.Changed(grad=False):
