@@ -14,6 +14,10 @@ OF_ONE = {
     "kept": [
         lambda x: -x,
         lambda x: x + 1,
+        lambda x: x**0,
+        lambda x: x**1,
+        lambda x: x.isreal(),
+        lambda x: x.i0(),
         lambda x: x * x,
         lambda x: (x > 1).add(rg.ones(1, 1)),
         lambda x: x.clone(),

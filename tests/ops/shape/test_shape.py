@@ -530,3 +530,13 @@ def test_what_is_raveled_is_copied_unless_it_lies_by_rows():
     assert x[1:].count_nonzero() == 0
     assert rg.zeros(0, 3).ravel().shape == (0,)
     assert rg.zeros(()).ravel().shape == (1,)
+
+
+def test_dimensions_and_borders_may_be_given_one_by_one():
+    x = rg.ones(1, 1, 4)
+    assert x.squeeze(0, 1).shape == x.clone().squeeze_(0, 1).shape == (4,)
+    assert x.squeeze(0, 2).shape == (1, 4)
+    assert rg.eye(3).count_nonzero(0, 1).item() == 3
+    cube = rg.ones(4, 4, 4)
+    for split, dim in ((cube.vsplit, 0), (cube.hsplit, 1), (cube.dsplit, 2)):
+        assert [part.shape[dim] for part in split(1, 3)] == [1, 2, 1]

@@ -81,7 +81,7 @@ def _test(name: str, function: Any, about: str, shown: tuple[str, str], **option
 
 
 def _isreal(x: Any) -> Any:
-    return x.imag == 0 if x.dtype.kind == "c" else np.ones_like(x, np.bool_)
+    return x.imag == 0 if x.dtype.kind == "c" else laid_out(np.ones_like(x, np.bool_), x)
 
 
 isnan = _test("isnan", np.isnan, "is NaN, or has such a part", ("[1.0, float('nan')]",

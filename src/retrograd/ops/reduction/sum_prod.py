@@ -385,10 +385,10 @@ def _truth_dims(input: Tensor, dim: Any) -> tuple[int, ...]:
 
 
 @public(methods="count_nonzero")
-def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+def count_nonzero(input: Tensor, dim: Any = None, *more: int) -> Tensor:
     """The number of nonzero elements, in all or along the dimensions `dim`, as int64.
 
     >>> rg.count_nonzero(rg.tensor([[0, 1], [2, 3]]), dim=0)
     tensor([1, 2])
     """
-    return _count_nonzero(input, dim=wrap_dims(input, dim))
+    return _count_nonzero(input, dim=wrap_dims(input, (dim, *more) if more else dim))

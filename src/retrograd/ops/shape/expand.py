@@ -181,14 +181,15 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 
 @public(methods="squeeze")
-def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+def squeeze(input: Tensor, dim: Any = None, *more: int) -> Tensor:
     """A view without dimensions of size 1: all of them, or those among `dim`.
 
-    `dim` is an integer or a tuple; dimensions of other sizes stay.
+    `dim` is an integer, several, or a tuple; dimensions of other sizes stay.
 
     >>> rg.squeeze(rg.ones(1, 3, 1)).shape, rg.squeeze(rg.ones(1, 3, 1), 0).shape
     (retrograd.Size([3]), retrograd.Size([3, 1]))
     """
+    dim = (dim, *more) if more else dim
     dims = ones_among(input._array.shape, dim)
     if dim is None:
         return _squeeze(input, dims=dims)
@@ -203,8 +204,9 @@ def ones_among(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
 
 
 @public(methods="squeeze_")
-def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
+def squeeze_(self: Tensor, dim: Any = None, *more: int) -> Tensor:
     """Drop dimensions of size 1 from the tensor itself."""
+    dim = (dim, *more) if more else dim
     dims = {"dims": ones_among(self._array.shape, dim)}
     overload = 3 if dim is None else 5 if isinstance(dim, (tuple, list)) else 4
     return turn(self, "squeeze_", ("squeeze", dims), ("unsqueeze", dims), overload)

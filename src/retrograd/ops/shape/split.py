@@ -243,7 +243,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @public(methods="hsplit")
-def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+def hsplit(input: Tensor, indices_or_sections: Any, *more: int) -> tuple[Tensor, ...]:
     """`tensor_split` along the columns: dimension 1, or 0 of a vector.
 
     >>> rg.hsplit(rg.tensor([[1, 2], [3, 4]]), 2)
@@ -251,31 +251,37 @@ def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
             [3]]), tensor([[2],
             [4]]))
     """
-    return _even(input, indices_or_sections, 0 if input._array.ndim == 1 else 1, 1, "hsplit")
+    return _even(input, (indices_or_sections, *more), int(input._array.ndim > 1), 1, "hsplit")
 
 
 @public(methods="vsplit")
-def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+def vsplit(input: Tensor, indices_or_sections: Any, *more: int) -> tuple[Tensor, ...]:
     """`tensor_split` along the rows, dimension 0.
 
     >>> rg.vsplit(rg.tensor([[1, 2], [3, 4]]), 2)
     (tensor([[1, 2]]), tensor([[3, 4]]))
     """
-    return _even(input, indices_or_sections, 0, 2, "vsplit")
+    return _even(input, (indices_or_sections, *more), 0, 2, "vsplit")
 
 
 @public(methods="dsplit")
-def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+def dsplit(input: Tensor, indices_or_sections: Any, *more: int) -> tuple[Tensor, ...]:
     """`tensor_split` along dimension 2.
 
     >>> [part.shape for part in rg.dsplit(rg.zeros(1, 2, 4), [1])]
     [retrograd.Size([1, 2, 1]), retrograd.Size([1, 2, 3])]
     """
-    return _even(input, indices_or_sections, 2, 3, "dsplit")
+    return _even(input, (indices_or_sections, *more), 2, 3, "dsplit")
 
 
-def _even(input: Tensor, given: Any, dim: int, least: int, name: str) -> tuple[Tensor, ...]:
-    """`tensor_split` for at least `least` dimensions, into a number of pieces that divides."""
+def _even(
+    input: Tensor, places: tuple[Any, ...], dim: int, least: int, name: str
+) -> tuple[Tensor, ...]:
+    """`tensor_split` for at least `least` dimensions, into a number of pieces that divides.
+
+    `places` is that number alone, a sequence of borders alone, or several borders.
+    """
+    given = places if len(places) > 1 else places[0]
     shape = input._array.shape
     if len(shape) < least:
         raise RuntimeError(

@@ -14,6 +14,7 @@ from typing import Any
 from ...engine.registry import example, renamed
 from ...engine.tensor import Tensor
 from ...kernels import bessel as kernels
+from ...kernels.layout import laid_out
 from ..core.arguments import public, titled
 from ..core.pointwise import attach, floating, only, pointwise, with_doctest
 
@@ -27,7 +28,7 @@ def _family(name: str, kernel: Any, derivative: Any, **options: Any) -> Any:
     options = {"domain": (0.5, 3.0), "examples": ORDERS, **options}
     return pointwise(
         f"{name}(input, *, order)",
-        floating(lambda input, *, order: kernel(order, input)),
+        floating(lambda input, *, order: laid_out(kernel(order, input), input)),
         derivative=derivative,
         **options,
     )
