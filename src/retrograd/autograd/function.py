@@ -263,9 +263,10 @@ class DelayedErrorNode(Node):
     """The node behind what a backward marked `once_differentiable` returned."""
 
     __slots__ = ()
+    full_name = "torch::autograd::Error"  # as in PyTorch, like its name there
 
 
-DelayedErrorNode.__name__ = "Error"  # as in PyTorch
+DelayedErrorNode.__name__ = "Error"
 DELAYED_ERROR = DelayedError("delayed_error", DelayedErrorNode)
 
 

@@ -236,6 +236,7 @@ def test_an_error_can_be_put_into_the_graph():
     first, second = _C._functions.DelayedError("not this way", 2)(x, x * 3)
     assert second.tolist() == [3, 6]
     assert type(first.grad_fn).__name__ == "Error"
+    assert first.grad_fn.name() == "torch::autograd::Error"
     assert autograd.grad((first * 2).sum(), first)[0].tolist() == [2, 2]
     for y in (first, second):
         with pytest.raises(RuntimeError, match="not this way"):
