@@ -30,6 +30,7 @@ def test_older_names_have_their_own_arguments_and_results(complex):
     assert x.qr()._fields == ("Q", "R")
     assert x.qr(some=False).Q.shape == (4, 4)
     assert len(rg.lu(x)) == 2
+    assert rg.ones(2, 2).lu()[0].tolist() == [[1.0, 1.0], [1.0, 0.0]]  # singular
     assert rg.lu(x, get_infos=True)[2].item() == 0
     square = x[:3] @ x[:3].mH + rg.eye(3)
     b = rg.tensor(values(3, 2, complex=complex))

@@ -72,13 +72,13 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
 
 @public(methods="lu")
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, *, out: Any = None) -> Any:
-    """(LU, pivots), and info if `get_infos`: `linalg.lu_factor_ex`.
+    """(LU, pivots), and info if `get_infos`: `linalg.lu_factor_ex`, of singular matrices, too.
 
     >>> rg.lu(rg.eye(2))[1]
     tensor([1, 2], dtype=retrograd.int32)
     """
     modes.warn_once(OLDER.format("lu", "linalg.lu_factor"))
-    LU, pivots, info = triangles.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
+    LU, pivots, info = triangles.lu_factor_ex(A, pivot=pivot)
     found = (LU, pivots, info) if get_infos else (LU, pivots)
     if out is None:
         return found
