@@ -78,3 +78,32 @@ def test_layers_call_their_attention_by_names_that_a_wrapper_may_change():
     expected = given(x, x, x, average_attn_weights=False)[1]
     assert weights.shape == (1, 2, 3, 3)
     rg.testing.assert_close(weights, expected, rtol=1e-6, atol=0)
+
+
+MISSING_MASK = "Need attn_mask if specifying the is_causal hint"
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_a_causal_hint_without_its_mask_raises(norm_first):
+    x = rg.randn(3, 1, 8)
+    encoder = nn.TransformerEncoderLayer(8, 2, 16, norm_first=norm_first)
+    decoder = nn.TransformerDecoderLayer(8, 2, 16, norm_first=norm_first)
+    whole = nn.Transformer(8, 2, 1, 1, 16, norm_first=norm_first)
+    for call in [
+        lambda: encoder(x, is_causal=True),
+        lambda: nn.TransformerEncoder(encoder, 2)(x, is_causal=True),
+        lambda: decoder(x, x, tgt_is_causal=True),
+        lambda: decoder(x, x, memory_is_causal=True),
+        lambda: nn.TransformerDecoder(decoder, 1)(x, x, tgt_is_causal=True),
+        lambda: whole(x, x, src_is_causal=True),
+        lambda: whole(x, x, tgt_is_causal=True),
+        lambda: whole(x, x, memory_is_causal=True),
+    ]:
+        with pytest.raises(RuntimeError, match=MISSING_MASK):
+            call()
+
+
+def test_a_causal_hint_beside_its_mask_makes_no_difference():
+    x, mask = rg.randn(3, 1, 8), nn.Transformer.generate_square_subsequent_mask(3)
+    layer = nn.TransformerEncoderLayer(8, 2, 16).eval()
+    assert rg.equal(layer(x, mask, is_causal=True), layer(x, mask))

@@ -1,8 +1,8 @@
 """The transformer of Vaswani et al., 2017: its layers, stacks of them, and the whole.
 
 Sequences are (L, N, E), or (N, L, E) if `batch_first`, or (L, E) for one. Masks are as for
-`functional.multi_head_attention_forward`. The hints `is_causal` say what a mask already does; they
-make no difference.
+`functional.multi_head_attention_forward`. The hints `is_causal` say what a mask already does, so
+one without a mask raises RuntimeError.
 """
 
 from __future__ import annotations
@@ -58,7 +58,6 @@ class _Layer(Module):
     def _attended(
         self, layer: Any, x: Tensor, memory: Tensor, mask: Any, padding: Any, is_causal: bool
     ) -> Any:
-        causal = is_causal and mask is not None
         return layer(  # by name, as in PyTorch: programs put other values into these
             x,
             memory,
@@ -66,7 +65,7 @@ class _Layer(Module):
             attn_mask=mask,
             key_padding_mask=padding,
             need_weights=False,
-            is_causal=causal,
+            is_causal=is_causal,
         )[0]
 
     def _sa_block(
