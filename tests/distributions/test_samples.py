@@ -225,3 +225,8 @@ def test_cholesky_factors_of_two_correlations_are_the_numbers_of_pytorch():
     below = D.LKJCholesky(2, 1.5).sample((2,))[:, 1, 0]
     np.testing.assert_allclose(below._array, [0.28948614, -0.68897927], rtol=1e-6)
     assert rg.rand(1).item() == 0.32064181566238403
+
+
+def test_samples_of_unit_vectors_lie_in_rows():
+    weights = rg.tensor([[0.2, 0.8], [0.4, 0.6], [0.5, 0.5]])
+    assert distributions.OneHotCategorical(weights).sample((2,)).stride() == (6, 2, 1)

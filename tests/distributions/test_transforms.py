@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import pickle
 
 import pytest
@@ -222,3 +223,10 @@ def test_transforms_that_mix_components_make_events_of_batches():
     assert reshaped.support.event_dim == 2
     broadcast = D.TransformedDistribution(D.Normal(0.0, 1.0), D.AffineTransform(rg.zeros(3), 1.0))
     assert broadcast.sample().shape == (3,)
+
+
+def test_the_jacobian_of_an_affine_transform_by_a_number_may_be_written():
+    x = rg.ones(2, 3)
+    found = rg.distributions.transforms.AffineTransform(0.0, 2.0).log_abs_det_jacobian(x, 2 * x)
+    found.add_(1)
+    rg.testing.assert_close(found, rg.full((2, 3), 1 + math.log(2)))

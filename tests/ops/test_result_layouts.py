@@ -201,3 +201,28 @@ def test_a_loss_of_each_element_lies_as_its_first_tensor(name):
     loss = getattr(F, name)
     assert loss(turned, rows, reduction="none").stride() == turned.stride()
     assert loss(rows, turned, reduction="none").stride() == rows.stride()
+
+
+@pytest.mark.parametrize(
+    ("equation", "strides"),
+    [
+        ("i,j,k->kji", (9, 3, 1)),
+        ("i,j->ji", (3, 1)),
+        ("ijk->ki", (2, 1)),
+        ("ijk,l->kil", (6, 3, 1)),
+        ("ij,k->ikj", (9, 3, 1)),
+        ("ij,ik->kji", (3, 1, 9)),
+        ("...i,j->j...i", (6, 3, 1)),
+    ],
+)
+def test_einsum_without_a_contraction_lies_in_the_order_of_the_output(equation, strides):
+    shapes = {1: (3,), 2: (3, 3), 3: (2, 3, 4), 4: (2, 3)}  # "...i" has two dimensions
+    terms = equation.split("->")[0].split(",")
+    operands = [rg.ones(shapes[len(term)]) for term in terms]
+    assert rg.einsum(equation, *operands).stride() == strides
+
+
+def test_convolutions_of_time_batch_channels_lie_in_rows():
+    y = rg.conv_tbc(rg.ones(3, 2, 2), rg.ones(2, 2, 4), rg.zeros(4, requires_grad=True))
+    assert y.is_contiguous()
+    assert y.grad_fn.name() == "ConvTbcBackward0"

@@ -118,7 +118,7 @@ class OneHotCategorical(ByWeights):
     mode = property(lambda self: self._encoded(self.probs.argmax(-1)), doc="The most probable.")
 
     def _encoded(self, index: Tensor) -> Tensor:
-        return ops.eye(self.event_shape[0], dtype=self._param.dtype)[index]
+        return ops.eye(self.event_shape[0], dtype=self._param.dtype)[index.contiguous()]
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         """Vectors of zeros and one 1."""

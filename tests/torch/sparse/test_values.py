@@ -595,3 +595,10 @@ def test_products_with_sparse_matrices_are_batched(function):
         vectors = vectors.reshape(3, 1, 2)
     wanted = rg.stack([function(s, v) for v in vectors])
     assert rg.equal(rg.vmap(lambda v: function(s, v))(vectors), wanted)
+
+
+def test_indices_lie_in_rows():
+    places = rg.tensor([[0, 1, 1], [1, 0, 0]])
+    s = rg.sparse_coo_tensor(places, rg.ones(3), (2, 2)).coalesce()
+    for x in (s, s.t().coalesce(), s * 2, rg.sparse.mm(s, s)):
+        assert x.coalesce().indices().is_contiguous()

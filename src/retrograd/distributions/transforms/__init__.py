@@ -242,8 +242,10 @@ class AffineTransform(Transform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """log |scale|, summed over the dimensions of an event."""
         logarithm = ops.as_tensor(self.scale, dtype=x.dtype).abs().log()
-        shape = ops.broadcast_shapes(x.shape, logarithm.shape)
-        return _sum_rightmost(logarithm.expand(shape), self._event_dim)
+        logarithm = logarithm.expand(ops.broadcast_shapes(x.shape, logarithm.shape))
+        if not isinstance(self.scale, Tensor):
+            logarithm = logarithm.contiguous()  # so that it may be written, as PyTorch's
+        return _sum_rightmost(logarithm, self._event_dim)
 
     def forward_shape(self, shape: Any) -> Size:
         """The shape, broadcast with those of the parameters."""

@@ -35,10 +35,16 @@ def permuted(t: Tensor, labels: Sequence[Label], wanted: Sequence[Label]) -> Ten
 def summed_out(
     t: Tensor, labels: Sequence[Label], keep: Collection[Label]
 ) -> tuple[Tensor, list[Label]]:
-    """`t` summed over the dimensions that are not in `keep`, and the labels left."""
-    gone = [i for i, label in enumerate(labels) if label not in keep]
-    left = [label for label in labels if label in keep]
-    return (t.sum(gone) if gone else t), left
+    """`t` summed over the dimensions that are not in `keep`, the others in the order of `keep`.
+
+    As it is where all are in `keep`. Also the labels left.
+    """
+    gone = [label for label in labels if label not in keep]
+    if not gone:
+        return t, list(labels)
+    left = [label for label in keep if label in labels]
+    t = permuted(t, labels, [*left, *gone])
+    return t.sum(list(range(len(left), t.ndim))), left
 
 
 def contract(
@@ -51,31 +57,25 @@ def contract(
 ) -> tuple[Tensor, list[Label]]:
     """The product of two labelled tensors, summed over every label not in `keep`.
 
-    Returns it with its labels: first those in both, then those of `a` alone, then of `b` alone,
-    each in the order of `keep`.
+    Returns it with its labels: where nothing is summed in the order of `keep`, else first those in
+    both, then those of `a` alone, then of `b` alone, each in that order.
     """
-    a, a_labels = summed_out(a, a_labels, {*keep, *b_labels})
-    b, b_labels = summed_out(b, b_labels, {*keep, *a_labels})
+    a, a_labels = summed_out(a, a_labels, dict.fromkeys((*keep, *b_labels)))
+    b, b_labels = summed_out(b, b_labels, dict.fromkeys((*keep, *a_labels)))
     both = [label for label in a_labels if label in b_labels]
     batch = [label for label in keep if label in both]
     inner = [label for label in both if label not in keep]
     if inner and all(n == 1 for label, n in zip(a_labels, a.shape, strict=True) if label in inner):
         parts = (*without_ones(a, a_labels, inner), *without_ones(b, b_labels, inner))
         return contract(*parts, keep, multiply)
+    if not inner:
+        labels = [label for label in keep if label in a_labels or label in b_labels]
+        return mul(spread(a, a_labels, labels), spread(b, b_labels, labels)), labels
     left = [label for label in keep if label in a_labels and label not in both]
     right = [label for label in keep if label in b_labels and label not in both]
     labels = [*batch, *left, *right]
     size = dict(zip((*a_labels, *b_labels), (*a.shape, *b.shape), strict=True))
     shape = [size[label] for label in labels]
-    if not inner:
-        a = permuted(a, a_labels, [*batch, *left])
-        b = permuted(b, b_labels, [*batch, *right])
-        if left and right:
-            a = a.reshape([*a.shape, *[1] * len(right)])
-            b = b.reshape([*b.shape[: len(batch)], *[1] * len(left), *b.shape[len(batch) :]])
-        elif batch:  # one has the batch alone
-            a, b = with_trailing_ones(a, len(labels)), with_trailing_ones(b, len(labels))
-        return mul(a, b), labels
     a = merged(permuted(a, a_labels, [*batch, *left, *inner]), len(batch), len(left), len(inner))
     b = merged(permuted(b, b_labels, [*batch, *inner, *right]), len(batch), len(inner), len(right))
     product = multiply(a, b)
@@ -92,9 +92,12 @@ def without_ones(
     return t.reshape([n for _, n in left]), [label for label, _ in left]
 
 
-def with_trailing_ones(t: Tensor, ndim: int) -> Tensor:
-    """`t` with dimensions of size 1 at its end, `ndim` in all."""
-    return t if t.ndim == ndim else t.reshape([*t.shape, *[1] * (ndim - t.ndim)])
+def spread(t: Tensor, labels: Sequence[Label], wanted: Sequence[Label]) -> Tensor:
+    """`t` with its dimensions in the order `wanted`, and size 1 for those that it lacks."""
+    t = permuted(t, labels, [label for label in wanted if label in labels])
+    sizes = iter(t.shape)
+    shape = [next(sizes) if label in labels else 1 for label in wanted]
+    return t if shape == list(t.shape) else t.reshape(shape)
 
 
 def merged(t: Tensor, batch: int, first: int, second: int) -> Tensor:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import own
-from ...engine.registry import declare, example
+from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor
 from ...errors import conversion, wrong_type
 from ...kernels import convolution, sums
@@ -389,4 +389,4 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
                 f"{name} must have 3 dims: time, batch, in_channel; it has {t._array.ndim}"
             )
     made: Tensor = conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
-    return made.permute(2, 0, 1)
+    return name_node(made.permute(2, 0, 1).contiguous(), "ConvTbcBackward0")

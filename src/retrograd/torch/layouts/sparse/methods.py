@@ -38,7 +38,7 @@ def check_layout(x: Tensor, name: str, said: str, *layouts: str) -> Pattern:
 
 def index_tensor(array: Any, dtype: Any = np.int64) -> Tensor:
     """Indices for users, who may write them."""
-    return new_tensor(np.array(array, dtype))
+    return new_tensor(np.array(array, dtype, order="C"))
 
 
 def indices(self: Tensor) -> Tensor:
