@@ -1,5 +1,7 @@
 """Embeddings, bags, one-hot vectors. Values: `tests/nn/test_functional.py`."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -125,3 +127,11 @@ def test_what_comes_after_the_last_bag_is_in_none(padding_idx):
 def test_a_padding_index_of_bags_is_a_row():
     with pytest.raises(RuntimeError, match="padding_idx must be within the number of embeddings"):
         F.embedding_bag(rg.tensor([[0]]), rg.ones(2, 1), padding_idx=2)
+
+
+def test_a_table_with_an_infinite_row_is_scaled_in_silence(recwarn):
+    weight = rg.tensor([[math.inf, 1.0], [3.0, 4.0]])
+    found = F.embedding(rg.tensor([0, 1]), weight, max_norm=1.0)
+    assert found.isnan().tolist() == [[True, False], [False, False]]
+    rg.testing.assert_close(found[1], rg.tensor([0.6, 0.8]))
+    assert not recwarn.list

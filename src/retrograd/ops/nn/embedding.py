@@ -17,6 +17,7 @@ from ...kernels import sums
 from ...kernels.allocation import full, has_class, has_values, is_seen, known_true, table, zeros
 from ...kernels.native.places import highest, taken_rows
 from ...kernels.search import first_largest
+from ...quiet import quietly
 from ..core import batching_index
 from ..core.dims import integer
 
@@ -135,6 +136,7 @@ def _row_to_skip(padding_idx: int | None, rows: int) -> int | None:
     return padding_idx % rows
 
 
+@quietly
 def _renormalize(weight: Tensor, indices: Any, max_norm: float, norm_type: float) -> None:
     """Scale down, in place and outside the graph, the rows in use whose norm exceeds `max_norm`."""
     if not has_values(indices):
