@@ -162,6 +162,32 @@ def test_plain_operands_broadcast(shape, layout):
         check_gradients(found.unbind(), expected, [*parts, other])
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_padded_operands_are_taken_at_the_places_of_components(turned):
+    parts = components(rg.float64)
+    nt = rg.nested.as_nested_tensor(parts, layout=rg.jagged)
+    padded = rg.randn(3, 4, 3, dtype=rg.float64, requires_grad=True)
+    rows = [row[: len(part)] for row, part in zip(padded, parts, strict=True)]
+    if turned:
+        nt, padded_there, rows = nt.mT, padded.mT, [row.T for row in rows]
+        operands = [part.T for part in parts]
+    else:
+        padded_there, operands = padded, parts
+    for found, expected in (
+        (nt * padded_there, [x * y for x, y in zip(operands, rows, strict=True)]),
+        (padded_there - nt, [y - x for x, y in zip(operands, rows, strict=True)]),
+    ):
+        check_close(found.unbind(), expected)
+        check_gradients(found.unbind(), expected, [*parts, padded])
+
+
+def test_padded_operands_of_components_with_gaps_between_them():
+    offsets, lengths = rg.tensor([0, 3, 6]), rg.tensor([2, 1])
+    nt = rg.nested.nested_tensor_from_jagged(rg.arange(6.0), offsets, lengths)
+    found = nt + rg.tensor([[10.0, 20.0], [30.0, 40.0]])
+    assert [part.tolist() for part in found.unbind()] == [[10.0, 21.0], [33.0]]
+
+
 @pytest.mark.parametrize("shape", [(2, 3), (3, 2, 3), (2, 1, 3), (1, 3, 1, 3)])
 def test_plain_operands_that_do_not_broadcast_are_refused(shape):
     nt = rg.nested.as_nested_tensor(components(rg.float64), layout=rg.jagged)

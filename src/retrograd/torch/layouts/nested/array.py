@@ -196,7 +196,7 @@ class NestedTensor(Tensor, sees_properties=False):
         return found
 
     def _get_max_seqlen(self) -> int:
-        return max(length for _, length in jagged(self, "_get_max_seqlen").bounds)
+        return jagged(self, "_get_max_seqlen").longest
 
     def _get_min_seqlen(self) -> int:
         return min(length for _, length in jagged(self, "_get_min_seqlen").bounds)

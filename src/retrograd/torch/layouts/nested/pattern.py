@@ -149,6 +149,20 @@ class Jagged:
         begins = self.offsets._array[1 : self.count]
         return new_tensor(np.searchsorted(begins, np.arange(room), "right"))
 
+    @property
+    def longest(self) -> int:
+        """The length of the longest component."""
+        return max((length for _, length in self.bounds), default=0)
+
+    def places(self, room: int) -> Tensor:
+        """Where each of `room` places lies in components that are padded to the longest.
+
+        Those of gaps lie anywhere in them.
+        """
+        owners = self.owners(room)._array
+        within = np.arange(room) - self.offsets._array[owners]
+        return new_tensor(owners * self.longest + np.minimum(within, self.longest - 1))
+
     def __eq__(self, other: object) -> bool:
         same = isinstance(other, Jagged) and self.ragged == other.ragged
         return same and self.size == other.size  # type: ignore[attr-defined]

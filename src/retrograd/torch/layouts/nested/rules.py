@@ -98,7 +98,7 @@ def matched(name: str, inputs: Any) -> tuple[Any, list[Any]]:
 
 
 def beside(nt: Tensor, t: Tensor, name: str) -> Tensor:
-    """A plain tensor broadcast to the values of a nested one."""
+    """A plain tensor broadcast to the values of a nested one, of padded components taken there."""
     pattern, ndim = nt._array.pattern, nt.ndim
     if t.ndim == ndim > 0 and t.shape[0] == 1:
         t = t.squeeze(0)
@@ -107,15 +107,20 @@ def beside(nt: Tensor, t: Tensor, name: str) -> Tensor:
         parts = zip(parts_of(nt), spread, strict=True)
         return pattern.joined([each.expand(part.shape) for part, each in parts])[0] if t.ndim else t
     place = pattern.ragged - (ndim - t.ndim)
-    if t.ndim > ndim or (place >= 0 and t.shape[place] != 1):
+    sizes = {1} if t.ndim < ndim else {1, pattern.longest}  # of components that are padded
+    if t.ndim > ndim or (place >= 0 and t.shape[place] not in sizes):
         raise RuntimeError(MISMATCH.format(name, tuple(nt._array.shape), tuple(t.shape)))
     if t.ndim < ndim:
         return t
     if t.shape[0] != len(nt):
         raise RuntimeError(MISMATCH.format(name, tuple(nt._array.shape), tuple(t.shape)))
     dim = pattern.ragged - 1
-    owners = pattern.owners(held(nt).shape[dim])
-    return t.select(pattern.ragged, 0).movedim(0, dim).index_select(dim, owners)
+    room = held(nt).shape[dim]
+    if t.shape[place] == 1:
+        rows, places = t.select(place, 0), pattern.owners(room)
+    else:
+        rows, places = t.movedim(place, 1).flatten(0, 1), pattern.places(room)
+    return rows.movedim(0, dim).index_select(dim, places)
 
 
 @Nested.rule("zeros_like")
