@@ -602,3 +602,16 @@ def test_indices_lie_in_rows():
     s = rg.sparse_coo_tensor(places, rg.ones(3), (2, 2)).coalesce()
     for x in (s, s.t().coalesce(), s * 2, rg.sparse.mm(s, s)):
         assert x.coalesce().indices().is_contiguous()
+
+
+@pytest.mark.parametrize("layout", [rg.sparse_csr, rg.sparse_csc])
+def test_products_with_a_compressed_matrix_on_the_right_lie_in_rows(layout):
+    a = rg.tensor([[0.0, 1.0, 2.0], [3.0, 0.0, 0.0]])
+    s, rows = a.to_sparse(layout=layout), rg.arange(4.0).view(2, 2)
+    found = rows @ s
+    assert found.is_contiguous()
+    rg.testing.assert_close(found, rows @ a)
+    x = rg.arange(12.0).view(2, 2, 3)
+    found = rg.nn.functional.linear(x, s)
+    assert found.is_contiguous()
+    rg.testing.assert_close(found, rg.nn.functional.linear(x, a))

@@ -282,7 +282,8 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
         return sparse_mm(stored(input), mat2, pattern=coalesced(input))
     if not is_sparse(input):
         turned = coalesced(mat2).turned((1, 0))
-        return sparse_mm(stored(mat2), input.t(), pattern=turned).t()
+        found = sparse_mm(stored(mat2), input.t(), pattern=turned).t()
+        return found if mat2._array.pattern.form == COO else found.contiguous()  # as in PyTorch
     a, b = coalesced(input), coalesced(mat2)
     starts = b.rows[0]
     counts = np.diff(starts)[a.indices[1]]  # of entries of b in the row that each of a meets
