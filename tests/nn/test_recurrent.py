@@ -270,6 +270,8 @@ def test_lengths_that_are_not_sorted_are_named_before_those_that_are_not_positiv
 def test_no_sequences_cannot_be_padded():
     with pytest.raises(RuntimeError, match="received an empty list of sequences"):
         rg.nn.utils.rnn.pad_sequence([])
+    with pytest.raises(RuntimeError, match="sequences need a dimension of time, but number 1"):
+        rg.nn.utils.rnn.pad_sequence([rg.ones(2), rg.ones(())])
 
 
 def test_unpadded_sequences_have_memory_of_their_own():

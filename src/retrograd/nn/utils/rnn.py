@@ -232,8 +232,8 @@ def pad_sequence(
 ) -> Tensor:
     """Sequences (T_i, *) padded to the longest and stacked: (T, N, *), or (N, T, *).
 
-    `padding_side` is "right" or "left", else RuntimeError, as for no sequences; TypeError for what
-    is no tensor. Source: PyTorch's function of this name.
+    `padding_side` is "right" or "left", else RuntimeError, as for no sequences and for numbers;
+    TypeError for what is no tensor. Source: PyTorch's function of this name.
 
     >>> rg.nn.utils.rnn.pad_sequence([rg.tensor([1, 2]), rg.tensor([3])], batch_first=True)
     tensor([[1, 2],
@@ -253,6 +253,11 @@ def pad_sequence(
         if not isinstance(t, Tensor):
             raise TypeError(
                 f"expected Tensor as element {number} in argument 0, but got {type(t).__name__}"
+            )
+        if not t.ndim:
+            raise RuntimeError(
+                f"pad_sequence: sequences need a dimension of time, but number {number} is a "
+                "number. Pad vectors or larger tensors"
             )
     longest = max(t.shape[0] for t in given)
     padded = []
