@@ -345,6 +345,27 @@ def test_uniform_numbers_of_16_bits_stay_below_their_bound(dtype):
     assert x.max() < 2.0
 
 
+@pytest.mark.parametrize(
+    ("dtype", "bounds", "total", "least"),  # PyTorch's: what rounds to the bound is the lower one
+    [
+        (rg.float16, (0.0, 1.0), 9989.02809393406, 7),
+        (rg.float16, (0.1, 0.7), 7996.412292480469, 2),
+        (rg.bfloat16, (0.0, 1.0), 9950.40660238266, 46),
+        (rg.bfloat16, (-0.3464, 0.3464), -40.1051667034626, 109),
+    ],
+)
+def test_uniform_numbers_of_16_bits_are_those_of_pytorch(dtype, bounds, total, least):
+    if dtype is rg.bfloat16:
+        pytest.importorskip("ml_dtypes")
+    rg.manual_seed(1)
+    x = rg.empty(N, dtype=dtype).uniform_(*bounds)
+    assert x.double().sum().item() == pytest.approx(total, rel=1e-12)
+    assert (x == rg.tensor(bounds[0], dtype=dtype)).sum() == least
+    if bounds == (0.0, 1.0):
+        rg.manual_seed(1)
+        assert rg.equal(rg.rand(N, dtype=dtype), x)
+
+
 @pytest.mark.parametrize("algorithm", ["mt19937", "pcg64"])
 def test_trials_without_a_known_probability_have_no_count(algorithm):
     generator = rg.Generator(algorithm=algorithm).manual_seed(0)

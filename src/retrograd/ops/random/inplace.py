@@ -128,11 +128,12 @@ def uniform_(
 
 
 def _halves(source: Generator, shape: Any, dtype: Any, low: float, high: float) -> Any:
-    """Uniform numbers of 16 bits, rounded from float32 down to what lies below `high`."""
-    single, start = np.dtype(np.float32).type, dtype.type(low)
-    drawn = source.uniform(shape, np.dtype(single)) * (single(high) - single(low)) + single(low)
-    rounded, most = drawn.astype(dtype), dtype.type(high)
-    return np.where(rounded < most, rounded, np.nextafter(most, start))
+    """Uniform numbers of 16 bits, rounded from float32; `high` becomes `low`, as in PyTorch."""
+    single = np.dtype(np.float32)
+    start, span = single.type(low), single.type(high) - single.type(low)
+    drawn = source.uniform(shape, single).astype(np.float64) * float(span) + float(start)
+    rounded = drawn.astype(single).astype(dtype)  # a product and a sum that are rounded once
+    return np.where(rounded < dtype.type(high), rounded, dtype.type(low))
 
 
 def mean_of(given: Any, target: Tensor, name: str, argument: str = "mean") -> Any:

@@ -4,8 +4,8 @@ NOTE [PyTorch's numbers]
 The same seed gives what PyTorch's CPU generator gives, in the same order: equal for integers and
 masks, to rounding for what goes through `log` and `cos`. Words are the 32-bit numbers of the
 Mersenne Twister; a long takes two of them, the upper half first.
-1. Uniform: the lower 24 bits of a word for float32 (half floats are rounded from it), the lower 53
-   of a long for float64.
+1. Uniform: the lower 24 bits of a word for float32 (half floats are rounded from it, 1 to 0), the
+   lower 53 of a long for float64.
 2. Normal, 16 numbers and more in one block: uniforms for all of them, then the Box-Muller
    transform of each run of 16, cosines before sines; if they are no multiple of 16, a run that is
    drawn anew replaces the last 16. (For half floats nothing is drawn for those left over.)
@@ -95,9 +95,8 @@ class Twister:
         """Uniform numbers of any dtype and shape; see `uniform`."""
         if target.itemsize > 2:
             return twister.drawn(self.place, target.type, shape)
-        most = 1 - (2.0**-11 if target.kind == "f" else 2.0**-8)  # PyTorch rounds up to 1
-        drawn = twister.drawn(self.place, np.float32, shape)
-        return np.asarray(np.minimum(drawn.astype(target), target.type(most)))
+        rounded = twister.drawn(self.place, np.float32, shape).astype(target)
+        return np.where(rounded < 1, rounded, target.type(0))  # as PyTorch
 
     def normal(
         self,
