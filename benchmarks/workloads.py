@@ -285,7 +285,7 @@ def embedding(lib, size):
 
 def product_chain(lib, size):
     """100 products of 10 numbers."""
-    w = lib.rand(10, requires_grad=True)
+    w = lib.ones(10, requires_grad=True)
 
     def run():
         w.grad = None

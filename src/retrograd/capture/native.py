@@ -11,6 +11,7 @@ The function gives 0, or not 0 where an index was out of range: nothing is read 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import struct
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,9 @@ from ..compiler.emission import LONG, POINTER, constant, parallel
 from ..compiler.emission import Loop as Innermost
 from ..compiler.mathematics import DTYPES, EMIT
 from ..compiler.values import BOOL, Complex, Value, convert, ir_type, select
-from .primitives import Loop, Number, broadcast
+from .grouping import memory
+from .primitives import Group, Loop, Number, broadcast
+from .steps import is_group
 from .storages import Part
 
 __all__ = ["address", "can", "layout"]
@@ -31,6 +34,7 @@ __all__ = ["address", "can", "layout"]
 BYTE, STATUS = ir.IntType(8), ir.IntType(32)
 KNOWN = "?bBhHiIlLqQfdFD"  # dtypes, as NumPy's characters
 SOURCE = hashlib.blake2b(Path(__file__).read_bytes()).hexdigest()
+UNROLLED = 16  # terms of a sum in a product that are written out
 FREE = ("reassoc", "contract")  # of sums in products, which BLAS orders in its own way, too
 
 
@@ -60,28 +64,37 @@ def layout(arrays: Any) -> bytes:
     return struct.pack(f"{len(facts)}q", *facts)
 
 
-def address(loops: tuple[Loop, ...]) -> int:
+def address(loops: tuple[Any, ...]) -> int:
     """Where the native function of some loops is."""
     return machine.address(code, loops, SOURCE)
 
 
-def code(loops: tuple[Loop, ...], source: str, name: str) -> str:
+def code(loops: tuple[Any, ...], source: str, name: str) -> str:
     """The module of the function; in the cache it is one of this `source`."""
     return Emission(name).code(loops)
 
 
-def apart(loop: Loop) -> tuple[Loop, list[Part]]:
-    """A loop whose parts are arguments, the first numbered 0; and the parts that they are."""
-    parts: list[Part] = []
+def apart(item: Any) -> tuple[Any, list[Part]]:
+    """A loop or group whose parts are arguments, by numbers; and the parts that they are.
+
+    The numbers of parts in registers follow on them.
+    """
+    parts = memory(item)
+    known = {part: number for number, part in enumerate(parts)} if is_group(item) else {}
+    numbers = itertools.count()
 
     def at(part: Any) -> Any:
         if not isinstance(part, Part):
             return part
-        parts.append(part)
-        return part._replace(storage=len(parts) - 1, offset=0)
+        number = known.setdefault(part, len(known)) if is_group(item) else next(numbers)
+        return part._replace(storage=number, offset=0)
 
-    out = at(loop.out)
-    return loop._replace(out=out, operands=tuple(map(at, loop.operands))), parts
+    def loop(each: Any) -> Any:
+        return each._replace(out=at(each.out), operands=tuple(map(at, each.operands)))
+
+    if is_group(item):
+        return item._replace(loops=tuple(map(loop, item.loops))), parts
+    return loop(item), parts
 
 
 class Emission:
@@ -93,7 +106,7 @@ class Emission:
         self.loops: dict[str, Any] = {}  # functions, by their loops
         self.innermost: list[Innermost] = []
 
-    def code(self, loops: tuple[Loop, ...]) -> str:
+    def code(self, loops: tuple[Any, ...]) -> str:
         """The text of the module."""
         kind = ir.FunctionType(STATUS, [POINTER, POINTER])
         main = ir.Function(self.module, kind, self.name)
@@ -126,7 +139,7 @@ class Emission:
         fixed = part.offset + (number if kind == "arena" else -offset[0])
         return self.entry.gep(self.bases[part.storage], [LONG(fixed)], source_etype=BYTE)
 
-    def emitted(self, loop: Loop, count: int) -> Any:
+    def emitted(self, loop: Any, count: int) -> Any:
         """The function of one loop."""
         looks = may_fail(loop)
         kind = ir.FunctionType(STATUS if looks else ir.VoidType(), [POINTER] * count)
@@ -233,14 +246,30 @@ class Emission:
 
         def each(indices: Any) -> None:
             values = [self.load(p, i) for p, i in zip(operands, indices[1:], strict=True)]
-            values = [convert(v, d) for v, d in zip(values, loop.dtypes, strict=False)]
-            if loop.function == "copy":
-                found = values[0]
-            elif loop.function == "select":
-                found = select(*values)
-            else:
-                found = EMIT[loop.function](*values)
-            self.store(out, indices[0], convert(found, out.dtype))
+            self.store(out, indices[0], computed(loop, values))
+
+        self.nest(shape, strides, each)
+
+    def group(self, group: Group) -> None:
+        """Functions of each element, one after the other."""
+        parts, whole = memory(group), group.loops[0].out.shape
+        shape, strides = collapsed(whole, [broadcast(p, whole) for p in parts])
+
+        def each(indices: Any) -> None:
+            places = dict(zip(parts, indices, strict=True))
+            known: dict[Part, Any] = {}
+
+            def value(operand: Any) -> Any:
+                if isinstance(operand, Number):
+                    return self.load(operand, ())
+                if operand not in known:
+                    known[operand] = self.load(operand, places[operand])
+                return known[operand]
+
+            for loop, stored in zip(group.loops, group.stored, strict=True):
+                known[loop.out] = computed(loop, list(map(value, loop.operands)))
+                if stored:
+                    self.store(loop.out, places[loop.out], known[loop.out])
 
         self.nest(shape, strides, each)
 
@@ -479,6 +508,21 @@ class Emission:
         def place(j: Any) -> Any:
             return [*to, (i, out.strides[-2]), (j, out.strides[-1])]
 
+        if x.shape[-1] <= UNROLLED:
+            factors = [self.load(x, [*left, (i, x.strides[-2]), (k, x.strides[-1])]).ir
+                       for k in range(x.shape[-1])]  # fmt: skip
+
+            def whole(j: Any, carried: Any) -> None:
+                total = zero.ir
+                for k, a in enumerate(factors):
+                    c = self.load(y, [*right, (k, y.strides[-2]), (j, y.strides[-1])])
+                    term = self.b.fmul(a, c.ir, flags=FREE)
+                    total = self.b.fadd(total, term, flags=FREE)
+                self.store(out, place(j), Value(self.b, total, out.dtype))
+
+            self.loop(out.shape[-1], whole)
+            return
+
         def step(k: Any, carried: Any) -> None:
             a = self.load(x, [*left, (i, x.strides[-2]), (k, x.strides[-1])])
 
@@ -524,6 +568,18 @@ class Emission:
         found = self.loop(x.shape[-1], each, [zero, zero])
         place = [*to, (i, out.strides[-2]), (j, out.strides[-1])]
         self.store(out, place, Complex(*[Value(self.b, f, half) for f in found]))
+
+
+def computed(loop: Loop, values: list[Any]) -> Any:
+    """One element of a map."""
+    values = [convert(v, d) for v, d in zip(values, loop.dtypes, strict=False)]
+    if loop.function == "copy":
+        found = values[0]
+    elif loop.function == "select":
+        found = select(*values)
+    else:
+        found = EMIT[loop.function](*values)
+    return convert(found, loop.out.dtype)
 
 
 def collapsed(shape: Any, strides: Any) -> tuple[Any, Any]:

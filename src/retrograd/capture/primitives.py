@@ -17,7 +17,7 @@ from ..compiler.abstract import LOGICAL, NUMBERS, POWERS
 from .recording import Call, Slot
 from .storages import Opaque, Part, Storage, Storages, check_apart, owner_of
 
-__all__ = ["Loop", "Number", "primitive", "slots"]
+__all__ = ["Group", "Loop", "Number", "primitive", "slots"]
 
 PRODUCTS = 1 << 13  # multiplications of a matrix product
 BOOL = np.dtype(bool)
@@ -55,6 +55,17 @@ class Loop(NamedTuple):
     operands: tuple[Any, ...]
     dtypes: tuple[Any, ...] = ()
     axes: tuple[int, ...] = ()
+
+
+class Group(NamedTuple):
+    """Maps of one shape as one loop over its elements: what one gives the next takes as it is.
+
+    Only what is `stored` is written to memory.
+    """
+
+    loops: tuple[Loop, ...]
+    stored: tuple[bool, ...]
+    kind: str = "group"
 
 
 class Given:

@@ -20,6 +20,7 @@ from ..engine.tensor import Tensor, new_tensor, wrote
 from ..kernels import meta
 from ..kernels.native import loops as in_c
 from ..quiet import CALM
+from .grouping import grouped, living, memory
 from .history import Captured
 from .lowering import Lowering, Undrawn
 from .past import Past, is_shown_by
@@ -98,17 +99,6 @@ def versioned(tensor: Tensor, version: int) -> Tensor:
     for _ in range(version - tensor._version):
         wrote(tensor, "a compiled step")
     return tensor
-
-
-def living(loops: list[Any], inner: set[Any]) -> list[Any]:
-    """The loops without those whose results, in storages that are `inner`, are never read."""
-    kept: list[Any] = []
-    read: set[Any] = set()
-    for loop in reversed(loops):
-        if loop.out.storage not in inner or loop.out.storage in read or native.may_fail(loop):
-            kept.insert(0, loop)
-            read |= {part.storage for part in loop.operands if isinstance(part, Part)}
-    return kept
 
 
 class Writer:
@@ -334,9 +324,10 @@ class Writer:
                 placed[part.storage] = ("array", len(arrays), offset)
                 arrays.append(f"v{number}")
                 facts.append((array, part.storage in written))
-        loops = living(loops, set(inner))
-        arena = self.arrange(loops, inner, placed)
-        final = tuple([moved(loop, placed) for loop in loops])
+        items = grouped(living(loops, set(inner), native.may_fail), set(inner))
+        arena = self.arrange(items, placed)
+        registers: list[Any] = []
+        final = tuple([moved(item, placed, registers) for item in items])
         place = native.address(final)
         call = ", ".join([str(place), str(arena), self.name(native.layout(facts)), *arrays])
         lines = [*before, f"run_steps({call})", *[self.step(step) for step in again]]
@@ -359,13 +350,13 @@ class Writer:
         """The storage of a slot."""
         return self.lowering.outer(slot).storage
 
-    def arrange(self, loops: list[Any], inner: list[Any], placed: dict[Any, Any]) -> int:
+    def arrange(self, items: list[Any], placed: dict[Any, Any]) -> int:
         """Give what is between a place in the arena; how large that is."""
         last: dict[Any, int] = {}
         first: dict[Any, int] = {}
-        for number, loop in enumerate(loops):
-            for part in (loop.out, *loop.operands):
-                if isinstance(part, Part) and placed[part.storage] is None:
+        for number, item in enumerate(items):
+            for part in memory(item):
+                if placed[part.storage] is None:
                     first.setdefault(part.storage, number)
                     last[part.storage] = number
         taken: list[tuple[int, int, int]] = []  # start, end, last use

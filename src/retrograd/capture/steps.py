@@ -8,16 +8,29 @@ from typing import Any
 from .recording import Call, Root, Slot, Truth
 from .storages import Part
 
-__all__ = ["holds_places", "leaves", "made_by", "moved", "places_in", "slots_of"]
+__all__ = ["holds_places", "is_group", "leaves", "made_by", "moved", "places_in", "slots_of"]
 
 
-def moved(loop: Any, placed: dict[Any, Any]) -> Any:
-    """A loop whose parts say where they are."""
+def moved(item: Any, placed: dict[Any, Any], registers: list[Any]) -> Any:
+    """A loop or group whose parts say where they are: without a place, in `registers`."""
 
     def at(part: Any) -> Any:
-        return part._replace(storage=placed[part.storage]) if isinstance(part, Part) else part
+        if not isinstance(part, Part):
+            return part
+        if placed[part.storage] is None:
+            placed[part.storage] = ("register", len(registers))
+            registers.append(part.storage)
+        return part._replace(storage=placed[part.storage])
 
-    return loop._replace(out=at(loop.out), operands=tuple(map(at, loop.operands)))
+    def loop(each: Any) -> Any:
+        return each._replace(out=at(each.out), operands=tuple(map(at, each.operands)))
+
+    return item._replace(loops=tuple(map(loop, item.loops))) if is_group(item) else loop(item)
+
+
+def is_group(item: Any) -> bool:
+    """Whether something is a group of loops."""
+    return bool(item.kind == "group")
 
 
 def holds_places(value: Any) -> bool:

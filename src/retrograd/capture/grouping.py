@@ -1,0 +1,116 @@
+"""Loops of one shape that follow each other become one loop.
+
+NOTE [Groups]
+1. A map joins a group where each element of it takes of what the group writes that element alone,
+   and where it may come so early: no loop between them reads what it writes, or writes what it
+   reads.
+2. What a group makes and nobody else reads stays in registers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..compiler.emission import WITHOUT_VECTORS
+from .primitives import Group, Loop
+from .storages import Part
+
+__all__ = ["grouped", "living", "memory", "parts_of"]
+
+LARGEST = 32  # loops of a group
+BACK = 16  # how many groups before may be joined
+
+
+def parts_of(loop: Loop) -> list[Part]:
+    """The parts that a loop writes and reads."""
+    return [loop.out, *[part for part in loop.operands if isinstance(part, Part)]]
+
+
+def memory(item: Any) -> list[Part]:
+    """The parts of memory that a loop or group writes and reads, each of a group once."""
+    if isinstance(item, Loop):
+        return parts_of(item)
+    found: dict[Part, None] = {}
+    made: set[Part] = set()
+    for loop, stored in zip(item.loops, item.stored, strict=True):
+        found |= dict.fromkeys([part for part in parts_of(loop)[1:] if part not in made])
+        made.add(loop.out)
+        if stored:
+            found[loop.out] = None
+    return list(found)
+
+
+def living(loops: list[Loop], inner: set[Any], may_fail: Any) -> list[Loop]:
+    """The loops without those whose results, in storages that are `inner`, are never read."""
+    kept: list[Loop] = []
+    read: set[Any] = set()
+    for loop in reversed(loops):
+        if loop.out.storage not in inner or loop.out.storage in read or may_fail(loop):
+            kept.insert(0, loop)
+            read |= {part.storage for part in parts_of(loop)[1:]}
+    return kept
+
+
+class Run:
+    """Loops that may become a group."""
+
+    def __init__(self, loop: Loop) -> None:
+        self.loops: list[Loop] = []
+        self.written: dict[Any, Part] = {}  # by storage
+        self.touched: dict[Any, Part | None] = {}  # the only part that is read or written, or None
+        self.add(loop)
+
+    def add(self, loop: Loop) -> None:
+        """One more loop."""
+        self.loops.append(loop)
+        self.written[loop.out.storage] = loop.out
+        for part in parts_of(loop):
+            if self.touched.setdefault(part.storage, part) != part:
+                self.touched[part.storage] = None
+
+    def may_have(self, loop: Loop) -> bool:
+        """Whether a map may be computed with these, element by element."""
+        first = self.loops[0]
+        return (
+            len(self.loops) < LARGEST
+            and first.kind == loop.kind == "map"
+            and first.out.shape == loop.out.shape
+            and WITHOUT_VECTORS.isdisjoint((first.function, loop.function))
+            and self.touched.get(loop.out.storage, loop.out) == loop.out
+            and all(self.written.get(p.storage, p) == p for p in parts_of(loop)[1:])
+        )
+
+    def meets(self, loop: Loop) -> bool:
+        """Whether these and a loop after them may not change places."""
+        reads = [part.storage for part in parts_of(loop)[1:]]
+        return loop.out.storage in self.touched or any(s in self.written for s in reads)
+
+
+def grouped(loops: list[Loop], inner: set[Any]) -> list[Any]:
+    """The loops, those of one shape in groups: NOTE [Groups]; `inner` storages end with them."""
+    runs: list[Run] = []
+    for loop in loops:
+        for run in reversed(runs[-BACK:]):
+            if run.may_have(loop):
+                run.add(loop)
+                break
+            if run.meets(loop):
+                runs.append(Run(loop))
+                break
+        else:
+            runs.append(Run(loop))
+    found: list[Any] = []
+    read: set[Any] = set()
+    for run in reversed(runs):
+        item: Any = run.loops[0]
+        if len(run.loops) > 1:
+            last = {loop.out: number for number, loop in enumerate(run.loops)}
+            stored = [
+                last[loop.out] == number
+                and (loop.out.storage not in inner or loop.out.storage in read)
+                for number, loop in enumerate(run.loops)
+            ]
+            item = Group(tuple(run.loops), tuple(stored))
+        found.append(item)
+        read |= {part.storage for part in memory(item)}
+    return found[::-1]
