@@ -75,13 +75,14 @@ def is_elementwise(step: Any, recording: Recording) -> bool:
 def shape_of(step: Any, recording: Recording) -> tuple[int, ...] | None:
     """The shape of a step's large arrays, if it is elementwise and all have one; or None."""
     arrays = recording.arrays
-    if not is_elementwise(step, recording) or None in leaves(step.made):
+    gives = [s for s in leaves(getattr(step, "made", None)) if s is not None]
+    if not gives or not is_elementwise(step, recording):
         return None
     results, given = [arrays[s] for s in made_by(step)], [arrays[s] for s in slots_of(step)]
-    shape: tuple[int, ...] = arrays[leaves(step.made)[0]].shape
+    shape: tuple[int, ...] = arrays[gives[0]].shape
     parts = [a for a in (*results, *given) if a.shape]
     plain = all(a.shape == shape and a.flags.c_contiguous for a in parts)
-    if not plain or arrays[leaves(step.made)[0]].size < door.setting.least:
+    if not plain or arrays[gives[0]].size < door.setting.least:
         return None
     if any(np.may_share_memory(m, g) for m in results for g in given):  # a view
         return None

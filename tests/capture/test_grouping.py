@@ -1,0 +1,131 @@
+"""Loops that become one loop, and large elementwise steps that become one kernel."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd.capture.program import NATIVE
+
+if not NATIVE:
+    pytest.skip("needs llvmlite and the parts in C", allow_module_level=True)
+
+from retrograd.capture.grouping import LARGEST, grouped
+from retrograd.capture.primitives import Group, Loop
+from retrograd.capture.storages import Part, Storage
+
+FLOAT = np.dtype(np.float32)
+
+
+def storage():
+    return Storage("inner", -1, np.empty(8, FLOAT))
+
+
+def part(of, offset=0, shape=(4,), strides=(4,)):
+    return Part(of, offset, shape, strides, FLOAT)
+
+
+def double(source, target):
+    return Loop("map", "add", target, (source, source), (FLOAT,) * 3)
+
+
+def sizes(loops, inner=()):
+    return [
+        len(item.loops) if isinstance(item, Group) else 1 for item in grouped(loops, set(inner))
+    ]
+
+
+def test_maps_of_one_shape_become_groups_of_a_size():
+    row = [part(storage()) for _ in range(LARGEST + 4)]
+    loops = [double(a, b) for a, b in itertools.pairwise(row)]
+    assert sizes(loops) == [LARGEST, 3]
+
+
+def test_what_nobody_else_reads_is_not_stored():
+    a, b, c = (part(storage()) for _ in range(3))
+    (group,) = grouped([double(a, b), double(b, c)], {b.storage})
+    assert group.stored == (False, True)
+    sink = part(storage(), shape=(1,), strides=(4,))
+    last = Loop("reduce", "add", sink, (b,), (), (0,))
+    group, _ = grouped([double(a, b), double(b, c), last], {b.storage})
+    assert group.stored == (True, True)
+
+
+def test_other_elements_of_what_is_written_are_not_taken_from_registers():
+    a, b = storage(), storage()
+    early, late = part(a), part(a, 4)
+    assert sizes([double(part(b), early), double(late, part(storage()))]) == [1, 1]
+    assert sizes([double(early, part(b)), double(part(storage()), late)]) == [1, 1]
+    assert sizes([double(part(b), early), double(part(storage()), late)]) == [1, 1]
+    assert sizes([double(early, part(b)), double(part(storage()), early)]) == [2]
+
+
+def test_a_map_joins_a_group_before_loops_that_it_does_not_meet():
+    a, b, c, d = (part(storage()) for _ in range(4))
+    total = part(storage(), shape=(1,), strides=(4,))
+    apart = Loop("reduce", "add", total, (a,), (), (0,))
+    assert sizes([double(a, b), apart, double(c, d)]) == [2, 1]
+    read = Loop("reduce", "add", total, (c,), (), (0,))
+    assert sizes([double(a, b), read, double(d, c)]) == [1, 1, 1]
+    made = Loop("reduce", "add", total, (b,), (), (0,))
+    spread = part(total.storage, shape=(4,), strides=(0,))
+    assert sizes([double(a, b), made, double(spread, c)]) == [1, 1, 1]
+
+
+def test_writes_between_reads_stay_in_order():
+    def step(x):
+        a = x * 1
+        before = a[0] * 2
+        a[0].add_(x[1])
+        after = a[0] * before
+        a[1].copy_(after)
+        a.t()[0].mul_(3)
+        before.sub_(a[1])
+        return a * 1 + (a[0] + before)
+
+    compiled = rg.compile(step)
+    for _ in range(3):
+        x = rg.randn(4, 4)
+        rg.testing.assert_close(compiled(x), step(x))
+    assert compiled.compiled.variants
+
+
+def lines(step):
+    (variant,) = step.compiled.variants
+    text = variant.text.splitlines()
+    return text[text.index(next(t for t in text if t.startswith("def part"))) + 1 :]
+
+
+def test_a_large_forward_that_is_only_differentiated_is_one_kernel():
+    x, ones = rg.randn(100, 100).requires_grad_(), rg.ones(100, 100)
+
+    @rg.compile
+    def step():
+        x.grad = None
+        ((x * 2).exp().tanh() * x).backward(ones)
+
+    for _ in range(2):
+        step()
+    assert lines(step)[1].strip().startswith("return")
+    y = (x.detach().double()).requires_grad_()
+    ((y * 2).exp().tanh() * y).sum().backward()
+    rg.testing.assert_close(x.grad.double(), y.grad, rtol=1e-5, atol=1e-5)
+
+
+def test_a_large_result_that_nobody_reads_is_not_computed():
+    x, bias = (rg.randn(*n).requires_grad_() for n in ((100, 100), (100,)))
+    ones = rg.ones(100, 100)
+
+    @rg.compile
+    def step():
+        x.grad = bias.grad = None
+        (x + bias).backward(ones)
+
+    for _ in range(2):
+        step()
+    assert not any("v2 =" in line for line in lines(step))
+    assert bool((bias.grad == 100).all())
+    assert bool((x.grad == 1).all())
