@@ -101,6 +101,12 @@ def versioned(tensor: Tensor, version: int) -> Tensor:
     return tensor
 
 
+def new(slot: int, tensor: Tensor) -> str:
+    """The expression for a new tensor with the version of one of the recording."""
+    made, version = f"new_tensor(v{slot})", tensor._version
+    return f"versioned({made}, {version})" if version else made
+
+
 class Writer:
     """Writes the text of a replay."""
 
@@ -463,7 +469,8 @@ class Writer:
         shown = ", ".join(
             [f"({''.join([f'{n}, ' for n in names])})" for names in (tensors, edges, saved, owners)]
         )
-        lines = [f"t_{s} = new_tensor(v{s})" for s in results]
+        # written before another one saves it
+        lines = [f"t_{s} = {new(s, t)}" for s, t in zip(results, past.results, strict=True)]
         lines.append(
             f"o{number} = {self.name(kind)}.give({shown}, (args, kwargs), ({', '.join(read)},))"
         )
@@ -661,10 +668,9 @@ class Writer:
         version = value._version
         if self.is_there(value):
             self.given.append(value)
-            return f"versioned(t_{slot}, {version})" if version else f"t_{slot}"
+            return f"t_{slot}"
         if value._node is None:
-            made = f"new_tensor(v{slot})"
-            return f"versioned({made}, {version})" if version else made
+            return new(slot, value)
         self.check_freed(value._node)
         facts = dict(value._node.__dict__)
         return f"with_history(v{slot}, {self.name(value._node)}, {self.name(facts)}, {version})"
