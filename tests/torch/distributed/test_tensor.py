@@ -318,6 +318,21 @@ show(rg.tensor([rg.allclose(p.full_tensor(), q, 1e-14), p.placements == (Shard(0
     assert values(MESH + code) == [[[True, True]]] * 2
 
 
+@pytest.mark.parametrize("optimizer", ["SGD", "AdamW"])
+def test_a_step_of_an_optimizer_sends_nothing(optimizer):
+    code = f"""
+for shape in ((300, 200), (3, 2)):
+    for dtype in (rg.float32, rg.complex64):
+        p = nn.Parameter(distribute_tensor(rg.randn(*shape, dtype=dtype), mesh, [Shard(0)]))
+        opt = rg.optim.{optimizer}([p], 0.1); p.grad = rg.ones_like(p)
+        world, before = dist.group.WORLD.world, p.to_local().clone()
+        world.do = None; opt.step(); del world.do
+        assert not rg.equal(p.to_local(), before)
+print("nothing")
+"""
+    assert together(MESH + code) == ["nothing"] * 2
+
+
 def test_a_view_of_what_a_function_made_is_written():
     code = """
 x = distribute_tensor(rg.arange(4.0), mesh, [Shard(0)]); y = x * 2; y[1:3] += 1.0

@@ -83,10 +83,11 @@ class Unit:
         self._coming: Callable[[], Any] | None = None  # what gives the parts of all ranks
         self._versions: list[int] = []  # of parameters, when they were last gathered
         self._kept: dict[int, Tensor] = {}  # gradients that are not to be averaged yet
-        self._arrivals: list[Callable[[], None]] = []
         self._before: list[Any] = []  # how modes were before the forwards that run
         self._pass: Callable[[], Any] = nothing  # the backward pass that has reached it
-        # Of an outermost unit: the units of its last forward, and of this, as they began and ended.
+        # Of an outermost unit: gradients on their way; the units of its last forward, and of this,
+        # as they began and ended.
+        self._flying: list[Callable[[], None]] = []
         self._last: list[Unit] = []
         self._begun: list[Unit] = []
         self._ended: list[Unit] = []
@@ -268,6 +269,7 @@ class Unit:
 
     def scattered(self, grads: dict[int, Any]) -> dict[int, Distributed]:
         """The parts that this rank has of the means of gradients: they come in time."""
+        self._root.land()
         (world, *others), call = self.worlds, f"gradients of {self.name}"
         lots: dict[Any, list[int]] = {}
         for number, g in grads.items():
@@ -287,15 +289,20 @@ class Unit:
             result = under_way(world, call, reduce(call, sent, "mean"))
             held = [np.empty(like.local.shape, like.dtype) for like in likes]
             arrive = Arrival(result, others, call, [*zip(likes, held, ends, strict=True)])
-            self._arrivals.append(arrive)
+            self._root._flying.append(arrive)
             made |= {n: Coming(like, place, arrive)
                      for n, like, place in zip(lot, likes, held, strict=True)}  # fmt: skip
         return made
 
-    def _passed(self) -> None:
-        self._pass, arrivals, self._arrivals = nothing, self._arrivals, []
-        for arrive in arrivals:
+    def land(self) -> None:
+        """Wait for the gradients of the unit before: no more of them are on their way at once."""
+        for arrive in self._flying:
             arrive()
+        self._flying = []
+
+    def _passed(self) -> None:
+        self._pass = nothing
+        self._root.land()
         if self.reshards_after_backward:
             self.reshard()
         for unit in self._root._ended:

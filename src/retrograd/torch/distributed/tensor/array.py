@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Distributed", "bounds", "cut"]
 
-# Functions that take any array for its shape and dtype, and those that work element by element.
+# Functions that ask for the memory or dtype, that take any array for its shape and dtype, and that
+# work element by element.
+ASK = {np.shares_memory, np.may_share_memory, np.iscomplexobj, np.isrealobj}
 LIKE = {np.zeros_like, np.ones_like, np.empty_like, np.full_like}
 ADDS = {np.add, np.subtract}
 BY_ELEMENT = {np.where, np.real, np.imag, np.copy, np.nan_to_num}
@@ -172,8 +174,8 @@ class Distributed(StandIn, NDArrayOperatorsMixin):
         return out[0] if len(out) == 1 else out
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-        if function in (np.shares_memory, np.may_share_memory):
-            return function(*[local_of(value) for value in args[:2]])
+        if function in ASK:
+            return function(*map(local_of, args[:2]))
         if function is np.copyto:
             place, value, *rest = args
             where = options.get("where", rest[1] if len(rest) > 1 else True)
