@@ -229,6 +229,7 @@ def test_the_outermost_stays_whole_until_its_backward_pass():
     net = fully_shard(nn.Sequential(fully_shard(nn.Linear(3, 3)), nn.Linear(3, 1)))
     loss = net(rg.ones(1, 3)).sum()
     assert [type(part.weight) is rg.Tensor for part in net] == [False, True]
+    assert [type(value).__name__ for value in net.state_dict().values()] == ["DTensor"] * 4
     loss.backward()
     assert type(net[1].weight) is not rg.Tensor
     with rg.no_grad():
@@ -275,6 +276,22 @@ def twice(net, x):
 print(rg.allclose(twice(a, x).full_tensor(), twice(b, x), 1e-12))
 """
     assert together(code) == ["True"] * 2
+
+
+def test_a_penalty_on_gradients_is_that_of_the_whole_batch():
+    code = """
+from retrograd.distributed.fsdp import fully_shard
+def made(): rg.manual_seed(1); return nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+own, whole = made().double(), made().double(); fully_shard(own[0]); fully_shard(own)
+x = rg.randn(6, 3, dtype=rg.float64)
+for net, data in ((own, x.chunk(size)[rank]), (whole, x)):
+    learns = [*net.parameters()]; loss = net(data).square().mean()
+    grads = rg.autograd.grad(loss, learns, create_graph=True)
+    sum(g.square().sum() for g in grads).backward()
+print([rg.allclose(p.grad.full_tensor(), q.grad, 1e-12) for p, q in
+       zip(own.parameters(), whole.parameters())])
+"""
+    assert together(code) == [f"{[True] * 4}"] * 2
 
 
 @pytest.mark.usefixtures("alone")

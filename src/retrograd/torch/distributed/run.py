@@ -68,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     option("rdzv_endpoint", default="", help="host:port in place of --master_addr, --master_port")
     option("rdzv_id", default="none", help="the name of the run")
     option("rdzv_conf", default="", help="read over: there is nothing to set")
+    option("use_env", action="store_true", help="the rank is in LOCAL_RANK, as it always is")
     option("max_restarts", type=int, default=0, help="how often all start again after a failure")
     option("no_python", action="store_true", help="the program is a command, not Python's")
     parser.add_argument("-m", "--module", action="store_true", help="the program is a module")

@@ -182,6 +182,7 @@ def unit_of(
     made.reshard()
     module.register_forward_pre_hook(_before, with_kwargs=True)
     module.register_forward_hook(_after, always_call=True)
+    module.register_state_dict_pre_hook(lambda *_: made.reshard())
     return made
 
 
