@@ -129,7 +129,7 @@ for step in range(20):
         net(x if net is alone else x.chunk(size)[rank]).abs().square().mean().backward()
         opt.step()
 state = alone.state_dict()
-print([rg.allclose(v.full_tensor() if hasattr(v, "full_tensor") else v, state[name], 1e-9, 1e-12)
+print([rg.allclose(v.full_tensor() if hasattr(v, "full_tensor") else v, state[name], 1e-12, 1e-14)
        for net, _ in others for name, v in net.state_dict().items()].count(False),
       all(not rg.allclose(p, q, 1e-3) for p, q in zip(start, alone.parameters()) if p.ndim > 1))
 """

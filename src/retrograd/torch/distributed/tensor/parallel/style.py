@@ -257,22 +257,13 @@ class PrepareModuleInputOutput(ParallelStyle):
     def __init__(
         self,
         *,
-        input_layouts: Any = None,
-        desired_input_layouts: Any = None,
-        input_kwarg_layouts: dict[str, Placement] | None = None,
-        desired_input_kwarg_layouts: dict[str, Placement] | None = None,
-        use_local_input: bool = False,
         output_layouts: Any,
         desired_output_layouts: Any,
+        use_local_input: bool = False,
         use_local_output: bool = True,
+        **inputs: Any,
     ) -> None:
-        self._input = PrepareModuleInput(
-            input_layouts=input_layouts,
-            desired_input_layouts=desired_input_layouts,
-            input_kwarg_layouts=input_kwarg_layouts,
-            desired_input_kwarg_layouts=desired_input_kwarg_layouts,
-            use_local_output=use_local_input,
-        )
+        self._input = PrepareModuleInput(use_local_output=use_local_input, **inputs)
         self._output = PrepareModuleOutput(
             output_layouts=output_layouts,
             desired_output_layouts=desired_output_layouts,
