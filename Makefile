@@ -68,6 +68,9 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python tests/data/typing/tutorials.py build/tutorials
+	$(BIN)/mypy build/tutorials
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	$(BIN)/clang-format --dry-run --Werror $(shell find src/native -name "*.[ch]")
 
 docs: $(VENV)/.docs

@@ -80,8 +80,10 @@ GIVES = {
                      "is_deterministic_algorithms_warn_only_enabled", "compiled_with_cxx11_abi",
                      "is_vulkan_available"], "bool"),
     "get_float32_matmul_precision": "str",
-    # The type depends on the values, or the caller is another library.
-    **dict.fromkeys(["item", "tolist", "to_device", "__dlpack__", "__array_ufunc__",
+    # Only the values know whether it is an int, which may stand for every other number.
+    "item": "int | Any", "tolist": "list[Any]", "to_device": "Tensor",
+    # The caller is another library.
+    **dict.fromkeys(["__dlpack__", "__dlpack__", "__array_ufunc__",
                      "__array_function__", "__array_namespace__"], "Any"),
 }  # fmt: skip
 

@@ -21,9 +21,8 @@ from .test_import import run
 ROOT = Path(rg.__file__).parent
 DOCS = Path(__file__).parents[1] / "docs"
 STUBS = sorted({*ROOT.rglob("*.pyi")} - {ROOT / "engine/_native.pyi"})
-# Whose type depends on the values; what other libraries call; PyTorch's inner names.
+# What other libraries call; PyTorch's inner names.
 WITHOUT_TYPE = {
-    *("item", "tolist", "to_device"),
     *(
         "__dlpack__",
         "__array_ufunc__",

@@ -74,7 +74,7 @@ def learn(model: nn.Module, steps: int, length: int, silence: int) -> list[float
     """The loss at every step; some are printed."""
     kind = "modulus" if isinstance(model, Unitary) else "split"
     optimizer = rg.optim.RMSprop(model.parameters(), lr=2e-3, alpha=0.9, complex=kind)
-    losses = []
+    losses: list[float] = []
     for step in range(1, steps + 1):
         heard, said = sequences(16, length, silence)
         optimizer.zero_grad()

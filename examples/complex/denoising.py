@@ -10,6 +10,8 @@ ratio of signal to distortion.
 """
 
 # %%
+# SciPy says no types.
+# pyright: standard
 from __future__ import annotations
 
 import sys

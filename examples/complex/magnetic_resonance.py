@@ -10,6 +10,8 @@ it must be. Source: Lustig, Donoho and Pauly, 2007.
 """
 
 # %%
+# scikit-learn says no types.
+# pyright: standard, reportMissingImports=false
 from __future__ import annotations
 
 import sys

@@ -43,7 +43,7 @@ def signals(count: int, seed: int, noise: float = 0.1) -> tuple[rg.Tensor, rg.Te
     draw = np.random.default_rng(seed)
     kinds = constellations()
     classes = draw.integers(0, len(kinds), count)
-    sent = np.stack([draw.choice(kinds[k], LENGTH) for k in classes])
+    sent = np.stack([draw.choice(kinds[int(k)], LENGTH) for k in classes])
     echo = 0.1 * (draw.normal(size=(count, 1)) + 1j * draw.normal(size=(count, 1)))
     turn = np.exp(2j * np.pi * draw.random((count, 1)))
     hiss = draw.normal(size=(2, count, LENGTH)) * noise / np.sqrt(2)
@@ -98,7 +98,8 @@ def size(model: nn.Module) -> int:
 def learn(model: nn.Module, steps: int) -> list[float]:
     """The share of right answers on other signals, every ten steps; some are printed."""
     (x, y), (unseen, right) = signals(200, seed=0), signals(600, seed=1)
-    optimizer, scores = rg.optim.Adam(model.parameters(), lr=1e-2, complex="modulus"), []
+    optimizer = rg.optim.Adam(model.parameters(), lr=1e-2, complex="modulus")
+    scores: list[float] = []
     for step in range(steps):
         chosen = rg.randint(0, len(x), (64,))
         optimizer.zero_grad()

@@ -65,7 +65,7 @@ def run(quick: bool = False) -> dict[str, Any]:
     count = sum(len(range(layer % 2, QUBITS - 1, 2)) for layer in range(LAYERS))
     gates = [rg.nn.init.orthogonal_(rg.empty(4, 4, dtype=C)).requires_grad_() for _ in range(count)]
     optimizer = rg.optim.UnitaryAdam(gates, lr=0.1)
-    path = []
+    path: list[float] = []
     steps = 100 if quick else 400
     for step in range(1, steps + 1):
         optimizer.zero_grad()

@@ -49,7 +49,7 @@ class Definition(Protocol):
     def setup_context(self, ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
         """The Function's own."""
 
-    def jvp(self, *grad_inputs: Any) -> Any:
+    def jvp(self, *grad_inputs: Any, **kwargs: Any) -> Any:
         """The Function's own."""
 
     def vmap(self, info: Any, *args: Any, **kwargs: Any) -> Any:

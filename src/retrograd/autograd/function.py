@@ -116,14 +116,14 @@ class Function(FunctionCtx):
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+    def backward(ctx: Any, *grad_outputs: Any, **kwargs: Any) -> Any:
         """The gradient for each argument, given one cotangent per output."""
         raise NotImplementedError(NO_BACKWARD)
 
     vjp = backward
 
     @staticmethod
-    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+    def jvp(ctx: Any, *grad_inputs: Any, **kwargs: Any) -> Any:
         """The tangent of each output, given one tangent (or None) per argument."""
         raise NotImplementedError(NO_JVP)
 

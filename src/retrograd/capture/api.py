@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial, wraps
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from ..nn.modules.module import Module
 from .compiled import Compiled
@@ -12,6 +12,24 @@ from .modules import OptimizedModule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypedDict, TypeVar, Unpack
+
+    F = TypeVar("F", bound=Callable[..., Any])
+
+    class Options(TypedDict, total=False):
+        """What `compile` takes beside the function."""
+
+        fullgraph: bool
+        dynamic: bool | None
+        backend: str | Callable[..., Any] | None
+        mode: str | None
+        options: dict[str, Any] | None
+        name: str | None
+        disable: bool
+        recompile_limit: int | None
+        isolate_recompiles: bool
+        shapes_spec: Any
+
 
 __all__ = ["compile", "explain"]
 
@@ -19,6 +37,10 @@ MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagrap
 EAGER = ("eager", "aot_eager")
 
 
+@overload
+def compile(model: F, **options: Unpack[Options]) -> F: ...
+@overload
+def compile(model: None = None, **options: Unpack[Options]) -> Callable[[F], F]: ...
 def compile(
     model: Any = None,
     *,

@@ -30,7 +30,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import modes
 from ..locks import LEAVES, ONE_AT_A_TIME, counter, structure
@@ -232,6 +232,10 @@ class Node:
     lent: int = 0  # of a leaf: the tapes that lend it to a tensor which requires no grad: `tape`
     _tangents: dict[int, Any] | None = None  # of saved outputs, by place: `transforms.forward`
 
+    if TYPE_CHECKING:  # `node_method` attaches them
+        register_hook: Callable[[Callable[..., Any]], Any]
+        register_prehook: Callable[[Callable[..., Any]], Any]
+
     full_name = ""  # of a node's class, where that is not its own
 
     def name(self) -> str:
@@ -245,7 +249,7 @@ class Node:
         return self.__dict__.setdefault("_metadata", {})  # type: ignore[no-any-return]
 
     @property
-    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+    def next_functions(self) -> tuple[tuple[Shown | None, int], ...]:
         """The edges as (node, output number); (None, 0) where no gradient is needed."""
         return tuple((None, 0) if edge is None else target(edge) for edge in seen(self, self.edges))
 
@@ -262,6 +266,14 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{self.op.type_of(self).__name__} object at {id(self):#x}>"
+
+
+if TYPE_CHECKING:
+
+    class Shown(Node):
+        """A node of its own class, which has what its op saved, as `_saved_result`."""
+
+        def __getattr__(self, name: str) -> Any: ...
 
 
 def node_method(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -376,14 +388,14 @@ def seen(node: Node, values: tuple[Any, ...]) -> tuple[Any, ...]:
     return values if shows is None else tuple([values[place] for place in shows(node)])
 
 
-def public_node(node: Node) -> Node:
+def public_node(node: Node) -> Shown:
     """The node as users see it, in the class of its operation: NOTE [One class until shown]."""
     if node.__class__ is Node:
         node.__class__ = node.op.type_of(node)
     return node._face()  # type: ignore[no-any-return]
 
 
-def target(node: Node) -> tuple[Node, int]:
+def target(node: Node) -> tuple[Shown, int]:
     """(node, output number) of the value whose cotangent `node` receives."""
     if node.op is OUTPUT:
         source = node.edges[0]

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from typing import Self, TypeVar
 
     from .attached import Attached  # what `method` attaches: docs/make_stubs.py writes it
+    from .graph import Shown
     from .views import Link, View
 
     F = TypeVar("F")
@@ -165,7 +166,7 @@ class Tensor(Stored, Attached):
         return self._node is None or self._node.op is LEAF
 
     @property
-    def grad_fn(self) -> Node | None:
+    def grad_fn(self) -> Shown | None:
         """The node of the op that made this tensor, or None for a leaf."""
         node = node_of(self)
         return None if node is None or node.op is LEAF else target(node)[0]

@@ -298,6 +298,26 @@ class GradientTape:
         found = self._pull([t for t, _ in pairs], [g for _, g in pairs], wanted)
         return self._built(found, wanted, sources, unconnected, ())
 
+    @overload
+    def jacobian(
+        self,
+        target: Tensor,
+        sources: Tensor,
+        unconnected_gradients: Any = ...,
+        parallel_iterations: int | None = ...,
+        experimental_use_pfor: bool = ...,
+    ) -> Tensor | None: ...
+
+    @overload
+    def jacobian(
+        self,
+        target: Tensor,
+        sources: Any,
+        unconnected_gradients: Any = ...,
+        parallel_iterations: int | None = ...,
+        experimental_use_pfor: bool = ...,
+    ) -> Any: ...
+
     def jacobian(
         self,
         target: Tensor,
@@ -342,7 +362,7 @@ class GradientTape:
         unconnected_gradients: Any = UnconnectedGradients.NONE,
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
-    ) -> Any:
+    ) -> Tensor | None:
         """The Jacobian of each example: (N, m...) by (N, n...) gives (N, m..., n...).
 
         `target[i]` must depend on `source[i]` alone; that is not checked. It takes as many passes
@@ -380,7 +400,8 @@ class GradientTape:
             (found,) = self._rows(output, units, wanted, at_once)
         if found is not None:
             found = found.movedim(0, 1).reshape((*shape, *other[1:]))
-        return self._built([found], [source], source, unconnected, shape, other[1:])
+        built: Tensor | None = self._built([found], [source], source, unconnected, shape, other[1:])
+        return built
 
     def _check_use(self, target: Any) -> None:
         """Raise if the tape can give no gradient; a tape that is not persistent stops recording."""

@@ -14,7 +14,7 @@ import numpy as np
 import retrograd as rg
 import retrograd.nn.functional as F
 from retrograd import Tensor, nn, optim
-from retrograd.utils.data import DataLoader, Dataset, TensorDataset
+from retrograd.utils.data import DataLoader, Dataset, TensorDataset, random_split
 
 
 def factories() -> list[Tensor]:
@@ -82,6 +82,11 @@ def arithmetic(x: Tensor, y: Tensor) -> Tensor:
     assert_type(abs(x), Tensor)
     assert_type(bool((x == x).all()), bool)
     assert_type(float(x.sum()), float)
+    count: int = (x == y).sum().item()
+    numbers: list[float] = [x.sum().item(), count]
+    assert ["few", "many"][(x.sum() > 0).long().item()] in ("few", "many")
+    assert len(numbers) == 2
+    assert_type(x.tolist(), list[Any])
     assert_type(rg.exp(x), Tensor)
     assert_type(rg.add(x, y, alpha=2), Tensor)
     assert_type(x.add(y).mul(3).sub(1).div(2), Tensor)
@@ -237,7 +242,7 @@ def gradients(x: Tensor) -> None:
     assert_type(g, Tensor)
     assert_type(evaluated(x), Tensor)
     assert_type(rg.is_grad_enabled(), bool)
-    assert rg.autograd.gradcheck(lambda t: t * t, (rg.ones(2, dtype=rg.double).requires_grad_(),))
+    assert rg.autograd.gradcheck(squared, (rg.ones(2, dtype=rg.double).requires_grad_(),))
 
 
 def squared(t: Tensor) -> Tensor:
@@ -248,6 +253,16 @@ def squared(t: Tensor) -> Tensor:
 def loss_of(params: dict[str, Tensor], t: Tensor) -> tuple[Tensor, int]:
     """A loss by parameters, and something else."""
     return (params["w"] * t).sum(), len(params)
+
+
+def product(a: Tensor, b: Tensor) -> Tensor:
+    """A number of two tensors."""
+    return (a * b).sum()
+
+
+def halves(t: Tensor) -> tuple[Tensor, int]:
+    """A tensor, and something else."""
+    return t / 2, t.ndim
 
 
 def transforms(x: Tensor) -> None:
@@ -268,8 +283,6 @@ def transforms(x: Tensor) -> None:
     out, pull = rg.func.vjp(squared, x)
     assert_type(out, Tensor)
     assert_type(pull(out), tuple[Tensor])
-    assert rg.func.jacrev(lambda t: t * t)(rg.ones(2)).shape == (2, 2)
-    assert rg.vmap(lambda t: t.sum())(rg.ones(3, 2)).shape == (3,)
     with rg.GradientTape(persistent=True) as tape:
         tape.watch(x)
         y = squared(x)
@@ -277,6 +290,13 @@ def transforms(x: Tensor) -> None:
     assert_type(tape.gradient(y, x, unconnected_gradients="zero"), Tensor)
     assert_type(tape.gradient(y, [x]), list[Tensor | None])
     assert_type(tape.gradient(y, params), dict[str, Tensor | None])
+    assert_type(tape.jacobian(y, x), Tensor | None)
+    assert_type(rg.func.grad(product, argnums=1)(x, x), Tensor)
+    assert_type(rg.func.grad(product, argnums=(0, 1))(x, x), tuple[Tensor, Tensor])
+    assert_type(rg.func.jacrev(halves, has_aux=True)(x), tuple[Tensor, int])
+    assert_type(rg.autograd.functional.vjp(product, (x, x)), tuple[Tensor, tuple[Tensor, Tensor]])
+    assert_type(rg.autograd.functional.hvp(squared, x, x), tuple[Tensor, Tensor])
+    assert_type(rg.compile(squared)(x), Tensor)
 
 
 def numpys_names(x: Tensor) -> None:
@@ -341,6 +361,11 @@ class Squares(Dataset[Tensor]):
         return squared
 
 
+def total(numbers: list[int]) -> int:
+    """A batch that is their sum."""
+    return sum(numbers)
+
+
 def training() -> float:
     """A loop over batches."""
     net = Net()
@@ -360,7 +385,15 @@ def training() -> float:
         optimizer.step()
     schedule.step()
     assert_type(Squares()[2] + 1, Tensor)
-    assert len(list(DataLoader(Squares(), batch_size=2))) == 2
+    for squares in DataLoader(Squares(), batch_size=2):
+        assert_type(squares, Tensor)
+    for batch in DataLoader(TensorDataset(x, y), 4, True):
+        assert_type(batch, list[Tensor])
+    first, _ = random_split(Squares(), [3, 1])
+    assert_type(first[0], Tensor)
+    assert_type(next(iter(DataLoader([{"x": 1.0}], num_workers=0))), dict[str, Tensor])
+    assert_type(next(iter(DataLoader([1, 2], collate_fn=total))), int)
+    assert_type(next(iter(DataLoader("ab", batch_size=None))), Any)
     assert_type(net.eval(), Net)
     assert_type(net.to(rg.float32).train(), Net)
     assert_type(net.first(x), Tensor)
@@ -369,6 +402,7 @@ def training() -> float:
     assert_type(nn.CrossEntropyLoss()(rg.randn(2, 3), rg.tensor([0, 1])), Tensor)
     assert_type(rg.viz.graph(loss), rg.viz.Picture)
     assert_type(rg.__config__.show(), str)
+    assert_type(net.state_dict()["scale"], Tensor)
     net.load_state_dict(net.state_dict())
     images = rg.randn(1, 1, 4, 4)
     assert_type(F.conv2d(images, rg.randn(2, 1, 3, 3), padding=1), Tensor)

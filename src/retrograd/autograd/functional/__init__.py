@@ -7,7 +7,7 @@ cotangent u is linear in u, and differentiating it with respect to u transposes 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ... import modes
 from .parts import (
@@ -33,16 +33,22 @@ from .parts import (
 )
 from .jacobians import _construct_standard_basis_for, hessian, jacobian
 
+if TYPE_CHECKING:
+    from ...engine.tensor import Tensor
+
+T = TypeVar("T")
+R = TypeVar("R")
+
 __all__ = ["_construct_standard_basis_for", "hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 
 def vjp(
-    func: Callable[..., Any],
-    inputs: Any,
-    v: Any = None,
+    func: Callable[..., R],
+    inputs: T,
+    v: R | None = None,
     create_graph: bool = False,
     strict: bool = False,
-) -> tuple[Any, Any]:
+) -> tuple[R, T]:
     """(outputs, vᵀJ): the product of a vector with the Jacobian of `func` at `inputs`.
 
     inputs: a tensor or a tuple; v: the cotangents, shaped like the outputs (by default 1 for a
@@ -65,12 +71,12 @@ def vjp(
 
 
 def jvp(
-    func: Callable[..., Any],
-    inputs: Any,
-    v: Any = None,
+    func: Callable[..., R],
+    inputs: T,
+    v: T | None = None,
     create_graph: bool = False,
     strict: bool = False,
-) -> tuple[Any, Any]:
+) -> tuple[R, R]:
     """(outputs, Jv): the product of the Jacobian of `func` at `inputs` with a vector.
 
     v: the tangents, shaped like the inputs (by default 1 for a single number). The product is
@@ -95,12 +101,12 @@ def jvp(
 
 
 def vhp(
-    func: Callable[..., Any],
-    inputs: Any,
-    v: Any = None,
+    func: Callable[..., Tensor],
+    inputs: T,
+    v: T | None = None,
     create_graph: bool = False,
     strict: bool = False,
-) -> tuple[Any, Any]:
+) -> tuple[Tensor, T]:
     """(output, vᵀH): the product of a vector with the Hessian of `func` at `inputs`.
 
     `func` returns a single number; v and the product are shaped like the inputs. The rest is as
@@ -114,12 +120,12 @@ def vhp(
 
 
 def hvp(
-    func: Callable[..., Any],
-    inputs: Any,
-    v: Any = None,
+    func: Callable[..., Tensor],
+    inputs: T,
+    v: T | None = None,
     create_graph: bool = False,
     strict: bool = False,
-) -> tuple[Any, Any]:
+) -> tuple[Tensor, T]:
     """(output, Hv): the product of the Hessian of `func` at `inputs` with a vector.
 
     As `vhp`, transposed by NOTE [Double backward]; the two differ where second derivatives do not

@@ -35,6 +35,7 @@ from ..state import _IncompatibleKeys
 from ..tree import Tree
 
 if TYPE_CHECKING:
+    from collections import OrderedDict
     from collections.abc import Callable, Mapping
     from typing import ParamSpec, Protocol, Self, TypeVar
 
@@ -260,7 +261,7 @@ class Module(Tree):
 
     def state_dict(
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
-    ) -> Any:
+    ) -> OrderedDict[str, Tensor]:
         """Parameters and persistent buffers by dotted name, detached unless `keep_vars`.
 
         The tensors share memory with the module's. Arguments by position, in this order, warn.
@@ -270,7 +271,7 @@ class Module(Tree):
         """
         if args:
             destination, prefix, keep_vars = state.by_position(args, destination, prefix, keep_vars)
-        return state.save(self, destination, prefix, keep_vars)
+        return state.save(self, destination, prefix, keep_vars)  # type: ignore[no-any-return]
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any, overload
 
 from ...kernels.native.threads import available
 from ...locks import load
@@ -18,16 +19,60 @@ from ._utils.iterators import (
 )
 from ._utils.threads import NoThreadsError
 from ._utils.worker import get_worker_info
-from .dataset import Dataset, IterableDataset
+from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Generic, TypedDict, Unpack
+
+    import numpy as np
+    from typing_extensions import TypeVar  # of Python 3.13: with a default
+
+    from ...engine.tensor import Tensor
+    from ...ops.random.generator import Generator
+    from .dataset import Items
+
+    T = TypeVar("T")
+    B = TypeVar("B")
+    K = TypeVar("K")
+    T_co = TypeVar("T_co", covariant=True, default=Any)
+    B_co = TypeVar("B_co", covariant=True, default=Any)
+    Entry = Tensor | float | np.ndarray[Any, Any] | np.generic  # what makes a tensor of a batch
+    E = TypeVar("E", bound=Entry)
+    Row = TypeVar("Row", bound=tuple[Entry, ...])
+
+    class Samples(Generic[T_co, B_co]):
+        """Of samples, the first type, a loader makes batches, the second."""
+
+    class Options(TypedDict, total=False):
+        """What makes no difference to the types of batches."""
+
+        sampler: Any
+        batch_sampler: Any
+        num_workers: int
+        pin_memory: bool
+        drop_last: bool
+        timeout: float
+        worker_init_fn: Callable[[int], None] | None
+        multiprocessing_context: Any
+        generator: Generator | None
+        prefetch_factor: int | None
+        persistent_workers: bool
+        pin_memory_device: str
+        in_order: bool
+
+else:
+
+    class Samples:
+        """Where no type checker looks, `DataLoader[T]` is an annotation alone."""
+
+        __class_getitem__ = classmethod(GenericAlias)
+
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
 
-T_co = TypeVar("T_co", covariant=True)
 _collate_fn_t = Callable[[list[Any]], Any]  # PyTorch's name, by which programs annotate
 
 TOO_MANY = (
@@ -46,7 +91,7 @@ class _InfiniteConstantSampler(Sampler[None]):
             yield None
 
 
-class DataLoader(Generic[T_co]):
+class DataLoader(Samples["T_co", "B_co"]):
     """Batches of a data set, in order or shuffled.
 
     batch_size: samples per batch, None for single samples; shuffle: a new random order in every
@@ -75,9 +120,65 @@ class DataLoader(Generic[T_co]):
     _fixed = False
     _said: int | None = None  # the length of an IterableDataset, once it was asked for
 
+    @overload
+    def __init__(
+        self: DataLoader[E, Tensor],
+        dataset: Items[E],
+        batch_size: int = 1,
+        shuffle: bool | None = None,
+        **options: Unpack[Options],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: DataLoader[Row, list[Tensor]],
+        dataset: Items[Row],
+        batch_size: int = 1,
+        shuffle: bool | None = None,
+        **options: Unpack[Options],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: DataLoader[dict[K, E], dict[K, Tensor]],
+        dataset: Items[dict[K, E]],
+        batch_size: int = 1,
+        shuffle: bool | None = None,
+        **options: Unpack[Options],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: DataLoader[T, B],
+        dataset: Items[T],
+        batch_size: int = 1,
+        shuffle: bool | None = None,
+        *,
+        collate_fn: Callable[[list[T]], B],
+        **options: Unpack[Options],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: DataLoader[T, Any],
+        dataset: Items[T],
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        batch_sampler: Any = None,
+        num_workers: int = 0,
+        collate_fn: Callable[[list[T]], Any] | None = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Callable[[int], None] | None = None,
+        multiprocessing_context: Any = None,
+        generator: Generator | None = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+    ) -> None: ...
     def __init__(
         self,
-        dataset: Dataset[T_co],
+        dataset: Any,
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Any = None,
@@ -200,7 +301,7 @@ class DataLoader(Generic[T_co]):
         except NoThreadsError:
             return _SingleProcessDataLoaderIter(self, drawn=True)
 
-    def __iter__(self) -> _BaseDataLoaderIter:
+    def __iter__(self) -> Iterator[B_co]:
         if not (self.persistent_workers and self.num_workers):
             return self._get_iterator()
         if getattr(self._iterator, "_broken", True):

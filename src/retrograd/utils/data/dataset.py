@@ -15,29 +15,36 @@ from ...ops.random.factories import randperm
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from ...ops.random.generator import Generator
+
 __all__ = [
     "ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset",
     "TensorDataset", "random_split",
 ]  # fmt: skip
 
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
 class Dataset(Generic[T_co]):
     """A map from indices to samples; a subclass defines `__getitem__` and `__len__`."""
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> T_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
     def __add__(self, other: Dataset[T_co]) -> ConcatDataset[T_co]:
         return ConcatDataset([self, other])
 
 
+if TYPE_CHECKING:
+    Items = Dataset[T] | Sequence[T]
+
+
 class IterableDataset(Dataset[T_co]):
     """Samples in the order of `__iter__`, without indices."""
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
 
     def __add__(self, other: Any) -> Any:
@@ -156,13 +163,14 @@ class StackDataset(Dataset[Any]):
 class Subset(Dataset[T_co]):
     """The samples of `dataset` at `indices`."""
 
-    def __init__(self, dataset: Dataset[T_co], indices: Sequence[int]) -> None:
-        self.dataset, self.indices = dataset, indices
+    def __init__(self, dataset: Items[T_co], indices: Sequence[int]) -> None:
+        self.dataset: Any = dataset
+        self.indices = indices
 
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, list):
-            return self.dataset[[self.indices[i] for i in index]]
-        return self.dataset[self.indices[index]]
+    def __getitem__(self, index: Any) -> T_co:
+        of: Any = self.indices
+        found: T_co = self.dataset[[of[i] for i in index] if isinstance(index, list) else of[index]]
+        return found
 
     def __getitems__(self, indices: Sequence[int]) -> list[T_co]:
         """The samples at `indices`, had at once where the data set has this, too."""
@@ -213,8 +221,8 @@ class ConcatDataset(Dataset[T_co]):
 
 
 def random_split(
-    dataset: Any, lengths: Sequence[float], generator: Any = None
-) -> list[Subset[Any]]:
+    dataset: Items[T], lengths: Sequence[float], generator: Generator | None = None
+) -> list[Subset[T]]:
     """Split at random into subsets of these lengths, or of these fractions that sum to 1.
 
     What fractions leave over is dealt out from the first subset on. Raises ValueError if lengths do
@@ -223,7 +231,7 @@ def random_split(
     >>> [len(part) for part in rg.utils.data.random_split(range(10), [0.75, 0.25])]
     [8, 2]
     """
-    total = len(dataset)
+    total = len(dataset)  # type: ignore[arg-type]
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         for index, share in enumerate(lengths):
             if not 0 <= share <= 1:

@@ -50,7 +50,7 @@ class DistributedSampler(Sampler[int]):
         self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank
         self.epoch, self.shuffle, self.seed, self.drop_last = 0, shuffle, seed, drop_last
         whole, rest = divmod(len(dataset), num_replicas)
-        self.num_samples = whole + (rest > 0 and not drop_last)
+        self.num_samples: int = whole + (rest > 0 and not drop_last)
         self.total_size = self.num_samples * num_replicas
 
     def __iter__(self) -> Iterator[int]:
