@@ -83,6 +83,11 @@ def test_a_device_that_is_asked_for_is_no_finding(tmp_path):
     assert (done.stdout, done.stderr) == (missing, "1 file, 5 names of torch: 1 is missing\n")
 
 
+def test_two_names_are_missing(tmp_path):
+    (tmp_path / "script.py").write_text("import torch\ntorch.onse(1)\ntorch.zersos(1)\n")
+    assert retrograd("check", "script.py", folder=tmp_path).stderr.endswith("2 are missing\n")
+
+
 def test_a_hint_is_given_only_where_a_name_is_near(tmp_path):
     (tmp_path / "script.py").write_text("import torch\ntorch.qqqqq\n")
     done = retrograd("check", "script.py", folder=tmp_path)
@@ -107,6 +112,14 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path):
     done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
     os.close(write)
     assert done.stderr == ""
+
+
+def test_a_program_that_is_no_python_shows_its_own_line_alone(tmp_path):
+    (tmp_path / "script.py").write_text("import torch\ntorch.ones(\n")
+    done = retrograd("run", "script.py", folder=tmp_path)
+    lines = done.stderr.splitlines()
+    assert (done.returncode, lines[0]) == (1, '  File "script.py", line 2')
+    assert lines[-1].startswith("SyntaxError: ")
 
 
 def test_a_traceback_begins_in_the_program(tmp_path):

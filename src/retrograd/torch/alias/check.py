@@ -48,7 +48,7 @@ class Survey(NamedTuple):
         """What to know beside what is missing, a line each."""
         lines = [
             f"{counted(self.files, 'file')}, {counted(len(self.names), 'name')} of torch: "
-            f"{len(self.missing) or 'nothing'} is missing"
+            f"{len(self.missing) or 'nothing'} {'are' if len(self.missing) > 1 else 'is'} missing"
         ]
         if self.others:
             names = [

@@ -195,12 +195,15 @@ def packages() -> list[str]:
     return ["torch", *(name for name in PACKAGES if name != VISION or not vision)]
 
 
-def within_program(trace: Any) -> Any:
-    """A traceback without the frames at its start that are of `retrograd run`."""
+def within_program(error: BaseException, trace: Any) -> Any:
+    """A traceback without the frames at its start that are of `retrograd run`.
+
+    A program that is no Python has no frame: the error itself names file and line.
+    """
     inner = trace
     while inner and inner.tb_frame.f_code.co_filename.startswith((PACKAGE, "<frozen")):
         inner = inner.tb_next
-    return inner or trace
+    return inner if inner or isinstance(error, SyntaxError) else trace
 
 
 def install() -> None:
@@ -222,7 +225,7 @@ def install() -> None:
     def explained(kind: Any, error: BaseException, trace: Any) -> None:
         if note := load(".explain", __package__).explain(error):
             error.add_note(note)
-        inner = within_program(trace)
+        inner = within_program(error, trace)
         before(kind, error.with_traceback(inner), inner)
 
     sys.excepthook = explained
