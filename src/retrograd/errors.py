@@ -32,6 +32,8 @@ __all__ = [
 ]
 
 
+JOINING = ("cat", "concat", "concatenate", "stack")
+WHOLE = "Convert the whole numbers: x.to({}). A layer of whole numbers would have no gradient."
 CONVERT = "Convert one of them: x.to({to}), or y.to({of}), or a layer: layer.to({of})."
 MAKE_COMPLEX = (
     "One is complex. Make the other one complex, too, which loses nothing: layer.to({to}), or "
@@ -117,6 +119,12 @@ def wrong_type(
     if type(value).__module__ == "numpy":  # whose bool is not Python's
         kind = f"numpy.{kind}"
     text = f"{function}(): argument '{argument}'{place} must be {expected}, not {kind}"
+    if function in JOINING and argument == "dim" and hasattr(value, "_array"):
+        text += f". Put the tensors into a list: {function}([x, y])"
+    elif expected == "Tensor" and kind in ("list", "tuple", "int", "float"):
+        text += f". Make it one: retrograd.tensor({argument})"
+    elif expected == "tuple of ints" and kind == "float":
+        text += ". Convert: int(n)"
     return TypeError(named(text))
 
 
@@ -124,6 +132,8 @@ def conversion(x: np.dtype[Any], y: np.dtype[Any]) -> str:
     """What a program can do that gave two dtypes to what takes one."""
     if (x.kind == "c") != (y.kind == "c"):
         return named(MAKE_COMPLEX.format(to=f"retrograd.{x if x.kind == 'c' else y}"))
+    if (x.kind in "biu") != (y.kind in "biu"):
+        return named(WHOLE.format(f"retrograd.{y if x.kind in 'biu' else x}"))
     return named(CONVERT.format(to=f"retrograd.{y}", of=f"retrograd.{x}"))
 
 

@@ -459,7 +459,8 @@ def fitted(g: Tensor, t: Tensor, index: int) -> Tensor:
     if g._array.shape != t._array.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and "
-            f"output[{index}] has a shape of {t.shape}."
+            f"output[{index}] has a shape of {t.shape}. Give one of that shape, as "
+            "ones_like(output)"
         )
     if (g._array.dtype.kind == "c") != (t._array.dtype.kind == "c"):
         raise RuntimeError(

@@ -272,7 +272,8 @@ def check_broadcast(a: tuple[int, ...], b: tuple[int, ...], name: str) -> None:
             raise RuntimeError(
                 f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton"
                 f" dimension {max(len(a), len(b)) - back}. {name}() was called with shapes "
-                f"{list(a)} and {list(b)}."
+                f"{list(a)} and {list(b)}: sizes must be equal, or 1. Reshape one of them, or give "
+                "it a size of 1: x.unsqueeze(dim)"
             ) from None
 
 

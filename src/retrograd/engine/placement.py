@@ -123,7 +123,7 @@ class device:  # noqa: N801 (PyTorch's name)
         if kind not in ("cpu", "cuda", "mps", "xpu", "meta"):
             raise RuntimeError(
                 f"Expected one of cpu, cuda, mps, xpu, meta device type at start of device "
-                f"string: {kind}"
+                f"string: {kind}. Tensors live on the cpu: leave the device away, or write 'cpu'"
             )
         if number and index is not None:
             raise RuntimeError(

@@ -185,7 +185,8 @@ def size_of(leaves: list[Any], dims: list[int | None]) -> int:
     if any(size != sizes[0] for size in sizes):
         raise ValueError(
             "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
-            f"{sizes} for the mapped dimension"
+            f"{sizes} for the mapped dimension. What is no batch has None in in_dims, as "
+            "in_dims=(0, None)"
         )
     return sizes[0]
 

@@ -329,7 +329,8 @@ def check_scalar(output: Any) -> None:
     """Raise unless a function to be differentiated gave one real number."""
     if not isinstance(output, Tensor):
         raise RuntimeError(
-            f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}"
+            f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}. "
+            "Return the tensor itself: .item(), float() and .numpy() end the graph"
         )
     if output._array.ndim:
         raise RuntimeError(

@@ -142,16 +142,36 @@ class _Report:
                     errors.append(f"{kind} key(s) in state_dict: {named}. ")
             errors = errors[len(self.errors) :] + errors[: len(self.errors)]
         if errors:
+            errors.append(self._advice())
             text = "\n\t".join(errors)
             raise RuntimeError(
                 f"Error(s) in loading state_dict for {type(module).__name__}:\n\t{text}"
             )
 
+    def _advice(self) -> str:
+        """What to do about keys, or else about sizes."""
+        if not (self.missing or self.unexpected):
+            return "Build the module with the sizes of the state, or leave these keys out of it."
+        before = {key.partition(".")[0] for key in self.unexpected}
+        if self.missing and set(self.missing) == {key.partition(".")[2] for key in self.unexpected}:
+            return (
+                f'All keys have "{before.pop()}." before them: take it off, as by '
+                "key.partition('.')[2]."
+            )
+        if self.unexpected and len(self.missing) == len(self.unexpected):
+            pairs = zip(self.unexpected, self.missing, strict=True)
+            named = ", ".join(f'"{given}" for "{own}"' for given, own in pairs)
+            return f"If they are the same, rename them: {named}. strict=False loads what fits."
+        return "strict=False loads what fits."
+
 
 def load(module: Any, state_dict: Any, strict: bool, assign: bool) -> _IncompatibleKeys:
     """Copy values by name into `module` and its children; with `assign`, take the tensors over."""
     if not isinstance(state_dict, Mapping):
-        raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        raise TypeError(
+            f"Expected state_dict to be dict-like, got {type(state_dict)}. Give the state of a "
+            "module, model.state_dict(), or what load(file) gives"
+        )
     metadata = getattr(state_dict, "_metadata", None)
     given: Any = OrderedDict(state_dict)
     if metadata is not None:

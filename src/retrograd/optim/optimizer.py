@@ -36,6 +36,10 @@ DUPLICATES = (
     "error"
 )
 
+NO_PARAMS_AT_ALL = (
+    "optimizer got an empty parameter list: the module has none, or model.parameters() was read "
+    "before. Layers in a plain list are not seen: put them into nn.ModuleList"
+)
 NO_PARAMS = (
     "params argument given to the optimizer should be an iterable of Tensors or dicts, but got {}. "
     "{}"
@@ -99,7 +103,7 @@ class Optimizer:
         self.param_groups = []
         groups = list(params)
         if not groups:
-            raise ValueError("optimizer got an empty parameter list")
+            raise ValueError(NO_PARAMS_AT_ALL)
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
@@ -161,7 +165,10 @@ class Optimizer:
                     f"{type(item).__name__}"
                 )
             if not (item.is_leaf or item.retains_grad or self.defaults.get("differentiable")):
-                raise ValueError("can't optimize a non-leaf Tensor")
+                raise ValueError(
+                    "can't optimize a non-leaf Tensor: it was computed from others, so a step "
+                    "would not reach them. Give those, or a leaf: x.detach().requires_grad_()"
+                )
         return items, names
 
     # -- state ---------------------------------------------------------------------------------

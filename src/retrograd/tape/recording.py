@@ -89,7 +89,8 @@ def differentiable(tree: Any, role: str, outcome: str) -> list[Any]:
         if not isinstance(leaf, Tensor):
             raise TypeError(
                 f"The {role} must be a tensor, or a nested structure of tensors, but one is "
-                f"{leaf!r} of type {type(leaf).__name__}"
+                f"{leaf!r} of type {type(leaf).__name__}. Give the tensor itself: .item(), float() "
+                "and .numpy() end what is recorded"
             )
         has_derivative = dtypes.is_differentiable(leaf._array.dtype)
         if not has_derivative:

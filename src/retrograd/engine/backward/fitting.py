@@ -30,7 +30,8 @@ def fit(c: Any, edge: Node, node: Node, xp: Any) -> Any:
             index = node.edges.index(edge)
             raise RuntimeError(
                 f"Function {node.name()} returned an invalid gradient at index {index} - got "
-                f"{list(c.shape)} but expected shape compatible with {list(shape)}"
+                f"{list(c.shape)} but expected shape compatible with {list(shape)}. The gradient "
+                "of an argument has its shape"
             )
         c = xp.sum_to(c, shape=shape)
     found = c.dtype if c.__class__ is ndarray else numpy_dtype(c)

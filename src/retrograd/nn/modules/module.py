@@ -99,7 +99,8 @@ class Module(Tree):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What calling the module computes; every subclass has its own."""
         raise NotImplementedError(
-            f'Module [{type(self).__name__}] is missing the required "forward" function'
+            f'Module [{type(self).__name__}] is missing the required "forward" function. Define '
+            f"it in class {type(self).__name__}, indented like __init__: def forward(self, x): ..."
         )
 
     def __call__(self: Forward[P, R_co], *args: P.args, **kwargs: P.kwargs) -> R_co:

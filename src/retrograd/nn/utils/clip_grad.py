@@ -81,6 +81,11 @@ def clip_grad_norm_(
     >>> rg.nn.utils.clip_grad_norm_([w], 1.0), w.grad
     (tensor(5.), tensor([0.6000, 0.8000]))
     """
+    if hasattr(parameters, "parameters"):
+        raise TypeError(
+            f"clip_grad_norm_() takes tensors, not {type(parameters).__name__}. Write "
+            "clip_grad_norm_(model.parameters(), max_norm)"
+        )
     found = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     if not found and isinstance(parameters, Generator):
         warnings.warn(

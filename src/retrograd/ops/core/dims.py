@@ -26,7 +26,7 @@ def normalize_dim(dim: Any, ndim: int) -> int:
         integer(found, "dim")
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got "
-            f"{found})"
+            f"{found}). Dimensions count from 0: the last of {size} is {size - 1}, or -1"
         )
     return found + size if found < 0 else found
 
@@ -122,7 +122,11 @@ def resolve_shape(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
             "dimension size -1 can be any value and is ambiguous"
         )
     if (unknown and (known == 0 or size % known)) or (not unknown and known != size):
-        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size}")
+        needs = f"a multiple of {known}" if unknown else f"{known}"
+        raise RuntimeError(
+            f"shape '{list(shape)}' is invalid for input of size {size}: it takes {needs} "
+            "elements. A size of -1 stands for what is left"
+        )
     return tuple([size // known if n == -1 else n for n in shape])
 
 

@@ -240,7 +240,9 @@ def check_lengths(data: Any) -> None:
                 raise TypeError(f"not a sequence: {item!r} at dim {dim}, beside one of {length}")
             if len(item) != length:
                 raise ValueError(
-                    f"expected sequence of length {length} at dim {dim} (got {len(item)})"
+                    f"expected sequence of length {length} at dim {dim} (got {len(item)}): rows "
+                    "are equally long. Pad them, or make a tensor of each: "
+                    "nn.utils.rnn.pad_sequence pads those"
                 )
         level, dim = [element for item in level for element in item], dim + 1
     for item in level:
@@ -289,7 +291,10 @@ def unwrap(data: Any, found: list[Any], typed: bool) -> Any:
     if isinstance(data, str) and found:
         raise TypeError(f"new(): invalid data type 'str': {data!r} stands beside numbers")
     if isinstance(data, str):
-        raise ValueError(f"too many dimensions 'str': {data!r} is no number")
+        raise ValueError(
+            f"too many dimensions 'str': {data!r} is no number. Give each text one, as its place "
+            "in a list: names.index(text)"
+        )
     if not isinstance(data, NUMBERS):
         if typed and hasattr(type(data), "__float__"):
             return float(data)

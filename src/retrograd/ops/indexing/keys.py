@@ -29,7 +29,7 @@ from ..shape.basic_views import out_of_bounds
 WHOLE = slice(None)
 BAD_INDEX = (
     "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
-    "indices (got {kind})"
+    "indices (got {kind}). Convert numbers, int(i), and tensors, i.long()"
 )
 ZERO_DIM = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a "
@@ -53,7 +53,7 @@ def parse(
     if used > len(shape):
         raise IndexError(
             f"too many indices for tensor of dimension {len(shape)} (got {used}, shape "
-            f"{list(shape)})"
+            f"{list(shape)}): there is one index for a dimension"
         )
     basics: list[Any] = []
     tensors: list[tuple[int, Any]] = []

@@ -64,12 +64,17 @@ def _check_sizes(input: Tensor, target: Tensor) -> None:
     if found[:1] != shape[:1]:
         raise ValueError(
             f"Expected input batch_size ({shape[0]}) to match target batch_size "
-            f"({found[0] if found else 0})."
+            f"({found[0] if found else 0}). The input is {list(shape)} and the target "
+            f"{list(found)}: it has one class for each row"
         )
     wanted = (shape[0], *shape[2:])
     if found != wanted:
         if len(shape) == 2:
-            raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+            do = "target.squeeze(1)" if found[1:] == (1,) else "target.argmax(1), if it is one-hot"
+            raise RuntimeError(
+                "0D or 1D target tensor expected, multi-target not supported: the target is "
+                f"{list(found)}, and has one class for each row. Write {do}"
+            )
         raise RuntimeError(f"Expected target size {list(wanted)}, got {list(found)}")
 
 
@@ -91,7 +96,10 @@ def shares(
         return target, share, float(share.sum())
     valid = target != ignore_index
     if seen and (wrong := target[valid & ((target < 0) | (target >= classes))]).size:
-        raise IndexError(f"Target {wrong[0]} is out of bounds.")
+        raise IndexError(
+            f"Target {wrong[0]} is out of bounds. Classes count from 0 to {classes - 1}, for the "
+            f"input has {classes} scores: give it more, or number the classes anew"
+        )
     indices = np.where(valid, target, 0)
     share = valid.astype(dtype) if weight is None else np.where(valid, weight[indices], 0)
     return indices, share, float(share.sum()) if seen else new_tensor(share.sum())

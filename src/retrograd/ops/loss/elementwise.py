@@ -32,7 +32,8 @@ from ..shape.expand import broadcast_tensors
 
 OTHER_SIZE = (
     "Using a target size ({target}) that is different to the input size ({input}). This will "
-    "likely lead to incorrect results due to broadcasting. Please ensure they have the same size."
+    "likely lead to incorrect results due to broadcasting. Please ensure they have the same size: "
+    "target.view_as(input) where it has as many elements, or input.squeeze(dim)"
 )
 OLDER = "size_average and reduce args will be deprecated, please use reduction='{}' instead."
 
@@ -355,7 +356,8 @@ def binary_cross_entropy(
     if input._array.shape != target._array.shape:
         raise ValueError(
             f"Using a target size ({target.shape}) that is different to the input size "
-            f"({input.shape}) is deprecated. Please ensure they have the same size."
+            f"({input.shape}) is deprecated. Please ensure they have the same size: "
+            "target.view_as(input) where it has as many elements"
         )
     if input._array.dtype != target._array.dtype:
         names = [dtypes.legacy_name(t.dtype) for t in (target, input)]
@@ -363,7 +365,12 @@ def binary_cross_entropy(
     for name, t in (("input", input), ("target", target)):
         values = concrete(t._array)
         if known_true(~((values >= 0) & (values <= 1)).all()):
-            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
+            do = f"; {name} holds {values.min()} to {values.max()}"
+            if name == "input":
+                do += (
+                    ". Apply sigmoid() first, or give scores to binary_cross_entropy_with_logits()"
+                )
+            raise RuntimeError(f"all elements of {name} should be between 0 and 1{do}")
     loss = _bce(input, target)
     loss = loss if weight is None else loss * weight
     return reduced(loss, reduction, "BinaryCrossEntropyBackward0")

@@ -257,8 +257,19 @@ def check_channels(input: Tensor, weight: Tensor, groups: int, transposed: bool)
         given = "transposed=1" if transposed else f"groups={groups}"
         raise RuntimeError(
             f"Given {given}, weight of size {list(shape)}, expected input{list(input.shape)} to "
-            f"have {wanted} channels, but got {channels} channels instead"
+            f"have {wanted} channels, but got {channels} channels instead. "
+            f"{channels_first(input, wanted)}"
         )
+
+
+def channels_first(input: Tensor, wanted: int) -> str:
+    """What to do about an input whose second size is not that of the channels."""
+    last = input._array.ndim - 1
+    if input._array.shape[last] == wanted:
+        order = ", ".join(map(str, (0, last, *range(1, last))))
+        return f"Channels come second: input.permute({order})"
+    given = input._array.shape[1]
+    return f"Channels are the second size of the input: make the layer's in_channels {given}"
 
 
 def check_bias(weight: Tensor, bias: Tensor | None, size: int, transposed: bool) -> None:
@@ -298,7 +309,8 @@ def check_extent(size: Sizes, kernel: Sizes, pairs: Pairs, gaps: Sizes) -> None:
     if any(n < e for n, e in zip(padded, extent, strict=True)):
         raise RuntimeError(
             f"Calculated padded input size per channel: ({as_text(padded)}). Kernel size: "
-            f"({as_text(extent)}). Kernel size can't be greater than actual input size"
+            f"({as_text(extent)}). Kernel size can't be greater than actual input size. Take a "
+            "smaller kernel, or padding=; layers before it may have shrunk the image"
         )
 
 

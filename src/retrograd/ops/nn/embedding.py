@@ -110,7 +110,8 @@ def _check_indices(indices: Any, name: str, rows: int) -> None:
         legacy = dtypes.legacy_name(indices.dtype)
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
-            f"Long, Int; but got {legacy} instead (while checking arguments for {name})"
+            f"Long, Int; but got {legacy} instead (while checking arguments for {name}). Convert: "
+            "indices.long()"
         )
     indices = concrete(indices)
     if not (is_seen(indices) and indices.size):
@@ -123,7 +124,8 @@ def _check_indices(indices: Any, name: str, rows: int) -> None:
             raise RuntimeError(
                 f"embedding_bag: Expected idx >= 0 && idx < num_embeddings, but {run}"
             )
-        raise IndexError(f"index out of range in self: {run}")
+        need = f". Make them num_embeddings={indices.max() + 1}" if indices.min() >= 0 else ""
+        raise IndexError(f"index out of range in self: {run}, which count from 0{need}")
 
 
 def _row_to_skip(padding_idx: int | None, rows: int) -> int | None:

@@ -163,7 +163,8 @@ def batch_norm(
     channels, count = shape[1], shape[0] * math.prod(shape[2:])
     if training and count == 1:
         raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {input.shape}"
+            f"Expected more than 1 value per channel when training, got input size {input.shape}. "
+            "Train with larger batches (DataLoader(..., drop_last=True)); to predict, model.eval()"
         )
     if training and (running_mean is None) != (running_var is None):
         raise ValueError(

@@ -29,7 +29,8 @@ def drawn_integers(
     """Integers from `low` to `high`, exclusive, as dtype `target`, which must hold them."""
     if low >= high:
         raise RuntimeError(
-            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}. Of "
+            "randint(low, high, size) the lower bound comes first, and the upper one is left out"
         )
     refuse("check_random_bounds", target, "fiub")
     check_range(low, high - 1, target)

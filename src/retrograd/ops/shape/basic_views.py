@@ -287,7 +287,8 @@ unstrided = declare(
 def out_of_bounds(index: Any, dim: int, size: int) -> IndexError:
     """The error for an index that a dimension does not have; ValueError beyond 64 bits."""
     integer_in(index)
-    return IndexError(f"index {index} is out of bounds for dimension {dim} with size {size}")
+    there = f": indices go from {-size} to {size - 1}" if size else ", which has no element"
+    return IndexError(f"index {index} is out of bounds for dimension {dim} with size {size}{there}")
 
 
 def check_entry(input: Tensor, dim: int, index: int) -> tuple[int, int]:

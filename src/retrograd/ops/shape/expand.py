@@ -125,7 +125,8 @@ def expanded(shape: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
                 raise RuntimeError(
                     f"The expanded size of the tensor ({size}) must match the existing size "
                     f"({own}) at non-singleton dimension {place}.  Target sizes: {list(sizes)}.  "
-                    f"Tensor sizes: {list(shape)}"
+                    f"Tensor sizes: {list(shape)}. Only a size of 1 expands: x.unsqueeze(dim) "
+                    "makes one, and x.repeat(...) copies"
                 )
         found.append(shape[place - lead] if size == -1 else size)
     return tuple(found)

@@ -109,7 +109,8 @@ def _sequence(tensors: Any, name: str) -> list[Tensor]:
     """The tensors of a list or tuple, checked."""
     if isinstance(tensors, Tensor):
         raise TypeError(
-            f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor"
+            f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor. Put "
+            f"them into a list: {name}([x, y])"
         )
     found = list(tensors)
     for position, value in enumerate(found):
@@ -166,8 +167,16 @@ def _check_fit(shape: tuple[int, ...], expected: tuple[int, ...], dim: int, posi
         if n != m and place != dim:
             raise RuntimeError(
                 f"Sizes of tensors must match except in dimension {dim}. Expected size {n} but "
-                f"got size {m} for tensor number {position} in the list."
+                f"got size {m} for tensor number {position} in the list. "
+                f"{other_way(shape, expected)}"
             )
+
+
+def other_way(shape: tuple[int, ...], expected: tuple[int, ...]) -> str:
+    """The shapes, and along which dimension they could be joined."""
+    apart = [d for d, (n, m) in enumerate(zip(expected, shape, strict=True)) if n != m]
+    how = f"Join them along dim={apart[0]}" if len(apart) == 1 else "Reshape one of them"
+    return f"The shapes are {list(expected)} and {list(shape)}. {how}"
 
 
 @public(out=True)
@@ -207,7 +216,8 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
         if x._array.shape != first:
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 "
-                f"and {list(x._array.shape)} at entry {position}"
+                f"and {list(x._array.shape)} at entry {position}. Pad them to one size "
+                "(nn.utils.rnn.pad_sequence), or join them by cat()"
             )
     return _stack_op(*parts, dim=place)
 

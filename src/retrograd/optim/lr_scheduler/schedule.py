@@ -67,7 +67,10 @@ def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
 def check_optimizer(optimizer: Any) -> None:
     """Raise TypeError for what is no optimizer."""
     if not isinstance(optimizer, Optimizer):
-        raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        raise TypeError(
+            f"{type(optimizer).__name__} is not an Optimizer. Give the optimizer whose rate it "
+            "sets, as StepLR(optimizer, step_size=10)"
+        )
 
 
 def check_strategy(name: str) -> None:

@@ -41,6 +41,17 @@ class Sampler(Generic[T_co]):
         raise NotImplementedError("Subclasses of Sampler should implement __iter__.")
 
 
+def size(data_source: Any) -> int:
+    """How many samples there are; TypeError where nothing says so."""
+    if not hasattr(data_source, "__len__"):
+        name = type(data_source).__name__
+        raise TypeError(
+            f"object of type '{name}' has no len(), which says how many samples there are. Define "
+            f"__len__(self) in class {name}, or derive it from IterableDataset"
+        )
+    return len(data_source)
+
+
 class SequentialSampler(Sampler[int]):
     """0, 1, 2, ..."""
 
@@ -48,10 +59,10 @@ class SequentialSampler(Sampler[int]):
         self.data_source = data_source
 
     def __iter__(self) -> Iterator[int]:
-        return iter(range(len(self.data_source)))
+        return iter(range(size(self.data_source)))
 
     def __len__(self) -> int:
-        return len(self.data_source)
+        return size(self.data_source)
 
 
 PORTION = 32  # of independent draws
@@ -85,7 +96,7 @@ class RandomSampler(Sampler[int]):
     @property
     def num_samples(self) -> int:
         """How many indices one pass gives."""
-        return len(self.data_source) if self._num_samples is None else self._num_samples
+        return size(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
         """Indices from `generator`, or from one that the default generator seeds.

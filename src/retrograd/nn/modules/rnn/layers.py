@@ -221,7 +221,8 @@ class RNNBase(Module):
         if input._array.shape[-1] != self.input_size:
             raise RuntimeError(
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got "
-                f"{input.shape[-1]}"
+                f"{input.shape[-1]}. The input is {list(input.shape)}, and its last size is that "
+                f"of one step: make it {type(self).__name__}({input.shape[-1]}, {self.hidden_size})"
             )
 
     def get_expected_hidden_size(self, input: Any, batch_sizes: Any) -> tuple[int, int, int]:

@@ -23,7 +23,12 @@ NO_BATCH = (
 
 def collate_tensor_fn(batch: Sequence[Tensor], *, collate_fn_map: Any = None) -> Tensor:
     """Tensors, stacked."""
-    return stack(list(batch), 0)
+    try:
+        return stack(list(batch), 0)
+    except RuntimeError as error:
+        raise RuntimeError(
+            f"{error}. In a loader, a function does so: DataLoader(..., collate_fn=...)"
+        ) from None
 
 
 def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Tensor:
