@@ -1,8 +1,8 @@
 """Writes the stubs that type checkers and editors read: `python docs/make_stubs.py`.
 
 Functions and methods are made when ops are declared, where no type checker sees them. What they
-take and return is read off the running package: annotations where the source has them, else types
-by the names of arguments, which are PyTorch's. `TAKES` and `GIVES` say what neither says.
+take and return is read off the running package: annotations where the source has them, else those
+that `engine/naming.py` gives by names.
 
 NOTE [Stubs]
 1. What `method` attaches to tensors is in `engine/attached.pyi`, a base that `Tensor` has for type
@@ -34,8 +34,6 @@ import retrograd as rg
 from retrograd import Tensor, ops, return_types
 from retrograd.dtypes import dtype
 from retrograd.engine.overriding import forms
-from retrograd.ops.core import arguments
-from retrograd.ops.core.arguments import ORDERED, ROUNDED
 from retrograd.torch import lazy_families as later
 from retrograd.torch.names.tensor_types import TensorType
 
@@ -46,46 +44,10 @@ GENERIC = (Path(__file__).parent / "transforms.pyi").read_text()
 PACKAGES = ("autograd", "func", "nn", "nn/modules", "nn/utils", "optim", "utils", "utils/data")
 BARE = {id(form): function for function, form in forms.items()}
 
-NUMBER, INTS = "Tensor | Number", "int | Sequence[int]"
-# The types of arguments by their names, where the source says Any.
-TAKES = {
-    **dict.fromkeys(["other", "exponent", "min", "max", "value", "end", "start", "step", "src",
-                     "fill_value", "mean", "std", "low", "high", "p", "q", "element", "elements",
-                     "test_elements"], NUMBER),
-    **dict.fromkeys(["axis", "dim", "dims", "size", "stride", "padding", "dilation", "kernel_size",
-                     "output_padding", "shifts", "sizes", "given", "s",
-                     "normalized_shape", "order", "source", "destination",
-                     "split_size_or_sections"], INTS),
-    "input": "Tensor", "gradient": "Tensor", "tensors": "Tensor | Sequence[Tensor]",
-    "alpha": "Number", "beta": "Number", "n": "Tensor | int",
-    "output_size": "int | Sequence[int | None]", "repeats": f"{INTS} | Tensor",
-    "new_full.size": "Number | Sequence[int]", "tensordot.dims": "Any", "range": "Sequence[float]",
-    "indices_or_sections": f"{INTS} | Tensor", "shape": f"{INTS} | dtype", "key": "Index",
-    "dtype": "dtype", "device": "device | str | int", "layout": "layout",
-    "memory_format": "memory_format", "reduction": "str | int",
-}  # fmt: skip
-# The results of functions by their names, where neither the source nor a record says them.
-GIVES = {
-    **dict.fromkeys(["split_copy", "split_with_sizes_copy", "unbind_copy", "lu"],
-                    "tuple[Tensor, ...]"),
-    "__torch_dispatch__": "Any",
-    **dict.fromkeys(["__array__", "numpy"], "ndarray[Any, Any]"),
-    **dict.fromkeys(["__getitem__", "slice_copy", "as_subclass", "where"], "Tensor"),
-    **dict.fromkeys(["set_num_threads", "set_num_interop_threads", "set_anomaly_enabled",
-                     "use_deterministic_algorithms", "set_deterministic_debug_mode",
-                     "set_float32_matmul_precision"], "None"),
-    **dict.fromkeys(["get_num_threads", "get_num_interop_threads", "get_deterministic_debug_mode"],
-                    "int"),
-    **dict.fromkeys(["are_deterministic_algorithms_enabled", "set_flush_denormal",
-                     "is_deterministic_algorithms_warn_only_enabled", "compiled_with_cxx11_abi",
-                     "is_vulkan_available"], "bool"),
-    "get_float32_matmul_precision": "str",
-    # Only the values know whether it is an int, which may stand for every other number.
-    "item": "int | Any", "tolist": "list[Any]", "to_device": "Tensor",
-    # The caller is another library.
-    **dict.fromkeys(["__dlpack__", "__dlpack__", "__array_ufunc__",
-                     "__array_function__", "__array_namespace__"], "Any"),
-}  # fmt: skip
+NUMBER = "Number | Tensor"
+# Whom other libraries call, or PyTorch's inner name: their results are Any.
+CALLED = {"__array_function__", "__array_namespace__", "__array_ufunc__", "__dlpack__",
+          "__torch_dispatch__"}  # fmt: skip
 
 # The results of functions where a flag is set; they give a tensor where it is not.
 FLAGS = {"return_indices": "tuple[Tensor, Tensor]", "as_tuple": "tuple[Tensor, ...]"}
@@ -169,33 +131,19 @@ def text_of(annotation: Any) -> str:
     return re.sub(r"\b(typing|dtypes|retrograd\.[\w.]+)\.", "", text)
 
 
-def result(name: str, space: str, found: inspect.Signature, record: Any) -> str:
+def result(name: str, space: str, found: inspect.Signature) -> str:
     """The type of what a function returns."""
     text = text_of(found.return_annotation)
-    if record is not None and text in ("None", "Any"):
-        return "Tensor" if record.outputs == 1 else "tuple[Tensor, ...]"
-    if text != "Any":
-        return text
-    named = f"linalg_{name}" if space == "linalg" else name
-    if hasattr(return_types, named):
-        return f"return_types.{named}"
-    if name.endswith("_with_indices"):
-        return "tuple[Tensor, Tensor]"
-    if FLAGS.keys() & found.parameters.keys() or OPERATOR.fullmatch(name):
+    if OPERATOR.fullmatch(name):
         return "Tensor"
-    if name not in GIVES:
-        raise SystemExit(f"say in GIVES what {space} {name}{found} returns")
-    return GIVES[name]
+    if text == "Any" and name not in CALLED:
+        raise SystemExit(f"say in engine/naming.py what {space} {name}{found} returns")
+    return text
 
 
-def argument(each: Parameter, name: str, gives: str) -> str:
-    """An argument of the function `name`, which gives `gives`, with its type and default."""
+def argument(each: Parameter) -> str:
+    """An argument with its type and default."""
     text, default = text_of(each.annotation), each.default
-    if each.name == "out":
-        text = "Tensor" if gives == "Tensor" else "Sequence[Tensor]"
-    elif text == "Any" and each.kind is not each.VAR_KEYWORD:
-        text = TAKES.get(f"{name}.{each.name}", TAKES.get(each.name, "Any"))
-        text += " | str" * (each.name == "padding" and "conv" in name)
     if default is each.empty:
         return f"{STARS.get(each.kind, '')}{each.name}: {text}"
     text += " | None" if default is None and not re.search("(Any|None)$", text) else ""
@@ -204,39 +152,37 @@ def argument(each: Parameter, name: str, gives: str) -> str:
     return f"{each.name}: {text} = {repr(default) if plain else '...'}"
 
 
-def listed(parameters: list[Parameter], name: str, gives: str) -> list[str]:
+def listed(parameters: list[Parameter]) -> list[str]:
     """Arguments, those by keyword after a star."""
     shown = []
     for each in parameters:
         if each.kind is each.KEYWORD_ONLY and not any(one[0] == "*" for one in shown):
             shown.append("*")
-        shown.append(argument(each, name, gives))
+        shown.append(argument(each))
     return shown
 
 
 def function(name: str, value: Any, space: str) -> list[str]:
     """The lines for a function, or for a method in the space "Tensor"; none for what is removed."""
-    found, record, method = inspect.signature(value), record_of(value), space == "Tensor"
+    found, method = inspect.signature(value), space == "Tensor"
     parameters = list(found.parameters.values())
-    if record is not None:
-        parameters = of_record(parameters, record, name, found.return_annotation == "None")
-    start = ["self"] if method else listed(parameters[:1], name, "Tensor")
+    start = ["self"] if method else listed(parameters[:1])
     if name in FORMS and not (method and name == "where"):
         start = ["tensor: Tensor"] if start[0][0] == "*" else start
         return [line for inside, gives in FORMS[name]
                 for line in ("@_overload", define(name, [*start, inside], gives))]  # fmt: skip
     loose = parameters and {each.kind for each in parameters} <= STARS.keys()
-    if loose and text_of(found.return_annotation) == "Any":
+    if loose and text_of(found.return_annotation) == "NoReturn":
         return []
-    gives = result(name, space, found, record)
+    gives = result(name, space, found)
     if method:
         rest = parameters[1:2] if OPERATOR.fullmatch(name) else parameters[1:]
         parameters = [each for each in rest if each.name != "out"]
     first = start[: int(method)]
     for place, each in enumerate(parameters):
-        if each.name in FLAGS:
+        if each.name in FLAGS and gives.startswith("Tensor | "):
             return flagged(name, first, parameters[:place], each, parameters[place + 1 :])
-    forms = [define(name, first + listed(each, name, gives), gives) for each in renamed(parameters)]
+    forms = [define(name, first + listed(each), gives) for each in renamed(parameters)]
     if len(forms) > 1:
         return [line for form in forms for line in ("@_overload", form)]
     override = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
@@ -267,21 +213,6 @@ def with_keywords(parameters: list[Parameter], more: list[Parameter]) -> list[Pa
     return [*(each for each in parameters if each not in last), *more, *last]
 
 
-def of_record(
-    parameters: list[Parameter], record: Any, name: str, elementwise: bool
-) -> list[Parameter]:
-    """The arguments of a record's caller, or of its form in place, as users know them."""
-    shown = [each for each in parameters if each.kind is not each.VAR_KEYWORD]
-    if elementwise and not name.endswith("_"):
-        out = Parameter("out", Parameter.KEYWORD_ONLY, default=None)
-        shown = [*(each for each in shown if each.name != "out"), out]
-    if record.name in ORDERED | ROUNDED and name[-1] != "_":
-        shown.insert(len(record.inputs), arguments.BY)
-    if record.is_binary and record.number_first and shown[0].annotation == "Any":
-        shown[0] = shown[0].replace(annotation=NUMBER)
-    return shown
-
-
 def flagged(
     name: str, first: list[str], before: list[Parameter], flag: Parameter, after: list[Parameter]
 ) -> list[str]:
@@ -292,9 +223,9 @@ def flagged(
     on = flag.replace(annotation="Literal[True]", default=flag.empty, kind=kind)
     return [
         "@_overload",
-        define(name, first + listed([*before, off, *after], name, "Tensor"), "Tensor"),
+        define(name, first + listed([*before, off, *after]), "Tensor"),
         "@_overload",
-        define(name, first + listed([*before, on], name, ""), FLAGS[flag.name]),
+        define(name, first + listed([*before, on]), FLAGS[flag.name]),
     ]
 
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import inspect
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -96,6 +98,71 @@ def test_what_the_stub_of_the_package_says_is_there():
 def test_what_the_stub_of_tensors_says_is_there():
     for name in names(ROOT / "engine/attached.pyi") - {"", "Attached", "Tensor"}:
         assert hasattr(rg.Tensor, name) or name.startswith("_"), name
+
+
+def forms(body: list[ast.stmt]) -> dict[str, list[ast.FunctionDef]]:
+    """The forms of each function among some definitions; properties are none."""
+    found: dict[str, list[ast.FunctionDef]] = {}
+    for node in body:
+        marks = {ast.unparse(each) for each in getattr(node, "decorator_list", ())}
+        if isinstance(node, ast.FunctionDef) and marks <= {"_overload"}:
+            found.setdefault(node.name, []).append(node)
+    return found
+
+
+def plain(annotation: object) -> set[str]:
+    """The types in an annotation, of a stub or of a function."""
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return set(re.sub(r"\b_(?=\w)|\b(dtypes|typing|retrograd[\w.]*)\.", "", text).split(" | "))
+
+
+def said(node: ast.FunctionDef) -> tuple[dict[str, tuple[set[str], bool]], set[str]]:
+    """The arguments of a form behind the first, with types and whether there are defaults."""
+    args = node.args
+    placed = args.args[len(args.args) - len(args.defaults) :]
+    named = zip(args.kwonlyargs, args.kw_defaults, strict=True)
+    optional = {each.arg for each in [*placed, *(one for one, value in named if value)]}
+    every = [*args.args, args.vararg, *args.kwonlyargs, args.kwarg]
+    types = [each for each in every if each is not None][1:]
+    shown = {e.arg: (plain(ast.unparse(e.annotation)), e.arg in optional) for e in types}
+    return shown, plain(ast.unparse(node.returns))
+
+
+SPACES = {
+    "": (rg, "__init__.pyi"), "Tensor": (rg.Tensor, "engine/attached.pyi"),
+    "linalg": (rg.linalg, "linalg.pyi"), "fft": (rg.fft, "fft.pyi"),
+    "special": (rg.special, "special.pyi"), "functional": (rg.nn.functional, "nn/functional.pyi"),
+}  # fmt: skip
+NUMPYS = {"axis", "keepdims"}  # names beside `dim` and `keepdim`
+
+
+@pytest.mark.parametrize("place", SPACES)
+def test_signatures_at_run_time_say_what_the_stubs_say(place):
+    space, file = SPACES[place]
+    body = members(ROOT / file)
+    wrong = []
+    for name, nodes in forms(body).items():
+        if name.startswith("__"):
+            continue
+        shown = inspect.signature(getattr(space, name))
+        own = {
+            each.name: (plain(each.annotation), each.default is not each.empty)
+            for each in [*shown.parameters.values()][1:]
+        }
+        for node in nodes:
+            taken, gives = said(node)
+            for argument, (types, optional) in taken.items():
+                if argument in NUMPYS:
+                    continue
+                if argument not in own or (len(nodes) == 1 and own[argument] != (types, optional)):
+                    wrong.append(f"{name}: {argument}: {own.get(argument)}, {types} in the stub")
+            if len(nodes) == 1 and plain(shown.return_annotation) != gives:
+                wrong.append(f"{name}: gives {shown.return_annotation}, {gives} in the stub")
+        more = own.keys() - said(nodes[0])[0].keys() if len(nodes) == 1 else ()
+        if place == "Tensor":  # methods are not called with it
+            more = {*more} - {"out"}
+        wrong += [f"{name}: {each} is not in the stub" for each in more]
+    assert wrong == []
 
 
 def test_the_program_that_is_type_checked_runs():

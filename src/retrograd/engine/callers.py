@@ -10,6 +10,7 @@ This is the hot path: a change here carries the figures of `benchmarks/overhead.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from ..quiet import CALM, calm
 from . import native
 from .dispatch import operands, run, write_out
 from .graph import Node, tick
-from .naming import ABSENT, by_name
+from .naming import ABSENT, MEANINGS, by_name
 from .overriding import PASSED, UNASKED, intercept
 from .record import STALE, finish
 from .table import NEVER, SHAPES
@@ -36,13 +37,23 @@ if TYPE_CHECKING:
 ndarray, asarray, _new = np.ndarray, as_array, object.__new__
 
 
-def _shown(input: Any, **params: Any) -> None: ...
+@functools.cache
+def shown(inputs: int, by: bool, numbers: bool, written: bool = False) -> inspect.Signature:
+    """What users see of a caller, or of its form in place: inputs, and whether it takes `by`.
+
+    `numbers`: whether the first input may be one.
+    """
+    kinds = ("Number | Tensor" if numbers else "Tensor", "Number | Tensor")
+    pairs = zip(("input", "other"), kinds[:inputs], strict=False)
+    options = [("by", "str | None")] * by + [("out", "Tensor | None")] * (not written)
+    return inspect.Signature(
+        [inspect.Parameter(name, PLACED, annotation=kind) for name, kind in pairs]
+        + [inspect.Parameter(n, NAMED, default=None, annotation=kind) for n, kind in options],
+        return_annotation="Tensor",
+    )
 
 
-def _shown_pair(input: Any, other: Any, *, out: Any = None) -> None: ...
-
-
-OF_ONE, OF_TWO = inspect.signature(_shown), inspect.signature(_shown_pair)  # as users see them
+PLACED, NAMED = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
 
 
 def caller(op: Op) -> Callable[..., Any]:
@@ -111,7 +122,8 @@ def unary_caller(op: Op) -> Callable[..., Any]:
         node.fits = exact and edge.dtype is dtype
         return t
 
-    call.__signature__ = OF_ONE  # type: ignore[attr-defined]
+    if not op.params:
+        call.__signature__ = shown(1, op.name in MEANINGS, False)  # type: ignore[attr-defined]
     return call
 
 
@@ -211,7 +223,8 @@ def binary_caller(op: Op, run: Any = run) -> Callable[..., Any]:  # noqa: PLR091
         )
         return t
 
-    call.__signature__ = OF_TWO  # type: ignore[attr-defined]
+    by, numbers = op.name in MEANINGS, op.number_first
+    call.__signature__ = shown(2, by, numbers)  # type: ignore[attr-defined]
     return call
 
 

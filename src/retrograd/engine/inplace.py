@@ -29,6 +29,7 @@ from ..kernels.memory import as_it_lay, memory_order
 from ..quiet import copyto
 from . import native
 from .backward.hooks import hooks_of
+from .callers import shown
 from .graph import LEAF, Cell, new_node, tick
 from .record import STALE, STALE_VIEW, derived, make_node, walk
 from .registry import OPS, name_node
@@ -56,6 +57,9 @@ def in_place(function: Callable[..., Any], name: str | None = None) -> Callable[
         return write(self, written, function, args, kwargs)
 
     functools.update_wrapper(call, function, ("__annotations__", "__module__"), ())
+    if hasattr(function, "op"):
+        inputs = len(function.op.inputs)
+        call.__signature__ = shown(inputs, False, False, True)  # type: ignore[attr-defined]
     call.__name__ = call.__qualname__ = written
     call.__doc__ = f"In-place form of `{plain}`: writes the result into `self` and returns it."
     return call

@@ -20,6 +20,9 @@ NOTE [Other names]
    the function as that number. A tensor with a history or a tangent is refused: the derivative
    would be lost without a word. But where it is known, which `float | Tensor` says, it is taken.
 
+7. Where the annotations in a source say Any, the names say the types, which `inspect.signature` and
+   `help` show and docs/make_stubs.py writes down: `TAKES` and `GIVES`.
+
 This module knows no tensor and no op.
 """
 
@@ -37,7 +40,7 @@ from ..errors import constant, nearest, wrong_type
 from .trace import users_level
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 ABSENT: Any = object()  # an input that the caller of an op was not given by position
 
@@ -91,6 +94,59 @@ VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 KINDS = ("Tensor", "bool", "int", "float", "str")
 NUMERIC = (int, float, complex, np.ndarray, np.generic)
 OF_TENSORS = {"_array", "_node", "dim", "dtype", "ndim", "numel", "shape", "size"}
+
+# Rule 7: the types of arguments, and of results, by their names and by those of functions.
+NUMBER, INTS = "Number | Tensor", "int | Sequence[int]"
+SEVERAL, PAIR = "tuple[Tensor, ...]", "Tensor | tuple[Tensor, Tensor]"
+
+TAKES = {
+    **dict.fromkeys(["other", "exponent", "min", "max", "value", "end", "start", "step", "src",
+                     "fill_value", "mean", "std", "low", "high", "p", "q", "n", "element",
+                     "elements", "test_elements"], NUMBER),
+    **dict.fromkeys(["axis", "dim", "dims", "size", "stride", "padding", "dilation", "kernel_size",
+                     "output_padding", "shifts", "sizes", "given", "s",
+                     "normalized_shape", "order", "source", "destination",
+                     "split_size_or_sections"], INTS),
+    "input": "Tensor", "gradient": "Tensor", "tensors": "Sequence[Tensor] | Tensor",
+    "alpha": "Number", "beta": "Number",
+    "output_size": "int | Sequence[int | None]", "repeats": f"{INTS} | Tensor",
+    "where.input": NUMBER, "norm.p": f"{NUMBER} | str",
+    "new_full.size": "Number | Sequence[int]", "tensordot.dims": "Any", "range": "Sequence[float]",
+    "indices_or_sections": f"{INTS} | Tensor", "shape": f"{INTS} | dtype", "key": "Index",
+    "dtype": "dtype", "device": "device | str | int", "layout": "layout",
+    "memory_format": "memory_format", "reduction": "str | int", "out": "Sequence[Tensor]",
+}  # fmt: skip
+
+GIVES = {
+    **{name: f"return_types.{name}"
+       for name in ("aminmax", "cummax", "cummin", "frexp", "geqrf", "histogram", "histogramdd",
+                    "kthvalue", "lu_unpack", "mode", "qr", "slogdet", "sort", "svd", "topk",
+                    "triangular_solve")},
+    **{name: f"Tensor | return_types.{name}" for name in ("max", "median", "min", "nanmedian")},
+    **{name: f"return_types.linalg_{name}"
+       for name in ("cholesky_ex", "eig", "eigh", "inv_ex", "ldl_factor", "ldl_factor_ex", "lstsq",
+                    "lu_factor", "lu_factor_ex", "solve_ex")},
+    **dict.fromkeys(["atleast_1d", "atleast_2d", "atleast_3d", "nonzero", "unique",
+                     "unique_consecutive", "where"], f"Tensor | {SEVERAL}"),
+    **dict.fromkeys(["split_copy", "split_with_sizes_copy", "unbind_copy", "lu"], SEVERAL),
+    **{f"{kind}max_pool{n}d": PAIR for kind in ("", "adaptive_", "fractional_") for n in (1, 2, 3)},
+    **{f"{kind}max_pool{n}d_with_indices": "tuple[Tensor, Tensor]"
+       for kind in ("", "adaptive_", "fractional_") for n in (1, 2, 3)},
+    **dict.fromkeys(["__getitem__", "slice_copy", "as_subclass", "to_device"], "Tensor"),
+    **dict.fromkeys(["set_num_threads", "set_num_interop_threads", "set_anomaly_enabled",
+                     "use_deterministic_algorithms", "set_deterministic_debug_mode",
+                     "set_float32_matmul_precision"], "None"),
+    **dict.fromkeys(["get_num_threads", "get_num_interop_threads", "get_deterministic_debug_mode"],
+                    "int"),
+    **dict.fromkeys(["are_deterministic_algorithms_enabled", "set_flush_denormal",
+                     "is_deterministic_algorithms_warn_only_enabled", "compiled_with_cxx11_abi",
+                     "is_vulkan_available"], "bool"),
+    **dict.fromkeys(["__array__", "numpy"], "ndarray[Any, Any]"),
+    "get_float32_matmul_precision": "str", "size": "Size | int", "stride": "int | tuple[int, ...]",
+    "type": "str | Tensor",
+    # Only the values know whether it is an int, which may stand for every other number.
+    "item": "int | Any", "tolist": "list[Any]",
+}  # fmt: skip
 
 
 def rearranged(
@@ -329,3 +385,46 @@ def by_name(op: Any, inputs: tuple[Any, ...], given: dict[str, Any]) -> Any:
             f"{' and '.join(missing)}"
         )
     return op.call(*[place.pop(name) for name in names], **place)
+
+
+def taken(function: str, argument: str, text: str, optional: bool) -> str:
+    """The type of an argument annotated as `text`, whose default is None if it is `optional`."""
+    if text != "Any":
+        return text
+    known = TAKES.get(f"{function}.{argument}", TAKES.get(argument, text))
+    if argument == "padding" and "conv" in function:
+        known += " | str"
+    return f"{known} | None" if optional and known != text else known
+
+
+def annotate(function: Callable[..., Any]) -> None:
+    """Let the annotations of a function, or the signature that it has, say what is open as Any."""
+    types, name = function.__annotations__, function.__name__
+    shown = function.__dict__.get("__signature__")
+    if shown is not None:
+        function.__signature__ = shown.replace(  # type: ignore[attr-defined]
+            parameters=[
+                each.replace(
+                    annotation=taken(name, each.name, each.annotation, each.default is None)
+                )
+                for each in shown.parameters.values()
+            ],
+            return_annotation=given(name, shown.return_annotation),
+        )
+    if "Any" not in types.values():
+        return
+    code, ends = function.__code__, function.__defaults__ or ()
+    optional = {key for key, value in (function.__kwdefaults__ or {}).items() if value is None}
+    placed = code.co_varnames[: code.co_argcount]
+    optional.update(
+        key for key, value in zip(reversed(placed), reversed(ends), strict=False) if value is None
+    )
+    for key, text in types.items():
+        types[key] = (
+            given(name, text) if key == "return" else taken(name, key, text, key in optional)
+        )
+
+
+def given(function: str, text: str) -> str:
+    """The type of a result whose annotation is `text`."""
+    return GIVES.get(function, text) if text == "Any" else text

@@ -35,7 +35,7 @@ from typing import Any, TypeVar
 from .. import modes, version
 from ..locks import structure
 from . import native
-from .naming import LOOKED_AT, NOWHERE, is_optional, look_at, looked_at, rearranged
+from .naming import LOOKED_AT, NOWHERE, annotate, is_optional, look_at, looked_at, rearranged
 
 F = TypeVar("F")
 
@@ -212,6 +212,7 @@ def form(function: Any, *served: Any) -> Any:
     `served` may be a callable and a frozenset of keywords: it takes the calls with one of them, and
     has the signature that is shown.
     """
+    annotate(function)
     seen = [looked_at(function, kind) for kind in LOOKED_AT]
     if native.native is None:
         made: Any = _in_python(function, any(seen), *served)

@@ -199,7 +199,7 @@ ORDER_MODULE = __name__.replace("core.arguments", "sorting.complex_order")
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
 OUT = inspect.Parameter("out", KEYWORD, default=None, annotation="Tensor | None")
 BY = inspect.Parameter("by", KEYWORD, default=None, annotation="str | None")
-SEVERAL_OUT = inspect.Parameter("out", KEYWORD, default=None, annotation="Any")
+SEVERAL_OUT = inspect.Parameter("out", KEYWORD, default=None, annotation="Sequence[Tensor] | None")
 
 
 def write_value(value: Tensor, out: Tensor, name: str) -> Tensor:

@@ -17,6 +17,7 @@ import numpy as np
 from ... import dtypes, providers, version
 from ...engine import native
 from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, write_out
+from ...engine.naming import INTS, annotate
 from ...engine.overriding import FACTORIES, IGNORED, listed
 from ...engine.placement import default, present
 from ...engine.tensor import Tensor, device, has_history, new_tensor
@@ -135,15 +136,17 @@ def leaf_or_out(array: Any, requires_grad: bool, out: Tensor | None, function: A
 
 
 SIZES = [
-    inspect.Parameter("given", inspect.Parameter.VAR_POSITIONAL, annotation="Any"),
-    inspect.Parameter("size", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Any"),
+    inspect.Parameter("given", inspect.Parameter.VAR_POSITIONAL, annotation=INTS),
+    inspect.Parameter(
+        "size", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=f"{INTS} | None"
+    ),
 ]
 SETTINGS = [
     inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
     for name, default, kind in (
         ("out", None, "Tensor | None"),
-        ("dtype", None, "Any"),
-        ("device", None, "Any"),
+        ("dtype", None, "dtype | None"),
+        ("device", None, "device | str | int | None"),
         ("requires_grad", False, "bool"),
     )
 ]
@@ -161,6 +164,7 @@ def factory(
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Tensor]:
+        annotate(function)
         name, own = listed(FACTORIES)(function).__name__, inspect.signature(function)
         named = "out" in own.parameters
 
@@ -473,7 +477,7 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, target: An
 
 
 @listed(IGNORED)
-def set_default_device(device: Any) -> None:
+def set_default_device(device: device | str | int) -> None:
     """Make tensors on a device from now on, in this thread; AssertionError for one that is absent.
 
     >>> rg.set_default_device("meta")

@@ -321,9 +321,10 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     )
 
 
-def _where_method(self: Tensor, condition: Tensor, other: Any) -> Any:
+def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     """`where(condition, self, other)`: the elements of `self` where the condition holds."""
-    return where(condition, self, other)
+    chosen: Tensor = where(condition, self, other)
+    return chosen
 
 
 def _nan_to_num(input: Any, *, nan: Any, posinf: Any, neginf: Any) -> Any:

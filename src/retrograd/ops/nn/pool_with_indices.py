@@ -31,7 +31,8 @@ def _with_indices(
         kwargs["return_indices"] = True
         return plain(input, *args[: place - 1], **kwargs)  # type: ignore[no-any-return]
 
-    pooled.__signature__ = inspect.signature(plain)  # type: ignore[attr-defined]
+    shown = inspect.signature(plain).replace(return_annotation="tuple[Tensor, Tensor]")
+    pooled.__signature__ = shown  # type: ignore[attr-defined]
     doc = ABOUT.format(plain=plain.__name__, shape=shape)
     return titled(pooled, name or f"{plain.__name__}_with_indices", doc)
 

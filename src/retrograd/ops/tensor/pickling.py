@@ -158,7 +158,7 @@ def _copied(array: Any, memo: dict[int, Any]) -> Any:
 
 @public(methods="as_subclass")
 @listed(IGNORED)
-def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
+def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
     """The same memory and history as a tensor of class `cls`.
 
     Raises TypeError for what is no subclass of Tensor.

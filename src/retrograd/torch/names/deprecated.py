@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import warnings
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -107,7 +107,7 @@ GONE = (
 def removed(name: str, new: str) -> Any:
     """The function `name`, which raises and says what took its place."""
 
-    def gone(*args: Any, **kwargs: Any) -> Any:
+    def gone(*args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError(f"{name}(): {GONE.format(new=new)}")
 
     return titled(gone, name, f"Raises RuntimeError, as in PyTorch: write `linalg.{new}`.")
