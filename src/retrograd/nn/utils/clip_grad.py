@@ -74,7 +74,8 @@ def clip_grad_norm_(
     """Scale the gradients together so that their common norm is at most `max_norm`.
 
     Returns the norm before. A complex gradient counts with its absolute values. A generator that
-    gives nothing, as one does that has been used up, warns. Source: PyTorch's `clip_grad_norm_`.
+    gives nothing, as one does that has been used up, warns; a module raises TypeError. Source:
+    PyTorch's `clip_grad_norm_`.
 
     >>> w = rg.tensor([1.0, 1.0], requires_grad=True)
     >>> w.grad = rg.tensor([3.0, 4.0])
