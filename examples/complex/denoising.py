@@ -46,7 +46,8 @@ def speech(draw: Any, syllables: int = 3) -> np.ndarray:
         sound = np.diff(np.floor(np.cumsum(falling / RATE)), prepend=0.0)
         for centre, width in zip(VOWELS[draw.choice(list(VOWELS))], (60, 90, 150), strict=True):
             radius, angle = np.exp(-np.pi * width / RATE), 2 * np.pi * centre / RATE
-            sound = lfilter([1 - radius], [1, -2 * radius * np.cos(angle), radius**2], sound)
+            back = [1, -2 * radius * np.cos(angle), radius**2]
+            sound = np.asarray(lfilter([1 - radius], back, sound))
         parts.append(sound * np.hanning(count) / sound.std())
         parts.append(np.zeros(int(RATE * 0.04)))
     return np.concatenate(parts)

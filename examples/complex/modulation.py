@@ -119,7 +119,7 @@ def run(quick: bool = False) -> dict[str, Any]:
     rg.manual_seed(0)
     networks = {"complex": complex_network(16), "real": real_network(19)}
     steps = 250 if quick else 800
-    paths = {}
+    paths: dict[str, list[float]] = {}
     for name, network in networks.items():
         print(f"The {name} network, of {size(network)} parameters:")
         paths[name] = learn(network, steps)
