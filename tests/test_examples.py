@@ -71,6 +71,14 @@ def test_a_missing_library_is_one_line(monkeypatch):
         importlib.import_module("examples.complex.denoising")
 
 
+def test_the_demo_says_in_a_line_what_it_needs(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)
+    demo = importlib.import_module("demo.__main__")
+    monkeypatch.setattr(demo, "find_spec", lambda name: None if name == "sklearn" else demo)
+    with pytest.raises(SystemExit, match=r'^The demo needs scikit-learn: pip install "retrograd'):
+        demo.main(quick=True)
+
+
 @pytest.fixture(autouse=True)
 def _seeded():
     rg.manual_seed(0)

@@ -14,7 +14,7 @@ import pytest
 
 import retrograd as rg
 from retrograd import nn
-from retrograd.viz.axes import rounds
+from retrograd.viz.axes import logarithms, rounds
 from retrograd.viz.color import domain_colors
 from retrograd.viz.derivatives import limits, values_of
 from retrograd.viz.picture import inlined
@@ -181,7 +181,8 @@ def test_curves_show_lines_of_different_lengths():
 def test_logarithmic_curves_leave_out_what_is_not_above_0():
     svg = rg.viz.curves({"a": [1.0, 0.0, 100.0]}, log=True).svg
     assert 'd="M64.0,286.0M544.0,26.0"' in svg
-    assert re.findall(r'text-anchor="end">([\d.]+)<', svg) == ["1", "3.16", "10", "31.6", "100"]
+    numbers = re.findall(r'text-anchor="end">([\d.]+)<', svg)
+    assert numbers == ["1", "2", "5", "10", "20", "50", "100"]
     with pytest.raises(ValueError, match="needs a number to show"):
         rg.viz.curves({"a": [0.0]}, log=True)
 
@@ -246,6 +247,13 @@ def test_poles_do_not_count_for_the_range_of_curves():
     assert 1 < high < 5
     assert limits(np.array([0.0, 2.0, 1.0])) == (0.0, 2.0)
     assert limits(np.empty(0)) == (-1.0, 1.0)
+
+
+def test_logarithmic_ticks_are_powers_of_ten():
+    assert logarithms(-4.0, 0.0) == [-4.0, -3.0, -2.0, -1.0, 0.0]
+    assert logarithms(-20.0, 0.0) == [-20.0, -17.0, -14.0, -11.0, -8.0, -5.0, -2.0]
+    assert logarithms(0.1, 0.5) == [math.log10(2)]
+    assert logarithms(0.32, 0.36) == rounds(0.32, 0.36)
 
 
 def test_ticks_are_round_numbers_within_the_range():

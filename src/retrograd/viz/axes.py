@@ -38,7 +38,7 @@ class Axes:
     def ticks(self, unit: str = "", powers: bool = False) -> None:
         """Lines and numbers at round values; those that go up with a unit, or as powers of ten."""
         self.ticks_across()
-        for value in rounds(*self.up):
+        for value in (logarithms if powers else rounds)(*self.up):
             _, y = self.at(0.0, value)
             label = f"{10**value:.3g}" if powers else f"{value:.3g}"
             self.parts.append(
@@ -93,6 +93,15 @@ class Axes:
 def widened(low: float, high: float) -> tuple[float, float]:
     """A range that is no single point."""
     return (low, high) if high > low else (low - 0.5, low + 0.5)
+
+
+def logarithms(low: float, high: float) -> list[float]:
+    """Within a range, the logarithms of powers of ten; if they are few, of their multiples, too."""
+    factors = (1, 2, 5) if high - low < 3 else (1,)
+    places = range(math.floor(low), math.ceil(high) + 1)
+    all_of_them = [place + math.log10(factor) for place in places for factor in factors]
+    found = [each for each in all_of_them if low - 1e-9 <= each <= high + 1e-9]
+    return found[:: 1 + len(found) // 8] or rounds(low, high)
 
 
 def rounds(low: float, high: float, most: int = 6) -> list[float]:
