@@ -144,6 +144,22 @@ def test_every_tutorial_has_a_picture():
         assert ("<!-- picture: " in page.read_text()) != (page.stem in without), page
 
 
+def test_notebooks_are_made_of_pages_and_programs(monkeypatch):
+    """They run while the site is built."""
+    pytest.importorskip("jupytext", reason="notebooks are made with jupytext")
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    notebooks = importlib.import_module("notebooks")
+    assert len(notebooks.EXAMPLES) == 6
+    for name in (*notebooks.EXAMPLES, *notebooks.TUTORIALS):
+        cells = notebooks.made(name).cells
+        assert cells[0].source.startswith("# ")
+        code = [cell.source for cell in cells if cell.cell_type == "code"]
+        for source in code:
+            ast.parse(source)
+            assert ">>>" not in source
+        assert (code[-1] == notebooks.CLOSING) == (name in notebooks.EXAMPLES)
+
+
 def test_messages_of_the_page_are_those_of_the_package():
     page = (ROOT / "docs/messages.md").read_text().replace("\\_", "_")
     shown = re.findall(r"^\| ([^|]*[^|-]) \|", page, re.MULTILINE)[1:]
