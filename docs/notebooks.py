@@ -63,9 +63,13 @@ def cells(block: re.Match[str]) -> str:
 def run(name: str) -> nbformat.NotebookNode:
     """A notebook with what its cells give; raises where one fails."""
     notebook = made(name)
-    quiet = ["--log-level=ERROR"]
-    place = {"metadata": {"path": str(ROOT)}}
-    NotebookClient(notebook, timeout=120, extra_arguments=quiet, resources=place).execute()
+    NotebookClient(
+        notebook,
+        timeout=120,
+        coalesce_streams=True,  # what is printed is one output
+        extra_arguments=["--log-level=ERROR"],
+        resources={"metadata": {"path": str(ROOT)}},
+    ).execute()
     return notebook
 
 
