@@ -20,7 +20,6 @@ from ..engine.tensor import Tensor, new_tensor, wrote
 from ..kernels import meta
 from ..kernels.native import loops as in_c
 from ..quiet import CALM
-from .grouping import grouped, living, memory
 from .history import Captured
 from .lowering import Lowering, Undrawn
 from .past import Past, is_shown_by
@@ -33,6 +32,7 @@ NATIVE = in_c is not None and door.AVAILABLE
 if NATIVE:
     from . import native
     from .fusing import Fused, is_elementwise, shape_of
+    from .grouping import grouped, living, memory
 
 __all__ = ["Bail", "Unclear", "program"]
 
