@@ -316,7 +316,7 @@ def child(folder, do, job):
     status = 3
     try:
         os.setsid()
-        signal.alarm(1800)
+        signal.alarm(600)  # where it waits for itself
         tempfile.tempdir = os.environ["TMPDIR"] = str(folder)
         os.dup2(os.open(os.devnull, os.O_RDWR), 1)
         os.dup2(1, 2)

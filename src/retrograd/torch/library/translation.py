@@ -401,6 +401,8 @@ def arranged(function: Any, args: Any, kwargs: Any) -> tuple[list[Any], dict[str
     for name, each in own.parameters.items():
         if each.kind == each.VAR_POSITIONAL:
             given = bound.get(name, ())
+            if given and name == "more":  # than one, which is before them
+                given = (placed.pop(), *given)
             placed += given if function.__name__ in NUMBERS else [listed(given)][: len(given)]
         elif each.kind == each.VAR_KEYWORD:
             named |= bound.get(name, {})
@@ -411,13 +413,14 @@ def arranged(function: Any, args: Any, kwargs: Any) -> tuple[list[Any], dict[str
                 named[name] = bound[name]
         else:
             placed.append(bound.get(name, each.default))
-    several = any(each.kind == each.VAR_POSITIONAL for each in own.parameters.values())
+    lists = [name for name, each in own.parameters.items() if each.kind == each.VAR_POSITIONAL]
+    several = any(map(bound.get, lists))
     for each in () if several else reversed(list(own.parameters.values())[: len(placed)]):
         if not is_default(placed[-1], each):
             break
         placed.pop()
-    lists = [list(each) if isinstance(each, tuple) else each for each in placed]
-    return lists, {k: list(each) if isinstance(each, tuple) else each for k, each in named.items()}
+    given = [list(each) if isinstance(each, tuple) else each for each in placed]
+    return given, {k: list(each) if isinstance(each, tuple) else each for k, each in named.items()}
 
 
 signature = functools.cache(inspect.signature)
