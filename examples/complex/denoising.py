@@ -11,7 +11,7 @@ ratio of signal to distortion.
 
 # %%
 # SciPy says no types.
-# pyright: standard
+# pyright: standard, reportMissingImports=false
 from __future__ import annotations
 
 import sys
