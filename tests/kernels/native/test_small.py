@@ -404,7 +404,7 @@ def test_few_numbers_are_padded(dtype, value):
         ((2, 3), ((0, -1), (1, 1))),
     ]:
         np.testing.assert_array_equal(
-            *both(pad._pad, some(dtype, *shape), widths=widths, value=value)
+            *both(pad._around, some(dtype, *shape), widths=widths, value=value)
         )
 
 

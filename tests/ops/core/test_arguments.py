@@ -7,12 +7,13 @@ import inspect
 import pytest
 
 import retrograd as rg
+from retrograd import Tensor
 from retrograd.ops.core.arguments import public
 
 
 def scaled():
     @public(out=True)
-    def times(input: rg.Tensor, dim: int, other: float = 2.0) -> rg.Tensor:
+    def times(input: Tensor, dim: int, other: float = 2.0) -> Tensor:
         return input * other + dim
 
     return times
@@ -39,8 +40,8 @@ def test_a_name_of_nothing_raises_as_pythons_functions_do():
 
 def test_the_signature_shows_what_is_taken_besides():
     assert str(inspect.signature(scaled())) == (
-        "(input: 'rg.Tensor', dim: 'int', other: 'float' = 2.0, *, out: 'Any' = None) "
-        "-> 'rg.Tensor'"
+        "(input: 'Tensor', dim: 'int', other: 'float' = 2.0, *, out: 'Tensor | None' = None) "
+        "-> 'Tensor'"
     )
 
 
