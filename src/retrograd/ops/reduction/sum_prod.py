@@ -207,10 +207,13 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
     >>> rg.sum(x), rg.sum(x, 0), rg.sum(x, dim=(0, 1), keepdim=True)
     (tensor(10.), tensor([4., 6.]), tensor([[10.]]))
     """
+    if dtype is not None:
+        input = converted(input, dtype)
     if dim is None and not keepdim:
-        return _sum(input) if dtype is None else converted(_sum(converted(input, dtype)), dtype)
-    total = _sum_dim(converted(input, dtype), dim=wrap_dims(input, dim), keepdim=keepdim)
-    return converted(total, dtype)
+        total = _sum(input)
+    else:
+        total = _sum_dim(input, dim=wrap_dims(input, dim), keepdim=keepdim)
+    return total if dtype is None else converted(total, dtype)
 
 
 @public(out=True, methods="mean")
@@ -224,10 +227,11 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     >>> rg.mean(x), rg.mean(x, 1)
     (tensor(2.5000), tensor([1.5000, 3.5000]))
     """
-    source = converted(input, dtype)
+    if dtype is not None:
+        input = converted(input, dtype)
     if dim is None and not keepdim:
-        return _mean(source)
-    return _mean_dim(source, dim=wrap_dims(input, dim), keepdim=keepdim)
+        return _mean(input)
+    return _mean_dim(input, dim=wrap_dims(input, dim), keepdim=keepdim)
 
 
 @public(out="dtype", methods="nansum")
