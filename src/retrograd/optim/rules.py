@@ -193,18 +193,20 @@ class Rule(Optimizer):
             run, more = directed(self, group)
         if self.elementwise:
             check_complete(self, every, names)
-        steps = self._advanced(group, every, names)
+        stateful = names or self.counted
+        steps = self._advanced(group, every, names) if stateful else [False] * len(every)
+        small: list[Any] = []
+        batches: list[Any] = []  # numbers, and small parameters that take them
         if self.elementwise and are_small(every, FEW) and len({*steps}) == 1:
             every_number = (*more, *self.numbers(group, steps[0]))
-            self._update_small(run, every, as_arrays(every[0][1].dtype, every_number), group)
-            return
+            batches.append((as_arrays(every[0][1].dtype, every_number), every))
+            every = []
         dtype: Any = None
         last: Any = None
         numbers: Any = None
         most: float = math.inf
         few: float = -1
-        small: dict[Any, list[Any]] = {}  # by dtype and step, after the numbers
-        for one, step in zip(every, steps, strict=True):
+        for one, step in zip(every, steps, strict=False):
             _, x, g, state = one
             if x.dtype is not dtype or step != last:
                 dtype, last = x.dtype, step
@@ -214,10 +216,12 @@ class Rule(Optimizer):
                     numbers = as_arrays(dtype, numbers)
                     whole = math.inf if group.get("complex") == "modulus" else -1
                     most, few = (whole, -1) if dtype.kind == "c" else (BLOCK, FEW)
+                small = []
+                batches.append((numbers, small))
             if g.__class__ is not np.ndarray and not allocation.has_memory(g):
                 self._update_entries(run, one, numbers, group)
             elif x.size <= few:
-                small.setdefault((dtype, step), [numbers]).append(one)
+                small.append(one)
             elif x.size <= most or not allocation.has_values(x):
                 run(x, g, state, numbers, group)
             elif not allocation.is_numpy(x):  # blocks are for caches of the CPU
@@ -225,13 +229,9 @@ class Rule(Optimizer):
                     run(part[0], part[1], part[2:], numbers, group)
             else:
                 self._update_large(run, (x, g, *state), numbers, group)
-        for of_all, *some in small.values():
-            self._update_small(run, some, of_all, group)
-
-    def _update_small(self, run: Any, every: list[Any], numbers: Any, group: Any) -> None:
-        """Update small parameters of one dtype, several at once."""
-        for start in range(0, len(every), TOGETHER):
-            run_each(run, every[start : start + TOGETHER], numbers, group)
+        for numbers, some in batches:
+            for start in range(0, len(some), TOGETHER):
+                run_each(run, some[start : start + TOGETHER], numbers, group)
 
     def _advanced(self, group: dict[str, Any], every: list[Any], names: Any) -> list[Any]:
         """Begin the states that are not there, and count the step in all; what `advance` gives."""
