@@ -100,24 +100,25 @@ gather_all(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return found;
 }
 
-/* The array of a count of steps, borrowed from the state; NULL, maybe with an error, where it is no
-   plain number. */
+/* The array of a count of steps in a state; NULL, maybe with an error, where it is no plain number.
+   A look-up may run code of the user's, so what it is made in is held meanwhile. */
 static PyArrayObject *
 step_of(PyObject *one, PyObject *state)
 {
     PyObject *p = PyTuple_Check(one) && PyTuple_GET_SIZE(one) > 0 ? PyTuple_GET_ITEM(one, 0) : NULL;
-    PyObject *own = p == NULL ? NULL : PyDict_GetItemWithError(state, p);
+    PyObject *own = p == NULL ? NULL : Py_XNewRef(PyDict_GetItemWithError(state, p));
     PyObject *step =
         own == NULL || !PyDict_Check(own) ? NULL : PyDict_GetItemWithError(own, text_step);
-    PyObject *held = step == NULL || !is_a(step, Tensor) ? NULL : SLOT(step, of_tensor.array);
-    if (held == NULL || !PyArray_CheckExact(held)) {
-        return NULL;
-    }
+    PyObject *held =
+        step == NULL || !is_a(step, Tensor) ? NULL : Py_XNewRef(SLOT(step, of_tensor.array));
+    Py_XDECREF(own);
     PyArrayObject *array = (PyArrayObject *)held;
-    int type = PyArray_TYPE(array);
-    bool plain = (type == NPY_FLOAT || type == NPY_DOUBLE) && PyArray_NDIM(array) == 0 &&
-                 PyArray_ISCARRAY(array);
-    return plain ? array : NULL;
+    if (held == NULL || !PyArray_CheckExact(held) || PyArray_NDIM(array) != 0 ||
+        !PyArray_ISCARRAY(array) ||
+        (PyArray_TYPE(array) != NPY_FLOAT && PyArray_TYPE(array) != NPY_DOUBLE)) {
+        Py_CLEAR(held);
+    }
+    return (PyArrayObject *)held;
 }
 
 /* `counted(every, state)`. */
@@ -127,7 +128,9 @@ count_steps(PyObject *module, PyObject *const *args, Py_ssize_t count)
     bool plain =
         Tensor != NULL && count == 2 && PyList_CheckExact(args[0]) && PyDict_Check(args[1]);
     for (Py_ssize_t i = 0; plain && i < PyList_GET_SIZE(args[0]); i++) {
-        plain = step_of(PyList_GET_ITEM(args[0], i), args[1]) != NULL;
+        PyArrayObject *array = step_of(PyList_GET_ITEM(args[0], i), args[1]);
+        plain = array != NULL;
+        Py_XDECREF(array);
     }
     if (PyErr_Occurred()) {
         return NULL;
@@ -148,6 +151,7 @@ count_steps(PyObject *module, PyObject *const *args, Py_ssize_t count)
         else {
             now = *(double *)PyArray_DATA(array) += 1;
         }
+        Py_XDECREF(array);
         PyObject *number = PyErr_Occurred() ? NULL : PyFloat_FromDouble(now);
         if (number == NULL || PyList_Append(found, number) < 0) {
             Py_CLEAR(found);

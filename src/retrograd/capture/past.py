@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import pytree
 from ..autograd.custom import FunctionKind
+from ..engine.backward.search import reachable
 from ..engine.backward.traversal import run
 from ..engine.graph import FREED, OUTPUT
 from ..engine.saved import PackedValues
@@ -54,14 +55,14 @@ def new_in(result: Any, is_new: Any) -> list[Tensor]:
     live = [
         t for t in found.values() if t._node is not None and is_new(t._node) and has_values(t._node)
     ]
-    shown = [
-        t for t in live
-        if is_shown_by(t, lambda base: id(base) in found or not is_new(base._node))
-    ]  # fmt: skip
     behind = {
         edge for node in in_order([t._node for t in live], is_new) for edge in node.edges
     }  # what another result depends on is one itself
-    return [t for t in live if t._node in behind or not any(t is view for view in shown)]
+    return [
+        t for t in live
+        if t._node in behind
+        or not is_shown_by(t, lambda base: id(base) in found or not is_new(base._node))
+    ]  # fmt: skip
 
 
 def is_shown_by(t: Tensor, among: Callable[[Tensor], bool]) -> bool:
@@ -82,7 +83,7 @@ def is_shown_by(t: Tensor, among: Callable[[Tensor], bool]) -> bool:
 
 def has_values(node: Any) -> bool:
     """Whether no value of a graph is freed."""
-    return all(each.saved is not FREED for each in in_order([node], lambda edge: True))
+    return all(each.saved is not FREED for each in reachable([node]))
 
 
 def in_order(starts: list[Any], inside: Callable[[Any], bool]) -> list[Any]:
