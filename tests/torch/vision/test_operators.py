@@ -76,6 +76,23 @@ def test_bent_kernels_that_are_straight_are_a_convolution():
     assert found[3].tolist() == [[0.0], [0.0]]
 
 
+def test_integers_stand_for_numbers_by_a_scale_and_a_zero_point():
+    x = rg.full((1, 1, 4, 4), 30, dtype=rg.uint8)
+    rois = rg.tensor([[0, 0, 0, 30, 30]], dtype=rg.uint8)
+    out = own.qroi_align(x, rois, 0.5, 10, 0.1, 0, 1.0, 1, 1, 2, False)
+    assert (out.dtype, out.tolist()) == (rg.uint8, [[[[30]]]])
+    boxes = rg.tensor([[0, 0, 20, 20], [0, 0, 20, 19]], dtype=rg.uint8)
+    assert own.qnms(boxes, rg.tensor([5, 9], dtype=rg.uint8), 0.5).tolist() == [1]
+
+
+def test_operators_for_which_torchvision_registers_shapes_as_it_is_imported_exist():
+    regions = ("roi_align", "ps_roi_align", "roi_pool", "ps_roi_pool", "deform_conv2d")
+    names = ("nms", "qnms", "qroi_align", *regions, *(f"_{name}_backward" for name in regions))
+    assert [name for name in names if not hasattr(getattr(own, name, None), "default")] == []
+    with pytest.raises(RuntimeError, match="operator torchvision::none does not exist"):
+        library.register_fake("torchvision::none")
+
+
 def test_turned_boxes_overlap_by_their_polygons():
     box = rg.tensor([[0.0, 0.0, 2.0, 2.0, 0.0]])
     others = rg.tensor([[0.0, 0, 2, 2, 45], [0, 0, 2, 2, 90], [1, 0, 2, 2, 0], [9, 9, 2, 2, 10],

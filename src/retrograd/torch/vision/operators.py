@@ -1,7 +1,8 @@
 """The operators of torchvision's `torch.ops.torchvision`, which the package itself has in C++.
 
 `torch.ops.load_library` loads this module in place of torchvision's own file; arguments and results
-are those of its operators, which `vision.ops` computes.
+are those of its operators, which `vision.ops` computes. All are here, also those that nothing here
+calls: importing torchvision registers a function of shapes for each, and raises where one lacks.
 """
 
 from __future__ import annotations
@@ -59,6 +60,12 @@ def nms(dets: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
 
 
 @operator
+def qnms(dets: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
+    """`vision.ops.nms` of boxes and scores as integers, whose scale makes no difference."""
+    return boxes.nms(dets.double(), scores.double(), iou_threshold)
+
+
+@operator
 def roi_align(
     input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int,
     sampling_ratio: int, aligned: bool,
@@ -80,6 +87,20 @@ def _roi_align_backward(
     settings = (spatial_scale, sampling_ratio, aligned, grad.dtype.numpy)
     found = regions.aligned_regions(shape, rois, bins, *settings)
     return regions.Scattered.apply(grad, shape, found, bins, False)
+
+
+@operator
+def qroi_align(
+    input: Tensor, rois: Tensor, input_scale: float, input_zero_point: int, rois_scale: float,
+    rois_zero_point: int, spatial_scale: float, pooled_height: int, pooled_width: int,
+    sampling_ratio: int, aligned: bool,
+) -> Tensor:  # fmt: skip
+    """`vision.ops.roi_align` of maps and regions as integers, with scales and zero points."""
+    corners = (rois.float() - rois_zero_point) * rois_scale
+    size = (pooled_height, pooled_width)
+    maps = input.float() - input_zero_point
+    found = regions.roi_align(maps, corners, size, spatial_scale, sampling_ratio, aligned)
+    return (found.round() + input_zero_point).to(input.dtype)
 
 
 @operator
