@@ -88,6 +88,16 @@ def test_two_names_are_missing(tmp_path):
     assert retrograd("check", "script.py", folder=tmp_path).stderr.endswith("2 are missing\n")
 
 
+def test_a_package_that_a_name_needs_is_told_and_torch_has_itself(tmp_path):
+    (tmp_path / "script.py").write_text(
+        "import torch\ntorch.utils.tensorboard.SummaryWriter()\ntorch.torch.ones(1)\n"
+    )
+    (tmp_path / "tensorboardX.py").write_text("raise ImportError('not here')\n")
+    done = retrograd("check", "script.py", folder=tmp_path)
+    told = "retrograd.utils.tensorboard writes by tensorboardX: pip install tensorboardX"
+    assert done.stdout == f"script.py:2: torch.utils.tensorboard: {told}\n"
+
+
 def test_a_hint_is_given_only_where_a_name_is_near(tmp_path):
     (tmp_path / "script.py").write_text("import torch\ntorch.qqqqq\n")
     done = retrograd("check", "script.py", folder=tmp_path)

@@ -59,6 +59,19 @@ def test_the_source_of_a_layer_is_found(layer):
     assert printed(code).startswith(f"class {layer}(")
 
 
+def test_a_layer_is_what_its_module_has_by_its_name_and_its_annotations_can_be_read():
+    code = """
+import sys, typing, torch
+print(torch.nn.Module.__module__)
+for name, kind in vars(torch.nn).items():
+    if isinstance(kind, type) and issubclass(kind, torch.nn.Module):
+        typing.get_type_hints(kind)
+        if getattr(sys.modules[kind.__module__], kind.__name__) is not kind:
+            print(name)
+"""
+    assert printed(code).split() == ["torch.nn.modules.module"]
+
+
 def test_a_function_that_a_method_has_loaded_is_traced_as_a_function(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(

@@ -171,15 +171,21 @@ def dotted(node: ast.AST) -> str:
 
 
 def first_missing(name: str) -> str | None:
-    """A sentence on the first part of a name that is not here; None if all are."""
-    place, *parts = name.split(".")
+    """A sentence on the first part of a name that is not here; None if all are.
+
+    A part that needs a package which is not installed says so itself.
+    """
+    place, *parts = name.replace("torch.torch.", "torch.").split(".")  # PyTorch has itself
     space: Any = importlib.import_module(home_of(place) or "")
     for part in parts:
         whole = f"{place}.{part}"
         home = home_of(whole)
         if not home and not hasattr(space, part):
             return lack(space, place, part)
-        found = importlib.import_module(home) if home else getattr(space, part)
+        try:
+            found = importlib.import_module(home) if home else getattr(space, part)
+        except ImportError as error:
+            return f"{whole}: {error}"
         if not isinstance(found, (ModuleType, type)):
             return None
         place, space = whole, found

@@ -28,6 +28,7 @@ def assign_modules(name: str, module: ModuleType) -> None:
     """
     listed = getattr(module, "__all__", ())
     exactly = module.__name__.startswith(LAYERS)
+    files = (module.__name__, module.__name__.replace(".torch.", ".", 1))
     if exactly:
         homes = [own.__module__ for own in vars(module).values() if family(own) == "nn"]
         if homes:  # `inspect` reads the classes in one file: that of most of them
@@ -35,7 +36,8 @@ def assign_modules(name: str, module: ModuleType) -> None:
     for own, found in list(vars(module).items()):
         if getattr(found, "__qualname__", None) == own and not own.startswith("_"):
             known = public_form(found) in overriding.names
-            if own in listed or exactly or known or family(found) not in OWN:
+            other = found.__module__ in files if exactly else known or family(found) not in OWN
+            if own in listed or other:
                 assign_module(name, found, exactly)
 
 
