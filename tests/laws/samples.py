@@ -80,7 +80,8 @@ def draw(spec: str, domain: tuple[float, float], complex: bool, rng: Any) -> Any
     sizes, _, kind = spec.partition(":")
     shape = tuple(int(n) for n in sizes.split("x")) if sizes else ()
     if kind.startswith("int"):
-        return rng.integers(0, int(kind.partition("<")[2] or 5), shape)
+        least, _, end = kind[3:].partition("<")
+        return rng.integers(int(least or 0), int(end or 5), shape)
     if kind == "bool":
         return rng.random(shape) < 0.5
     low, high = domain

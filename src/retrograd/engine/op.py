@@ -71,8 +71,8 @@ class Example:
     """Inputs on which the law suites try an op: a spec per input, and parameters.
 
     A spec is sizes joined by "x" ("" for 0-d), with an optional kind: "3x2" floating (complex too
-    where the op allows), "4:int<5" integers below 5, "3:bool", "3:real" never complex, "3:complex"
-    always, "none".
+    where the op allows), "4:int<5" integers from 0 to 4, "4:int1<5" from 1 to 4, "3:bool",
+    "3:real" never complex, "3:complex" always, "none".
     """
 
     def __init__(self, specs: str, params: Mapping[str, Any]) -> None:

@@ -200,7 +200,10 @@ _ldl_solve = declare(
     other=ldl_other,
     linear="other",
     batch=batching.aligned("ldl_solve", 0, 1, 0),
-    examples=[example("0x0:int<5, 0:int<5, 0x2", hermitian=False)],
+    examples=[
+        example("1x1:int1<5, 1:int1<2, 1x3", hermitian=False),
+        example("0x0:int<5, 0:int<5, 0x2", hermitian=False),
+    ],
     node_name="LinalgLdlSolveBackward0",
 )
 

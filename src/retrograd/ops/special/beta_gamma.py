@@ -93,6 +93,6 @@ betainc = pointwise(
     b=no_closed_form("betainc: b"),
     x=_betainc_x,
     complex=False,
-    examples=["0:int<5, 0:int<5, 0"],  # an example's integers begin with 0: poles
+    examples=["3x4:int1<5, 4:int1<5, 3x4", "0:int1<5, 0:int1<5, 0"],
     domain=(0.1, 0.9),
 )

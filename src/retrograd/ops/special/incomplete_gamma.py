@@ -101,7 +101,7 @@ _zeta = pointwise(
     input=no_closed_form("zeta"),
     other=lambda xp, g, input, other: g * (-input * xp.zeta(input + 1.0, other)),
     complex=False,
-    examples=["0:int<3, 0"],  # an example's integers begin with 0 and 1: poles
+    examples=["3x4:int2<5, 4", "0:int2<5, 0"],
     domain=(0.5, 4.0),
     node_name="SpecialZetaBackward0",
 )
