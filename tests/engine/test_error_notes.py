@@ -60,9 +60,10 @@ def test_a_formula_however_the_pass_is_run(broken, run):
 def test_in_anomaly_mode_the_note_has_the_line(broken):
     with autograd.set_detect_anomaly(True):
         y = leaf().sin().sum()  # the line to be found
-        with pytest.warns(UserWarning, match="Error detected in SinBackward0"):
+        with pytest.warns(UserWarning, match="Error detected in SinBackward0") as warned:
             note = note_of(y.backward)
     assert "the line to be found" in note
+    assert warned[0].filename == __file__
 
 
 def test_the_trace_of_the_forward_is_told_without_the_mode_in_the_backward(broken):

@@ -22,7 +22,7 @@ def strided(leaf, make=lambda x: (x * 2).sum(), **options):
         lambda x: (x * 2).sum(),
         lambda x: x.sum() * 2,
         lambda x: (x * rg.full_like(x, 2.0, memory_format=rg.contiguous_format)).sum(),
-        lambda x: (x * rg.full((5, 4, 3, 2), 2.0).permute(3, 2, 1, 0)).sum(),
+        lambda x: (x * rg.full(x.shape[::-1], 2.0).permute(3, 2, 1, 0)).sum(),
     ],
     ids=["same", "expanded", "row-major", "reversed"],
 )
@@ -33,8 +33,9 @@ def strided(leaf, make=lambda x: (x * 2).sum(), **options):
         lambda: rg.zeros(2, 3, 4, 5),
         lambda: rg.zeros(2, 3, 4, 5).to(memory_format=rg.channels_last),
         lambda: rg.zeros(5, 3, 4, 2).permute(3, 1, 2, 0),
+        lambda: rg.zeros(2, 2, 2, 2).permute(3, 1, 2, 0),
     ],
-    ids=["row-major", "channels_last", "permuted"],
+    ids=["row-major", "channels_last", "permuted", "twos"],
 )
 @pytest.mark.filterwarnings("ignore:Using backward")
 def test_the_gradient_of_a_dense_leaf_lies_as_the_leaf_does(leaf, make, create_graph):

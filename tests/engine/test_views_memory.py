@@ -204,7 +204,7 @@ def test_a_recorded_write_to_a_view_that_exceeds_its_resized_base_raises():
 def test_an_out_that_becomes_smaller_keeps_its_memory():
     x = rg.zeros(4)
     v = x[1:]
-    with pytest.warns(UserWarning, match="An output with one or more elements was resized"):
+    with pytest.warns(UserWarning, match=r"had shape \[4\], .* the required output shape \[2\]"):
         rg.add(rg.ones(2), 1, out=x)
     assert (x.tolist(), v.tolist()) == ([2, 2], [2, 0, 0])
 

@@ -122,6 +122,14 @@ def test_gradients_that_are_asked_for_keep_the_order_of_their_cotangent():
     assert g.is_contiguous(memory_format=rg.channels_last)
 
 
+@pytest.mark.parametrize("name", ["AvgPool", "AdaptiveAvgPool", "BatchNorm"])
+def test_gradients_of_means_keep_the_order_of_the_input(name):
+    _, x = in_both_orders(2)
+    out = LAYERS[name](2, getattr(nn, f"{name}2d"))(x.requires_grad_())
+    (g,) = rg.autograd.grad(out, x, rg.ones(out.shape))
+    assert g.is_contiguous(memory_format=rg.channels_last)
+
+
 @pytest.mark.parametrize(
     "arguments", [("cpu", True), (None, True), ("cpu", rg.float32, True, True), ([],)]
 )

@@ -491,6 +491,10 @@ def test_a_dimension_to_move_may_be_a_number_in_a_tensor():
     assert rg.movedim(x, rg.tensor(1), rg.tensor(0)).tolist() == x.T.tolist()
 
 
+def test_a_tensor_of_no_dimensions_has_one_to_move():
+    assert rg.movedim(rg.tensor(3.0), 0, -1).tolist() == 3
+
+
 @pytest.mark.parametrize("diagonal", [-(2**63), 2**63 - 1])
 def test_a_diagonal_may_be_any_integer_of_64_bits(diagonal):
     x, below = rg.ones(2, 3), diagonal > 0
@@ -506,6 +510,13 @@ def test_grids_in_both_orders_are_numpys(n):
         found = rg.meshgrid(*map(rg.tensor, axes), indexing=order)
         for grid, expected in zip(found, np.meshgrid(*axes, indexing=order), strict=True):
             np.testing.assert_array_equal(grid.numpy(), expected)
+
+
+def test_grids_without_an_order_warn_that_it_is_to_be_said():
+    with pytest.warns(UserWarning, match="required to pass the indexing argument") as warned:
+        found = rg.meshgrid(rg.zeros(2), rg.zeros(3))
+    assert [grid.shape for grid in found] == [(2, 3), (2, 3)]
+    assert warned[0].filename == __file__
 
 
 def test_wider_elements_begin_behind_an_even_number_of_others():

@@ -16,6 +16,7 @@ import numpy as np
 from ...errors import SecondBackwardError, VersionError
 from ...kernels.allocation import has_class
 from ..tensor import Tensor, shown
+from ..trace import users_level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -91,7 +92,7 @@ def warned(node: Node) -> None:
 def show(text: str) -> None:
     """Warn, or print where warnings are errors."""
     try:
-        warnings.warn(text, UserWarning, stacklevel=3)
+        warnings.warn(text, UserWarning, stacklevel=users_level())
     except UserWarning:
         sys.stderr.write(f"UserWarning: {text}\n")
 
