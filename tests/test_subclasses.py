@@ -426,6 +426,26 @@ class Told(rg.Tensor):
         return super().__torch_function__(func, types, args, kwargs or {})
 
 
+class Answering(rg.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return "answered"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, out: rg.exp(x, out=out),
+        lambda x, out: rg.add(x, x, out=out),
+        lambda x, out: rg.zeros(2, out=out),
+        lambda x, out: rg.lerp(x, x, 0.5, out=out),
+    ],
+    ids=["exp", "add", "zeros", "lerp"],
+)
+def test_an_override_may_answer_for_what_it_is_to_be_written_to(call):
+    assert call(rg.ones(2), Answering([1.0, 2.0])) == "answered"
+
+
 def test_saving_a_subclass_asks_it_for_nothing():
     x = rg.zeros(2).as_subclass(Told)
     Told.seen.clear()

@@ -27,6 +27,7 @@ A = matrix(3, 4)
     [
         (A[0], {"dim": 0, "index": 0, "self_sym_sizes": (3, 4)}),
         (A[:, -2], {"dim": 1, "self_sym_sizes": (3, 4)}),
+        (A[:1, None].squeeze((0, 1)), {"dim": (0, 1), "self_sym_sizes": (1, 1, 4)}),
         (A[1:], {"dim": 0, "start": 1, "end": HUGE, "step": 1}),
         (A[:, :3:2], {"dim": 1, "start": 0, "end": 3, "step": 2}),
         (A[..., None], {"dim": 2}),

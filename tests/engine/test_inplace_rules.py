@@ -16,6 +16,11 @@ def leaf(*values):
     return rg.tensor(list(values), dtype=rg.float64, requires_grad=True)
 
 
+def test_a_method_of_tensors_writes_to_nothing_else():
+    with pytest.raises(TypeError, match=r"exp_\(\): the first argument must be a Tensor"):
+        rg.Tensor.exp_(1.0)
+
+
 def test_leaves_that_require_grad_and_their_views_are_not_written():
     x = leaf(1, 2)
     with pytest.raises(

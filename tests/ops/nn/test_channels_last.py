@@ -159,6 +159,11 @@ def test_contiguous_leaves_what_lies_in_both_orders():
     assert x.contiguous(memory_format=rg.channels_last) is x
 
 
+def test_contiguous_asks_for_a_format():
+    with pytest.raises(TypeError, match=r"'memory_format' must be retrograd\.memory_format"):
+        rg.ones(2).contiguous(memory_format="channels_last")
+
+
 def test_no_format_asks_for_row_major_order():
     x = rg.ones(2, 3)
     assert x.is_contiguous(memory_format=rg.preserve_format)

@@ -421,6 +421,10 @@ def test_repeats_are_a_vector_of_integers_from_zero_on():
         rg.repeat_interleave(rg.tensor([1, 2]), output_size=0)
 
 
+def test_one_number_of_repeats_in_a_vector_is_that_of_each_entry():
+    assert rg.tensor([3, 4, 5]).repeat_interleave(rg.tensor([2])).tolist() == [3, 3, 4, 4, 5, 5]
+
+
 def test_roll_needs_a_shift():
     with pytest.raises(RuntimeError, match="`shifts` required"):
         rg.arange(3).roll((), ())
