@@ -41,7 +41,7 @@ CALLS = [
     if all(map(present, [name] if name else re.findall(r"\blib\.([\w.]+)", expression)))
 ]
 at_least(1501, CALLS, inner=1420)
-PARTS = 8  # tests, so that several workers share them
+PARTS = 64  # tests, so that several workers share them, and each is quick enough for mutants
 
 # fmt: off
 DIFFER = {
@@ -87,7 +87,10 @@ ALLOWED = {name: count for names in DIFFER.values() for name, count in names.ite
 def compared(part):
     """How many strides there are in a part of the calls, and of each name those that differ."""
     total, differ = 0, Counter()
-    for name, expression, arrays, wanted, answers in CALLS[part::PARTS]:
+    names = sorted({name or expression for name, expression, *_ in CALLS})[part::PARTS]
+    for name, expression, arrays, wanted, answers in CALLS:
+        if (name or expression) not in names:
+            continue
         for letter, expected in answers.items():
             given = strides_format.arranged(arrays, letter)
             found = strides_format.answer(rg, expression, given, wanted)
@@ -103,8 +106,7 @@ def test_strides_are_those_of_pytorch(part):
     total, differ = compared(part)
     more = {name: n for name, n in differ.items() if n > ALLOWED.get(name, 0)}
     assert not more
-    assert total > 6000
-    assert differ.total() < 0.02 * total
+    assert total > 100
 
 
 def test_of_a_hundred_strides_of_the_table_less_than_one_differs():
