@@ -12,6 +12,17 @@ def test_dropout_of_an_empty_batch():
     assert layer(rg.zeros(0, 5, 4)).shape == (0, 5, 4)
 
 
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_nothing_is_dropped_in_evaluation(need_weights):
+    layer, x = rg.nn.MultiheadAttention(4, 2, dropout=0.5), rg.randn(3, 4)
+    dropped, _ = layer(x, x, x, need_weights=need_weights)
+    out, _ = layer.eval()(x, x, x, need_weights=need_weights)
+    layer.dropout = 0.0
+    expected, _ = layer.train()(x, x, x, need_weights=need_weights)
+    assert rg.equal(out, expected)
+    assert not rg.allclose(dropped, expected)
+
+
 @pytest.mark.parametrize("shape", [(3, 3), (2, 2), (1, 3)])
 def test_a_padding_mask_has_a_row_per_example_and_a_column_per_key(shape):
     layer = rg.nn.MultiheadAttention(4, 2, batch_first=True)

@@ -118,6 +118,9 @@ def test_low_rank_matrices_are_found_by_projection(shape, complex):
     U, S, V = rg.svd_lowrank(rg.tensor(a), q=3)
     assert S.shape == (*shape[:-2], 3)
     close((U * S.unsqueeze(-2)) @ V.mH, a)
+    U, S, V = rg.svd_lowrank(rg.tensor(a), q=None, niter=None)
+    assert S.shape == (*shape[:-2], min(6, *shape[-2:]))
+    close((U * S.unsqueeze(-2)) @ V.mH, a)
     U, S, V = rg.svd_lowrank(rg.tensor(a + 1), q=2, M=rg.ones(1, dtype=rg.float64))
     close((U * S.unsqueeze(-2)) @ V.mH, a)
 

@@ -530,6 +530,11 @@ def test_wider_elements_begin_behind_an_even_number_of_others():
         x[2:6].view(rg.int64)
 
 
+@pytest.mark.parametrize("dtype", [rg.int8, rg.float64])
+def test_what_is_empty_lies_well_for_any_dtype(dtype):
+    assert rg.zeros(3, 0).view(dtype).shape == (3, 0)
+
+
 def test_a_circular_border_continues_what_a_negative_one_leaves():
     x = rg.arange(5.0)[None]
     assert rg.nn.functional.pad(x, (-1, 2), "circular").tolist() == [[1, 2, 3, 4, 1, 2]]

@@ -205,7 +205,7 @@ def check_windows(
     channels, *size = shape
     if 0 in steps:
         raise RuntimeError(f"{name}(): stride should not be zero; it must be greater than zero")
-    if min(kernel) <= 0 or min(steps) < 0:
+    if min(*kernel, *steps) <= 0:
         raise RuntimeError(
             f"{name}(): kernel size and stride should be greater than zero, but got kernel_size="
             f"{kernel}, stride={steps}"
