@@ -88,11 +88,7 @@ def norm_input(xp: Any, g: Any, input: Any, out: Any, ord: float, dim: Any, keep
     if ord == 2:
         return g * xp.div_or_zero(input, size)
     part = xp.div_or_zero(xp.abs(input), size)
-    if ord > 2:
-        share = xp.div_or_zero(input, size) * xp.pow_or_zero(part, exponent=ord - 2)
-    else:
-        share = xp.sgn(input) * xp.pow_or_zero(part, exponent=ord - 1)
-    return xp.mul(share, g)
+    return xp.mul(xp.sgn(input) * xp.pow_or_zero(part, exponent=ord - 1), g)
 
 
 _vector_norm_op = declare(
