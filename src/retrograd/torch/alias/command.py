@@ -1,10 +1,11 @@
 """The command `retrograd`: runs a program of PyTorch's with this package, or says what it lacks.
 
-`doctor` says what the installation computes with, and fails where a part of it is broken. `graph`
-runs a program and draws the graph of its last backward pass.
+`launch` runs it in several processes. `doctor` says what the installation computes with, and fails
+where a part of it is broken. `graph` runs a program and draws the graph of its last backward pass.
 
 retrograd run script.py [args]
 retrograd run -m package [args]
+retrograd launch -n 4 script.py [args]
 retrograd check script.py folder ...
 retrograd doctor
 retrograd graph script.py [picture.html]
@@ -26,12 +27,14 @@ __all__ = ["main"]
 
 USAGE = """usage: retrograd run script.py [args]    run a program; its torch is Retrograd
        retrograd run -m package [args]  the same for a module or package
+       retrograd launch -n 4 [options] script.py [args]
+                                        run it in 4 processes, as ranks of one group
        retrograd check path [path ...]  list what programs use of torch that is missing here
        retrograd doctor                 say what computes here, and what is missing or broken
        retrograd graph script.py [picture.html or .svg or .txt]
                                         draw the graph of a program's last backward pass
 """
-COMMANDS = ("run", "check", "doctor", "graph")
+COMMANDS = ("run", "launch", "check", "doctor", "graph")
 NO_PASS = "{script} ran no backward pass, so there is no graph to draw"
 
 
@@ -52,6 +55,9 @@ def main(arguments: list[str] | None = None) -> int:
             runpy.run_module(module, run_name="__main__", alter_sys=True)
         case ["run", script, *rest] if not script.startswith("-"):
             return run(script, rest)
+        case ["launch", *rest] if rest:
+            install()
+            load("torch.distributed.run").main(["--tee=3", *rest])
         case ["check", *paths] if paths:
             return check(paths)
         case ["graph", script, *rest] if not script.startswith("-") and len(rest) < 2:

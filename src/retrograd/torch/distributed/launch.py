@@ -1,4 +1,4 @@
-"""Starts a program several times on this machine: `distributed.run` by its older name.
+"""Starts a program several times: `distributed.run` by its older name.
 
 retrograd run -m torch.distributed.launch --nproc_per_node=2 script.py [args]
 """

@@ -107,8 +107,7 @@ PLACES = [
     (r"distributed\.rpc|distributed\.nn\.api|distributed\.nn\.jit|distributed\.remote_device", RPC),
     (
         r"distributed\.elastic|distributed\.(launch|launcher|run|rendezvous|argparse_util)",
-        "processes are started by retrograd.distributed.run, on one machine; it ends all when one "
-        "fails",
+        "processes are started by retrograd launch; it ends all when one fails",
     ),
     (
         r"distributed\.checkpoint",

@@ -8,4 +8,5 @@
 | `progress` | transfers under way |
 | `world` | a group: checked collectives and messages, deadlines, errors |
 | `mpi` | the protocol by MPI; the group of all |
+| `processes` | the processes of a run on this machine, which a launcher starts |
 """
