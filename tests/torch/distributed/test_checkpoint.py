@@ -113,6 +113,41 @@ show(rg.tensor([len(sizes), sizes[0] == sizes[1]]))
     assert values(DTENSORS + code) == [[[2, 1]]] * 2
 
 
+@pytest.mark.parametrize("step", ["prepare", "write", "finish"])
+def test_a_save_that_does_not_end_leaves_the_checkpoint_as_it_was(tmp_path, step):
+    class Full(FileSystemWriter):
+        def write(self, name, parts):
+            super().write(name, [])
+            raise OSError("the disk is full")
+
+    writer = Full(tmp_path)
+    checkpoint.save({"x": rg.ones(2)}, checkpoint_id=tmp_path)
+    if step != "write":
+        setattr(writer, step, lambda *_: writer.write("__0_1.distcp", []))
+    with pytest.raises(checkpoint.CheckpointException, match="the disk is full"):
+        checkpoint.save({"x": rg.zeros(2), "y": rg.zeros(1)}, storage_writer=writer)
+    state = {"x": rg.zeros(2)}
+    checkpoint.load(state, checkpoint_id=tmp_path)
+    assert state["x"].tolist() == [1.0, 1.0]
+    (tmp_path / ".__0_1.distcp.0123").touch()  # as a kill leaves it
+    checkpoint.save({"x": rg.full((2,), 3.0)}, checkpoint_id=tmp_path)
+    checkpoint.load(state, checkpoint_id=tmp_path)
+    assert state["x"].tolist() == [3.0, 3.0]
+    assert len([*tmp_path.iterdir()]) == 2
+
+
+def test_saves_beside_the_program_end_in_their_order(tmp_path):
+    saved = [
+        checkpoint.async_save({"x": rg.full((2,), float(n))}, checkpoint_id=tmp_path)
+        for n in range(9)
+    ]
+    state = {"x": rg.zeros(2)}
+    saved[-1].result()
+    assert all(each.done() for each in saved)
+    checkpoint.load(state, checkpoint_id=tmp_path)
+    assert state["x"].tolist() == [8.0, 8.0]
+
+
 def test_nested_states_come_back(tmp_path):
     state = {
         "a": {"b": [rg.ones(2), 5, {"c": (1, 2)}], "d": [1, 2]},

@@ -1,4 +1,11 @@
-"""Checkpoints in folders: a file for each rank, and `.metadata`, which is written last."""
+"""Checkpoints in folders: a file for each rank, and `.metadata`, which is written last.
+
+NOTE [Whole checkpoints]
+1. Files are whole and on the disk before they take their names, and no save writes to a file that
+   is there. So until `.metadata` takes its name the folder holds the checkpoint that was there.
+2. Then the files are removed that were there before this save and are not named in `.metadata`,
+   among them those that a killed save has left.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +29,8 @@ METADATA = ".metadata"
 class FileSystemWriter:
     """Writes checkpoints to the folder `path`, which it makes.
 
-    overwrite: False raises CheckpointException where a checkpoint is there already. Each rank
-    writes one file, whole and flushed to the disk before it takes its name.
+    overwrite: False raises CheckpointException where a checkpoint is there already; it is replaced
+    at once and as a whole otherwise: NOTE [Whole checkpoints].
 
     >>> import tempfile
     >>> from retrograd.distributed import checkpoint
@@ -45,6 +52,7 @@ class FileSystemWriter:
         if not (single_file_per_rank and sync_files):
             raise ValueError("each rank writes one file, and flushes it: leave these arguments out")
         self.path, self.overwrite = Path(path), overwrite
+        self.before: list[Path] = []
 
     def prepare(self) -> None:
         """Make the folder; raise CheckpointException where it may not be overwritten."""
@@ -53,6 +61,7 @@ class FileSystemWriter:
                 f"a checkpoint is at {self.path} already: pass overwrite=True or another path"
             )
         self.path.mkdir(parents=True, exist_ok=True)
+        self.before = [*self.path.glob("*.distcp*"), *self.path.glob(f".{METADATA}.*")]
 
     def write(self, name: str, parts: Iterable[bytes]) -> None:
         """Write a file of the folder."""
@@ -60,8 +69,12 @@ class FileSystemWriter:
             file.writelines(parts)
 
     def finish(self, metadata: Metadata) -> None:
-        """Write what makes the folder a checkpoint."""
+        """Write what makes the folder a checkpoint, and remove what is no part of it."""
         self.write(METADATA, [packed(metadata)])
+        named = {info.relative_path for info in metadata.storage_data.values()}
+        for path in self.before:
+            if path.name not in named:
+                path.unlink(missing_ok=True)
 
 
 class FileSystemReader:

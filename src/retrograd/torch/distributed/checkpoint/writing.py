@@ -4,8 +4,10 @@ NOTE [Writing together]
 1. Each rank says which blocks it has. The first decides who writes what: a block that several have
    is written by the one that has least to do. Ranks may have names of their own.
 2. What a rank writes is made into bytes at once, so the state may change when `async_save` returns.
-   Files are written beside the program, which uses a group of its own for that.
-3. The first rank writes `.metadata` when all files are there: a folder without it is no checkpoint.
+   Files are written beside the program, which uses a group of its own for that, one checkpoint
+   after the other.
+3. The first rank writes `.metadata` when all files are there: a folder without it is no checkpoint,
+   and one with it is whole: NOTE [Whole checkpoints] in `filesystem`.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ if TYPE_CHECKING:
 
     from ..engine.world import World
 
-__all__ = ["async_save", "save", "writer_of"]
+__all__ = ["async_save", "save"]
+
+_threads: list[threading.Thread] = []  # the last that writes
 
 
 def save(
@@ -71,10 +75,8 @@ def save(
     >>> list(said.state_dict_metadata)
     ['net.weight', 'step']
     """
-    writer = writer_of(checkpoint_id, storage_writer)
-    metadata, finish = _staged(state_dict, writer, None if no_dist else process_group, no_dist)
-    finish()
-    return metadata
+    where: Any = {"checkpoint_id": checkpoint_id, "storage_writer": storage_writer}
+    return async_save(state_dict, **where, process_group=process_group, no_dist=no_dist).result()
 
 
 def async_save(
@@ -96,26 +98,25 @@ def async_save(
     ...     list(done.result().state_dict_metadata)
     ['x']
     """
-    writer = writer_of(checkpoint_id, storage_writer)
+    if storage_writer is None and checkpoint_id is None:
+        raise ValueError("save needs a place: pass checkpoint_id=folder, or storage_writer=")
+    writer = storage_writer or FileSystemWriter(checkpoint_id)  # type: ignore[arg-type]
     metadata, finish = _staged(state_dict, writer, process_group, no_dist)
     found: Future[Metadata] = Future()
+    before = _threads[0] if _threads else None
 
     def run() -> None:
+        if before is not None:
+            before.join()
         try:
             finish()
             found.set_result(metadata)
         except BaseException as error:
             found.set_exception(error)
 
-    threading.Thread(target=run).start()
+    _threads[:] = [threading.Thread(target=run)]
+    _threads[0].start()
     return found
-
-
-def writer_of(checkpoint_id: Any, writer: Any) -> Any:
-    """What writes: that which is given, or one of files."""
-    if writer is None and checkpoint_id is None:
-        raise ValueError("save needs a place: pass checkpoint_id=folder, or storage_writer=")
-    return FileSystemWriter(checkpoint_id) if writer is None else writer
 
 
 def _staged(
@@ -136,16 +137,19 @@ def _staged(
         if owner == number:
             value = named[index.fqn][1] if index.offset is None else blocks[index.fqn][1].clone()
             parts[index] = _bytes(value)
-    infos, begin = {}, 0
+    infos, begin, file = {}, 0, f"__{number}_{uuid.uuid4().hex[:8]}.distcp"
     for index, part in parts.items():
-        infos[index] = StorageInfo(f"__{number}_0.distcp", begin, len(part))
+        infos[index] = StorageInfo(file, begin, len(part))
         begin += len(part)
     metadata.storage_data = {
         k: v for found in _gathered(infos, group, world) for k, v in found.items()
     }
     metadata.storage_meta = StorageMeta(str(writer.path), str(uuid.uuid4()))
     beside = None if world is None else world.within(world.ranks, world.timeout)
-    return metadata, partial(_finish, writer, metadata, number, [*parts.values()], beside)
+    tasks: list[Callable[[], None]] = [partial(_write, writer, file, [*parts.values()])]
+    if number == 0:
+        tasks.append(partial(writer.finish, metadata))
+    return metadata, partial(_finish, writer, tasks, beside)
 
 
 def _described(path: Any, value: Any, block: Any) -> Any:
@@ -202,16 +206,14 @@ def _bytes(value: Any) -> bytes:
     return file.getvalue()
 
 
-def _finish(
-    writer: Any, metadata: Metadata, number: int, parts: list[bytes], world: World | None
-) -> None:
+def _finish(writer: Any, tasks: list[Callable[[], None]], world: World | None) -> None:
     """Write this rank's file; once all have, the first one's last. Errors come to all."""
+    error, failures = None, list[int]()
     try:
-        error = _tried(lambda: _write_own(writer, number, parts))
-        failures = _failures(world, error)
-        if not failures:
-            finish = (lambda: writer.finish(metadata)) if number == 0 else (lambda: None)
-            failures = _failures(world, _tried(finish))
+        for number in range(2):
+            if not failures:
+                error = _tried(tasks[number]) if number < len(tasks) else None
+                failures = _failures(world, error)
     finally:
         if world is not None:
             world.close()
@@ -222,10 +224,10 @@ def _finish(
         ) from error
 
 
-def _write_own(writer: Any, number: int, parts: list[bytes]) -> None:
+def _write(writer: Any, file: str, parts: list[bytes]) -> None:
     writer.prepare()
     if parts:
-        writer.write(f"__{number}_0.distcp", parts)
+        writer.write(file, parts)
 
 
 def _tried(task: Callable[[], None]) -> Exception | None:
