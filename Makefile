@@ -20,10 +20,14 @@ WHOLE := tests/test_benchmarks.py tests/test_complex_page.py tests/test_conventi
 	tests/test_providers.py tests/test_readme.py tests/test_site.py tests/test_structure.py tests/test_stubs.py tests/data/typing \
 	docs/make_*.py docs/installation.md docs/interop.md docs/programs.md docs/tutorials/from-pytorch.md
 
-.PHONY: demo picture test test-core sanitize bench fuzz mutants lint docs release clean
+.PHONY: demo demo-distributed picture test test-core sanitize bench fuzz mutants lint docs release clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m demo
+
+# The same digits in two processes, one of which is killed and goes on.
+demo-distributed: $(VENV)/.demo $(VENV)/.distributed
+	$(BIN)/python -m demo.distributed
 
 # What the README shows, made anew.
 picture: demo

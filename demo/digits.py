@@ -67,24 +67,34 @@ def network() -> nn.Sequential:
     )
 
 
-def run(epochs: int = EPOCHS) -> Reading:
-    """Train on four fifths of the images, read the rest."""
-    rg.manual_seed(0)
+def scanned() -> tuple[TensorDataset, np.ndarray, np.ndarray]:
+    """Four fifths of the images with their labels, to train on, and the rest of both."""
     images, labels = load_digits(return_X_y=True)
     images = (images.reshape(-1, 1, 8, 8) / 16.0).astype(np.float32)
     train_x, test_x, train_y, test_y = train_test_split(
         images, labels.astype(np.int64), test_size=0.2, random_state=0, stratify=labels
     )
-    data = TensorDataset(rg.from_numpy(train_x), rg.from_numpy(train_y))
+    return TensorDataset(rg.from_numpy(train_x), rg.from_numpy(train_y)), test_x, test_y
+
+
+def rate(epoch: int, epochs: int) -> float:
+    """The step size of an epoch: half a cosine."""
+    return 3e-3 * 0.5 * (1 + np.cos(np.pi * epoch / epochs))
+
+
+def run(epochs: int = EPOCHS) -> Reading:
+    """Train on four fifths of the images, read the rest."""
+    rg.manual_seed(0)
+    data, test_x, test_y = scanned()
     loader = DataLoader(data, batch_size=BATCH, shuffle=True, drop_last=True)
     model = network()
     optimizer = optim.AdamW(model.parameters(), lr=3e-3, weight_decay=1e-2)
-    reading = Reading(model, test_x[:, 0], test_y, len(train_x))
+    reading = Reading(model, test_x[:, 0], test_y, len(data))
     start = time.perf_counter()
     with tqdm(total=epochs * len(loader), desc="digits", unit="step") as bar:
         for epoch in range(epochs):
             for group in optimizer.param_groups:
-                group["lr"] = 3e-3 * 0.5 * (1 + np.cos(np.pi * epoch / epochs))
+                group["lr"] = rate(epoch, epochs)
             model.train()
             for x, y in loader:
                 optimizer.zero_grad()

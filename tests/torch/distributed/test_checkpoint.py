@@ -148,6 +148,17 @@ def test_saves_beside_the_program_end_in_their_order(tmp_path):
     assert state["x"].tolist() == [8.0, 8.0]
 
 
+def test_of_what_is_not_alike_on_all_ranks_the_first_one_s_is_kept(tmp_path):
+    code = f"""
+from retrograd.distributed import checkpoint
+state = lambda n: {{"a": rg.full((2,), float(n)), "b": rg.full((9,), float(n)), "c": n, "d": n}}
+checkpoint.save(state(rank), checkpoint_id={str(tmp_path)!r})
+found = state(5); checkpoint.load(found, checkpoint_id={str(tmp_path)!r})
+show(found["a"], found["b"], rg.tensor([found["c"], found["d"]]))
+"""
+    assert values(code) == [[[0.0] * 2, [0.0] * 9, [0, 0]]] * 2
+
+
 def test_nested_states_come_back(tmp_path):
     state = {
         "a": {"b": [rg.ones(2), 5, {"c": (1, 2)}], "d": [1, 2]},

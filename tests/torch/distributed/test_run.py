@@ -17,6 +17,9 @@ from retrograd.torch.distributed import run
 from retrograd.torch.distributed.engine import processes
 from retrograd.torch.distributed.engine.connections import reserved
 
+from . import kills
+from .together import together
+
 TRAINED = """
 import os
 import torch
@@ -191,6 +194,15 @@ def test_ssh_starts_the_launchers_of_a_file_of_machines(capfd, monkeypatch, tmp_
     assert sorted(out.splitlines()) == [f"{tmp_path} it's 127.0.0.1 3 {rank}" for rank in ranks]
     assert err.startswith("rank 2 of 3 (process ")
     assert " ended with 3; " in err
+
+
+def test_a_run_that_is_killed_goes_on_from_its_last_checkpoint_to_the_same_bits():
+    def undisturbed(folder, steps):
+        code = f"from tests.torch.distributed.kills import train; train({str(folder)!r}, {steps})"
+        together(code)
+
+    wrong, told = kills.main(COUNT=2, undisturbed=undisturbed)
+    assert not wrong, told
 
 
 def test_a_machine_that_is_lost_ends_the_run(capfd):

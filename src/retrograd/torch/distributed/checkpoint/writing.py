@@ -1,8 +1,10 @@
 """`save` and `async_save`: a checkpoint that all ranks write together.
 
 NOTE [Writing together]
-1. Each rank says which blocks it has. The first decides who writes what: a block that several have
-   is written by the one that has least to do. Ranks may have names of their own.
+1. Each rank says which blocks it has. A block of a DTensor that several have is written by the one
+   that has least to do. Of all else, which need not be alike on all ranks, such as the statistics
+   of batches under DistributedDataParallel, the first one's counts. Ranks may have names of their
+   own.
 2. What a rank writes is made into bytes at once, so the state may change when `async_save` returns.
    Files are written beside the program, which uses a group of its own for that, one checkpoint
    after the other.
@@ -26,6 +28,7 @@ from ....engine.tensor import Size, Tensor
 from ....serialization.rebuilding import numpy_dtype
 from ..membership import is_initialized, joined
 from ..objects import all_gather_object
+from ..tensor import DTensor
 from .filesystem import FileSystemWriter
 from .metadata import (
     BytesStorageMetadata,
@@ -157,7 +160,8 @@ def _described(path: Any, value: Any, block: Any) -> Any:
     if block is None:
         return path, None
     begins, local = block
-    known = value.dtype.name, tuple(value.shape), begins, tuple(local.shape)
+    lying = isinstance(value, DTensor)
+    known = value.dtype.name, tuple(value.shape), begins, tuple(local.shape), lying
     return path, known
 
 
@@ -179,9 +183,9 @@ def _planned(every: list[dict[str, Any]]) -> tuple[Metadata, dict[MetadataIndex,
             paths[name] = path
             if known is None:
                 described.setdefault(name, BytesStorageMetadata())
-                holders.setdefault(MetadataIndex(name), []).append((number, 1))
+                holders.setdefault(MetadataIndex(name), [(number, 1)])
                 continue
-            dtype, shape, begins, sizes = known
+            dtype, shape, begins, sizes, lying = known
             properties = TensorProperties(dtypes.of_numpy(numpy_dtype(dtype)))
             whole = described.setdefault(name, TensorStorageMetadata(properties, Size(shape), []))
             if whole.size != shape:
@@ -192,7 +196,9 @@ def _planned(every: list[dict[str, Any]]) -> tuple[Metadata, dict[MetadataIndex,
             index = MetadataIndex(name, Size(begins))
             if index not in holders:
                 whole.chunks.append(ChunkStorageMetadata(Size(begins), Size(sizes)))
-            holders.setdefault(index, []).append((number, count))
+                holders[index] = [(number, count)]
+            elif lying:
+                holders[index].append((number, count))
     load, owners = [0] * len(every), {}
     for index, ranks in holders.items():
         chosen, cost = min(ranks, key=lambda entry: load[entry[0]])
