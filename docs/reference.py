@@ -28,7 +28,7 @@ TRAINING = (
     *("nn.utils.parametrize", "nn.utils.parametrizations", "optim", "optim.lr_scheduler"),
     *("optim.swa_utils", "utils", "utils.data", "utils.checkpoint", "serialization"),
     *("distributions", "distributions.constraints", "distributions.transforms"),
-    *("distributions.kl", "interop.autograd", "viz"),
+    *("distributions.kl", "interop.autograd", "interop.dask", "viz"),
 )
 WORLD = (
     *("__config__", "accelerator", "amp", "backends", "cpu", "cuda", "distributed", "export"),
