@@ -7,8 +7,13 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+import retrograd as rg
+
+from .torch.distributed.together import together
 
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "benchmarks"
@@ -120,3 +125,74 @@ def test_reductions_are_timed_for_each_size():
         "4", "4,096", "1,048,576", "67,108,864",
     ]  # fmt: skip
     assert all(line.endswith("ratio 1.00") for line in lines)
+
+
+@pytest.fixture
+def scaling(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return SimpleNamespace(**runpy.run_path(str(BENCHMARKS / "scaling.py")))
+
+
+def test_collectives_take_what_their_closed_forms_say(scaling):
+    inside, between = scaling.Link(3.0, 1.0, 0.0, 0.5), scaling.Link(30.0, 10.0, 0.0, 5.0)
+    one = scaling.Machines(inside, between, call=7.0, add=0.25, ranks=64)
+    two = one._replace(ranks=4)
+
+    def takes(machines, way, name="all_reduce"):
+        return machines.seconds(getattr(scaling, way)(machines, name, 800, 8))
+
+    a, g, add, n, p = 5.0, 0.5, 0.25, 800, 8
+    ring = 2 * (p - 1) * (a + (n / p - 1) * g) + (p - 1) / p * n * add
+    tree = 2 * 3 * (a + (n - 1) * g) + 3 * n * add
+    assert takes(one, "ring") == takes(one, "hierarchical") == ring
+    assert takes(one, "tree") == tree
+    gathered = 3 * (a + (n - 1) * g) + 3 * a + (7 * n / p - 3) * g
+    assert takes(one, "tree", "all_gather") == gathered
+    assert takes(one, "tree", "reduce_scatter") == gathered + 3 * n * add
+    assert takes(two, "ring") == 10 * (ring - 7 / 8 * n * add) + 7 / 8 * n * add
+    within = 2 * 3 * (a + (n / 4 - 1) * g) + 3 / 4 * n * add
+    across = 2 * 1 * (10 * a + (n / 2 - 1) * 10 * g) + n / 2 / 4 * add
+    assert takes(two, "hierarchical") == within + across
+    agreed = 2 * 3 * (a + 15 * g) + 3 * 16 * add
+    seconds, work = one.collective("all_reduce", 800, 8)
+    assert seconds == 7 + agreed + min(ring, tree)
+    assert work == 7 + 3 * 16 * add + (6 + 14) * 2 + 7 / 8 * n * add
+    assert scaling.Link(3.0, 1.0, 9.0, 0.5).time(1) == 9
+
+
+def test_what_travels_beside_a_step_takes_no_longer_than_the_longer_of_both(scaling):
+    free = scaling.Machines(*[scaling.Link(0.0, 0.0, 0.0, 0.0)] * 2, call=0.0, add=0.0)
+    slow = free._replace(call=5.0)  # all that a collective takes
+    step = scaling.Step([1.0, 2.0, 4.0], [3.0, 6.0, 9.0], [2 << 20] * 3, 8.0)
+    ddp, fsdp = scaling.data_parallel, scaling.fully_sharded
+    assert step.alone() == 33
+    for overlap in ("none", "shared", "spare"):
+        assert ddp(step, free, 4, overlap) == 33
+        assert fsdp(step, free, 4, overlap) == ddp(step, free, 4, overlap, shards=True) == 27
+    assert ddp(step, slow, 4, "none", 1) == ddp(step, slow, 4, "shared", 1) == 33 + 3 * 5
+    assert ddp(step, slow, 4, "spare", 1) == 7 + 9 + 6 + 2 * 5 + 8  # the first is hidden
+    assert ddp(step, slow._replace(call=50.0), 4, "spare", 1) == 7 + 9 + 3 * 50 + 8
+    assert ddp(step, slow, 4, "none") == 33 + 2 * 5  # of 2 MB and 4 MB
+    assert fsdp(step, slow, 4, "none") == 27 + 9 * 5
+    assert step.divided(2).alone() == (33 - 8) / 2 + 8
+
+
+def test_the_tables_of_scaling_have_a_row_for_each_mode(scaling):
+    rows = [line.split(" | ") for line in scaling.tables().splitlines() if line[:2] == "| "]
+    assert [row[0] for row in rows[1:9]] == [f"| {mode}" for mode in scaling.MODES]
+    assert len(rows) == 4 * 9
+    assert all(0 < int(cell.rstrip("%")) < 200 for row in rows[1:9] for cell in row[1:7])
+
+
+def test_what_the_model_starts_from_is_measured_by_one_process_and_by_two(scaling):
+    net = rg.nn.Sequential(rg.nn.Linear(3, 4), rg.nn.Linear(4, 5))
+    step = scaling.Step(**scaling.calibration.recorded(rg, net, rg.ones(2, 3), count=1))
+    assert step.sizes == [16 * 4, 25 * 4]
+    assert all(seconds > 0 for seconds in [*step.forward, *step.backward, step.optimizer])
+    code = f"""
+import sys; sys.path.insert(0, {str(BENCHMARKS)!r}); import calibration
+print(sorted(calibration.one_of_several(rg, dist, many=2)))
+"""
+    found, nothing = together(code)
+    assert nothing == "[]"
+    assert found == "['1', '1048576', '16777216', '4096', 'flood', 'large', 'small']"
