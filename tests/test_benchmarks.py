@@ -196,3 +196,21 @@ print(sorted(calibration.one_of_several(rg, dist, many=2)))
     found, nothing = together(code)
     assert nothing == "[]"
     assert found == "['1', '1048576', '16777216', '4096', 'flood', 'large', 'small']"
+
+
+def test_a_step_with_ddp_is_timed_and_drawn_beside_one_without(tmp_path, monkeypatch):
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "distributed.py"), "step", "1", tmp_path / "a.svg", "2"],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    first, *ranks = done.stdout.splitlines()
+    assert first.startswith("a step: ")
+    assert [line.partition(": gradients travel ")[0] for line in ranks] == ["rank 0", "rank 1"]
+    drawn = (tmp_path / "a.svg").read_text()
+    assert drawn.count("<title>gradients 3 of 3 of pass 4 ") == 2
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    hidden = runpy.run_path(str(BENCHMARKS / "distributed.py"))["hidden"]
+    assert hidden([("a", 1, 0.0, 2.0), ("b", 2, 1.0, 3.0), ("c", 2, 3.0, 5.0)]) == (4.0, 0.25)
