@@ -206,8 +206,9 @@ def test_a_step_with_ddp_is_timed_and_drawn_beside_one_without(tmp_path, monkeyp
         text=True,
         check=True,
     )
-    first, *ranks = done.stdout.splitlines()
+    first, second, *ranks = done.stdout.splitlines()
     assert first.startswith("a step: ")
+    assert second.startswith("its program's thread: ")
     assert [line.partition(": gradients travel ")[0] for line in ranks] == ["rank 0", "rank 1"]
     drawn = (tmp_path / "a.svg").read_text()
     assert drawn.count("<title>gradients 3 of 3 of pass 4 ") == 2
