@@ -55,34 +55,15 @@ class _Collective(Function):
 apply = _Collective.apply
 
 
-def over_all(tensors: Any, op: ReduceOp, group: Any) -> Any:
-    out = tensors[0].clone()
-    dist.all_reduce(out, op, group)
-    return out
-
-
-def from_one(tensors: Any, src: int, group: Any) -> Any:
-    out = tensors[0].clone()
-    dist.broadcast(out, src, group)
+def filled(call: Any, out: Any, *given: Any) -> Any:
+    """What a collective writes to."""
+    call(out, *given)
     return out
 
 
 def to_one(tensors: Any, dst: int, op: ReduceOp, group: Any) -> Any:
-    out = tensors[0].clone()
-    dist.reduce(out, dst, op, group)
+    out = filled(dist.reduce, tensors[0].clone(), dst, op, group)
     return out if dist.get_rank() == dst else zeros_like(out)
-
-
-def all_of(tensors: Any, group: Any) -> Any:
-    out = tuple(empty_like(tensors[0]) for _ in range(dist.get_world_size(group)))
-    dist.all_gather(out, tensors[0], group)
-    return out
-
-
-def own_sum(tensors: Any, op: ReduceOp, group: Any) -> Any:
-    out = empty_like(tensors[dist.get_rank(group)])
-    dist.reduce_scatter(out, tensors, op, group)
-    return out
 
 
 def all_at(tensors: Any, dst: int, group: Any) -> Any:
@@ -91,16 +72,9 @@ def all_at(tensors: Any, dst: int, group: Any) -> Any:
     return out
 
 
-def own_of(tensors: Any, src: int, group: Any) -> Any:
-    out = empty_like(tensors[dist.get_rank(group)])
-    dist.scatter(out, tensors if dist.get_rank() == src else None, src, group)
-    return out
-
-
-def exchanged(tensors: Any, shapes: Any, group: Any) -> Any:
-    out = tuple(tensors[0].new_empty(shape) for shape in shapes)
-    dist.all_to_all(out, tensors, group)
-    return out
+def own_like(tensors: Any, group: Any) -> Any:
+    """Memory like the tensor that is for this rank."""
+    return empty_like(tensors[dist.get_rank(group)])
 
 
 def shared(grads: Any, op: ReduceOp, group: Any) -> Any:
@@ -115,11 +89,11 @@ def shared(grads: Any, op: ReduceOp, group: Any) -> Any:
 # What each computes, and its adjoint: of cotangents, the shapes of what was given, and options.
 COLLECTIVES: dict[str, tuple[Any, Any]] = {
     "all_reduce": (
-        over_all,
+        lambda xs, op, group: filled(dist.all_reduce, xs[0].clone(), op, group),
         lambda gs, _, op, group: apply("all_reduce", (SUM, group), shared(gs, op, group)),
     ),
     "broadcast": (
-        from_one,
+        lambda xs, src, group: filled(dist.broadcast, xs[0].clone(), src, group),
         lambda gs, _, src, group: apply("reduce", (src, SUM, group), *gs),
     ),
     "reduce": (
@@ -127,17 +101,26 @@ COLLECTIVES: dict[str, tuple[Any, Any]] = {
         lambda gs, _, dst, op, group: apply("broadcast", (dst, group), shared(gs, op, group)),
     ),
     "all_gather": (
-        all_of,
+        lambda xs, group: filled(
+            dist.all_gather, tuple(map(empty_like, xs * dist.get_world_size(group))), xs[0], group
+        ),
         lambda gs, _, group: apply("reduce_scatter", (SUM, group), *gs),
     ),
     "reduce_scatter": (
-        own_sum,
+        lambda xs, op, group: filled(dist.reduce_scatter, own_like(xs, group), xs, op, group),
         lambda gs, _, op, group: apply("all_gather", (group,), shared(gs, op, group)),
     ),
     "gather": (all_at, lambda gs, _, dst, group: apply("scatter", (dst, group), *gs)),
-    "scatter": (own_of, lambda gs, _, src, group: apply("gather", (src, group), *gs)),
+    "scatter": (
+        lambda xs, src, group: filled(
+            dist.scatter, own_like(xs, group), xs if dist.get_rank() == src else None, src, group
+        ),
+        lambda gs, _, src, group: apply("gather", (src, group), *gs),
+    ),
     "all_to_all": (
-        exchanged,
+        lambda xs, shapes, group: filled(
+            dist.all_to_all, tuple(map(xs[0].new_empty, shapes)), xs, group
+        ),
         lambda gs, shapes, _, group: apply("all_to_all", (shapes, group), *gs),
     ),
 }

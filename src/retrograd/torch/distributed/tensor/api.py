@@ -102,7 +102,6 @@ class DTensor(Tensor):
         run_check: bool = False,
         shape: Sequence[int] | None = None,
         stride: Sequence[int] | None = None,
-        grad_placements: Sequence[Placement] | None = None,
     ) -> DTensor:
         """The tensor of which each rank has a part, a copy or a summand, as the placements say.
 
