@@ -1,8 +1,7 @@
 """What a training step would take on 2 to 4,096 ranks, replayed under a model of messages.
 
-    python benchmarks/scaling.py               # tables, by the numbers in scaling.json
-    python benchmarks/scaling.py --calibrate   # measures these anew, with 1, 2 and 4 processes
-                                               # here, and writes the tables of docs/scaling.md
+    python benchmarks/scaling.py               # the tables of docs/scaling.md, by scaling.json
+    python benchmarks/scaling.py --calibrate   # measures that anew, with 1, 2 and 4 processes here
 
 NOTE [Model]
 1. Links are LogGP's (A. Alexandrov et al., 1995): a message of n bytes takes L + 2 o + (n - 1) G
@@ -164,10 +163,8 @@ def data_parallel(step, machines, p, overlap, bucket=25 * MB, shards=False):
             lanes.start(machines.collective("all_reduce", held, p))
             held, most = 0, bucket
     lanes.compute(step.optimizer / (p if shards else 1), after=lanes.free)
-    if shards:  # each rank's part of the parameters, one broadcast after the other
-        back = tree(machines, "all_gather", sum(step.sizes) / p, p)[math.ceil(math.log2(p)) :]
-        agreed = tree(machines, "all_reduce", AGREEMENT, p)
-        lanes.compute(p * (machines.call + machines.seconds(agreed + back)))
+    if shards:
+        lanes.compute(machines.collective("all_gather", sum(step.sizes), p)[0])
     return lanes.now
 
 
@@ -237,11 +234,11 @@ def tables():
 
 
 def main(calibrate=False):
-    """Print the tables."""
+    """Write the tables into the page, and print them."""
     if calibrate:
         STORED.write_text(json.dumps(calibration.measured(machines_of), indent=1) + "\n")
-        text, heading, _ = PAGE.read_text().partition(HEADING)
-        PAGE.write_text(f"{text}{heading}\n\n{tables()}")
+    text, heading, _ = PAGE.read_text().partition(HEADING)
+    PAGE.write_text(f"{text}{heading}\n\n{tables()}")
     print(tables())
 
 

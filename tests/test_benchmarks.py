@@ -177,7 +177,8 @@ def test_what_travels_beside_a_step_takes_no_longer_than_the_longer_of_both(scal
     assert step.divided(2).alone() == (33 - 8) / 2 + 8
 
 
-def test_the_tables_of_scaling_have_a_row_for_each_mode(scaling):
+def test_the_tables_of_scaling_are_those_of_its_page_and_have_a_row_for_each_mode(scaling):
+    assert scaling.PAGE.read_text().endswith(scaling.tables())
     rows = [line.split(" | ") for line in scaling.tables().splitlines() if line[:2] == "| "]
     assert [row[0] for row in rows[1:9]] == [f"| {mode}" for mode in scaling.MODES]
     assert len(rows) == 4 * 9

@@ -72,6 +72,16 @@ class Fake:
 
         return self._together(array.copy(), take)
 
+    def fill(self, array, counts):
+        ends = np.cumsum(counts)[:-1]
+
+        def take(found):
+            parts = np.split(array, ends)
+            for number, each in enumerate(found):
+                parts[number][...] = np.split(each, ends)[number]
+
+        return self._together(array.copy(), take)
+
     def reduce_scatter(self, parts, out, name):
         def take(found):
             out[...] = joined(found, name)[self.number]

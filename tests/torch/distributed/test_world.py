@@ -39,6 +39,19 @@ def test_exchanges_beside_keep_their_order_however_long_each_takes():
     assert threads(program, delay=20) == ["all"] * 3
 
 
+def test_an_array_of_which_ranks_have_parts_of_any_lengths_is_completed_in_place():
+    def program(world):
+        array, counts, begin = np.zeros(6, np.complex64), [4, 0, 2], (0, 4, 4)[world.rank]
+        array[begin : begin + counts[world.rank]] = world.rank + 1j
+        found = world.do("parts", world.fill("parts", array, counts))
+        assert found is array
+        with pytest.raises(DistNetworkError, match=r"calls parts \[5, 1\] where .* parts \[6\]"):
+            world.do("parts", world.fill("parts", array, [5, 1] if world.rank else [6]))
+        return array.tolist()
+
+    assert threads(program) == [[1j] * 4 + [2 + 1j] * 2] * 3
+
+
 def test_messages_and_collectives_of_groups_go_on_at_once():
     def program(world):
         pair = world.within([0, 2], 60.0) if world.rank != 1 else None

@@ -88,6 +88,12 @@ class MPITransport:
         """Fill `out` with the arrays of all."""
         return _test(self.comm.Iallgather(self._bytes(array), self._bytes(out)))
 
+    def fill(self, array: Any, counts: Sequence[int]) -> Request:
+        """Complete an array of which each process has so many elements."""
+        data, kind = self._bytes(array)
+        sizes = [count * array.itemsize for count in counts]
+        return _test(self.comm.Iallgatherv(self.mpi.IN_PLACE, [data, sizes, None, kind]))
+
     def reduce_scatter(self, parts: Any, out: Any, name: str) -> Request:
         """Overwrite `out` by the reduction of what all have for this one."""
         (data, op), (place, _) = self._reduced(parts, name), self._reduced(out, name)

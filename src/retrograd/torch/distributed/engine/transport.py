@@ -29,6 +29,9 @@ class Transport(Protocol):
     def all_gather(self, array: Any, out: Any) -> Request:
         """Fill `out`, as large as they are together, with the arrays of all."""
 
+    def fill(self, array: Any, counts: Sequence[int]) -> Request:
+        """Complete an array of which each process has so many elements, one behind the other."""
+
     def reduce_scatter(self, parts: Any, out: Any, name: str) -> Request:
         """Overwrite `out` by the reduction of what all have for this one: `parts`, (size, ...)."""
 

@@ -242,6 +242,13 @@ class World:
             yield self.transport.all_gather(np.asarray(array, order="C"), found)
         return found
 
+    def fill(self, call: str, array: Any, counts: Sequence[int]) -> Steps:
+        """An array of which each rank has so many elements, one behind the other; in place."""
+        yield from self.agreed(f"{call} {[*counts]}", array)
+        if array.size and self.peers:
+            yield self.transport.fill(array, counts)
+        return array
+
     def gather(self, call: str, to: int, array: Any) -> Steps:
         """The arrays of all ranks in their order, at rank `to`; elsewhere none."""
         yield from self.agreed(call, array)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ....autograd.grad_mode import no_grad
@@ -81,14 +82,16 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             least = min(loads, key=lambda rank: loads[rank])
             self._owner[p] = least
             loads[least] += p.numel()
-        self._buckets: dict[tuple[int, Any], tuple[list[Tensor], Tensor | None]] = {}
-        for p, owner in self._owner.items():
-            self._buckets.setdefault((owner, p.dtype), ([], None))[0].append(p)
-        for key, (held, _) in self._buckets.items() if self._views else ():
-            memory = _joined(held)
-            self._buckets[key] = held, memory
-            for p, part in zip(held, _parts(memory, held), strict=True):
-                p.data = part
+        self._buckets: list[tuple[list[Tensor], list[int], Tensor | None]] = []
+        for dtype in dict.fromkeys(p.dtype for p in self._owner):
+            lots = [[p for p, owner in self._owner.items() if (owner, p.dtype) == (rank, dtype)]
+                    for rank in self._ranks]  # fmt: skip
+            held, counts = [*chain(*lots)], [sum(p.numel() for p in lot) for lot in lots]
+            memory = _joined(held) if self._views else None
+            if memory is not None:
+                for p, part in zip(held, _parts(memory, held), strict=True):
+                    p.data = part
+            self._buckets.append((held, counts, memory))
         rank = dist.get_rank()
         parts = [
             {**group, "params": [p for p in group["params"] if self._owner[p] == rank]}
@@ -120,9 +123,10 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         for group, own in zip(self.param_groups, self.optim.param_groups, strict=True):
             own.update((name, value) for name, value in group.items() if name != "params")
         found = self.optim.step(closure) if closure else self.optim.step()
-        for (rank, _), (held, memory) in self._buckets.items():
+        world, call = dist.membership.joined(self.process_group).world, "parameters of a dtype"
+        for held, counts, memory in self._buckets:
             sent = _joined(held) if memory is None else memory
-            dist.broadcast(sent, rank, self.process_group)
+            world.do(call, world.fill(call, sent._array, counts))
             for p, part in zip(held, _parts(sent, held), strict=True):
                 with no_grad():  # which counts the write; where `part` is `p`, nothing else
                     p.copy_(part)
