@@ -1,4 +1,4 @@
-"""What every doctest knows without importing it: `rg` and `np`; and what is no test here."""
+"""What docstrings know without importing it: `rg` and `np`; and what is no test here."""
 
 from __future__ import annotations
 
@@ -71,10 +71,15 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 @pytest.fixture(autouse=True)
-def known_names(doctest_namespace: dict[str, Any]) -> None:
-    """Give doctests the names under which users import Retrograd and NumPy, and equal draws."""
+def known_names(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) -> None:
+    """Give doctests the names under which users import Retrograd and NumPy, and equal draws.
+
+    A page imports what it uses, as its readers have to.
+    """
     rg.manual_seed(0)
-    doctest_namespace |= {"rg": rg, "np": np}
+    doctest_namespace.clear()
+    if request.node.path.suffix != ".md":
+        doctest_namespace |= {"rg": rg, "np": np}
 
 
 @pytest.fixture(autouse=True)

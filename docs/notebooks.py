@@ -29,7 +29,6 @@ EXAMPLES = sorted(
 )
 TUTORIALS = ("training", "hooks", "memory")
 CLOSING = "found = run(quick=True)  # run() goes on for longer\ndraw(found)"
-OPENING = "import numpy as np\n\nimport retrograd as rg"
 # Of a page: blocks of doctests, pictures, links to other pages.
 BLOCK = re.compile(r"^```python\n(.*?)^```$|^<!-- picture: (.*?) -->$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
@@ -45,7 +44,6 @@ def made(name: str) -> nbformat.NotebookNode:
     else:
         page = (ROOT / f"docs/tutorials/{name}.md").read_text()
         notebook = jupytext.reads(LINK.sub(r"\1", BLOCK.sub(cells, page)), fmt="md")
-        notebook.cells.insert(1, nbformat.v4.new_code_cell(OPENING))
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
     return notebook
 

@@ -14,8 +14,6 @@ import re
 import warnings
 from typing import Any
 
-import numpy as np
-
 import retrograd as rg
 
 PICTURE = re.compile(r"<!-- picture: (.*?) -->", re.DOTALL)
@@ -23,7 +21,7 @@ PICTURE = re.compile(r"<!-- picture: (.*?) -->", re.DOTALL)
 
 def illustrated(markdown: str) -> str:
     """A page with its pictures drawn; one without any is not run."""
-    names: dict[str, Any] = {"rg": rg, "np": np}
+    names: dict[str, Any] = {}
     parts, done = [], 0
     for found in PICTURE.finditer(markdown):
         between = markdown[done : found.start()]
