@@ -60,6 +60,16 @@ def test_the_norm_of_a_gradient_is_that_of_the_leaf():
     assert found["x"]["norm"] == pytest.approx(10.0)
 
 
+def test_what_a_recording_saw_of_a_leaf_is_told_of_its_own_graphs_only():
+    x = rg.tensor([3.0, 4.0], requires_grad=True)
+    with rg.viz.recording():
+        seen = (x * x).sum()
+        seen.backward()
+    assert boxes(rg.viz.graph(seen, {"x": x}))["x"]["norm"] == pytest.approx(10.0)
+    later = boxes(rg.viz.graph((x * 0).sum(), {"x": x}))["x"]
+    assert (later["norm"], later["line"], later["module"]) == (None, "", "")
+
+
 def test_an_overwritten_value_says_who_wrote():
     x = rg.ones(2, requires_grad=True)
     y = x.exp()

@@ -11,7 +11,7 @@ from ..engine.graph import LEAF, Node, target
 from ..engine.tensor import Tensor, node_of
 from .layout import placed
 from .picture import Picture, document
-from .recording import FACTS, Facts, tidy
+from .recording import FACTS, Facts, below, tidy
 from .values import described, values_of, written
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ NO_GRAPH = (
 class Box:
     """A node as it is drawn: plain data, which holds nothing of the graph."""
 
-    def __init__(self, node: Node, name: str) -> None:
-        facts = node.__dict__.get(FACTS) or Facts(recorded_at(node), "")
+    def __init__(self, node: Node, facts: Facts, name: str) -> None:
         leaf = node.op is LEAF
         self.title = "leaf" if leaf else node.name().removesuffix("0").removesuffix("Backward")
         self.name, self.leaf = name or facts.name, leaf
@@ -77,7 +76,8 @@ def graph(root: Any, names: Module | dict[str, Tensor] | None = None) -> Picture
     nodes = behind(roots_of(root))
     called = {} if names is None else names_of(names)
     place = {node: index for index, node in enumerate(nodes)}
-    boxes = [Box(node, called.get(id(node), "")) for node in nodes]
+    facts = known(nodes)
+    boxes = [Box(node, facts[node], called.get(id(node), "")) for node in nodes]
     edges = [[place[each] for each in below(node)] for node in nodes]
     title = f"graph of {boxes[0].title}" if len(roots_of(root)) == 1 else "graph"
     spots = placed([sorted(set(each)) for each in edges])
@@ -115,11 +115,6 @@ def names_of(names: Any) -> dict[int, str]:
     return {id(tensor._node): name for name, tensor in pairs if tensor._node is not None}
 
 
-def below(node: Node) -> list[Node]:
-    """The nodes that a node leads to, in the order of its inputs."""
-    return [target(edge)[0]._node() for edge in node.edges if edge is not None]  # type: ignore[misc]
-
-
 def behind(roots: Iterable[Node]) -> list[Node]:
     """All nodes behind some, newest first: each stands before what it leads to."""
     found = dict.fromkeys(roots)  # in the order in which they are found, which is that of inputs
@@ -129,6 +124,15 @@ def behind(roots: Iterable[Node]) -> list[Node]:
         found.update(dict.fromkeys(new))
         stack += new
     return sorted(found, key=lambda node: -node.seq)
+
+
+def known(nodes: list[Node]) -> dict[Node, Facts]:
+    """What recordings left, of each node; else the line that anomaly mode noted."""
+    found: dict[Node, Facts] = {}
+    for node in nodes:  # a leaf stands after those that lead to it
+        own = found.get(node) or node.__dict__.get(FACTS) or Facts(recorded_at(node), "")
+        found |= own.leaves | {node: own}
+    return found
 
 
 def recorded_at(node: Node) -> str:

@@ -19,8 +19,9 @@ from ..engine.graph import LEAF, Node
 from ..engine.tensor import Tensor
 from ..engine.transforms.watch import Watcher
 from .axes import COLORS, Axes
+from .graph import behind, roots_of
 from .picture import Picture, document
-from .recording import FACTS, recording, tidy
+from .recording import recording, tidy
 from .values import owner_of
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Timeline(Watcher):
         """Count the memory of arrays that is new."""
         for each in arrays:
             owner = owner_of(each)
-            if id(owner) in self.known:
+            if id(owner) in self.known or isinstance(owner, np.generic):  # a number
                 continue
             name = module or OUTSIDE
             self.live[name] += owner.nbytes
@@ -74,11 +75,10 @@ class Timeline(Watcher):
     def differentiate(self, node: Node, g: Any, proceed: Any) -> Any:
         """Count what a node contributes, and what a leaf keeps."""
         contributions = proceed()
-        facts = node.__dict__.get(FACTS)
         arrays = arrays_in(contributions)
         if node.op is LEAF and (leaf := node.saved.tensor()) is not None and leaf.grad is not None:
             arrays.append(leaf.grad._array)
-        self.add(arrays, facts.module if facts else "")
+        self.add(arrays, self.seen.of(node).module)
         self.moment(node.name(), True)
         return contributions
 
@@ -97,10 +97,11 @@ def arrays_in(contributions: Any) -> list[Any]:
 def memory(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Picture:
     """What lives in memory while `function(*args, **kwargs)` runs, op by op, by module.
 
-    Where it returns a tensor of one element with a graph, its backward pass runs as well, right of
-    the line in the picture. Counted is the memory that ops and formulas make, not that of inputs
-    and parameters. The text says the peak, where it was reached, and who held it. Raises
-    RuntimeError where the function called no op.
+    The function runs once. Where it returns a tensor of one element with a graph, the backward pass
+    of that runs as well, right of the line in the picture, and each `.grad` is afterwards what it
+    was. The picture counts the memory that ops and formulas make, not that of inputs and
+    parameters. The text says the peak, where it was reached, and who held it. Raises RuntimeError
+    where the function called no op.
 
     >>> net = rg.nn.Sequential(rg.nn.Linear(8, 8), rg.nn.Tanh())
     >>> print(rg.viz.memory(lambda: net(rg.ones(4, 8)).sum()))  # doctest: +ELLIPSIS
@@ -120,11 +121,23 @@ def memory(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Picture:
 
 
 def passed(function: Callable[..., Any], args: Any, kwargs: Any) -> None:
-    """Run a function, and the backward pass of what it returns, where that is one number."""
+    """Run a function, and the backward pass of what it returns, where that is one number.
+
+    That pass begins without gradients, and leaves of `.grad` what was there before.
+    """
     result = function(*args, **kwargs)
     single = isinstance(result, Tensor) and result.numel() == 1
-    if single and result.requires_grad and not result.is_leaf:
+    if not (single and result.requires_grad and not result.is_leaf):
+        return
+    found = [node.saved.tensor() for node in behind(roots_of(result)) if node.op is LEAF]
+    before = [(leaf, leaf.grad) for leaf in found if leaf is not None]
+    try:
+        for leaf, _ in before:
+            leaf.grad = None
         result.backward()
+    finally:
+        for leaf, grad in before:
+            leaf.grad = grad
 
 
 def shown(moments: list[tuple[str, bool, dict[str, int]]]) -> Picture:

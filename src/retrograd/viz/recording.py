@@ -5,7 +5,8 @@ NOTE [Recordings]
    a program runs slower within one, and computes the same.
 2. What it sees of a node, it leaves in the node's own dictionary, as `FACTS`. So `graph` finds it
    there, a node that goes takes it along, and nothing is kept alive; but for the last root of a
-   backward pass.
+   backward pass. A leaf is in many graphs: what is seen of it, the nodes that lead to it have among
+   their facts. So a graph from after the recording shows nothing of it.
 3. A line is that of the innermost frame outside this package.
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import sys
 import time
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     from ..engine.op import Op
 
-__all__ = ["FACTS", "Facts", "line", "recording", "tidy"]
+__all__ = ["FACTS", "Facts", "below", "line", "recording", "tidy"]
 
 FACTS = "_facts"  # where a node's dictionary has them
 
@@ -42,6 +44,7 @@ class Facts:
         self.forward = self.backward = 0.0
         self.norm: float | None = None
         self.saved: list[Value] = []
+        self.leaves: dict[Node, Facts] = {}
 
 
 class recording(Watcher):  # noqa: N801 (a context, as `no_grad`)
@@ -65,6 +68,7 @@ class recording(Watcher):  # noqa: N801 (a context, as `no_grad`)
         self.modules = ModuleStack()
         self.seconds = 0.0
         self.last = 0
+        self.leaves: weakref.WeakKeyDictionary[Node, Facts] = weakref.WeakKeyDictionary()
 
     def __enter__(self) -> recording:
         self.modules.__enter__()
@@ -83,7 +87,7 @@ class recording(Watcher):  # noqa: N801 (a context, as `no_grad`)
         return results
 
     def made(self, op: Op, inputs: Any, params: dict[str, Any], outputs: Sequence[Any]) -> None:
-        """Tell the new node, and the leaves that it leads to, what is known of them."""
+        """Tell the new node what is known of it."""
         found = next((each._node for each in outputs if each._node is not None), None)
         if found is None:
             return
@@ -91,11 +95,24 @@ class recording(Watcher):  # noqa: N801 (a context, as `no_grad`)
         facts = Facts(line(), self.modules.path)
         facts.forward, facts.saved = self.seconds, values_of(node)
         node.__dict__[FACTS] = facts
-        for each in inputs:
-            leaf = isinstance(each, Tensor) and each._node
-            if leaf and leaf.op is LEAF and FACTS not in leaf.__dict__:
-                name = self.modules.parameters.get(id(each), "")
-                leaf.__dict__[FACTS] = Facts(facts.line, facts.module, name)
+        self.lead(node, facts)
+
+    def of(self, node: Node) -> Facts:
+        """What is known of a node, as far as this was recorded."""
+        if node.op is LEAF:
+            return self.leaves.setdefault(node, Facts("", ""))
+        if FACTS not in node.__dict__:
+            node.__dict__[FACTS] = Facts("", "")
+            self.lead(node, node.__dict__[FACTS])
+        return node.__dict__[FACTS]  # type: ignore[no-any-return]
+
+    def lead(self, node: Node, facts: Facts) -> None:
+        """Tell a node what is known of the leaves that it leads to."""
+        for leaf in below(node):
+            if leaf.op is LEAF:
+                name = self.modules.parameters.get(id(leaf.saved.tensor()), "")
+                known = Facts(facts.line, facts.module, name)
+                facts.leaves[leaf] = self.leaves.setdefault(leaf, known)
 
     def differentiate(self, node: Node, g: Any, proceed: Any) -> Any:
         """Note the norm of what arrived at a node, and the time of its formulas."""
@@ -105,10 +122,15 @@ class recording(Watcher):  # noqa: N801 (a context, as `no_grad`)
         start = time.perf_counter()
         contributions = proceed()
         seconds = time.perf_counter() - start
-        facts = node.__dict__.setdefault(FACTS, Facts("", ""))
+        facts = self.of(node)
         facts.backward += seconds
         facts.norm = norm(g)
         return contributions
+
+
+def below(node: Node) -> list[Node]:
+    """The nodes that a node leads to, in the order of its inputs."""
+    return [target(edge)[0]._node() for edge in node.edges if edge is not None]  # type: ignore[misc]
 
 
 def norm(g: Any) -> float:

@@ -12,7 +12,7 @@ from ..engine.transforms.watch import Watcher
 from .axes import COLORS, Axes
 from .memory import OUTSIDE, passed
 from .picture import Picture, document
-from .recording import FACTS, recording, tidy
+from .recording import recording, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,8 +52,7 @@ class Clock(Watcher):
         """Take the time of a node's formulas."""
         start = time.perf_counter()
         contributions = proceed()
-        facts = node.__dict__.get(FACTS)
-        self.add(node.name(), facts.module if facts else "", True, start)
+        self.add(node.name(), self.seen.of(node).module, True, start)
         return contributions
 
     def add(self, name: str, module: str, backward: bool, start: float) -> None:
@@ -64,11 +63,11 @@ class Clock(Watcher):
 def timeline(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Picture:
     """When each op of `function(*args, **kwargs)` runs, and how long: a row for each module.
 
-    Where it returns a tensor of one element with a graph, its backward pass runs as well, right of
-    the line in the picture. What lies between the bars is Python, and the watching itself. The text
-    says for each module its time forward and backward, and its slowest op. The first run of an op
-    prepares it: to see later ones, call the function once before. Raises RuntimeError where the
-    function called no op.
+    The function runs once. Where it returns a tensor of one element with a graph, the backward pass
+    of that runs as well, right of the line in the picture, and each `.grad` is afterwards what it
+    was. Between the bars, Python ran, and the watching itself. The text says for each module its
+    time forward and backward, and its slowest op. The first run of an op prepares it: to see later
+    ones, call the function once before. Raises RuntimeError where the function called no op.
 
     >>> net = rg.nn.Sequential(rg.nn.Linear(8, 8), rg.nn.Tanh())
     >>> print(rg.viz.timeline(lambda: net(rg.ones(4, 8)).sum()))  # doctest: +ELLIPSIS
