@@ -77,7 +77,7 @@ y = (x * x).sum(); y.backward(); y.backward()
 x -= 0.1
     with retrograd.no_grad(): x.sub_(...)
 y = x.exp(); y += 1; y.sum().backward()
-    Write out of place there
+    Write out of place: y = y + ... for y += ...
 y = x * 2; y.sum().backward(); y.grad
     use .retain_grad() on the non-leaf Tensor
 x.numpy()

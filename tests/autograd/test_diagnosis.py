@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 import retrograd as rg
@@ -66,8 +68,22 @@ def test_in_anomaly_mode_a_version_error_shows_the_lines_that_saved_and_wrote():
             y.sum().backward()
     text = str(caught.value)
     assert "# saved here" in text
-    assert "written by mul_ at" in text
+    assert "written by mul_. Write out of place" in text
+    assert "mul_ was called at:\n" in text
     assert "# written here" in text
+
+
+def test_in_anomaly_mode_lines_begin_in_the_users_program():
+    def run():
+        with autograd.set_detect_anomaly(True):
+            found.append((leaf(1, 2) * 1).grad_fn.trace)
+
+    found = []
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert found[0].count("  File ") == 1
+    assert "found.append((leaf(1, 2) * 1).grad_fn.trace)" in found[0]
 
 
 @pytest.mark.parametrize("writer", ["zero_()", "add_(1)", "copy_(b)", "index_put_(i, b)"])
@@ -162,3 +178,42 @@ def test_gradients_of_scalars_accumulate():
     (x * x).backward()
     (x * x).backward()
     assert x.grad.item() == 8
+
+
+STEP = "rg.optim.SGD([w], lr=1.0).step()"
+COPY = "y = y.clone()"
+# A write to what a node saved; and, with words of the message, what it advises in its place.
+ADVICE = {
+    "y += 1": {"y = y + ... for y += ...": "y = y + 1", COPY: f"{COPY}; y += 1"},
+    "y -= 1": {"y = y - ... for y -= ...": "y = y - 1"},
+    "y **= 2": {"y = y ** ... for y **= ...": "y = y ** 2"},
+    "y.mul_(2)": {"or y.mul_(...)": "y = y * 2", COPY: f"{COPY}; y.mul_(2)"},
+    "y.clamp_(0.5)": {"y = y.clamp(...)": "y = y.clamp(0.5)", COPY: f"{COPY}; y.clamp_(0.5)"},
+    "y.zero_()": {"y = y.clone() just before y.zero_": f"{COPY}; y.zero_()"},
+    "y[0] = 1.0": {"y = y.clone() just before y[...] = ...": f"{COPY}; y[0] = 1.0"},
+    "y[0].mul_(2)": {COPY: f"{COPY}; y[0].mul_(2)"},
+    "rg.add(w.detach(), 1, out=y.detach())": {"y = add(...)": "y = rg.add(w.detach(), 1)"},
+    STEP: {
+        "backward() before step()": f"z.sum().backward(); {STEP}",
+        "compute the result again": f"{STEP}; y = w.exp(); z = y * w",
+    },
+    "rg.nn.init.ones_(w)": {"run the forward pass again": "rg.nn.init.ones_(w); z = w.exp() * w"},
+    "w.data = rg.ones(2)": {"Do that before": "w.data = rg.ones(2); y = w.exp(); z = y * w"},
+}
+
+
+@pytest.mark.parametrize("write", ADVICE)
+def test_what_an_error_about_a_write_advises_works(write):
+    def run(lines):
+        names = {"rg": rg, "w": rg.zeros(2, requires_grad=True)}
+        names["w"].grad = rg.ones(2)
+        exec(f"y = w.exp(); z = y * w; {lines}; total = (y + z).sum()", names)
+        return names["total"]
+
+    with pytest.raises(VersionError) as caught:
+        run(write).backward()
+    for words, lines in ADVICE[write].items():
+        assert words in str(caught.value)
+        total = run(lines)
+        if "backward()" not in lines:
+            total.backward()

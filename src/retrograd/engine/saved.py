@@ -26,6 +26,7 @@ from ..errors import SecondBackwardError, VersionError
 from ..locks import structure
 from .graph import FREED, LEAF, Cell, Node, target
 from .tensor import Tensor, array_of, cell_of, known_cell, shown, twin
+from .trace import AT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,9 +51,16 @@ BACKWARD_TWICE = (
 WRITTEN = (
     "one of the variables needed for gradient computation has been modified by an inplace "
     "operation: [{dtype} {shape}]{maker} is at version {now}; expected version {then} instead. "
-    "{node} saved it as {what}, and then it was written by {writer}. Write out of place there (for "
-    "example y = x * 2 for x.mul_(2)), or clone first: x = x.clone(). {hint}"
+    "{node} saved it as {what}, and then it was written by {writers}. {advice}. {hint}"
 )
+COPY = "write into a copy: y = y.clone() just before {write}"
+STEPPED = "Call backward() before {writer}(), or compute the result again after it"
+OTHERWISE = "Do that before the forward pass, or run the forward pass again after it"
+OF_GRADIENT = "The result was computed from a .grad, which changes: compute it from x.grad.clone()"
+OPERATORS = {
+    "add_": "+", "sub_": "-", "mul_": "*", "div_": "/", "floor_divide_": "//", "pow_": "**",
+    "remainder_": "%", "matmul_": "@",
+}  # fmt: skip
 HINT = (
     "Hint: enable anomaly detection to find the operation that failed to compute its gradient, "
     "with retrograd.autograd.set_detect_anomaly(True, check_nan=False)."
@@ -60,7 +68,7 @@ HINT = (
 HINT_TRACED = (
     "Hint: the backtrace further above shows the operation that failed to compute its gradient. "
     "The variable in question was changed in there or anywhere later. {node} was recorded at:\n"
-    "{trace}"
+    "{trace}{places}"
 )
 
 
@@ -393,6 +401,27 @@ def forward_name(node: Node) -> str:
     return re.sub(r"Backward\d*$", "", node.name())
 
 
+def instead_of(writer: str) -> str:
+    """What to write in place of a write that overwrote a saved value."""
+    if writer.endswith("(out=)"):
+        return f"Leave out= away there: y = {writer.removesuffix('(out=)')}(...)"
+    if writer.endswith(".step"):
+        return STEPPED.format(writer=writer.rpartition(".")[2])
+    if writer in ("backward()", "zero_grad", "unscale_"):
+        return OF_GRADIENT
+    if not hasattr(Tensor, writer):
+        return OTHERWISE
+    call, plain = f"y.{writer}(...)", writer.removesuffix("_")
+    if sign := OPERATORS.get(writer):
+        call = f"y {sign}= ... or {call}"
+        return f"Write out of place: y = y {sign} ... for {call}. Or " + COPY.format(write="that")
+    if writer == "copy_":
+        call = f"y[...] = ... or {call}"
+    if not hasattr(Tensor, plain):
+        return "Let it " + COPY.format(write=call)
+    return f"Write out of place: y = y.{plain}(...) for {call}. Or " + COPY.format(write="that")
+
+
 def written_error(node: Any, place: int, cell: Cell, array: Any) -> VersionError:
     """The error for a saved value that was written after it was saved."""
     later = cell.writes_after(node.seq)
@@ -403,7 +432,9 @@ def written_error(node: Any, place: int, cell: Cell, array: Any) -> VersionError
         source, number = target(history)
         maker = f", which is output {number} of {forward_name(source)},"
     name = f"`{node.op.saves[place]}`" if node.op.formulas else f"number {place}"
-    trace = HINT_TRACED.format(node=node.name(), trace=node.trace)
+    writers = [writer.partition(AT)[0] for _, writer in later]
+    places = "".join(writer.replace(AT, " was called at:\n") for _, writer in later if AT in writer)
+    trace = HINT_TRACED.format(node=node.name(), trace=node.trace, places=places)
     return VersionError(
         WRITTEN.format(
             dtype=kind,
@@ -413,7 +444,8 @@ def written_error(node: Any, place: int, cell: Cell, array: Any) -> VersionError
             node=node.name(),
             now=cell.version,
             then=max(cell.version - len(later), 0),
-            writer=", then ".join(writer for _, writer in later),
+            writers=", then ".join(writers),
+            advice=instead_of(writers[0] if writers else ""),
             hint=trace if node.trace else HINT,
         )
     )

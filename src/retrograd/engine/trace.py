@@ -12,15 +12,23 @@ from .. import modes
 from ..locks import load
 
 PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+HOMES = "stdlib", "purelib", "scripts"  # of Python, of installed packages, of their commands
+AT = " at\n"  # between the name of an op and its line
 
 
 def where(last: int = 0) -> str:
-    """The lines that led here, up to the last one outside this package; only the `last` of them."""
+    """The lines that led here, up to the last one outside this package; only the `last` of them.
+
+    They begin in the user's program: what started that, as a notebook's server, is left out.
+    """
     traceback = load("traceback")  # slow to load, and rarely needed
     frames = traceback.extract_stack()
     while frames and frames[-1].filename.startswith(PACKAGE):
         frames.pop()
-    return "".join(traceback.format_list(frames[-last:]))
+    places = load("sysconfig").get_paths()
+    others = ("<frozen ", PACKAGE, *(places[kind] + os.sep for kind in HOMES))
+    start = next((i for i, f in enumerate(frames) if not f.filename.startswith(others)), 0)
+    return "".join(traceback.format_list(frames[start:][-last:]))
 
 
 def users_level() -> int:
@@ -35,4 +43,4 @@ def located(name: str) -> str:
     """The name of an op and, in anomaly mode, the line of the user's program that called it."""
     if not modes.state.anomaly:
         return name
-    return f"{name} at\n{where(1)}"
+    return f"{name}{AT}{where(1)}"
