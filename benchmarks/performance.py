@@ -37,26 +37,30 @@ CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os
 
 HEAD = """# Performance
 
-What one call takes in PyTorch, divided by what it takes here: above 1 Retrograd is ahead. Medians
-of {rounds} interleaved rounds, quartiles in brackets. The last column is the share of the machine's
-limit that Retrograd reaches: the rate of a large float32 product, or the traffic of a copy.
-Written by `benchmarks/performance.py` on this machine:
+The ratio is PyTorch's time divided by Retrograd's time. If it is above 1, Retrograd is faster. It
+is the median of {rounds} interleaved rounds; the quartiles are in brackets. "Target" is the ratio
+that we want to reach. "ms" is Retrograd's time.
+
+The last column compares Retrograd with the limit of this machine: the speed of a large float32
+matrix product, or the speed of copying memory. It can be more than 100%, because a part of the data
+can be in the CPU's caches. For two threads, the last column says how many times as fast two threads
+are as one thread. `benchmarks/performance.py` wrote this page on this machine:
 
 {machine}
 
 """
-SHORT = """## Below what is asked
+SHORT = """## Which workloads are below the target?
 
-How far each of these is, with the share of the machine's limit that it reaches, and what keeps it
-there:
+For each: the ratio, the target, the share of the machine's limit, and the reason.
 
 """
 FIRST_USED = "conv net with batch norm, batch 32"
 FIRST_USE = """## First use
 
-The first step of a process takes longer than a later one: of the {name},
-{empty:.2f} s where the cache of kernels is empty (asked: 3.00), and {filled:.2f} s in the next
-process (asked: 0.10).
+The first step of a process takes longer than later steps, because kernels are compiled or loaded.
+For the {name}, it takes {empty:.2f} s more if the cache of kernels
+is empty (target: at most 3.00 s), and {filled:.2f} s more in the next process (target: at most
+0.10 s).
 
 """
 SWEPT = """## By size
@@ -170,7 +174,7 @@ def row(workload, found, machine):
     ratio = ratios(found)
     limit = share(workload, ours, machine)
     if workload.group == "two threads":
-        limit = ", ".join(f"{key} gains {gain(times):.2f}" for key, times in found.items())
+        limit = ", ".join(f"{key} {gain(times):.2f}" for key, times in found.items())
     shown = ["", ""]
     if ratio is not None:
         shown = [f"{ratio[0]:.2f} ({ratio[1]:.2f} to {ratio[2]:.2f})", f"{workload.asked:.2f}"]
@@ -182,7 +186,7 @@ def shortfall(workload, ratio, limit):
     if ratio is None or round(ratio[0], 2) >= workload.asked:
         return None
     limit = f", at {limit}" if "%" in limit else ""
-    reached = f"{ratio[0]:.2f} of {workload.asked:.2f}{limit}"
+    reached = f"{ratio[0]:.2f} measured, target {workload.asked:.2f}{limit}"
     return f"- {workload.name}: {reached}. {workload.cause or 'Why is not known.'}"
 
 
@@ -199,7 +203,7 @@ def table(libraries, machine, settings):
         if workload.group != last:
             last = workload.group
             say(f"\n## {last.capitalize()}\n")
-            say("| workload | ms | ratio | asked | of the limit |\n|---|---|---|---|---|")
+            say("| workload | ms | ratio | target | of the limit |\n|---|---|---|---|---|")
         cells, ratio = row(workload, measured(libraries, "workload", number, settings), machine)
         say(f"| {' | '.join(cells)} |")
         if ratio is not None:

@@ -621,16 +621,19 @@ ARRAY = 4 * MILLION  # bytes
 RESNET = 8 * 3 * 2 * 0.149e9  # flops of a step: three products of the forward's multiplications
 
 # What keeps workloads from more, by what they share.
-MEMORY = "Bound by memory, as in PyTorch; what is above a copy's traffic comes out of caches."
+MEMORY = "The speed of memory is the limit, in PyTorch too."
 BLAS = (
-    "NumPy's products go to OpenBLAS, which reaches 145 Gflop/s a core where PyTorch's MKL reaches "
-    "165; they are most of the step."
+    "Most of the time is matrix products. NumPy uses OpenBLAS, which reaches 145 Gflop/s on a "
+    "core. PyTorch uses MKL, which reaches 165."
 )
 CONVOLUTION = (
-    "The loops of convolutions are written once for all shapes; PyTorch's are oneDNN's, compiled "
-    "for each of them."
+    "Retrograd has one loop for convolutions of all shapes. PyTorch uses oneDNN, which compiles a "
+    "loop for each shape."
 )
-RANGES = "Each element is computed in float64, for all of its ranges, of which one is taken."
+RANGES = (
+    "For each element the formulas of all ranges are computed in float64, and then one result is "
+    "chosen."
+)
 
 WORKLOADS = [
     *[
@@ -680,13 +683,15 @@ WORKLOADS = [
     Workload("higher order", "Hessian", hessian, 1.0),
     Workload("higher order", "Jacobian, row by row", jacobian_loop, 1.0),
     Workload("higher order", "Jacobian by vmap", jacobian, 1.0,
-             cause="A thousand calls of Python, over which the time is spread."),
+             cause="It makes about a thousand Python calls, and each takes a small part of the "
+             "time."),
     Workload("higher order", "Hessian-vector product", hessian_product, 1.0),
     Workload("higher order", "learned start (MAML)", learned_start, 1.0),
     Workload("higher order", "gradient penalty, conv", gradient_penalty, 1.0),
     Workload("complex", "FFT loss 256 x 256 complex64", fft_loss, 1.0,
              flops=2 * 5 * 256**2 * 16,
-             cause="The transforms are NumPy's pocketfft, on both cores; PyTorch's are MKL's."),
+             cause="Retrograd uses NumPy's Fourier transforms (pocketfft) on both cores. PyTorch "
+             "uses MKL."),
     Workload("complex", "chain 1M complex128", both_ways(complex_chain, dtype="complex128"), 1.3,
              bytes=6 * 4 * ARRAY),
     Workload("complex", "linear and modReLU complex64", complex_linear, 1.0,

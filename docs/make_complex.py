@@ -1,4 +1,4 @@
-"""Writes the matrix at the end of docs/complex.md: `python docs/make_complex.py`.
+"""Writes docs/complex-ops.md, the matrix of complex numbers: `python docs/make_complex.py`.
 
 Every op and every layer, with complex64 and complex128, forward, backward, twice backward and in
 forward mode. A cell is what a run says: first and second derivatives along directions in the 2n
@@ -33,8 +33,7 @@ from retrograd.ops.core.arguments import CHOOSING, ORDERED
 HERE = Path(__file__).parent
 DATA = HERE.parent / "tests" / "data"
 LAYERS = DATA / "complex_layers.txt"
-PAGE = HERE / "complex.md"
-MARK = "## The matrix\n"
+PAGE = HERE / "complex-ops.md"
 spec = importlib.util.spec_from_file_location("ops_format", DATA / "ops_format.py")
 ops_format: Any = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(ops_format)
@@ -416,28 +415,29 @@ def works(marks: list[str]) -> str:
     return ", ".join(run for run, mark in zip(runs, marks, strict=True) if mark == "✓")
 
 
-def matrix() -> str:
-    """The section of the page: a table for each topic, a row for each name."""
+def page() -> str:
+    """The page: a table for each topic, a row for each name."""
     found = rows()
     tables: dict[str, list[str]] = {title: [] for title in TOPICS}
     for name, (marks, remark) in found.items():
         tables[topic(name)].append(f"| `{name}` | {works(marks)} | {remark} |")
     parts = [HEAD.format(count=len(found))]
     for title, lines in tables.items():
-        parts.append(f"\n### {title}\n\n| name | | |\n|---|---|---|\n" + "\n".join(lines) + "\n")
+        parts.append(f"\n## {title}\n\n| name | | |\n|---|---|---|\n" + "\n".join(lines) + "\n")
     return "".join(parts)
 
 
-HEAD = """
-Every op that has a derivative and every layer, {count} in all, run with complex64 and with
-complex128: the result, its gradient, the gradient of that, and forward mode. ✓ means that all eight
-are right: in complex128 derivatives are compared with differences along directions in the 2n real
-variables, tangents with gradients; complex64 is compared with complex128. ✗ means that the call
-raises, and why. `docs/make_complex.py` writes this, a test runs it again.
+HEAD = """# Complex numbers, op by op
+
+This table has every op that has a derivative and every layer, {count} in all. Each was run with
+complex64 and with complex128, in four ways: the result, its gradient, the gradient of the gradient,
+and forward mode. ✓ means that all eight runs are right. ✗ means that the call raises an error; the
+last column says why. In complex128 the derivatives are compared with finite differences in the 2n
+real variables, and tangents with gradients. Results in complex64 are compared with those in
+complex128. `docs/make_complex.py` writes this page, and a test runs it again.
 
 <!-- searchable -->
 """
 
 if __name__ == "__main__":
-    text = PAGE.read_text().partition(MARK)[0]
-    PAGE.write_text(text + MARK + matrix())
+    PAGE.write_text(page())
