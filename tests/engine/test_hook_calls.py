@@ -54,7 +54,7 @@ def fired(call):
 
 
 def test_the_table_in_the_documentation_says_what_happens():
-    rows = table("### Which hooks fire for which call")
+    rows = table("### Which hooks run for which call?")
     calls = {
         "backward()": "backward()",
         "backward(inputs=[x])": "backward(inputs=[x])",
