@@ -1,8 +1,9 @@
-/* Recorded steps as one native function: `retrograd/capture/native.py` writes it. */
+/* Recorded steps as calls of native functions: `retrograd/capture/native.py` writes them. */
 
 enum { MOST_ARRAYS = 4096, SMALL_ARENA = 1 << 14 };
 
-typedef int (*Steps)(char **arrays, char *arena); /* not 0: an index was out of range */
+/* Not 0: an index was out of range. `places` has the base and the offset of each part. */
+typedef int (*LoopOfStep)(char **bases, const int64_t *places);
 
 /* Where an array begins, if it is as it was when the steps were recorded, else NULL. `layout` has
    its type, whether it is written, its dimensions, sizes and strides, and is moved past them. */
@@ -30,49 +31,58 @@ as_recorded(PyObject *given, const int64_t **layout, const int64_t *end)
     return PyArray_BYTES(array);
 }
 
-/* `run_steps(address, arena, layout, *arrays)`: call the function at an address with the places of
-   the arrays, which must lie as `layout` says, and so many bytes of memory for what is between. */
+/* `run_steps(functions, calls, arena, layout, *arrays)`: go through the table of calls, which has for
+   each the number of its function, how many parts it has, and the places of these. Base 0 is memory
+   for what is between, of `arena` bytes; the others are the arrays, which must lie as `layout` says. */
 static PyObject *
 run_steps(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    char *places[256], **pointers = places, room[SMALL_ARENA] __attribute__((aligned(64)));
+    char *places[256], **bases = places, room[SMALL_ARENA] __attribute__((aligned(64)));
     char *arena = room;
-    if (count < 3 || count - 3 > MOST_ARRAYS || !PyBytes_Check(args[2])) {
+    if (count < 4 || count - 4 > MOST_ARRAYS || !PyBytes_Check(args[1]) ||
+        !PyBytes_Check(args[3])) {
         return refuse("run_steps");
     }
-    Steps steps = (Steps)PyLong_AsVoidPtr(args[0]);
-    Py_ssize_t size = PyLong_AsSsize_t(args[1]);
+    const LoopOfStep *functions = PyLong_AsVoidPtr(args[0]);
+    Py_ssize_t size = PyLong_AsSsize_t(args[2]);
     if (PyErr_Occurred()) {
         return NULL;
     }
-    const int64_t *layout = (const int64_t *)PyBytes_AS_STRING(args[2]);
-    const int64_t *end = layout + PyBytes_GET_SIZE(args[2]) / (Py_ssize_t)sizeof(int64_t);
+    const int64_t *call = (const int64_t *)PyBytes_AS_STRING(args[1]);
+    const int64_t *last = call + PyBytes_GET_SIZE(args[1]) / (Py_ssize_t)sizeof(int64_t);
+    const int64_t *layout = (const int64_t *)PyBytes_AS_STRING(args[3]);
+    const int64_t *end = layout + PyBytes_GET_SIZE(args[3]) / (Py_ssize_t)sizeof(int64_t);
     PyObject *result = NULL;
     if (count - 3 > 256) {
-        pointers = PyMem_Malloc((size_t)(count - 3) * sizeof(char *));
+        bases = PyMem_Malloc((size_t)(count - 3) * sizeof(char *));
     }
     if (size > SMALL_ARENA) {
         arena = PyMem_Malloc((size_t)size);
     }
-    if (pointers == NULL || arena == NULL) {
+    if (bases == NULL || arena == NULL) {
         PyErr_NoMemory();
         goto done;
     }
-    for (Py_ssize_t i = 3; i < count; i++) {
-        pointers[i - 3] = as_recorded(args[i], &layout, end);
-        if (pointers[i - 3] == NULL) {
+    bases[0] = arena;
+    for (Py_ssize_t i = 4; i < count; i++) {
+        bases[i - 3] = as_recorded(args[i], &layout, end);
+        if (bases[i - 3] == NULL) {
             refuse("run_steps");
             goto done;
         }
     }
-    if (steps(pointers, arena)) {
+    int failed = 0;
+    for (; call < last; call += 2 + 2 * call[1]) {
+        failed |= functions[call[0]](bases, call + 2);
+    }
+    if (failed) {
         PyErr_SetString(PyExc_IndexError, "an index is out of range in a compiled step");
         goto done;
     }
     result = Py_NewRef(Py_None);
 done:
-    if (pointers != places) {
-        PyMem_Free(pointers);
+    if (bases != places) {
+        PyMem_Free(bases);
     }
     if (arena != room) {
         PyMem_Free(arena);

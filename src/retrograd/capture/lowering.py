@@ -13,20 +13,23 @@ NOTE [Lowering]
 from __future__ import annotations
 
 import operator
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from ..engine.transforms.watch import Watcher
 from ..kernels.memory import address
-from .primitives import Loop, primitive, slots
+from .grouping import parts_of
+from .primitives import Loop, may_view, primitive, slots
 from .recording import Call, Recording, Slot
+from .steps import leaves
 from .storages import Opaque, Part, Storage, Storages, like, owner_of, steps_of
 from .traced import TracedArray
 
 __all__ = ["Lowering", "Undrawn"]
 
-MOST = 1 << 13  # elements of an array
+MOST = 1 << 13  # elements of an array that a loop writes or reads
 
 
 class Expansion(Recording):
@@ -34,6 +37,14 @@ class Expansion(Recording):
 
     def stop(self, reason: str) -> None:
         raise Opaque(reason)
+
+    def call(self, function: Any, args: Any, options: Any) -> Any:
+        """What a function gives for arrays, noted; of large ones views alone are made."""
+        every = leaves([*args, *options.values()])
+        if any(isinstance(v, TracedArray) and v.array.size > MOST for v in every):
+            if not may_view(function):
+                raise Opaque("large")
+        return super().call(function, args, options)
 
 
 class Undrawn(Watcher):
@@ -55,9 +66,9 @@ def expanded(step: Call, recording: Recording) -> tuple[Any, Any, Expansion]:
                 return inner.constant(recording.constants[value])
             if value not in copies:
                 array = recording.arrays[value]
-                if not 0 < array.size <= MOST:
-                    raise Opaque("large, or empty")
-                copies[value] = inner.slot(like(array))
+                if not array.size:
+                    raise Opaque("empty")
+                copies[value] = inner.slot(like(array, array.size <= MOST))
             return copies[value]
         if type(value) in (list, tuple):
             return type(value)([copy(v) for v in value])
@@ -141,8 +152,6 @@ class Lowering:
                 raise Opaque("a result of another shape, or empty")
             if steps_of(array) != steps_of(mine):
                 raise Opaque("a result lies in another way")
-            if mine.size > MOST:
-                raise Opaque("large")
             if local.find(array) is None:  # new memory
                 outer = self.outer(number)
                 whole = owner_of(array)
@@ -152,8 +161,8 @@ class Lowering:
             elif local.part(array)[:2] != self.outer(number)[:2]:
                 raise Opaque("a result that is a view there, and new here")
         for number, array in enumerate(arrays):
-            if not 0 < array.size <= MOST:
-                raise Opaque("large, or empty")
+            if not array.size:
+                raise Opaque("empty")
             if local.find(array) is None and number not in inner.constants:
                 whole = owner_of(array)
                 local.enter(whole, Storage("inner", number, whole))
@@ -166,6 +175,8 @@ class Lowering:
             if not isinstance(each, Call):
                 raise Opaque("a branch on a value")
             made += primitive(each, arrays, local, inner.constants, self.world)
+        if any(prod(part.shape) > MOST for loop in made for part in parts_of(loop)):
+            raise Opaque("large")
         return made
 
 

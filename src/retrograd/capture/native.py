@@ -1,11 +1,13 @@
-"""From lowered loops to LLVM's code: one function `int name(char **arrays, char *arena)`.
+"""From lowered loops to LLVM's code: a function for each kind of loop, and a table of their calls.
 
 Sizes and strides are numbers in the code, so the loops of small arrays are unrolled or run in
-vectors, one after the other, and nothing is between them. Loops of one kind are one function. A
-part lies in array `i` of the first argument, or at an offset of the arena; which of the two, and
-where, its storage says: ("array", i, offset of the array in it) or ("arena", offset).
+vectors. Where each loop finds its parts, the table says. So a thousand steps in time take no more
+code than one, and `run_steps` in C goes through the table with nothing else between the loops.
 
-The function gives 0, or not 0 where an index was out of range: nothing is read or written there.
+A function `int loop(char **bases, const int64_t *places)` is given, for each part, a number of a
+base and an offset. Base 0 is the arena, the others are arrays. Which it is, and where, a part's
+storage says: ("array", i, offset of the array in it) or ("arena", offset). The function gives 0, or
+not 0 where an index was out of range: nothing is read or written there.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from .primitives import Group, Loop, Number, broadcast
 from .steps import is_group
 from .storages import Part
 
-__all__ = ["address", "can", "layout"]
+__all__ = ["can", "functions_and_calls", "layout"]
 
 BYTE, STATUS = ir.IntType(8), ir.IntType(32)
 KNOWN = "?bBhHiIlLqQfdFD"  # dtypes, as NumPy's characters
@@ -64,14 +66,26 @@ def layout(arrays: Any) -> bytes:
     return struct.pack(f"{len(facts)}q", *facts)
 
 
-def address(loops: tuple[Any, ...]) -> int:
-    """Where the native function of some loops is."""
-    return machine.address(code, loops, SOURCE)
+def functions_and_calls(loops: Any) -> tuple[int, bytes]:
+    """Where the functions of some loops are, one for each kind, and the table of their calls."""
+    kinds: dict[Any, int] = {}
+    words: list[int] = []
+    for loop in loops:
+        kind, parts = apart(loop)
+        words += [kinds.setdefault(kind, len(kinds)), len(parts)]
+        for part in parts:
+            memory, number, *offset = part.storage
+            if memory == "arena":
+                words += [0, number + part.offset]
+            else:
+                words += [1 + number, part.offset - offset[0]]
+    return machine.address(code, tuple(kinds), SOURCE), struct.pack(f"{len(words)}q", *words)
 
 
-def code(loops: tuple[Any, ...], source: str, name: str) -> str:
-    """The module of the function; in the cache it is one of this `source`."""
-    return Emission(name).code(loops)
+def code(kinds: tuple[Any, ...], source: str, name: str) -> str:
+    """The module of the functions, `name` being where their addresses are; in the cache it is one
+    of this `source`."""
+    return Emission(name).code(kinds)
 
 
 def apart(item: Any) -> tuple[Any, list[Part]]:
@@ -98,62 +112,41 @@ def apart(item: Any) -> tuple[Any, list[Part]]:
 
 
 class Emission:
-    """Writes the function, which calls one for each kind of loop that there is."""
+    """Writes the functions."""
 
     def __init__(self, name: str) -> None:
         self.module = ir.Module(name)
         self.name = name
-        self.loops: dict[str, Any] = {}  # functions, by their loops
         self.innermost: list[Innermost] = []
 
-    def code(self, loops: tuple[Any, ...]) -> str:
+    def code(self, kinds: tuple[Any, ...]) -> str:
         """The text of the module."""
-        kind = ir.FunctionType(STATUS, [POINTER, POINTER])
-        main = ir.Function(self.module, kind, self.name)
-        self.entry = ir.IRBuilder(main.append_basic_block("entry"))
-        self.bases: dict[Any, Any] = {}
-        calls = []
-        for loop in loops:
-            general, parts = apart(loop)
-            function = self.loops.get(str(general))
-            if function is None:
-                function = self.loops[str(general)] = self.emitted(general, len(parts))
-            calls.append((function, parts))
-        status: Any = STATUS(0)
-        for function, parts in calls:
-            found = self.entry.call(function, [self.where(main, part) for part in parts])
-            if found.type == STATUS:
-                status = self.entry.or_(status, found)
-        self.entry.ret(status)
+        functions = [self.emitted(kind, number) for number, kind in enumerate(kinds)]
+        table = ir.GlobalVariable(self.module, ir.ArrayType(POINTER, len(kinds)), self.name)
+        table.initializer = ir.Constant(table.value_type, functions)
+        table.global_constant = True
         return parallel(self.module, self.innermost)
 
-    def where(self, main: Any, part: Part) -> Any:
-        """Where a part begins."""
-        kind, number, *offset = part.storage
-        if part.storage not in self.bases:
-            if kind == "arena":
-                self.bases[part.storage] = main.args[1]
-            else:
-                at = self.entry.gep(main.args[0], [LONG(number)], source_etype=POINTER)
-                self.bases[part.storage] = self.entry.load(at, typ=POINTER)
-        fixed = part.offset + (number if kind == "arena" else -offset[0])
-        return self.entry.gep(self.bases[part.storage], [LONG(fixed)], source_etype=BYTE)
-
-    def emitted(self, loop: Any, count: int) -> Any:
-        """The function of one loop."""
-        looks = may_fail(loop)
-        kind = ir.FunctionType(STATUS if looks else ir.VoidType(), [POINTER] * count)
-        self.function = ir.Function(self.module, kind, f"{self.name}_{len(self.loops)}")
+    def emitted(self, loop: Any, number: int) -> Any:
+        """The function of one kind of loop."""
+        kind = ir.FunctionType(STATUS, [POINTER, POINTER])
+        self.function = ir.Function(self.module, kind, f"{self.name}_{number}")
         self.function.linkage = "internal"
-        self.function.attributes.add("noinline")
-        self.ordered = looks  # whether the loop's turns may meet
+        self.ordered = may_fail(loop)  # whether the loop's turns may meet
         self.b = ir.IRBuilder(self.function.append_basic_block("entry"))
-        found = getattr(self, loop.kind)(loop)
-        if looks:
-            self.b.ret(found)
-        else:
-            self.b.ret_void()
+        self.starts = [self.start(part) for part in range(len(memory(loop)))]
+        self.b.ret(getattr(self, loop.kind)(loop) or STATUS(0))
         return self.function
+
+    def start(self, part: int) -> Any:
+        """Where a part begins."""
+        bases, places = self.function.args
+        base, offset = (
+            self.b.load(self.b.gep(places, [LONG(2 * part + i)], source_etype=LONG), typ=LONG)
+            for i in (0, 1)
+        )
+        found = self.b.load(self.b.gep(bases, [base], source_etype=POINTER), typ=POINTER)
+        return self.b.gep(found, [offset], source_etype=BYTE)
 
     # -- memory ----------------------------------------------------------------------------------
 
@@ -166,7 +159,7 @@ class Emission:
             elif stride:
                 step = self.b.mul(i, LONG(stride))
                 place = step if place is None else self.b.add(place, step)
-        start = self.b.gep(self.function.args[part.storage], [LONG(fixed)], source_etype=BYTE)
+        start = self.b.gep(self.starts[part.storage], [LONG(fixed)], source_etype=BYTE)
         return start if place is None else self.b.gep(start, [place], source_etype=BYTE)
 
     def load(self, part: Any, index: Any, lanes: int = 0) -> Any:

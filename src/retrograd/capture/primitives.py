@@ -82,9 +82,8 @@ class Given:
 
     def is_view(self) -> bool:
         """Whether what it gives is memory that it was given."""
-        looks = self.name in VIEWS or isinstance(self.function, operator.attrgetter)
         made = self.result
-        return looks and made is not None and any(
+        return may_view(self.function) and made is not None and any(
             made is a or np.may_share_memory(made, a) for a in self.reads
         )  # fmt: skip
 
@@ -143,6 +142,11 @@ class Given:
             raise Opaque(f"{self.name} with {sorted(found)}")
         values = [found.get(name) for name in names]
         return [None if v is np._NoValue else v for v in values]
+
+
+def may_view(function: Any) -> bool:
+    """Whether what a function gives may be memory that it was given, and it writes nothing."""
+    return getattr(function, "__name__", "") in VIEWS or isinstance(function, operator.attrgetter)
 
 
 Lowers = Callable[[Given], list[Loop]]

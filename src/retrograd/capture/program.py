@@ -8,6 +8,8 @@ names in it are local. Arithmetic runs in segments, in the package's own NumPy s
 from __future__ import annotations
 
 import operator
+import sys
+from bisect import bisect
 from typing import Any
 
 import numpy as np
@@ -294,6 +296,9 @@ class Writer:
         again = self.views_later(run, made, needed)
         loops = [loop for step in run for loop in self.loops[id(step)]]
         anew = {s for step in again for s in made_by(step)}
+        shown: dict[Any, set[int]] = {}  # the slots that must be there afterwards, by storage
+        for slot in (made & needed) - anew:
+            shown.setdefault(self.storage(slot), set()).add(slot)
         arrays: list[str] = []  # the arguments
         facts: list[Any] = []
         before: list[str] = []
@@ -312,7 +317,7 @@ class Writer:
                     continue
                 mine = {number}
                 if kind == "inner" or number in made:
-                    mine = {s for s in (made & needed) - anew if self.storage(s) == part.storage}
+                    mine = shown.get(part.storage, set())
                     if kind == "inner" or not mine:
                         placed[part.storage] = None
                         inner.append(part.storage)
@@ -333,9 +338,11 @@ class Writer:
         items = grouped(living(loops, set(inner), native.may_fail), set(inner))
         arena = self.arrange(items, placed)
         registers: list[Any] = []
-        final = tuple([moved(item, placed, registers) for item in items])
-        place = native.address(final)
-        call = ", ".join([str(place), str(arena), self.name(native.layout(facts)), *arrays])
+        functions, calls = native.functions_and_calls(
+            [moved(item, placed, registers) for item in items]
+        )
+        fixed = [str(functions), self.name(calls), str(arena), self.name(native.layout(facts))]
+        call = ", ".join([*fixed, *arrays])
         lines = [*before, f"run_steps({call})", *[self.step(step) for step in again]]
         for step in again:
             takes |= set(slots_of(step)) - made
@@ -359,25 +366,28 @@ class Writer:
     def arrange(self, items: list[Any], placed: dict[Any, Any]) -> int:
         """Give what is between a place in the arena; how large that is."""
         last: dict[Any, int] = {}
-        first: dict[Any, int] = {}
         for number, item in enumerate(items):
-            for part in memory(item):
-                if placed[part.storage] is None:
-                    first.setdefault(part.storage, number)
-                    last[part.storage] = number
-        taken: list[tuple[int, int, int]] = []  # start, end, last use
-        size = 0
-        for storage in sorted(first, key=first.__getitem__):
-            bytes_ = -(-storage.whole.nbytes // 64) * 64
-            taken = sorted(t for t in taken if t[2] >= first[storage])
-            start = 0
-            for low, high, _ in taken:
-                if low - start >= bytes_:
-                    break
-                start = max(start, high)
-            placed[storage] = ("arena", start)
-            taken.append((start, start + bytes_, last[storage]))
-            size = max(size, start + bytes_)
+            last |= {part.storage: number for part in memory(item)}
+        gaps, size = [(0, sys.maxsize)], 0  # what is free
+        ends: list[list[tuple[int, int]]] = [[] for _ in items]  # what is free after each item
+        for item, free in zip(items, ends, strict=True):
+            for storage in {part.storage: None for part in memory(item)}:
+                if placed[storage] is None:
+                    needed = -(-storage.whole.nbytes // 64) * 64
+                    at = next(i for i, (low, high) in enumerate(gaps) if high - low >= needed)
+                    start, end = gaps[at][0], gaps[at][0] + needed
+                    gaps[at : at + 1] = [(end, gaps[at][1])] if end < gaps[at][1] else []
+                    placed[storage] = ("arena", start)
+                    ends[last[storage]].append((start, end))
+                    size = max(size, end)
+            for start, end in free:
+                at = bisect(gaps, (start, end))
+                if gaps[at][0] == end:
+                    end = gaps.pop(at)[1]  # noqa: PLW2901
+                if at and gaps[at - 1][1] == start:
+                    at -= 1
+                    start = gaps.pop(at)[0]  # noqa: PLW2901
+                gaps.insert(at, (start, end))
         return size
 
     def constants(self) -> set[int]:

@@ -74,12 +74,14 @@ class Storages:
         return Part(storage, address(array) - start, array.shape, array.strides, array.dtype)
 
 
-def like(array: Any) -> Any:
-    """A copy of an array that lies in memory exactly as it does, gaps included."""
+def like(array: Any, values: bool = True) -> Any:
+    """A copy of an array that lies in memory exactly as it does, gaps included; or its `values` may
+    be any."""
     low, high = byte_bounds(array)
-    room = np.zeros(high - low, np.uint8)
+    room = np.zeros(high - low, np.uint8) if values else np.empty(high - low, np.uint8)
     made = strided(room, array.shape, array.strides, address(array) - low, array.dtype)
-    np.copyto(made, array)
+    if values:
+        np.copyto(made, array)
     return made
 
 
