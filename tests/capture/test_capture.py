@@ -306,7 +306,7 @@ def test_what_is_done_beside_tensors_is_done_in_each_call():
 
     @rg.compile
     def noted(x):
-        seen.append(1)
+        seen.extend([1])
         return x * 2
 
     @rg.compile
@@ -314,17 +314,11 @@ def test_what_is_done_beside_tensors_is_done_in_each_call():
         counter.count += 1
         return x * 2
 
-    @rg.compile
-    def shown(x):
-        print("here")  # noqa: T201
-        return x * 2
-
     for _ in range(4):
-        assert noted(rg.ones(1)).item() == counted(rg.ones(1)).item() == shown(rg.ones(1)).item()
+        assert noted(rg.ones(1)).item() == counted(rg.ones(1)).item() == 2
     assert len(seen) == counter.count == 4
     assert "from outside is changed" in reason(noted)
     assert "attribute of a Counter is set" in reason(counted)
-    assert "print" in reason(shown)
 
 
 def test_python_s_random_numbers_are_drawn_in_each_call():

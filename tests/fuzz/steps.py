@@ -54,6 +54,8 @@ STATEMENTS = (
     "x = checkpoint(lambda a: a.sin() * y, x, use_reentrant=False)",
     "x = x if (x > -1e9).all() else y", "x = x * scale", "x = Bent.apply(x, {number})",
     "w.grad = v.grad = None", "x = x + rg.func.jacrev(lambda r: (r * y).sum(1))(x).sum((0, 1))",
+    "noted.append(x[0, 1].item())", "x = x if x.sum().item() < 1e9 else y",
+    "noted.append(len(f'{{x[1, 1].item() * {number}:.1f}}'))",
     "x = x * levels.kept[0]", "x = x + len(held)", "x = again(x, 2)", "x = x * len(f'{{scale}}')",
     "x = F.conv2d(x.reshape(1, 3, 2, 2).contiguous(memory_format=rg.channels_last), "
     "w[:, :, None, None]).reshape(3, 4)",
@@ -81,6 +83,8 @@ ENDS = (
     "return x.sum(), loss, (x.detach() * v[0].abs().sqrt()).sum() + x.sum()",
     "return {'loss': loss, 'grads': rg.autograd.grad(loss, parameters, allow_unused=True)}",
     "loss.backward()\n    return loss.detach()",
+    "optimizer.zero_grad()\n    loss.backward()\n    optimizer.step()\n"
+    "    return {'loss': loss.item(), 'half': float(loss.detach()) / 2, 'x': x.detach()}",
     "grads = rg.autograd.grad(loss, [w, v], create_graph=True, allow_unused=True)\n"
     "    loss = loss + sum((g ** 2).sum() for g in grads if g is not None)\n"
     "    optimizer.zero_grad()\n    loss.backward()\n    optimizer.step()\n    return loss",
@@ -130,6 +134,7 @@ def again(x, n):
     return x if n == 0 else again((x + n).sin(), n - 1)
 
 levels, held = collections.namedtuple("Levels", "kept")([1.0]), collections.deque([1])
+noted = []
 layer0, layer1 = {layers[0]}.to(dtype), {layers[1]}.to(dtype)
 w, v = rg.randn(3, 3, dtype=dtype).requires_grad_(), rg.randn(4, 4, dtype=dtype).requires_grad_()
 e = rg.randn(6, 4, dtype=dtype).requires_grad_()
@@ -188,7 +193,8 @@ def outcome(module, step, number):
         return f"{type(error).__name__}: {error}"
     states = [v for s in module.optimizer.state.values() for v in s.values()]
     grads = [p.grad for p in module.parameters]
-    return seen([result, module.parameters, grads, module.buffers, states, [x, y, rg.rand(1)]])
+    state = [module.parameters, grads, module.buffers, states, module.noted]
+    return seen([result, state, [x, y, rg.rand(1)]])
 
 
 def differs(a, b, bound):

@@ -14,9 +14,10 @@ from numpy.lib.array_utils import byte_bounds
 from .. import dtypes, modes
 from ..engine.tensor import Tensor
 from ..modes import warn_once
+from .asked import Bail, unasked
 from .guards import Guards
 from .past import Past, past_of
-from .program import NATIVE, Bail, Unclear, program
+from .program import NATIVE, Unclear, program
 from .recording import Recording
 from .watch import Watch
 
@@ -149,7 +150,7 @@ class Compiled:
         if after is not grad:
             recording.stop("grad mode is another one afterwards")
         self.keep(recording, watch, result, pasts)
-        return result
+        return unasked(result, in_place=True)
 
     def keep(self, recording: Recording, watch: Watch, result: Any, pasts: list[Past]) -> None:
         """Make a replay of a recording, or note why there is none."""

@@ -55,6 +55,7 @@ class Guards:
         self.conditions: dict[str, str] = {}  # and what each is about
         self.names: dict[str, Any] = {"MISSING": MISSING}
         self.known: dict[int, str] = {}  # names of objects, by id
+        self.changed: set[int] = set()  # ids of the lists to which the step has appended
         self.within: set[int] = set()  # ids of the containers whose elements are being guarded
 
     def name(self, value: Any) -> str:
@@ -109,6 +110,8 @@ class Guards:
     def container(self, read: str, value: Any, about: str) -> str:
         """Let a container have the elements that it has."""
         kind = type(value)
+        if id(value) in self.changed:
+            return f"a list that the step has changed ({about})"
         if id(value) in self.within:
             return f"a container within itself ({about})"
         if len(value) > LONGEST:

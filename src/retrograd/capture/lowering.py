@@ -41,9 +41,9 @@ class Expansion(Recording):
     def call(self, function: Any, args: Any, options: Any) -> Any:
         """What a function gives for arrays, noted; of large ones views alone are made."""
         every = leaves([*args, *options.values()])
-        if any(isinstance(v, TracedArray) and v.array.size > MOST for v in every):
-            if not may_view(function):
-                raise Opaque("large")
+        large = any(isinstance(v, TracedArray) and v.array.size > MOST for v in every)
+        if large and not may_view(function):
+            raise Opaque("large")
         return super().call(function, args, options)
 
 

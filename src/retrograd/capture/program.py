@@ -22,10 +22,11 @@ from ..engine.tensor import Tensor, new_tensor, wrote
 from ..kernels import meta
 from ..kernels.native import loops as in_c
 from ..quiet import CALM
+from .asked import Asked, Bail
 from .history import Captured
 from .lowering import Lowering, Undrawn
 from .past import Past, is_shown_by
-from .recording import Call, Effect, Formulas, Recording, Root, Slot, Truth, add_gradient
+from .recording import Call, Effect, Formulas, Recording, Result, Root, Slot, Truth, add_gradient
 from .steps import holds_places, leaves, made_by, moved, places_in, slots_of
 from .storages import Part
 
@@ -37,10 +38,6 @@ if NATIVE:
     from .grouping import grouped, living, memory
 
 __all__ = ["Bail", "Unclear", "program"]
-
-
-class Bail(Exception):  # noqa: N818 (no error)
-    """A value is another one than in the recording, or an error was raised; nothing is done yet."""
 
 
 class Unclear(Exception):  # noqa: N818 (no error)
@@ -525,6 +522,8 @@ class Writer:
             return f"v{value}"
         if kind is Root:
             return f"r{value.number}"
+        if kind is Result:
+            return f"t{value}"
         if kind in (list, tuple) and holds_places(value):
             inside = "".join([self.value(v) + ", " for v in value])
             return f"[{inside}]" if kind is list else f"({inside})"
@@ -611,9 +610,9 @@ class Writer:
                 lines.append(f"v{step.made[0]} = r{root.number}._gradient._array")
             return lines
         places = [p for k, p in self.recording.objects.values() if k == number]
-        if not places:
-            return [self.called(step)]
         lines = [f"t{number} = {self.called(step)}"]
+        if not places:
+            return lines
         several = isinstance(self.recording.results[number], (tuple, list))
         for place, slot in zip(sorted(places), step.made, strict=True):
             lines.append(f"t{number}_{place} = t{number}{f'[{place}]' if several else ''}")
@@ -645,6 +644,8 @@ class Writer:
             return "{" + ", ".join(pairs) + "}"
         if isinstance(value, tuple) and hasattr(kind, "_fields"):
             return f"{self.name(kind)}({''.join([self.output(v) + ', ' for v in value])})"
+        if isinstance(value, Asked):
+            return f"t{value.step}"
         if value is None or kind in (bool, int, float, str, complex):
             return self.name(value)
         raise Unclear(f"a {kind.__name__} is returned")

@@ -36,9 +36,10 @@ from ..kernels.allocation import StandIn
 from ..kernels.layout import apply_binary, orders_agree
 from ..nn.parameter import Buffer, Parameter
 from ..quiet import calm
+from .asked import Asked, agree, asked, unasked
 from .traced import TracedArray, held
 
-__all__ = ["Call", "Effect", "Recording", "Slot", "Truth"]
+__all__ = ["Call", "Effect", "Recording", "Result", "Root", "Slot", "Truth"]
 
 
 # Functions whose results have a shape that depends on values.
@@ -95,6 +96,12 @@ class Root(NamedTuple):
     """A tensor that was there before: its number among the roots."""
 
     number: int
+
+
+class Result(int):
+    """The number of the step that gives a value of Python's, where it stands among arguments."""
+
+    __slots__ = ()
 
 
 class Edge(NamedTuple):
@@ -346,6 +353,36 @@ class Recording(Watcher):
             self.steps.append(Truth(array.slot, value, self.lasting_from is not None))
         return value
 
+    # -- values of Python's: NOTE [Asked values] ---------------------------------------------------
+
+    def number(self, tensor: Tensor) -> Any:
+        """The only element of a tensor, which a replay asks for, too."""
+        array: Any = tensor._array
+        self.steps.append(Effect(np.ndarray.item, (Slot(array.slot),), {}, ()))
+        return asked(array.array.item(), len(self.steps) - 1, self)
+
+    def derived(self, function: Any, args: Any, options: Any) -> Any:
+        """What a function gives for values that were asked for, among others."""
+        kept, named = self.handed(args), {key: self.handed(v) for key, v in options.items()}
+        found = function(*unasked(args), **unasked(options))
+        if type(found) is bool and not options:
+            return self.agreed(function, args)
+        if type(found) not in (int, float, complex, str):
+            self.stop(f"a value of a tensor becomes a {type(found).__name__}")
+        if self.stopped is not None:
+            return found
+        self.steps.append(Effect(function, kept, named, ()))
+        return asked(found, len(self.steps) - 1, self)
+
+    def agreed(self, function: Any, args: Any) -> bool:
+        """The truth that a function gives for values; a replay has to find it again."""
+        value = bool(function(*unasked(args)))
+        if self.lasting_from is not None:
+            self.stop("a branch on a value follows what cannot be undone")
+        if self.stopped is None:
+            self.steps.append(Effect(agree, (function, self.handed(args), value), {}, ()))
+        return value
+
     # -- tensors that were there -----------------------------------------------------------------
 
     def root(self, tensor: Tensor, origin: Any) -> None:
@@ -496,7 +533,7 @@ class Recording(Watcher):
         self.suspended = True
         before = modes.change(watchers=(), before_write=None)
         try:
-            found = function(*args, **options)
+            found = function(*unasked(args), **unasked(options))
         finally:
             modes.restore(before)
             self.suspended = False
@@ -541,6 +578,8 @@ class Recording(Watcher):
                 self.stop("a computed tensor is given to a call that is made again")
                 return value
             return Root(self.numbers[id(value)])
+        if isinstance(value, Asked):
+            return Result(value.step)
         if type(value) in (list, tuple):
             return type(value)([self.handed(v) for v in value])
         return value

@@ -36,6 +36,15 @@ if hasattr(ast, "Match"):
     UNCLEAR[ast.Match] = "match"
 
 
+OPERATORS: Any = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.MatMult: "matmul", ast.Div: "truediv",
+    ast.FloorDiv: "floordiv", ast.Mod: "mod", ast.Pow: "pow", ast.BitAnd: "and_", ast.BitOr: "or_",
+    ast.BitXor: "xor", ast.LShift: "lshift", ast.RShift: "rshift", ast.Lt: "lt", ast.LtE: "le",
+    ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne", ast.USub: "neg", ast.UAdd: "pos",
+    ast.Invert: "invert",
+}  # fmt: skip
+
+
 class Unclear(Exception):  # noqa: N818 (the function runs as it is)
     """A function cannot be rewritten; the text says why."""
 
@@ -258,26 +267,74 @@ class Rewriter(ast.NodeTransformer):
         node.func = ast.Attribute(ast.Name(WATCH, ast.Load()), "call", ast.Load())
         return node
 
+    def visit_Expr(self, node: Any) -> Any:
+        call, owner = node.value, getattr(getattr(node.value, "func", None), "value", None)
+        if (
+            isinstance(call, ast.Call)
+            and getattr(call.func, "attr", "") == "append"
+            and len(call.args) == 1 and not call.keywords
+            and is_path(owner)
+            and not isinstance(call.args[0], ast.Starred)
+        ):  # fmt: skip
+            read = ast.copy_location(ast.Lambda(_arguments([]), self.visit(owner)), node)
+            node.value = self.told("append", node, read, self.visit(call.args[0]))
+            return node
+        return self.generic_visit(node)
+
     def visit_Assign(self, node: Any) -> Any:
         if isinstance(node.value, ast.Constant) and node.value.value is None:
             parts = [t for t in node.targets if isinstance(t, ast.Attribute) and t.attr == "grad"]
             if parts == node.targets:
                 told = [self.told("clear", node, self.visit(part.value)) for part in parts]
                 return [ast.copy_location(ast.Expr(each), node) for each in told]
-        return self.generic_visit(node)
+        node = self.generic_visit(node)
+        kinds = {type(part) for target in node.targets for part in ast.walk(target)
+                 if isinstance(getattr(part, "ctx", None), ast.Store)}  # fmt: skip
+        if ast.Attribute in kinds or (ast.Subscript in kinds and ast.Tuple in kinds):
+            node.value = self.told("plain", node, node.value)
+        elif ast.Subscript in kinds:
+            node.value = self.told("stored", node, node.value)
+        return node
 
     def visit_AugAssign(self, node: Any) -> Any:
-        if isinstance(node.target, ast.Name):
-            node.value = self.visit(node.value)
-            read = ast.copy_location(ast.Name(node.target.id, ast.Load()), node)
-            before = ast.copy_location(ast.Expr(self.told("changing", node, read)), node)
-            return [before, node]
-        return self.generic_visit(node)
+        if not isinstance(node.target, ast.Name):
+            node = self.generic_visit(node)
+            node.value = self.told("plain", node, node.value)
+            return node
+        read = ast.copy_location(ast.Name(node.target.id, ast.Load()), node)
+        name = "i" + OPERATORS[type(node.op)].strip("_")
+        value = self.told("binary", node, ast.Constant(name), read, self.visit(node.value))
+        return ast.copy_location(ast.Assign([node.target], value), node)
 
-    def visit_FormattedValue(self, node: Any) -> Any:
+    def visit_BinOp(self, node: Any) -> Any:
+        name = ast.Constant(OPERATORS[type(node.op)])
+        return self.told("binary", node, name, self.visit(node.left), self.visit(node.right))
+
+    def visit_UnaryOp(self, node: Any) -> Any:
         node = self.generic_visit(node)
-        node.value = self.told("shown", node.value, node.value)
+        if isinstance(node.op, ast.Not):
+            return node
+        return self.told("unary", node, ast.Constant(OPERATORS[type(node.op)]), node.operand)
+
+    def visit_Compare(self, node: Any) -> Any:
+        node = self.generic_visit(node)
+        every = [node.left, *node.comparators]
+        name = OPERATORS.get(type(node.ops[0]))
+        if len(every) == 2 and name:
+            return self.told("binary", node, ast.Constant(name), *every)
+        node.left, *node.comparators = [self.told("plain", node, each) for each in every]
         return node
+
+    def visit_JoinedStr(self, node: Any) -> Any:
+        parts: list[Any] = []
+        for each in node.values:
+            if isinstance(each, ast.FormattedValue):
+                spec = self.visit(each.format_spec) if each.format_spec else ast.Constant("")
+                inside = [self.visit(each.value), ast.Constant(each.conversion), spec]
+                parts.append(ast.Tuple(inside, ast.Load()))
+            else:
+                parts.append(each)
+        return self.told("text", node, *parts)
 
     def visit_For(self, node: Any) -> Any:
         node = self.generic_visit(node)
@@ -302,6 +359,11 @@ class Rewriter(ast.NodeTransformer):
         for handler in node.handlers:
             handler.body.insert(0, ast.copy_location(ast.Expr(self.told("caught", handler)), node))
         return node
+
+
+def is_path(node: Any) -> bool:
+    """Whether an expression is a name, or attributes of one."""
+    return isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and is_path(node.value))
 
 
 def _key(node: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .recording import Call, Root, Slot, Truth
+from .recording import Call, Result, Root, Slot, Truth
 from .storages import Part
 
 __all__ = ["holds_places", "is_group", "leaves", "made_by", "moved", "places_in", "slots_of"]
@@ -34,8 +34,8 @@ def is_group(item: Any) -> bool:
 
 
 def holds_places(value: Any) -> bool:
-    """Whether there is a slot or a root in a tree of arguments."""
-    if isinstance(value, (Slot, Root)):
+    """Whether there is a slot, a root or a result in a tree of arguments."""
+    if isinstance(value, (Slot, Root, Result)):
         return True
     if isinstance(value, dict):
         value = list(value.values())

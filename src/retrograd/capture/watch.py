@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import logging
 import operator
 import sys
 import threading
@@ -24,9 +25,11 @@ from ..nn.modules.module import Module
 from ..ops.random.generator import Generator
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
+from .asked import Asked, mentions, unasked
 from .guards import MISSING, Guards
 from .recording import Recording
 from .rewriting import Unclear, rewritten
+from .traced import TracedArray
 
 __all__ = ["Watch"]
 
@@ -41,6 +44,9 @@ PURE = {
     slice, sorted, str, sum, tuple, type, zip, operator.index,
 }  # fmt: skip
 PURE_MODULES = {"math", "cmath", "itertools"}
+OF_NUMBERS = {abs, bool, complex, float, format, int, len, max, min, pow, repr, round, str, sum}
+HOLDING: Any = {dict, len, list, tuple, zip, enumerate, reversed, iter, next}
+ADDING = {"append", "extend", "insert", "setdefault", "update", "get", "pop", "copy"}
 BUILT_IN: Any = (
     *(str, bytes, int, float, complex, bool, tuple, range, list, dict, set, frozenset, slice, Size),
     *(type({}.keys()), type({}.values()), type({}.items())),
@@ -66,6 +72,10 @@ OF_MODES = {"is_grad_enabled", "is_inference_mode_enabled", "is_compiling"}  # g
 PLAIN = (int, float, bool, str, complex, type(None), Size)
 
 
+MATHEMATICS = {"math", "cmath"}
+LEVELS = {"debug", "info", "warning", "error", "critical", "log"}
+IN_PLACE = {"iadd", "isub", "imul", "imatmul", "itruediv", "ifloordiv", "imod", "ipow", "iand",
+            "ior", "ixor", "ilshift", "irshift"}  # fmt: skip
 TREE = {"parameters", "buffers", "modules", "children", "named_parameters", "named_buffers",
         "named_modules", "named_children"}  # fmt: skip
 
@@ -85,6 +95,7 @@ class Watch:
         self.outer: dict[int, Any] = {}  # objects that were there before, by id
         self.codes: set[types.CodeType] = set()  # of what has been rewritten
         self.functions: dict[type[Function], type[Function]] = {}  # and those of users' classes
+        self.stored_is_asked = self.appending = False
         recording.line = self.line  # type: ignore[method-assign]
 
     @property
@@ -110,6 +121,10 @@ class Watch:
     def seen(self, read: str, value: Any, about: str) -> Any:
         """`value`, which was there before the call: `read` has to give it again."""
         if self.stopped:
+            return value
+        if self.appending and type(value) is list:  # its elements are not read
+            self.guards.add(f"({read}) is {self.guards.name(value)}", about)
+            self.outer[id(value)] = value
             return value
         why = self.guards.same(read, value, about)
         if why:
@@ -261,6 +276,8 @@ class Watch:
     def item(self, owner: Any, key: Any) -> Any:
         """An element that is read."""
         kind = type(owner)
+        if mentions(key):
+            self.stop("a value of a tensor is an index")
         if self.stopped or isinstance(owner, Tensor) or kind in BUILT_IN:
             return owner[key]
         own = getattr(kind, "__getitem__", None)
@@ -302,17 +319,28 @@ class Watch:
     def changing(self, owner: Any, key: Any = None) -> Any:
         """An object of which an element is about to be set."""
         kind = type(owner)
+        if mentions(key):
+            self.stop("a value of a tensor is an index")
+        stored, self.stored_is_asked = self.stored_is_asked, False
         if kind in MUTABLE and id(owner) not in self.outer:
             return owner
+        if stored:
+            self.stop("a value of a tensor is stored")
         if not isinstance(owner, Tensor) and (kind not in BUILT_IN or kind in MUTABLE):
             self.stop(f"a {kind.__name__} from outside is changed")
         return owner
 
-    def shown(self, value: Any) -> Any:
-        """Something of which the text is asked for."""
-        if id(value) in self.outer and type(value) not in PLAIN:
-            self.stop(f"the text of a {type(value).__name__} is asked for")
-        return value
+    def append(self, read: Any, value: Any) -> Any:
+        """Append a value to the list that `read` gives; to one from outside in a replay, too."""
+        self.appending = True
+        try:
+            owner = read()
+        finally:
+            self.appending = False
+        if type(owner) is list and id(owner) in self.outer and is_simple(value):
+            self.guards.changed.add(id(owner))
+            return self.recording.again(owner.append, (value,), {})
+        return self.call(self.attribute(owner, "append"), value)
 
     def within(self, context: Any) -> Any:
         """A context that is entered."""
@@ -324,13 +352,79 @@ class Watch:
         """An exception that is caught: a replay would not raise it."""
         self.stop("an exception is caught")
 
+    # -- values of Python's: NOTE [Asked values] ---------------------------------------------------
+
+    def binary(self, name: str, a: Any, b: Any) -> Any:
+        """What an operator of two operands gives."""
+        function = getattr(operator, name)
+        if name in IN_PLACE:
+            self.changing(a)
+        if mentions((a, b)):
+            if type(a) is not list and all(map(is_simple, (a, b))) and not self.stopped:
+                return self.recording.derived(function, (a, b), {})
+            a, b = self.plain(a), self.plain(b)
+        return function(a, b)
+
+    def unary(self, name: str, a: Any) -> Any:
+        """What an operator of one operand gives."""
+        function = getattr(operator, name)
+        if isinstance(a, Asked) and not self.stopped:
+            return self.recording.derived(function, (a,), {})
+        return function(a)
+
+    def plain(self, value: Any) -> Any:
+        """A value where nobody would see that it was asked of a tensor: that ends the recording."""
+        if mentions(value):
+            self.stop("a value of a tensor, such as item() gives, is used")
+        return unasked(value)
+
+    def stored(self, value: Any) -> Any:
+        """A value that is about to be set as an element: `changing` is told of what."""
+        self.stored_is_asked = mentions(value)
+        return value
+
+    def text(self, *parts: Any) -> Any:
+        """A text with values in it, each with its conversion and its format."""
+        for part in parts:
+            if type(part) is tuple:
+                self.shown(part[0])
+        if mentions(parts) and not self.stopped:
+            return self.recording.derived(joined, parts, {})
+        return joined(*parts)
+
+    def shown(self, value: Any) -> None:
+        """Something of which the text is asked for."""
+        if id(value) in self.outer and type(value) not in PLAIN:
+            self.stop(f"the text of a {type(value).__name__} is asked for")
+
+    def with_values(self, function: Any, args: Any, options: Any) -> Any:
+        """What a call gives for values that were asked of tensors, among others."""
+        owner = getattr(function, "__self__", None)
+        made_here = type(owner) in MUTABLE and id(owner) not in self.outer
+        holds = function in HOLDING and not any(isinstance(v, Asked) for v in args)
+        if holds or function is isinstance or (made_here and function.__name__ in ADDING):
+            return function(*args, **options)
+        simple = is_simple((args, options))
+        if simple and isinstance(owner, LRScheduler):
+            return self.recording.again(function, args, options)
+        if simple and (
+            function in OF_NUMBERS or is_of_module(function, MATHEMATICS) or type(owner) is str
+        ):
+            return self.recording.derived(function, args, options)
+        return self.call(function, *self.plain(args), **self.plain(options))
+
     # -- calls -----------------------------------------------------------------------------------
 
     def call(self, function: Any, /, *args: Any, **options: Any) -> Any:
         """What a call gives."""
         if self.stopped:
             return function(*args, **options)
+        if is_told(function) and is_simple((args, options)):
+            return self.recording.again(function, args, options)
         kind = type(function)
+        is_users = kind in (types.FunctionType, types.MethodType) and not is_ours(function)
+        if not is_users and mentions((args, options)):
+            return self.with_values(function, args, options)
         compiled = getattr(function, "compiled", None)
         if compiled is not None and type(compiled).__module__ == f"{__package__}.compiled":
             own = (function.__self__,) if kind is types.MethodType else ()
@@ -428,8 +522,12 @@ class Watch:
                 v if isinstance(v, ITERABLE) or not hasattr(v, "__iter__") else self.through(v)
                 for v in args
             ]
-        if function is str and args:
-            self.shown(args[0])
+        if function in (float, int, complex) and len(args) == 1 and is_number(args[0]):
+            number = self.recording.number(args[0])
+            return self.recording.derived(function, (number,), options)
+        if function is str:
+            for value in args[:1]:
+                self.shown(value)
         length = getattr(type(args[0]), "__len__", None) if function is len else None
         if isinstance(length, types.FunctionType) and not isinstance(args[0], Tensor):
             return self.call(types.MethodType(length, args[0]))
@@ -502,6 +600,8 @@ class Watch:
         if isinstance(function, type) and issubclass(function, CONTEXTS):
             return function(*args, **options)
         name = getattr(function, "__name__", "")
+        if name == "item" and is_number(owner):
+            return self.recording.number(owner)
         if isinstance(owner, (Optimizer, LRScheduler)):
             return self.recording.again(function, args, options, name != "zero_grad")
         args = [list(v) if type(v) is type(iter([])) else v for v in args]
@@ -596,6 +696,37 @@ class Watch:
         self.recording.stop(
             f"{code.co_qualname} runs within, at {code.co_filename}:{code.co_firstlineno}"
         )
+
+
+def is_number(value: Any) -> bool:
+    """Whether something is a tensor whose only element a replay can ask for."""
+    traced = getattr(value, "_array", None)
+    array: Any = traced.array if isinstance(traced, TracedArray) else None
+    return array is not None and array.size == 1 and array.dtype.kind in "iufc"
+
+
+def is_simple(value: Any) -> bool:
+    """Whether something is of numbers and texts alone."""
+    if type(value) in (list, tuple, dict):
+        return all(map(is_simple, value.values() if type(value) is dict else value))
+    return isinstance(value, (int, float, complex, str, type(None)))
+
+
+def is_told(function: Any) -> bool:
+    """Whether a function prints or logs what it is given."""
+    owner = getattr(function, "__self__", None)
+    return function is print or (isinstance(owner, logging.Logger) and function.__name__ in LEVELS)
+
+
+def is_of_module(function: Any, modules: Any) -> bool:
+    """Whether a function is of one of some modules."""
+    return getattr(function, "__module__", None) in modules
+
+
+def joined(*parts: Any) -> str:
+    """A text of texts, and of values with a conversion and a format: what an f-string gives."""
+    shown: Any = {-1: lambda v: v, ord("s"): str, ord("r"): repr, ord("a"): ascii}
+    return "".join([p if isinstance(p, str) else format(shown[p[1]](p[0]), p[2]) for p in parts])
 
 
 def importing(frame: Any) -> bool:

@@ -1,0 +1,100 @@
+"""Values that a step asks of tensors, such as `loss.item()`, and what it makes of them.
+
+NOTE [Asked values]
+1. In the first run such a value is a number or a text of Python's. Its class says which step of the
+   recording gave it: a replay asks again. Arithmetic with it, `round`, `math.sqrt` and f-strings
+   give other values of this kind.
+2. A comparison is noted, and so is a test of truth. Where a replay finds another answer, the
+   function itself runs.
+3. The value may be returned, printed, logged, or appended to a list. Any other use ends the
+   recording, because a replay would go on with the value of the first run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["Asked", "Bail", "agree", "asked", "mentions", "unasked"]
+
+
+class Bail(Exception):  # noqa: N818 (no error)
+    """A value is another one than in the recording, or an error was raised; nothing is done yet."""
+
+
+def agree(function: Any, args: Any, value: Any) -> None:
+    """Raise Bail unless a function of values is as true as in the recording."""
+    if bool(function(*args)) is not value:
+        raise Bail
+
+
+class Asked:
+    """A value that a step of a recording gives: NOTE [Asked values]."""
+
+    step: int
+    recording: Any
+
+    def __bool__(self) -> bool:
+        return bool(self.recording.agreed(bool, (self,)))
+
+    def __hash__(self) -> int:
+        self.recording.stop("a value of a tensor is a key")
+        return hash(unasked(self))
+
+    def __eq__(self, other: object) -> bool:
+        self.recording.stop("a value of a tensor is compared")
+        return bool(unasked(self) == unasked(other))
+
+    def __reduce__(self) -> Any:
+        return (KINDS[type(self)], (unasked(self),))
+
+
+def _kind(kind: type) -> type:
+    return type(f"Asked{kind.__name__.title()}", (Asked, kind), {})
+
+
+CLASSES = {kind: _kind(kind) for kind in (int, float, complex, str)}
+KINDS = {made: kind for kind, made in CLASSES.items()}
+AS_THEY_ARE: Any = {
+    int: int.__index__, float: float.__float__, str: str.__str__,
+    complex: lambda z: complex(z.real, z.imag),
+}  # fmt: skip
+
+
+def asked(value: Any, step: int, recording: Any) -> Any:
+    """A value as one that a step of a recording gives."""
+    made: Any = CLASSES[type(value)](value)
+    made.step, made.recording = step, recording
+    return made
+
+
+def unasked(value: Any, in_place: bool = False) -> Any:
+    """`value` with Python's own numbers and text in it; `in_place`, its lists and dictionaries stay
+    the same objects."""
+    kind = type(value)
+    if kind in KINDS:
+        return AS_THEY_ARE[KINDS[kind]](value)
+    if isinstance(value, tuple) and mentions(value):
+        parts = [unasked(v, in_place) for v in value]
+        return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+    if kind is list and mentions(value):
+        found: Any = [unasked(v, in_place) for v in value]
+        if in_place:
+            value[:] = found
+        return value if in_place else found
+    if kind is dict and mentions(value):
+        found = {key: unasked(v, in_place) for key, v in value.items()}
+        if in_place:
+            value.update(found)
+        return value if in_place else found
+    return value
+
+
+def mentions(value: Any) -> bool:
+    """Whether there is such a value in a tree of arguments."""
+    if isinstance(value, Asked):
+        return True
+    if isinstance(value, slice):
+        value = (value.start, value.stop, value.step)
+    if isinstance(value, dict):
+        value = list(value.values())
+    return isinstance(value, (list, tuple)) and any(map(mentions, value))

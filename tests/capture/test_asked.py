@@ -1,0 +1,304 @@
+"""Values that compiled steps ask of tensors, NOTE [Asked values]: replays ask again."""
+
+from __future__ import annotations
+
+import logging
+import math
+import pickle
+
+import pytest
+
+import retrograd as rg
+from retrograd.capture.program import NATIVE
+
+pytestmark = pytest.mark.skipif(not NATIVE, reason="needs llvmlite and the parts in C")
+
+
+def x_of(*values):
+    return rg.tensor(values, dtype=rg.float64)
+
+
+def returned(x):
+    return x.sum().item()
+
+
+def in_containers(x):
+    return {"sum": x.sum().item(), "parts": [x[0].item(), (x[1].item(), 3)]}
+
+
+def in_a_dictionary_made_here(x):
+    found = {}
+    found["sum"] = x.sum().item()
+    return found
+
+
+def arithmetic(x):
+    total = 1
+    total += x.sum().item()
+    return -(2 * total + 1) / 4 - x.sum().item() ** 2
+
+
+def functions(x):
+    return [round(x.sum().item(), 2), abs(x.min().item()), math.exp(x[0].item())]
+
+
+def the_largest(x):
+    return max(x[0].item(), x[1].item(), 0.5)
+
+
+def as_int(x):
+    return int(x.sum()) + x.argmax().item()
+
+
+def as_float(x):
+    return float(x.sum()) * 2
+
+
+def as_complex(x):
+    return (x.sum() * 1j).item() + complex(x[0])
+
+
+def f_string(x):
+    return f"{x.sum().item():.3f} and {x[0].item()!r} of {len(x)}, {x[0].item():{'.2'}f}"
+
+
+def formats(x):
+    return "{:.2f}".format(x.sum().item()) + "%.1f %d" % (x[0].item(), 7)  # noqa: UP031, UP032
+
+
+def text(x):
+    return "sum " + str(x.sum().item())
+
+
+def sum_of_a_list(x):
+    return sum([v.item() for v in x])
+
+
+def zipped(x):
+    return [a * b for a, b in zip([x[0].item()], [x[1].item()], strict=True)]
+
+
+def length_of_a_text(x):
+    return [len([x.sum().item(), 1]), len(str(10 ** x.argmax().item()))]
+
+
+def is_float(x):
+    return isinstance(x.sum().item(), float)
+
+
+CASES = (returned, in_containers, in_a_dictionary_made_here, arithmetic, functions, the_largest,
+         as_int, as_float, as_complex, f_string, formats, text, sum_of_a_list, zipped,
+         length_of_a_text, is_float)  # fmt: skip
+
+
+@pytest.mark.parametrize("step", CASES, ids=lambda step: step.__name__)
+def test_values_are_asked_for_in_each_call(step):
+    compiled = rg.compile(step, fullgraph=True)
+    for shift in (0.0, 1.5, 2.25):
+        x = x_of(0.25, 3.0) + shift
+        found, expected = compiled(x), step(x)
+        assert repr(found) == repr(expected)
+        assert type(found) is type(expected)
+    assert len(compiled.compiled.variants) == 1
+
+
+def scaled(x):
+    return x * x.sum().item()
+
+
+def clamped(x):
+    return x.clamp(max=x[0].item())
+
+
+def indexed(x):
+    return x[: x.argmax().item() + 1]
+
+
+def listed(x):
+    return [0] * x.argmax().item()
+
+
+def ranged(x):
+    return list(range(x.argmax().item()))
+
+
+def as_key(x):
+    return {x.argmax().item(): 1}
+
+
+def typed(x):
+    return type(x.sum().item()).__name__
+
+
+def method(x):
+    return x.sum().item().is_integer()
+
+
+def tensor_on_the_left(x):
+    return x > x[0].item()
+
+
+def written(x):
+    y = x.clone()
+    y[0] = x[1].item()
+    return y
+
+
+def added(x):
+    y = x.clone()
+    y += x[1].item()
+    return y
+
+
+def sorted_by_value(x):
+    return sorted([x[0].item(), x[1].item()])
+
+
+def chained(x):
+    return 0 < x[0].item() < 2
+
+
+USES = (scaled, clamped, indexed, listed, ranged, as_key, typed, method, tensor_on_the_left,
+        written, added, sorted_by_value, chained)  # fmt: skip
+
+
+@pytest.mark.parametrize("step", USES, ids=lambda step: step.__name__)
+def test_other_uses_run_as_they_are(step):
+    compiled = rg.compile(step)
+    for x in (x_of(0.25, 3.0), x_of(4.0, 3.0), x_of(-1.0, 2.0)):
+        assert repr(compiled(x)) == repr(step(x))
+    assert len(compiled.compiled.reasons) == 3
+
+
+class Scale(rg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.factor = x.sum().item()
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.factor
+
+
+def test_a_value_that_a_function_keeps_for_its_derivative():
+    compiled = rg.compile(lambda x: Scale.apply(x).sum())
+    for shift in (0.0, 1.0):
+        x = (x_of(1.0, 2.0) + shift).requires_grad_()
+        compiled(x).backward()
+        assert x.grad.tolist() == [3.0 + 2 * shift] * 2
+
+
+def test_a_branch_on_a_value_goes_both_ways():
+    @rg.compile
+    def step(x):
+        if x.sum().item() > 1 and x[0].item():
+            return x * 2
+        return x - 1
+
+    for x in (x_of(1.0, 2.0), x_of(-1.0, 0.0), x_of(0.0, 4.0), x_of(3.0, 0.0)):
+        expected = x * 2 if x.sum() > 1 and x[0] != 0 else x - 1
+        assert step(x).tolist() == expected.tolist()
+    assert len(step.compiled.variants) == 1
+
+
+def test_a_value_is_that_of_its_moment():
+    @rg.compile(fullgraph=True)
+    def step(x):
+        y = x * 1
+        before = y.sum().item()
+        y.mul_(3)
+        return before, y.sum().item()
+
+    for shift in (0.0, 1.0, 2.0):
+        assert step(x_of(1.0, 2.0) + shift) == (3 + 2 * shift, 3 * (3 + 2 * shift))
+
+
+def test_a_step_of_training_prints_and_returns_its_loss(capsys, caplog):
+    logger = logging.getLogger("test_asked")
+    model = rg.nn.Linear(2, 1, dtype=rg.float64)
+    optimizer = rg.optim.SGD(model.parameters(), lr=0.5)
+    schedule = rg.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0, factor=0.5)
+
+    def step(x):
+        loss = (model(x) ** 2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        value = loss.item()
+        schedule.step(value)
+        print("loss", f"{value:.6f}")  # noqa: T201
+        logger.warning("loss %.6f", value)
+        return value
+
+    def run(function):
+        with rg.no_grad():
+            for p in model.parameters():
+                p.fill_(0.25)
+        optimizer.param_groups[0]["lr"] = 0.5
+        schedule._reset()
+        caplog.clear()
+        found = [function(x_of(1.0, 2.0 + i)) for i in range(5)]
+        logged = [record.getMessage() for record in caplog.records]
+        return found, optimizer.param_groups[0]["lr"], capsys.readouterr().out, logged
+
+    compiled = rg.compile(step, fullgraph=True)
+    expected = run(step)
+    found = run(compiled)
+    assert found[1:] == expected[1:]
+    assert found[0] == pytest.approx(expected[0], rel=1e-12)
+    assert all(type(value) is float for value in found[0])
+
+
+class Log:
+    def __init__(self):
+        self.losses = []
+
+
+def test_values_are_appended_to_a_list_from_outside():
+    log, every = Log(), []
+
+    @rg.compile(fullgraph=True)
+    def step(x):
+        every.append(x.sum().item())
+        log.losses.append(f"{x[0].item()}")
+        log.losses.append(1)
+        return x * 2
+
+    for i in range(4):
+        assert step(x_of(1.0 * i, 2.0)).tolist() == [2.0 * i, 4.0]
+    assert every == [2.0, 3.0, 4.0, 5.0]
+    assert log.losses == ["0.0", 1, "1.0", 1, "2.0", 1, "3.0", 1]
+    assert all(type(value) is float for value in every)
+    assert len(step.compiled.variants) == 1
+    log.losses = other = []
+    step(x_of(5.0, 2.0))
+    assert other == ["5.0", 1]
+
+
+def test_a_list_that_a_step_appends_to_and_reads():
+    every = []
+
+    def step(x):
+        before = len(every)
+        every.append(x.sum().item())
+        return x * before, len(every), every[-1]
+
+    compiled = rg.compile(step)
+    for i in range(4):
+        found, count, last = compiled(x_of(1.0, 2.0 + i))
+        assert (found.tolist(), count, last) == ([1.0 * i, i * (2.0 + i)], i + 1, 3.0 + i)
+
+
+def test_values_of_the_first_run_are_plain_where_they_go():
+    kept = []
+
+    @rg.compile
+    def step(x):
+        value = x.sum().item()
+        kept.append(pickle.loads(pickle.dumps(value)))
+        return value
+
+    assert type(step(x_of(1.0, 2.0))) is float
+    assert [type(value) for value in kept] == [float]
+    assert "such as item() gives, is used" in step.compiled.reasons[0]
