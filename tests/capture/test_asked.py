@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import math
 import pickle
@@ -74,6 +75,16 @@ def sum_of_a_list(x):
     return sum([v.item() for v in x])
 
 
+def of_generators(x):
+    first = (v.item() for v in x)
+    return [sum(v.item() for v in x), max(v.item() for v in x), ", ".join(str(v) for v in first),
+            math.fsum(map(lambda v: v.item(), x))]  # noqa: C417 # fmt: skip
+
+
+def truths(x):
+    return [any(v.item() for v in x), all(v.item() for v in x), not x[0].item()]
+
+
 def zipped(x):
     return [a * b for a, b in zip([x[0].item()], [x[1].item()], strict=True)]
 
@@ -87,8 +98,8 @@ def is_float(x):
 
 
 CASES = (returned, in_containers, in_a_dictionary_made_here, arithmetic, functions, the_largest,
-         as_int, as_float, as_complex, f_string, formats, text, sum_of_a_list, zipped,
-         length_of_a_text, is_float)  # fmt: skip
+         as_int, as_float, as_complex, f_string, formats, text, sum_of_a_list, of_generators,
+         truths, zipped, length_of_a_text, is_float)  # fmt: skip
 
 
 @pytest.mark.parametrize("step", CASES, ids=lambda step: step.__name__)
@@ -154,12 +165,20 @@ def sorted_by_value(x):
     return sorted([x[0].item(), x[1].item()])
 
 
+def accumulated(x):
+    return list(itertools.accumulate(v.item() for v in x))
+
+
+def mapped(x):
+    return list(map(math.sqrt, [abs(v.item()) for v in x]))
+
+
 def chained(x):
     return 0 < x[0].item() < 2
 
 
 USES = (scaled, clamped, indexed, listed, ranged, as_key, typed, method, tensor_on_the_left,
-        written, added, sorted_by_value, chained)  # fmt: skip
+        written, added, sorted_by_value, chained, accumulated, mapped)  # fmt: skip
 
 
 @pytest.mark.parametrize("step", USES, ids=lambda step: step.__name__)
@@ -212,6 +231,33 @@ def test_a_value_is_that_of_its_moment():
 
     for shift in (0.0, 1.0, 2.0):
         assert step(x_of(1.0, 2.0) + shift) == (3 + 2 * shift, 3 * (3 + 2 * shift))
+
+
+def test_a_value_beside_a_result_with_a_history():
+    @rg.compile(fullgraph=True)
+    def step(x):
+        loss = (x * x).sum()
+        return loss, loss.item()
+
+    for shift in (0.0, 1.0, 2.0):
+        x = (x_of(1.0, 2.0) + shift).requires_grad_()
+        loss, value = step(x)
+        loss.backward()
+        assert value == loss.item() == (1 + shift) ** 2 + (2 + shift) ** 2
+        assert x.grad.tolist() == [2 * (1 + shift), 2 * (2 + shift)]
+
+
+def test_what_is_printed_in_containers(capsys):
+    @rg.compile(fullgraph=True)
+    def step(x):
+        shown = {"sum": x.sum().item(), "parts": [x[0].item()]}
+        print(shown)  # noqa: T201
+        shown["sum"] = 0.0
+        return shown
+
+    for shift in (0.0, 1.0):
+        assert step(x_of(1.0, 2.0) + shift) == {"sum": 0.0, "parts": [1.0 + shift]}
+        assert capsys.readouterr().out == f"{{'sum': {3 + 2 * shift}, 'parts': [{1 + shift}]}}\n"
 
 
 def test_a_step_of_training_prints_and_returns_its_loss(capsys, caplog):

@@ -36,27 +36,40 @@ class Asked:
     def __bool__(self) -> bool:
         return bool(self.recording.agreed(bool, (self,)))
 
-    def __hash__(self) -> int:
-        self.recording.stop("a value of a tensor is a key")
-        return hash(unasked(self))
-
-    def __eq__(self, other: object) -> bool:
-        self.recording.stop("a value of a tensor is compared")
-        return bool(unasked(self) == unasked(other))
-
     def __reduce__(self) -> Any:
         return (KINDS[type(self)], (unasked(self),))
 
 
+# What Python's own functions do with a value, such as `sorted`, where no watch sees it.
+UNSEEN = (
+    *("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv", "rfloordiv"),
+    *("mod", "rmod", "divmod", "rdivmod", "pow", "rpow", "neg", "pos", "abs", "invert", "lshift"),
+    *("rlshift", "rshift", "rrshift", "and", "rand", "or", "ror", "xor", "rxor", "lt", "le", "gt"),
+    *("ge", "eq", "ne", "hash", "index", "int", "float", "complex", "round", "trunc", "floor"),
+    *("ceil", "format", "str", "repr", "contains", "iter", "len", "getitem"),
+)
+
+
+def _unseen(kind: type, name: str) -> Any:
+    plain = getattr(kind, name)
+
+    def method(self: Asked, *args: Any) -> Any:
+        self.recording.stop("a value of a tensor is used where that cannot be noted")
+        return plain(unasked(self), *unasked(args))
+
+    return method
+
+
 def _kind(kind: type) -> type:
-    return type(f"Asked{kind.__name__.title()}", (Asked, kind), {})
+    names = [f"__{name}__" for name in UNSEEN]
+    methods = {name: _unseen(kind, name) for name in names if hasattr(kind, name)}
+    return type(f"Asked{kind.__name__.title()}", (Asked, kind), methods)
 
 
 CLASSES = {kind: _kind(kind) for kind in (int, float, complex, str)}
 KINDS = {made: kind for kind, made in CLASSES.items()}
 AS_THEY_ARE: Any = {
-    int: int.__index__, float: float.__float__, str: str.__str__,
-    complex: lambda z: complex(z.real, z.imag),
+    int: int.__index__, float: float.__float__, str: str.__str__, complex: complex.__pos__
 }  # fmt: skip
 
 

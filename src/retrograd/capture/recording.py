@@ -582,6 +582,8 @@ class Recording(Watcher):
             return Result(value.step)
         if type(value) in (list, tuple):
             return type(value)([self.handed(v) for v in value])
+        if type(value) is dict:
+            return {key: self.handed(v) for key, v in value.items()}
         return value
 
 

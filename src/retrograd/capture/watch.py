@@ -44,8 +44,10 @@ PURE = {
     slice, sorted, str, sum, tuple, type, zip, operator.index,
 }  # fmt: skip
 PURE_MODULES = {"math", "cmath", "itertools"}
-OF_NUMBERS = {abs, bool, complex, float, format, int, len, max, min, pow, repr, round, str, sum}
-HOLDING: Any = {dict, len, list, tuple, zip, enumerate, reversed, iter, next}
+OF_NUMBERS = (abs, bool, complex, float, format, int, len, max, min, pow, repr, round, str, sum)
+HOLDING = (dict, len, list, tuple, zip, enumerate, reversed, iter, next)
+LAZY = (types.GeneratorType, map, filter, zip)  # what gives its elements when they are asked for
+EAGER = (list, max, min, sorted, sum, tuple)  # functions that ask for all of them
 ADDING = {"append", "extend", "insert", "setdefault", "update", "get", "pop", "copy"}
 BUILT_IN: Any = (
     *(str, bytes, int, float, complex, bool, tuple, range, list, dict, set, frozenset, slice, Size),
@@ -401,14 +403,16 @@ class Watch:
         """What a call gives for values that were asked of tensors, among others."""
         owner = getattr(function, "__self__", None)
         made_here = type(owner) in MUTABLE and id(owner) not in self.outer
-        holds = function in HOLDING and not any(isinstance(v, Asked) for v in args)
+        holds = is_one(function, HOLDING) and not any(isinstance(v, Asked) for v in args)
         if holds or function is isinstance or (made_here and function.__name__ in ADDING):
             return function(*args, **options)
         simple = is_simple((args, options))
         if simple and isinstance(owner, LRScheduler):
             return self.recording.again(function, args, options)
         if simple and (
-            function in OF_NUMBERS or is_of_module(function, MATHEMATICS) or type(owner) is str
+            is_one(function, OF_NUMBERS)
+            or is_of_module(function, MATHEMATICS)
+            or type(owner) is str
         ):
             return self.recording.derived(function, args, options)
         return self.call(function, *self.plain(args), **self.plain(options))
@@ -422,6 +426,9 @@ class Watch:
         if is_told(function) and is_simple((args, options)):
             return self.recording.again(function, args, options)
         kind = type(function)
+        owner = getattr(function, "__self__", MISSING)
+        if is_one(function, EAGER) or is_of_module(function, MATHEMATICS) or type(owner) is str:
+            args = tuple([list(v) if isinstance(v, LAZY) else v for v in args])
         is_users = kind in (types.FunctionType, types.MethodType) and not is_ours(function)
         if not is_users and mentions((args, options)):
             return self.with_values(function, args, options)
@@ -449,7 +456,6 @@ class Watch:
             pass
         if function is getattr:
             return self.attribute_or(*args)
-        owner = getattr(function, "__self__", MISSING)
         if isinstance(owner, FunctionCtx):
             return function(*args, **options)
         if isinstance(owner, type) and issubclass(owner, Function) and name_of(function) == "apply":
@@ -716,6 +722,11 @@ def is_told(function: Any) -> bool:
     """Whether a function prints or logs what it is given."""
     owner = getattr(function, "__self__", None)
     return function is print or (isinstance(owner, logging.Logger) and function.__name__ in LEVELS)
+
+
+def is_one(value: Any, of: tuple[Any, ...]) -> bool:
+    """Whether something is one of some objects; it may have no hash."""
+    return any(value is each for each in of)
 
 
 def is_of_module(function: Any, modules: Any) -> bool:
