@@ -126,6 +126,15 @@ def test_derivatives_through_written_arguments_in_shared_memory():
     assert jvp(run, (x,), (x,))[1].item() == 40.0
 
 
+def test_a_transform_follows_an_argument_of_the_batch_through_the_write_of_an_inner_one():
+    def squares(w, x):
+        grad(lambda y: y.mul_(w).sum())(x)
+        return (x * x).sum()
+
+    found = vmap(grad(squares))(w(1.0, 2.0, 3.0), ROWS.clone())
+    assert found.tolist() == [2.0, 52.0, 246.0]  # 2 w |x|^2
+
+
 def test_what_an_inner_transform_saved_of_an_argument_is_read_before_it_is_written_back():
     x = ROWS.clone()
     found = vmap(grad(lambda a: (a.pow_(2) * 3).sum()))(x)

@@ -48,7 +48,7 @@ from ..tensor import (
     node_of,
     twin,
 )
-from ..views import Link, base_of, live_views
+from ..views import Link, live_views
 from .interpreted import Interpreted, shares_memory
 from .rules import on_examples, with_axis
 
@@ -445,10 +445,7 @@ def give_back(made: Tensor, tensor: Tensor) -> bool:
     it is no batch of the call. Raises RuntimeError where examples wrote different values to what
     they share.
     """
-    if not is_batch(made):
-        return True
-    if made._array.is_given:  # it is in that memory
-        made._array.after_store(base_of(tensor))
+    if not is_batch(made) or made._array.is_given:  # which is in that memory
         return True
     level = made._array.level
     if made._array.shared and not level.holds(tensor) and not level.differentiates(made):
