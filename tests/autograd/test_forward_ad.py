@@ -12,6 +12,7 @@ import pytest
 import retrograd as rg
 from retrograd.autograd import forward_ad
 from retrograd.autograd.forward_ad import dual_level, make_dual, unpack_dual
+from retrograd.func import vmap
 
 X = rg.tensor([[0.5, -1.0], [2.0, 0.25]], dtype=rg.float64)
 T = rg.tensor([[1.0, 2.0], [-1.0, 3.0]], dtype=rg.float64)
@@ -95,6 +96,22 @@ def test_a_write_to_a_dual_writes_its_tangent_as_in_pytorch():
     close(given, 3 * T.numpy())
 
 
+def test_a_write_to_what_has_the_tangent_that_was_given_leaves_that():
+    given = T.clone()
+    with dual_level():
+        part = make_dual(X, given).frac()
+        close(tangent(part.mul_(3)), 3 * T.numpy())
+    close(given, T.numpy())
+
+
+def test_a_write_of_a_batch_gives_another_tangent_where_one_is_no_batch():
+    def slope(row):
+        with dual_level():
+            return tangent(make_dual(row.clone(), rg.ones(2, dtype=rg.float64)).mul_(row))
+
+    close(vmap(slope)(X), X.numpy())
+
+
 def test_a_write_to_a_dual_gives_another_tangent_where_one_has_a_history():
     x, t, w = X.clone(), T.clone().requires_grad_(), T.clone().requires_grad_()
     given = t * 1
@@ -140,6 +157,14 @@ def test_backward_pass_within_a_level_gives_dual_gradients():
         (g,) = rg.autograd.grad((d**3).sum(), x)
         close(unpack_dual(g).primal, 3 * X.numpy() ** 2)
         close(tangent(g), 6 * X.numpy() * T.numpy())
+
+
+def test_what_hooks_packed_has_the_tangent_of_the_input_in_the_backward_pass():
+    x = X.clone().requires_grad_()
+    with dual_level(), rg.autograd.graph.saved_tensors_hooks(lambda a: a, lambda a: a):
+        y = make_dual(x, T).sin()
+        (g,) = rg.autograd.grad(y.sum(), x, create_graph=True)
+        close(tangent(g), -np.sin(X.numpy()) * T.numpy())
 
 
 def test_leaving_the_level_drops_tangents():
