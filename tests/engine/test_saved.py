@@ -13,6 +13,7 @@ import retrograd as rg
 from retrograd import autograd
 from retrograd.autograd.graph import saved_tensors_hooks
 from retrograd.engine.registry import OPS
+from retrograd.engine.saved import OnTensors, on_tensors_from
 from retrograd.errors import SecondBackwardError, VersionError
 
 
@@ -529,3 +530,34 @@ def test_a_tensor_that_shows_its_memory_in_another_way_still_writes_it(show):
             VersionError, match=r"\[4\]\].* is at version 1; expected version 0 instead"
         ):
             loss.backward()
+
+
+class Halves(autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x / 2, x / 2
+
+    @staticmethod
+    def backward(ctx, first, second):
+        return (first + second) / 2
+
+
+class Whole(autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        return x + y
+
+    @staticmethod
+    def backward(ctx, g):
+        return g, g
+
+
+def test_nodes_that_many_ways_lead_to_are_told_once_that_they_run_on_tensors():
+    x = rg.tensor(0.0, requires_grad=True)
+    first = y = x.exp()
+    for _ in range(64):
+        y = Whole.apply(*Halves.apply(y))
+    on_tensors_from(y._node)
+    assert isinstance(first._node.saved, OnTensors)
+    y.backward()
+    assert x.grad.item() == 1

@@ -175,6 +175,11 @@ def same_elements(x: Any, y: Any) -> bool:
     return alike and address(x) == address(y)
 
 
+def lies(array: Any) -> tuple[Any, Any]:
+    """The shape and strides of an array; there may be none of the latter."""
+    return array.shape, getattr(array, "strides", None)
+
+
 def sever(tensor: Any, array: Any) -> None:
     """Part `tensor`, whose memory becomes `array`, from its views and its base where it must be.
 
@@ -183,7 +188,7 @@ def sever(tensor: Any, array: Any) -> None:
     `array` is another part of the same memory, those that lie in it stay views, by other paths.
     """
     old = tensor._array
-    if array.shape == old.shape and getattr(array, "strides", 0) == getattr(old, "strides", 0):
+    if lies(array) == lies(old):
         return
     views = live_views(tensor)
     for each in (tensor, *views):
