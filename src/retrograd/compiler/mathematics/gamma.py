@@ -19,7 +19,6 @@ DIGAMMA = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)  
 ROOT = (1.4616321449683622, 9.549995429965697e-17)  # of digamma, a pair
 HALF_LOG_2PI, LOG_PI = 0.5 * math.log(2 * math.pi), math.log(math.pi)
 FAR, STEPS = 8.0, 6  # from where Stirling's series does, and the steps of 1 from 5/2 up to there
-PI_LOW = 1.2246467991473532e-16  # pi less its nearest float64
 
 
 def sine_of_turns(x: Value) -> Value:
@@ -27,7 +26,7 @@ def sine_of_turns(x: Value) -> Value:
     left = abs(x - rint(x))
     near = select(left > 0.25, 0.5 - left, left)  # to the nearest quarter of a turn
     r = near * math.pi
-    low = fma(near, math.pi, -r) + near * PI_LOW
+    low = fma(near, math.pi, -r)
     return select(left > 0.25, cosine(r, low), sine(r, low))
 
 

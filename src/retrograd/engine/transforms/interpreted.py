@@ -129,9 +129,6 @@ class Interpreted(StandIn):
 
     __index__ = __int__
 
-    def __float__(self) -> float:
-        return float(self.item())
-
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and not name.startswith("__array"):
             raise AttributeError(name)

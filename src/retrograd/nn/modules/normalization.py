@@ -132,7 +132,7 @@ class _BatchNorm(_Normalization):
             if self.num_batches_tracked is not None:
                 self.num_batches_tracked.add_(1)
                 if self.momentum is None:  # a plain average over all batches so far
-                    share = 1.0 / float(self.num_batches_tracked._array)
+                    share = 1.0 / self.num_batches_tracked.item()
         elif self.training:
             mean = var = None
         by_batch = self.training or (mean is None and var is None)
