@@ -10,11 +10,14 @@ NOTE [Mutants]
    import nor collection costs anything, and the files stay as they are.
 2. Which tests reach a line is found first, by running all of them with a trace. Those of different
    files come in turn, the quickest of each first. Tests that fail or take long without are not run.
+   What a test remembers for the next, such as compiled loops, is forgotten between them.
 3. What also runs as the package is imported, or as tests are collected, is left out: it may have
    done its work before it was broken. What is no living function's gives way to another fault.
 4. A mutant that takes much longer than its tests do without it, or more memory, is noticed.
-5. What was found stays in pytest's cache: a run that was stopped goes on, and after a change of
-   tests only those in changed files are traced, and only what no test noticed runs again.
+5. What was found stays in pytest's cache: a run that was stopped goes on. After a change of tests
+   only those in changed files are traced, and only what no test noticed runs again; after one of
+   the package, what is in changed functions. A mutant that no trace knows has the tests of its
+   function, or else of its file: for a new trace, delete `reached` there.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict, namedtuple
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import chain, zip_longest
 from operator import itemgetter
@@ -58,10 +62,11 @@ PARTS = {
 LEFT_OUT = ("ops/random", "ops/lazy_loading.py")
 TESTS = (
     "laws engine ops compiler autograd func ../src/retrograd/ops ../src/retrograd/engine "
-    "torch/_subclasses torch/library test_subclasses.py test_tape.py test_errors.py nn"
+    "nn optim torch/_subclasses torch/library torch/sparse "
+    "test_subclasses.py test_tape.py test_errors.py"
 )
 # Laws that ask every op for what no fault here is about: classes that take it over, other arrays.
-OTHERS = "dispatch seam foreign_arrays tapes growth interrupts native independence"
+OTHERS = "seam foreign_arrays tapes growth interrupts native independence"
 LONGEST, MEMORY, CALLS = 5.0, 8 << 30, 50  # seconds of a test, bytes, traced calls of a function
 
 
@@ -103,6 +108,11 @@ def read(path):
 def place(mutant):
     """Where a mutant is, as traces say it."""
     return str(PACKAGE / mutant.path), mutant.line
+
+
+def ways(mutant):
+    """What tells of a mutant, as text: that, its function, its file."""
+    return mutant, mutant.partition(": ")[0], mutant.partition(" ")[0]
 
 
 Found = namedtuple("Found", "status said tests")
@@ -180,6 +190,11 @@ def broken(mutant, functions):
         function.__code__ = replaced[known_by(function.__code__)]
 
 
+def is_cache_of_tests(value):
+    """Whether that is a function of the tests that remembers its results."""
+    return type(value) is type(lru_cache(len)) and value.__module__.startswith("tests.")
+
+
 class Mutants:
     """The plugin of pytest that runs mutants in place of the tests."""
 
@@ -200,6 +215,7 @@ class Mutants:
         session.config.pluginmanager.unregister(name="terminalreporter")
         gc.unfreeze()  # `get_objects` knows of nothing that is frozen
         self.living = living()
+        self.caches = [cache for cache in gc.get_objects() if is_cache_of_tests(cache)]
         gc.freeze()
         early, self.items = self.trace.taken(), {item.nodeid: item for item in session.items}
         folder = session.config.cache.mkdir("mutants")
@@ -208,47 +224,46 @@ class Mutants:
         while True:
             chosen = self.chosen(early, found)
             jobs = []
-            for key in chain(*chosen.values()):
-                tests = self.in_turn(reaching[str(key[0])])
+            for mutant in chain(*chosen.values()):
+                tests, key = self.in_turn(reaching(mutant)), (str(mutant), mutant.name)
                 of = {name: read(file) for name, file, _ in tests}
                 if key not in found or (found[key].status == 0 and found[key].tests != of):
-                    jobs.append((key, of, tests))
+                    jobs.append((mutant, of, tests))
             if not jobs:
                 break
             random.Random(0).shuffle(jobs)
-            for (key, of, _), (status, said) in self.forked(jobs, self.tried):
-                found[key] = Found(status, said, of)
+            for (mutant, of, _), (status, said) in self.forked(jobs, self.tried):
+                found[str(mutant), mutant.name] = Found(status, said, of)
                 path.write_bytes(pickle.dumps(found))
-        report({part: [(key[0], found[key]) for key in keys] for part, keys in chosen.items()})
+        report({part: [(m, found[str(m), m.name]) for m in ms] for part, ms in chosen.items()})
         return True
 
     def chosen(self, early, found):
-        """Part to its mutants, each with its file; none that could not be made."""
-        chosen = {}
+        """Part to its mutants; none that could not be made."""
+        chosen, failed = {}, [key for key, result in found.items() if result.status == 3]
         for part, n in self.counts.items():
             late = [m for m in self.drawn[part] if str(m) not in early and m.differs]
-            keys = [(m, read(PACKAGE / m.path)) for m in late]
-            chosen[part] = [key for key in keys if key not in found or found[key].status != 3][:n]
+            chosen[part] = [m for m in late if (str(m), m.name) not in failed][:n]
         return chosen
 
     def reaching(self, path):
-        """Mutant, as text, to the tests that reach it: (name, file, seconds)."""
+        """A function from a mutant to the tests that reach it: (name, file, seconds)."""
         known = pickle.loads(path.read_bytes()) if path.exists() else {}
-        wanted, files = digest(sorted(set().union(*self.trace.wanted.values()))), defaultdict(list)
+        files = defaultdict(list)
         for item in self.items.values():
-            files[item.path].append(item)
-        keys = {file: (wanted, read(file), len(items)) for file, items in files.items()}
+            files[item.path.relative_to(ROOT)].append(item)
+        keys = {file: (read(ROOT / file), len(items)) for file, items in files.items()}
         jobs = [(f, items) for f, items in files.items() if known.get(f, [None])[0] != keys[f]]
         for (file, _), (_, said) in self.forked(jobs, self.traced):
             known[file] = keys[file], said
-            print(f"traced {file.relative_to(ROOT)}", flush=True)
+            print(f"traced {file}", flush=True)
             path.write_bytes(pickle.dumps(known))
-        found = defaultdict(list)
+        found = defaultdict(set)
         for file in files:
             for name, seconds, mutants in known[file][1] or ():
-                for mutant in mutants:
-                    found[mutant].append((name, file, seconds))
-        return found
+                for key in set().union(*map(ways, mutants)):
+                    found[key].add((name, ROOT / file, seconds))
+        return lambda mutant: next((found[way] for way in ways(str(mutant)) if way in found), ())
 
     def in_turn(self, tests):
         """The tests of each file in turn, the quickest first, as many as there is time for."""
@@ -289,6 +304,8 @@ class Mutants:
         """Say (name, seconds, mutants) of each test of a file that reaches some."""
         found = []
         for item, after in zip_longest(items, items[1:]):
+            for cache in self.caches:
+                cache.cache_clear()
             sys.settrace(self.trace)
             failed, seconds = self.run(item, after)
             sys.settrace(None)
@@ -298,10 +315,10 @@ class Mutants:
         say(found)
         return 0
 
-    def tried(self, say, key, of, tests):
+    def tried(self, say, mutant, of, tests):
         """0 if no test notices the mutant, 1 if one does, which is said."""
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        broken(key[0], self.living[str(PACKAGE / key[0].path)])
+        broken(mutant, self.living[str(PACKAGE / mutant.path)])
         items = [(self.items[name], seconds) for name, _, seconds in tests]
         for (item, seconds), (after, _) in zip_longest(items, items[1:], fillvalue=(None, 0)):
             say(item.nodeid)

@@ -1,14 +1,17 @@
 """The faults: what may be wrong with one node of a function's syntax tree.
 
 Only what stands in the body of a function or lambda is broken, for that alone runs again after the
-import. Texts of errors, annotations and docstrings stay whole.
+import. Texts of errors, annotations and docstrings stay whole; so do what an abstract method
+raises, which nobody calls, and `strict` of `zip`, which nobody is to need.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
+from collections import Counter
 from dataclasses import dataclass
+from hashlib import blake2b
 
 SWAPPED = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult,
@@ -53,6 +56,13 @@ def calls(node):
         yield with_(node, args=[*pair[::-1], *args[2:]])
 
 
+def is_abstract(node, function):
+    """Whether a statement raises, and is all that the function has beside its docstring."""
+    body = function.body if isinstance(function, ast.FunctionDef) else []
+    raises = isinstance(node, ast.Raise) and "NotImplementedError" in ast.unparse(node)
+    return raises and node in body and len(body) - (ast.get_docstring(function) is not None) == 1
+
+
 def faults(node, function):
     """What may stand in place of `node`, which is in the body of `function`."""
     match node:
@@ -68,7 +78,7 @@ def faults(node, function):
             yield from numbers(node)
         case ast.Call():
             yield from calls(node)
-        case ast.Raise() | ast.Expr(value=ast.Call()):
+        case ast.Raise() | ast.Expr(value=ast.Call()) if not is_abstract(node, function):
             yield ast.Pass()
         case ast.Return(value=ast.expr()):
             yield with_(node, value=ast.Constant(None))
@@ -90,6 +100,7 @@ class Mutant:
     formula: bool  # whether that is one of a record, a function of a namespace
     where: str  # the names around it: of classes, functions, records
     text: str  # what it was -> what it is
+    name: str  # a digest, which stays until the function around it changes
 
     @property
     def differs(self):
@@ -122,6 +133,8 @@ def places(node, function=None, names=()):
     for field, value in ast.iter_fields(node):
         if field in ("annotation", "returns", "decorator_list") or isinstance(node, ast.JoinedStr):
             continue
+        if isinstance(node, ast.keyword) and node.arg == "strict":
+            continue
         inside = node if isinstance(node, FUNCTIONS) and field == "body" else function
         for i, child in enumerate(value) if isinstance(value, list) else ((None, value),):
             if not isinstance(child, ast.AST):
@@ -135,12 +148,17 @@ def places(node, function=None, names=()):
 
 def mutations(tree, path):
     """(mutant, how to put the fault into `tree`) of all faults of a file."""
-    number = 0
+    number, texts, sources = 0, Counter(), {}
     for parent, field, i, child, function, names in places(tree):
         for other in faults(child, function):
             text = f"{short(child)} -> {short(other)}"
             formula = bool(function.args.args) and function.args.args[0].arg == "xp"
-            mutant = Mutant(path, number, child.lineno, formula, ".".join(names), text)
+            if function not in sources:
+                sources[function] = ast.unparse(function)
+            texts[function, text] += 1
+            whole = f"{sources[function]} {text} {texts[function, text]}".encode()
+            name = blake2b(whole, digest_size=8).hexdigest()
+            mutant = Mutant(path, number, child.lineno, formula, ".".join(names), text, name)
             made = ast.fix_missing_locations(ast.copy_location(copy.copy(other), child))
             number += 1
             yield mutant, (parent, field, i, made)

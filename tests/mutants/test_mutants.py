@@ -17,6 +17,14 @@ def weight(x, least: int = 3):
         raise ValueError(f"{x + 1}")
     return -x * 2
 
+class Kind:
+    def vjp(self, node):
+        """What each kind has of its own."""
+        raise NotImplementedError
+
+    def pairs(self, x):
+        return list(zip(x, x, strict=True))
+
 mul = declare("mul", np.multiply, input=lambda xp, g, other: g * xp.conj(other), linear=True)
 '''
 FAULTS = [
@@ -31,6 +39,7 @@ FAULTS = [
     ("weight", "-x -> x"),
     ("weight", "2 -> 3"),
     ("weight", "2 -> -2"),
+    ("Kind.pairs", "return list(zip(x, x, strict=True)) -> return None"),
     ("mul.input", "g * xp.conj(other) -> g / xp.conj(other)"),
     ("mul.input", "g -> other"),
     ("mul.input", "xp.conj(other) -> other"),
@@ -45,7 +54,16 @@ def found():
 
 def test_faults_of_a_function_and_of_a_formula():
     assert [(mutant.where, mutant.text) for mutant in found()] == FAULTS
-    assert [mutant.formula for mutant in found()] == [where != "weight" for where, _ in FAULTS]
+    assert [m.formula for m in found()] == [where == "mul.input" for where, _ in FAULTS]
+
+
+def test_a_fault_keeps_its_name_until_its_function_changes():
+    names = {mutant.name for mutant in found()}
+    assert len(names) == len(FAULTS)
+    moved = SOURCE.replace("def vjp", "added = 1\n\n    def vjp").replace("-x * 2", "-x * 3")
+    others = {m.name for m, _ in mutations(ast.parse(moved), "made.py") if m.where != "weight"}
+    assert names & others == others
+    assert len(others) == 5
 
 
 @pytest.mark.parametrize("mutant", found(), ids=lambda mutant: mutant.text)
