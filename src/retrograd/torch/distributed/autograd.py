@@ -5,7 +5,22 @@ PyTorch's cross where `rpc` called, which is not here; built without it, it has 
 
 from __future__ import annotations
 
-__all__ = ["is_available"]
+from typing import NoReturn
+
+__all__ = ["context", "is_available"]
+
+
+class context:  # noqa: N801 (PyTorch's name)
+    """What libraries import; RuntimeError where one is entered, as no pass leaves its process."""
+
+    def __enter__(self) -> NoReturn:
+        raise RuntimeError(
+            "distributed.autograd.context keeps the gradients of passes that cross to other "
+            "processes, which are not available. Call backward(), or autograd.grad"
+        )
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing: none is entered."""
 
 
 def is_available() -> bool:
