@@ -403,3 +403,19 @@ def test_a_sampler_is_begun_as_often_as_by_pytorch(workers, begun):
         assert list(loader) == [0, 1, 2, 3]
         found.append(sampler.begun)
     assert found == begun
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_sampler_that_draws_when_it_is_begun_draws_before_the_loader(workers):
+    class Shuffled(rg.utils.data.Sampler):
+        def __iter__(self):
+            return iter(rg.randperm(8).tolist())
+
+    rg.manual_seed(3)
+    loader = DataLoader(range(8), batch_size=None, sampler=Shuffled(), num_workers=workers)
+    passes = [list(loader) for _ in range(2)]
+    rg.manual_seed(3)
+    for found in passes:
+        order = rg.randperm(8).tolist()
+        rg.empty((), dtype=rg.int64).random_()  # the seed of workers
+        assert found == (rg.randperm(8).tolist() if workers else order)

@@ -193,15 +193,15 @@ def _direction(own: dict[str, Any], g: Any, size: int) -> Any:
         return -g
     changes, steps, inverse = own["old_dirs"], own["old_stps"], own["ro"]
     y, s = g - own["prev_flat_grad"]._array, own["d"]._array * float(own["t"])
-    curvature = float(y @ s)
+    curvature = y @ s
     if curvature > 1e-10:
         if len(changes) == size:
             for kept in (changes, steps, inverse):
                 kept.pop(0)
         changes.append(new_tensor(y))
         steps.append(new_tensor(s))
-        inverse.append(1.0 / curvature)
-        own["H_diag"] = curvature / float(y @ y)
+        inverse.append(new_tensor(np.asarray(1.0 / curvature)))
+        own["H_diag"] = new_tensor(np.asarray(curvature / (y @ y)))
     q = -g
     weights = []
     memory = [

@@ -38,8 +38,8 @@ class _BaseDataLoaderIter:
 
     def __init__(self, loader: Any, drawn: bool = False) -> None:
         self._length, self._said, self._fetched = loader, loader._said, 0
-        self._base_seed = 0 if drawn else drawn_seed(loader.generator)
         self._sampler_iter = iter(loader._index_sampler)
+        self._base_seed = 0 if drawn else drawn_seed(loader.generator)
 
     def __iter__(self) -> Iterator[Any]:
         return self
