@@ -31,7 +31,8 @@ def both(step, *calls, before=()):
         found = compiled(*given)
         assert bool((rg.get_rng_state() == after).all())
         rg.testing.assert_close(found, expected, equal_nan=True)
-        assert found._version == expected._version
+        for fact in ("_version", "is_leaf", "requires_grad"):
+            assert getattr(found, fact) == getattr(expected, fact)
         assert found.stride() == expected.stride()
     return compiled.compiled
 
@@ -617,3 +618,20 @@ def test_a_gradient_of_a_tensor_made_within_is_set():
         return y * 2
 
     both(step, *[(rg.randn(3),) for _ in range(3)])
+
+
+def test_a_leaf_that_a_step_makes_and_returns_is_a_new_one_in_each_call():
+    w = rg.ones(3, requires_grad=True)
+
+    def step(x):
+        x = (x * 2).requires_grad_()
+        (x * w).sum().backward()
+        return x
+
+    compiled = rg.compile(step)
+    for factor in (1.0, 2.0, 3.0):
+        leaf = compiled(rg.full((3,), factor))
+        assert leaf.is_leaf
+        assert leaf.grad.tolist() == [1.0] * 3
+        (leaf * leaf).sum().backward()
+        assert leaf.grad.tolist() == [1.0 + 4.0 * factor] * 3

@@ -682,6 +682,8 @@ class Writer:
             return f"t_{slot}"
         if value._node is None:
             return new(slot, value)
+        if value._node.op is LEAF:
+            raise Unclear("a leaf that the step has made is returned")
         self.check_freed(value._node)
         facts = dict(value._node.__dict__)
         return f"with_history(v{slot}, {self.name(value._node)}, {self.name(facts)}, {version})"
