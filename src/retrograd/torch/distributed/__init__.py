@@ -16,14 +16,9 @@ from .stores import *
 from .work import Work
 
 __all__ = [
-    "DeviceMesh",
-    "DistNetworkError",
-    "GradBucket",
-    "Work",
-    "default_pg_timeout",
-    "init_device_mesh",
-    "init_process_group",
-]
+    "DeviceMesh", "DistNetworkError", "GradBucket", "Work", "default_pg_timeout",
+    "init_device_mesh", "init_process_group",
+]  # fmt: skip
 __all__ += collectives.__all__
 __all__ += groups.__all__
 __all__ += membership.__all__

@@ -20,16 +20,10 @@ if TYPE_CHECKING:
     from ...engine.tensor import Tensor
 
 __all__ = [
-    "all_gather_tensor",
-    "all_gather_tensor_autograd",
-    "all_reduce",
-    "all_to_all_single",
-    "all_to_all_single_autograd",
-    "broadcast",
-    "reduce_scatter_tensor",
-    "reduce_scatter_tensor_autograd",
-    "wait_tensor",
-]
+    "all_gather_tensor", "all_gather_tensor_autograd", "all_reduce", "all_to_all_single",
+    "all_to_all_single_autograd", "broadcast", "reduce_scatter_tensor",
+    "reduce_scatter_tensor_autograd", "wait_tensor",
+]  # fmt: skip
 
 
 def all_gather_tensor(self: Tensor, gather_dim: int, group: Any, tag: str = "") -> Tensor:

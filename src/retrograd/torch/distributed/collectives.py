@@ -34,21 +34,10 @@ if TYPE_CHECKING:
     from .engine.world import World
 
 __all__ = [
-    "ReduceOp",
-    "all_gather",
-    "all_gather_into_tensor",
-    "all_reduce",
-    "all_to_all",
-    "all_to_all_single",
-    "barrier",
-    "broadcast",
-    "gather",
-    "monitored_barrier",
-    "reduce",
-    "reduce_scatter",
-    "reduce_scatter_tensor",
-    "scatter",
-]
+    "ReduceOp", "all_gather", "all_gather_into_tensor", "all_reduce", "all_to_all",
+    "all_to_all_single", "barrier", "broadcast", "gather", "monitored_barrier", "reduce",
+    "reduce_scatter", "reduce_scatter_tensor", "scatter",
+]  # fmt: skip
 
 F = TypeVar("F", bound="Callable[..., Any]")
 

@@ -24,24 +24,11 @@ if TYPE_CHECKING:
     from .engine.world import World
 
 __all__ = [
-    "ProcessGroup",
-    "destroy_process_group",
-    "get_backend",
-    "get_global_rank",
-    "get_group_rank",
-    "get_node_local_rank",
-    "get_process_group_ranks",
-    "get_rank",
-    "get_world_size",
-    "is_available",
-    "is_gloo_available",
-    "is_initialized",
-    "is_mpi_available",
-    "is_nccl_available",
-    "is_torchelastic_launched",
-    "is_ucc_available",
-    "is_xccl_available",
-]
+    "ProcessGroup", "destroy_process_group", "get_backend", "get_global_rank", "get_group_rank",
+    "get_node_local_rank", "get_process_group_ranks", "get_rank", "get_world_size",
+    "is_available", "is_gloo_available", "is_initialized", "is_mpi_available",
+    "is_nccl_available", "is_torchelastic_launched", "is_ucc_available", "is_xccl_available",
+]  # fmt: skip
 
 UNKNOWN = (
     "Default process group has not been initialized, please make sure to call init_process_group."

@@ -23,13 +23,9 @@ if TYPE_CHECKING:
     from .engine.world import World
 
 __all__ = [
-    "all_gather_object",
-    "broadcast_object_list",
-    "gather_object",
-    "recv_object_list",
-    "scatter_object_list",
-    "send_object_list",
-]
+    "all_gather_object", "broadcast_object_list", "gather_object", "recv_object_list",
+    "scatter_object_list", "send_object_list",
+]  # fmt: skip
 
 
 @collective

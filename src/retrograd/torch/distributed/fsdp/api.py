@@ -7,22 +7,11 @@ from enum import Enum, auto
 from typing import Any
 
 __all__ = [
-    "BackwardPrefetch",
-    "CPUOffload",
-    "CPUOffloadPolicy",
-    "FullOptimStateDictConfig",
-    "FullStateDictConfig",
-    "MixedPrecision",
-    "MixedPrecisionPolicy",
-    "OffloadPolicy",
-    "OptimStateDictConfig",
-    "ShardedOptimStateDictConfig",
-    "ShardedStateDictConfig",
-    "ShardingStrategy",
-    "StateDictConfig",
-    "StateDictSettings",
-    "StateDictType",
-]
+    "BackwardPrefetch", "CPUOffload", "CPUOffloadPolicy", "FullOptimStateDictConfig",
+    "FullStateDictConfig", "MixedPrecision", "MixedPrecisionPolicy", "OffloadPolicy",
+    "OptimStateDictConfig", "ShardedOptimStateDictConfig", "ShardedStateDictConfig",
+    "ShardingStrategy", "StateDictConfig", "StateDictSettings", "StateDictType",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -42,13 +42,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = [
-    "BackwardPrefetch",
-    "CPUOffload",
-    "FullyShardedDataParallel",
-    "MixedPrecision",
-    "ShardingStrategy",
-    "StateDictType",
-]
+    "BackwardPrefetch", "CPUOffload", "FullyShardedDataParallel", "MixedPrecision",
+    "ShardingStrategy", "StateDictType",
+]  # fmt: skip
 
 LONG = {ShardingStrategy.SHARD_GRAD_OP, ShardingStrategy._HYBRID_SHARD_ZERO2}
 CONFIGS: dict[StateDictType, tuple[Any, Any]] = {

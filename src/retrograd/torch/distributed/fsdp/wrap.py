@@ -16,13 +16,9 @@ if TYPE_CHECKING:
     from ....nn import Module
 
 __all__ = [
-    "ModuleWrapPolicy",
-    "always_wrap_policy",
-    "lambda_auto_wrap_policy",
-    "size_based_auto_wrap_policy",
-    "transformer_auto_wrap_policy",
-    "wrap_inside",
-]
+    "ModuleWrapPolicy", "always_wrap_policy", "lambda_auto_wrap_policy",
+    "size_based_auto_wrap_policy", "transformer_auto_wrap_policy", "wrap_inside",
+]  # fmt: skip
 
 
 NOT_ENTERED = (MultiheadAttention,)

@@ -24,16 +24,9 @@ if TYPE_CHECKING:
     from ....engine.tensor import Tensor
 
 __all__ = [
-    "all_gather",
-    "all_reduce",
-    "all_to_all",
-    "all_to_all_single",
-    "broadcast",
-    "gather",
-    "reduce",
-    "reduce_scatter",
-    "scatter",
-]
+    "all_gather", "all_reduce", "all_to_all", "all_to_all_single", "broadcast", "gather",
+    "reduce", "reduce_scatter", "scatter",
+]  # fmt: skip
 
 SUM = ReduceOp.SUM
 

@@ -6,19 +6,6 @@ from .factories import empty, full, ones, rand, randn, zeros
 from .placements import Partial, Placement, Replicate, Shard
 
 __all__ = [
-    "DTensor",
-    "DeviceMesh",
-    "Partial",
-    "Placement",
-    "Replicate",
-    "Shard",
-    "distribute_module",
-    "distribute_tensor",
-    "empty",
-    "full",
-    "init_device_mesh",
-    "ones",
-    "rand",
-    "randn",
-    "zeros",
-]
+    "DTensor", "DeviceMesh", "Partial", "Placement", "Replicate", "Shard", "distribute_module",
+    "distribute_tensor", "empty", "full", "init_device_mesh", "ones", "rand", "randn", "zeros",
+]  # fmt: skip

@@ -22,14 +22,9 @@ if TYPE_CHECKING:
     from ...device_mesh import DeviceMesh
 
 __all__ = [
-    "ColwiseParallel",
-    "ParallelStyle",
-    "PrepareModuleInput",
-    "PrepareModuleInputOutput",
-    "PrepareModuleOutput",
-    "RowwiseParallel",
-    "SequenceParallel",
-]
+    "ColwiseParallel", "ParallelStyle", "PrepareModuleInput", "PrepareModuleInputOutput",
+    "PrepareModuleOutput", "RowwiseParallel", "SequenceParallel",
+]  # fmt: skip
 
 WHOLE = Replicate()
 
