@@ -64,32 +64,32 @@ class GradBucket:
         return [new_tensor(a.reshape(s)) for a, s in zip(flat, self._shapes, strict=True)]
 
 
-class Bucket:
-    """Parameters of one dtype, their gradients in one piece of memory, and what comes with these.
+class Bucket(GradBucket):
+    """The gradients of parameters of one dtype in memory of their own, and what comes with these.
 
     Behind the gradients is a flag for each, whether the pass has reached its parameter, and one for
     the rank, whether it has inputs. Their means come in the same message.
     """
 
-    def __init__(self, index: int, parameters: Sequence[Tensor]) -> None:
-        self.index, self.parameters = index, parameters
-        ends = np.cumsum([p._array.size for p in parameters])
-        self.memory = np.zeros(ends[-1] + len(parameters) + 1, parameters[0]._array.dtype)
-        *parts, self.flags = np.split(self.memory, ends)
-        shapes = [p._array.shape for p in parameters]
-        self.grads = [new_tensor(a.reshape(s)) for a, s in zip(parts, shapes, strict=True)]
-        self.reached, self.counts = [False] * len(parameters), np.zeros(len(self.flags))
+    def __init__(self, index: int, last: bool, parameters: Sequence[Tensor]) -> None:
+        self._index, self._last, self._parameters = index, last, [*parameters]
+        self._shapes = [p._array.shape for p in parameters]
+        size, count = sum(p._array.size for p in parameters), len(parameters) + 1
+        self.memory = np.zeros(size + count, parameters[0]._array.dtype)
+        self._own = self._buffer = new_tensor(self.memory[:size])
+        self.flags, self.grads = self.memory[size:], self.gradients()
+        self.reached, self.counts = [False] * len(parameters), np.zeros(count)
         self.work: Future[Any] | None = None
 
     def empty(self) -> None:
         """Be ready for a pass, once nothing travels."""
         if self.work is not None:
             self.work.exception()
-        self.reached, self.work = [False] * len(self.parameters), None
+        self.reached, self.work = [False] * len(self.grads), None
 
     def take(self, place: int) -> None:
         """Copy a gradient that the pass has reached, unless it lies here."""
-        grad, own = self.parameters[place].grad, self.grads[place]
+        grad, own = self._parameters[place].grad, self.grads[place]
         if grad is not own:
             own._array[...] = 0 if grad is None else grad._array
         self.reached[place] = True
@@ -104,12 +104,12 @@ class Bucket:
                 self.reached[place] = False
         self.flags[:] = [*self.reached, alive]
 
-    def travel(self, hook: tuple[Any, Callable[[Any, Any], Any]], last: bool) -> None:
+    def travel(self, hook: tuple[Any, Callable[[Any, Any], Any]]) -> None:
         """Let a communication hook make something of the gradients."""
-        bucket = GradBucket(self.index, last, self.grads, self.parameters)
-        found = hook[1](hook[0], bucket).wait()
-        for grad, part in zip(self.grads, bucket.parts(found), strict=True):
-            grad.copy_(part)
+        self._buffer = self._own
+        found = hook[1](hook[0], self).wait()
+        if found is not self._own:
+            self._own.copy_(found)
 
     def arrive(self, size: int) -> set[int]:
         """The parameters that some rank with inputs did not reach, once all is there."""
@@ -117,13 +117,13 @@ class Bucket:
             self.work.result()
         self.work, self.counts = None, np.rint(self.flags.real.astype(np.float64) * size)
         *found, present = self.counts
-        pairs = zip(self.parameters, found, strict=True)
+        pairs = zip(self._parameters, found, strict=True)
         self.scale = size / present
         return {id(p) for p, count in pairs if count < present}
 
     def give(self, lies_here: bool, divides: bool) -> None:
         """Let the means be the gradients of what some rank has reached."""
-        for p, own, count in zip(self.parameters, self.grads, self.counts[:-1], strict=True):
+        for p, own, count in zip(self._parameters, self.grads, self.counts[:-1], strict=True):
             if not count:
                 continue
             if not divides and self.scale != 1:
@@ -147,4 +147,5 @@ def bucketed(parameters: Sequence[Tensor], megabytes: float) -> list[Bucket]:
         held.append(p)
         if sum(each._array.nbytes for each in held) >= (most if done else min(most, FIRST)):
             done.append(begun.pop(p._array.dtype))
-    return [Bucket(index, held[::-1]) for index, held in enumerate([*done, *begun.values()])]
+    done += begun.values()
+    return [Bucket(n, n + 1 == len(done), held[::-1]) for n, held in enumerate(done)]

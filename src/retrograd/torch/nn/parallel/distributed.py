@@ -107,7 +107,7 @@ class DistributedDataParallel(Module):
         if init_sync:
             self._take_those_of_rank_0()
         for bucket in self._buckets:
-            for place, parameter in enumerate(bucket.parameters):
+            for place, parameter in enumerate(bucket.parameters()):
                 parameter.register_post_accumulate_grad_hook(partial(self._note, bucket, place))
 
     def _take_those_of_rank_0(self) -> None:
@@ -178,7 +178,7 @@ class DistributedDataParallel(Module):
             bucket.work = world.do(call, steps, beside=True)
         else:
             world.do(call, world.all_reduce(call, bucket.flags, "mean"))
-            bucket.travel(self._hook, self._next == len(self._buckets))
+            bucket.travel(self._hook)
 
     def _average(self) -> None:
         """Let the gradients be their means over the ranks."""
