@@ -13,6 +13,7 @@ import statistics
 import subprocess
 import sys
 import time
+from functools import partial
 from itertools import pairwise
 
 SMALL, LARGE, MANY = 1, 1 << 22, 500  # bytes of messages, and how many in a row
@@ -57,17 +58,24 @@ def recorded(lib, net, x, count=9):
     return {**halves, "sizes": sizes, "optimizer": last}
 
 
-def networks(lib):
-    """Networks of layers that all have parameters, and a batch for each."""
-    nn = lib.nn
+def linear(lib):
+    """A network of 5 million parameters, in layers that all have some, and a batch."""
     lib.manual_seed(0)
-    widths = (784, 1536, 1536, 1024, 10)
-    linear = [nn.Sequential(nn.Linear(*pair), nn.ReLU()) for pair in pairwise(widths)]
-    layers = [nn.TransformerEncoderLayer(256, 4, 1024, 0.0, batch_first=True) for _ in range(6)]
-    return {
-        "linear layers, batches of 256": (nn.Sequential(*linear), lib.randn(256, 784)),
-        "a transformer, batches of 8 x 128": (nn.Sequential(*layers), lib.randn(8, 128, 256)),
-    }
+    sides = pairwise((784, 1536, 1536, 1024, 10))
+    layers = [lib.nn.Sequential(lib.nn.Linear(*pair), lib.nn.ReLU()) for pair in sides]
+    return lib.nn.Sequential(*layers), lib.randn(256, 784)
+
+
+def transformer(lib):
+    """Another one."""
+    layer = partial(lib.nn.TransformerEncoderLayer, 256, 4, 1024, 0.0, batch_first=True)
+    return lib.nn.Sequential(*(layer() for _ in range(6))), lib.randn(8, 128, 256)
+
+
+NETWORKS = {
+    "linear layers, batches of 256": linear,
+    "a transformer, batches of 8 x 128": transformer,
+}
 
 
 def alone(count):
@@ -85,7 +93,7 @@ def alone(count):
         MPI.COMM_SELF.Recv(theirs, 0)
         request.Wait()
 
-    steps = {name: recorded(lib, *given, count) for name, given in networks(lib).items()}
+    steps = {name: recorded(lib, *made(lib), count) for name, made in NETWORKS.items()}
     added = clocked(lambda: np.add(a, b, out=a), 50) / LARGE
     return {"steps": steps, "add": added, "both": clocked(handed, MANY)}
 

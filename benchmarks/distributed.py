@@ -54,22 +54,18 @@ def rank():
     dist.destroy_process_group()
 
 
-def trainer():
-    """One process: for each line that it reads, the times of a step without DDP and with it.
+def training(rg, dist, batch):
+    """What times a step without DDP and one with it; and what traces one.
 
-    The last line is of a step with DDP: its ops and what travelled, from when to when.
+    A trace has the ops and what travels, as (name, 0 forward, 1 backward or 2, begin, end).
     """
     import calibration
 
-    import retrograd as rg
-    from retrograd import distributed as dist
     from retrograd.viz.recording import recording
     from retrograd.viz.timeline import Clock
 
-    rg.set_num_threads(1)
-    dist.init_process_group()
-    (own, x), (net, _) = (next(iter(calibration.networks(rg).values())) for _ in range(2))
-    x = x[: int(os.environ["BATCH"])]
+    (own, x), (net, _) = calibration.linear(rg), calibration.linear(rg)
+    x = x[:batch]
     net = rg.nn.parallel.DistributedDataParallel(net, bucket_cap_mb=4, gradient_as_bucket_view=True)
     optimizers = [rg.optim.SGD(each.parameters(), 1e-3) for each in (own, net)]
     labels, travelled = rg.randint(10, (len(x),)), []
@@ -102,6 +98,17 @@ def trainer():
             step(net, optimizers[1])
         return [(bar.name, int(bar.backward), bar.start, bar.end) for bar in clock.bars] + travelled
 
+    return times, traced
+
+
+def trainer():
+    """One process: for each line that it reads, the times of steps, or a trace."""
+    import retrograd as rg
+    from retrograd import distributed as dist
+
+    rg.set_num_threads(1)
+    dist.init_process_group()
+    times, traced = training(rg, dist, int(os.environ["BATCH"]))
     for line in sys.stdin:
         print(json.dumps(traced() if line == "trace\n" else [*times()]), flush=True)
     dist.destroy_process_group()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import runpy
 import subprocess
@@ -199,20 +200,25 @@ print(sorted(calibration.one_of_several(rg, dist, many=2)))
     assert found == "['1', '1048576', '16777216', '4096', 'flood', 'large', 'small']"
 
 
-def test_a_step_with_ddp_is_timed_and_drawn_beside_one_without(tmp_path, monkeypatch):
-    done = subprocess.run(
-        [sys.executable, str(BENCHMARKS / "distributed.py"), "step", "1", tmp_path / "a.svg", "2"],
-        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    first, second, *ranks = done.stdout.splitlines()
-    assert first.startswith("a step: ")
-    assert second.startswith("its program's thread: ")
-    assert [line.partition(": gradients travel ")[0] for line in ranks] == ["rank 0", "rank 1"]
-    drawn = (tmp_path / "a.svg").read_text()
-    assert drawn.count("<title>gradients 3 of 3 of pass 4 ") == 2
+def test_a_step_with_ddp_is_timed_and_drawn_beside_one_without(monkeypatch):
+    code = f"""
+sys.path.insert(0, {str(BENCHMARKS)!r}); import distributed
+times, traced = distributed.training(rg, dist, batch=2)
+assert len([*times()]) == 4 and all(seconds > 0 for seconds in times())
+print(json.dumps(traced()))
+"""
+    ranks = [json.loads(line) for line in together(code)]
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    hidden = runpy.run_path(str(BENCHMARKS / "distributed.py"))["hidden"]
-    assert hidden([("a", 1, 0.0, 2.0), ("b", 2, 1.0, 3.0), ("c", 2, 3.0, 5.0)]) == (4.0, 0.25)
+    benchmark = SimpleNamespace(**runpy.run_path(str(BENCHMARKS / "distributed.py")))
+    for bars in ranks:
+        assert [bar[0] for bar in bars if bar[1] == 2] == [
+            f"gradients {number} of 3 of pass 3" for number in (1, 2, 3)
+        ]
+        whole, share = benchmark.hidden(bars)
+        assert whole > 0
+        assert 0 <= share <= 1
+    drawn = benchmark.picture(ranks)
+    assert drawn.count("<title>gradients 3 of 3 of pass 3 ") == 2
+    assert drawn.count("<title>AddmmBackward0 ") == 8
+    made_up = [("a", 1, 0.0, 2.0), ("b", 2, 1.0, 3.0), ("c", 2, 3.0, 5.0)]
+    assert benchmark.hidden(made_up) == (4.0, 0.25)
