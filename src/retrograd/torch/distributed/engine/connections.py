@@ -80,18 +80,22 @@ def meet(
                 raise TimeoutError(f"missing are the ranks {sorted(missing)}") from None
             if isinstance(found, str):
                 raise ConnectionError(found)
+            if isinstance(found, list):
+                raise ConnectionError(f"rank {found[0]} has ended")
             if isinstance(found, dict):
                 missing = {*range(size)}.difference(found["here"])
         line.settimeout(None)
     except BaseException as error:
         if line is not None:
+            with suppress(OSError):
+                write(line, ["bye"])  # it did not die: the others are still waiting for others
             line.close()
         if not isinstance(error, OSError):
             raise
         late = f" within {timeout} s" if isinstance(error, TimeoutError) else ""
         raise DistNetworkError(
-            f"rank {rank} of {size} could not meet the others at {host}:{port}{late}: {error}. "
-            f"Start all ranks with one address, one world_size and one {KEY}"
+            f"rank {rank} of {size} could not meet the others at {host}:{port}, the address of "
+            f"rank 0{late}: {error}. Start all with one address, one world_size and one {KEY}"
         ) from error
     return line, port
 
@@ -145,7 +149,8 @@ class Host:
         self.size, self.changed = size, threading.Condition()
         self.lines: dict[int, socket.socket] = {}
         self.nodes: dict[int, str] = {}
-        self.waiting, self.rounds, self.died = 0, 0, False  # at MPI's barrier
+        self.dead: list[Any] = []  # what is said of them
+        self.waiting, self.rounds = 0, 0  # at MPI's barrier
         self.held: dict[str, str] = {}
         self.name = f"retrograd_{secrets.token_hex(8)}"
 
@@ -176,6 +181,8 @@ class Host:
                 write(sock, f"there is no place for rank {rank} of {size} among {self.size}")
                 raise ConnectionError
             self.lines[rank], self.nodes[rank] = sock, str(place)
+            for told in self.dead:
+                write(sock, told)
             self._tell({"here": sorted(self.nodes)})
         return True
 
@@ -193,9 +200,8 @@ class Host:
         with self.changed:
             del self.lines[rank]
             if not left:
-                self.died = True
-                del self.nodes[rank]
-                self._tell([rank, "died", "ended"])
+                self.dead.append([rank, "died", "ended"])
+                self._tell(self.dead[-1])
             self.changed.notify_all()
 
     def _tell(self, said: Any, but: int | None = None) -> None:
@@ -238,9 +244,7 @@ class Host:
             if self.waiting == self.size:
                 self.waiting, self.rounds = 0, now + 1
                 self.changed.notify_all()
-            self.changed.wait_for(lambda: self.rounds > now or self.died)
-            if self.rounds == now:
-                raise ConnectionError  # which ends the processes that wait in MPI_Init
+            self.changed.wait_for(lambda: self.rounds > now)  # if one dies, for ever
 
     def _mapping(self) -> str:
         """Which ranks are on which machine: blocks of (machine, 1, ranks in a row)."""

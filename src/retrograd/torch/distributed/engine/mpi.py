@@ -7,7 +7,9 @@ NOTE [MPI]
    address of rank 0 first, whose host tells MPICH: NOTE [Meeting] in `connections`.
 3. MPI starts once in a process. A group of all that is made after the first was left has the same
    processes; each group has a communicator of its own.
-4. `MPI_Finalize` waits for all processes, so it is called under mpiexec alone, which takes its
+4. What waits within MPI cannot be interrupted, and when a rank dies it waits for ever, or ends the
+   process. So `MPI_Init` and `MPI_Comm_create_group` run in threads, by which nobody waits.
+5. `MPI_Finalize` waits for all processes, so it is called under mpiexec alone, which takes its
    absence for a failure, and when all are known to be there and nothing has failed. Otherwise the
    end of the process is the end. What MPICH shares in memory is no file from its start on.
 """
@@ -19,12 +21,15 @@ import os
 import sys
 import time
 from contextlib import suppress
+from ctypes import CDLL, byref, c_int
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....locks import load
 from .connections import DistNetworkError, connect, meet, node, write
+from .progress import called
 from .watch import Watch
 from .world import World
 
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Sequence
 
+    from .progress import Steps
     from .transport import Request
 
 __all__ = ["MPITransport", "end", "launched", "start"]
@@ -48,6 +54,10 @@ ONCE = (
 FORKED = (
     "MPI has started in the parent of this forked process, and cannot be used here. Start "
     "processes with the method 'spawn'"
+)
+STUCK = (
+    "MPI did not start in this process, as another rank ended, and cannot be started again. Start "
+    "new processes"
 )
 PMI = ("PMI_FD", "PMI_RANK", "PMI_SIZE")
 OPS = {
@@ -202,6 +212,7 @@ class Started:
 
 
 _started: list[Started] = []
+_stuck: list[Watch] = []  # the line of a process in which MPI has not started stays open
 
 
 def launched() -> tuple[int, int] | None:
@@ -258,28 +269,40 @@ def _begun(
     if launched():
         mpi = _load()
         return Started(mpi, Watch(_line(mpi.COMM_WORLD, mpi, timeout)), launched=True)
-    _package()
+    _package(initialize=False)
+    if _stuck:
+        raise RuntimeError(STUCK)
     host, port = place or ("", 0)
     end = time.monotonic() + timeout
     line, port = meet(host, port, rank, size, timeout, announce)
-    try:
-        return Started(_by_host(host, port, rank, size, end), Watch(line), launched=False)
-    except BaseException:
-        line.close()
-        raise
+    _stuck.append(Watch(line))
+    mpi = _by_host(host, port, World(rank, range(size), None, timeout, "MPI", _stuck[0]), end)
+    return Started(mpi, _stuck.pop(), launched=False)
 
 
-def _by_host(host: str, port: int, rank: int, size: int, end: float) -> Any:
+def _by_host(host: str, port: int, world: World, end: float) -> Any:
     """MPI, which learns from the host who is who."""
     sock = connect(host, port, end)
     sock.settimeout(None)
     write(sock, "PMI")
-    os.environ.update(zip(PMI, map(str, (sock.detach(), rank, size)), strict=True))
+    told = sock.detach(), world.rank, world.size
+    os.environ.update(zip(PMI, map(str, told), strict=True))
     try:
-        return _load()
+        mpi = _load(initialize=False)
+        start = partial(CDLL(mpi.__file__).MPI_Init_thread, None, None, mpi.THREAD_MULTIPLE)
+        world.do("init_process_group", _waited(partial(start, byref(c_int()))))
     finally:
         for name in PMI:
             del os.environ[name]
+    for communicator in (mpi.COMM_SELF, mpi.COMM_WORLD):
+        communicator.Set_errhandler(mpi.ERRORS_RETURN)
+    return mpi
+
+
+def _waited(function: Callable[[], Any]) -> Steps:
+    done = called(function)
+    yield done.done
+    return done.result()
 
 
 def _line(comm: Any, mpi: Any, timeout: float) -> socket.socket:
@@ -300,18 +323,19 @@ def _line(comm: Any, mpi: Any, timeout: float) -> socket.socket:
     return meet(host, port, comm.rank, comm.size, timeout)[0]
 
 
-def _package() -> Any:
+def _package(initialize: bool) -> Any:
     try:
         package = load("mpi4py")
     except ImportError as error:
         raise RuntimeError(NEEDED.format(error=error)) from error
     package.rc.thread_level, package.rc.finalize = "multiple", False
+    package.rc.initialize = initialize
     return package
 
 
-def _load() -> Any:
-    """The module of MPI, which starts with its import."""
-    _package()
+def _load(initialize: bool = True) -> Any:
+    """The module of MPI, which starts with its import, unless that is left to the caller."""
+    _package(initialize)
     try:
         return load("mpi4py.MPI")
     except (ImportError, RuntimeError) as error:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Steps = Generator[Request, None, Any]
 
-__all__ = ["Exchange", "Lane", "unless_done"]
+__all__ = ["Exchange", "Lane", "called", "unless_done"]
 
 SPINS, YIELDS = 100, 1000  # how often to ask before the first nap, and before the first long one
 SHORT, LONG = 5e-5, 5e-4  # seconds of a nap
@@ -215,6 +215,20 @@ class Poller:
 
 
 LOCK, POLLER = new_lock(), Poller()
+
+
+def called(function: Callable[[], Any]) -> Future[Any]:
+    """The result of a call that waits within MPI, perhaps for ever: in a thread of its own."""
+    found: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            found.set_result(function())
+        except BaseException as error:
+            found.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return found
 
 
 def unless_done(lane: Lane) -> None:

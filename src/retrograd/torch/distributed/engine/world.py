@@ -33,7 +33,7 @@ import numpy as np
 from .... import modes
 from ....quiet import quietly
 from .connections import DistNetworkError
-from .progress import Exchange, Lane, unless_done
+from .progress import Exchange, Lane, called, unless_done
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -335,14 +335,13 @@ class World:
             return World(self.rank, ranks, None, timeout, name)
         others = [rank for rank in ranks if rank != self.rank]
         call = f"new_group {[*ranks]}"
-        made = Exchange(self, call, self._at_the_door(ranks), others, None, timeout)
-        number = made.wait(Lane())
-        split = self.transport.split([self.ranks.index(rank) for rank in ranks])
+        made = Exchange(self, call, self._split(ranks), others, None, timeout)
+        number, split = made.wait(Lane())
         return World(self.rank, ranks, split, timeout, f"{name}#{number}", self.watch)
 
-    def _at_the_door(self, ranks: Sequence[int]) -> Steps:
-        """All ranks of a group that is made are here; the number that its first one gives it."""
-        first, *others = (self.ranks.index(rank) for rank in ranks)
+    def _split(self, ranks: Sequence[int]) -> Steps:
+        """Once all ranks of a group are here, the number of its first one for it, and its own."""
+        first, *others = numbers = [self.ranks.index(rank) for rank in ranks]
         number = np.array([self.made])
         if self.rank == ranks[0]:
             for other in others:
@@ -352,7 +351,9 @@ class World:
         else:
             yield self.transport.send(number, first, DOOR)
             yield self.transport.receive(number, first, DOOR)
-        return int(number[0])
+        split = called(functools.partial(self.transport.split, numbers))
+        yield split.done
+        return int(number[0]), split.result()
 
     # -- what goes wrong -------------------------------------------------------------------------
 
