@@ -301,3 +301,20 @@ dist.init_process_group({how} rank=rank, world_size=2)
 x = rg.tensor([1.0 + rank]); dist.all_reduce(x); print(x.item()); dist.barrier()
 """
     assert together(code, prelude="", SHARED=str(tmp_path / "store")) == ["3.0"] * 2
+
+
+def test_groups_that_were_left_hold_nothing():
+    code = """
+import gc, os, threading
+def held():
+    gc.collect()
+    worlds = dist.group.WORLD.world.watch.worlds
+    return len(os.listdir("/proc/self/fd")), threading.active_count(), len(worlds)
+def one():
+    g = dist.new_group([0, 1]); dist.all_reduce(rg.ones(3), group=g); dist.destroy_process_group(g)
+for _ in range(3): one()
+dist.barrier(); before = held()
+for _ in range(20): one()
+dist.barrier(); print(held() == before)
+"""
+    assert together(code) == ["True"] * 2

@@ -122,6 +122,15 @@ def test_a_rank_that_begins_nothing_is_the_one_that_is_late():
     assert [str(each) for each in threads(program)] == [said] * 3
 
 
+def test_the_one_of_three_that_does_something_else_is_named_first():
+    def program(world):
+        call = "one" if world.rank else "another"
+        return world.do(call, world.all_reduce(call, np.ones(1), "add"))
+
+    said = "rank 0 calls another where rank 1 calls one: their calls 1 and 1 of this group"
+    assert [str(each) for each in threads(program)] == [said] * 3
+
+
 def test_an_error_in_what_is_done_with_a_result_breaks_nothing():
     def program(world):
         def refuse(found):

@@ -186,8 +186,9 @@ class World:
             self._differ([*map(_heard, found)])
 
     def _differ(self, calls: list[Any]) -> NoReturn:
-        first, theirs = calls[0], next(call for call in calls if call != calls[0])
-        one, other = self.ranks[0], self.ranks[calls.index(theirs)]
+        first = max(calls, key=calls.count)  # what most do
+        theirs = next(call for call in calls if call != first)
+        one, other = self.ranks[calls.index(first)], self.ranks[calls.index(theirs)]
         (number, call, *kind), (their_number, their_call, *their_kind) = first, theirs
         if call != their_call or number != their_number:
             self.fail(
