@@ -13,12 +13,12 @@ import json
 import re
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any
 
 import retrograd as rg
 from retrograd import Tensor, ops
+from retrograd.engine.backward.formulas import definition, formulas_of, helpers_of
 from retrograd.engine.namespaces import recorded
-from retrograd.engine.op import Op
+from retrograd.engine.op import Op, camel_case
 from retrograd.engine.overriding import forms
 from retrograd.engine.registry import OPS
 from retrograd.engine.transforms.forward import linear_groups
@@ -81,6 +81,7 @@ LIKE = {
     **dict.fromkeys(["floor_div", "trunc_div", "round_decimals"], "floor"),
     "norm": "vector_norm",
 }  # fmt: skip
+NODE = re.compile(r"\b(\w\w+)Backward\d\b")  # the name of a node without what all have
 WHY_REAL = {name: why for why, names in REAL_ONLY.items() for name in names.split()}
 
 
@@ -210,73 +211,6 @@ def attribute(node: ast.Attribute, names: dict, is_call: bool) -> object:
     return None
 
 
-# -- formulas ------------------------------------------------------------------------------------
-
-
-@functools.cache
-def source(path: str) -> tuple[str, dict[int, list[Any]]]:
-    """The text of a file, and its functions by the line at which they begin."""
-    text = Path(path).read_text()
-    starts: dict[int, list[Any]] = {}
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, (ast.Lambda, ast.FunctionDef)):
-            lines = [node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))]
-            starts.setdefault(min(lines), []).append(node)
-    return text, starts
-
-
-def definition(function: FunctionType) -> tuple[str, Any]:
-    """The text of the file of a function, and the function in it."""
-    code = inspect.unwrap(function).__code__
-    wanted = list(code.co_varnames[: code.co_argcount])
-    text, starts = source(code.co_filename)
-    for node in starts.get(code.co_firstlineno, []):
-        if [a.arg for a in (*node.args.posonlyargs, *node.args.args)] == wanted:
-            return text, node
-    return text, None
-
-
-def formula(function: FunctionType) -> str:
-    """A formula as it is written, without `xp.`; a longer one by name and first line."""
-    text, node = definition(function)
-    if isinstance(node, ast.Lambda):
-        return tidy(ast.get_source_segment(text, node.body) or "")
-    if isinstance(node, ast.FunctionDef):
-        return of_definition(text, node)
-    return f"by `{function.__name__}`"
-
-
-def of_definition(text: str, node: ast.FunctionDef) -> str:
-    """What a formula written as a function says: its result if that is all, else its docstring."""
-    doc = ast.get_docstring(node)
-    body = [each for each in node.body if not isinstance(each, ast.Expr)]
-    if len(body) == 1 and isinstance(body[0], ast.Return) and body[0].value is not None:
-        return tidy(ast.get_source_segment(text, body[0].value) or "")
-    if doc or len(body) > 3:
-        return f"{prose(doc)} (`{node.name}`)" if doc else f"the steps of `{node.name}`"
-    return steps(text, body)
-
-
-def steps(text: str, body: list[ast.stmt]) -> str:
-    """A formula of several statements, one after the other."""
-    lines = [re.sub(r"\s+", " ", ast.get_source_segment(text, each) or "") for each in body]
-    return tidy("; ".join(lines))
-
-
-def tidy(text: str) -> str:
-    """An expression on one line."""
-    text = re.sub(r"\s*#[^\n]*", "", text)
-    text = re.sub(r",\s*\n\s*\)", ")", text)
-    text = re.sub(r"\s+", " ", text).replace("( ", "(").replace(" )", ")")
-    text = re.sub(r"\bxp(\.|, g, |, )", lambda m: "g, " if "g" in m[1] else "", text)
-    return f"`{cell(text)}`"
-
-
-def prose(doc: str) -> str:
-    """The first sentence of a docstring."""
-    return cell(re.sub(r"\s+", " ", doc.split("\n\n", 1)[0]).rstrip("."))
-
-
 def cell(text: str) -> str:
     """Text that may stand in a table."""
     return text.replace("|", "\\|").replace("\n", " ")
@@ -339,8 +273,8 @@ def signature(op: Op) -> str:
 def derivative(op: Op) -> str:
     """The formulas of a record."""
     if op.derivative is not None:
-        return f"`g * conj(s)`, s = {formula(op.derivative)}"
-    shown = [f"{name}: {formula(f)}" for name, f in op.vjps.items()]
+        return cell(formulas_of(op)[op.inputs[0]])
+    shown = [f"{name}: {cell(text)}" for name, text in formulas_of(op).items()]
     rest = [name for name in op.inputs if name not in op.vjps]
     shown += [f"{', '.join(rest)}: none"] if rest else []
     return "; ".join(shown)
@@ -488,10 +422,37 @@ def page() -> str:
         .format(
             public="\n".join(tables(families)),
             inner="\n".join(tables(inner)),
+            helpers=helpers(),
+            nodes=nodes(),
             looped=f"{ticked(looped)}.",
             without=f"{ticked(sorted(set(without)))}.",
         )
     )
+
+
+def helpers() -> str:
+    """The functions that formulas call and that are no methods, with what they do."""
+    found: dict[str, str] = {}
+    for op in OPS.values():
+        found |= helpers_of(op) if op.vjps else {}
+    shown = sorted((name, text) for name, text in found.items() if not hasattr(rg, name))
+    return "\n".join(f"| `{name}` | {cell(text)} |" for name, text in shown)
+
+
+def nodes() -> str:
+    """The names of nodes that are not those of their ops, each with what records such a node."""
+    found: dict[str, set[str]] = {}
+    for op in OPS.values():
+        names = op.node_name if isinstance(op.node_name, str) else inspect.getsource(op.node_name)
+        for name in NODE.findall(names):
+            if name.lower() != camel_case(op.name).lower():
+                found.setdefault(name, set()).add(op.name)
+    for value, names in PUBLIC.values():
+        if isinstance(value, FunctionType):
+            for name in NODE.findall(inspect.getsource(inspect.unwrap(value))):
+                if name.lower() != camel_case(value.__name__).lower():
+                    found.setdefault(name, set()).add(names[0])
+    return "\n".join(f"| `{n}` | {ticked(sorted(ops))} |" for n, ops in sorted(found.items()))
 
 
 def tables(families: dict[str, list[list[str]]]) -> list[str]:

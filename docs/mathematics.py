@@ -10,7 +10,7 @@ import ast
 from types import FunctionType
 from typing import Any
 
-from make_ops import definition
+from retrograd.engine.backward.formulas import definition
 
 GREEK = {"alpha", "beta", "gamma", "delta", "lambda", "mu", "sigma", "eps", "rho", "theta", "pi"}
 NAMED = {"sin", "cos", "tan", "sinh", "cosh", "tanh", "log", "arg"}

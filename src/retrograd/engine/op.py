@@ -48,6 +48,7 @@ from .. import dtypes, modes
 from ..compiler.door import opened
 from ..kernels.allocation import zeros
 from ..kernels.layout import in_row_major, is_permuted, kept_shape, led_by
+from .backward.formulas import Described
 from .graph import JOINED, MANY, PLAIN, VARIADIC, Kind, Node, output_node
 from .namespaces import arrays, recorded
 from .table import COTANGENT, DTYPES, FIRST, NEVER, NOBODY, SHAPES, Table
@@ -228,6 +229,7 @@ class Op(Kind):
         if found is None:
             name = full.rpartition("::")[2]
             members = {"__slots__": (), "__module__": "builtins", **self.members(self)}
+            members["__doc__"] = Described(self, [n for n in members if n.startswith("_saved_")])
             if name != full:
                 members["full_name"] = full
             made = type(name, (Node,), members)

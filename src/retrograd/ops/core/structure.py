@@ -110,7 +110,7 @@ spread = declare(
     view="maybe",
     batch=batching.expanded("spread"),
     examples=[example("3x1", shape=(2, 3, 4)), example("", shape=(2, 2))],
-    doc="""`expand` as a value, for formulas: small results are filled in, large ones strided.""",
+    doc="""The input, repeated to `shape`: `expand` as a value. Small ones are filled in.""",
 )
 
 

@@ -91,6 +91,7 @@ def _pow_derivative(input: Any, *, exponent: Any, order: int) -> Any:
 
 
 def _next_derivative(xp: Any, g: Any, input: Any, exponent: Any, order: int = 0) -> Any:
+    """`g * conj(exponent * input ** (exponent - 1))`; 0 for exponent 0; higher orders likewise."""
     if exponent == order:
         return xp.zeros_like(input)
     return g * xp.conj(xp.pow_derivative(input, exponent=exponent, order=order + 1))
@@ -148,6 +149,7 @@ def _pow_tensors_input(xp: Any, g: Any, input: Any, exponent: Any) -> Any:
 
 
 def _pow_tensors_exponent(xp: Any, g: Any, input: Any, exponent: Any, out: Any) -> Any:
+    """`g * conj(out * log(input))`; 0 where input is 0 and the exponent is 0 or more."""
     base = input + xp.zero_base(input, exponent)
     if holds_complex(out) and not holds_complex(base):
         base = base + 0j  # the logarithm of a negative real base is complex here
@@ -171,6 +173,7 @@ def _pow_base(exponent: Any, *, base: Any) -> Any:
 
 
 def _pow_base_exponent(xp: Any, g: Any, exponent: Any, out: Any, base: Any) -> Any:
+    """`g * conj(out * log(base))`; for base 0, 0 where the exponent is 0 or more."""
     if base == 0:
         return g * xp.conj(xp.zero_where(-out, xp.zero_base(exponent * 0.0, exponent)))
     if holds_complex(out):

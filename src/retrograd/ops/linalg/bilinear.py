@@ -300,7 +300,7 @@ def _linear_name(node: Node) -> str:
 
 
 def linear_weight_of(xp: Any, g: Any, input: Any, weight_shape: Any) -> Any:
-    """Cotangent of the weight, by columns where the weight does not lie by rows."""
+    """`g.T @ conj(input)`; by columns where the weight does not lie by rows."""
     if weight_shape.__class__ is Turned:
         return xp.t(xp.linear_weight(xp.conj(input), g))
     return xp.linear_weight(g, xp.conj(input))

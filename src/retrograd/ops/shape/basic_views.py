@@ -40,6 +40,7 @@ def _unslice(input: Any, *, index: tuple[Any, ...], shape: tuple[int, ...]) -> A
 
 
 def _back(xp: Any, g: Any, index: tuple[Any, ...], input_shape: tuple[int, ...]) -> Any:
+    """`g` at the places of `index`, in zeros of the input's shape."""
     if all(i is None or i == slice(None) for i in index):  # nothing but new dimensions
         return xp.slice(g, index=tuple([0 if i is None else i for i in index]))
     return xp.unslice(g, index=index, shape=input_shape)
