@@ -4,7 +4,7 @@ NOTE [Notebooks]
 1. No notebook is stored: each has one source, which other tests run, too. That of an example is its
    program, whose cells jupytext finds by `# %%`; in place of the program's last cell, the notebook
    has the brief run and its picture. That of a tutorial is its page: a cell ends where an example
-   prints something, and a picture of the page is a cell.
+   prints something.
 2. `pages.py` runs them while the site is built, so where a cell fails the build fails. The site has
    all of them to download, and each example as a page.
 """
@@ -21,7 +21,7 @@ import jupytext
 import nbformat
 from nbclient import NotebookClient
 from nbconvert import MarkdownExporter
-from pictures import embedded
+from pictures import BLOCK, embedded
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted(
@@ -29,8 +29,6 @@ EXAMPLES = sorted(
 )
 TUTORIALS = ("training", "hooks", "memory")
 CLOSING = "found = run(quick=True)  # run() goes on for longer\ndraw(found)"
-# Of a page: blocks of doctests, pictures, links to other pages.
-BLOCK = re.compile(r"^```python\n(.*?)^```$|^<!-- picture: (.*?) -->$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 
 
@@ -49,10 +47,9 @@ def made(name: str) -> nbformat.NotebookNode:
 
 
 def cells(block: re.Match[str]) -> str:
-    """A block of doctests as cells, each up to something printed; a picture as one."""
-    examples, picture = block.groups()
-    sources = [picture or ""]
-    for example in doctest.DocTestParser().get_examples(examples or ""):
+    """A block of doctests as cells, each up to something printed or drawn."""
+    sources = [""]
+    for example in doctest.DocTestParser().get_examples(block[1]):
         sources[-1] += re.sub(r" *# doctest: .*", "", example.source)
         sources += [""] if example.want else []
     return "\n".join(f"```python\n{source.rstrip()}\n```\n" for source in sources if source)

@@ -31,10 +31,10 @@ def test_a_graph_is_written_down_newest_first_with_what_each_node_saves():
     x = rg.ones(3)
     text = str(rg.viz.graph((w @ x).exp().sum(), {"w": w}))
     assert text.splitlines() == [
-        "graph of 4 nodes, 1 of them leaves; 8 B saved beside leaves",
+        "graph of 4 nodes, 1 of them leaves; 8 B saved, leaves and constants not counted",
         "3  Sum  float32 ()   from 2",
         "2  Exp  float32 2    from 1  saves out float32 2",
-        "1  Mv   float32 2    from 0  saves vec float32 3 (leaf)",
+        "1  Mv   float32 2    from 0  saves vec float32 3 (constant)",
         "0  w    float32 2×3",
     ]
 
@@ -104,7 +104,7 @@ def test_a_custom_function_and_an_op_with_several_outputs_have_boxes():
 def test_values_that_share_memory_count_once_in_the_total():
     x = rg.ones(100, requires_grad=True)
     y = x.exp()
-    assert "400 B saved beside leaves" in str(rg.viz.graph((y * y).sum()))
+    assert "; 400 B saved, leaves" in str(rg.viz.graph((y * y).sum()))
 
 
 def test_names_that_look_like_tags_stay_text():
@@ -178,3 +178,21 @@ def test_nodes_of_a_row_are_apart_and_stand_above_their_users():
 
 def test_a_chain_stands_in_one_column():
     assert {column for column, _ in placed([[1], [2], [3], []])} == {0.0}
+
+
+def test_a_box_says_its_op_its_formula_and_what_it_saves():
+    x = rg.ones(2, 3, requires_grad=True)
+    w = rg.ones(4, 3, requires_grad=True)
+    picture = rg.viz.graph(nn.functional.linear(x, w).relu() * 2)
+    found = boxes(picture)
+    assert "op linear, saves input float32 2×3 (leaf)" in str(picture)
+    assert "saves other float32 () (constant)" in str(picture)
+    assert found["Mm"]["op"] == "linear"
+    formulas = data(picture)["formulas"]
+    assert "weight: g.T @ conj(input)" in " ".join(formulas[found["Mm"]["record"]])
+    relu, gate = formulas["relu"]
+    assert relu == "input: gate(g, out)"
+    assert gate.startswith("(gate: input with zeros where signal is not positive")
+    assert found["Relu"]["op"] == ""
+    assert ">saves out</text>" in picture.svg
+    assert repr(picture) == str(picture)

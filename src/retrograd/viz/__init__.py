@@ -1,7 +1,7 @@
 """Pictures of what autograd does: graphs, memory, time, gradients, functions.
 
-They need no further library. A picture shows itself in a notebook, prints as text, and is saved as
-a page, as SVG or as text; what it shows is data of its own, so it keeps no tensor alive.
+They need no further library. A notebook displays a picture, a terminal prints its text, and it is
+saved as a page, as SVG or as text. What it shows is data of its own, so it keeps no tensor alive.
 """
 
 from .color import colored, image

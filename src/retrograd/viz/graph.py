@@ -7,7 +7,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..engine.backward.formulas import formulas_of, helpers_of
 from ..engine.graph import LEAF, Node, target
+from ..engine.op import Op, camel_case
 from ..engine.tensor import Tensor, node_of
 from .layout import placed
 from .picture import Picture, document
@@ -22,9 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["graph"]
 
 PAGE = Path(__file__).with_name("graph.html")
-ACROSS, DOWN, WIDE, HIGH = 190, 84, 164, 44  # pixels between boxes, and of one
+ACROSS, DOWN, WIDE, HIGH = 190, 104, 164, 60  # pixels between boxes, and of one
 LARGEST = 2000  # boxes that an SVG shows: browsers are slow with more
 
+ARROWS = "Arrows go from inputs to results. Gradients go the other way."
 NO_GRAPH = (
     "there is no graph to draw: {what} has no grad_fn, so nothing was recorded. Compute it from a "
     "tensor that requires grad: x = x.requires_grad_()"
@@ -44,7 +47,10 @@ class Box:
         self.line, self.module = facts.line, facts.module
         self.saved = values_of(node) or facts.saved
         self.written = written(node)
-        self.bytes = sum(each.bytes for each in self.saved if not each.leaf)
+        self.bytes = sum(each.bytes for each in self.saved if not each.given)
+        self.saves = f"saves {', '.join(each.name for each in self.saved)}" if self.saved else ""
+        self.record = node.op.name
+        self.op = "" if leaf or camel_case(self.record) == self.title else self.record
         self.seconds = facts.forward + facts.backward
         self.times = (facts.forward, facts.backward)
         self.norm = facts.norm
@@ -68,7 +74,7 @@ def graph(root: Any, names: Module | dict[str, Tensor] | None = None) -> Picture
 
     >>> w = rg.ones(2, requires_grad=True)
     >>> print(rg.viz.graph((w * w).sum(), {"w": w}))
-    graph of 3 nodes, 1 of them leaves; 0 B saved beside leaves
+    graph of 3 nodes, 1 of them leaves; 0 B saved, leaves and constants not counted
     2  Sum  float32 ()  from 1
     1  Mul  float32 2   from 0, 0  saves input float32 2 (leaf), other float32 2 (leaf)
     0  w    float32 2
@@ -85,7 +91,7 @@ def graph(root: Any, names: Module | dict[str, Tensor] | None = None) -> Picture
         title,
         written_down(boxes, edges),
         drawn(boxes, edges, spots),
-        page(title, boxes, edges, spots),
+        page(title, formulas_in(nodes), boxes, edges, spots),
         height=560,
     )
 
@@ -146,9 +152,12 @@ def recorded_at(node: Node) -> str:
 def summary(boxes: list[Box]) -> str:
     """One line about all."""
     leaves = sum(box.leaf for box in boxes)
-    saved = [each for box in boxes for each in box.saved if not each.leaf]
+    saved = [each for box in boxes for each in box.saved if not each.given]
     total = tidy(sum({each.memory: each.bytes for each in saved}.values()))
-    return f"graph of {len(boxes)} nodes, {leaves} of them leaves; {total} saved beside leaves"
+    return (
+        f"graph of {len(boxes)} nodes, {leaves} of them leaves; {total} saved, leaves and "
+        "constants not counted"
+    )
 
 
 def written_down(boxes: list[Box], edges: list[list[int]]) -> str:
@@ -156,8 +165,11 @@ def written_down(boxes: list[Box], edges: list[list[int]]) -> str:
     last = len(boxes) - 1
     rows = []
     for index, (box, targets) in enumerate(zip(boxes, edges, strict=True)):
-        saved = ", ".join(f"{each.name} {each.kind}" + " (leaf)" * each.leaf for each in box.saved)
+        saved = ", ".join(
+            f"{each.name} {each.kind}" + f" ({each.given})" * bool(each.given) for each in box.saved
+        )
         facts = [
+            f"op {box.op}" if box.op else "",
             f"saves {saved}" if saved else "",
             "; ".join(box.written),
             f"in {box.module}" if box.module else "",
@@ -181,8 +193,8 @@ def drawn(boxes: list[Box], edges: list[list[int]], spots: list[tuple[float, int
     if len(boxes) > LARGEST:
         text = f"{summary(boxes)}: too many for one SVG; save it as .html"
         return document(760, 40, [f'<text x="12" y="24">{html.escape(text)}</text>'])
-    width = max(column for column, _ in spots) * ACROSS + WIDE + 24
-    height = max(row for _, row in spots) * DOWN + HIGH + 24
+    width = max(max(column for column, _ in spots) * ACROSS + WIDE + 24, 6.6 * len(ARROWS) + 24)
+    height = max(row for _, row in spots) * DOWN + HIGH + 48
     at = [(12 + column * ACROSS, 12 + row * DOWN) for column, row in spots]
     parts = []
     for index, targets in enumerate(edges):
@@ -191,17 +203,20 @@ def drawn(boxes: list[Box], edges: list[list[int]], spots: list[tuple[float, int
             a, b = at[each][0] + WIDE / 2, at[each][1] + HIGH
             middle = (b + y) / 2
             path = f"M{a:.0f},{b:.0f}C{a:.0f},{middle:.0f} {x:.0f},{middle:.0f} {x:.0f},{y:.0f}"
+            path += f"M{x - 4:.0f},{y - 7:.0f}l4,7l4,-7"
             parts.append(f'<path class="line" d="{path}"/>')
     for box, (x, y) in zip(boxes, at, strict=True):
         color = "#f5d78e" if box.leaf else "#f29a8e" if box.written else "#bcd7f0"
-        label, kind = html.escape(short(box.label)), html.escape(short(box.kind))
+        lines = [html.escape(short(each)) for each in (box.label, box.kind, box.saves)]
         tip = html.escape("\n".join([box.label, box.kind, box.module, box.line, *box.written]))
         parts.append(
             f'<g><title>{tip}</title><rect x="{x:.0f}" y="{y:.0f}" width="{WIDE}" '
             f'height="{HIGH}" rx="6" fill="{color}"/><text x="{x + 8:.0f}" y="{y + 18:.0f}" '
-            f'style="fill:#12181f;font-weight:600">{label}</text><text x="{x + 8:.0f}" '
-            f'y="{y + 35:.0f}" style="fill:#33414f">{kind}</text></g>'
+            f'style="fill:#12181f;font-weight:600">{lines[0]}</text><text x="{x + 8:.0f}" '
+            f'y="{y + 35:.0f}" style="fill:#33414f">{lines[1]}</text><text x="{x + 8:.0f}" '
+            f'y="{y + 52:.0f}" style="fill:#33414f">{lines[2]}</text></g>'
         )
+    parts.append(f'<text class="dim" x="12" y="{height - 14:.0f}">{ARROWS}</text>')
     return document(width, height, parts)
 
 
@@ -210,12 +225,27 @@ def short(text: str, most: int = 22) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
+def formulas_in(nodes: list[Node]) -> dict[str, list[str]]:
+    """By the name of each op, what its inputs get, and what the functions in that do."""
+    found = {}
+    for op in {node.op for node in nodes if isinstance(node.op, Op)}:
+        lines = [f"{name}: {text}" for name, text in formulas_of(op).items()]
+        lines += [f"({name}: {text})" for name, text in helpers_of(op).items()]
+        found[op.name] = [each.replace("`", "") for each in lines]
+    return found
+
+
 def page(
-    title: str, boxes: list[Box], edges: list[list[int]], spots: list[tuple[float, int]]
+    title: str,
+    formulas: dict[str, list[str]],
+    boxes: list[Box],
+    edges: list[list[int]],
+    spots: list[tuple[float, int]],
 ) -> str:
     """The page, with the graph in it as data."""
     data = {
         "title": title,
+        "formulas": formulas,
         "summary": summary(boxes),
         "boxes": [
             {
@@ -223,10 +253,14 @@ def page(
                 "title": box.title,
                 "leaf": box.leaf,
                 "kind": box.kind,
+                "op": box.op,
+                "record": box.record,
+                "saves": box.saves,
                 "module": box.module,
                 "line": box.line,
                 "saved": [
-                    f"{each.name}: {each.kind}, {tidy(each.bytes)}" + ", a leaf" * each.leaf
+                    f"{each.name}: {each.kind}, {tidy(each.bytes)}"
+                    + f", a {each.given}" * bool(each.given)
                     for each in box.saved
                 ],
                 "written": box.written,

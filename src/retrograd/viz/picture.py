@@ -43,9 +43,9 @@ def savable(path: str | os.PathLike[str]) -> Path:
 
 
 class Picture:
-    """A picture in three forms: `html`, a page of its own; `svg`; and `text`, which `str` gives.
+    """A picture in three forms: `html`, a page of its own; `svg`; and `text`.
 
-    In a notebook it shows itself.
+    A notebook displays it; a terminal prints its text.
 
     >>> picture = rg.viz.graph(rg.ones(2, requires_grad=True).sum())
     >>> picture.svg[:4], picture.html[:15]
@@ -72,7 +72,7 @@ class Picture:
         place.write_text(forms[place.suffix], encoding="utf-8")
         return place
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.text
 
     def _repr_html_(self) -> str:

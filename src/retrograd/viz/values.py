@@ -19,7 +19,7 @@ __all__ = ["Value", "described", "owner_of", "values_of", "written"]
 
 
 class Value(NamedTuple):
-    """A saved value; `leaf` says that it is one, so takes no memory beside the leaf's.
+    """A saved value; `given` is "leaf" or "constant" for one that the node did not have made.
 
     `memory` is a number for the memory it lies in, as long as that lives.
     """
@@ -27,7 +27,7 @@ class Value(NamedTuple):
     name: str
     kind: str
     bytes: int
-    leaf: bool
+    given: str
     memory: int = 0
 
 
@@ -59,12 +59,15 @@ def values_of(node: Node) -> list[Value]:
     found = []
     for name, value in held_by(node):
         if isinstance(value, Packed):
-            found.append(Value(name, "packed by a hook", 0, False))
+            found.append(Value(name, "packed by a hook", 0, ""))
         elif value is not None:
             array = value._array if isinstance(value, Tensor) else value
-            leaf = isinstance(value, Tensor) and (value._node is None or value._node.op is LEAF)
+            given = ""
+            if isinstance(value, Tensor):
+                history = value._node
+                given = "constant" if history is None else "leaf" if history.op is LEAF else ""
             kind = described(array.shape, array.dtype)
-            found.append(Value(name, kind, array.nbytes, leaf, id(owner_of(array))))
+            found.append(Value(name, kind, array.nbytes, given, id(owner_of(array))))
     return found
 
 
