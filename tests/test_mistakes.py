@@ -100,6 +100,22 @@ rg.conv2D
     Did you mean: 'conv2d'?
 nn.Liner(2, 2)
     Did you mean: 'Linear'?
+nn.Relu()
+    Did you mean: 'ReLU'?
+nn.linear(2, 2)
+    Did you mean: 'Linear'?
+rg.Relu()
+    Did you mean: 'nn.ReLU'?
+rg.optim.Sgd
+    Did you mean: 'SGD'?
+rg.optim.lr_scheduler.StepLr
+    Did you mean: 'StepLR'?
+nn.functional.mse
+    Did you mean: 'mse_loss'?
+nn.CrossEntropyLoss()(rg.ones(2, 3), rg.ones(2, 3).long())
+    Give class numbers, as target.argmax(1) of one-hot targets, or probabilities: target.float()
+rg.autograd.grad((x.clone() * 2).sum(), x.clone())
+    compute the outputs from this tensor itself: a copy of it is another tensor
 rg.ones(3).sum(axes=0)
     Did you mean 'dim'?
 rg.softmax(rg.ones(3))

@@ -104,10 +104,21 @@ class UnbatchableError(AttributeError, RuntimeError):
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The name that somebody may have meant by one that is not there; None if none is near."""
-    near: list[str] = load("difflib").get_close_matches(name, names, 3, 0.7)
+    """The name that somebody may have meant by one that is not there; None if none is near.
+
+    First comes one that differs in the case of letters alone, then one that begins with `name`.
+    """
+    names = [each for each in names if each]
+    near = same_letters(name, names) or [n for n in names if n.startswith(f"{name}_")]
+    near = near or load("difflib").get_close_matches(name, names, 3, 0.7)
     near.sort(key=lambda each: each[0] != name[0])  # a class for a class
     return near[0] if near else None
+
+
+def same_letters(name: str, names: Iterable[str]) -> list[str]:
+    """The names that differ from one in the case of letters and in underscores alone."""
+    letters = name.replace("_", "").lower()
+    return [each for each in names if each.replace("_", "").lower() == letters]
 
 
 def wrong_type(

@@ -22,7 +22,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from . import version
-from .errors import nearest
+from .errors import nearest, same_letters
 from .locks import load
 
 if TYPE_CHECKING:
@@ -118,6 +118,11 @@ class Unknown(str):
 
     def __str__(self) -> str:
         near = nearest(self.name, dir(sys.modules[self.package]))
+        if self.package == __package__ and self.name[0].isupper():  # a layer, an optimizer?
+            for home in ("nn", "optim"):
+                names = dir(sys.modules.get(f"{__package__}.{home}"))
+                for name in same_letters(self.name, names):
+                    near = f"{home}.{name}"
         return f"{self[:]}. Did you mean: {near!r}?" if near else self[:]
 
 

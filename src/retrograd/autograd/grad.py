@@ -250,7 +250,8 @@ def grad(
             elif not allow_unused:
                 raise RuntimeError(
                     f"The differentiated Tensor at index {index} appears to not have been used in "
-                    "the graph. Set allow_unused=True if this is the desired behavior."
+                    "the graph. Set allow_unused=True if this is the desired behavior. If not, "
+                    "compute the outputs from this tensor itself: a copy of it is another tensor"
                 )
         results.append(owned(g, results))
     return tuple(results)

@@ -66,7 +66,8 @@ NO_LEAF = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
     "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
     "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you "
-    "access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead."
+    "access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. "
+    "w = w - lr * w.grad makes such a tensor of a leaf: write with no_grad(): w -= lr * w.grad"
 )
 
 ANY = object()  # stands for the dtype of a `.grad` that may have each

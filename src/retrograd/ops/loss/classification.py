@@ -316,14 +316,15 @@ def _soft_targets(
     label_smoothing: float,
 ) -> Tensor:
     """Cross-entropy where the target has a probability for each class."""
+    dim = 1 if input._array.ndim > 1 else 0
     if target._array.dtype.kind not in "fV":
         raise RuntimeError(
             "Expected floating point type for target with class probabilities, got "
-            f"{dtypes.legacy_name(target.dtype)}"
+            f"{dtypes.legacy_name(target.dtype)}. Give class numbers, as target.argmax({dim}) of "
+            "one-hot targets, or probabilities: target.float()"
         )
     if ignore_index >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target")
-    dim = 1 if input._array.ndim > 1 else 0
     classes = input._array.shape[dim]
     _check_weight(weight, classes, input)
     if label_smoothing:

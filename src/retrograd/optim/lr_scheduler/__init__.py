@@ -12,6 +12,7 @@ from collections import Counter
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from ... import providers as _providers
 from .combined import ChainedScheduler, SequentialLR
 from .cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from .plateau import ReduceLROnPlateau
@@ -351,3 +352,8 @@ class CosineAnnealingLR(LRScheduler):
 
 for kind in (CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR, ReduceLROnPlateau):
     kind.__module__ = __name__  # what is printed of them
+
+
+def __getattr__(name: str) -> Any:
+    """A name that only PyTorch's world has, or the error that has the nearest one."""
+    return _providers.attribute(__name__, name)
