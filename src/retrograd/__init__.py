@@ -1,4 +1,13 @@
-"""Retrograd: PyTorch's autograd, rebuilt in Python on NumPy."""
+"""Retrograd: PyTorch's autograd, rebuilt in Python on NumPy.
+
+>>> x = rg.tensor([1.0, 2.0], requires_grad=True)
+>>> (x * x).sum().backward()
+>>> x.grad
+tensor([2., 4.])
+
+`rg.viz.graph(loss)` draws the graph of a loss, `rg.nn` has layers, `rg.optim` optimizers. The pages
+are in the folder `docs` of the sources: begin with `quickstart.md`.
+"""
 
 import numpy as _numpy  # first and from here: far down, CPython makes its stack anew in every call
 

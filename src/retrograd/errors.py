@@ -89,7 +89,7 @@ class OutOfMemoryError(RuntimeError):
 
 
 class LinAlgError(RuntimeError):
-    """A matrix does not allow what was asked of it: it is singular, or not positive definite."""
+    """Raised for a matrix that is singular or not positive definite, and must not be."""
 
 
 class UnbatchableError(AttributeError, RuntimeError):

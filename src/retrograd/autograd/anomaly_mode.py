@@ -27,7 +27,7 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 
 class set_detect_anomaly:  # noqa: N801 (PyTorch's name)
-    """Switch anomaly mode on or off for the calling thread; in a `with`, back at its end.
+    """Turn anomaly mode on or off for this thread; in a `with`, until its end.
 
     A graph recorded in this mode remembers where each operation ran; a backward pass in this mode
     adds that to whatever error a node raises. With `check_nan`, a node whose gradients contain NaN
@@ -49,7 +49,7 @@ class set_detect_anomaly:  # noqa: N801 (PyTorch's name)
 
 
 class detect_anomaly:  # noqa: N801 (PyTorch's name)
-    """A context in anomaly mode: see `set_detect_anomaly`. Warns, since it is slow.
+    """A context in anomaly mode, which shows where an error comes from: `set_detect_anomaly`. Slow.
 
     Source: PyTorch's `autograd.detect_anomaly`.
 

@@ -166,7 +166,7 @@ class _set_fwd_grad_enabled:  # noqa: N801 (PyTorch's name)
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """A view of `tensor` that has `tangent`, of the same shape, for its directional derivative.
+    """A view of `tensor` whose derivative along the direction is `tangent`, of the same shape.
 
     Both are floating or complex. The result is recorded like any view, so gradients flow to both.
     Raises RuntimeError outside a level, for other sizes or dtypes, or for a tensor that is dual

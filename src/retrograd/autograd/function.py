@@ -55,7 +55,7 @@ TWICE = "trying to differentiate twice a function that was marked with @once_dif
 
 
 class Function(FunctionCtx):
-    """Base class of functions whose derivative is written by hand.
+    """The base class of functions for which you write the derivative yourself.
 
     A subclass has static methods: `forward(ctx, *args)`, or `forward(*args)` with
     `setup_context(ctx, inputs, output)`; and `backward(ctx, *grad_outputs)`, also called `vjp`,

@@ -119,7 +119,7 @@ def backward(
     grad_variables: Any = None,
     inputs: Any = None,
 ) -> None:
-    """Add to each leaf's `.grad` the derivative of `tensors`, weighted by the cotangents.
+    """Compute the gradients of `tensors`, weighted by cotangents, and add them to leaves' `.grad`.
 
     tensors: a tensor or a sequence of them; grad_tensors: a cotangent each, of the same shape (None
     for a real scalar, whose cotangent is 1). The graph is freed unless `retain_graph` (by default
@@ -187,7 +187,7 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> Any:
-    """The derivatives of `outputs` with respect to `inputs`, without touching any `.grad`.
+    """The derivatives of `outputs` with respect to `inputs`; no `.grad` is changed.
 
     outputs, grad_outputs, retain_graph, create_graph: as for `backward`. Returns one tensor per
     input, of its shape and dtype (a dict for a dict of inputs); None where it was not used and

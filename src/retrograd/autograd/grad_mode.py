@@ -171,7 +171,7 @@ class BareDecorator(Decorator):
 
 
 class no_grad(BareDecorator, Mode):  # noqa: N801 (PyTorch's name)
-    """Nothing is recorded: results do not require grad. Context manager and decorator.
+    """A context or decorator in which nothing is recorded: results do not require grad.
 
     Factories still make leaves that require grad if asked to. Source: PyTorch's `no_grad`.
 
@@ -187,7 +187,7 @@ class no_grad(BareDecorator, Mode):  # noqa: N801 (PyTorch's name)
 
 
 class enable_grad(BareDecorator, Mode):  # noqa: N801 (PyTorch's name)
-    """Operations are recorded, also inside `no_grad`. Context manager and decorator.
+    """A context or decorator in which operations are recorded, also inside `no_grad`.
 
     Inside `inference_mode` it changes nothing. Source: PyTorch's `enable_grad`.
 
@@ -249,7 +249,7 @@ class set_grad_enabled(Mode):  # noqa: N801 (PyTorch's name)
 
 
 class inference_mode(Mode):  # noqa: N801 (PyTorch's name)
-    """Nothing is recorded, and what is made here can never join a graph. Manager and decorator.
+    """A context or decorator without recording; its results can never be part of a graph.
 
     Tensors made inside have no version counter and may not be saved for a backward pass; `clone()`
     makes a normal tensor of one. With `mode` False, inference mode is left, and recording is on.

@@ -37,7 +37,7 @@ __all__ = [
 
 
 class Node(abc.ABC):
-    """What `grad_fn` and `next_functions` show: the type to ask `isinstance` for.
+    """The type of the nodes in `grad_fn` and `next_functions`, for `isinstance`.
 
     Has `name()`, `next_functions`, `metadata`, `register_hook`, `register_prehook`.
 
@@ -208,7 +208,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
 
 
 class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
-    """Within this context, saved values are stored as what `pack_hook` makes of them.
+    """A context in which `pack_hook` decides how values are saved; `unpack_hook` gives them back.
 
     `pack_hook(tensor)` is called once, when an op saves a tensor, and may return anything;
     `unpack_hook(packed)` is called at every reading and returns a tensor with the same content.
@@ -245,7 +245,7 @@ class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801 (PyTorch's name)
-    """Within this context, saved values are kept in the memory of the cpu until they are read.
+    """A context in which saved values are kept in the memory of the cpu until they are used.
 
     All tensors live there already, so nothing moves; `pin_memory` and `device_type` are accepted
     for programs written for devices. Source: PyTorch's `save_on_cpu`.
@@ -257,7 +257,7 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801 (PyTorch's name)
 
 @contextlib.contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Within this context, `saved_tensors_hooks` raises RuntimeError with `error_message`.
+    """A context in which `saved_tensors_hooks` raises RuntimeError with `error_message`.
 
     So does entering this context while such hooks are active.
     """
@@ -291,7 +291,7 @@ class MultiHandle(RemovableHandle):
 def register_multi_grad_hook(
     tensors: Sequence[Tensor | GradientEdge], fn: Callable[..., None], *, mode: str = "all"
 ) -> RemovableHandle:
-    """Call `fn` in each backward pass once the gradients of several tensors or edges are there.
+    """Call `fn` in each backward pass when the gradients of several tensors or edges are complete.
 
     With `mode="all"`: `fn(grads)`, when the last of those gradients is complete that the pass
     computes; None stands for the others. With `mode="any"`: `fn(grad)`, with the first one. Raises

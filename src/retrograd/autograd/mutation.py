@@ -77,7 +77,7 @@ class SavedValues:
 
 @contextlib.contextmanager
 def allow_mutation_on_saved_tensors() -> Iterator[SavedValues]:
-    """Within this context, tensors that were saved for the backward pass may be written in place.
+    """A context in which you may change tensors in place after they were saved.
 
     What is about to be overwritten is copied first, so the backward pass, which must run in the
     same context, sees the values of the forward. Raises RuntimeError inside another such context.

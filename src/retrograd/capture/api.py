@@ -55,7 +55,7 @@ def compile(
     isolate_recompiles: bool = False,
     shapes_spec: Any = None,
 ) -> Any:
-    """A function that does what `model` does, recorded at its first call and replayed later.
+    """A faster form of `model`: its first call is recorded, later calls run as native code.
 
     A step of training, with `zero_grad`, `backward` and an optimizer's `step`, becomes one native
     function and what it calls. It is recorded anew for other shapes, dtypes, strides, modes,
@@ -107,7 +107,7 @@ def compile(
 
 
 def explain(function: Any) -> str:
-    """What became of the calls of a function that `compile` gave: recordings, guards and reasons.
+    """Why calls of a compiled function were recorded, repeated or not compiled: a text.
 
     Raises TypeError for any other function.
 

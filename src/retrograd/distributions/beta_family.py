@@ -172,7 +172,7 @@ class Beta(ExponentialFamily):
 
 
 class Kumaraswamy(TransformedDistribution):
-    """The Kumaraswamy distribution of shares 1 - (1 - x^concentration1)^concentration0.
+    """The Kumaraswamy distribution: P(X <= x) = 1 - (1 - x^concentration1)^concentration0.
 
     Both are > 0 and broadcast. Source: PyTorch's `distributions.Kumaraswamy`.
 

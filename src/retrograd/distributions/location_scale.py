@@ -267,7 +267,7 @@ class Uniform(Distribution):
 
 
 class Gumbel(TransformedDistribution):
-    """The Gumbel distribution of shares exp(-exp(-(x - loc) / scale)), with `scale` > 0.
+    """The Gumbel distribution: P(X <= x) = exp(-exp(-(x - loc) / scale)), with `scale` > 0.
 
     Source: PyTorch's `distributions.Gumbel`.
 

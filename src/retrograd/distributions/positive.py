@@ -73,7 +73,7 @@ class LogisticNormal(TransformedDistribution):
 
 
 class Weibull(TransformedDistribution):
-    """The Weibull distribution of shares 1 - exp(-(x / scale)^concentration), both > 0.
+    """The Weibull distribution: P(X <= x) = 1 - exp(-(x / scale)^concentration), both > 0.
 
     Source: PyTorch's `distributions.Weibull`.
 
@@ -113,7 +113,7 @@ class Weibull(TransformedDistribution):
 
 
 class Pareto(TransformedDistribution):
-    """The Pareto distribution of shares 1 - (scale / x)^alpha for x >= scale, both > 0.
+    """The Pareto distribution: P(X <= x) = 1 - (scale / x)^alpha for x >= scale, both > 0.
 
     The mean is infinite for `alpha` up to 1, the variance up to 2. Source: PyTorch's
     `distributions.Pareto`.
@@ -156,7 +156,7 @@ class Pareto(TransformedDistribution):
 
 
 class GeneralizedPareto(Distribution):
-    """The generalized Pareto distribution of shares 1 - (1 + c z)^(-1 / c), z = (x - loc) / scale.
+    """Generalized Pareto distribution: P(X <= x) = 1 - (1 + c z)^(-1 / c), z = (x - loc) / scale.
 
     c is the `concentration`: for 0 the distribution is exponential, below 0 samples end at
     loc - scale / c. `scale` > 0. The mean is NaN for c >= 1, the variance for c >= 1/2. Source:

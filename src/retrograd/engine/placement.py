@@ -31,7 +31,7 @@ NO_ACCELERATOR = (
 
 
 class Size(tuple[int, ...]):
-    """The shape of a tensor: a tuple of integers; TypeError for what is none, and no symbol.
+    """The shape of a tensor: a tuple of integers or symbols; TypeError for other items.
 
     >>> rg.ones(2, 3).shape, rg.ones(2, 3).shape.numel()
     (retrograd.Size([2, 3]), 6)

@@ -74,7 +74,7 @@ ANY = object()  # stands for the dtype of a `.grad` that may have each
 
 
 class Tensor(Stored, Attached):
-    """An n-dimensional array that can remember how it was computed.
+    """An n-dimensional array. If it requires grad, the operations on it are recorded.
 
     Made by factories such as `retrograd.tensor` and `retrograd.zeros`; the class itself, as in
     PyTorch, takes data (`Tensor([1, 2])`) or sizes (`Tensor(2, 3)`) and gives the default dtype.

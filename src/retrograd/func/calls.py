@@ -30,7 +30,7 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Call `module` with other values for its parameters and buffers, which it gets back after.
+    """Call `module` with other values for its parameters and buffers, for this call only.
 
     The values come in one dictionary by name, or several; what is missing stays as it is, unless
     `strict`. With `tie_weights`, a value given for one name of a shared parameter counts for all.
@@ -78,7 +78,7 @@ def replaced(
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """A function that does what `func` does, of which a graph shows no writes.
+    """A function that does the same as `func`; a graph of it has no writes in place.
 
     Under `make_fx`, operators that write are replaced by those that do not, and arguments that
     `func` writes are written once, at the end; with remove="mutations_and_views", views are copies,

@@ -98,7 +98,7 @@ def _filled(value: Tensor, tangent: Any, strict: bool) -> Tensor:
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """The output of `func(*primals)`, and the function from tangents to that of the output.
+    """The output of `func(*primals)`, and a function that gives its derivative along tangents.
 
     `func` runs once; each further call of the returned function costs one backward pass through
     what was recorded. The returned function raises RuntimeError for tangents of another number,

@@ -204,7 +204,7 @@ def value_of(out: Tensor, keep: bool) -> Tensor:
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """The output of `func(*primals)`, and a function from its cotangents to those of the primals.
+    """The output of `func(*primals)`, and a function from its cotangents to the gradients.
 
     Primals are tensors or containers of them; the returned function takes what is built like the
     output, and gives a tuple with one entry per primal (for complex z the product is conj(g)·∂f/∂z*

@@ -101,7 +101,7 @@ def initialiser(function: F) -> F:
 
 @initialiser
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Uniform on [a, b); for a complex tensor, both parts.
+    """Fill with uniform numbers from [a, b); of a complex tensor, both parts.
 
     >>> w = rg.nn.init.uniform_(rg.zeros(100), -1.0, 1.0)
     >>> bool(w.abs().max() <= 1.0)
@@ -120,7 +120,7 @@ def symmetric_(tensor: Tensor, bound: float, generator: Any = None) -> Tensor:
 
 @initialiser
 def normal_(tensor: Tensor, mean: Any = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Normal with this mean, which may be complex, and standard deviation."""
+    """Fill with normal numbers of this mean, which may be complex, and standard deviation."""
     middle = mean_of(mean, tensor, "normal_")
     for part, center in zip(_parts(tensor), (middle.real, middle.imag), strict=False):
         part.normal_(center, _whole(tensor, std), generator=generator)
@@ -136,7 +136,7 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Any = None,
 ) -> Tensor:
-    """Normal, restricted to [a, b]; of a complex tensor, each part, with std / sqrt(2).
+    """Fill with normal numbers within [a, b]; of a complex tensor, each part, with std / sqrt(2).
 
     By rejection: of normal numbers while most lie in [a, b], else of uniform ones; each round draws
     for all elements, so that a seed gives PyTorch's numbers.
@@ -182,24 +182,24 @@ def _from_uniform(
 
 @initialiser
 def constant_(tensor: Tensor, val: Any) -> Tensor:
-    """The value `val` everywhere."""
+    """Fill the tensor with `val`."""
     new_tensor(tensor._array).fill_(val.detach() if isinstance(val, Tensor) else val)
     return tensor
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Ones."""
+    """Fill the tensor with ones."""
     return constant_(tensor, 1)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Zeros."""
+    """Fill the tensor with zeros."""
     return constant_(tensor, 0)
 
 
 @initialiser
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity matrix, which hands on as many inputs as there are outputs.
+    """Fill with the identity matrix, which passes on as many inputs as there are outputs.
 
     Raises ValueError unless the tensor has two dimensions.
     """
@@ -211,7 +211,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @initialiser
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """A convolution weight (out, in / groups, *kernel) that hands each channel on unchanged.
+    """Fill a convolution weight (out, in / groups, *kernel) that passes each channel on unchanged.
 
     Raises ValueError unless it has 3 to 5 dimensions and `groups` divides the first.
     """
@@ -258,7 +258,7 @@ _calculate_correct_fan = _fan  # by which programs on PyTorch know it
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Uniform with standard deviation gain * sqrt(2 / (fan_in + fan_out)).
+    """Fill with uniform numbers of deviation gain * sqrt(2 / (fan_in + fan_out)).
 
     Source: Glorot and Bengio, AISTATS 2010. Raises ValueError for fewer than two dimensions.
     """
@@ -267,7 +267,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Normal with standard deviation gain * sqrt(2 / (fan_in + fan_out)).
+    """Fill with normal numbers of deviation gain * sqrt(2 / (fan_in + fan_out)).
 
     Source: Glorot and Bengio, AISTATS 2010. Raises ValueError for fewer than two dimensions.
     """
@@ -281,7 +281,7 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """Uniform with standard deviation gain / sqrt(fan), `a` the slope of a leaky ReLU.
+    """Fill with uniform numbers of deviation gain / sqrt(fan), `a` the slope of a leaky ReLU.
 
     Source: He et al., ICCV 2015. Raises ValueError for fewer than two dimensions.
 
@@ -302,7 +302,7 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """Normal with standard deviation gain / sqrt(fan), `a` the slope of a leaky ReLU.
+    """Fill with normal numbers of deviation gain / sqrt(fan), `a` the slope of a leaky ReLU.
 
     Source: He et al., ICCV 2015. Raises ValueError for fewer than two dimensions.
     """
@@ -321,7 +321,7 @@ def _is_empty(tensor: Tensor) -> bool:
 
 @initialiser
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """A random matrix with orthonormal rows or columns (unitary if complex), times `gain`.
+    """Fill with a random matrix of orthonormal rows or columns (unitary if complex), times `gain`.
 
     Dimensions after the first are flattened. Drawn evenly from all such matrices: Q of a normal
     matrix's QR factors, with the phases of R's diagonal. Raises ValueError for fewer than two
@@ -351,7 +351,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 @initialiser
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Normal, with the share `sparsity` of each column set to 0.
+    """Fill with normal numbers, with the share `sparsity` of each column set to 0.
 
     Raises ValueError unless the tensor has two dimensions. Source: Martens, ICML 2010.
     """

@@ -94,7 +94,7 @@ def row(layer: Layer) -> tuple[str, ...]:
 
 
 def summary(model: Module, /, *args: Any, **kwargs: Any) -> Summary:
-    """The layers of `model`, called as `model(*args, **kwargs)`, with shapes and sizes.
+    """A table of the layers of `model(*args, **kwargs)`, with shapes and sizes.
 
     Arguments: whatever the model takes, of any shapes and dtypes. The model, the inputs and the
     default random stream stay as they are, for a copy runs, in the mode that the model is in; hooks

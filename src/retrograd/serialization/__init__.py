@@ -96,7 +96,7 @@ def load(
     mmap: bool | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """Read what `save`, PyTorch's or this one, wrote from `f`, a path or a file opened for reading.
+    """Load what `save` (PyTorch's too) wrote, from `f`, a path or a file opened for reading.
 
     With `weights_only`, as by default, a file holds only tensors, dtypes, NumPy arrays of numbers,
     Python's own data and what `add_safe_globals` allowed; anything else raises
@@ -131,7 +131,7 @@ def load(
 
 
 def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
-    """The names that a file, by path or opened, uses and `load` would refuse. Nothing is run.
+    """The classes and functions in a file that `load` would refuse. No code of the file runs.
 
     Raises ValueError for a file that is no archive.
     Source: PyTorch's `torch.serialization.get_unsafe_globals_in_checkpoint`.

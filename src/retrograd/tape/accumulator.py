@@ -20,7 +20,7 @@ ENTERED = (
 
 
 class ForwardAccumulator:
-    """Computes, within its context, the derivative of all results along a direction.
+    """A context that computes the derivative of every result along a direction.
 
     primals: a tensor or a nested structure, real or complex; tangents: built alike, of the same
     shapes, cast to the dtypes of the primals. What is computed from the primals in the context and
@@ -86,7 +86,7 @@ class ForwardAccumulator:
         self._level.__exit__()
 
     def jvp(self, primals: Any, unconnected_gradients: Any = UnconnectedGradients.NONE) -> Any:
-        """The tangents of results, in the same structure; where there is none, None or zeros.
+        """The derivatives of results, in the same structure; None or zeros if there is none.
 
         Raises ValueError for another value of `unconnected_gradients`, TypeError for no tensors.
 

@@ -60,7 +60,7 @@ class Given(Function):
 
 
 def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
-    """A function whose derivative is the one that it returns beside its result.
+    """A decorator: `f` returns its result, and a function that computes the gradient.
 
     f: takes tensors, numbers or nested structures of them, and returns (result, grad_fn).
     `grad_fn(*upstream)` gets a cotangent for each tensor of the result and returns one gradient, or

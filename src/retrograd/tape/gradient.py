@@ -49,7 +49,7 @@ NOT_WATCHED = "Passed in object {value!r} of type {kind!r}, not a Tensor: tape.w
 
 
 class GradientTape:
-    """Records what is computed in its context, for `gradient` and `jacobian` to differentiate.
+    """A context that records operations, so that `gradient` and `jacobian` can differentiate them.
 
     persistent: whether gradients can be asked for more than once. watch_accessed_variables: whether
     variables, which are the leaves that require grad (`nn.Parameter` among them), are watched as
@@ -188,7 +188,7 @@ class GradientTape:
             self._start()
 
     def reset(self) -> None:
-        """Forget all that was recorded and watched, and go on as a tape that was just entered.
+        """Delete the recording and the list of watched tensors, and start again.
 
         Raises ValueError if the tape does not record.
 

@@ -38,7 +38,7 @@ NOT_FLOATING = (
 
 
 class UnconnectedGradients(Enum):
-    """What stands for the derivative of a target that does not depend on a source.
+    """The derivative if a target does not depend on a source: None, or zeros.
 
     NONE, or "none", is None; ZERO, or "zero", is zeros of the source's shape and dtype.
 

@@ -83,7 +83,7 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Call `function(*args, **kwargs)`; keep its arguments instead of what it saves on the way.
+    """Call a function and keep only its arguments; the backward pass computes the rest again.
 
     The backward pass runs the function again. `preserve_rng_state`: with the default generator at
     the place where it was, so that the same numbers are drawn.
@@ -244,7 +244,7 @@ def in_turn(functions: list[Callable[[Any], Any]], value: Any) -> Any:
 
 
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
-    """`f` under a checkpoint: its backward pass runs it again instead of keeping what it computed.
+    """`f` with a checkpoint: its values are not kept, and the backward pass runs `f` again.
 
     `checkpoint(f, ..., use_reentrant=False)` by the name and in the form of TensorFlow, whose
     documented behaviour it follows. `retrograd.recompute_grad` is this.

@@ -66,7 +66,7 @@ OVERLAP = (
 
 
 class CheckpointError(RuntimeError):
-    """The function of a checkpoint did something else when it ran again.
+    """Raised if the function of a checkpoint did something else when it ran again.
 
     >>> issubclass(rg.utils.checkpoint.CheckpointError, RuntimeError)
     True

@@ -53,7 +53,7 @@ MUTATED = (
 
 
 class CheckpointPolicy(enum.Enum):
-    """What a policy says of an op's result: keep it, or compute it again.
+    """The answers of a policy: keep the result of an op, or compute it again.
 
     All memory is the CPU's, so `*_CPU_OFFLOAD` keeps it too. `MUST_*` and `PREFER_*` are the same.
 

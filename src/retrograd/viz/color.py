@@ -51,7 +51,7 @@ def pixels(address: str, x: float, y: float, width: float, height: float) -> str
 
 
 def colored(input: Tensor, scale: float | None = None) -> Picture:
-    """A complex tensor of one or two dimensions as a picture of its phases and moduli.
+    """A picture of the phases (colours) and moduli of a complex tensor of one or two dimensions.
 
     The hue is the phase (red where positive, cyan where negative), the lightness the modulus: black
     is 0, white infinity, grey NaN, and full colours have the modulus `scale`, by default the median

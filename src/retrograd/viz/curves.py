@@ -18,7 +18,7 @@ __all__ = ["curves"]
 def curves(
     lines: Mapping[str, Sequence[float]], x: str = "step", y: str = "", log: bool = False
 ) -> Picture:
-    """Sequences of numbers as lines over 0, 1, 2, ..., each with its name.
+    """A picture of sequences of numbers: named lines over 0, 1, 2, ...
 
     `x` and `y` name the axes; `log` makes the upward one logarithmic, where what is not above 0 is
     left out. The text has the first and the last number of each line, the least and the largest.

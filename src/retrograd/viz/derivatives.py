@@ -31,7 +31,7 @@ NOT_ELEMENTWISE = (
 def derivatives(
     function: Callable[[Tensor], Tensor], low: complex = -3.0, high: complex = 3.0, order: int = 1
 ) -> Picture:
-    """The elementwise `function` and its derivatives up to `order`, by autograd.
+    """A picture of an elementwise `function` and its derivatives up to `order`, by autograd.
 
     Between two real numbers, as curves over 401 points, in float64. Between two complex numbers,
     the corners of a rectangle, as pictures of phase and modulus (`colored`): there the derivative

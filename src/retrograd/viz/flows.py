@@ -26,7 +26,7 @@ NO_GRADIENT = (
 
 
 class Flow:
-    """The norms of the gradients of a model's parameters, one more with each `keep()`.
+    """Collects the norms of a model's gradients at each `keep()`, and draws them.
 
     `norms` has a list for each parameter, by its name; NaN stands for a step in which it had no
     gradient. `picture()` shows them: a row for each parameter, a column for each step.
@@ -56,7 +56,7 @@ class Flow:
             self.norms[name].append(norm)
 
     def picture(self) -> Picture:
-        """The norms so far, from dark, small, to bright, large, on a logarithmic scale."""
+        """A picture of the norms: dark is small, bright is large, on a logarithmic scale."""
         table = np.array(list(self.norms.values()), float)
         if not table.size:
             raise RuntimeError(NO_GRADIENT)
@@ -129,7 +129,7 @@ def scale(x: float, y: float, low: float, high: float) -> list[str]:
 def flow(
     model: Module, loss: Callable[[], Tensor], optimizer: Any = None, steps: int = 100
 ) -> Picture:
-    """The norms of the gradients of each parameter of `model` over `steps` steps of training.
+    """A picture of the gradient norms of each parameter of `model` over `steps` training steps.
 
     Each step calls `loss`, runs its backward pass, notes the norms, and lets `optimizer` step, if
     there is one; the model is trained by that. To note them in a loop of your own: `Flow`.

@@ -62,7 +62,7 @@ class Box:
 
 
 def graph(root: Any, names: Module | dict[str, Tensor] | None = None) -> Picture:
-    """The graph behind `root`, which is a tensor, several of them, or a node (`grad_fn`).
+    """A picture of the graph of `root`: a tensor, several tensors, or a node (`grad_fn`).
 
     Each node shows its op, the shape and dtype of its result, and what it saves for the backward
     pass, in bytes, and who has overwritten that. `names` gives leaves their names: a module, or

@@ -95,7 +95,7 @@ def arrays_in(contributions: Any) -> list[Any]:
 
 
 def memory(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Picture:
-    """What lives in memory while `function(*args, **kwargs)` runs, op by op, by module.
+    """A picture of the memory that `function(*args, **kwargs)` uses, op by op, for each module.
 
     The function runs once. Where it returns a tensor of one element with a graph, the backward pass
     of that runs as well, right of the line in the picture, and each `.grad` is afterwards what it

@@ -58,7 +58,7 @@ class Picture:
         self.height = height  # of the page in a notebook; 0 shows the SVG there
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the form that the ending of `path` names: .html, .svg or .txt; return the path.
+        """Save the picture as .html, .svg or .txt, by the ending of `path`; return the path.
 
         Raises ValueError for another ending.
 

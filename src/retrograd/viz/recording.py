@@ -48,7 +48,7 @@ class Facts:
 
 
 class recording(Watcher):  # noqa: N801 (a context, as `no_grad`)
-    """Within this context, nodes are told what `graph` shows of them beside their structure.
+    """A context in which nodes note line, module, times and gradients, for `graph` to show.
 
     That is: the line that recorded each, the module, the seconds of its forward and its backward,
     the norm of the gradient that arrived, and what it saved, also after the backward pass has freed

@@ -61,7 +61,7 @@ class Clock(Watcher):
 
 
 def timeline(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Picture:
-    """When each op of `function(*args, **kwargs)` runs, and how long: a row for each module.
+    """A picture of when each op of `function(*args, **kwargs)` runs: a row for each module.
 
     The function runs once. Where it returns a tensor of one element with a graph, the backward pass
     of that runs as well, right of the line in the picture, and each `.grad` is afterwards what it

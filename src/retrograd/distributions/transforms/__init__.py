@@ -256,7 +256,7 @@ class AffineTransform(Transform):
 
 
 class CumulativeDistributionTransform(Transform):
-    """y = the share of samples of a univariate distribution up to x.
+    """y = P(X <= x) of a univariate distribution.
 
     >>> D = rg.distributions
     >>> D.CumulativeDistributionTransform(D.Normal(0.0, 1.0))(rg.tensor([0.0]))

@@ -152,7 +152,7 @@ def whitener(cov: Tensor, eps: float) -> tuple[Tensor, Tensor]:
 
 
 class BatchNorm1d(_Whitening):
-    """Batch norm of (N, C) or (N, C, L) by each channel's 2 x 2 covariance: NOTE [Whitening].
+    """Batch norm of (N, C) or (N, C, L) that whitens both parts by each channel's 2 x 2 covariance.
 
     Parameters: `weight`, real (C, 3), the symmetric matrix (rr, ri, ii) that the whitened parts are
     multiplied by, at first the one that makes E|z|^2 = 1; `bias`, complex (C). Buffers:

@@ -155,7 +155,7 @@ clone = declare(
     elementwise=True,
     inplace=False,
     examples=["3x2"],
-    doc="""A copy with its own memory; the cotangent passes through.""",
+    doc="""A copy with its own memory; the gradient flows back unchanged.""",
 )
 
 

@@ -245,7 +245,7 @@ def ones(shape: tuple[int, ...], *, target: Any) -> Any:
 def empty(
     shape: tuple[int, ...], *, memory_format: Any = None, layout: Any = None, target: Any
 ) -> Any:
-    """A tensor with whatever its memory holds, or as `utils.deterministic` says, as for `zeros`.
+    """A tensor whose values are not set (see `utils.deterministic`); arguments as for `zeros`.
 
     `memory_format` is the order in memory: `contiguous_format`, or `channels_last` for four sizes.
     Raises RuntimeError for `preserve_format`.

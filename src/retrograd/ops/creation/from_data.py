@@ -369,7 +369,7 @@ def asarray(
     copy: bool | None = None,
     requires_grad: bool | None = None,
 ) -> Tensor:
-    """`obj` as a tensor: copied if `copy`, never if False, and only where it must be if None.
+    """`obj` as a tensor: a copy if `copy` is True, no copy if False, a copy if needed if None.
 
     The memory of arrays is shared, also of those that speak DLPack or have the buffer protocol,
     whose elements count as of the dtype they say; bytes are read as numbers of the dtype given.

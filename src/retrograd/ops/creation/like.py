@@ -101,7 +101,7 @@ ones_like = _maker(
 
 empty_like = _maker(
     "empty_like",
-    """A tensor like `input` with whatever its memory holds.
+    """A tensor like `input` whose values are not set.
 
     >>> rg.empty_like(rg.tensor([[5, 6]])).shape
     retrograd.Size([1, 2])

@@ -34,9 +34,15 @@ def _logical(name: str, function: Any, about: str, shown: str) -> Any:
     return made
 
 
-logical_and = _logical("logical_and", np.logical_and, "Both", "[ True, False, False]")
-logical_or = _logical("logical_or", np.logical_or, "Either or both", "[ True,  True, False]")
-logical_xor = _logical("logical_xor", np.logical_xor, "Just one", "[False,  True, False]")
+logical_and = _logical(
+    "logical_and", np.logical_and, "Whether both are true", "[ True, False, False]"
+)
+logical_or = _logical(
+    "logical_or", np.logical_or, "Whether at least one is true", "[ True,  True, False]"
+)
+logical_xor = _logical(
+    "logical_xor", np.logical_xor, "Whether exactly one is true", "[False,  True, False]"
+)
 logical_not = declare(
     "logical_not(input)",
     np.logical_not,

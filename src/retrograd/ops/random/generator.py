@@ -79,7 +79,7 @@ class Generator:
         return self._stream
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start the stream of `seed`, from -2**63 to 2**64 - 1; return the generator.
+        """Start the stream of numbers of `seed`, from -2**63 to 2**64 - 1; return the generator.
 
         Raises RuntimeError for what is no integer, ValueError out of range.
         """
@@ -92,7 +92,7 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Start a stream that nobody can foresee; return its seed."""
+        """Start a stream with a random seed; return the seed."""
         self.manual_seed(int.from_bytes(os.urandom(8), "little"))
         return self._seed
 
@@ -174,7 +174,7 @@ class Generator:
         return self.draw("integers", low, high, shape, kind)
 
     def draw(self, name: str, *args: Any) -> Any:
-        """What the method `name` of the stream gives."""
+        """The result of the method `name` of the stream."""
         drawn = calm(self._taken, name, *args)
         return np.asarray(drawn) if is_numpy(drawn) else drawn
 
@@ -315,7 +315,7 @@ def manual_seed(seed: Any) -> Generator:
 
 @listed(IGNORED)
 def seed() -> int:
-    """Start a default stream that nobody can foresee; return its seed.
+    """Start the default stream with a random seed; return the seed.
 
     >>> rg.seed() == rg.initial_seed()
     True
@@ -364,7 +364,7 @@ def fork_rng(
     _devices_kw: str = "devices",
     device_type: Any = None,
 ) -> Iterator[None]:
-    """Give the default stream back its place when the block ends, unless `enabled` is False.
+    """A context after which the default stream has its old state again, unless `enabled=False`.
 
     The others are accepted for PyTorch's programs and change nothing.
 

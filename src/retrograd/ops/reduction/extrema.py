@@ -383,7 +383,7 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
 
 @public(out=True, methods="mode")
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
-    """The commonest element along `dim`, the smallest of several: a pair (values, indices).
+    """The most frequent element along `dim`, the smallest of several: a pair (values, indices).
 
     The index is that of its last occurrence, which gets the cotangent.
 

@@ -224,7 +224,7 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
 
 @public(out=True)
 def hstack(tensors: Any) -> Tensor:
-    """Side by side: joined along dimension 1, or 0 for vectors.
+    """The tensors side by side: joined along dimension 1, or 0 for vectors.
 
     >>> rg.hstack([rg.tensor([1]), rg.tensor([2, 3])])
     tensor([1, 2, 3])
@@ -235,7 +235,7 @@ def hstack(tensors: Any) -> Tensor:
 
 @public(out=True)
 def vstack(tensors: Any) -> Tensor:
-    """One above the other: joined along dimension 0, vectors as rows.
+    """The tensors one above the other: joined along dimension 0, vectors as rows.
 
     >>> rg.vstack([rg.tensor([1, 2]), rg.tensor([3, 4])])
     tensor([[1, 2],
@@ -257,7 +257,7 @@ def row_stack(tensors: Any) -> Tensor:
 
 @public(out=True)
 def dstack(tensors: Any) -> Tensor:
-    """One behind the other: joined along dimension 2.
+    """The tensors one behind the other: joined along dimension 2.
 
     >>> rg.dstack([rg.tensor([1, 2]), rg.tensor([3, 4])]).shape
     retrograd.Size([1, 2, 2])
@@ -267,7 +267,7 @@ def dstack(tensors: Any) -> Tensor:
 
 @public(out=True)
 def column_stack(tensors: Any) -> Tensor:
-    """Side by side, with vectors as columns.
+    """The tensors side by side, with vectors as columns.
 
     >>> rg.column_stack([rg.tensor([1, 2]), rg.tensor([3, 4])])
     tensor([[1, 3],

@@ -257,7 +257,7 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
 
 @public(methods="clone")
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy with its own memory; the cotangent passes through.
+    """A copy with its own memory; the gradient flows back unchanged.
 
     Its elements lie in memory as those of the tensor, or in the order of `memory_format`.
 
@@ -280,7 +280,7 @@ def in_own_memory(result: Tensor, source: Tensor) -> Tensor:
 
 @public(methods="detach")
 def detach(input: Tensor) -> Tensor:
-    """The same memory and version, without history: writes to either are seen by both.
+    """A tensor with the same memory and version, without a graph: a write to one changes both.
 
     A saved value that is written through a detached alias raises in the backward pass.
 
@@ -295,7 +295,7 @@ def detach(input: Tensor) -> Tensor:
 
 @public(methods="detach_")
 def detach_(self: Tensor) -> Tensor:
-    """Drop the tensor's history: it becomes a leaf that needs no gradient.
+    """Remove the tensor's graph: it becomes a leaf that does not require grad.
 
     Raises RuntimeError for a view, whose history is its base's.
     """

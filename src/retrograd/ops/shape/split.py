@@ -150,7 +150,7 @@ def _single_views(input: Tensor, parts: tuple[Tensor, ...], dim: int) -> tuple[T
 
 @public(methods="unsafe_split")
 def unsafe_split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """`split` into views that may be written in place where a gradient is wanted.
+    """`split` into views that you may change in place, also if they require grad.
 
     Each is a view of its own, so unlike in PyTorch such a write is no risk: gradients are right.
 

@@ -196,7 +196,7 @@ def own_strided(
 
 @public(methods="as_strided_")
 def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    """Let the tensor itself become that `as_strided` view of its elements; errors as there.
+    """Change the tensor itself into its `as_strided` view; errors as for `as_strided`.
 
     Raises RuntimeError for a tensor that is not contiguous, for elements of the storage that are
     not its own, and while views of it are alive: they could not be followed.

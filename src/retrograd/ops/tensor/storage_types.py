@@ -15,7 +15,7 @@ __all__ = ["Storage"]
 
 
 class StorageType:
-    """Storages of one dtype: makes them, and answers `isinstance`.
+    """A class of storages of one dtype: call it to make one, or use it in `isinstance`.
 
     Source: PyTorch's `FloatStorage` and its like.
 

@@ -55,7 +55,7 @@ NO_PASS = "{name} should only be called during the backward pass"
 
 
 class DisableTorchFunctionSubclass(modes.Changed):
-    """A context in which no argument takes a call over; modes still do.
+    """A context in which `__torch_function__` of modes is called, but not that of arguments.
 
     >>> class Mine(rg.Tensor):
     ...     pass
@@ -71,7 +71,7 @@ class DisableTorchFunctionSubclass(modes.Changed):
 
 
 class DisableTorchFunction(modes.Changed):
-    """A context in which neither arguments nor modes take a call over."""
+    """A context in which no `__torch_function__` is called, of arguments or of modes."""
 
     __slots__ = ()
 

@@ -188,7 +188,7 @@ def arrange(enabled: bool) -> None:
 
 
 class autocast:  # noqa: N801 (PyTorch's name)
-    """A region, or decorator, in which ops run in mixed precision: NOTE [Who is cast].
+    """A context or decorator in which ops run in mixed precision: NOTE [Who is cast].
 
     `dtype` is bfloat16 unless it is float16; another one warns and turns the region off, as does
     "cuda", for there is no GPU. Regions nest; in one that is not `enabled` nothing is cast.

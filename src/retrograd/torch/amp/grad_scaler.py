@@ -45,7 +45,7 @@ def fresh() -> dict[str, Any]:
 
 
 class GradScaler:
-    """Scales losses and takes the scale out of the gradients again: NOTE [One iteration].
+    """Multiplies losses by a scale and divides their gradients by it: NOTE [One iteration].
 
     device: "cpu"; "cuda", PyTorch's default, warns and turns the scaler off, for there is no GPU.
     Turned off (`enabled=False`), it hands losses and steps on as they are. Raises ValueError for
@@ -129,7 +129,7 @@ class GradScaler:
         return {found_inf.device: found_inf} if grads else {}
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """`optimizer.step(*args)` with gradients without the scale; None where it was skipped."""
+        """Call `optimizer.step(*args)` with unscaled gradients; None if the step was skipped."""
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
@@ -241,7 +241,7 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` of another scaler gave; RuntimeError if that was off."""
+        """Load the `state_dict` of another scaler; RuntimeError if that scaler was turned off."""
         if not self._enabled:
             return
         if not state_dict:

@@ -26,7 +26,7 @@ UNFULFILLED = "value(): the Future is not completed. Wait for it: future.wait()"
 
 
 class Future(Generic[T]):
-    """A result that `set_result` or `set_exception` gives once; whoever waits gets it then.
+    """A result that comes later: `set_result` or `set_exception` sets it, `wait` returns it.
 
     `devices` may name the cpu alone. Source: PyTorch's `futures.Future`.
 

@@ -79,8 +79,8 @@ def _watch(anomaly: Any, check_nan: Any) -> None:
 SWITCHES: dict[str, tuple[Callable[..., Any], str, str, str]] = {
     "set_num_threads": (
         lambda num: set_threads(_checked_count("set_num_threads", num)),
-        "Let large loops use a number of threads, as far as this process may run on so many\n"
-        "    processors. The environment variable RETROGRAD_NUM_THREADS sets it beforehand.\n\n"
+        "Set the number of threads for large loops, at most the processors that this process\n"
+        "    may use. The environment variable RETROGRAD_NUM_THREADS sets it beforehand.\n\n"
         "    Raises RuntimeError for a number that is not positive, TypeError for none.",
         "rg.set_num_threads(1); rg.get_num_threads()", "1",
     ),
@@ -110,7 +110,7 @@ SWITCHES: dict[str, tuple[Callable[..., Any], str, str, str]] = {
     ),
     "are_deterministic_algorithms_enabled": (
         lambda: determinism.enabled,
-        "What `use_deterministic_algorithms` was told last; False at first.",
+        "Whether `use_deterministic_algorithms` is on; False at the start.",
         "rg.are_deterministic_algorithms_enabled()", "False",
     ),
     "is_deterministic_algorithms_warn_only_enabled": (
@@ -138,7 +138,7 @@ SWITCHES: dict[str, tuple[Callable[..., Any], str, str, str]] = {
     ),
     "get_float32_matmul_precision": (
         lambda: KEPT["float32_matmul_precision"],
-        'What `set_float32_matmul_precision` was told last; "highest" at first.',
+        'The value of the last `set_float32_matmul_precision`; "highest" at the start.',
         "rg.get_float32_matmul_precision()", "'highest'",
     ),
     "set_flush_denormal": (

@@ -16,7 +16,7 @@ from ...ops.creation.new import constructed
 
 
 class TensorType:
-    """Tensors of one dtype: from sizes, uninitialised, or from data.
+    """A class of tensors of one dtype: call it with sizes (values are not set) or with data.
 
     Raises TypeError for a tensor of another dtype. Source: PyTorch's `FloatTensor` and its like.
 

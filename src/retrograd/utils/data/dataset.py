@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class IterableDataset(Dataset[T_co]):
-    """Samples in the order of `__iter__`, without indices."""
+    """A data set without indices: its samples come in the order of `__iter__`."""
 
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")

@@ -53,7 +53,7 @@ def size(data_source: Any) -> int:
 
 
 class SequentialSampler(Sampler[int]):
-    """0, 1, 2, ..."""
+    """The indices 0, 1, 2, ... in order."""
 
     def __init__(self, data_source: Any) -> None:
         self.data_source = data_source

@@ -36,7 +36,7 @@ class _OfProcess:
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """What a worker knows of itself: id, num_workers, seed, dataset; None in no worker.
+    """The id, num_workers, seed and dataset of the current worker; None outside a worker.
 
     >>> rg.utils.data.get_worker_info() is None
     True
