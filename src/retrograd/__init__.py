@@ -1,12 +1,16 @@
 """Retrograd: PyTorch's autograd, rebuilt in Python on NumPy.
 
+>>> import retrograd as rg
 >>> x = rg.tensor([1.0, 2.0], requires_grad=True)
->>> (x * x).sum().backward()
+>>> loss = (x * x).sum()
+>>> loss.backward()                # d loss / dx is 2x
 >>> x.grad
 tensor([2., 4.])
 
-`rg.viz.graph(loss)` draws the graph of a loss, `rg.nn` has layers, `rg.optim` optimizers. The pages
-are in the folder `docs` of the sources: begin with `quickstart.md`.
+`rg.viz.graph(loss)` draws the graph. Layers are in `rg.nn`, optimizers in `rg.optim`, derivatives
+of functions in `rg.func`. `help(rg.nn.Linear)` says what one name does, and has an example. The
+pages are in the folder `docs` of the sources: begin with `quickstart.md`. In a terminal,
+`retrograd doctor` says what is active here.
 """
 
 import numpy as _numpy  # first and from here: far down, CPython makes its stack anew in every call

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial, wraps
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, overload
 
+from ..kernels.native import loops as in_c
+from ..modes import warn_once
 from ..nn.modules.module import Module
 from .compiled import Compiled
 from .modules import OptimizedModule
+from .program import NATIVE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +39,13 @@ __all__ = ["compile", "explain"]
 
 MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 EAGER = ("eager", "aot_eager")
+UNCOMPILED = (
+    "compile() compiles nothing here, and functions run as without it: {why}. `retrograd doctor` "
+    "says what is active"
+)
+NO_LLVM = "llvmlite is not installed. Install it: pip install retrograd[fast]"
+NO_C = "the parts in C are not built. Install a C compiler, then Retrograd again"
+OFF = any(os.environ.get(f"RETROGRAD_{part}") == "0" for part in ("COMPILE", "NATIVE"))
 
 
 @overload
@@ -62,9 +73,10 @@ def compile(
     globals and attributes that it reads, `recompile_limit` times at most (8 if None). What cannot
     be recorded runs as it is: the results are those of the function, within rounding, and
     `capture.explain` says why. With `fullgraph` that raises RuntimeError, after the call was made.
-    Needs `llvmlite` and the parts in C, without which the function runs as it is. A module becomes
-    one that shows its attributes, whose only child it is, `_orig_mod`. Whatever else is no Python
-    function is given back. Without `model` it is a decorator.
+    Needs `llvmlite` and the parts in C, without which the function runs as it is: a warning says so
+    once, unless the environment has switched them off. A module becomes one that shows its
+    attributes, whose only child it is, `_orig_mod`. Whatever else is no Python function is given
+    back. Without `model` it is a decorator.
 
     `backend` is None or "inductor", which PyTorch's programs name; "eager", or a function, captures
     nothing. Raises RuntimeError for other names, for a `mode` that PyTorch does not have, and for
@@ -92,6 +104,8 @@ def compile(
     if disable or hasattr(model, "_not_compiled"):
         return model
     eager = callable(backend) or backend in EAGER
+    if not (NATIVE or OFF or eager):
+        warn_once(UNCOMPILED.format(why=NO_C if in_c is None else NO_LLVM))
     if isinstance(model, Module):
         return OptimizedModule(model, fullgraph, 0 if eager else recompile_limit)
     if eager or not isinstance(model, (FunctionType, MethodType)):
