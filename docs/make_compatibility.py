@@ -13,21 +13,21 @@ from pathlib import Path
 HERE = Path(__file__).parent
 HEAD = """# Libraries that run
 
-A program over each library ran under PyTorch {followed} and, unmodified, under `retrograd run`;
-what both printed was compared. {same} of {all} agree. None of the libraries was changed, and
+For each library a program was run with PyTorch {followed} and, unchanged, with `retrograd run`.
+Then the printed results were compared. {same} of {all} agree. The libraries were not changed, and
 PyTorch was not installed.
 
 | library | version | what was run | agrees |
 |---|---|---|---|
 """
 SUITES = """
-## Their own tests
+## Do their own tests pass?
 
-The tests that libraries have of themselves, run by `pytest -p retrograd.alias.plugin --retrograd`.
-Of {passed:,} that pass under PyTorch {followed}, {here:,} pass here; {complete} of {all} suites
-pass whole. Of long suites a part was run.
+These are the tests of the libraries, run with `pytest -p retrograd.alias.plugin --retrograd`.
+{passed:,} tests pass with PyTorch {followed}. {here:,} of them pass with Retrograd. In {complete}
+of {all} suites all pass. Only a part of long suites was run.
 
-| library | version | pass under PyTorch | of these here | the others |
+| library | version | pass with PyTorch | of these with Retrograd | the others |
 |---|---|---|---|---|
 """
 
