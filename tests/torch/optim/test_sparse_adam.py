@@ -24,6 +24,21 @@ def test_what_is_saved_is_what_pytorch_saves(saved):  # noqa: F811
     paths.test_what_is_saved_is_what_pytorch_saves(*CASE, saved)
 
 
+def test_both_parts_of_a_complex_parameter_move_as_numbers_of_their_own():
+    whole = rg.nn.Parameter(rg.tensor([[1 + 2j], [3 - 1j]]))
+    parts = rg.nn.Parameter(rg.view_as_real(whole.detach().clone()).flatten(1))
+    for table in (whole, parts):
+        optimizer = rg.optim.SparseAdam([table], lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            rg.nn.functional.embedding(rg.tensor([1, 1]), table, sparse=True).abs().pow(
+                2
+            ).sum().backward()
+            optimizer.step()
+    assert whole[0].item() == 1 + 2j
+    rg.testing.assert_close(rg.view_as_real(whole).flatten(1), parts, rtol=1e-6, atol=0)
+
+
 def test_a_group_lists_its_settings_in_the_order_of_pytorch_s():
     optimizer = rg.optim.SparseAdam([rg.nn.Parameter(rg.ones(2, 2))])
     assert list(optimizer.param_groups[0]) == ["params", "lr", "betas", "eps", "maximize"]
