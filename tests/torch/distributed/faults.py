@@ -90,7 +90,8 @@ def program(seed, only=ALL):
     if (calls[-1]["what"], calls[-1]["members"]) != ("barrier", everyone):
         calls.append({"what": "barrier", "members": everyone, "beside": False})
     kind = luck.choice(only)
-    places = [n for n, call in enumerate(calls) if kind not in KEYS or kind in call]
+    known = [{**call, "op": None} if call.get("dtype") == UNKNOWN[1] else call for call in calls]
+    places = [n for n, call in enumerate(known) if kind not in KEYS or call.get(kind) is not None]
     if not places:
         return program(seed + 0.5, only)
     place = luck.choice(places)
@@ -235,7 +236,9 @@ def forked(rank, folder, port, size):
     process = os.fork()
     if not process:
         for number, name in ((1, "out"), (2, "err")):
-            os.dup2(os.open(folder / f"{name}{rank}", os.O_CREAT | os.O_WRONLY), number)
+            os.dup2(
+                os.open(folder / f"{name}{rank}", os.O_CREAT | os.O_WRONLY | os.O_APPEND), number
+            )
         os.environ |= {"RANK": f"{rank}", "WORLD_SIZE": f"{size}"}
         os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": f"{port}"}
     return process
@@ -308,10 +311,10 @@ def main(COUNT=200, SEED=0, ONLY=None):
                 if not processes[-1]:
                     return functools.partial(play, rank, *made)
             statuses = waited(processes)
-        told = [
-            [json.loads(line) for line in (folder / f"out{rank}").read_text().splitlines()]
-            for rank in range(made[0])
-        ]
+        told = []
+        for rank in range(made[0]):
+            text = (folder / f"out{rank}").read_text()
+            told.append([json.loads(line) for line in text.splitlines() if line.startswith("[")])
         found = [*complaints(made, statuses, told)]
         found += [f"processes {names} are left" for names in [left(port)] if names]
         kinds[made[2][0]] += 1

@@ -71,7 +71,7 @@ def meet(
         else:
             line = connect(host, port, end)
         write(line, [rank, size, node()])
-        missing = {*range(size)}
+        missing = {*range(size)} - {rank}
         while missing:
             try:
                 line.settimeout(_left(end))
@@ -92,7 +92,7 @@ def meet(
             line.close()
         if not isinstance(error, OSError):
             raise
-        late = f" within {timeout} s" if isinstance(error, TimeoutError) else ""
+        late = f", within {timeout} s" if isinstance(error, TimeoutError) else ""
         raise DistNetworkError(
             f"rank {rank} of {size} could not meet the others at {host}:{port}, the address of "
             f"rank 0{late}: {error}. Start all with one address, one world_size and one {KEY}"
