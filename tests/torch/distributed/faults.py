@@ -239,6 +239,7 @@ def forked(rank, folder, port, size):
             os.dup2(
                 os.open(folder / f"{name}{rank}", os.O_CREAT | os.O_WRONLY | os.O_APPEND), number
             )
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
         os.environ |= {"RANK": f"{rank}", "WORLD_SIZE": f"{size}"}
         os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": f"{port}"}
     return process

@@ -47,6 +47,11 @@ checkpoint.load(other, checkpoint_id=folder)
 print(all(right), other.get(f"own{{1 - rank}}", {{}}).get("name"))
 """
     assert together(DTENSORS + code, 3) == ["True rank 1", "True rank 0", "True None"]
+    names = FileSystemReader(tmp_path).read_metadata().state_dict_metadata
+    state = {"all": {name[4:]: rg.zeros(5, 3) for name in names if name.startswith("all.")}}
+    checkpoint.load(state, checkpoint_id=tmp_path)  # one process, where three have saved
+    whole = rg.arange(15.0).reshape(5, 3).tolist()
+    assert [found.tolist() for found in state["all"].values()] == [whole] * 3
 
 
 def test_states_go_on_after_a_checkpoint(tmp_path):
