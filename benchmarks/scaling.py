@@ -194,7 +194,6 @@ MODES = {
     "DDP, no spare processor": lambda *given: data_parallel(*given, "shared"),
     "DDP": lambda *given: data_parallel(*given, "spare"),
     "DDP, buckets of 4 MB": lambda *given: data_parallel(*given, "spare", 4 * MB),
-    "DDP, a bucket per layer": lambda *given: data_parallel(*given, "spare", 1),
     "DDP with ZeRO": lambda *given: data_parallel(*given, "spare", shards=True),
     "`fully_shard`, no overlap": lambda *given: fully_sharded(*given, "none"),
     "`fully_shard`": lambda *given: fully_sharded(*given, "spare"),
