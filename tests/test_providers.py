@@ -154,3 +154,8 @@ def test_whatever_is_imported_first_all_names_are_there(module):
     )
     code += "print({*n.__all__} <= {*later.__all__}, retrograd.batch_norm is n.batch_norm)"
     assert run(code) == "True True"
+
+
+def test_nothing_is_found_below_a_module_whose_path_is_empty():
+    for finder in (providers.Mirror(last) for last in (False, True)):
+        assert finder.find_spec("retrograd.nn.utils.prune.Nothing", []) is None

@@ -191,7 +191,7 @@ class Mirror:
             home = f"{outer}.{own}" if outer != around else None
             if home is not None and importlib.util.find_spec(home) is None:
                 return None
-            if home is None and path is not None and is_left_over(os.path.join(path[0], own)):
+            if home is None and path and is_left_over(os.path.join(path[0], own)):
                 home = mirrored(name)
         return home and importlib.machinery.ModuleSpec(name, Same(home))  # type: ignore[arg-type]
 

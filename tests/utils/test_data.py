@@ -25,6 +25,7 @@ from retrograd.utils.data import (
     default_convert,
     random_split,
 )
+from retrograd.utils.data._utils import iterators
 from retrograd.utils.data._utils.collate import default_collate_fn_map
 from retrograd.utils.data._utils.pin_memory import pin_memory
 
@@ -373,6 +374,25 @@ def test_a_loader_warns_of_more_items_than_its_length_said(recwarn):
     assert len(loader) == 2
     with pytest.warns(UserWarning, match="For multiprocessing data-loading, this comes of workers"):
         assert list(loader) == [0, 1, 2, 3]
+
+
+class Stand:
+    """What libraries pass to PyTorch's iterators in place of a loader: its attributes alone."""
+
+    dataset, _dataset_kind, _auto_collation, drop_last, in_order = Longer(), 1, False, False, True
+    collate_fn, worker_init_fn, generator, timeout, prefetch_factor = abs, None, None, 0, 2
+    _IterableDataset_len_called, persistent_workers, multiprocessing_context = None, False, "thread"
+    pin_memory, pin_memory_device, _index_sampler = False, "", range(9)
+
+    def __init__(self, num_workers):
+        self.num_workers = num_workers
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_the_iterators_ask_a_loader_for_what_pytorch_s_ask(workers):
+    names = ("_SingleProcessDataLoaderIter", "_MultiProcessingDataLoaderIter")
+    kind = getattr(iterators, names[workers])
+    assert list(kind(Stand(workers))) == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("name", ["sampler", "batch_sampler", "shuffle"])

@@ -118,7 +118,7 @@ class DataLoader(Samples["T_co", "B_co"]):
     """
 
     _fixed = False
-    _said: int | None = None  # the length of an IterableDataset, once it was asked for
+    _IterableDataset_len_called: int | None = None  # its length, once it was asked for
 
     @overload
     def __init__(
@@ -313,7 +313,7 @@ class DataLoader(Samples["T_co", "B_co"]):
     def __len__(self) -> int:
         if not isinstance(self.dataset, IterableDataset):
             return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
-        size = self._said = len(self.dataset)  # type: ignore[arg-type]
+        size = self._IterableDataset_len_called = len(self.dataset)  # type: ignore[arg-type]
         if self.batch_size is None:
             return size
         return size // self.batch_size if self.drop_last else math.ceil(size / self.batch_size)

@@ -34,10 +34,11 @@ EACH_ALL = (
 
 
 class _BaseDataLoaderIter:
-    """One pass over a loader."""
+    """One pass over a loader, or over what a library gives in its place: PyTorch's attributes."""
 
     def __init__(self, loader: Any, drawn: bool = False) -> None:
-        self._length, self._said, self._fetched = loader, loader._said, 0
+        self._length, self._fetched = loader, 0
+        self._said = loader._IterableDataset_len_called
         self._sampler_iter = iter(loader._index_sampler)
         self._base_seed = 0 if drawn else drawn_seed(loader.generator)
 
@@ -124,7 +125,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         # The first pass has begun the sampler before. PyTorch's does so, too, and a sampler that
         # draws in `__iter__` gives the same numbers here.
         self._sampler_iter = iter(loader._index_sampler)
-        self._said, self._fetched = loader._said, 0
+        self._said, self._fetched = loader._IterableDataset_len_called, 0
         self._sent = self._next = 0  # the indices of the next task, and of the next batch in order
         self._owners: dict[int, int] = {}  # the workers of tasks on their way
         self._ready: dict[int, tuple[int, Any]] = {}  # of what has come: worker, result
