@@ -18,8 +18,6 @@ HEAD = """\
 # pyright: standard, reportMissingImports=false, reportUnusedExpression=false
 # pyright: reportOptionalMemberAccess=false, reportOptionalOperand=false
 # pyright: reportOperatorIssue=false, reportPossiblyUnboundVariable=false
-import numpy as np
-import retrograd as rg
 """
 
 
