@@ -191,6 +191,21 @@ def test_samples_of_few_digits_have_derivatives_of_their_dtype(dtype):
         assert slope.isfinite().all()
 
 
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [
+        (rg.float16, [0.49658203125, 3.5390625, -0.36376953125, -0.654296875]),
+        (rg.bfloat16, [0.498046875, 3.546875, -0.34765625, -0.625]),
+        (rg.float32, [0.4962425231933594, 3.537654399871826, -0.3659299, -0.6631495952606201]),
+    ],
+)
+def test_samples_of_laplace_are_those_of_pytorch_for_a_seed_in_every_dtype(dtype, expected):
+    a = rg.tensor([0.5, 2.0], dtype=dtype)
+    rg.manual_seed(0)
+    found = rg.distributions.Laplace(a, a).sample((2,))
+    np.testing.assert_allclose(found.double().reshape(-1).numpy(), expected, rtol=1e-6)
+
+
 def test_a_parameter_of_the_common_shape_stays_the_leaf_it_was():
     mean = rg.zeros(2, requires_grad=True)
     assert rg.distributions.Normal(mean, rg.ones(2)).loc is mean

@@ -113,6 +113,15 @@ def test_hessian_of_a_quadratic_form_and_of_several_arguments():
     close(found[0][1], 2 * np.outer(y, x) + 2 * x @ y * np.eye(3))
 
 
+def test_derivatives_of_bfloat16():
+    pytest.importorskip("ml_dtypes")
+    x = rg.tensor([0.5, 1.5], dtype=rg.bfloat16)
+    expected = rg.tensor([[3.0, 0.0], [0.0, 9.0]], dtype=rg.bfloat16)
+    assert rg.equal(hessian(lambda x: (x**3).sum())(x), expected)
+    assert rg.equal(jacrev(lambda x: 3 * x * x)(x), expected)
+    assert rg.equal(jacfwd(lambda x: 3 * x * x)(x), expected)
+
+
 def test_third_derivatives_in_every_mix_of_modes():
     for a in (jacrev, jacfwd):
         for b in (jacrev, jacfwd):

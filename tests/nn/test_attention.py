@@ -45,3 +45,15 @@ def test_keys_and_values_of_other_widths_than_their_weights_are_refused(shapes, 
     layer = rg.nn.MultiheadAttention(4, 1, kdim=3, vdim=2)
     with pytest.raises(AssertionError, match=message):
         layer(rg.ones(2, 4), rg.ones(3, shapes[0]), rg.ones(3, shapes[1]))
+
+
+def test_masks_of_bfloat16_are_added_to_scores():
+    pytest.importorskip("ml_dtypes")
+    layer = rg.nn.MultiheadAttention(4, 2, batch_first=True, dtype=rg.bfloat16)
+    x = rg.randn(1, 3, 4, dtype=rg.bfloat16)
+    hidden = rg.ones(3, 3).triu(1).bool()
+    added = rg.zeros(3, 3, dtype=rg.bfloat16).masked_fill(hidden, float("-inf"))
+    expected, weights = layer(x, x, x, attn_mask=hidden)
+    found, others = layer(x, x, x, attn_mask=added)
+    assert rg.equal(found, expected)
+    assert rg.equal(weights, others)

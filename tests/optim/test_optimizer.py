@@ -417,6 +417,36 @@ def test_adafactor_takes_bfloat16():
     assert rg.equal(w, rg.full((3, 4), 0.5, dtype=rg.bfloat16))
 
 
+@pytest.mark.parametrize("make", EVERY)
+@pytest.mark.parametrize("dtype", [rg.float16, rg.bfloat16])
+def test_states_of_half_floats_have_their_parameters_dtype_as_made_and_as_loaded(make, dtype):
+    pytest.importorskip("ml_dtypes")
+
+    def stepped(kind):
+        w = Parameter(rg.eye(2, dtype=kind))
+        optimizer = make([w], lr=0.25)
+
+        def closure():
+            w.grad = w.detach() / 2
+            return w.detach().float().sum()
+
+        for _ in range(2):
+            optimizer.step(closure)
+        return optimizer, closure
+
+    def kinds(optimizer):
+        leaves = rg.pytree.flatten([*optimizer.state.values()])
+        return {t.dtype for t in leaves if isinstance(t, rg.Tensor) and t.ndim}
+
+    optimizer, closure = stepped(dtype)
+    assert kinds(optimizer) <= {dtype}
+    single, _ = stepped(rg.float32)
+    optimizer.load_state_dict(single.state_dict())
+    assert kinds(optimizer) <= {dtype}
+    optimizer.step(closure)
+    assert kinds(optimizer) <= {dtype}
+
+
 def test_an_optimizer_prints_as_pytorchs_unless_complex_numbers_are_taken_otherwise():
     w = rg.ones(2, requires_grad=True)
     assert "complex" not in repr(rg.optim.Adam([w]))

@@ -102,10 +102,10 @@ class Laplace(Distribution):
     variance = property(lambda self: 2 * self.scale**2, doc="2 scale^2.")
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """The quantile of a uniform number."""
-        dtype = self.loc.dtype
-        u = ops.rand(self._extended_shape(sample_shape), dtype=dtype)
-        return self.icdf(u.clamp(min=dtypes.finfo(dtype).tiny))
+        """The quantile of a uniform number, which lies between -1 and 1 as in PyTorch."""
+        u = ops.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype)
+        u.uniform_(dtypes.finfo(u.dtype).eps - 1, 1)
+        return self.loc - self.scale * u.sign() * (-u.abs()).log1p()
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)

@@ -226,7 +226,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     aux = values_of(extra)
     outs = outputs(output, "vjp(f, *primals)")
     for out in outs:
-        if out._array.dtype.kind not in "fc":
+        if out._array.dtype.kind not in "fcV":
             raise RuntimeError(
                 "vjp(f, *primals): All outputs of f must be floating-point or complex Tensors, got "
                 f"Tensor with dtype {out.dtype}. Return it beside the output: has_aux=True"

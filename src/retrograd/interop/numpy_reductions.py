@@ -187,7 +187,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, dx: float = 1.0, axis: int = -
 
 def without_nan(a: Tensor, instead: Any) -> Tensor:
     """The array with another value in place of NaN."""
-    return ops.where(ops.isnan(a), instead, a) if a._array.dtype.kind in "fc" else a
+    return ops.where(ops.isnan(a), instead, a) if a._array.dtype.kind in "fcV" else a
 
 
 def counted(a: Tensor, axis: Any, keepdims: bool) -> Tensor:
@@ -197,7 +197,7 @@ def counted(a: Tensor, axis: Any, keepdims: bool) -> Tensor:
 
 def extreme(function: Any, a: Tensor, axis: Any, keepdims: bool, end: float) -> Tensor:
     """The largest or smallest of what is no NaN; NaN where there is nothing else."""
-    if a._array.dtype.kind not in "fc":
+    if a._array.dtype.kind not in "fcV":
         return function(a, axis=axis, keepdims=keepdims)
     found = function(without_nan(a, end), axis=axis, keepdims=keepdims)
     return ops.where(counted(a, axis, keepdims) == 0, math.nan, found)

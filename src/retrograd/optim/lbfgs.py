@@ -101,7 +101,7 @@ class LBFGS(Optimizer):
             return first
         for iteration in range(1, most + 1):
             own["n_iter"] += 1
-            d = _direction(own, g, group["history_size"])
+            d = _direction(own, g, group["history_size"]).astype(g.dtype, copy=False)
             t = lr / max(1.0, float(self._sizes(g).sum())) if own["n_iter"] == 1 else lr
             before, slope = loss, g @ d
             own.update(d=new_tensor(d), t=t, prev_flat_grad=new_tensor(g), prev_loss=before)
@@ -192,7 +192,8 @@ def _direction(own: dict[str, Any], g: Any, size: int) -> Any:
         own.update(d=None, t=None, old_dirs=[], old_stps=[], ro=[], H_diag=1.0)
         return -g
     changes, steps, inverse = own["old_dirs"], own["old_stps"], own["ro"]
-    y, s = g - own["prev_flat_grad"]._array, own["d"]._array * float(own["t"])
+    y = g - own["prev_flat_grad"]._array
+    s = (own["d"]._array * float(own["t"])).astype(g.dtype, copy=False)  # not widened by the number
     curvature = y @ s
     if curvature > 1e-10:
         if len(changes) == size:

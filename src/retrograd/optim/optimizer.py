@@ -252,8 +252,8 @@ class Optimizer:
         if not isinstance(value, Tensor):
             return deepcopy(value)
         array, target = value._array, param._array.dtype
-        target = real_of(target) if array.dtype.kind == "f" else target  # moduli stay real
-        if array.dtype.kind in "fc" and target.kind in "fc" and name not in self.scalars:
+        target = real_of(target) if array.dtype.kind in "fV" else target  # moduli stay real
+        if array.dtype.kind in "fcV" and target.kind in "fcV" and name not in self.scalars:
             array = held_by(target, array).astype(target)
         return new_tensor(copied(array))
 

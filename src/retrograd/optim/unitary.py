@@ -55,7 +55,7 @@ class _Unitary(Rule):
         super().add_param_group(param_group)
         for p in self.param_groups[-1]["params"]:
             x = p._array
-            if x.ndim < 2 or x.dtype.kind not in "fc":
+            if x.ndim < 2 or x.dtype.char not in "fdFD":
                 raise ValueError(
                     f"{type(self).__name__}: parameters must be matrices, got {p.dtype} of shape "
                     f"{list(p.shape)}"

@@ -123,7 +123,7 @@ def stft(
 
 def _check_signal(input: Tensor, n_fft: int) -> None:
     """Raise unless `input` is one signal or a batch of them."""
-    if input._array.dtype.kind not in "fc":
+    if input._array.dtype.kind not in "fcV":
         raise _fail("stft", input, n_fft, "expected a tensor of floating point or complex values")
     if input.ndim not in (1, 2):
         raise _fail("stft", input, n_fft, "expected a 1D or 2D tensor")

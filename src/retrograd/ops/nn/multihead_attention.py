@@ -190,7 +190,7 @@ def _with_bias(
 
 def _bias(mask: Tensor | None, name: str, like: Any) -> Tensor | None:
     """A mask as what to add to the scores: -inf where a boolean one is True."""
-    if mask is None or mask._array.dtype.kind in "fc":
+    if mask is None or mask._array.dtype.kind in "fcV":
         return mask
     if mask._array.dtype != np.bool_:
         raise AssertionError(f"only bool and floating types of {name} are supported")

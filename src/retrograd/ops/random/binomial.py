@@ -30,7 +30,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     """
     for name, t in (("count", count), ("prob", prob)):
         array: Any = check_tensor(t, "binomial")._array
-        if array.dtype.kind != "f":
+        if array.dtype.kind not in "fV":
             raise ValueError(
                 f"binomial only supports floating-point dtypes for {name}, got: "
                 f"{dtypes.legacy_name(array.dtype)}"

@@ -174,7 +174,7 @@ def apart(function: Any, by: str, args: tuple[Any, ...], named: dict[str, Any]) 
     if not any(is_complex(value) for value in (*args, *named.values())):
         return real
     for t in (real,) if isinstance(real, Tensor) else real:
-        if t._array.dtype.kind != "f":
+        if t._array.dtype.kind not in "fV":
             raise ValueError(
                 f'{function.__name__}(): by="parts" finds no places: those of the real and of the '
                 'imaginary parts differ. Take x.real and x.imag apart, or by="modulus"'
@@ -191,7 +191,7 @@ def radially(function: Any, by: str, args: tuple[Any, ...], named: dict[str, Any
 
 def is_element(value: Any) -> bool:
     """Whether a value is a tensor of elements: one of integers is of indices."""
-    return isinstance(value, Tensor) and value._array.dtype.kind in "fc"
+    return isinstance(value, Tensor) and value._array.dtype.kind in "fcV"
 
 
 def is_complex(value: Any) -> bool:

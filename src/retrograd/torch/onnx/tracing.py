@@ -138,7 +138,7 @@ def same(a: Any, b: Any) -> bool:
     return (
         a.shape == b.shape
         and a.dtype == b.dtype
-        and np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
+        and np.array_equal(a, b, equal_nan=a.dtype.kind in "fcV")
     )
 
 
@@ -148,7 +148,7 @@ def other(tensor: Tensor, longer: dict[int, int]) -> Tensor:
     for dim, more in longer.items():
         size = array.shape[dim]
         array = array.take(np.arange(size + more) % max(size, 1), dim)
-    if array.dtype.kind in "fc":
+    if array.dtype.kind in "fcV":
         array = array * array.dtype.type(-0.875)
     elif array.dtype.kind in "iu":
         array = array - np.sign(array)
