@@ -164,6 +164,8 @@ def test_what_is_not_orthonormal_is_refused():
         rg.optim.UnitarySGD([rg.ones(2, 2, requires_grad=True)])
     with pytest.raises(ValueError, match="must be matrices"):
         rg.optim.UnitaryAdam([rg.ones(2, requires_grad=True)])
+    with pytest.raises(ValueError, match=r"matrices, got retrograd\.float16 of shape \[2, 2\]"):
+        rg.optim.UnitaryAdam([rg.eye(2, dtype=rg.float16).requires_grad_()])
 
 
 def test_a_unitary_step_counts_one_write():
