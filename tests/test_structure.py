@@ -314,6 +314,7 @@ OVER_MEMORY = {
     ("frombuffer", "torch/vision/codecs.py"): "bytes made there, which the array keeps",
     ("from_dlpack", "ops/tensor/dlpack.py"): "the capsule states shape and owner",
     ("__array_interface__", "kernels/memory.py"): "`Span`: from an array's first byte to its last",
+    ("ctypes", "torch/distributed/engine/mpi.py"): "MPI is started, and is given no array",
     ("ctypes", "compiler/kernels.py"): "kernels write what they were given, as far as it goes",
     ("ctypes", "compiler/rows.py"): "as far as shapes and strides say, for which a kernel is made",
     ("__array_interface__", "ops/tensor/dlpack.py"): "the interface of an array that is kept",

@@ -635,3 +635,40 @@ def test_a_leaf_that_a_step_makes_and_returns_is_a_new_one_in_each_call():
         assert leaf.grad.tolist() == [1.0] * 3
         (leaf * leaf).sum().backward()
         assert leaf.grad.tolist() == [1.0 + 4.0 * factor] * 3
+
+
+@pytest.mark.parametrize("when", ["before", "after", "held"])
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda optimizer, schedule: optimizer.param_groups[0]["lr"],
+        lambda optimizer, schedule: schedule.get_last_lr()[0],
+        lambda optimizer, schedule: schedule.last_epoch,
+    ],
+)
+def test_what_a_schedule_changes_is_read_anew_in_each_call(read, when):
+    def run(compiled):
+        x = rg.ones(2, requires_grad=True)
+        optimizer = rg.optim.SGD([x], lr=0.5)
+        schedule = rg.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
+
+        def step():
+            found = [read(optimizer, schedule)] if when == "before" else []
+            group = optimizer.param_groups[0] if when == "held" else None
+            optimizer.zero_grad()
+            (x * x).sum().backward()
+            optimizer.step()
+            schedule.step()
+            if group is not None:
+                found.append(group["lr"])
+            if when == "after":
+                found.append(read(optimizer, schedule))
+            return found
+
+        step, found = rg.compile(step) if compiled else step, []
+        for _ in range(3):
+            optimizer.param_groups[0]["lr"] = 0.5
+            found.append(step())
+        return found
+
+    assert run(compiled=True) == run(compiled=False)

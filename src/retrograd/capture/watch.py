@@ -95,6 +95,7 @@ class Watch:
     def __init__(self, recording: Recording, guards: Guards) -> None:
         self.recording, self.guards = recording, guards
         self.outer: dict[int, Any] = {}  # objects that were there before, by id
+        self.scheduled: set[int] = set()  # ids of groups of settings that a schedule has changed
         self.codes: set[types.CodeType] = set()  # of what has been rewritten
         self.functions: dict[type[Function], type[Function]] = {}  # and those of users' classes
         self.stored_is_asked = self.appending = False
@@ -146,6 +147,8 @@ class Watch:
         if type(value) in PLAIN or id(value) in self.outer:
             return
         self.outer[id(value)] = value
+        if id(value) in self.scheduled:
+            self.stop("settings that a schedule has changed are read")
         if type(value) in (list, tuple):
             for i, part in enumerate(value):
                 self.enter(f"({read})[{i}]", part)
@@ -232,6 +235,8 @@ class Watch:
             return getattr(owner, name)
         space: Any = getattr(owner, "__dict__", None)
         about = f"{kind.__name__}.{name}"
+        if self.scheduled and isinstance(owner, LRScheduler) and name in space:
+            self.stop(f"{about} is read after a step of a schedule")
         known = self.guards.name(kind)
         self.guards.add(f"{self.guards.name(owner)}.__class__ is {known}", f"the class of {about}")
         way = kind.__getattribute__
@@ -408,7 +413,7 @@ class Watch:
             return function(*args, **options)
         simple = is_simple((args, options))
         if simple and isinstance(owner, LRScheduler):
-            return self.recording.again(function, args, options)
+            return self.of_optimizer(function, owner, args, options)
         if simple and (
             is_one(function, OF_NUMBERS)
             or is_of_module(function, MATHEMATICS)
@@ -609,7 +614,7 @@ class Watch:
         if name == "item" and is_number(owner):
             return self.recording.number(owner)
         if isinstance(owner, (Optimizer, LRScheduler)):
-            return self.recording.again(function, args, options, name != "zero_grad")
+            return self.of_optimizer(function, owner, args, options)
         args = [list(v) if type(v) is type(iter([])) else v for v in args]
         if name in ("clip_grad_norm_", "clip_grad_value_"):
             return self.recording.again(function, args, options)
@@ -644,6 +649,21 @@ class Watch:
             return found
         self.stop(f"a {function.__name__} is made")
         return function(*args, **options)
+
+    def of_optimizer(self, function: Any, owner: Any, args: Any, options: Any) -> Any:
+        """What a method of an optimizer or a schedule gives, which a replay calls again.
+
+        Guards look before the call, so settings that a schedule has changed are not read after.
+        """
+        name = name_of(function)
+        found = self.recording.again(function, args, options, name != "zero_grad")
+        if found is not None and not isinstance(found, Tensor):
+            self.stop(f"{name} gives a {type(found).__name__}")
+        if isinstance(owner, LRScheduler):
+            self.scheduled.update(map(id, owner.optimizer.param_groups))
+            if not self.scheduled.isdisjoint(self.outer):
+                self.stop("settings that a schedule changes are read")
+        return found
 
     def asked(self, function: Any, args: Any, options: Any, found: Any) -> None:
         """See that a function of this package gives the same number, text or truth again."""
