@@ -293,7 +293,9 @@ def complaints(drawn_program, statuses, told):
         else:
             _, at, text = lines[kinds.index("error")]
             late = TIMEOUT * (kind in {"skip", "late"} or "begins" not in kinds) + SLACK
-            if at > when[0] + late:
+            if not when:
+                yield f"rank {rank} had its error before the fault: {text}"
+            elif at > when[0] + late:
                 yield f"rank {rank} had its error {at - when[0]:.1f} s after the fault: {text}"
             named = [int(number) for number in re.findall(r"ranks? \[?(\d)", text)]
             if faulty not in named and (rank in near or not named):
