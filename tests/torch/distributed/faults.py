@@ -285,9 +285,9 @@ def complaints(drawn_program, statuses, told):
             expected = {"kill": -9, "kill at any time": -9, "raise": 1, "interrupt": -2}.get(kind)
             if expected is not None and status != expected and not (never and status == 0):
                 yield f"rank {rank} ended with {status}"
-        elif never:
+        elif never or ("ends" in kinds and rank not in near):  # its last call came before
             if status:
-                yield f"rank {rank} ended with {status} without a fault"
+                yield f"rank {rank} ended with {status} without an error"
         elif "error" not in kinds or status != 1:
             yield f"rank {rank} ended with {status} without an error"
         else:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Watch"]
 
-ANSWER = 1.0  # seconds that a rank may take to say where it is
+ANSWER = 5.0  # seconds that a rank may take to say where it is
 
 
 class Watch:
