@@ -33,6 +33,19 @@ print(x.full_tensor().tolist(), x.redistribute(mesh, [Replicate()]).to_local().t
     assert together(MESH + code, 4) == [f"(5,) {part}{last}" for part in ([0, 1], [2, 3], [4], [])]
 
 
+def test_copies_are_those_of_the_first_rank_where_they_are_checked():
+    code = """
+x = rg.tensor([rank + 1.0, 2.0], requires_grad=True)
+for check, lying in ((True, Replicate()), (False, Replicate()), (True, Shard(0))):
+    y = DTensor.from_local(x, mesh, [lying], run_check=check); print(y.to_local().tolist())
+(y * 3).sum().backward(); print(x.tolist(), x.grad.tolist())
+"""
+    own = ["[1.0, 2.0]", "[2.0, 2.0]"]
+    assert together(MESH + code) == [
+        f"[1.0, 2.0]\n{each}\n{each}\n{each} [3.0, 3.0]" for each in own
+    ]
+
+
 def test_the_elements_of_several_ranks_are_no_array():
     code = """
 x = distribute_tensor(rg.arange(4), mesh, [Shard(0)])

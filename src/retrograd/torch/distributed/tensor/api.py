@@ -31,7 +31,7 @@ from .array import Distributed, cut
 from .placements import Partial, Placement, Replicate, counted, without_sums
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from ....nn import Module
 
@@ -105,8 +105,9 @@ class DTensor(Tensor):
     ) -> DTensor:
         """The tensor of which each rank has a part, a copy or a summand, as the placements say.
 
-        shape: of the whole; by default all parts are alike. The gradient of the local tensor is
-        what this rank has of the DTensor's. device_mesh: of all ranks by default.
+        shape: of the whole; by default all parts are alike. run_check: whether copies are those of
+        the first rank; else ranks are trusted to have equal ones. The gradient of the local tensor
+        is what this rank has of the DTensor's. device_mesh: of all ranks by default.
         """
         mesh = mesh_of(device_mesh)
         lying = placed(mesh, placements, local_tensor.ndim)
@@ -115,6 +116,9 @@ class DTensor(Tensor):
             if placement.is_shard():
                 whole[placement.dim] *= size  # type: ignore[attr-defined]
         made: DTensor = shown(_FromLocal.apply(local_tensor, mesh, lying, shape or whole))
+        if run_check:
+            copies = [dim for dim, placement in enumerate(lying) if placement.is_replicate()]
+            made._array.local = of_one("from_local", local_tensor._array, mesh, copies, 0)
         return made
 
     @property
@@ -282,6 +286,17 @@ def placed(mesh: DeviceMesh, placements: Any, ndim: int) -> tuple[Placement, ...
     return found
 
 
+def of_one(call: str, array: Any, mesh: DeviceMesh, dims: Iterable[int], number: int) -> Any:
+    """An array as the rank of that number along dimensions of a mesh has it."""
+    found = np.asarray(array, order="C")
+    for dim in dims:
+        world = mesh.get_group(dim).world
+        source = world.ranks[number]
+        own = found if world.rank == source else np.empty_like(found)
+        found = world.do(call, world.broadcast(call, source, own))
+    return found
+
+
 def distribute_tensor(
     tensor: Tensor,
     device_mesh: DeviceMesh | None = None,
@@ -317,15 +332,11 @@ def distribute_tensor(
                 f"mesh or placements {lying}. do you want to call `redistribute` instead?"
             )
         return tensor
-    values = has_values(tensor._array)
-    array = np.ascontiguousarray(tensor._array) if values else tensor._array
-    if src_data_rank is not None and values:
-        for dim in range(mesh.ndim):
-            world, call = mesh.get_group(dim).world, "distribute_tensor"
-            source = world.ranks[src_data_rank]
-            own = array if world.rank == source else np.empty_like(array)
-            array = world.do(call, world.broadcast(call, source, own))
-    made: Any = new_tensor(cut(array.reshape(tensor.shape), mesh, lying), DTensor)
+    array = tensor._array
+    if has_values(array):
+        dims = range(0 if src_data_rank is None else mesh.ndim)
+        array = of_one("distribute_tensor", array, mesh, dims, src_data_rank or 0)
+    made: Any = new_tensor(cut(array, mesh, lying), DTensor)
     if isinstance(tensor, Parameter):
         made = Parameter(made, tensor.requires_grad)
     made.requires_grad_(tensor.requires_grad)
