@@ -672,3 +672,17 @@ def test_what_a_schedule_changes_is_read_anew_in_each_call(read, when):
         return found
 
     assert run(compiled=True) == run(compiled=False)
+
+
+def test_a_function_around_a_compiled_one_is_called_itself():
+    energy = rg.compile(lambda w, x: (w * x).sum())
+    w, x = rg.ones(2), rg.randn(3, 2)
+
+    @functools.wraps(energy)  # as transforms do: what they wrap has the attributes of that
+    def twice(w, x):
+        return 2 * energy(w, x)
+
+    for outer in (rg.func.vmap(rg.func.grad(energy), (None, 0)), twice):
+        step = rg.compile(lambda w, x, outer=outer: outer(w, x) * 1)
+        for _ in range(3):
+            rg.testing.assert_close(step(w, x), outer(w, x))

@@ -438,7 +438,7 @@ class Watch:
         if not is_users and mentions((args, options)):
             return self.with_values(function, args, options)
         compiled = getattr(function, "compiled", None)
-        if compiled is not None and type(compiled).__module__ == f"{__package__}.compiled":
+        if compiled is not None and is_compiled(function, compiled):
             own = (function.__self__,) if kind is types.MethodType else ()
             if isinstance(function, Module):  # `modules.OptimizedModule`
                 if id(function) not in self.outer or function._hooks is not None:
@@ -758,6 +758,15 @@ def joined(*parts: Any) -> str:
     """A text of texts, and of values with a conversion and a format: what an f-string gives."""
     shown: Any = {-1: lambda v: v, ord("s"): str, ord("r"): repr, ord("a"): ascii}
     return "".join([p if isinstance(p, str) else format(shown[p[1]](p[0]), p[2]) for p in parts])
+
+
+def is_compiled(function: Any, compiled: Any) -> bool:
+    """Whether `compile` gave a function: one around it has its attributes, by `functools.wraps`."""
+    if type(compiled).__module__ != f"{__package__}.compiled":
+        return False
+    return (
+        isinstance(function, Module) or getattr(function, "__wrapped__", None) is compiled.function
+    )
 
 
 def importing(frame: Any) -> bool:
