@@ -47,6 +47,7 @@ def test_call_gives_pytorchs_values_gradients_and_errors(case, want):
         (lambda x: rg.cat([x, 1.0]), TypeError, "expected Tensor as element 1"),
         (lambda x: rg.stack([x, x[0]]), RuntimeError, "stack expects each tensor to be equal size"),
         (lambda x: x.movedim((0, 1), 0), RuntimeError, "same number of dims"),
+        (lambda x: x[0].triu(), RuntimeError, "at least 2 dimensions"),
         (lambda x: x.select(1, -5), IndexError, r"index -5 out of range for tensor of size .* 1$"),
         (lambda x: x[:, 0].view(rg.complex64), RuntimeError, r"self.size\(-1\) must be divisible"),
         (lambda x: x.unflatten(0, ()), RuntimeError, "sizes must be non-empty"),
