@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
+from retrograd import pytree
 from retrograd.nn import Parameter, ParameterList
 from retrograd.optim import SGD, Adam, Optimizer
 
@@ -435,7 +436,7 @@ def test_states_of_half_floats_have_their_parameters_dtype_as_made_and_as_loaded
         return optimizer, closure
 
     def kinds(optimizer):
-        leaves = rg.pytree.flatten([*optimizer.state.values()])
+        leaves = pytree.flatten([*optimizer.state.values()])
         return {t.dtype for t in leaves if isinstance(t, rg.Tensor) and t.ndim}
 
     optimizer, closure = stepped(dtype)

@@ -18,6 +18,7 @@ from ..engine.updates import drop_gradients
 from ..kernels.allocation import copied
 from ..ops.core.structure import held_by
 from ..ops.elementwise.complex import view_as_real
+from ..quiet import calm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -254,7 +255,7 @@ class Optimizer:
         array, target = value._array, param._array.dtype
         target = real_of(target) if array.dtype.kind in "fV" else target  # moduli stay real
         if array.dtype.kind in "fcV" and target.kind in "fcV" and name not in self.scalars:
-            array = held_by(target, array).astype(target)
+            array = calm(held_by(target, array).astype, target)
         return new_tensor(copied(array))
 
     def __getstate__(self) -> dict[str, Any]:
