@@ -48,7 +48,7 @@ from .. import dtypes, modes
 from ..compiler.door import opened
 from ..kernels.allocation import zeros
 from ..kernels.layout import in_row_major, is_permuted, kept_shape, led_by
-from .backward.formulas import Described
+from ..locks import load
 from .graph import JOINED, MANY, PLAIN, VARIADIC, Kind, Node, output_node
 from .namespaces import arrays, recorded
 from .table import COTANGENT, DTYPES, FIRST, NEVER, NOBODY, SHAPES, Table
@@ -389,6 +389,17 @@ def shape_at(inputs: tuple[Any, ...], place: int) -> Any:
     if place < 0:
         return tuple([kept_shape(t._array) for t in inputs])
     return None if inputs[place] is None else kept_shape(inputs[place]._array)
+
+
+class Described:
+    """The docstring of the class of an op's nodes, made when it is asked for."""
+
+    def __init__(self, op: Op, saved: list[str]) -> None:
+        self.op, self.saved = op, saved
+
+    def __get__(self, node: Node | None, kind: type[Node]) -> str:
+        formulas = load(f"{__package__}.backward.formulas")
+        return formulas.described(self.op, self.saved)  # type: ignore[no-any-return]
 
 
 def camel_case(name: str) -> str:

@@ -30,6 +30,7 @@ def mistakes(x: rg.Tensor) -> None:
     rg.nn.modules.Liner(2, 1)  # type: ignore[attr-defined]
     rg.nn.utils.clip_grad_norms_([x], 1.0)  # type: ignore[attr-defined]
     rg.optim.Adamm([x])  # type: ignore[attr-defined]
+    rg.optim.lr_scheduler.StepLr  # type: ignore[attr-defined]
     rg.func.gradd(rg.sin)  # type: ignore[attr-defined]
     rg.autograd.grd(x, x)  # type: ignore[attr-defined]
     rg.utils.dat  # type: ignore[attr-defined]

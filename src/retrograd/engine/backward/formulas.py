@@ -16,9 +16,7 @@ from ..tensor import Tensor
 if TYPE_CHECKING:
     from types import FunctionType
 
-    from ..graph import Node
-
-__all__ = ["Described", "definition", "formulas_of", "helpers_of", "sentence"]
+__all__ = ["definition", "described", "formulas_of", "helpers_of", "sentence"]
 
 
 DOC = """A recorded call of the op `{op}`. When the gradient g arrives, each input gets
@@ -120,18 +118,13 @@ def sentence(doc: str) -> str:
     return re.sub(r"\s+", " ", doc.strip().split("\n\n", 1)[0]).rstrip(".")
 
 
-class Described:
-    """The docstring of the class of an op's nodes, made when it is asked for."""
-
-    def __init__(self, op: Any, saved: list[str]) -> None:
-        self.op, self.saved = op, saved
-
-    def __get__(self, node: Node | None, kind: type[Node]) -> str:
-        lines = [f"{name}: {text}" for name, text in formulas_of(self.op).items()]
-        terms = [f"`{name}`: {text}" for name, text in helpers_of(self.op).items()]
-        return DOC.format(
-            op=self.op.name,
-            formulas=textwrap.indent("\n".join(lines), "    "),
-            terms=textwrap.indent("\n".join(["`out`: the result", *terms]), "    "),
-            saves=f"It saves {', '.join(self.saved)}. " if self.saved else "",
-        )
+def described(op: Any, saved: list[str]) -> str:
+    """What the class of an op's nodes says of them; `saved` are the names of what they save."""
+    lines = [f"{name}: {text}" for name, text in formulas_of(op).items()]
+    terms = [f"`{name}`: {text}" for name, text in helpers_of(op).items()]
+    return DOC.format(
+        op=op.name,
+        formulas=textwrap.indent("\n".join(lines), "    "),
+        terms=textwrap.indent("\n".join(["`out`: the result", *terms]), "    "),
+        saves=f"It saves {', '.join(saved)}. " if saved else "",
+    )

@@ -354,6 +354,8 @@ for kind in (CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR, ReduceLROnPlatea
     kind.__module__ = __name__  # what is printed of them
 
 
-def __getattr__(name: str) -> Any:
-    """A name that only PyTorch's world has, or the error that has the nearest one."""
-    return _providers.attribute(__name__, name)
+if not TYPE_CHECKING:  # to type checkers, a name that is not there is an error
+
+    def __getattr__(name):
+        """The error for a name that is not there, which has the nearest one."""
+        return _providers.attribute(__name__, name)
