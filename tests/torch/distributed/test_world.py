@@ -45,7 +45,7 @@ def test_an_array_of_which_ranks_have_parts_of_any_lengths_is_completed_in_place
         array[begin : begin + counts[world.rank]] = world.rank + 1j
         found = world.do("parts", world.fill("parts", array, counts))
         assert found is array
-        with pytest.raises(DistNetworkError, match=r"calls parts \[5, 1\] where .* parts \[6\]"):
+        with pytest.raises(DistNetworkError, match=r"calls parts \[.*\] where .* parts \["):
             world.do("parts", world.fill("parts", array, [5, 1] if world.rank else [6]))
         return array.tolist()
 
