@@ -193,6 +193,16 @@ def test_what_is_no_image_is_refused(shape):
         rg.viz.image(rg.zeros(shape))
 
 
+def test_arrays_and_lists_are_shown_as_tensors_are():
+    z = rg.polar(rg.ones(2, 3), rg.arange(6.0).reshape(2, 3))
+    assert rg.viz.colored(z.numpy()).svg == rg.viz.colored(z).svg
+    assert rg.viz.image([[0.0, 1.0]]).svg == rg.viz.image(rg.tensor([[0.0, 1.0]])).svg
+    with pytest.raises(ValueError, match=r"rg\.viz\.curves.* shows one dimension"):
+        rg.viz.image([0.0, 1.0])
+    with pytest.raises(ValueError, match=r"for example rg\.viz\.colored\(z\)"):
+        rg.viz.image(z)
+
+
 # -- curves ----------------------------------------------------------------------------------------
 
 
@@ -205,6 +215,13 @@ def test_curves_show_lines_of_different_lengths():
     ]
     assert 'd="M64.0,286.0L304.0,221.0L544.0,26.0"' in picture.svg
     assert 'd="M64.0,156.0"' in picture.svg
+
+
+def test_a_curve_may_have_no_name_and_is_real():
+    losses = [4.0, 1.0]
+    assert rg.viz.curves(losses).svg == rg.viz.curves({"value": losses}).svg
+    with pytest.raises(TypeError, match=r"give \.abs\(\) or \.real of complex ones"):
+        rg.viz.curves({"z": [1j]})
 
 
 def test_logarithmic_curves_leave_out_what_is_not_above_0():

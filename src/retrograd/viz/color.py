@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.tensor import Tensor
+from ..ops.creation.from_data import as_tensor
 from .picture import Picture, document, inlined
 
 __all__ = ["WHEEL", "colored", "domain_colors", "image", "key", "pixels"]
 
 WHEEL = 64  # pixels of the key
+ONE, ANOTHER = 'rg.viz.curves({"x": x}) shows one dimension', "rg.viz.image(batch[0])"
 SHOWN = ((), (1,), (3,))  # what stands before the height and width of an image
 
 
@@ -50,18 +51,19 @@ def pixels(address: str, x: float, y: float, width: float, height: float) -> str
     return f'<image href="{address}" {size} {style}/>'
 
 
-def colored(input: Tensor, scale: float | None = None) -> Picture:
-    """A picture of the phases (colours) and moduli of a complex tensor of one or two dimensions.
+def colored(input: Any, scale: float | None = None) -> Picture:
+    """A picture of the phases (colours) and moduli of complex numbers in one or two dimensions.
 
     The hue is the phase (red where positive, cyan where negative), the lightness the modulus: black
     is 0, white infinity, grey NaN, and full colours have the modulus `scale`, by default the median
-    of those that are not 0. Real tensors have two phases. Raises ValueError for another number of
-    dimensions, and for a tensor without elements.
+    of those that are not 0. Real numbers have two phases. `input` is a tensor, an array of NumPy's
+    or a list. Raises ValueError for another number of dimensions, and where there is no element.
 
     >>> z = rg.polar(rg.ones(1, 4), rg.arange(4) * rg.pi / 2)[0]
     >>> print(rg.viz.colored(z))
     complex64 4, coloured by phase; full colour at modulus 1
     """
+    input = as_tensor(input)
     values = np.atleast_2d(input.detach().numpy())
     if values.ndim != 2 or not values.size:
         raise ValueError(
@@ -84,22 +86,25 @@ def colored(input: Tensor, scale: float | None = None) -> Picture:
     return Picture(name, text, document(wide, max(height, WHEEL) + 44, parts))
 
 
-def image(input: Tensor) -> Picture:
-    """A real tensor as a picture: (H, W) or (1, H, W) in grey, (3, H, W) in red, green and blue.
+def image(input: Any) -> Picture:
+    """Real numbers as a picture: (H, W) or (1, H, W) in grey, (3, H, W) in red, green and blue.
 
-    Floats from 0 to 1, and integers from 0 to 255, are shown as they are; others are stretched from
-    the least to the largest. Raises ValueError for other shapes, for complex numbers, which
-    `colored` shows, and for a tensor without elements.
+    `input` is a tensor, an array of NumPy's or a list. Floats from 0 to 1, and integers from 0 to
+    255, are shown as they are; others are stretched from the least to the largest. Raises
+    ValueError for other shapes, for complex numbers, which `colored` shows, and where there is no
+    element.
 
     >>> print(rg.viz.image(rg.rand(3, 4, 5)))
     float32 3×4×5, from 0 to 1
     """
+    input = as_tensor(input)
     values = input.detach().numpy()
     shape = values.shape
     if input.is_complex() or not values.size or len(shape) not in (2, 3) or shape[:-2] not in SHOWN:
         raise ValueError(
             "image() takes a real tensor of shape (H, W), (1, H, W) or (3, H, W), not "
-            f"{input.dtype.name} of shape {tuple(shape)}: for example rg.viz.image(batch[0])"
+            f"{input.dtype.name} of shape {tuple(shape)}: for example "
+            + ("rg.viz.colored(z)" if input.is_complex() else ONE if len(shape) == 1 else ANOTHER)
         )
     values = np.nan_to_num(values.astype(np.float64).reshape(-1, *shape[-2:]).transpose(1, 2, 0))
     low, high = 0.0, 1.0 if input.is_floating_point() else 255.0

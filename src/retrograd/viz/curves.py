@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,26 +11,33 @@ from .axes import COLORS, Axes
 from .picture import Picture, document
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 __all__ = ["curves"]
 
 
 def curves(
-    lines: Mapping[str, Sequence[float]], x: str = "step", y: str = "", log: bool = False
+    lines: Mapping[str, Sequence[float]] | Sequence[float],
+    x: str = "step",
+    y: str = "",
+    log: bool = False,
 ) -> Picture:
-    """A picture of sequences of numbers: named lines over 0, 1, 2, ...
+    """A picture of sequences of numbers: named lines over 0, 1, 2, ..., or one without a name.
 
     `x` and `y` name the axes; `log` makes the upward one logarithmic, where what is not above 0 is
     left out. The text has the first and the last number of each line, the least and the largest.
-    Raises ValueError where there is no number to show.
+    Raises ValueError where there is no number to show, and TypeError for complex numbers.
 
     >>> print(rg.viz.curves({"loss": [4.0, 1.0, 0.25], "test": [5.0, 3.0, 2.0]}, log=True))
               first     least   largest      last
     loss          4      0.25         4      0.25
     test          5         2         5         2
     """
-    values = {name: np.asarray(line, float) for name, line in lines.items()}
+    named = lines if isinstance(lines, Mapping) else {"value": lines}
+    arrays = {name: np.asarray(line) for name, line in named.items()}
+    if any(line.dtype.kind == "c" for line in arrays.values()):
+        raise TypeError("curves() takes real numbers: give .abs() or .real of complex ones")
+    values = {name: line.astype(float) for name, line in arrays.items()}
     with np.errstate(all="ignore"):
         drawn = {name: np.log10(line) if log else line for name, line in values.items()}
     known = [line[np.isfinite(line)] for line in drawn.values()]
