@@ -57,6 +57,13 @@ def test_assigning_takes_the_tensors_over():
     assert model[0].weight._array is state["0.weight"]._array
 
 
+def test_a_checkpoint_is_not_the_state_in_it():
+    checkpoint = {"epoch": 3, "model": net().state_dict(), "losses": [1.0]}
+    with pytest.raises(RuntimeError, match=r"This is a checkpoint: .* at \['model'\]\.$"):
+        net().load_state_dict(checkpoint)
+    net().load_state_dict(checkpoint["model"])
+
+
 def test_names_that_do_not_match_raise_together():
     state = net().state_dict()
     state["other"] = state.pop("0.bias")
@@ -67,7 +74,7 @@ def test_names_that_do_not_match_raise_together():
         "Error(s) in loading state_dict for Sequential:\n\t"
         'Missing key(s) in state_dict: "0.bias". \n\t'
         'Unexpected key(s) in state_dict: "other", "0.more". \n\t'
-        "strict=False loads what fits."
+        "strict=False ignores names that only one of the two has."
     )
     result = net().load_state_dict(state, strict=False)
     assert result.missing_keys == ["0.bias"]

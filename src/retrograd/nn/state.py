@@ -28,6 +28,7 @@ __all__ = ["load", "save"]
 swaps = False  # whether `load_state_dict` asks `Tensor.module_load`: `torch.__future__`
 
 EXTRA_STATE = "_extra_state"
+IGNORES = "strict=False ignores names that only one of the two has."
 NO_EXTRA_STATE = (
     "Reached a code path in Module.{name}() that should never be called: {kind} does not override "
     "it. Write {kind}.{name}"
@@ -133,7 +134,7 @@ class _Report:
         self.unexpected: list[str] = []
         self.errors: list[str] = []
 
-    def raise_if_failed(self, module: Any, strict: bool) -> None:
+    def raise_if_failed(self, module: Any, given: Any, strict: bool) -> None:
         errors = list(self.errors)
         if strict:
             for keys, kind in ((self.missing, "Missing"), (self.unexpected, "Unexpected")):
@@ -142,16 +143,19 @@ class _Report:
                     errors.append(f"{kind} key(s) in state_dict: {named}. ")
             errors = errors[len(self.errors) :] + errors[: len(self.errors)]
         if errors:
-            errors.append(self._advice())
+            errors.append(self._advice(given))
             text = "\n\t".join(errors)
             raise RuntimeError(
                 f"Error(s) in loading state_dict for {type(module).__name__}:\n\t{text}"
             )
 
-    def _advice(self) -> str:
+    def _advice(self, given: Any) -> str:
         """What to do about keys, or else about sizes."""
         if not (self.missing or self.unexpected):
             return "Build the module with the sizes of the state, or leave these keys out of it."
+        for name, part in given.items():
+            if isinstance(part, Mapping) and not part.keys().isdisjoint(self.missing):
+                return f"This is a checkpoint: the module's state is in it, at [{name!r}]."
         before = {key.partition(".")[0] for key in self.unexpected}
         if self.missing and set(self.missing) == {key.partition(".")[2] for key in self.unexpected}:
             return (
@@ -161,8 +165,8 @@ class _Report:
         if self.unexpected and len(self.missing) == len(self.unexpected):
             pairs = zip(self.unexpected, self.missing, strict=True)
             named = ", ".join(f'"{given}" for "{own}"' for given, own in pairs)
-            return f"If they are the same, rename them: {named}. strict=False loads what fits."
-        return "strict=False loads what fits."
+            return f"If they are the same, rename them: {named}. {IGNORES}"
+        return IGNORES
 
 
 def load(module: Any, state_dict: Any, strict: bool, assign: bool) -> _IncompatibleKeys:
@@ -178,7 +182,7 @@ def load(module: Any, state_dict: Any, strict: bool, assign: bool) -> _Incompati
         given._metadata = metadata
     report = _Report()
     _load_into(module, given, "", metadata or {}, report, assign=assign)
-    report.raise_if_failed(module, strict)
+    report.raise_if_failed(module, given, strict)
     return _IncompatibleKeys(report.missing, report.unexpected)
 
 
