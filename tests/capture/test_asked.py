@@ -336,6 +336,21 @@ def test_a_list_that_a_step_appends_to_and_reads():
         assert (found.tolist(), count, last) == ([1.0 * i, i * (2.0 + i)], i + 1, 3.0 + i)
 
 
+def test_another_name_of_a_list_that_a_step_appends_to():
+    every = []
+
+    @rg.compile
+    def step(x):
+        other = every
+        every.append(x.sum().item())
+        return x * other[-1], len(other)
+
+    for i in range(4):
+        every.clear()  # so that it is again what the recording saw
+        found, count = step(x_of(1.0, 2.0 + i))
+        assert (found.tolist(), count) == ([3.0 + i, (2.0 + i) * (3.0 + i)], 1)
+
+
 def test_values_of_the_first_run_are_plain_where_they_go():
     kept = []
 

@@ -14,17 +14,22 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["Asked", "Bail", "agree", "asked", "mentions", "unasked"]
+__all__ = ["Asked", "Bail", "agree", "asked", "check", "mentions", "unasked"]
 
 
 class Bail(Exception):  # noqa: N818 (no error)
     """A value is another one than in the recording, or an error was raised; nothing is done yet."""
 
 
-def agree(function: Any, args: Any, value: Any) -> None:
-    """Raise Bail unless a function of values is as true as in the recording."""
-    if bool(function(*args)) is not value:
+def check(truth: Any, value: bool) -> None:
+    """Raise Bail unless a truth is that of the recording."""
+    if bool(truth) is not value:
         raise Bail
+
+
+def agree(function: Any, args: Any, value: bool) -> None:
+    """Raise Bail unless a function of values is as true as in the recording."""
+    check(function(*args), value)
 
 
 class Asked:

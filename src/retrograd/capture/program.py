@@ -22,7 +22,7 @@ from ..engine.tensor import Tensor, new_tensor, wrote
 from ..kernels import meta
 from ..kernels.native import loops as in_c
 from ..quiet import CALM
-from .asked import Asked, Bail
+from .asked import Asked, Bail, check
 from .history import Captured
 from .lowering import Lowering, Undrawn
 from .past import Past, is_shown_by
@@ -37,7 +37,7 @@ if NATIVE:
     from .fusing import Fused, is_elementwise, shape_of
     from .grouping import grouped, living, memory
 
-__all__ = ["Bail", "Unclear", "program"]
+__all__ = ["Unclear", "program"]
 
 
 class Unclear(Exception):  # noqa: N818 (no error)
@@ -73,12 +73,6 @@ def program(
 
 class Partial(Exception):  # noqa: N818 (no error)
     """What is needed later is a part of memory, which these steps do not make natively."""
-
-
-def check(truth: Any, value: bool) -> None:
-    """Raise Bail unless a truth is that of the recording."""
-    if bool(truth) is not value:
-        raise Bail
 
 
 def with_history(array: Any, node: Any, facts: dict[str, Any], version: int = 0) -> Tensor:

@@ -127,7 +127,9 @@ class Watch:
             return value
         if self.appending and type(value) is list:  # its elements are not read
             self.guards.add(f"({read}) is {self.guards.name(value)}", about)
-            self.outer[id(value)] = value
+            if id(value) not in self.outer:
+                self.guards.changed.add(id(value))
+                self.outer[id(value)] = value
             return value
         why = self.guards.same(read, value, about)
         if why:
@@ -338,14 +340,16 @@ class Watch:
         return owner
 
     def append(self, read: Any, value: Any) -> Any:
-        """Append a value to the list that `read` gives; to one from outside in a replay, too."""
+        """Append a value to the list that `read` gives.
+
+        A replay appends to one from outside, too, if the step reads nothing of it.
+        """
         self.appending = True
         try:
             owner = read()
         finally:
             self.appending = False
-        if type(owner) is list and id(owner) in self.outer and is_simple(value):
-            self.guards.changed.add(id(owner))
+        if id(owner) in self.guards.changed and is_simple(value):
             return self.recording.again(owner.append, (value,), {})
         return self.call(self.attribute(owner, "append"), value)
 
@@ -476,7 +480,7 @@ class Watch:
             return self.ours(function, owner, args, options)
         if kind is types.MethodType or kind is types.FunctionType:
             return self.enter_function(function, args, options)
-        if getattr(function, "__module__", None) in PURE_MODULES:
+        if is_of_module(function, PURE_MODULES):
             return function(*args, **options)
         if kind is type and issubclass(function, BaseException):
             return function(*args, **options)
