@@ -1,8 +1,9 @@
-"""The workloads captured by `rg.compile`, beside themselves run eagerly, PyTorch, and jax.jit.
+"""The workloads captured by `rg.compile`, beside themselves run eagerly, PyTorch, and JAX.
 
     python benchmarks/compiled.py                                   # eager and captured
     TORCH_PYTHON=/path/to/python python benchmarks/compiled.py      # and PyTorch eager
     JAX_PYTHON=/path/to/python python benchmarks/compiled.py        # and JAX, compiled
+    INDUCTOR_PYTHON=/path/to/python python benchmarks/compiled.py   # and torch.compile, with g++
     python benchmarks/compiled.py "small graphs" "higher order"     # these groups alone
     python benchmarks/compiled.py --quick                           # only to see that it works
 
@@ -35,13 +36,25 @@ def made(kind, workload, size):
     """The step of a workload, and what says how it was captured."""
     if kind == "jax":
         return importlib.import_module("compiled_jax").PROGRAMS[workload.name](size), list
-    lib = importlib.import_module("torch" if kind == "torch" else "retrograd")
+    lib = importlib.import_module("torch" if kind in ("torch", "inductor") else "retrograd")
     lib.manual_seed(0)
     step = workload.make(lib, size)
+    if kind == "inductor":
+        return compiled_or_eager(lib, step), list
     if kind == "captured":
         step = lib.compile(step)
         return step, lambda: step.compiled.reasons[:1]
     return step, list
+
+
+def compiled_or_eager(torch, step):
+    """The step by torch.compile, or as it is where that refuses it: it has no double backward."""
+    compiled = torch.compile(step)
+    try:
+        compiled()
+    except RuntimeError:
+        return step
+    return compiled
 
 
 def least(run, wanted):
@@ -57,7 +70,7 @@ def least(run, wanted):
 
 def serve(kind):
     """Answer requests, a JSON line each: the number of a workload, its size, and how long."""
-    if kind == "torch":
+    if kind in ("torch", "inductor"):
         importlib.import_module("torch").set_num_threads(CORES)
     kept = None
     print(json.dumps(["", []]), flush=True)
@@ -91,7 +104,7 @@ def main(quick, groups):
     pythons = {"captured": sys.executable, "eager": sys.executable}
     pythons |= {
         name: os.environ[f"{name.upper()}_PYTHON"]
-        for name in ("torch", "jax")
+        for name in ("torch", "inductor", "jax")
         if f"{name.upper()}_PYTHON" in os.environ
     }
     with tempfile.TemporaryDirectory() as cache:
