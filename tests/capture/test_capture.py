@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import random
 import threading
 from types import SimpleNamespace
@@ -553,3 +554,30 @@ def test_a_step_is_one_native_function_where_gradients_meet():
     (variant,) = compiled.compiled.variants
     assert variant.text.count("run_steps") == 1
     assert variant.text.count("empty") == 1
+
+
+def test_the_derivative_of_cross_entropy_has_what_the_loss_computed(monkeypatch, calls_alone):
+    """A replay finds the maxima and sums of many logits once, as eager does, and anew each time."""
+    records = importlib.import_module("retrograd.ops.loss.cross_entropy")
+    calls, extents = [], records.extents
+    monkeypatch.setattr(records, "extents", lambda x: calls.append(x) or extents(x))
+    logits = rg.randn(64, 100, requires_grad=True)
+    other = logits.detach().clone().requires_grad_()
+    target = rg.arange(64)
+
+    @rg.compile
+    def step(x):
+        x.grad = None
+        F.cross_entropy(x, target).backward()
+
+    for turn in range(CALLS):
+        with rg.no_grad():
+            for x in (logits, other):
+                x.add_(turn * rg.arange(100.0))
+        calls.clear()
+        step(logits)
+        assert sum(isinstance(x, np.ndarray) for x in calls) == 1
+        other.grad = None
+        F.cross_entropy(other, target).backward()
+        np.testing.assert_array_equal(logits.grad.numpy(), other.grad.numpy())
+    assert step.compiled.reasons == []

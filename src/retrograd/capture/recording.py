@@ -416,8 +416,14 @@ class Recording(Watcher):
         function = op.forward
         if op.is_binary and not orders_agree(*map(held, arrays)):
             function = partial(apply_binary, function)
+        empty = [name for name, value in params.items() if value.__class__ is list and not value]
         before = len(self.steps)
-        found = self.call(function, arrays, params)
+        if empty:
+            others = {name: value for name, value in params.items() if name != empty[0]}
+            found, *filled = self.call(partial(with_filled, function, empty[0]), arrays, others)
+            params[empty[0]].extend(filled)
+        else:
+            found = self.call(function, arrays, params)
         if self.stopped is None and len(self.steps) > before:
             for kind, known in ((op.view, self.views), (by_elements(op), self.elementwise)):
                 if kind:
@@ -618,6 +624,12 @@ def is_known(tensor: Tensor) -> bool:
         and tensor._tangents is None
         and tensor._lent is None
     )
+
+
+def with_filled(function: Any, name: str, *arrays: Any, **params: Any) -> tuple[Any, ...]:
+    """What a forward gives, and what it puts into an empty list `name`, for the formulas."""
+    filled: list[Any] = []
+    return function(*arrays, **params, **{name: filled}), *filled
 
 
 def add_gradient(leaf: Tensor, g: Any) -> Tensor:

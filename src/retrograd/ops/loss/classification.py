@@ -23,7 +23,7 @@ from ...kernels.native.places import highest
 from ..activation.piecewise import logsigmoid
 from ..core.pointwise import check_constant, check_floating
 from ..core.structure import piecewise
-from .cross_entropy import Rows, fused_cross_entropy, nll
+from .cross_entropy import fused_cross_entropy, nll
 from .elementwise import check_real, check_tensors, reduced, reduction_of
 
 # -- targets ------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ def cross_entropy(
         and is_usual(input, target, ignore_index)
     ):
         scale = 1.0 / len(target._array)
-        return fused_cross_entropy(input, target, None, scale=scale, rows=Rows())
+        return fused_cross_entropy(input, target, None, scale=scale, rows=[])
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("cross_entropy_loss", input=input, target=target)
     if input._array.dtype.kind == "c":
@@ -257,7 +257,7 @@ def cross_entropy(
             found,
             None if share is None else new_tensor(share[:, None]),
             scale=scale,
-            rows=Rows() if input._array.__class__ is np.ndarray else None,
+            rows=[] if is_seen(input._array) else None,
         )
     log_p = input.log_softmax(1)
     loss = nll_loss(log_p, target, weight, None, ignore_index, None, reduction)

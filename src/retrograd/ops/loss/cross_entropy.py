@@ -18,21 +18,6 @@ from ..core.pointwise import shared
 from ..core.structure import ones
 
 
-class Rows:
-    """What the loss and its derivative both need of the logits: the rows' maxima and sums of exps.
-
-    The forward fills it in, but for few logits.
-    """
-
-    tops: Any = None
-    totals: Any = None
-
-    def fill(self, input: Any) -> Rows:
-        """Compute both for these logits, and return the object."""
-        self.tops, self.totals = extents(input)
-        return self
-
-
 def places_of(input: Any, target: Any) -> Any:
     """The flat indices of the target classes."""
     return table(target, np.arange(0, input.size, input.shape[1] or 1)) + target
@@ -69,10 +54,12 @@ exponentials = opened(_exponentials, "cross_entropy, exponentials")
 
 @quick("cross_entropy")
 def _cross_entropy_forward(
-    input: Any, target: Any, share: Any, *, scale: float, rows: Rows | None
+    input: Any, target: Any, share: Any, *, scale: float, rows: list[Any] | None
 ) -> Any:
-    rows = (rows or Rows()).fill(input)
-    loss = np.log(rows.totals) - (input.take(places_of(input, target)) - rows.tops.ravel())
+    tops, totals = extents(input)
+    if rows is not None:
+        rows[:] = tops, totals
+    loss = np.log(totals) - (input.take(places_of(input, target)) - tops.ravel())
     if share is not None:
         each = share[:, 0]
         loss = np.where(each == 0, 0, loss * each)  # an ignored sample may be infinite
@@ -81,13 +68,12 @@ def _cross_entropy_forward(
 
 @quick("cross_entropy_derivative")
 def _cross_entropy_derivative(
-    cotangent: Any, input: Any, target: Any, share: Any, *, scale: float, rows: Rows | None
+    cotangent: Any, input: Any, target: Any, share: Any, *, scale: float, rows: list[Any] | None
 ) -> Any:
-    if rows is None or rows.tops is None:
-        rows = Rows().fill(input)
+    tops, totals = rows or extents(input)
     factor = cotangent * scale if share is None else cotangent * scale * share[:, 0]
     # places count in row-major order
-    out = in_rows(exponentials(input, rows.tops, (factor / rows.totals)[:, None]))
+    out = in_rows(exponentials(input, tops, (factor / totals)[:, None]))
     out.reshape(-1)[places_of(input, target)] -= factor
     if share is not None:
         out[share[:, 0] == 0] = 0
@@ -151,9 +137,9 @@ fused_cross_entropy = declare(
     ],
     node_name="NllLossBackward0",
     doc="""Sum of `share * (logsumexp(input) - input[target])` over the rows, times `scale`. Fused,
-    as the loss of most classifiers: beside its inputs it keeps three numbers a row, in `rows` (made
-    where that is None), where a composition keeps the logarithms of all probabilities; and it is
-    one node instead of four.""",
+    as the loss of most classifiers: it is one node instead of four. `rows` is None, or an empty
+    list into which many logits put what the derivative needs again: their rows' maxima and sums of
+    exps, where a composition keeps the logarithms of all probabilities.""",
 )
 
 declare(
