@@ -46,8 +46,10 @@ static inline Inside
 inside(int64_t start, int64_t step, int64_t size, int64_t most)
 {
     int64_t low = start >= 0 ? 0 : step == 1 ? -start : (-start + step - 1) / step;
-    int64_t high = start >= size ? 0 : step == 1 ? size - start : (size - 1 - start) / step + 1;
-    high = high < most ? high : most;
+    int64_t high = most; /* dividing takes longer than the few steps that are mostly asked for */
+    if (start + (most - 1) * step >= size) {
+        high = start >= size ? 0 : step == 1 ? size - start : (size - 1 - start) / step + 1;
+    }
     return (Inside){low < high ? low : high, high};
 }
 

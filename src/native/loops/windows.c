@@ -13,7 +13,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { AT_ONCE = 256 };      /* results of a line whose sums are kept */
+enum { AT_ONCE = 256 };                 /* results of a line whose sums are kept */
+enum { FEW_float = 4, FEW_double = 2 }; /* windows whose maxima are in registers */
 enum { NOBODY = INT32_MIN }; /* in place of the winner of a window, before there is one */
 
 typedef struct {
@@ -75,14 +76,18 @@ divisor(const Windows *windows, int64_t outside, int64_t l)
 }
 
 #define REAL float
+#define WHOLE int32_t
 #define OF(x) x##_float
 #include "windows.h"
 #undef REAL
+#undef WHOLE
 #undef OF
 #define REAL double
+#define WHOLE int64_t
 #define OF(x) x##_double
 #include "windows.h"
 #undef REAL
+#undef WHOLE
 #undef OF
 
 enum { MAXIMA, MEANS, SPREAD };

@@ -6,6 +6,9 @@ typedef struct {
     int64_t *indices;
 } OF(Pooling);
 
+typedef REAL OF(Few) __attribute__((vector_size(16)));
+typedef WHOLE OF(Places) __attribute__((vector_size(16)));
+
 /* Let one tap, which is at `place` for window 0, compete for the maxima of `n` windows, whose elements
    are `stride` apart. */
 static inline __attribute__((always_inline)) void
@@ -20,13 +23,47 @@ OF(compete)(REAL *best, int32_t *winner, const REAL *values, int64_t stride, int
     }
 }
 
-/* The maxima of a line of windows, of which at most AT_ONCE are looked at together. */
-static void
-OF(max_line)(const Windows *w, const REAL *image, REAL *to, int64_t *where, Taps i, Taps j)
+/* The maxima of the few windows from `first` on whose taps are all inside along the last axis: they
+   stay in registers. */
+static inline __attribute__((always_inline)) void
+OF(max_few)(const Windows *w, const REAL *image, REAL *to, int64_t *where, Taps i, Taps j,
+            int64_t first, int64_t stride)
 {
     const Window *x = &w->axes[0], *y = &w->axes[1], *z = &w->axes[2];
-    for (int64_t first = 0; first < z->places; first += AT_ONCE) {
-        int64_t n = z->places - first < AT_ONCE ? z->places - first : AT_ONCE;
+    OF(Few) best = {0}, values = {0};
+    OF(Places) winner = {0};
+    winner += NOBODY;
+    best -= INFINITY;
+    for (int64_t a = i.first; a < i.end; a++) {
+        for (int64_t b = j.first; b < j.end; b++) {
+            int64_t row = (i.start + a * x->dilation) * y->size + j.start + b * y->dilation;
+            int64_t place = row * z->size - z->before;
+            for (int64_t c = 0; c < z->kernel; c++, place += z->dilation) {
+                const REAL *from = image + place + first * stride;
+                for (int l = 0; l < OF(FEW); l++) {
+                    values[l] = from[l * stride];
+                }
+                OF(Places) better = (winner == NOBODY) | (values > best) | (values != values);
+                best = (OF(Few))(((OF(Places))values & better) | ((OF(Places))best & ~better));
+                winner = ((WHOLE)place & better) | (winner & ~better);
+            }
+        }
+    }
+    for (int l = 0; l < OF(FEW); l++) {
+        to[first + l] = best[l];
+        where[first + l] = winner[l] == NOBODY ? -1 : winner[l] + (first + l) * stride;
+    }
+}
+
+/* The maxima of the windows from `begin` to below `end`, of a line, of which at most AT_ONCE are
+   looked at together. */
+static void
+OF(max_some)(const Windows *w, const REAL *image, REAL *to, int64_t *where, Taps i, Taps j,
+             int64_t begin, int64_t end)
+{
+    const Window *x = &w->axes[0], *y = &w->axes[1], *z = &w->axes[2];
+    for (int64_t first = begin; first < end; first += AT_ONCE) {
+        int64_t n = end - first < AT_ONCE ? end - first : AT_ONCE;
         int32_t winner[AT_ONCE];
         for (int64_t l = 0; l < n; l++) {
             winner[l] = NOBODY;
@@ -42,16 +79,7 @@ OF(max_line)(const Windows *w, const REAL *image, REAL *to, int64_t *where, Taps
                     int64_t low = found.low, high = found.high;
                     const REAL *values = image + row * z->size + at + low * z->stride;
                     REAL *best = to + low;
-                    if (z->stride == 1) {
-                        OF(compete)(best, winner + low - first, values, 1, high - low, place);
-                    }
-                    else if (z->stride == 2) {
-                        OF(compete)(best, winner + low - first, values, 2, high - low, place);
-                    }
-                    else {
-                        OF(compete)(best, winner + low - first, values, z->stride, high - low,
-                                    place);
-                    }
+                    OF(compete)(best, winner + low - first, values, z->stride, high - low, place);
                 }
             }
         }
@@ -59,6 +87,19 @@ OF(max_line)(const Windows *w, const REAL *image, REAL *to, int64_t *where, Taps
             where[first + l] = winner[l] == NOBODY ? -1 : winner[l] + (first + l) * z->stride;
         }
     }
+}
+
+/* The maxima of a line of windows, of which those in the `middle` have all taps inside. */
+static inline __attribute__((always_inline)) void
+OF(max_line)(const Windows *w, const REAL *image, REAL *to, int64_t *where, Taps i, Taps j,
+             Inside middle, int64_t stride)
+{
+    int64_t last = middle.high - OF(FEW); /* the last few may have been among those before */
+    for (int64_t first = middle.low; first < middle.high; first += OF(FEW)) {
+        OF(max_few)(w, image, to, where, i, j, first < last ? first : last, stride);
+    }
+    OF(max_some)(w, image, to, where, i, j, 0, middle.low);
+    OF(max_some)(w, image, to, where, i, j, middle.high, w->axes[2].places);
 }
 
 /* Maxima of some images, and where they are. */
@@ -69,11 +110,28 @@ OF(max_windows)(void *context, int64_t begin, int64_t end)
     const Windows *w = job->windows;
     const Window *x = &w->axes[0], *y = &w->axes[1], *z = &w->axes[2];
     int64_t size = x->size * y->size * z->size, lines = x->places * y->places;
+    Inside middle = places_inside(z, -z->before, 0, z->places);
+    int64_t far = (z->kernel - 1) * z->dilation - z->before;
+    middle.high = places_inside(z, far, 0, z->places).high;
+    int64_t count = middle.high - middle.low;
+    if (count < OF(FEW) || count > 6 * OF(FEW)) { /* longer lines are quicker tap by tap */
+        middle.low = middle.high = z->places;
+    }
     for (int64_t n = begin; n < end; n++) {
+        const REAL *image = job->images + n * size;
         for (int64_t u = 0; u < lines; u++) {
-            int64_t at = (n * lines + u) * z->places;
-            OF(max_line)(w, job->images + n * size, job->results + at, job->indices + at,
-                         taps_inside(x, u / y->places), taps_inside(y, u % y->places));
+            REAL *to = job->results + (n * lines + u) * z->places;
+            int64_t *where = job->indices + (n * lines + u) * z->places;
+            Taps i = taps_inside(x, u / y->places), j = taps_inside(y, u % y->places);
+            if (z->stride == 1) {
+                OF(max_line)(w, image, to, where, i, j, middle, 1);
+            }
+            else if (z->stride == 2) {
+                OF(max_line)(w, image, to, where, i, j, middle, 2);
+            }
+            else {
+                OF(max_line)(w, image, to, where, i, j, middle, z->stride);
+            }
         }
     }
 }

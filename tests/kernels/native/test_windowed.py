@@ -18,6 +18,7 @@ CASES = {
     "windows beyond the end": ((9, 8), (2, 3), (2, 3), (1, 0), (1, 1), True),
     "dilation": ((11, 9), (3, 2), (1, 2), (2, 1), (2, 3), False),
     "a volume": ((5, 6, 7), (2, 3, 2), (2, 1, 2), (0, 1, 1), (1, 1, 1), True),
+    "short lines": ((5, 16), (3, 3), (1, 1), (0, 1), (1, 1), False),
     "one window": ((2, 3), (2, 3), (1, 1), (0, 0), (1, 1), False),
     "gaps": ((9, 9), (2, 2), (4, 3), (0, 0), (1, 1), False),
 }
@@ -52,10 +53,11 @@ def test_maxima_and_their_indices_are_those_in_numpy(case, dtype, ties, in_numpy
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("dtype", "fd")
 @pytest.mark.parametrize("value", [np.nan, -np.inf, np.inf])
 @pytest.mark.parametrize("case", CASES)
-def test_maxima_of_nan_and_infinities_are_those_in_numpy(case, value, in_numpy):
-    x = images(case, "f")
+def test_maxima_of_nan_and_infinities_are_those_in_numpy(case, value, dtype, in_numpy):
+    x = images(case, dtype)
     x[np.random.default_rng(1).random(x.shape) < 0.3] = value
     x[0] = value
     found = pooling.max_pool(x, *CASES[case][1:])
