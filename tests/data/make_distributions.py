@@ -305,11 +305,11 @@ CONSTRAINTS = {
 }
 
 
-def made(text, library):
+def made(text, library, dtype="float64"):
     """The value of a text; `library` has the modules `distributions` and `tensor`."""
     D = library.distributions
     names = {"D": D, "constraints": D.constraints}
-    names["t"] = lambda values: library.tensor(values, dtype=library.float64)
+    names["t"] = lambda values: library.tensor(values, dtype=getattr(library, dtype))
     return eval(text, names)
 
 

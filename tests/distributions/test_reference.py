@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 
 import numpy as np
+import pytest
 
 import retrograd as rg
 
@@ -34,6 +35,26 @@ def test_a_distribution_is_pytorchs(distribution, tables, stored):
     for name, expected in stored["distributions"][distribution].items():
         if (distribution, name) not in BETTER:
             assert agree(got[name], expected, tolerance), name
+
+
+# Theirs are decompositions of matrices, which half floats do not have: as in PyTorch.
+OF_MATRICES = ("low rank normal", "lkj", "multivariate normal", "wishart")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_floats_give_half_floats(distribution, tables, dtype):
+    if distribution.startswith(OF_MATRICES):
+        return
+    d, x = (tables.made(text, rg, dtype) for text in tables.DISTRIBUTIONS[distribution])
+    found = [d.log_prob(x), d.sample((2,)), d.rsample() if d.has_rsample else d.mean]
+    for name in ("mean", "mode", "variance", "stddev", "entropy", "cdf", "enumerate_support"):
+        try:
+            value = getattr(d, name)
+            found.append(value(*[x] * (name == "cdf")) if callable(value) else value)
+        except NotImplementedError:  # there is none
+            continue
+    whole = {"retrograd.int64"} if distribution.startswith("categorical") else set()
+    assert {str(t.dtype) for t in found} - whole == {f"retrograd.{dtype}"}
 
 
 def test_a_divergence_is_pytorchs(divergence, tables, stored):

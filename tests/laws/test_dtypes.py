@@ -2,10 +2,15 @@
 
 Every op with several inputs runs in single precision with one input changed: to another precision,
 to an integer, to a 0-d tensor, to a complex one. Where the forward accepts that, each way to a
-gradient is checked, also what hooks see on the way.
+gradient is checked, also what hooks see on the way. Calls of public functions run with inputs of
+every dtype: `tests/data/make_dtypes.py` has asked PyTorch.
 """
 
 from __future__ import annotations
+
+import importlib.util
+import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +20,12 @@ from retrograd.engine.registry import OPS
 from retrograd.engine.tensor import Tensor, new_tensor
 from retrograd.engine.transforms.forward import jvp
 
-from .samples import at_least, sample
+from .samples import at_least, ops_format, sample, stored
+
+PATH = ops_format.HERE / "make_dtypes.py"
+SPEC: Any = importlib.util.spec_from_file_location("tests.data.make_dtypes", PATH)
+make_dtypes = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(make_dtypes)
 
 # Records that no user reaches with mixed dtypes: their public functions refuse them, or make the
 # other inputs themselves.
@@ -210,3 +220,69 @@ def check_tangents(op, tensors, places, params):
         found, outputs = (found,), (outputs,)
     for t, out in zip(found[: op.grad_outputs], outputs[: op.grad_outputs], strict=True):
         check(t, out)
+
+
+# -- calls of public functions, by dtype -----------------------------------------------------------
+
+TABLE: dict[str, list[Any]] = {}
+for _name, *_rest in json.loads(make_dtypes.FILE.read_text()):
+    TABLE.setdefault(_name, []).append(_rest)
+CALLS = stored()
+APART = {  # docs/differences.md has their rows
+    ("complex", "e"): "F",  # there are no complex half floats
+    ("view_as_complex", "e"): None,
+    **dict.fromkeys([("nn.functional.hinge_embedding_loss", k) for k in "bBl"], "f"),
+}
+# Integers that wrap around, or are cut off, on the way to a result that is none: as in PyTorch.
+OF_INTEGERS = {
+    "nn.functional.gaussian_nll_loss", "nn.functional.local_response_norm",
+    "nn.functional.margin_ranking_loss", "nn.functional.pairwise_distance",
+    "nn.functional.poisson_nll_loss", "nn.functional.triplet_margin_loss",
+}  # fmt: skip
+UNITS = {"nn.functional.scaled_dot_product_attention": 40}  # of rounding; of other functions 12
+
+
+def attempt(call, letter, then=None):
+    """The results of a stored call of inputs that were cast, or None where it is refused."""
+    try:
+        return make_dtypes.value(rg, call, make_dtypes.inputs(rg, call, letter, then))
+    except (*ERRORS, KeyError, AssertionError):
+        return None
+
+
+def pairs_of(answers):
+    """(letter, answer) of each dtype that a call was asked in."""
+    return [(letter, answer) for answer, letters in answers.items() for letter in letters]
+
+
+def check_digits(found, exact, units):
+    """A result is within units of rounding of what the call gives in double precision."""
+    limits, wide = rg.finfo(found.dtype), rg.complex128 if exact.is_complex() else rg.float64
+    a, b = found.to(wide).numpy(), exact.to(wide).numpy()
+    assert a.shape == b.shape
+    size = np.abs(b)
+    largest = size[np.isfinite(b)].max(initial=0)
+    allowed = units * (limits.eps * np.maximum(size, largest / 20) + limits.smallest_normal)
+    same = (a == b) | (np.isnan(a) & np.isnan(b)) | (size > limits.max)
+    assert (same | (np.abs(a - b) <= allowed)).all()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", at_least(530, [name for name in TABLE if name in CALLS], 400))
+def test_results_have_the_dtypes_of_pytorch_and_the_digits_of_double_precision(name):
+    """Also where PyTorch refuses a dtype, and this library does not."""
+    for place, answers in TABLE[name]:
+        call = CALLS[name][place]
+        for letter, asked in pairs_of(answers):
+            found, answer = attempt(call, letter), APART.get((name, letter), asked)
+            if found is None:
+                assert answer in ("-", None), letter
+                continue
+            assert answer in ("-", make_dtypes.answer(name, found, letter)), letter
+            whole = letter in "?bBl" and name in OF_INTEGERS
+            if whole or letter in "dD" or name.startswith(make_dtypes.RANDOM):
+                continue
+            exact = attempt(call, letter, rg.complex128 if letter in "FD" else rg.float64) or ()
+            for ours, theirs in zip(found, exact, strict=False):  # none, of those of integers alone
+                if ours.is_floating_point() or ours.is_complex():
+                    check_digits(ours, theirs, UNITS.get(name, 12))

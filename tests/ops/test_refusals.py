@@ -21,6 +21,12 @@ S = rg.tensor(2.0)
     [
         (lambda: rg.clamp(X, 1j), RuntimeError, "value cannot be converted to type double"),
         (lambda: V.repeat(-1), RuntimeError, "Trying to create tensor with negative dimension"),
+        (lambda: rg.gradient(I.byte()), RuntimeError, "does not support uint8 input"),
+        (lambda: F.threshold(I.byte(), 1, -2.0), RuntimeError, "without overflow"),
+        (lambda: F.threshold(I.byte(), 1, 300), RuntimeError, "without overflow"),
+        (lambda: F.hardtanh(I.byte(), 1, 300), RuntimeError, "without overflow"),
+        (lambda: F.hardtanh(I.byte()), RuntimeError, "unsigned type with negative limits"),
+        (lambda: F.soft_margin_loss(I, I), RuntimeError, "not implemented for 'Long'"),
         (lambda: rg.slice_scatter(V, V, step=0), RuntimeError, "slice step must be positive"),
         (lambda: rg.narrow(S, 0, 0, 1), RuntimeError, "cannot be applied to a 0-dim tensor"),
         (lambda: S.select(0, 0), IndexError, "cannot be applied to a 0-dim tensor"),

@@ -448,6 +448,24 @@ def test_states_of_half_floats_have_their_parameters_dtype_as_made_and_as_loaded
     assert kinds(optimizer) <= {dtype}
 
 
+@pytest.mark.parametrize("dtype", [rg.float16, rg.bfloat16])
+def test_the_curvature_that_lbfgs_keeps_has_the_dtype_of_its_parameters(dtype):
+    pytest.importorskip("ml_dtypes")
+    w = rg.tensor([1.0, -2.0], dtype=dtype, requires_grad=True)
+    optimizer = rg.optim.LBFGS([w], lr=0.25, max_iter=3)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (w * w).sum()
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    state = optimizer.state[w]
+    assert {t.dtype for t in (state["H_diag"], *state["ro"])} == {dtype}
+    assert abs(state["H_diag"].item() - 0.5) < 0.01  # the inverse second derivative
+
+
 def test_an_optimizer_prints_as_pytorchs_unless_complex_numbers_are_taken_otherwise():
     w = rg.ones(2, requires_grad=True)
     assert "complex" not in repr(rg.optim.Adam([w]))

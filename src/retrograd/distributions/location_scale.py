@@ -192,7 +192,8 @@ class StudentT(Distribution):
     @property
     def variance(self) -> Tensor:
         """scale^2 df / (df - 2)."""
-        df, other = self.df, ops.where(self.df > 1, math.inf, math.nan)
+        df = self.df
+        other = full_like(df, math.inf).masked_fill(df <= 1, math.nan)
         return where_finite(df > 2, df, 3.0, lambda df: self.scale**2 * df / (df - 2), other)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:

@@ -201,8 +201,8 @@ def _direction(own: dict[str, Any], g: Any, size: int) -> Any:
                 kept.pop(0)
         changes.append(new_tensor(y))
         steps.append(new_tensor(s))
-        inverse.append(new_tensor(np.asarray(1.0 / curvature)))
-        own["H_diag"] = new_tensor(np.asarray(curvature / (y @ y)))
+        inverse.append(new_tensor(np.asarray(1.0 / curvature, g.dtype)))
+        own["H_diag"] = new_tensor(np.asarray(curvature / (y @ y), g.dtype))
     q = -g
     weights = []
     memory = [

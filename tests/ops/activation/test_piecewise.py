@@ -330,3 +330,11 @@ def test_the_derivative_at_what_is_not_a_number_is_none(function):
     function(x).sum().backward()
     assert x.grad[0].isnan()
     assert x.grad[1].isfinite()
+
+
+def test_bounds_of_integers_are_rounded_towards_0():
+    x = rg.tensor([-3, 2, 7])
+    assert F.threshold(x, -3.25, 9.75).tolist() == [9, 2, 7]
+    assert F.threshold(x.byte(), 2, -2).tolist() == [253, 254, 7]
+    assert F.hardtanh(x, -1.5, 2.5).tolist() == [-1, 2, 2]
+    assert F.hardtanh(x.abs().byte(), -0.5, 2.5).tolist() == [2, 2, 2]

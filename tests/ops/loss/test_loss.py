@@ -369,6 +369,18 @@ def test_the_mean_over_elements_of_a_divergence_warns():
     assert F.kl_div(p.log(), p, reduction="batchmean").item() == 0.0  # without a warning
 
 
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        (rg.tensor([1, 1], dtype=rg.uint8), 0.22009484469890594),
+        (rg.tensor([1, -1], dtype=rg.int8), 1.220094919204712),
+        (rg.tensor([True, False]), 0.5032044649124146),
+    ],
+)
+def test_targets_of_the_soft_margin_loss_may_be_of_any_dtype(target, expected):
+    assert F.soft_margin_loss(rg.tensor([1.0, 2.0]), target).item() == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("dtypes", [(rg.float16, rg.float32), (rg.float32, rg.float64)])
 def test_the_soft_margin_loss_has_the_dtype_of_its_input(dtypes):
     x, y = (rg.ones(2, dtype=dtype) for dtype in dtypes)

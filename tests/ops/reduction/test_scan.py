@@ -183,3 +183,11 @@ def test_trapezoids_of_sample_points_with_more_dimensions(dim):
 def test_trapezoids_need_sample_points():
     with pytest.raises(RuntimeError, match="one `x` value for each sample point"):
         rg.trapezoid(rg.ones(2), rg.tensor(1.0))
+
+
+def test_trapezoids_of_small_integers_do_not_wrap_around():
+    y, x = rg.tensor([1, 200, 200], dtype=rg.uint8), rg.tensor([200, 100, 3], dtype=rg.uint8)
+    assert rg.trapezoid(y).item() == 300.5
+    assert rg.trapezoid(y, x).item() == -29450.0
+    assert rg.cumulative_trapezoid(y).tolist() == [100.5, 300.5]
+    assert rg.trapezoid(y > 1).item() == 1.5

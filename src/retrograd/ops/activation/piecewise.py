@@ -28,6 +28,7 @@ from ...kernels.allocation import empty, is_seen
 from ...kernels.layout import laid_out
 from ..core.arguments import public
 from ..core.pointwise import PAIRS, SINGLE, attach, holds_complex, pointwise, single
+from ..creation.from_data import fill_value
 from ..elementwise.complex import by_parts
 from ..elementwise.complex_parts import real
 from ..elementwise.trigonometry import tanh
@@ -65,10 +66,12 @@ def _piecewise(call: Any, input: Tensor, inplace: bool, **params: Any) -> Tensor
     """Apply a real op, to each part of a complex tensor; into `input` itself if `inplace`.
 
     Raises RuntimeError for a parameter that is finite, but not in the dtype of `input`, or that is
-    not real.
+    not real. Beside integers it is one, too: a fraction is rounded towards 0.
     """
     kind = dtypes.real_of(input._array.dtype)
     params = {name: dtypes.real_scalar(value, kind) for name, value in params.items()}
+    if kind.kind in "iu":
+        params = {name: fill_value(value, kind).item() for name, value in params.items()}
     if inplace:
         made = write(input, f"{call.__name__}_", _plain, (call, params), {})
         if call.__name__ in ("elu", "leaky_relu", "threshold"):  # there by another derivative
@@ -156,15 +159,23 @@ def hardtanh(
 ) -> Tensor:
     """Each element bounded by `min_val` and `max_val`; derivative 0 at and beyond the bounds.
 
-    Raises ValueError where `min_val` exceeds `max_val`.
+    Raises ValueError where `min_val` exceeds `max_val`, RuntimeError where it is negative beside
+    unsigned integers.
 
     >>> rg.nn.functional.hardtanh(rg.tensor([-2.0, 0.5]))
     tensor([-1.0000,  0.5000])
     """
     kind = dtypes.real_of(input._array.dtype)
     min_val, max_val = dtypes.real_scalar(min_val, kind), dtypes.real_scalar(max_val, kind)
+    if kind.kind in "iu":
+        whole = np.dtype(np.int64)
+        min_val, max_val = fill_value(min_val, whole).item(), fill_value(max_val, whole).item()
     if min_val > max_val:
         raise ValueError(f"min_val cannot be greater than max_val, but {min_val} > {max_val}")
+    if kind.kind == "u" and min_val < 0:
+        raise RuntimeError(
+            "cannot do hardtanh on an unsigned type with negative limits. Convert first: x.float()"
+        )
     return _piecewise(_hardtanh, input, inplace, min_val=min_val, max_val=max_val)
 
 

@@ -19,7 +19,7 @@ from ...errors import wrong_type
 from ...kernels.allocation import empty
 from ...kernels.layout import in_rows, laid_out
 from ..core.arguments import public
-from ..core.pointwise import floating, holds_complex, pointwise, unary, unsupported
+from ..core.pointwise import floating, holds_complex, only, pointwise, unary, unsupported
 from .complex_parts import imag, real
 from .rounding import sign_array, sign_input
 
@@ -155,8 +155,12 @@ angle = unary(
 
 _polar = pointwise(
     "polar(abs, angle)",
-    lambda abs, angle: laid_out(
-        _complex_arrays(abs * np.cos(angle), abs * np.sin(angle)), abs, angle
+    only(
+        "polar",
+        "fc",
+        lambda abs, angle: laid_out(
+            _complex_arrays(abs * np.cos(angle), abs * np.sin(angle)), abs, angle
+        ),
     ),
     abs=lambda xp, g, angle: xp.real(g) * xp.cos(angle) + xp.imag(g) * xp.sin(angle),
     angle=lambda xp, g, out: g * xp.conj(out * 1j),

@@ -458,7 +458,8 @@ def soft_margin_loss(
             f"soft_margin_loss(): output with shape {list(input.shape)} doesn't match the "
             f"broadcast shape of target, {list(target.shape)}. Expand input first"
         )
-    product = input * -target
+    check_floating("soft_margin_loss", input)
+    product = -(input * target)
     if holds_complex(product):
         return reduced(-recorded.log_sigmoid(-product), reduction, SOFT_MARGIN)
     product = recorded.cast(product, dtype=input._array.dtype)

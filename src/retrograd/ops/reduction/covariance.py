@@ -46,7 +46,7 @@ def cov(
         raise RuntimeError("cov(): bool dtype is not supported for input")
     x: Any = input.reshape(1, -1) if input._array.ndim < 2 else input
     _check_weights(x, fweights, "fweights", "integral", "iu")
-    _check_weights(x, aweights, "aweights", "floating point", "f")
+    _check_weights(x, aweights, "aweights", "floating point", "fV")
     number = x._array.shape[1]
     weights: Any = fweights if aweights is None else aweights
     if fweights is not None and aweights is not None:

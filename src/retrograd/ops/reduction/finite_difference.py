@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...engine.tensor import Tensor
 from ..core.arguments import public
 from ..core.dims import normalize_dims
@@ -26,6 +28,8 @@ def gradient(
     >>> rg.gradient(rg.tensor([1.0, 4.0, 9.0, 16.0]))
     (tensor([3., 4., 6., 7.]),)
     """
+    if input._array.dtype == np.uint8:  # whose differences wrap around
+        raise RuntimeError("torch.gradient does not support uint8 input. Convert first: x.float()")
     ndim = input._array.ndim
     dims = tuple(range(ndim)) if dim is None else normalize_dims(dim, ndim)
     if edge_order not in (1, 2):

@@ -178,7 +178,8 @@ def histogram(
     `bins` is a vector of increasing edges, or the number of equal bins between the two numbers of
     `range` (by default the extremes). The last bin includes its right edge; elements outside are
     left out. `density` divides by the total and the bins' widths. Raises NotImplementedError unless
-    the dtype is float32 or float64, RuntimeError for bins, ranges and weights that do not fit.
+    the dtype is float32 or float64, or of half floats and all edges are given; RuntimeError for
+    bins, ranges and weights that do not fit.
 
     >>> rg.histogram(rg.tensor([1.0, 2.0, 1.0]), 2, range=(0.0, 4.0)).hist
     tensor([2., 1.])
@@ -243,7 +244,8 @@ def _count(
 ) -> tuple[Tensor, list[Tensor]]:
     """The counts in the grid of `bins`, and the edges along each axis."""
     dtype = points.dtype
-    if dtype not in (np.float32, np.float64):
+    halves = dtypes.half(dtype) and all(isinstance(each, Tensor) for each in bins)
+    if dtype not in (np.float32, np.float64) and not halves:
         raise unsupported(name, dtype)
     if range is not None and len(range) != 2 * len(bins):
         raise RuntimeError(

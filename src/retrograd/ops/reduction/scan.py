@@ -394,9 +394,15 @@ def diff(
     return result
 
 
+def _long(x: Tensor) -> Tensor:
+    """Integers and booleans in 64 bits, in which sums and differences do not wrap around."""
+    return x.long() if x._array.dtype.kind in "biu" else x
+
+
 def trapezoids(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Tensor, int]:
     """The areas of the trapezoids between neighbours along `dim`, and which of their dims it is."""
     at = place_of(dim, rank(y))
+    y, x = _long(y), x if x is None else _long(x)
     after, before = neighbours(y, at)
     if x is None:
         return (after + before) * ((1 if dx is None else dx) / 2), at
