@@ -75,9 +75,9 @@ with rg.no_grad(): loss = nn.Linear(2, 1)(rg.ones(2)).sum()\nloss.backward()
 y = (x * x).sum(); y.backward(); y.backward()
     keep it the first time: y.backward(retain_graph=True)
 x -= 0.1
-    with retrograd.no_grad(): x.sub_(...)
+    with retrograd.no_grad(): x -= value
 y = x.exp(); y += 1; y.sum().backward()
-    Write out of place: y = y + ... for y += ...
+    Write out of place: y = y + value for y += value
 y = x * 2; y.sum().backward(); y.grad
     use .retain_grad() on the non-leaf Tensor
 x.numpy()

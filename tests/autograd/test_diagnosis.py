@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+import numpy as np
 import pytest
 
 import retrograd as rg
@@ -184,13 +185,14 @@ STEP = "rg.optim.SGD([w], lr=1.0).step()"
 COPY = "y = y.clone()"
 # A write to what a node saved; and, with words of the message, what it advises in its place.
 ADVICE = {
-    "y += 1": {"y = y + ... for y += ...": "y = y + 1", COPY: f"{COPY}; y += 1"},
-    "y -= 1": {"y = y - ... for y -= ...": "y = y - 1"},
-    "y **= 2": {"y = y ** ... for y **= ...": "y = y ** 2"},
-    "y.mul_(2)": {"or y.mul_(...)": "y = y * 2", COPY: f"{COPY}; y.mul_(2)"},
+    "y += 1": {"y = y + value for y += value": "y = y + 1", COPY: f"{COPY}; y += 1"},
+    "y -= 1": {"y = y - value for y -= value": "y = y - 1"},
+    "y **= 2": {"y = y ** value for y **= value": "y = y ** 2"},
+    "y.mul_(2)": {"y = y.mul(...) for y.mul_(...)": "y = y.mul(2)", COPY: f"{COPY}; y.mul_(2)"},
     "y.clamp_(0.5)": {"y = y.clamp(...)": "y = y.clamp(0.5)", COPY: f"{COPY}; y.clamp_(0.5)"},
     "y.zero_()": {"y = y.clone() just before y.zero_": f"{COPY}; y.zero_()"},
-    "y[0] = 1.0": {"y = y.clone() just before y[...] = ...": f"{COPY}; y[0] = 1.0"},
+    "y[0] = 1.0": {"y = y.clone() just before y[key] = value": f"{COPY}; y[0] = 1.0"},
+    "y[y > 0] = 1.0": {"written by y[key] = value": f"{COPY}; y[y > 0] = 1.0"},
     "y[0].mul_(2)": {COPY: f"{COPY}; y[0].mul_(2)"},
     "rg.add(w.detach(), 1, out=y.detach())": {"y = add(...)": "y = rg.add(w.detach(), 1)"},
     STEP: {
@@ -217,3 +219,28 @@ def test_what_an_error_about_a_write_advises_works(write):
         total = run(lines)
         if "backward()" not in lines:
             total.backward()
+
+
+LEAF = "overwrite the value whose gradient is wanted. Write out of place (y = "
+PART = "overwrite part of the leaf. Work on a copy (leaf.clone()), or, "
+SAME = "to change the leaf itself: with retrograd.no_grad(): "
+# A write that is refused; and what the error says of it.
+REFUSED = {
+    "w += 1": f"operation. x += value would {LEAF}x + value), or, {SAME}x += value",
+    "w.add_(1)": f"operation. x.add_(...) would {LEAF}x.add(...)), or, {SAME}x.add_(...)",
+    "w.zero_()": f"x.zero_(...) would {LEAF}x.clone(); y.zero_(...)), or, {SAME}x.zero_(...)",
+    "w[w > 0] = 1": f"x[key] = value would {LEAF}x.clone(); y[key] = value), or, {SAME}x[key] = ",
+    "w[0] = 1": f"operation. x[key] = value would {PART}{SAME}x[key] = value",
+    "w[0] *= 2": f"operation. x *= value would {PART}{SAME}x *= value",
+    "(w * 1).unbind()[0][...] = 1": "out-of-place one: y = view.clone(); y[key] = value",
+    "v = (w * 1).unbind()[0]; v -= 1": "out-of-place one: y = view - value",
+    "fixed[0] = 1": "y[key] = value: the written-to tensor of shape []",
+}
+
+
+@pytest.mark.parametrize("write", REFUSED)
+def test_an_error_about_a_refused_write_names_it_as_it_is_written(write):
+    fixed = rg.from_numpy(np.broadcast_to(np.float32(0), (1,)).view())
+    with pytest.raises(RuntimeError) as caught:
+        exec(write, {"w": rg.ones(2, requires_grad=True), "fixed": fixed})
+    assert REFUSED[write] in str(caught.value)

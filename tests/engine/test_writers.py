@@ -76,20 +76,21 @@ def candidates():
 
 REFUSALS = (RuntimeError, TypeError, IndexError, ValueError, AttributeError, StopIteration)
 NO_WRITERS = {"detach_", "requires_grad_", "share_memory_"}
+OPERATORS = {
+    "__iadd__": "+=", "__isub__": "-=", "__imul__": "*=", "__itruediv__": "/=",
+    "__ifloordiv__": "//=", "__imod__": "%=", "__ipow__": "**=", "__iand__": "&=",
+    "__ior__": "|=", "__ixor__": "^=", "__ilshift__": "<<=", "__irshift__": ">>=",
+}  # fmt: skip
 METHODS = sorted(
     name
     for name in dir(rg.Tensor)
     if (name.endswith("_") and not name.startswith("_") and name not in NO_WRITERS)
-    or name
-    in {
-        f"__i{op}__"
-        for op in ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor"]
-    }
+    or name in OPERATORS
 )
 
 
-# The writers behind operators and others, where the error gives another name.
-BEHIND = {"__ifloordiv__": "floor_divide_", "__imod__": "remainder_", "__itruediv__": "div_"}
+# What the error calls a writer, where that is not the method's name.
+BEHIND = {name: f"y {sign} value" for name, sign in OPERATORS.items()}
 BEHIND |= {"resize_as_": "resize_", "square_": "pow_"}
 
 
@@ -116,9 +117,7 @@ def test_every_in_place_method_counts(name):
         except RuntimeError:
             assert relation != "the tensor itself"  # as resize_ of a view
             continue
-        writer = getattr(rg.Tensor, name).__name__
-        operator = writer.strip("_").removeprefix("i") if writer.startswith("__") else writer
-        writer = BEHIND.get(writer, operator)
+        writer = BEHIND.get(name) or getattr(rg.Tensor, name).__name__
         with pytest.raises(VersionError, match=f"written by .*{re.escape(writer)}"):
             graph.backward()
 
@@ -319,7 +318,7 @@ WRITERS = {
     "Doubled": Doubled.apply,
     "load_state_dict": load,
     "copy_": average,
-    "copy_ ": assign,
+    "y[key] = value": assign,
     "batch_norm": normalize,
     "instance_norm": standardize,
     "embedding": lambda t: nn.functional.embedding(rg.tensor([0, 1]), t, max_norm=0.1),

@@ -54,13 +54,10 @@ WRITTEN = (
     "{node} saved it as {what}, and then it was written by {writers}. {advice}. {hint}"
 )
 COPY = "write into a copy: y = y.clone() just before {write}"
+ASSIGNED = "[]="  # the name of the write `x[key] = value`, as `+=` is that of `x += value`
 STEPPED = "Call backward() before {writer}(), or compute the result again after it"
 OTHERWISE = "Do that before the forward pass, or run the forward pass again after it"
 OF_GRADIENT = "The result was computed from a .grad, which changes: compute it from x.grad.clone()"
-OPERATORS = {
-    "add_": "+", "sub_": "-", "mul_": "*", "div_": "/", "floor_divide_": "//", "pow_": "**",
-    "remainder_": "%", "matmul_": "@",
-}  # fmt: skip
 HINT = (
     "Hint: enable anomaly detection to find the operation that failed to compute its gradient, "
     "with retrograd.autograd.set_detect_anomaly(True, check_nan=False)."
@@ -401,6 +398,26 @@ def forward_name(node: Node) -> str:
     return re.sub(r"Backward\d*$", "", node.name())
 
 
+def as_code(writer: str, x: str) -> str:
+    """A write to the tensor `x` as a program has it: `x.mul_(...)`, `x += value`."""
+    if writer.endswith("="):
+        return f"{x}[key] = value" if writer == ASSIGNED else f"{x} {writer} value"
+    return f"{x}.{writer}(...)" if hasattr(Tensor, writer) else writer
+
+
+def as_text(writer: str) -> str:
+    """A writer as a sentence has it: `mul_`, `SGD.step`, `y += value`."""
+    return as_code(writer, "y") if writer.endswith("=") else writer
+
+
+def out_of_place(writer: str, x: str) -> str | None:
+    """What gives the same values in a new tensor, such as `x * value`, if anything does."""
+    if writer.endswith("="):
+        return None if writer == ASSIGNED else f"{x} {writer[:-1]} value"
+    plain = writer.removesuffix("_")
+    return f"{x}.{plain}(...)" if hasattr(Tensor, plain) else None
+
+
 def instead_of(writer: str) -> str:
     """What to write in place of a write that overwrote a saved value."""
     if writer.endswith("(out=)"):
@@ -409,17 +426,12 @@ def instead_of(writer: str) -> str:
         return STEPPED.format(writer=writer.rpartition(".")[2])
     if writer in ("backward()", "zero_grad", "unscale_"):
         return OF_GRADIENT
-    if not hasattr(Tensor, writer):
+    if not (writer.endswith("=") or hasattr(Tensor, writer)):
         return OTHERWISE
-    call, plain = f"y.{writer}(...)", writer.removesuffix("_")
-    if sign := OPERATORS.get(writer):
-        call = f"y {sign}= ... or {call}"
-        return f"Write out of place: y = y {sign} ... for {call}. Or " + COPY.format(write="that")
-    if writer == "copy_":
-        call = f"y[...] = ... or {call}"
-    if not hasattr(Tensor, plain):
-        return "Let it " + COPY.format(write=call)
-    return f"Write out of place: y = y.{plain}(...) for {call}. Or " + COPY.format(write="that")
+    plain, code = out_of_place(writer, "y"), as_code(writer, "y")
+    if plain is None:
+        return "Let it " + COPY.format(write=code)
+    return f"Write out of place: y = {plain} for {code}. Or " + COPY.format(write="that")
 
 
 def written_error(node: Any, place: int, cell: Cell, array: Any) -> VersionError:
@@ -433,7 +445,11 @@ def written_error(node: Any, place: int, cell: Cell, array: Any) -> VersionError
         maker = f", which is output {number} of {forward_name(source)},"
     name = f"`{node.op.saves[place]}`" if node.op.formulas else f"number {place}"
     writers = [writer.partition(AT)[0] for _, writer in later]
-    places = "".join(writer.replace(AT, " was called at:\n") for _, writer in later if AT in writer)
+    places = "".join(
+        f"{as_text(writer)} was called at:\n{line}"
+        for writer, found, line in (writer.partition(AT) for _, writer in later)
+        if found
+    )
     trace = HINT_TRACED.format(node=node.name(), trace=node.trace, places=places)
     return VersionError(
         WRITTEN.format(
@@ -444,7 +460,7 @@ def written_error(node: Any, place: int, cell: Cell, array: Any) -> VersionError
             node=node.name(),
             now=cell.version,
             then=max(cell.version - len(later), 0),
-            writers=", then ".join(writers),
+            writers=", then ".join(map(as_text, writers)),
             advice=instead_of(writers[0] if writers else ""),
             hint=trace if node.trace else HINT,
         )

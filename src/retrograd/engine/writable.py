@@ -23,7 +23,7 @@ from ..kernels.memory import overlaps
 from .graph import LEAF
 from .graph import target as shown_target
 from .record import STALE
-from .saved import forward_name
+from .saved import as_code, as_text, forward_name, out_of_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -44,20 +44,20 @@ READ_ONLY = (
     "array whose flags.writeable is False. Write to a copy: x = x.clone()"
 )
 LEAF_WRITTEN = (
-    "a leaf Variable that requires grad is being used in an in-place operation. {name}() would "
-    "overwrite the value whose gradient is wanted. Write out of place (y = x.{plain}(...)), or, "
-    "to change the leaf itself: with retrograd.no_grad(): x.{name}(...)"
+    "a leaf Variable that requires grad is being used in an in-place operation. {write} would "
+    "overwrite the value whose gradient is wanted. Write out of place "
+    "(y = {instead}), or, to change the leaf itself: with retrograd.no_grad(): {write}"
 )
 VIEW_OF_LEAF_WRITTEN = (
     "a view of a leaf Variable that requires grad is being used in an in-place operation. "
-    "{name}() would overwrite part of the leaf. Work on a copy (x = leaf.clone()), or, to change "
-    "the leaf itself: with retrograd.no_grad(): view.{name}(...){trace}"
+    "{write} would overwrite part of the leaf. Work on a copy (leaf.clone()), or, to change "
+    "the leaf itself: with retrograd.no_grad(): {write}{trace}"
 )
 REASONS = {
     "multi": (
         "This view is the output of a function that returns multiple views. Such functions do not "
         "allow the output views to be modified inplace. You should replace the inplace operation "
-        "by an out-of-place one: y = view.{plain}(...)"
+        "by an out-of-place one: y = {instead}"
     ),
     "custom": (
         "This view was created inside a custom Function (or because an input was returned as-is) "
@@ -74,7 +74,7 @@ REASONS["no_grad"] = REASONS["inference"] = (
     "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
     "code by moving both the view and the inplace either both inside the {block} block (if you "
     "don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
-    " For example, make the view anew before the write: view = base[...]; view.{plain}_(...)"
+    " For example, make the view anew before the write: view = base[...]; {write}"
 )
 TRACE = "\nThe view was made at:\n{}"
 
@@ -125,19 +125,25 @@ def check_writable(target: Tensor, name: str, tracked: bool = False, uniform: bo
 
 def check_tracked(target: Tensor, name: str) -> None:
     """The rules for a write that goes into the graph: no leaf, no view that is not plain."""
-    plain = name.rstrip("_")
     view = target._view_of
     if view is not None:
         if view.origin != "plain":
-            raise RuntimeError(refusal(target, "is being", plain))
+            raise RuntimeError(refusal(target, "is being", name))
         if view.base.is_leaf and (view.base._node is not None or target._node is not None):
             trace = TRACE.format(view.trace) if view.trace else ""
-            raise RuntimeError(VIEW_OF_LEAF_WRITTEN.format(name=name, trace=trace))
+            raise RuntimeError(VIEW_OF_LEAF_WRITTEN.format(write=as_code(name, "x"), trace=trace))
     if target._node is not None and target._node.op is LEAF:
-        raise RuntimeError(LEAF_WRITTEN.format(name=name, plain=plain))
+        raise RuntimeError(
+            LEAF_WRITTEN.format(write=as_code(name, "x"), instead=elsewhere(name, "x"))
+        )
 
 
-def refusal(target: Tensor, what: str, plain: str = "mul") -> str:
+def elsewhere(name: str, x: str) -> str:
+    """Code for `y`, which becomes what the write called `name` would make of the tensor `x`."""
+    return out_of_place(name, x) or f"{x}.clone(); {as_code(name, 'y')}"
+
+
+def refusal(target: Tensor, what: str, name: str = "mul_") -> str:
     """Why a view that is not plain must not meet a recorded in-place write, as PyTorch says it."""
     view = target._view_of
     assert view is not None
@@ -153,7 +159,8 @@ def refusal(target: Tensor, what: str, plain: str = "mul") -> str:
     else:
         start = f"{start or 'This is a view'} and {what} modified inplace."
     block = "inference_mode" if view.origin == "inference" else "no_grad"
-    reason = REASONS[view.origin].format(block=block, plain=plain)
+    write, instead = as_code(name, "view"), elsewhere(name, "view")
+    reason = REASONS[view.origin].format(block=block, write=write, instead=instead)
     return f"{start} {reason}{TRACE.format(view.trace) if view.trace else ''}"
 
 
@@ -177,7 +184,7 @@ def check_memory(array: Any, name: str, uniform: bool = False) -> None:
     if not uniform and 0 in array.strides and array.size > 1 and expanded(array):
         raise RuntimeError(OVERLAP)
     if not getattr(array.flags, "writeable", True):  # of which CuPy's know nothing
-        raise RuntimeError(READ_ONLY.format(name=name, shape=list(array.shape)))
+        raise RuntimeError(READ_ONLY.format(name=as_text(name), shape=list(array.shape)))
 
 
 def check_apart(target: Tensor, others: Sequence[Tensor], uniform: bool) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..engine.graph import FREED, LEAF
-from ..engine.saved import Packed
+from ..engine.saved import Packed, as_text
 from ..engine.tensor import Tensor
 from ..engine.trace import AT
 
@@ -81,6 +81,6 @@ def written(node: Node) -> list[str]:
             cell = node._cell if node.cells is None else node.cells.get(place)
         if value is None or isinstance(value, Packed) or cell is None or cell.last <= node.seq:
             continue
-        writers = ", ".join(by.partition(AT)[0] for _, by in cell.writes_after(node.seq))
+        writers = ", ".join(as_text(by.partition(AT)[0]) for _, by in cell.writes_after(node.seq))
         found.append(f"{name} overwritten by {writers}")
     return found

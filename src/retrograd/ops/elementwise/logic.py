@@ -57,7 +57,7 @@ logical_not = declare(
 attach(logical_not, "logical_not")
 
 
-def _bitwise(name: str, function: Any, about: str, shown: str, symbol: str) -> Any:
+def _bitwise(name: str, function: Any, about: str, shown: str, symbol: str, sign: str) -> Any:
     """Declare an op on bits, with its operator, reflected and in place."""
     kinds = "iu" if "shift" in name else "iub"
     text = f"{about}, elementwise, of integers{' or bools' if 'b' in kinds else ''}."
@@ -75,18 +75,28 @@ def _bitwise(name: str, function: Any, about: str, shown: str, symbol: str) -> A
     attach(call, name)
     method(operator(call, f"__{symbol}__"), f"__{symbol}__")
     (attach_reflected if "shift" in name else attach_operator)(call, f"__r{symbol}__")
-    attach_in_place(call, f"__i{symbol}__", f"{name}_")
+    attach_in_place(call, f"__i{symbol}__", f"{sign}=")
     return call
 
 
-bitwise_and = _bitwise("bitwise_and", np.bitwise_and, "Bits set in both", "[2, 1]", "and")
-bitwise_or = _bitwise("bitwise_or", np.bitwise_or, "Bits set in either", "[7, 7]", "or")
-bitwise_xor = _bitwise("bitwise_xor", np.bitwise_xor, "Bits set in one", "[5, 6]", "xor")
+bitwise_and = _bitwise("bitwise_and", np.bitwise_and, "Bits set in both", "[2, 1]", "and", "&")
+bitwise_or = _bitwise("bitwise_or", np.bitwise_or, "Bits set in either", "[7, 7]", "or", "|")
+bitwise_xor = _bitwise("bitwise_xor", np.bitwise_xor, "Bits set in one", "[5, 6]", "xor", "^")
 bitwise_left_shift = _bitwise(
-    "bitwise_left_shift", np.left_shift, "Bits shifted up by `other` places", "[48, 40]", "lshift"
+    "bitwise_left_shift",
+    np.left_shift,
+    "Bits shifted up by `other` places",
+    "[48, 40]",
+    "lshift",
+    "<<",
 )
 bitwise_right_shift = _bitwise(
-    "bitwise_right_shift", np.right_shift, "Bits shifted down by `other` places", "[0, 0]", "rshift"
+    "bitwise_right_shift",
+    np.right_shift,
+    "Bits shifted down by `other` places",
+    "[0, 0]",
+    "rshift",
+    ">>",
 )
 bitwise_not = declare(
     "bitwise_not(input)",

@@ -276,5 +276,5 @@ def _kept_power(input: Tensor, exponent: Any) -> Tensor:
 attach_operator(pow, "__pow__", called="pow")
 attach_operator(lambda self, other: pow(other, self), "__rpow__")
 method(in_place(titled(_kept_power, "float_power", "See `float_power`.")))
-attach_in_place(pow, "__ipow__", "pow_", called="pow_")
+attach_in_place(pow, "__ipow__", "**=", called="pow_")
 show_operators()

@@ -263,8 +263,8 @@ def floor_divide(input: Tensor, other: Any) -> Tensor:
 
 attach_operator(floor_divide, "__floordiv__")
 attach_reflected(floor_divide, "__rfloordiv__")
-attach_in_place(floor_divide, "__ifloordiv__", "floor_divide_")
+attach_in_place(floor_divide, "__ifloordiv__", "//=")
 method(operator(remainder, "__mod__"), "__mod__")
 attach_reflected(remainder, "__rmod__")
-attach_in_place(remainder, "__imod__", "remainder_")
+attach_in_place(remainder, "__imod__", "%=")
 show_operators()

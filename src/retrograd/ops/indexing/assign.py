@@ -17,6 +17,7 @@ from ...engine.graph import Kind, Node, new_node
 from ...engine.inplace import overwritten, rebase, write
 from ...engine.overriding import PASSED, below
 from ...engine.registry import declare
+from ...engine.saved import ASSIGNED
 from ...engine.tensor import (
     Tensor,
     constant_like,
@@ -114,7 +115,8 @@ def _store(target: Tensor, name: str, record: Any, value: Tensor) -> Tensor:
     uniform = record is _fill
     if must_run(target, (value,)):
         if modes.special or not has_memory(target._array):
-            seen = below(getattr(Tensor, name), (target, value), {})
+            method = "copy_" if name == ASSIGNED else name
+            seen = below(getattr(Tensor, method), (target, value), {})
             if seen is not PASSED:
                 return seen  # type: ignore[no-any-return]
         return write(target, name, record, (value,), {}, uniform)
@@ -206,9 +208,9 @@ def _setitem(self: Tensor, key: Any, value: Any) -> None:
             else:
                 check_values(source, shape)
                 check_same(self, value)
-        _put(region, source, found, dims, False)
+        _put(region, ASSIGNED, source, found, dims, False)
         return
-    _store(region, "copy_", _copy, _strip(source, region._array.ndim))
+    _store(region, ASSIGNED, _copy, _strip(source, region._array.ndim))
 
 
 def _delitem(self: Tensor, key: Any) -> None:
@@ -242,17 +244,22 @@ def _strip(value: Tensor, ndim: int) -> Tensor:
 
 
 def _put(
-    target: Tensor, values: Tensor, found: Tensor, dims: tuple[int, ...], accumulate: bool
+    target: Tensor,
+    name: str,
+    values: Tensor,
+    found: Tensor,
+    dims: tuple[int, ...],
+    accumulate: bool,
 ) -> Tensor:
     """Write `values` at the indices; without a graph, straight into the target's memory."""
     check_bounds(target._array.shape, found, dims)
     check_values(values, region_shape(target._array.shape, found, dims))
     if accumulate or must_run(target, (values,)):
         how = {"dims": dims, "accumulate": accumulate}
-        return write(target, "index_put_", index_put_op, (values, found), how)
-    check_writable(target, "index_put_")
+        return write(target, name, index_put_op, (values, found), how)
+    check_writable(target, name)
     calm(operator.setitem, target._array, places(found._array, dims), values._array)
-    return overwritten(target, "index_put_")
+    return overwritten(target, name)
 
 
 def region_shape(shape: tuple[int, ...], found: Tensor, dims: tuple[int, ...]) -> tuple[int, ...]:
@@ -284,7 +291,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """In-place form of `index_put`."""
     region, found, dims = _checked(self, indices, values, "index_put_")
-    _put(region, values, found, dims, accumulate)
+    _put(region, "index_put_", values, found, dims, accumulate)
     return self
 
 

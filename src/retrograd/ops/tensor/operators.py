@@ -40,17 +40,15 @@ def attach_reflected(function: Callable[..., Any], name: str) -> None:
     _attach(call, name)
 
 
-def attach_in_place(
-    function: Callable[..., Any], name: str, written: str, called: str = ""
-) -> None:
-    """`self OP= other`, which writes function(self, other) into self as `written` does."""
+def attach_in_place(function: Callable[..., Any], name: str, sign: str, called: str = "") -> None:
+    """`self OP= other`, which writes function(self, other) into self; `sign` is `OP=`."""
 
     def call(self: Tensor, other: Any) -> Any:
         if not isinstance(other, (*OPERANDS, np.ndarray)):
             return NotImplemented
         if isinstance(other, np.ndarray):  # whose own operator would not write `self`
             other = new_tensor(other)
-        return write(self, written, function, (other,), {})
+        return write(self, sign, function, (other,), {})
 
     _attach(call, name, called=called)
 
