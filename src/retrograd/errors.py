@@ -95,12 +95,13 @@ class LinAlgError(RuntimeError):
 class UnbatchableError(AttributeError, RuntimeError):
     """Asked a batch for what only a single example has; the function runs once per example.
 
-    `level` is the batched call that has to do so, None for whichever is the newest.
+    `level` is the batched call that has to do so, None for whichever is the newest. `advice` says
+    what to change so that it runs at once, where that is not to ask for the value.
     """
 
-    def __init__(self, text: str, level: Any = None) -> None:
+    def __init__(self, text: str, level: Any = None, advice: str = "") -> None:
         super().__init__(text)
-        self.level = level
+        self.level, self.advice = level, advice
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:

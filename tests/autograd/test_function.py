@@ -847,3 +847,35 @@ def test_an_error_in_backward_leaves_gradients_and_modes_as_they_were():
 def test_the_base_class_itself_has_no_forward():
     with pytest.raises(NotImplementedError, match="forward"):
         rg.autograd.Function.apply(rg.ones(2))
+
+
+@pytest.mark.parametrize(
+    ("with_ctx", "with_setup", "text"),
+    [
+        (False, False, "takes 1 positional argument but 2 were given. forward gets ctx first, then "
+         "what apply got: def forward(ctx, x). Or define setup_context(ctx, inputs, output): then "
+         "forward gets no ctx"),
+        (True, True, "missing 1 required positional argument: 'x'. In a Function with "
+         "setup_context, forward gets no ctx: def forward(x)"),
+    ],
+)  # fmt: skip
+def test_a_forward_that_does_not_fit_says_whether_it_gets_ctx(with_ctx, with_setup, text):
+    class Same(Function):
+        forward = staticmethod((lambda ctx, x: x) if with_ctx else (lambda x: x))
+        if with_setup:
+            setup_context = staticmethod(lambda ctx, inputs, output: None)
+
+    with pytest.raises(TypeError) as caught:
+        Same.apply(rg.ones(2))
+    assert str(caught.value).endswith(text)
+
+
+def test_a_type_error_within_forward_stays_as_it_is():
+    class Wrong(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.sum(1, 2, 3, 4)
+
+    with pytest.raises(TypeError) as caught:
+        Wrong.apply(rg.ones(2))
+    assert "ctx" not in str(caught.value)

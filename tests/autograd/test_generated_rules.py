@@ -256,9 +256,52 @@ def test_what_cannot_run_at_once_runs_once_per_example(part):
             return g * 2
 
     x = rg.tensor(X)
-    with pytest.warns(UserWarning, match="runs once per example"):
+    with pytest.warns(UserWarning, match="runs once per example") as caught:
         out = vmap(lambda row: Doubled.apply(row.clone()))(x)
     close(out, 2 * np.array(X))
+    assert ("Give it a static method vmap" in str(caught[0].message)) == (part == "mark_dirty")
+
+
+class Plain(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * g * ctx.saved_tensors[0]
+
+
+class Split(Plain):
+    @staticmethod
+    def forward(x):
+        return x * x
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+
+class Marked(Plain):
+    generate_vmap_rule = True
+
+
+HALVES = "Split {0}.forward(ctx, ...) into forward(...) and setup_context(ctx, inputs, output)."
+RULE = "Set generate_vmap_rule = True in {0}, or give it a static method vmap."
+
+
+@pytest.mark.parametrize(
+    ("function", "advice"), [(Plain, f"{HALVES} {RULE}"), (Split, RULE), (Marked, HALVES)]
+)
+def test_a_function_without_a_rule_says_what_makes_one(function, advice):
+    with pytest.warns(UserWarning, match="runs once per example") as caught:
+        close(vmap(function.apply)(rg.tensor(X)), np.array(X) ** 2)
+    name = function.__name__
+    assert str(caught[0].message) == (
+        f"vmap: the custom Function {name} does not say how it runs on a batch, so apply runs once "
+        f"per example. {advice.format(name)}"
+    )
 
 
 def test_nothing_warns(mul, x, y):

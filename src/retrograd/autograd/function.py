@@ -51,6 +51,11 @@ BOTH = (
     "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
     "implement one of them."
 )
+WITH_CTX = (
+    "{}. forward gets ctx first, then what apply got: def forward(ctx, x). Or define "
+    "setup_context(ctx, inputs, output): then forward gets no ctx"
+)
+WITHOUT_CTX = "{}. In a Function with setup_context, forward gets no ctx: def forward(x)"
 TWICE = "trying to differentiate twice a function that was marked with @once_differentiable"
 
 
@@ -76,6 +81,25 @@ class Function(FunctionCtx):
     >>> y = Square.apply(x)
     >>> y.backward(); x.grad
     tensor(6.)
+
+    `func.vmap` runs it on all examples at once if there is a `setup_context`, and
+    `generate_vmap_rule` is True or there is a static method `vmap(info, in_dims, *args)`, which
+    returns the output and its batch dimension.
+
+    >>> class Cube(rg.autograd.Function):
+    ...     generate_vmap_rule = True
+    ...     @staticmethod
+    ...     def forward(x):
+    ...         return x**3
+    ...     @staticmethod
+    ...     def setup_context(ctx, inputs, output):
+    ...         ctx.save_for_backward(*inputs)
+    ...     @staticmethod
+    ...     def backward(ctx, grad_output):
+    ...         (x,) = ctx.saved_tensors
+    ...         return 3 * x**2 * grad_output
+    >>> rg.func.vmap(rg.func.grad(Cube.apply))(rg.tensor([1.0, 2.0]))
+    tensor([ 3., 12.])
     """
 
     _name: ClassVar[str]
@@ -167,6 +191,11 @@ class Function(FunctionCtx):
                 cls.setup_context(ctx, args, output)
             else:
                 output = cls.forward(ctx, *args, **kwargs)
+        except TypeError as error:
+            trace = error.__traceback__
+            if trace is None or trace.tb_next is not None:  # it comes from within the Function
+                raise
+            raise TypeError((WITHOUT_CTX if with_setup else WITH_CTX).format(error)) from None
         finally:
             modes.state.paused = paused
             if levels:

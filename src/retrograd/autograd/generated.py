@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from .context import Definition
     from .transformed import VmapInfo
 
-DIRTY = "{0} calls mark_dirty, and only a vmap staticmethod could say how a batch is written"
+DIRTY = "the custom Function {0} calls mark_dirty"
+ONLY_OWN = "Give it a static method vmap: only that can say how a batch is written"
 
 
 class Call:
@@ -136,7 +137,7 @@ class Vmapped(Function):
             made = tuple([batched(t, level) if isinstance(t, Tensor) else t for t in outputs])
             call.function.setup_context(own, given, made if several else made[0])
             if own.dirty_tensors:
-                raise UnbatchableError(DIRTY.format(call.function._name))
+                raise UnbatchableError(DIRTY.format(call.function._name), advice=ONLY_OWN)
             known = {id(t): Kept(t_all, 0) for t, t_all in zip(made, outputs, strict=True)}
             for t, t_all, dim in zip(given, args, call.dims, strict=True):
                 known[id(t)] = Kept(t_all, dim)

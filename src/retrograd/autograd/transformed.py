@@ -49,6 +49,9 @@ TWO_RULES = (
     "{0} has generate_vmap_rule=True and a vmap staticmethod: they are two rules for one thing. "
     "Delete one of them"
 )
+NO_RULE = "the custom Function {0} does not say how it runs on a batch"
+SPLIT = "Split {0}.forward(ctx, ...) into forward(...) and setup_context(ctx, inputs, output)"
+RULE = "Set generate_vmap_rule = True in {0}, or give it a static method vmap"
 KEYWORD_TENSORS = (
     "vmap of an autograd.Function with kwarg-only Tensor args is not supported: {0}.vmap is told "
     "the batch dimension of arguments by position only. Let {0}.forward take them by position"
@@ -197,7 +200,10 @@ def on_batches(
         raise RuntimeError(TWO_RULES.format(cls._name))
     generated = cls.generate_vmap_rule and with_setup
     if not (own or generated) or (differentiated and not with_setup):
-        raise UnbatchableError(f"{cls._name} is a custom Function without a vmap of its own")
+        advice = [] if with_setup else [SPLIT.format(cls._name)]
+        if not (own or cls.generate_vmap_rule):
+            advice.append(RULE.format(cls._name))
+        raise UnbatchableError(NO_RULE.format(cls._name), advice=". ".join(advice))
     if any(isinstance(leaf, Tensor) for leaf in pytree.flatten(kwargs)):
         raise NotImplementedError(KEYWORD_TENSORS.format(cls._name))
     held = pytree.map_leaves(lambda a: a._array.given() if level.holds(a) else a, args)

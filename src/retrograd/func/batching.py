@@ -28,6 +28,7 @@ LOOPED = (
     "vmap: {name} asks for the value of a single example ({error}), so it runs once per example. "
     "Write it without control flow on values and without .item() to run it at once."
 )
+LACKS = "vmap: {error}, so {name} runs once per example. {advice}."
 DIFFERS = (
     "vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None: this output "
     "differs between examples. Give it a dimension"
@@ -225,7 +226,8 @@ def _at_once(
         attempt.undo()
         level.rewind()
         if randomness != "different":
-            text = LOOPED.format(name=name_of(func), error=error)
+            text = LACKS if error.advice else LOOPED
+            text = text.format(name=name_of(func), error=error, advice=error.advice)
             warnings.warn(text, UserWarning, stacklevel=4)
     return _singly(func, args, kwargs, dims, randomness, examples, size)
 
