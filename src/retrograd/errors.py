@@ -35,10 +35,9 @@ __all__ = [
 JOINING = ("cat", "concat", "concatenate", "stack")
 WHOLE = "Convert the whole numbers: x.to({}). A layer of whole numbers would have no gradient."
 CONVERT = "Convert one of them: x.to({to}), or y.to({of}), or a layer: layer.to({of})."
-MAKE_COMPLEX = (
-    "One is complex. Make the other one complex, too, which loses nothing: layer.to({to}), or "
-    "y.to({to}) of a tensor. Or make the complex one real: x.real drops the imaginary part, "
-    "x.abs() drops the phase."
+MAKE_COMPLEX = "The {0} is real, the {1} complex. Make the {0} complex, too: {2}.to(retrograd.{3})."
+MAKE_REAL = (
+    " Or make the {0} real: {1}.real drops the imaginary part, {1}.abs() drops the phase."
 )
 
 
@@ -140,10 +139,16 @@ def wrong_type(
     return TypeError(named(text))
 
 
-def conversion(x: np.dtype[Any], y: np.dtype[Any]) -> str:
-    """What a program can do that gave two dtypes to what takes one."""
+def conversion(x: np.dtype[Any], y: np.dtype[Any], layer: str = "") -> str:
+    """What a program can do that gave two dtypes to what takes one.
+
+    `layer` is the name of the second operand, if it belongs to a layer whose input is the first.
+    """
     if (x.kind == "c") != (y.kind == "c"):
-        return named(MAKE_COMPLEX.format(to=f"retrograd.{x if x.kind == 'c' else y}"))
+        operands = [("input", "x"), (layer, "layer")] if layer else [("first", "x"), ("second", "y")]
+        (real, code), (other, own) = operands if y.kind == "c" else operands[::-1]
+        text = MAKE_COMPLEX.format(real, other, code, x if x.kind == "c" else y)
+        return named(text if own == "layer" else text + MAKE_REAL.format(other, own))
     if (x.kind in "biu") != (y.kind in "biu"):
         return named(WHOLE.format(f"retrograd.{y if x.kind in 'biu' else x}"))
     return named(CONVERT.format(to=f"retrograd.{y}", of=f"retrograd.{x}"))

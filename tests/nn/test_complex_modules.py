@@ -84,3 +84,51 @@ def test_real_numbers_made_complex_give_the_real_output(name):
     found, expected = (out if isinstance(out, tuple) else (out,) for out in reversed(outputs))
     for f, e in zip(found, expected, strict=True):
         assert rg.allclose(f.real if f.is_complex() else f, e)
+
+
+REAL_INPUT = (
+    "The input is real, the weight complex. Make the input complex, too: x.to(retrograd.complex64)."
+)
+REAL_LAYER = (
+    "The weight is real, the input complex. Make the weight complex, too: "
+    "layer.to(retrograd.complex64). Or make the input real: x.real drops the imaginary part, "
+    "x.abs() drops the phase."
+)
+TYPES = "Input type ({}) and weight type ({}) should be the same. "
+MATRICES = "mat1 and mat2 must have the same dtype, but got {} and {}. "
+LAYERS = {
+    "Conv1d": (lambda **kw: nn.Conv1d(2, 1, 1, **kw), (1, 2, 3)),
+    "Conv2d": (lambda **kw: nn.Conv2d(2, 1, 1, **kw), (1, 2, 3, 3)),
+    "Conv3d": (lambda **kw: nn.Conv3d(2, 1, 1, **kw), (1, 2, 3, 3, 3)),
+    "Linear": (lambda **kw: nn.Linear(2, 1, **kw), (3, 2)),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_real_and_a_complex_operand_of_a_layer_are_named_and_what_is_advised_works(name):
+    make, shape = LAYERS[name]
+    x, layer = rg.ones(shape), make(dtype=rg.complex64)
+    with pytest.raises(RuntimeError) as caught:
+        layer(x)
+    what = MATRICES.format("Float", "ComplexFloat")
+    what = what if name == "Linear" else TYPES.format("float", "complex64")
+    assert str(caught.value).endswith(what + REAL_INPUT)
+    assert layer(x.to(rg.complex64)).dtype is rg.complex64
+    x, layer = x.to(rg.complex64), make()
+    with pytest.raises(RuntimeError) as caught:
+        layer(x)
+    what = MATRICES.format("ComplexFloat", "Float")
+    what = what if name == "Linear" else TYPES.format("complex64", "float")
+    assert str(caught.value).endswith(what + REAL_LAYER)
+    assert layer(x.abs()).dtype is rg.float32
+    assert layer.to(rg.complex64)(x).dtype is rg.complex64
+
+
+def test_two_matrices_of_which_one_is_complex_are_named_by_their_places():
+    with pytest.raises(RuntimeError) as caught:
+        rg.ones(2, 2, dtype=rg.complex128) @ rg.ones(2, 2)
+    assert str(caught.value) == (
+        "expected m1 and m2 to have the same dtype, but got: complex128 != float. The second is "
+        "real, the first complex. Make the second complex, too: y.to(retrograd.complex128). Or "
+        "make the first real: x.real drops the imaginary part, x.abs() drops the phase."
+    )

@@ -116,7 +116,10 @@ def legacy_name(d: Any) -> str:
 
 
 def cpp_name(d: Any) -> str:
-    """The name in C++ of a dtype, public or NumPy's, such as "long int": for error messages."""
+    """The name in C++ of a dtype, public or NumPy's, such as "long int": for error messages.
+
+    That of a complex one is PyTorch's in Python.
+    """
     return _MESSAGE_NAMES[_named(d)][1]
 
 
@@ -145,8 +148,8 @@ _MESSAGE_NAMES = {
     **{name: (name.capitalize(), f"c10::{name.capitalize()}") for name in NARROW[1:]},
     "float32": ("Float", "float"),
     "float64": ("Double", "double"),
-    "complex64": ("ComplexFloat", "c10::complex<float>"),
-    "complex128": ("ComplexDouble", "c10::complex<double>"),
+    "complex64": ("ComplexFloat", "complex64"),
+    "complex128": ("ComplexDouble", "complex128"),
 }
 
 

@@ -41,11 +41,14 @@ def unsupported(name: str, dtype: np.dtype[Any], advice: str = "") -> NotImpleme
 
 
 def mismatch(
-    text: str, x: Any, y: Any, name: Callable[[Any], str] = dtypes.legacy_name
+    text: str, x: Any, y: Any, name: Callable[[Any], str] = dtypes.legacy_name, layer: str = ""
 ) -> RuntimeError:
-    """The error for arrays of two dtypes, which `text` names as {0} and {1}; it says what to do."""
+    """The error for arrays of two dtypes, which `text` names as {0} and {1}; it says what to do.
+
+    `layer` is as in `conversion`.
+    """
     a, b = x.dtype, y.dtype
-    return RuntimeError(f"{text.format(name(a), name(b))}. {conversion(a, b)}")
+    return RuntimeError(f"{text.format(name(a), name(b))}. {conversion(a, b, layer)}")
 
 
 def check_floating(name: str, input: Tensor) -> None:

@@ -24,13 +24,17 @@ from ..core import batching
 from ..core.pointwise import mismatch, through_float32
 
 
-def check_dtypes(x: Any, y: Any, bias: Any = None) -> None:
-    """Raise unless two matrices have one dtype; products do not promote, as in PyTorch."""
+def check_dtypes(x: Any, y: Any, bias: Any = None, layer: str = "") -> None:
+    """Raise unless two matrices have one dtype; products do not promote, as in PyTorch.
+
+    `layer` is as in `conversion`.
+    """
     if x.dtype is not y.dtype and x.dtype != y.dtype:
         if bias is not None:
-            raise mismatch("mat1 and mat2 must have the same dtype, but got {} and {}", x, y)
+            text = "mat1 and mat2 must have the same dtype, but got {} and {}"
+            raise mismatch(text, x, y, layer=layer)
         text = "expected m1 and m2 to have the same dtype, but got: {} != {}"
-        raise mismatch(text, x, y, dtypes.cpp_name)
+        raise mismatch(text, x, y, dtypes.cpp_name, layer)
 
 
 def matrices_error(x: Any, y: Any, weight: Any = None) -> RuntimeError:
@@ -240,7 +244,7 @@ outer = declare(
 @quick("linear")
 def _linear_arrays(x: Any, w: Any, b: Any) -> Any:
     if x.dtype is not w.dtype:
-        check_dtypes(x, w, b)
+        check_dtypes(x, w, b, "weight")
     if x.ndim > 1 and x.size * w.shape[0] >= LARGE:
         rows = x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
         if (found := product(rows, w.T, b)) is not None:

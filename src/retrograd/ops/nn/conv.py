@@ -240,7 +240,7 @@ def check_same_dtype(input: Tensor, weight: Tensor, bias: Tensor | None) -> None
             raise RuntimeError(
                 f"expected scalar type {dtypes.legacy_name(a)} but found {dtypes.legacy_name(b)}. "
                 f"Input type ({dtypes.cpp_name(a)}) and {name} type ({dtypes.cpp_name(b)}) should "
-                f"be the same. {conversion(x, t._array.dtype)}"
+                f"be the same. {conversion(x, t._array.dtype, name)}"
             )
 
 

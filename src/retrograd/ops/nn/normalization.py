@@ -53,7 +53,8 @@ def _check_width(input: Tensor, *parameters: Tensor | None) -> None:
         if dtypes.real_of(t._array.dtype) != width:
             raise RuntimeError(
                 "mixed dtype (CPU): expect parameter to have scalar type of "
-                f"{dtypes.legacy_name(input.dtype)}, but got {dtypes.legacy_name(t.dtype)}"
+                f"{dtypes.legacy_name(input.dtype)}, but got {dtypes.legacy_name(t.dtype)}. "
+                f"{conversion(input._array.dtype, t._array.dtype, 'weight')}"
             )
 
 
@@ -86,7 +87,7 @@ def _track(
     if found._array.dtype.kind == "c" and running._array.dtype.kind != "c":
         raise RuntimeError(
             f"{name}(): running_mean of a complex input must be complex, but is {running.dtype}. "
-            f"{conversion(found._array.dtype, running._array.dtype)}"
+            f"{conversion(found._array.dtype, running._array.dtype, 'running_mean')}"
         )
     if not in_memory(found, running):
         if in_memory(running) and not has_class(found._array):

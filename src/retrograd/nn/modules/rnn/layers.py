@@ -214,7 +214,7 @@ class RNNBase(Module):
         if input._array.dtype != weight._array.dtype:
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). "
-                f"{conversion(input.dtype.numpy, weight.dtype.numpy)}"
+                f"{conversion(input.dtype.numpy, weight.dtype.numpy, 'weight')}"
             )
         if input._array.ndim != wanted:
             raise RuntimeError(f"input must have {wanted} dimensions, got {input._array.ndim}")
