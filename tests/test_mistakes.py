@@ -63,7 +63,7 @@ rg.tensor(["a", "b"])
 rg.tensor([[1.0, 2.0], [3.0]])
     length 2 at dim 1 (got 1): rows are equally long. Pad them
 nn.Linear(2, 2)(rg.ones(1, 2, dtype=rg.complex64))
-    The weight is real, the input complex. Make the weight complex, too: layer.to(retrograd.complex64)
+    The weight is real, the input complex. Make the weight complex, too: layer.to(
 rg.ones(2, dtype=rg.complex64, requires_grad=True).sum().backward()
     Give the cotangent, or take y.abs() or y.real first
 rg.ones(3).sum().backward()

@@ -36,9 +36,7 @@ JOINING = ("cat", "concat", "concatenate", "stack")
 WHOLE = "Convert the whole numbers: x.to({}). A layer of whole numbers would have no gradient."
 CONVERT = "Convert one of them: x.to({to}), or y.to({of}), or a layer: layer.to({of})."
 MAKE_COMPLEX = "The {0} is real, the {1} complex. Make the {0} complex, too: {2}.to(retrograd.{3})."
-MAKE_REAL = (
-    " Or make the {0} real: {1}.real drops the imaginary part, {1}.abs() drops the phase."
-)
+MAKE_REAL = " Or make the {0} real: {1}.real drops the imaginary part, {1}.abs() drops the phase."
 
 
 class VersionError(RuntimeError):
@@ -145,7 +143,9 @@ def conversion(x: np.dtype[Any], y: np.dtype[Any], layer: str = "") -> str:
     `layer` is the name of the second operand, if it belongs to a layer whose input is the first.
     """
     if (x.kind == "c") != (y.kind == "c"):
-        operands = [("input", "x"), (layer, "layer")] if layer else [("first", "x"), ("second", "y")]
+        operands = (
+            [("input", "x"), (layer, "layer")] if layer else [("first", "x"), ("second", "y")]
+        )
         (real, code), (other, own) = operands if y.kind == "c" else operands[::-1]
         text = MAKE_COMPLEX.format(real, other, code, x if x.kind == "c" else y)
         return named(text if own == "layer" else text + MAKE_REAL.format(other, own))

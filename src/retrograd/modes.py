@@ -217,11 +217,11 @@ warned: set[str] = set()
 warn_always = False  # whether `warn_once` warns every time
 
 
-def warn_once(text: str) -> None:
+def warn_once(text: str, stacklevel: int = 3) -> None:
     """Warn of something of which once per process is enough."""
     if warn_always or text not in warned:
         warned.add(text)
-        warnings.warn(named(text), UserWarning, stacklevel=3)
+        warnings.warn(named(text), UserWarning, stacklevel=stacklevel)
 
 
 def set_warn_always(mode: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy
 from scipy import (  # fmt: skip
     fft,
     integrate,
@@ -327,3 +328,43 @@ def test_tensors_under_a_transform_stay_tensors():
     assert found.shape == (3, 6)
     _, tangent = rg.func.jvp(lambda x: np.concatenate([x, x]), (tensor(V),), (tensor(V),))
     assert tangent.tolist() == V * 2
+
+
+CONSTANT = ", or, for a constant, pass x.detach()"
+ASKED = {
+    "scipy.fft.fft(x)": f"scipy.fft.fft() asked for the values. Use retrograd.fft.fft{CONSTANT}",
+    "scipy.signal.fftconvolve(x, x)": "Use np.convolve(x, y), which takes tensors" + CONSTANT,
+    "scipy.linalg.expm(x[None] * x)": "Use retrograd.linalg.matrix_exp" + CONSTANT,
+    "scipy.special.softmax(x)": "Use retrograd.special.softmax" + CONSTANT,
+    "scipy.spatial.distance.cdist(x[None], x[None])": "Use retrograd.cdist" + CONSTANT,
+    "scipy.ndimage.gaussian_filter(x, 1)": "scipy.ndimage.gaussian_filter() asked for the values. "
+    f"Use functions of retrograd, such as retrograd.stack([x, y]) for np.array([x, y]){CONSTANT}",
+    "scipy.optimize.minimize(lambda p: x.sum(), [0.0])": "scipy.optimize.minimize() asked for the "
+    "values. Give it numbers: return loss.item() and x.grad.numpy()",
+    "np.array([x, x])": "A function of NumPy asked for the values. Use functions of retrograd, "
+    f"such as retrograd.stack([x, y]) for np.array([x, y]){CONSTANT}",
+}
+
+
+@pytest.mark.parametrize("call", ASKED)
+def test_what_asks_for_the_values_of_a_tensor_with_a_gradient_is_named_with_its_counterpart(call):
+    x = rg.ones(3, dtype=rg.float64, requires_grad=True)
+    with pytest.raises(RuntimeError) as caught:
+        exec(call, {"scipy": scipy, "np": np, "x": x})
+    assert str(caught.value).startswith("Can't call numpy() on Tensor that requires grad. ")
+    assert str(caught.value).endswith(ASKED[call])
+
+
+@pytest.mark.parametrize("kind", ["float", "complex"])
+def test_an_element_stored_in_an_array_warns_at_the_line_that_stores_it(kind):
+    held = np.zeros(1, kind)
+    x = rg.ones(1, dtype=rg.complex128 if kind == "complex" else rg.float64, requires_grad=True)
+    rg.set_warn_always(True)
+    try:
+        with pytest.warns(UserWarning, match="to a scalar may lead to unexpected behavior") as seen:
+            held[0] = x[0]
+    finally:
+        rg.set_warn_always(False)
+    assert seen[0].filename == __file__
+    assert f"detach the tensor first: {kind}(x.detach())" in str(seen[0].message)
+    assert "retrograd.stack([x, y]) joins them" in str(seen[0].message)

@@ -86,7 +86,11 @@ S = rg.tensor(2.0)
         (lambda: rg.full((2,), 2**63), RuntimeError, "value cannot be converted to type int64"),
         (lambda: rg.full_like(I, -(2**64)), OverflowError, "int too big to convert"),
         (lambda: F.batch_norm(X, V.double(), V.double()), RuntimeError, "expect parameter to have"),
-        (lambda: F.batch_norm(X, V, V.double()), RuntimeError, "type of Float, but got Double. Convert"),
+        (
+            lambda: F.batch_norm(X, V, V.double()),
+            RuntimeError,
+            "type of Float, but got Double. Convert",
+        ),
         (
             lambda: F.batch_norm(X, V.double(), V.double(), training=True),
             RuntimeError,

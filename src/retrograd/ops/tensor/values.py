@@ -5,6 +5,7 @@ And what Python asks an object: `len`, `bool`, `float`, iteration. Nothing is re
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from ... import dtypes, modes
 from ...engine.tensor import Tensor, has_tangent, method
 from ...kernels.allocation import has_values
+from ...locks import load
 from ..core.structure import held_by
 from .inspection import strided
 
@@ -20,12 +22,20 @@ __all__: list[str] = []
 
 LOSES_HISTORY = (
     "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior: the "
-    "number has no history. Detach the tensor first: float(x.detach())"
+    "number has no history. If that is meant, detach the tensor first: {}(x.detach()). Otherwise "
+    "keep tensors: retrograd.stack([x, y]) joins them with their gradients"
 )
 NO_NUMPY = (
     "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. What "
     "NumPy computes is not recorded, so the gradient would be lost."
 )
+ASKED = NO_NUMPY + " {} asked for the values. {}"
+USE = "Use {}, or, for a constant, pass x.detach()"
+JOINS = USE.format("functions of retrograd, such as retrograd.stack([x, y]) for np.array([x, y])")
+RETURNS = "Give it numbers: return loss.item() and x.grad.numpy()"
+OTHERWISE = {"expm": "matrix_exp"}  # SciPy's names of functions that have another one here
+CONVOLVES = "convolve", "fftconvolve"
+HOMES = "retrograd", "retrograd.fft", "retrograd.linalg", "retrograd.signal", "retrograd.special"
 NO_NUMPY_META = (
     "can't convert meta device type tensor to numpy: it has a shape, and no values. Make one with "
     "data: empty_like(x, device='cpu')"
@@ -78,12 +88,41 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
 
 
 def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
+    if self._node is not None and modes.state.records:
+        raise RuntimeError(ASKED.format(*_asking()))
     array = numpy(self)
     if copy is False and dtype is not None and np.dtype(dtype) != array.dtype:
         raise ValueError(f"a copy is needed to convert a tensor of {self.dtype} to {dtype}")
     if dtype is not None:
         array = held_by(np.dtype(dtype), array)
     return array.astype(array.dtype if dtype is None else dtype, copy=bool(copy))
+
+
+def _asking() -> tuple[str, str]:
+    """Which function of NumPy or SciPy asks for an array; and what a program can use in its place.
+
+    The outermost of SciPy's frames has the name that the program called. NumPy's are in C.
+    """
+    who, module, frame = "", "", sys._getframe(2)
+    while frame.f_back is not None:
+        home, name = frame.f_globals.get("__name__", ""), frame.f_code.co_name
+        if not home.startswith(("numpy.", "scipy.")):
+            break
+        if home.startswith("scipy.") and not (home.startswith("scipy._") or name.startswith("_")):
+            who, module = name, home.split(".")[1]
+        frame = frame.f_back
+    if not who:
+        return "A function of NumPy", JOINS
+    called = f"scipy.{module}.{who}()"
+    if module == "optimize":
+        return called, RETURNS
+    if who in CONVOLVES:
+        return called, USE.format("np.convolve(x, y), which takes tensors")
+    who = OTHERWISE.get(who, who)
+    for home in (f"retrograd.{module}", "retrograd"):
+        if home in HOMES and hasattr(load(home), who):
+            return called, USE.format(f"{home}.{who}")
+    return called, JOINS
 
 
 def _single(self: Tensor) -> Any:
@@ -107,13 +146,13 @@ def _real(self: Tensor, kind: str) -> Any:
     return value
 
 
-def _warn_of_history(self: Tensor) -> None:
+def _warn_of_history(self: Tensor, kind: str) -> None:
     if self.requires_grad:
-        modes.warn_once(LOSES_HISTORY)
+        modes.warn_once(LOSES_HISTORY.format(kind), 4)
 
 
 def _float(self: Tensor) -> float:
-    _warn_of_history(self)
+    _warn_of_history(self, "float")
     return float(_real(self, "double"))
 
 
@@ -122,7 +161,7 @@ def _int(self: Tensor) -> int:
 
 
 def _complex(self: Tensor) -> complex:
-    _warn_of_history(self)
+    _warn_of_history(self, "complex")
     return complex(_single(self))
 
 
