@@ -57,17 +57,23 @@ def test_in_anomaly_mode_the_first_freed_node_says_where_it_was_recorded():
             y.backward()
 
 
+def saving(a):
+    return a * a  # saved here
+
+
 def test_in_anomaly_mode_a_version_error_shows_the_lines_that_saved_and_wrote():
     with autograd.set_detect_anomaly(True):
         a = leaf(1, 2) * 1
-        y = a * a  # saved here
+        y = saving(a)  # called here
         a.mul_(2)  # written here
         with (
-            pytest.warns(UserWarning, match="Error detected in MulBackward0"),
+            pytest.warns(UserWarning, match="Error detected in MulBackward0") as warned,
             pytest.raises(VersionError) as caught,
         ):
             y.sum().backward()
     text = str(caught.value)
+    assert "# called here" in str(warned[0].message)  # which has all frames: none stands twice
+    assert text.count("  File ") == 2
     assert "# saved here" in text
     assert "written by mul_. Write out of place" in text
     assert "mul_ was called at:\n" in text

@@ -26,7 +26,7 @@ from ..errors import SecondBackwardError, VersionError
 from ..locks import structure
 from .graph import FREED, LEAF, Cell, Node, target
 from .tensor import Tensor, array_of, cell_of, known_cell, shown, twin
-from .trace import AT
+from .trace import AT, innermost
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -387,7 +387,7 @@ def check(node: Node, place: int, cell: Cell | None, array: Any) -> None:
 
 def freed_error(node: Node) -> SecondBackwardError:
     """The error for reading freed values of `node`."""
-    trace = f", recorded at:\n{node.trace}" if node.trace else "."
+    trace = f", recorded at:\n{innermost(node.trace)}" if node.trace else "."
     error = SecondBackwardError(BACKWARD_TWICE.format(node=node.name(), trace=trace))
     error.node = node
     return error
@@ -450,7 +450,9 @@ def written_error(node: Any, place: int, cell: Cell, array: Any) -> VersionError
         for writer, found, line in (writer.partition(AT) for _, writer in later)
         if found
     )
-    trace = HINT_TRACED.format(node=node.name(), trace=node.trace, places=places)
+    hint = version.named(HINT)
+    if node.trace:
+        hint = HINT_TRACED.format(node=node.name(), trace=innermost(node.trace), places=places)
     return VersionError(
         WRITTEN.format(
             dtype=kind,
@@ -462,6 +464,6 @@ def written_error(node: Any, place: int, cell: Cell, array: Any) -> VersionError
             then=max(cell.version - len(later), 0),
             writers=", then ".join(map(as_text, writers)),
             advice=instead_of(writers[0] if writers else ""),
-            hint=trace if node.trace else HINT,
+            hint=hint,
         )
     )

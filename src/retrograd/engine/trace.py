@@ -31,6 +31,11 @@ def where(last: int = 0) -> str:
     return "".join(traceback.format_list(frames[start:][-last:]))
 
 
+def innermost(trace: str) -> str:
+    """The last place of those that a trace has."""
+    return trace[trace.rfind("  File ") :]
+
+
 def users_level() -> int:
     """The `stacklevel` with which the caller's warning names the line of the user's program."""
     level, frame = 1, sys._getframe(1)

@@ -20,6 +20,7 @@ from .. import dtypes, modes
 from ..errors import CastError
 from ..kernels.allocation import has_memory
 from ..kernels.memory import overlaps
+from ..version import named
 from .graph import LEAF
 from .graph import target as shown_target
 from .record import STALE
@@ -131,11 +132,11 @@ def check_tracked(target: Tensor, name: str) -> None:
             raise RuntimeError(refusal(target, "is being", name))
         if view.base.is_leaf and (view.base._node is not None or target._node is not None):
             trace = TRACE.format(view.trace) if view.trace else ""
-            raise RuntimeError(VIEW_OF_LEAF_WRITTEN.format(write=as_code(name, "x"), trace=trace))
+            text = named(VIEW_OF_LEAF_WRITTEN)
+            raise RuntimeError(text.format(write=as_code(name, "x"), trace=trace))
     if target._node is not None and target._node.op is LEAF:
-        raise RuntimeError(
-            LEAF_WRITTEN.format(write=as_code(name, "x"), instead=elsewhere(name, "x"))
-        )
+        write, instead = as_code(name, "x"), elsewhere(name, "x")
+        raise RuntimeError(named(LEAF_WRITTEN).format(write=write, instead=instead))
 
 
 def elsewhere(name: str, x: str) -> str:
