@@ -34,6 +34,7 @@ import retrograd as rg
 from retrograd import Tensor, ops, return_types
 from retrograd.dtypes import dtype
 from retrograd.engine.overriding import forms
+from retrograd.ops.tensor.values import Absent
 from retrograd.torch import lazy_families as later
 from retrograd.torch.names.tensor_types import TensorType
 
@@ -253,7 +254,7 @@ def attached() -> list[str]:
             said.add(getattr(each, "id", getattr(each, "name", "")))
     lines = []
     for name, value in sorted(vars(Tensor).items()):
-        if name in said:
+        if name in said or isinstance(value, Absent):
             continue
         if isinstance(value, property):
             gives = text_of(inspect.signature(value.fget).return_annotation)

@@ -159,6 +159,36 @@ MISTAKES = {
         "log_softmax() missing 1 required positional argument: 'dim', along which the weights add "
         "up to 1. For scores in the last dimension: log_softmax(x, dim=-1)",
     ),
+    "a dtype as NumPy's arrays get it": (
+        lambda: x(2).astype(rg.float64),
+        "'Tensor' object has no attribute 'astype'. Write x.to(dtype)",
+    ),
+    "a copy as of NumPy's arrays": (
+        lambda: x(2).copy(),
+        "'Tensor' object has no attribute 'copy'. Write x.clone()",
+    ),
+    "a setting for complex parameters that an optimizer lacks": (
+        lambda: optim.SGD([x(2)], complex="modulus"),
+        "SGD.__init__() got an unexpected keyword argument 'complex'. Leave it away: to SGD, a "
+        "complex parameter is one number. It takes: params, lr, momentum, dampening, weight_decay, "
+        "nesterov, maximize, foreach, differentiable, fused",
+    ),
+    "a misspelt setting of an optimizer": (
+        lambda: optim.SGD([x(2)], momentun=0.9),
+        "SGD.__init__() got an unexpected keyword argument 'momentun'. Did you mean 'momentum'? It "
+        "takes: params, lr, momentum, dampening, weight_decay, nesterov, maximize, foreach, "
+        "differentiable, fused",
+    ),
+    "the gradient of more than one number": (
+        lambda: rg.func.grad(lambda t: t * 2)(rg.ones(2)),
+        "grad(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with 1 dims. Did "
+        "you mean f(*args).sum()? Maybe you wanted to use the vjp or jacrev APIs instead?",
+    ),
+    "the same with the value": (
+        lambda: rg.func.grad_and_value(lambda t: 1.0)(rg.ones(2)),
+        "grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got <class 'float'>. "
+        "Return the tensor itself: .item(), float() and .numpy() end the graph",
+    ),
     "a text to choose": (
         lambda: rg.where(rg.ones(3) > 0, "a", 1),
         "where(): argument 'input' (position 2) must be Tensor or Number, not str",

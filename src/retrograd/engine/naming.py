@@ -288,15 +288,15 @@ def own_name(key: str, names: Any) -> str:
     return next((name for name in ALIASES.get(key, "").split() if name in names), key)
 
 
-def unexpected(function: str, key: str, names: Iterable[str]) -> TypeError:
-    """The error for an argument of a name that a function does not know."""
+def unexpected(function: str, key: str, names: Iterable[str], why: str = "") -> TypeError:
+    """The error for an argument of a name that a function does not know; `why` says more."""
     own = [name for name in names if name[0] != "_"]
     known = {name: name for name in own}
     known |= {name: mine for name in ALIASES if (mine := own_name(name, own)) in own}
     near = nearest(key, known)
     meant = f"Did you mean '{known[near]}'? " if near else ""
     text = f"{function}() got an unexpected keyword argument '{key}'"
-    return TypeError(f"{text}. {meant}It takes: {', '.join(own)}")
+    return TypeError(f"{text}. {why or meant}It takes: {', '.join(own)}")
 
 
 def check_neutral(name: str, key: str, value: Any) -> None:

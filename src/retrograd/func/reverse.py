@@ -306,41 +306,53 @@ def grad_and_value(
 
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        chosen = select(args, argnums, "grad")
-        with recording(args, kwargs) as call:
-            given, fresh = fresh_variables(chosen, "grad")
-            result = call.returned(func(*replaced(args, argnums, given), **kwargs))
-        write_back(chosen, given, fresh)
-        output, extra = unpacked(result, has_aux, "grad_and_value(f)(*args)")
-        check_scalar(output)
-        aux = values_of(extra)
-        one = constant_like(np.ones((), output._array.dtype), output)
-        keep = is_wanted([] if output._node is None else [node_of(output)], ())
-        beside = any(isinstance(t, Tensor) and t._node is not None for t in pytree.flatten(aux))
-        found = pytree.unflatten(chosen, pull_back([output], [one], fresh, retain=keep or beside))
-        value = value_of(output, keep)
-        grads = found if isinstance(argnums, tuple) else found[0]
-        return (grads, (value, aux)) if has_aux else (grads, value)
+        return differentiated(func, argnums, has_aux, args, kwargs, "grad_and_value")
 
     return wrapped
 
 
-def check_scalar(output: Any) -> None:
-    """Raise unless a function to be differentiated gave one real number."""
+def differentiated(
+    func: Callable[..., Any],
+    argnums: int | tuple[int, ...],
+    has_aux: bool,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    name: str,
+) -> tuple[Any, Any]:
+    """The gradient and the value of a call; the transform that errors speak of is `name`."""
+    chosen = select(args, argnums, name)
+    with recording(args, kwargs) as call:
+        given, fresh = fresh_variables(chosen, name)
+        result = call.returned(func(*replaced(args, argnums, given), **kwargs))
+    write_back(chosen, given, fresh)
+    output, extra = unpacked(result, has_aux, f"{name}(f)(*args)")
+    check_scalar(output, name)
+    aux = values_of(extra)
+    one = constant_like(np.ones((), output._array.dtype), output)
+    keep = is_wanted([] if output._node is None else [node_of(output)], ())
+    beside = any(isinstance(t, Tensor) and t._node is not None for t in pytree.flatten(aux))
+    found = pytree.unflatten(chosen, pull_back([output], [one], fresh, retain=keep or beside))
+    value = value_of(output, keep)
+    grads = found if isinstance(argnums, tuple) else found[0]
+    return (grads, (value, aux)) if has_aux else (grads, value)
+
+
+def check_scalar(output: Any, name: str) -> None:
+    """Raise unless a function that the transform `name` differentiates gave one real number."""
     if not isinstance(output, Tensor):
         raise RuntimeError(
-            f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}. "
+            f"{name}(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}. "
             "Return the tensor itself: .item(), float() and .numpy() end the graph"
         )
     if output._array.ndim:
         raise RuntimeError(
-            "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor "
+            f"{name}(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor "
             f"with {output._array.ndim} dims. Did you mean f(*args).sum()? Maybe you wanted to use "
             "the vjp or jacrev APIs instead?"
         )
     if output._array.dtype.kind not in "fV":
         raise RuntimeError(
-            f"grad_and_value(f)(*args): Expected f(*args) to be real and floating, got "
+            f"{name}(f)(*args): Expected f(*args) to be real and floating, got "
             f"{output.dtype}. Take .abs() or .real of it, or all derivatives: jacrev(f)"
         )
 
@@ -361,11 +373,10 @@ def grad(
     >>> rg.func.grad(rg.func.grad(rg.sin))(rg.tensor(1.0))
     tensor(-0.8415)
     """
-    both = grad_and_value(func, argnums, has_aux)
 
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        found, value = both(*args, **kwargs)
+        found, value = differentiated(func, argnums, has_aux, args, kwargs, "grad")
         return (found, value[1]) if has_aux else found
 
     return wrapped

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.grad_mode import set_grad_enabled
 from ..dtypes import real_of
 from ..engine.backward.hooks import HookTable
+from ..engine.naming import unexpected
 from ..engine.tensor import Tensor, new_tensor
 from ..engine.updates import drop_gradients
 from ..kernels.allocation import copied
@@ -45,6 +47,8 @@ NO_PARAMS = (
     "params argument given to the optimizer should be an iterable of Tensors or dicts, but got {}. "
     "{}"
 )
+
+ONE_NUMBER = "Leave it away: to {}, a complex parameter is one number. "
 
 
 class _Required:
@@ -89,6 +93,8 @@ class Optimizer:
         super().__init_subclass__(**kwargs)
         if "step" in cls.__dict__:
             cls.step = _hooked(cls.step)  # type: ignore[method-assign]
+        if "__init__" in cls.__dict__:
+            cls.__init__ = _explained(cls.__init__)  # type: ignore[method-assign]
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
@@ -438,6 +444,26 @@ def _view_as_real(params: list[Tensor], *state_and_grads: list[Tensor]) -> None:
         if param.is_complex():
             for each in (params, *state_and_grads):
                 each[i] = view_as_real(each[i])
+
+
+def _explained(init: Any) -> Any:
+    """A subclass's `__init__`, whose error for an argument that is unknown says which it has."""
+
+    @functools.wraps(init)
+    def call(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            init(self, *args, **kwargs)
+        except TypeError as error:
+            names = list(inspect.signature(init).parameters)[1:]
+            unknown = next((key for key in kwargs if key not in names), "")
+            if f"{init.__qualname__}() got an unexpected keyword argument {unknown!r}" != str(
+                error
+            ):
+                raise
+            why = ONE_NUMBER.format(type(self).__name__) if unknown == "complex" else ""
+            raise unexpected(init.__qualname__, unknown, names, why) from None
+
+    return call
 
 
 def _hooked(step: Any) -> Any:

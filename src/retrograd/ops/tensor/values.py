@@ -47,6 +47,18 @@ NO_NUMPY_FORWARD = (
 )
 
 
+class Absent:
+    """A method of NumPy's arrays that tensors lack, as in PyTorch: the error says what to write."""
+
+    def __init__(self, name: str, instead: str) -> None:
+        self.text = f"'Tensor' object has no attribute '{name}'. Write {instead}"
+
+    def __get__(self, tensor: Any, kind: Any = None) -> Any:
+        if tensor is None:
+            return self
+        raise AttributeError(self.text)
+
+
 def item(self: Tensor) -> Any:
     """The single element as a Python number; RuntimeError for any other number of elements.
 
@@ -220,3 +232,5 @@ method(_len, "__len__")
 method(_iter, "__iter__")
 method(_contains, "__contains__")
 method(_reversed, "__reversed__")
+for name, instead in {"astype": "x.to(dtype)", "copy": "x.clone()"}.items():
+    setattr(Tensor, name, Absent(name, instead))
