@@ -5,14 +5,12 @@ Source: PyTorch's `distributions.constraint_registry`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from . import constraints, transforms
 from .constraints import Constraint
 from .transforms import Transform
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 

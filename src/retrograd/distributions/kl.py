@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from functools import total_ordering
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import ops
 from ..engine.tensor import Tensor
@@ -22,9 +23,6 @@ from .multivariate import LowRankMultivariateNormal, MultivariateNormal
 from .positive import Pareto
 from .transformed_distribution import Independent, TransformedDistribution
 from .utils import _sum_rightmost, euler_constant, softplus
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["kl_divergence", "register_kl"]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +19,6 @@ from ..engine.views import base_of
 from ..errors import UnbatchableError
 from ..kernels.allocation import has_memory, is_batched
 from ..ops.shape.join import cat, stack
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["debug_unwrap", "vmap"]
 

@@ -6,15 +6,13 @@ Modules are known only by their methods (`named_parameters`, `named_buffers`, `g
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import modes
 from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 __all__ = ["exchange", "functional_call", "functionalize", "stack_module_state"]
 

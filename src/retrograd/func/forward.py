@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from .. import dtypes, modes, pytree
 from ..autograd.forward_ad import dual, parts
@@ -19,9 +20,6 @@ from .reverse import (
     value_of,
     write_back,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["jvp", "linearize"]
 

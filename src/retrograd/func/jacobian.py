@@ -8,7 +8,8 @@ plain matrix ∂f/∂z is returned, and a function that is not holomorphic where
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from .. import pytree
 from ..autograd.functional.jacobians import unit_vectors
@@ -18,9 +19,6 @@ from ..engine.tensor import Tensor
 from .batching import vmap
 from .forward import jvp
 from .reverse import replaced, select, vjp
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["hessian", "jacfwd", "jacrev"]
 

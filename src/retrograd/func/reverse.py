@@ -20,7 +20,8 @@ that requires grad (through a batch, too).
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -37,9 +38,6 @@ from ..engine.tensor import Tensor, alias, as_array, constant_like, node_of, sho
 from ..engine.transforms.batch import give_back, variable
 from ..engine.views import Link, View, base_of, live_views
 from ..kernels.allocation import is_batched
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 __all__ = ["grad", "grad_and_value", "vjp"]
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from ..autograd.grad_mode import no_grad
 from ..locks import load
 from ..ops.creation.from_data import tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["map_batches"]
 

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Callable
 from functools import cache, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -30,9 +31,6 @@ from ..ops.creation.from_data import copy_of
 from ..ops.tensor.conversion import convert
 from .numpy_table import ACCUMULATIONS, FUNCTIONS, PAIRS, QUESTIONS, REDUCTIONS, TENSORS, UFUNCS
 from .scipy_special import SCIPY
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["array_function", "array_ufunc"]
 

@@ -6,7 +6,8 @@ so none knows a derivative.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +16,6 @@ from ..engine.dispatch import as_tensor
 from ..engine.tensor import Tensor, new_tensor
 from . import array_api as api
 from .array_api.arguments import flat, promoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__: list[str] = []
 

@@ -7,7 +7,8 @@ are listed once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +18,6 @@ from . import numpy_curves as curves
 from . import numpy_layout as layout
 from . import numpy_math as math
 from . import numpy_pad, numpy_reductions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["ACCUMULATIONS", "FUNCTIONS", "PAIRS", "QUESTIONS", "REDUCTIONS", "TENSORS", "UFUNCS"]
 

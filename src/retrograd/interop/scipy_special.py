@@ -7,7 +7,8 @@ records.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +18,6 @@ from ..engine.tensor import Tensor
 from ..ops.special import beta_gamma
 from . import numpy_math
 from .array_api.arguments import pair, promoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["SCIPY"]
 

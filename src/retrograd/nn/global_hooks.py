@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .hooks import ModuleHooks, add_hook, of_all_modules
 from .tree import ON_ENTRY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..engine.backward.hooks import RemovableHandle
 
 __all__ = [

@@ -13,7 +13,8 @@ from __future__ import annotations
 import functools
 import math
 import warnings
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,9 +27,6 @@ from ..ops.creation.like import empty_like
 from ..ops.random.factories import randperm
 from ..ops.random.inplace import mean_of
 from ..quiet import quietly
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 F = TypeVar("F", bound="Callable[..., Tensor]")
 

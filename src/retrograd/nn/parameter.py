@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -27,9 +27,6 @@ from ..engine.tensor import (
 from ..kernels.allocation import copied, has_class
 from ..locks import load
 from ..ops.core.dims import integers
-
-if TYPE_CHECKING:
-    from typing import Self
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
 

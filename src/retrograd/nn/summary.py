@@ -11,17 +11,15 @@ NOTE [Summary]
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import pytree
 from ..engine.tensor import Tensor
 from ..ops.random.generator import fork_rng
 from .modules.module import Module
 from .parameter import is_lazy
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["Layer", "Summary", "summary"]
 

@@ -6,15 +6,13 @@ every traversal, conversion and saved state reads. This module knows nothing of 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from .. import version
 from ..engine.backward.hooks import HookTable
 from ..engine.tensor import Tensor
 from .parameter import Buffer, Parameter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = ["Tree"]
 

@@ -6,6 +6,7 @@ method remembers lies in the state of the first parameter.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +18,6 @@ from .optimizer import Optimizer
 from .rules import check_complex, check_settings, check_writable, evaluate, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
     from ..engine.tensor import Tensor
 
 __all__ = ["LBFGS"]

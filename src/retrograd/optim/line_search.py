@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator
+from typing import Any, NamedTuple
 
 __all__ = ["strong_wolfe"]
 

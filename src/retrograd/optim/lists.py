@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ..engine.tensor import Tensor
 from ..ops.core.arguments import titled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["on_lists"]
 

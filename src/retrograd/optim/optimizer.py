@@ -6,7 +6,7 @@ import functools
 import inspect
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -23,8 +23,6 @@ from ..ops.elementwise.complex import view_as_real
 from ..quiet import calm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from ..engine.backward.hooks import RemovableHandle
 
 __all__ = [

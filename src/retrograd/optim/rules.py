@@ -24,8 +24,9 @@ NOTE [Update rules]
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -40,9 +41,6 @@ from ..kernels import allocation
 from ..kernels.memory import in_rows
 from ..quiet import calm
 from .optimizer import Optimizer, _get_value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 __all__: list[str] = []
 

@@ -6,6 +6,7 @@ Source: PyTorch's `optim.swa_utils`; Izmailov et al., UAI 2018.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -17,8 +18,6 @@ from ..ops.creation.from_data import tensor
 from .lr_scheduler.schedule import LRScheduler, check_strategy, per_group, within_step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from ..engine.tensor import Tensor
     from .optimizer import Optimizer
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import math
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +17,6 @@ import numpy as np
 from .unpickler import check_key, failed, told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .archive import Allowance
 
 __all__ = ["Data"]

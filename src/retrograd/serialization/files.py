@@ -13,16 +13,14 @@ from __future__ import annotations
 import io
 import os
 import secrets
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..locks import load
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 __all__ = ["CUT", "Mapped", "Source", "is_path", "opened", "replacing", "write"]
 

@@ -10,6 +10,7 @@ import io
 import pickle
 import struct
 import sys
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +21,6 @@ from .rebuilding import Block, Kind, Rebuilding, numpy_dtype, width
 from .unpickler import Blind, Inert, failed, told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from .pickler import Kept, Pickler
     from .unpickler import Lookup
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..engine.placement import device
 from ..ops.tensor.storage import is_storage, storage_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "LoadEndianness", "default_restore_location", "get_default_load_endianness", "location_tag",

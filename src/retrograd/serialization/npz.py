@@ -8,7 +8,8 @@ from __future__ import annotations
 import io
 import re
 import struct
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +19,6 @@ from ..kernels.memory import address, in_rows
 from .archive import Archive, archived
 from .files import Mapped, Source, opened, write
 from .rebuilding import ALIGNMENT
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["load_file", "save_file"]
 

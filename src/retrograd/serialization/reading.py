@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import pickle
 import warnings
+from collections.abc import Callable
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..locks import load
 from . import safetensors, scripted
@@ -17,9 +18,6 @@ from .locations import order_by_default
 from .rebuilding import Rebuilding
 from .safe import name_here
 from .unpickler import Blind, Inert, Lookup, Unpickler
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["Settings", "data_pickle", "read", "unsafe_names"]
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import sys
 import types
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -34,8 +35,6 @@ from .data import BYTES, PYTHON_2, Data
 from .unpickler import Lookup, failed, told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .archive import Allowance
 
 __all__ = ["STORAGES", "Rebuilding", "numpy_dtype", "width"]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any
 
 from ..engine.tensor import Tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from types import TracebackType
 
 __all__ = [
     "add_safe_globals", "allowed", "clear_safe_globals", "get_safe_globals", "name_here",

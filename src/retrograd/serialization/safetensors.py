@@ -17,7 +17,8 @@ import json
 import math
 import struct
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
 
 import numpy as np
 
@@ -27,10 +28,6 @@ from ..kernels.memory import address, in_rows
 from ..ops.creation.from_data import check_device
 from .files import Mapped, Source, opened, write
 from .rebuilding import ALIGNMENT, numpy_dtype
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Self
 
 __all__ = [
     "load", "load_file", "load_model", "read", "safe_open", "save", "save_file", "save_model",

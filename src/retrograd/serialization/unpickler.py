@@ -21,10 +21,8 @@ from __future__ import annotations
 import collections
 import pickle
 import struct
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
+from typing import Any
 
 __all__ = ["FAILED", "Blind", "Inert", "Lookup", "Unpickler", "check_key", "failed", "told"]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +20,6 @@ from ..engine.tensor import Tensor
 from ..errors import wrong_type
 from ..ops.creation.from_data import check_device, check_dtype, finish
 from ..ops.fft import window_functions
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = [
     "bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine",

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +23,6 @@ from ..autograd.functional.parts import filled, pulled, zeros
 from ..engine.dispatch import OPERANDS
 from ..engine.tensor import Tensor, new_tensor
 from .recording import Recording
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 __all__ = ["custom_gradient"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
@@ -18,8 +19,6 @@ from ..func.batching import vmap
 from .recording import Recording, UnconnectedGradients, differentiable, give_back, lend
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from ..engine.graph import Node
 
     K = TypeVar("K")

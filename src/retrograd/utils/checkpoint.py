@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import warnings
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .. import modes, providers
@@ -30,8 +31,6 @@ from .selective import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from ..engine.tensor import Tensor
 
 __all__ = [

@@ -5,12 +5,10 @@ The hooks themselves are where they run: in `engine.backward.hooks`, `nn.hooks`,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from ..engine.backward.hooks import RemovableHandle
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["RemovableHandle", "unserializable_hook"]
 

@@ -21,7 +21,8 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from .. import dtypes, modes
 from ..engine.graph import Kind, Node, new_node
@@ -30,9 +31,6 @@ from ..engine.record import attach
 from ..engine.saved import tensors
 from ..engine.tensor import Size, Tensor, node_of
 from ..engine.transforms.watch import Watcher
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["Arguments", "CheckpointError", "CheckpointWatcher", "Frame", "GraphExecGroup"]
 

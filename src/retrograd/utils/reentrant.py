@@ -8,7 +8,8 @@ it cannot serve a pass that goes to certain tensors only, nor one whose result i
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from .. import modes
 from ..autograd.custom import FunctionKind
@@ -16,9 +17,6 @@ from ..autograd.function import Function
 from ..autograd.grad import backward
 from ..engine.tensor import Tensor
 from ..ops.random.generator import fork_rng, get_rng_state, set_rng_state
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = ["CheckpointFunction", "check_backward_validity", "detach_variable"]
 

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import enum
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from .. import modes, ops
 from ..engine.namespaces import recorded
@@ -24,9 +25,6 @@ from ..engine.registry import OPS
 from ..engine.tensor import Tensor, cell_of, new_tensor
 from ..nn import functional
 from .recompute import CheckpointWatcher
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 __all__ = [
     "SAC_IGNORED_OPS", "CheckpointPolicy", "SelectiveCheckpointContext",

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from .axes import COLORS, Axes
 from .picture import Picture, document
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["curves"]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +14,6 @@ from ..ops.creation.from_data import tensor
 from .axes import COLORS, Axes
 from .color import WHEEL, domain_colors, key, pixels
 from .picture import Picture, document, inlined
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["derivatives"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +14,6 @@ from .curves import table
 from .picture import Picture, document, inlined
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..engine.tensor import Tensor
     from ..nn.modules.module import Module
 

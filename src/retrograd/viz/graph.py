@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,6 @@ from .recording import FACTS, Facts, below, tidy
 from .values import described, values_of, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ..nn.modules.module import Module
 
 __all__ = ["graph"]

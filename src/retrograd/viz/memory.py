@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import weakref
 from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,8 +26,6 @@ from .recording import recording, tidy
 from .values import owner_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ..engine.op import Op
 
 __all__ = ["OUTSIDE", "memory", "passed"]

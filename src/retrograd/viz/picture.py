@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import base64
 import html
+import os
 import struct
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    import os
 
 __all__ = ["FONT", "Picture", "document", "inlined", "savable"]
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import sys
 import time
 import weakref
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,8 +28,6 @@ from ..nn.module_stack import ModuleStack
 from .values import Value, values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..engine.op import Op
 
 __all__ = ["FACTS", "Facts", "below", "line", "recording", "tidy"]

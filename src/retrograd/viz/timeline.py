@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..engine.graph import Node
@@ -15,8 +16,6 @@ from .picture import Picture, document
 from .recording import recording, tidy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..engine.op import Op
 
 __all__ = ["timeline"]

@@ -11,15 +11,13 @@ NOTE [Differences]
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ...dtypes import promote_numpy
 from ...engine.dispatch import as_tensor
 from ...engine.tensor import Tensor
 from ...ops.tensor.conversion import convert
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["binary", "flat", "numpys_order", "one_axis", "pair", "promoted", "reduced", "shape_of"]
 

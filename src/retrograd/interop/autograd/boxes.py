@@ -10,7 +10,8 @@ NOTE [Boxes]
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +19,6 @@ from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import StandIn
 from ...pytree import map_leaves
 from ..numpy import OPERANDS, loses
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["ArrayBox", "boxed", "getval", "isbox", "plain", "tensor_of", "unboxed"]
 

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from .extend import (
     Box,
@@ -22,9 +23,6 @@ from .extend import (
     vspace,
 )
 from .tracing import Recording, finished, forward
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "Box", "VSpace", "def_linear", "defjvp", "defjvp_argnum", "defjvp_argnums", "defvjp",

@@ -8,8 +8,9 @@ NOTE [Primitives]
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +21,6 @@ from ...ops import conj
 from .boxes import ArrayBox, boxed, getval, tensor_of
 from .tracing import differentiable, fitted
 from .vectors import VSpace, vspace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "Box", "VSpace", "def_linear", "defjvp", "defjvp_argnum", "defjvp_argnums", "defvjp",

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +18,6 @@ from .boxes import getval
 from .extend import defjvp_argnums, defvjp_argnum, primitive
 from .tracing import Recording, finished, forward
 from .vectors import vspace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "checkpoint", "deriv", "egrad", "elementwise_grad", "grad", "grad_and_aux", "grad_named",

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .operators import make_jvp, make_vjp, unary_to_nary
 from .vectors import vspace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "check_equivalent", "check_grads", "check_jvp", "check_vjp", "combo_check", "scalar_close",

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,6 @@ from ...ops import conj, zeros_like
 from .boxes import ArrayBox, boxed, plain, tensor_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from ...engine.tensor import Tensor
 
 __all__ = ["Recording", "finished", "forward", "tracing"]

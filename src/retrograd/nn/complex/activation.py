@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor
@@ -13,9 +14,6 @@ from ..modules.module import Module
 from ..modules.utils import empty_parameter
 from . import functional as F
 from .layers import complex_dtype
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "CReLU", "Cardioid", "GTReLU", "GeorgiouKoutsougeras", "ModReLU", "PolarTanh", "Siglog",

@@ -7,7 +7,7 @@ where a modulus has no derivative, it counts as 0, and z / |z| as 0.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor
@@ -16,9 +16,6 @@ from ...ops.creation.factories import arange
 from ...ops.creation.like import ones_like
 from ...ops.elementwise.complex import polar
 from ...ops.nn.dropout import dropout
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "cardioid", "georgiou_koutsougeras", "gtrelu", "modrelu", "polar_tanh", "rotary_embedding",

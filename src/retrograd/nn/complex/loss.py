@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from ...engine.tensor import Tensor
 from ...ops.loss.elementwise import reduced, reduction_of
@@ -15,9 +15,6 @@ from ...ops.nn.pool import avg_pool2d
 from ...ops.shape.join import stack
 from ..modules.module import Module
 from .functional import check_complex
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "LogMagnitudeLoss", "PhaseLoss", "PolarLoss", "SISDRLoss", "SSIMLoss", "SplitLoss",

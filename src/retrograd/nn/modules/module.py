@@ -7,8 +7,10 @@ layer.
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 
 from ... import dtypes, providers
 from ...engine.overriding import is_function
@@ -35,10 +37,6 @@ from ..state import _IncompatibleKeys
 from ..tree import Tree
 
 if TYPE_CHECKING:
-    from collections import OrderedDict
-    from collections.abc import Callable, Mapping
-    from typing import ParamSpec, Protocol, Self, TypeVar
-
     from ...engine.backward.hooks import HookTable, RemovableHandle
 
     P = ParamSpec("P")

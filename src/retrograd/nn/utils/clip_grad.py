@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator, Iterable
+from typing import Any
 
 from ... import modes
 from ...engine.inplace import write
@@ -15,9 +15,6 @@ from ...ops.elementwise.clamp_where import clamp, where
 from ...ops.elementwise.complex import complex
 from ...ops.reduction.vector_norm import vector_norm
 from ...ops.shape.join import stack
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = [
     "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_",

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from ...engine.tensor import Tensor, new_tensor
 from ...ops.shape.join import cat
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 

@@ -10,17 +10,15 @@ first one's `right_inverse` may return several tensors, which are original0, ori
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import modes
 from ...engine.tensor import Tensor
 from ..modules.container import ModuleDict, ModuleList
 from ..modules.module import Module
 from ..parameter import Parameter
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = [
     "ParametrizationList", "cached", "is_parametrized", "register_parametrization",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,6 @@ from .schedule import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
 from .schedule import LRScheduler, within_step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ..optimizer import Optimizer
 
 __all__ = [

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .plateau import ReduceLROnPlateau
 from .schedule import LRScheduler, set_rate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..optimizer import Optimizer
 
 __all__ = ["ChainedScheduler", "SequentialLR"]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from .schedule import LRScheduler, check_optimizer, check_strategy, per_group, set_rate, within_step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..optimizer import Optimizer
 
 __all__ = ["CosineAnnealingWarmRestarts", "CyclicLR", "OneCycleLR"]

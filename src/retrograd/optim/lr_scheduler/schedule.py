@@ -5,13 +5,11 @@ from __future__ import annotations
 import functools
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ...engine.tensor import Tensor
 from ..optimizer import Optimizer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "LRScheduler", "check_optimizer", "check_strategy", "per_group", "set_rate", "within_step",

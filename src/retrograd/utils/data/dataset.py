@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -13,8 +14,6 @@ from ...engine.tensor import Tensor, new_tensor
 from ...ops.random.factories import randperm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from ...ops.random.generator import Generator
 
 __all__ = [

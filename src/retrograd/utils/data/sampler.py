@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ...dtypes import float64
 from ...ops.creation.from_data import as_tensor
 from ...ops.random.factories import multinomial, randint, randperm
 from ...ops.random.generator import Generator, drawn_seed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 __all__ = [
     "BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler",

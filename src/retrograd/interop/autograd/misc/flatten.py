@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from .... import pytree
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["flatten", "flatten_func"]
 

@@ -6,14 +6,12 @@ and `callback(x, i, g)`, called before each step.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from .flatten import flatten
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["adam", "rmsprop", "sgd"]
 

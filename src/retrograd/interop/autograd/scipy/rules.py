@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..boxes import isbox
 from ..extend import defjvp, defvjp, primitive
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["elementwise", "instead_of"]
 

@@ -12,8 +12,9 @@ Arguments broadcast, but for `dirichlet` and `multivariate_normal`. Probabilitie
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.stats
@@ -21,9 +22,6 @@ from scipy import special
 
 from ....ops.core.arguments import titled
 from .rules import elementwise, instead_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["beta", "chi2", "dirichlet", "gamma", "multivariate_normal", "norm", "poisson", "t"]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ....engine.registry import name_node
 from ....errors import conversion
@@ -13,9 +14,6 @@ from ... import init
 from ...utils.rnn import PackedSequence
 from ..module import Module
 from ..utils import empty_parameter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import sys
 import warnings
 import weakref
+from collections.abc import Iterator
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....locks import load
 from ....ops.random.generator import drawn_seed
 from .fetch import fetcher
 from .threads import Threads
 from .worker import Failure, Job
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["_BaseDataLoaderIter", "_MultiProcessingDataLoaderIter", "_SingleProcessDataLoaderIter"]
 

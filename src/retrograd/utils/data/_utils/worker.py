@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import threading
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .fetch import DatasetKind, fetcher
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["Failure", "Job", "WorkerInfo", "get_worker_info", "work"]
 
