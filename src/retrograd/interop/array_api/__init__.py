@@ -1,7 +1,8 @@
 """The Python array API standard, version 2024.12: what `Tensor.__array_namespace__()` returns.
 
 Names only. Where the standard and PyTorch agree, the functions are the package's own; the
-differences are in the modules beside this one. Everything is recorded.
+differences are in the modules beside this one, whose functions say here where they are from, and
+their examples what `xp` is. Everything is recorded.
 """
 
 from math import e, inf, nan, pi
@@ -26,3 +27,14 @@ __all__ = [
     "e", "fft", "inf", "linalg", "matmul", "matrix_transpose", "nan", "newaxis", "pi", "tensordot",
     "vecdot",
 ]  # fmt: skip
+
+for module in (creation, datatypes, elementwise, fft, linalg, manipulation, searching, statistics):
+    path = "fft." if module is fft else ""
+    for name in module.__all__:
+        found = vars(module)[name]
+        if found.__doc__ and getattr(found, "__module__", "").startswith(__name__):
+            text, _, example = found.__doc__.partition(">>> ")
+            found.__doc__ = (
+                f"{text}Source: the array API standard's `{path}{name}`.\n\n"
+                f"    >>> from retrograd.interop import array_api as xp\n    >>> {example}"
+            )

@@ -77,9 +77,8 @@ def binary(
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"""{summary}
 
-    One of the two may be a Python scalar. Source: the array API standard's `{name}`.
+    One of the two may be a Python scalar.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.{path}(xp.asarray([{example}]), xp.asarray([2, 1]))
     {result}
     """

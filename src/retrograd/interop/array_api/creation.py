@@ -24,9 +24,8 @@ def asarray(
     """A tensor from numbers, nested sequences, an array, or whatever exports DLPack.
 
     Shares memory where it can, unless `copy`; a tensor keeps its history. Raises ValueError where
-    `copy=False` cannot be had. Source: the array API standard's `asarray`.
+    `copy=False` cannot be had.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.asarray([1.0, 2.0])
     tensor([1., 2.])
     """
@@ -38,7 +37,6 @@ def asarray(
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor on the memory of another library's array: see `retrograd.from_dlpack`.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.from_dlpack(np.arange(3))
     tensor([0, 1, 2])
     """
@@ -50,9 +48,8 @@ def arange(
 ) -> Tensor:
     """The numbers from `start` (0, if only `stop` is given) to before `stop`.
 
-    Empty where `step` leads away from `stop`. Source: the array API standard's `arange`.
+    Empty where `step` leads away from `stop`.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.arange(3), xp.arange(3, 0)
     (tensor([0, 1, 2]), tensor([], dtype=retrograd.int64))
     """
@@ -74,9 +71,6 @@ def linspace(
 ) -> Tensor:
     """`num` numbers at equal distances from `start` to `stop`, which is left out if not `endpoint`.
 
-    Source: the array API standard's `linspace`.
-
-    >>> from retrograd.interop import array_api as xp
     >>> xp.linspace(0, 1, 4, endpoint=False)
     tensor([0.0000, 0.2500, 0.5000, 0.7500])
     """
@@ -86,9 +80,8 @@ def linspace(
 
 
 def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """An array of uninitialised memory. Source: the array API standard's `empty`.
+    """An array of uninitialised memory.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.empty((2, 3)).shape
     retrograd.Size([2, 3])
     """
@@ -96,9 +89,8 @@ def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """An array of zeros. Source: the array API standard's `zeros`.
+    """An array of zeros.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.zeros(2)
     tensor([0., 0.])
     """
@@ -106,9 +98,8 @@ def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """An array of ones. Source: the array API standard's `ones`.
+    """An array of ones.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.ones(2)
     tensor([1., 1.])
     """
@@ -116,9 +107,8 @@ def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """An array of one value, of its kind's default dtype. Source: the standard's `full`.
+    """An array of one value, of its kind's default dtype.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.full(2, 7)
     tensor([7, 7])
     """
@@ -134,9 +124,8 @@ def eye(
     dtype: Any = None,
     device: Any = None,
 ) -> Tensor:
-    """A matrix of zeros with ones on diagonal `k`. Source: the array API standard's `eye`.
+    """A matrix of zeros with ones on diagonal `k`.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.eye(2, 3, k=1)
     tensor([[0., 1., 0.],
             [0., 0., 1.]])
@@ -147,9 +136,8 @@ def eye(
 
 
 def empty_like(x: Tensor, /, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """Uninitialised memory with the shape and dtype of `x`. Source: the standard's `empty_like`.
+    """Uninitialised memory with the shape and dtype of `x`.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.empty_like(xp.zeros(2), dtype=xp.int8).dtype
     retrograd.int8
     """
@@ -157,9 +145,8 @@ def empty_like(x: Tensor, /, *, dtype: Any = None, device: Any = None) -> Tensor
 
 
 def zeros_like(x: Tensor, /, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """Zeros with the shape and dtype of `x`. Source: the array API standard's `zeros_like`.
+    """Zeros with the shape and dtype of `x`.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.zeros_like(xp.asarray([1, 2]))
     tensor([0, 0])
     """
@@ -167,9 +154,8 @@ def zeros_like(x: Tensor, /, *, dtype: Any = None, device: Any = None) -> Tensor
 
 
 def ones_like(x: Tensor, /, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """Ones with the shape and dtype of `x`. Source: the array API standard's `ones_like`.
+    """Ones with the shape and dtype of `x`.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.ones_like(xp.asarray([1, 2]))
     tensor([1, 1])
     """
@@ -177,9 +163,8 @@ def ones_like(x: Tensor, /, *, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def full_like(x: Tensor, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """One value with the shape and dtype of `x`. Source: the array API standard's `full_like`.
+    """One value with the shape and dtype of `x`.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.full_like(xp.asarray([1.0, 2.0]), 7)
     tensor([7., 7.])
     """
@@ -190,9 +175,7 @@ def meshgrid(*arrays: Tensor, indexing: str = "xy") -> list[Tensor]:
     """The coordinates of a grid over 1-D arrays, which promote together.
 
     With "xy" the first two dimensions are swapped. Raises RuntimeError for another `indexing`.
-    Source: the array API standard's `meshgrid`.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.meshgrid(xp.asarray([1, 2]), xp.asarray([3, 4]))[0]
     tensor([[1, 2],
             [1, 2]])
@@ -203,9 +186,8 @@ def meshgrid(*arrays: Tensor, indexing: str = "xy") -> list[Tensor]:
 
 
 def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
-    """The part on and below diagonal `k`, zeros elsewhere. Source: the standard's `tril`.
+    """The part on and below diagonal `k`, zeros elsewhere.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.tril(xp.ones((2, 2)))
     tensor([[1., 0.],
             [1., 1.]])
@@ -214,9 +196,8 @@ def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
 
 
 def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
-    """The part on and above diagonal `k`, zeros elsewhere. Source: the standard's `triu`.
+    """The part on and above diagonal `k`, zeros elsewhere.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.triu(xp.ones((2, 2)))
     tensor([[1., 1.],
             [0., 1.]])

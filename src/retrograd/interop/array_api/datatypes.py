@@ -49,9 +49,8 @@ def astype(x: Tensor, dtype: Any, /, *, copy: Any = True, device: Any = None) ->
     """The array with another dtype; itself where nothing changes and `copy` is False.
 
     Recorded between floating and complex dtypes. Raises TypeError for complex to real: take
-    `xp.real(x)` first. Source: the array API standard's `astype`.
+    `xp.real(x)` first.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.astype(xp.asarray([1, 2]), xp.float64)
     tensor([1., 2.], dtype=retrograd.float64)
     """
@@ -68,9 +67,6 @@ def astype(x: Tensor, dtype: Any, /, *, copy: Any = True, device: Any = None) ->
 def broadcast_arrays(*arrays: Tensor) -> list[Tensor]:
     """The arrays, all expanded to one shape without copying.
 
-    Source: the array API standard's `broadcast_arrays`.
-
-    >>> from retrograd.interop import array_api as xp
     >>> xp.broadcast_arrays(xp.asarray([1, 2]), xp.asarray(3))
     [tensor([1, 2]), tensor([3, 3])]
     """
@@ -80,9 +76,6 @@ def broadcast_arrays(*arrays: Tensor) -> list[Tensor]:
 def broadcast_to(x: Tensor, /, shape: tuple[int, ...]) -> Tensor:
     """The array expanded to `shape` without copying.
 
-    Source: the array API standard's `broadcast_to`.
-
-    >>> from retrograd.interop import array_api as xp
     >>> xp.broadcast_to(xp.asarray([1, 2]), (2, 2))
     tensor([[1, 2],
             [1, 2]])
@@ -94,9 +87,7 @@ def can_cast(from_: Any, to: Any, /) -> Any:
     """Whether promotion leads from a dtype (or an array's) to another.
 
     As the standard leaves promotion between integers and floating dtypes open, not between those.
-    Source: the array API standard's `can_cast`.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.can_cast(xp.float32, xp.float64), xp.can_cast(xp.float64, xp.float32)
     (True, False)
     """
@@ -108,7 +99,6 @@ def can_cast(from_: Any, to: Any, /) -> Any:
 class finfo:  # noqa: N801 (the standard's name)
     """Limits of a floating dtype or of an array's; of a complex one, of its components.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.finfo(xp.complex64).bits, xp.finfo(xp.complex64).dtype
     (32, retrograd.float32)
     """
@@ -126,7 +116,6 @@ class finfo:  # noqa: N801 (the standard's name)
 class iinfo:  # noqa: N801 (the standard's name)
     """Limits of an integer dtype or of an array's.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.iinfo(xp.int8).min, xp.iinfo(xp.int8).max
     (-128, 127)
     """
@@ -143,9 +132,8 @@ class iinfo:  # noqa: N801 (the standard's name)
 def isdtype(dtype: Any, kind: Any) -> Any:
     """Whether a dtype is of a kind: a name such as "integral", a dtype, or a tuple of these.
 
-    Raises ValueError for an unknown name. Source: the array API standard's `isdtype`.
+    Raises ValueError for an unknown name.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.isdtype(xp.int8, "integral"), xp.isdtype(xp.int8, (xp.int16, "bool"))
     (True, False)
     """
@@ -161,9 +149,8 @@ def isdtype(dtype: Any, kind: Any) -> Any:
 def result_type(*arrays_and_dtypes: Any) -> dtypes.dtype:
     """The dtype to which arrays, dtypes and Python scalars promote together.
 
-    Raises ValueError where only scalars are given. Source: the array API standard's `result_type`.
+    Raises ValueError where only scalars are given.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.result_type(xp.int8, xp.uint8, 1), xp.result_type(xp.float64, 1j)
     (retrograd.int16, retrograd.complex128)
     """

@@ -26,9 +26,6 @@ def along_one(function: Callable[..., Tensor]) -> Any:
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"""`retrograd.fft.{name}` along `axis`, of `n` elements.
 
-    Source: the array API standard's `fft.{name}`.
-
-    >>> from retrograd.interop import array_api as xp
     >>> xp.fft.{name}(xp.ones((2, 4)), axis=0, n=3).shape[1]
     4
     """
@@ -45,9 +42,6 @@ def along_several(function: Callable[..., Tensor]) -> Any:
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"""`retrograd.fft.{name}` along `axes` (all, if None), of `s` elements.
 
-    Source: the array API standard's `fft.{name}`.
-
-    >>> from retrograd.interop import array_api as xp
     >>> xp.fft.{name}(xp.ones((2, 4)), axes=(0,), s=(3,)).shape[1]
     4
     """
@@ -67,9 +61,8 @@ irfftn = along_several(own.irfftn)
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Tensor:
-    """The frequencies of `fft` of `n` samples at distance `d`. Source: the standard's `fftfreq`.
+    """The frequencies of `fft` of `n` samples at distance `d`.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
@@ -77,9 +70,8 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None)
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Tensor:
-    """The frequencies of `rfft` of `n` samples at distance `d`. Source: the standard's `rfftfreq`.
+    """The frequencies of `rfft` of `n` samples at distance `d`.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.fft.rfftfreq(4)
     tensor([0.0000, 0.2500, 0.5000])
     """
@@ -87,9 +79,8 @@ def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None
 
 
 def fftshift(x: Tensor, /, *, axes: Any = None) -> Tensor:
-    """The frequency 0 moved to the middle of `axes`. Source: the standard's `fftshift`.
+    """The frequency 0 moved to the middle of `axes`.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.fft.fftshift(xp.asarray([0, 1, -2, -1]))
     tensor([-2, -1,  0,  1])
     """
@@ -97,9 +88,8 @@ def fftshift(x: Tensor, /, *, axes: Any = None) -> Tensor:
 
 
 def ifftshift(x: Tensor, /, *, axes: Any = None) -> Tensor:
-    """The frequency 0 moved back to the front of `axes`. Source: the standard's `ifftshift`.
+    """The frequency 0 moved back to the front of `axes`.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.fft.ifftshift(xp.asarray([-2, -1, 0, 1]))
     tensor([ 0,  1, -2, -1])
     """

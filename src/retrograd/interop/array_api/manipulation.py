@@ -22,9 +22,6 @@ __all__ = [
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Tensor:
     """Arrays joined along `axis`, flattened first if that is None; they promote together.
 
-    Source: the array API standard's `concat`.
-
-    >>> from retrograd.interop import array_api as xp
     >>> xp.concat([xp.asarray([1]), xp.asarray([2.5])])
     tensor([1.0000, 2.5000])
     """
@@ -37,9 +34,6 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Tensor:
 def stack(arrays: Any, /, *, axis: int = 0) -> Tensor:
     """Arrays of one shape joined along a new axis; they promote together.
 
-    Source: the array API standard's `stack`.
-
-    >>> from retrograd.interop import array_api as xp
     >>> xp.stack([xp.asarray([1, 2]), xp.asarray([3, 4])], axis=1)
     tensor([[1, 3],
             [2, 4]])
@@ -48,9 +42,8 @@ def stack(arrays: Any, /, *, axis: int = 0) -> Tensor:
 
 
 def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
-    """The arrays that lie along `axis`. Source: the array API standard's `unstack`.
+    """The arrays that lie along `axis`.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.unstack(xp.asarray([[1, 2], [3, 4]]), axis=1)
     (tensor([1, 3]), tensor([2, 4]))
     """
@@ -60,10 +53,9 @@ def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
 def expand_dims(x: Tensor, /, axis: Any = 0) -> Tensor:
     """The array with new axes of size 1 at the places `axis` of the result.
 
-    Raises IndexError out of range, RuntimeError for one place twice. Source: the array API
-    standard's `expand_dims`, which has one axis; NumPy's has several.
+    Raises IndexError out of range, RuntimeError for one place twice. The standard has one axis,
+    NumPy several.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.expand_dims(xp.ones(3), axis=-1).shape
     retrograd.Size([3, 1])
     """
@@ -77,9 +69,8 @@ def expand_dims(x: Tensor, /, axis: Any = 0) -> Tensor:
 def squeeze(x: Tensor, /, axis: Any) -> Tensor:
     """The array without the axes at `axis`, an integer or several, which have size 1.
 
-    Raises ValueError where they do not. Source: the array API standard's `squeeze`.
+    Raises ValueError where they do not.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.squeeze(xp.ones((1, 3)), axis=0).shape
     retrograd.Size([3])
     """
@@ -94,9 +85,8 @@ def squeeze(x: Tensor, /, axis: Any) -> Tensor:
 
 
 def permute_dims(x: Tensor, /, axes: Any) -> Tensor:
-    """The axes in another order. Source: the array API standard's `permute_dims`.
+    """The axes in another order.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.permute_dims(xp.ones((1, 2, 3)), (2, 0, 1)).shape
     retrograd.Size([3, 1, 2])
     """
@@ -106,10 +96,8 @@ def permute_dims(x: Tensor, /, axes: Any) -> Tensor:
 def reshape(x: Tensor, /, shape: Any, *, copy: bool | None = None) -> Tensor:
     """The elements in another shape, of which one size may be -1.
 
-    Shares memory if `copy` is False (ValueError where it cannot), never if True. Source: the
-    array API standard's `reshape`.
+    Shares memory if `copy` is False (ValueError where it cannot), never if True.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.reshape(xp.arange(4), (2, -1))
     tensor([[0, 1],
             [2, 3]])
@@ -124,9 +112,8 @@ def reshape(x: Tensor, /, shape: Any, *, copy: bool | None = None) -> Tensor:
 
 
 def flip(x: Tensor, /, *, axis: Any = None) -> Tensor:
-    """The elements in reverse along `axis`, or along every one. Source: the standard's `flip`.
+    """The elements in reverse along `axis`, or along every one.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.flip(xp.asarray([1, 2, 3]))
     tensor([3, 2, 1])
     """
@@ -136,9 +123,8 @@ def flip(x: Tensor, /, *, axis: Any = None) -> Tensor:
 def roll(x: Tensor, /, shift: Any, *, axis: Any = None) -> Tensor:
     """The elements moved on by `shift` along `axis`, round the end; flattened if that is None.
 
-    Several shifts and several axes go in pairs, one goes with all. Source: the standard's `roll`.
+    Several shifts and several axes go in pairs, one goes with all.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.roll(xp.asarray([1, 2, 3]), 1)
     tensor([3, 1, 2])
     """
@@ -151,9 +137,8 @@ def roll(x: Tensor, /, shift: Any, *, axis: Any = None) -> Tensor:
 def repeat(x: Tensor, repeats: Any, /, *, axis: int | None = None) -> Tensor:
     """Every element repeated, as often as `repeats` says, an integer or one for each.
 
-    Flattened if `axis` is None. Source: the array API standard's `repeat`.
+    Flattened if `axis` is None.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.repeat(xp.asarray([1, 2]), 2)
     tensor([1, 1, 2, 2])
     """
@@ -163,9 +148,8 @@ def repeat(x: Tensor, repeats: Any, /, *, axis: int | None = None) -> Tensor:
 
 
 def tile(x: Tensor, repetitions: Any, /) -> Tensor:
-    """The whole array repeated along each axis. Source: the array API standard's `tile`.
+    """The whole array repeated along each axis.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.tile(xp.asarray([1, 2]), (2,))
     tensor([1, 2, 1, 2])
     """

@@ -29,9 +29,6 @@ UniqueInverse = namedtuple("UniqueInverse", ["values", "inverse_indices"])
 def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """The place of the first largest element along `axis`, or in the flattened array.
 
-    Source: the array API standard's `argmax`.
-
-    >>> from retrograd.interop import array_api as xp
     >>> xp.argmax(xp.asarray([1, 3, 2]))
     tensor(1)
     """
@@ -41,9 +38,6 @@ def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> 
 def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """The place of the first smallest element along `axis`, or in the flattened array.
 
-    Source: the array API standard's `argmin`.
-
-    >>> from retrograd.interop import array_api as xp
     >>> xp.argmin(xp.asarray([2, 1, 3]))
     tensor(1)
     """
@@ -53,9 +47,8 @@ def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> 
 def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
     """The places of the elements that are not zero, an array for each axis.
 
-    Raises ValueError for a 0-d array. Source: the array API standard's `nonzero`.
+    Raises ValueError for a 0-d array.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.nonzero(xp.asarray([0, 5, 7]))
     (tensor([1, 2]),)
     """
@@ -70,9 +63,8 @@ def searchsorted(
     """Where the elements of `x2` belong in the sorted 1-D array `x1`.
 
     Before equal ones if `side` is "left", after them if "right"; `sorter` are the places that sort
-    `x1`. Source: the array API standard's `searchsorted`.
+    `x1`.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.searchsorted(xp.asarray([1, 3, 5]), xp.asarray([3, 4]))
     tensor([1, 2])
     """
@@ -82,9 +74,6 @@ def searchsorted(
 def where(condition: Tensor, x1: Any, x2: Any, /) -> Tensor:
     """`x1` where the condition holds, else `x2`; one of them may be a Python scalar.
 
-    Source: the array API standard's `where`.
-
-    >>> from retrograd.interop import array_api as xp
     >>> xp.where(xp.asarray([True, False]), xp.asarray([1, 2]), 0)
     tensor([1, 0])
     """
@@ -96,9 +85,8 @@ def where(condition: Tensor, x1: Any, x2: Any, /) -> Tensor:
 
 
 def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
-    """The elements in order along `axis`. Source: the array API standard's `sort`.
+    """The elements in order along `axis`.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.sort(xp.asarray([2, 3, 1]), descending=True)
     tensor([3, 2, 1])
     """
@@ -108,9 +96,8 @@ def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool
 def argsort(
     x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True
 ) -> Tensor:
-    """The places that sort the elements along `axis`. Source: the standard's `argsort`.
+    """The places that sort the elements along `axis`.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.argsort(xp.asarray([2, 3, 1]))
     tensor([2, 0, 1])
     """
@@ -120,10 +107,8 @@ def argsort(
 def unique_all(x: Tensor, /) -> Any:
     """The different elements in order, where each is first, which one each is, and how many.
 
-    A named tuple of values, indices, inverse_indices and counts: NOTE [Sets]. Source: the array API
-    standard's `unique_all`.
+    A named tuple of values, indices, inverse_indices and counts: NOTE [Sets].
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.unique_all(xp.asarray([3, 1, 3])).counts
     tensor([1, 2])
     """
@@ -137,9 +122,6 @@ def unique_all(x: Tensor, /) -> Any:
 def unique_counts(x: Tensor, /) -> Any:
     """The different elements in order, and how many of each: NOTE [Sets].
 
-    Source: the array API standard's `unique_counts`.
-
-    >>> from retrograd.interop import array_api as xp
     >>> values, counts = xp.unique_counts(xp.asarray([3, 1, 3]))
     >>> values, counts
     (tensor([1, 3]), tensor([1, 2]))
@@ -151,9 +133,6 @@ def unique_counts(x: Tensor, /) -> Any:
 def unique_inverse(x: Tensor, /) -> Any:
     """The different elements in order, and which of them each element is: NOTE [Sets].
 
-    Source: the array API standard's `unique_inverse`.
-
-    >>> from retrograd.interop import array_api as xp
     >>> values, inverse = xp.unique_inverse(xp.asarray([3, 1, 3]))
     >>> inverse
     tensor([1, 0, 1])
@@ -163,9 +142,8 @@ def unique_inverse(x: Tensor, /) -> Any:
 
 
 def unique_values(x: Tensor, /) -> Tensor:
-    """The different elements in order: NOTE [Sets]. Source: the standard's `unique_values`.
+    """The different elements in order: NOTE [Sets].
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.unique_values(xp.asarray([3, 1, 3]))
     tensor([1, 3])
     """
@@ -175,10 +153,8 @@ def unique_values(x: Tensor, /) -> Tensor:
 def take(x: Tensor, indices: Any, /, *, axis: int | None = None) -> Tensor:
     """The parts of an array at `indices` along `axis`, which only 1-D arrays may leave out.
 
-    Indices may be negative. Raises IndexError out of range, ValueError for a missing axis. Source:
-    the array API standard's `take`.
+    Indices may be negative. Raises IndexError out of range, ValueError for a missing axis.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.take(xp.asarray([[1, 2], [3, 4]]), xp.asarray([1, 0]), axis=1)
     tensor([[2, 1],
             [4, 3]])
@@ -192,9 +168,8 @@ def take(x: Tensor, indices: Any, /, *, axis: int | None = None) -> Tensor:
 def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
     """The elements at `indices` along `axis`, both arrays broadcast on the other axes.
 
-    Indices may be negative. Source: the array API standard's `take_along_axis`.
+    Indices may be negative.
 
-    >>> from retrograd.interop import array_api as xp
     >>> xp.take_along_axis(xp.asarray([[1, 2], [3, 4]]), xp.asarray([[1], [-2]]))
     tensor([[2],
             [3]])
