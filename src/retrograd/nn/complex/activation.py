@@ -158,6 +158,8 @@ class ModReLU(Module):
     retrograd.Size([2, 3, 4])
     """
 
+    _shown_settings = "num_features="
+
     def __init__(self, num_features: int = 1, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         self.num_features = num_features
@@ -171,10 +173,6 @@ class ModReLU(Module):
     def forward(self, input: Tensor) -> Tensor:
         """The modulus after bias and ReLU, with the phase of the input."""
         return F.modrelu(input, per_channel(self.bias.real, input))
-
-    def extra_repr(self) -> str:
-        """The number of biases."""
-        return f"num_features={self.num_features}"
 
 
 class GTReLU(Module):

@@ -28,6 +28,8 @@ class MultiheadAttention(Module):
     retrograd.Size([3, 5, 8])
     """
 
+    _shown_settings = "embed_dim num_heads scores=!r rotary="
+
     def __init__(
         self,
         embed_dim: int,
@@ -88,7 +90,3 @@ class MultiheadAttention(Module):
         out = F.scaled_dot_product_attention(q, k, v, attn_mask, p, is_causal, scores=self.scores)
         projected: Tensor = self.out_proj(out.transpose(1, 2).flatten(-2))
         return projected
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"{self.embed_dim}, {self.num_heads}, scores={self.scores!r}, rotary={self.rotary}"

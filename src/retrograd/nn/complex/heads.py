@@ -95,6 +95,8 @@ class SpectralPool(Module):
     tensor([[[0.+1.j, 0.+1.j]]])
     """
 
+    _shown_settings = "output_size="
+
     def __init__(self, output_size: Sequence[int]) -> None:
         super().__init__()
         self.output_size = tuple(output_size)
@@ -114,7 +116,3 @@ class SpectralPool(Module):
         scale = math.prod(self.output_size) / math.prod(sizes)
         pooled: Tensor = ifftn(ifftshift(found, dims), dim=dims) * scale
         return pooled
-
-    def extra_repr(self) -> str:
-        """The size."""
-        return f"output_size={self.output_size}"

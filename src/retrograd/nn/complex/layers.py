@@ -92,6 +92,8 @@ class WidelyLinear(Module):
     (retrograd.Size([4, 2]), WidelyLinear(in_features=3, out_features=2, bias=True))
     """
 
+    _shown_settings = linear.Linear._shown_settings
+
     def __init__(
         self,
         in_features: int,
@@ -121,8 +123,6 @@ class WidelyLinear(Module):
         """`input @ weight.T + input.conj() @ conj_weight.T + bias`."""
         straight = F.linear(input, self.weight, self.bias)
         return straight + F.linear(input.conj(), self.conj_weight)
-
-    extra_repr = linear.Linear.extra_repr
 
 
 class Conv1d(_Drawn, conv.Conv1d):

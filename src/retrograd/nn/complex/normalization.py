@@ -30,6 +30,8 @@ __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "MagnitudeBatchNorm"]
 class _Tracked(Module):
     """Running statistics in buffers, each of one number per channel."""
 
+    _shown_settings = "num_features eps= momentum="
+
     def __init__(self, num_features: int, eps: float, momentum: float | None) -> None:
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
@@ -59,14 +61,11 @@ class _Tracked(Module):
             )
         return [0, *range(2, input.ndim)], count
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"{self.num_features}, eps={self.eps}, momentum={self.momentum}"
-
 
 class _Whitening(_Tracked):
     """What the batch norms of one to three dimensions share."""
 
+    _shown_settings = "num_features eps= momentum= affine= track_running_stats="
     dims: tuple[int, ...]
 
     def __init__(
@@ -132,13 +131,6 @@ class _Whitening(_Tracked):
         out = per_channel(straight, input) * centered
         out = out + per_channel(conjugate, input) * centered.conj()
         return out + per_channel(self.bias, input) if self.affine else out
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return (
-            f"{super().extra_repr()}, affine={self.affine}, "
-            f"track_running_stats={self.track_running_stats}"
-        )
 
 
 def whitener(cov: Tensor, eps: float) -> tuple[Tensor, Tensor]:

@@ -42,6 +42,8 @@ class UnitaryRNN(Module):
     (retrograd.Size([5, 2, 4]), True)
     """
 
+    _shown_settings = "input_size hidden_size"
+
     def __init__(
         self,
         input_size: int,
@@ -87,7 +89,3 @@ class UnitaryRNN(Module):
             h = F.modrelu(h @ turn + step, self.bias.real)
             states.append(h)
         return stack(states, 1 if self.batch_first else 0), h
-
-    def extra_repr(self) -> str:
-        """The sizes."""
-        return f"{self.input_size}, {self.hidden_size}"

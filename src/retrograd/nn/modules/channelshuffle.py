@@ -19,6 +19,8 @@ class ChannelShuffle(Module):
     tensor([0., 2., 1., 3.])
     """
 
+    _shown_settings = "groups="
+
     def __init__(self, groups: int) -> None:
         super().__init__()
         self.groups = groups
@@ -26,7 +28,3 @@ class ChannelShuffle(Module):
     def forward(self, input: Tensor) -> Tensor:
         """`input` with its channels reordered."""
         return F.channel_shuffle(input, self.groups)
-
-    def extra_repr(self) -> str:
-        """The number of groups."""
-        return f"groups={self.groups}"

@@ -7,6 +7,7 @@ dimensions and their function.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from ...engine.tensor import Tensor
@@ -126,6 +127,7 @@ class _Convolution(_ConvNd):
     """A convolution: `function(input, weight, bias, stride, padding, dilation, groups)`."""
 
     n: int
+    function: Callable[..., Tensor]
 
     def __init__(
         self,
@@ -147,11 +149,6 @@ class _Convolution(_ConvNd):
             in_channels, out_channels, kernel, step, borders, space, False, (0,) * self.n, groups,
             bias, padding_mode, device, dtype,
         )  # fmt: skip
-
-    @staticmethod
-    def function(*args: Any) -> Tensor:
-        """The convolution of `functional` for this number of dimensions."""
-        raise NotImplementedError
 
     def forward(self, input: Tensor) -> Tensor:
         """The convolution of `input`, (N, C, *sizes) or (C, *sizes)."""
@@ -279,6 +276,7 @@ class _Transposed(_ConvTransposeNd):
     """`function(input, weight, bias, stride, padding, output_padding, groups, dilation)`."""
 
     n: int
+    function: Callable[..., Tensor]
 
     def __init__(
         self,
@@ -301,11 +299,6 @@ class _Transposed(_ConvTransposeNd):
             in_channels, out_channels, kernel, step, borders, space, True, extra, groups, bias,
             padding_mode, device, dtype,
         )  # fmt: skip
-
-    @staticmethod
-    def function(*args: Any) -> Tensor:
-        """The transposed convolution of `functional` for this number of dimensions."""
-        raise NotImplementedError
 
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         """The transposed convolution; `output_size` chooses among the sizes a stride allows."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from ...engine.tensor import Tensor
 from .. import functional as F
@@ -16,24 +16,18 @@ __all__ = [
 class _DropoutNd(Module):
     """`function(input, p, training, inplace)`."""
 
+    _shown_settings = "p= inplace="
+    function: Callable[..., Tensor]
+
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         if not 0 <= p <= 1:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
         self.p, self.inplace = p, inplace
 
-    @staticmethod
-    def function(*args: Any) -> Tensor:
-        """The dropout of `functional`."""
-        raise NotImplementedError
-
     def forward(self, input: Tensor) -> Tensor:
         """`input` with random zeros, or as it is in evaluation mode."""
         return self.function(input, self.p, self.training, self.inplace)
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"p={self.p}, inplace={self.inplace}"
 
 
 class Dropout(_DropoutNd):

@@ -19,6 +19,8 @@ class Flatten(Module):
     retrograd.Size([2, 12])
     """
 
+    _shown_settings = "start_dim= end_dim="
+
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
         self.start_dim, self.end_dim = start_dim, end_dim
@@ -26,10 +28,6 @@ class Flatten(Module):
     def forward(self, input: Tensor) -> Tensor:
         """`input` flattened."""
         return input.flatten(self.start_dim, self.end_dim)
-
-    def extra_repr(self) -> str:
-        """The dimensions."""
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
 class Unflatten(Module):
@@ -41,6 +39,8 @@ class Unflatten(Module):
     >>> rg.nn.Unflatten(1, (2, -1))(rg.ones(5, 6)).shape
     retrograd.Size([5, 2, 3])
     """
+
+    _shown_settings = "dim= unflattened_size="
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
         super().__init__()
@@ -62,7 +62,3 @@ class Unflatten(Module):
     def forward(self, input: Tensor) -> Tensor:
         """`input` with the dimension split."""
         return input.unflatten(self.dim, self.unflattened_size)
-
-    def extra_repr(self) -> str:
-        """The dimension and its sizes."""
-        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -24,6 +24,8 @@ class Unfold(Module):
              [4., 5.]]])
     """
 
+    _shown_settings = "kernel_size= dilation= padding= stride="
+
     def __init__(
         self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
     ) -> None:
@@ -35,13 +37,6 @@ class Unfold(Module):
         """The patches of `input`."""
         return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return (
-            f"kernel_size={self.kernel_size}, dilation={self.dilation}, "
-            f"padding={self.padding}, stride={self.stride}"
-        )
-
 
 class Fold(Module):
     """The transpose of `Unfold`: columns added up at their places in an image.
@@ -52,6 +47,8 @@ class Fold(Module):
     >>> rg.nn.Fold((1, 3), (1, 2))(rg.ones(1, 2, 2))
     tensor([[[[1., 2., 1.]]]])
     """
+
+    _shown_settings = "output_size= kernel_size= dilation= padding= stride="
 
     def __init__(
         self,
@@ -69,11 +66,4 @@ class Fold(Module):
         """The columns `input` added up."""
         return F.fold(
             input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride
-        )
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return (
-            f"output_size={self.output_size}, kernel_size={self.kernel_size}, "
-            f"dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
         )

@@ -41,6 +41,8 @@ class Linear(Module):
     (retrograd.Size([128, 30]), Linear(in_features=20, out_features=30, bias=True))
     """
 
+    _shown_settings = "in_features= out_features= bias="
+
     def __init__(
         self,
         in_features: int,
@@ -80,13 +82,6 @@ class Linear(Module):
             do = "Flatten it first: input.flatten(1)"
         return f"{what}: {self} takes (*, {wanted}), and its input is {list(given)}. {do}"
 
-    def extra_repr(self) -> str:
-        """The sizes."""
-        return (
-            f"in_features={self.in_features}, out_features={self.out_features}, "
-            f"bias={self.bias is not None}"
-        )
-
 
 class NonDynamicallyQuantizableLinear(Linear):
     """`Linear` under the name that it has in PyTorch's attention, which shows when it is printed.
@@ -106,6 +101,8 @@ class Bilinear(Module):
     >>> rg.nn.Bilinear(2, 3, 4)(rg.ones(5, 2), rg.ones(5, 3)).shape
     retrograd.Size([5, 4])
     """
+
+    _shown_settings = "in1_features= in2_features= out_features= bias="
 
     def __init__(
         self,
@@ -136,10 +133,3 @@ class Bilinear(Module):
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         """The bilinear form of both inputs."""
         return F.bilinear(input1, input2, self.weight, self.bias)
-
-    def extra_repr(self) -> str:
-        """The sizes."""
-        return (
-            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
-            f"out_features={self.out_features}, bias={self.bias is not None}"
-        )

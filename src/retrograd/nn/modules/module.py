@@ -7,6 +7,7 @@ layer.
 
 from __future__ import annotations
 
+from ast import literal_eval
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -80,6 +81,7 @@ class Module(Tree):
     """
 
     _version: int = 1
+    _shown_settings = ""  # words: "name" for the value alone, "name=", "name=!r", "name=usual"
     _hooks: ModuleHooks | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -465,8 +467,21 @@ class Module(Tree):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """The settings shown in the repr; layers say theirs."""
-        return ""
+        """The settings shown in the repr; layers say theirs.
+
+        Those here do in `_shown_settings`: what has its usual value is left out.
+        """
+        shown = []
+        for name, mark, usual in (word.partition("=") for word in self._shown_settings.split()):
+            value = getattr(self, name)
+            if isinstance(value, Tensor) or name in self._parameters:
+                value = value is not None
+            if usual == "!r":
+                value = repr(value)
+            elif usual and value == literal_eval(usual):
+                continue
+            shown.append(f"{name if mark else ''}{mark}{value}")
+        return ", ".join(shown)
 
     def __repr__(self) -> str:
         extra = self.extra_repr()

@@ -25,6 +25,7 @@ __all__ = [
 class _Normalization(Module):
     """Weight, bias and running statistics, each of one number per channel."""
 
+    _shown_settings = "num_features eps= momentum= affine= bias= track_running_stats="
     _version = 2  # version 1 of a saved state had no num_batches_tracked
     dims: tuple[int, ...]
 
@@ -94,14 +95,6 @@ class _Normalization(Module):
             state_dict.setdefault(key, self.num_batches_tracked)
         lists = (missing_keys, unexpected_keys, error_msgs)
         super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, *lists)
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
-            f"affine={self.affine}, bias={self.bias is not None}, "
-            f"track_running_stats={self.track_running_stats}"
-        )
 
 
 class _BatchNorm(_Normalization):
@@ -288,6 +281,8 @@ class LayerNorm(Module):
     [[-1.0, 1.0]]
     """
 
+    _shown_settings = "normalized_shape eps= elementwise_affine= bias="
+
     def __init__(
         self,
         normalized_shape: Any,
@@ -315,13 +310,6 @@ class LayerNorm(Module):
         """`input` normalized over its last dimensions."""
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, "
-            f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
-        )
-
 
 class GroupNorm(Module):
     """Normalization over groups of channels of (N, C, *), with a weight and bias per channel.
@@ -333,6 +321,8 @@ class GroupNorm(Module):
     >>> rg.nn.GroupNorm(2, 4)(rg.ones(1, 4, 3)).abs().max().item()
     0.0
     """
+
+    _shown_settings = "num_groups num_channels eps= affine= bias="
 
     def __init__(
         self,
@@ -365,13 +355,6 @@ class GroupNorm(Module):
         """`input` normalized by groups."""
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return (
-            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
-            f"bias={self.bias is not None}"
-        )
-
 
 class RMSNorm(Module):
     """Division by the root mean square over the last dimensions, `normalized_shape`, times weight.
@@ -383,6 +366,8 @@ class RMSNorm(Module):
     >>> rg.nn.RMSNorm(2)(rg.tensor([[3.0, 3.0]])).tolist()
     [[1.0, 1.0]]
     """
+
+    _shown_settings = "normalized_shape eps= elementwise_affine="
 
     def __init__(
         self,
@@ -409,12 +394,6 @@ class RMSNorm(Module):
         """`x` divided by its root mean square."""
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
-        )
-
 
 class LocalResponseNorm(Module):
     """x / (k + alpha * mean of x^2 over `size` neighbouring channels)^beta.
@@ -428,6 +407,8 @@ class LocalResponseNorm(Module):
              [0.3333]]])
     """
 
+    _shown_settings = "size alpha= beta= k="
+
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()
         self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
@@ -435,10 +416,6 @@ class LocalResponseNorm(Module):
     def forward(self, input: Tensor) -> Tensor:
         """`input` (N, C, *) normalized across channels."""
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
 def _shape(sizes: Any) -> tuple[int, ...]:
@@ -463,6 +440,8 @@ class CrossMapLRN2d(Module):
     tensor([[[[0.5000, 0.5000]]]])
     """
 
+    _shown_settings = "size alpha= beta= k="
+
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
         super().__init__()
         self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
@@ -476,7 +455,3 @@ class CrossMapLRN2d(Module):
         window = 2 * ((self.size - 1) // 2) + 1
         alpha = self.alpha * window / self.size
         return F.local_response_norm(input, window, alpha, self.beta, self.k)
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

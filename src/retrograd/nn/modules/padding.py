@@ -19,6 +19,7 @@ __all__ = [
 class _Pad(Module):
     """Padding of the last `n` dimensions: (last before, last after, second last before, ...)."""
 
+    _shown_settings = "padding"
     n: int
     mode: str
 
@@ -30,14 +31,11 @@ class _Pad(Module):
         """`input` with its borders."""
         return F.pad(input, self.padding, self.mode)
 
-    def extra_repr(self) -> str:
-        """The widths."""
-        return f"{self.padding}"
-
 
 class _ConstantPad(_Pad):
     """Padding with one value."""
 
+    _shown_settings = "padding= value="
     mode = "constant"
 
     def __init__(self, padding: Any, value: float) -> None:
@@ -48,20 +46,14 @@ class _ConstantPad(_Pad):
         """`input` with its borders."""
         return F.pad(input, self.padding, self.mode, self.value)
 
-    def extra_repr(self) -> str:
-        """The widths and the value."""
-        return f"padding={self.padding}, value={self.value}"
-
 
 class _ZeroPad(_ConstantPad):
     """Padding with zeros; beside the class of that number of dimensions."""
 
+    _shown_settings = "padding"
+
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0.0)
-
-    def extra_repr(self) -> str:
-        """The widths."""
-        return f"{self.padding}"
 
 
 class ConstantPad1d(_ConstantPad):

@@ -20,6 +20,8 @@ class PixelShuffle(Module):
               [2., 3.]]]])
     """
 
+    _shown_settings = "upscale_factor="
+
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
         self.upscale_factor = upscale_factor
@@ -27,10 +29,6 @@ class PixelShuffle(Module):
     def forward(self, input: Tensor) -> Tensor:
         """`input` at the higher resolution."""
         return F.pixel_shuffle(input, self.upscale_factor)
-
-    def extra_repr(self) -> str:
-        """The factor."""
-        return f"upscale_factor={self.upscale_factor}"
 
 
 class PixelUnshuffle(Module):
@@ -42,6 +40,8 @@ class PixelUnshuffle(Module):
     tensor([[0., 1., 2., 3.]])
     """
 
+    _shown_settings = "downscale_factor="
+
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
         self.downscale_factor = downscale_factor
@@ -49,7 +49,3 @@ class PixelUnshuffle(Module):
     def forward(self, input: Tensor) -> Tensor:
         """`input` at the lower resolution."""
         return F.pixel_unshuffle(input, self.downscale_factor)
-
-    def extra_repr(self) -> str:
-        """The factor."""
-        return f"downscale_factor={self.downscale_factor}"

@@ -29,6 +29,11 @@ class Embedding(Module):
     (retrograd.Size([2, 2, 3]), [0.0, 0.0, 0.0])
     """
 
+    _shown_settings = (
+        "num_embeddings embedding_dim padding_idx=None max_norm=None norm_type=2 "
+        "scale_grad_by_freq=False sparse=False"
+    )
+
     def __init__(
         self,
         num_embeddings: int,
@@ -84,19 +89,6 @@ class Embedding(Module):
             self.sparse,
         )
 
-    def extra_repr(self) -> str:
-        """The settings that differ from the defaults."""
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
-        if self.padding_idx is not None:
-            text += f", padding_idx={self.padding_idx}"
-        if self.max_norm is not None:
-            text += f", max_norm={self.max_norm}"
-        if self.norm_type != 2:
-            text += f", norm_type={self.norm_type}"
-        if self.scale_grad_by_freq:
-            text += f", scale_grad_by_freq={self.scale_grad_by_freq}"
-        return text + (", sparse=True" if self.sparse else "")
-
     @classmethod
     def from_pretrained(
         cls,
@@ -138,6 +130,11 @@ class EmbeddingBag(Module):
     >>> bags(rg.tensor([1, 2, 4, 5]), rg.tensor([0, 3])).shape
     retrograd.Size([2, 3])
     """
+
+    _shown_settings = (
+        "num_embeddings embedding_dim max_norm=None norm_type=2 scale_grad_by_freq=False mode=!r "
+        "padding_idx=None"
+    )
 
     def __init__(
         self,
@@ -188,18 +185,6 @@ class EmbeddingBag(Module):
             input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq,
             self.mode, self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx,
         )  # fmt: skip
-
-    def extra_repr(self) -> str:
-        """The settings that differ from the defaults."""
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
-        if self.max_norm is not None:
-            text += f", max_norm={self.max_norm}"
-        if self.norm_type != 2:
-            text += f", norm_type={self.norm_type}"
-        if self.scale_grad_by_freq:
-            text += f", scale_grad_by_freq={self.scale_grad_by_freq}"
-        text += f", mode={self.mode!r}"
-        return text if self.padding_idx is None else f"{text}, padding_idx={self.padding_idx}"
 
     @classmethod
     def from_pretrained(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from ....engine.tensor import Tensor
 from ..module import Module
@@ -14,11 +14,7 @@ class _Activation(Module):
     """A function with `settings`: the names of attributes that it takes by the same keyword."""
 
     settings: tuple[str, ...] = ()
-
-    @staticmethod
-    def function(*args: Any, **kwargs: Any) -> Tensor:
-        """The function of `functional`."""
-        raise NotImplementedError
+    function: Callable[..., Tensor]
 
     def forward(self, input: Tensor) -> Tensor:
         """The function of `input`, elementwise unless the class says otherwise."""

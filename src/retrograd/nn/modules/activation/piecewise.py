@@ -119,6 +119,8 @@ class PReLU(Module):
     [-0.5, 2.0]
     """
 
+    _shown_settings = "num_parameters="
+
     def __init__(
         self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
     ) -> None:
@@ -134,10 +136,6 @@ class PReLU(Module):
     def forward(self, input: Tensor) -> Tensor:
         """The function of `input`, elementwise."""
         return F.prelu(input, self.weight)
-
-    def extra_repr(self) -> str:
-        """The number of slopes."""
-        return f"num_parameters={self.num_parameters}"
 
 
 class _Exponential(_Activation):

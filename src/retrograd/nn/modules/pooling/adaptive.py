@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ....engine.tensor import Tensor
@@ -17,23 +18,16 @@ __all__ = [
 class _AdaptivePool(Module):
     """`function(input, output_size)`."""
 
+    _shown_settings = "output_size="
+    function: Callable[..., Tensor]
+
     def __init__(self, output_size: Any) -> None:
         super().__init__()
         self.output_size = output_size
 
-    @staticmethod
-    def function(*args: Any, **kwargs: Any) -> Any:
-        """The pooling of `functional`."""
-        raise NotImplementedError
-
     def forward(self, input: Tensor) -> Tensor:
         """`input` pooled to the output size."""
-        pooled: Tensor = self.function(input, self.output_size)
-        return pooled
-
-    def extra_repr(self) -> str:
-        """The output size."""
-        return f"output_size={self.output_size}"
+        return self.function(input, self.output_size)
 
 
 class _AdaptiveAvgPoolNd(_AdaptivePool):
@@ -89,8 +83,7 @@ class _AdaptiveMaxPoolNd(_AdaptivePool):
 
     def forward(self, input: Tensor) -> Tensor:
         """`input` pooled to the output size, and with `return_indices` where the maxima are."""
-        pooled: Tensor = self.function(input, self.output_size, return_indices=self.return_indices)
-        return pooled
+        return self.function(input, self.output_size, return_indices=self.return_indices)
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ....engine.tensor import Tensor
@@ -18,6 +19,9 @@ __all__ = [
 class _MaxPoolNd(Module):
     """`function(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)`."""
 
+    _shown_settings = "kernel_size= stride= padding= dilation= ceil_mode="
+    function: Callable[..., Tensor]
+
     def __init__(
         self,
         kernel_size: Any,
@@ -33,14 +37,9 @@ class _MaxPoolNd(Module):
         self.padding, self.dilation = padding, dilation
         self.return_indices, self.ceil_mode = return_indices, ceil_mode
 
-    @staticmethod
-    def function(*args: Any, **kwargs: Any) -> Any:
-        """The pooling of `functional`."""
-        raise NotImplementedError
-
     def forward(self, input: Tensor) -> Tensor:
         """The maximum of each window, and with `return_indices` its place."""
-        pooled: Tensor = self.function(
+        return self.function(
             input,
             self.kernel_size,
             self.stride,
@@ -48,14 +47,6 @@ class _MaxPoolNd(Module):
             self.dilation,
             ceil_mode=self.ceil_mode,
             return_indices=self.return_indices,
-        )
-        return pooled
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return (
-            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
-            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
         )
 
 
@@ -103,7 +94,9 @@ class MaxPool3d(_MaxPoolNd):
 class _MaxUnpoolNd(Module):
     """`function(input, indices, kernel_size, stride, padding, output_size)`."""
 
+    _shown_settings = "kernel_size= stride= padding="
     n: int
+    function: Callable[..., Tensor]
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
@@ -111,20 +104,11 @@ class _MaxUnpoolNd(Module):
         self.stride = ntuple(kernel_size if stride is None else stride, self.n)
         self.padding = ntuple(padding, self.n)
 
-    @staticmethod
-    def function(*args: Any) -> Tensor:
-        """The unpooling of `functional`."""
-        raise NotImplementedError
-
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
         """The maxima back at their places, zeros elsewhere."""
         return self.function(
             input, indices, self.kernel_size, self.stride, self.padding, output_size
         )
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
@@ -180,6 +164,7 @@ class _FractionalMaxPool(Module):
     """The settings, and what the constructor refuses."""
 
     n: int
+    function: Callable[..., Tensor]
 
     def __init__(
         self,
@@ -204,18 +189,12 @@ class _FractionalMaxPool(Module):
         if output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio or ()):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 
-    @staticmethod
-    def function(*args: Any) -> Any:
-        """The pooling of `functional`."""
-        raise NotImplementedError
-
     def forward(self, input: Tensor) -> Tensor:
         """The maxima, and with `return_indices` where they were."""
-        pooled: Tensor = self.function(
+        return self.function(
             input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
             self._random_samples,
         )  # fmt: skip
-        return pooled
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):

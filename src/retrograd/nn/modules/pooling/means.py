@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ....engine.tensor import Tensor
@@ -15,22 +16,16 @@ __all__ = ["AvgPool1d", "AvgPool2d", "AvgPool3d", "LPPool1d", "LPPool2d", "LPPoo
 class _AvgPoolNd(Module):
     """Means of windows; programs extend it, too."""
 
+    _shown_settings = "kernel_size= stride= padding="
     kernel_size: Any
     stride: Any
     padding: Any
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class _AvgPoolAny(_AvgPoolNd):
     """`function(input, kernel_size, stride, padding, ..., divisor_override)`."""
 
-    @staticmethod
-    def function(*args: Any) -> Tensor:
-        """The pooling of `functional`."""
-        raise NotImplementedError
+    function: Callable[..., Tensor]
 
     def __init__(
         self,
@@ -127,6 +122,9 @@ class AvgPool3d(_AvgPoolAny):
 class _LPPoolNd(Module):
     """`function(input, norm_type, kernel_size, stride, ceil_mode)`."""
 
+    _shown_settings = "norm_type= kernel_size= stride= ceil_mode="
+    function: Callable[..., Tensor]
+
     def __init__(
         self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
     ) -> None:
@@ -134,22 +132,10 @@ class _LPPoolNd(Module):
         self.norm_type, self.kernel_size = norm_type, kernel_size
         self.stride, self.ceil_mode = stride, ceil_mode
 
-    @staticmethod
-    def function(*args: Any) -> Tensor:
-        """The pooling of `functional`."""
-        raise NotImplementedError
-
     def forward(self, input: Tensor) -> Tensor:
         """The norm of each window."""
         return self.function(
             input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
-        )
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return (
-            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
-            f"ceil_mode={self.ceil_mode}"
         )
 
 

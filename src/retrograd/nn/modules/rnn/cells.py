@@ -28,6 +28,8 @@ class RNNCellBase(Module):
     [(6, 3), (6, 2), (6,), (6,)]
     """
 
+    _shown_settings = "input_size hidden_size bias=True"
+
     def __init__(
         self,
         input_size: int,
@@ -82,11 +84,6 @@ class RNNCellBase(Module):
             )
         return hx
 
-    def extra_repr(self) -> str:
-        """The sizes."""
-        text = f"{self.input_size}, {self.hidden_size}"
-        return text if self.bias else f"{text}, bias={self.bias}"
-
 
 class RNNCell(RNNCellBase):
     """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu for tanh.
@@ -99,6 +96,8 @@ class RNNCell(RNNCellBase):
     >>> rg.nn.RNNCell(10, 20)(rg.ones(3, 10)).shape
     retrograd.Size([3, 20])
     """
+
+    _shown_settings = f"{RNNCellBase._shown_settings} nonlinearity='tanh'"
 
     def __init__(
         self,
@@ -120,11 +119,6 @@ class RNNCell(RNNCellBase):
         relu = self.nonlinearity == "relu"
         step = rnn_relu_cell if relu else rnn_tanh_cell
         return step(input, h, *self._weights())  # type: ignore[no-any-return]
-
-    def extra_repr(self) -> str:
-        """The sizes."""
-        text = super().extra_repr()
-        return text if self.nonlinearity == "tanh" else f"{text}, nonlinearity={self.nonlinearity}"
 
 
 class LSTMCell(RNNCellBase):

@@ -38,6 +38,11 @@ class RNNBase(Module):
     ['weight_ih_l0', 'weight_hh_l0', 'bias_ih_l0', 'bias_hh_l0']
     """
 
+    _shown_settings = (
+        "input_size hidden_size proj_size=0 num_layers=1 bias=True batch_first=False dropout=0 "
+        "bidirectional=False"
+    )
+
     def __init__(
         self,
         mode: str,
@@ -258,18 +263,6 @@ class RNNBase(Module):
             *([False] if sizes is None else []),
         )  # fmt: skip
         return out, self._as_given(last)
-
-    def extra_repr(self) -> str:
-        """The settings that are not the default ones."""
-        text = f"{self.input_size}, {self.hidden_size}"
-        plain = {
-            "proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0,
-            "bidirectional": False,
-        }  # fmt: skip
-        for name, usual in plain.items():
-            if getattr(self, name) != usual:
-                text += f", {name}={getattr(self, name)}"
-        return text
 
 
 def _check_no_projection(proj_size: int) -> None:
