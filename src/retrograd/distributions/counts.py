@@ -1,4 +1,7 @@
-"""Distributions of counts: Bernoulli, binomial, negative binomial, geometric, Poisson."""
+"""Distributions of counts: Bernoulli, binomial, negative binomial, geometric, Poisson.
+
+Source of all: PyTorch's classes of these names.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,6 @@ ODDS = {"probs": constraints.unit_interval, "logits": constraints.real}
 
 class Bernoulli(ByProbs, ExponentialFamily):
     """1 with probability `probs`, or with log-odds `logits`; else 0.
-
-    Source: PyTorch's `distributions.Bernoulli`.
 
     >>> coin = rg.distributions.Bernoulli(rg.tensor([0.25]))
     >>> coin.log_prob(rg.tensor([1.0])).exp(), coin.variance
@@ -76,8 +77,6 @@ class Bernoulli(ByProbs, ExponentialFamily):
 
 class Binomial(ByProbs):
     """How many of `total_count` trials succeed, each with probability `probs`; they broadcast.
-
-    Source: PyTorch's `distributions.Binomial`.
 
     >>> rg.distributions.Binomial(4, rg.tensor([0.0, 0.5, 1.0])).mean
     tensor([0., 2., 4.])
@@ -141,7 +140,7 @@ class Binomial(ByProbs):
 class NegativeBinomial(ByProbs):
     """How many trials succeed, with probability `probs` < 1, before `total_count` of them failed.
 
-    `total_count` >= 0 may be no integer. Source: PyTorch's `distributions.NegativeBinomial`.
+    `total_count` >= 0 may be no integer.
 
     >>> rg.distributions.NegativeBinomial(3.0, rg.tensor([0.5])).mean
     tensor([3.])
@@ -190,7 +189,7 @@ class NegativeBinomial(ByProbs):
 class Geometric(ByProbs):
     """How many trials fail before the first that succeeds, each with probability `probs` > 0.
 
-    Raises ValueError for a `probs` that is not. Source: PyTorch's `distributions.Geometric`.
+    Raises ValueError for a `probs` that is not.
 
     >>> rg.distributions.Geometric(rg.tensor([0.25])).mean
     tensor([3.])
@@ -233,8 +232,6 @@ class Geometric(ByProbs):
 
 class Poisson(ExponentialFamily):
     """The Poisson distribution of `rate` >= 0.
-
-    Source: PyTorch's `distributions.Poisson`.
 
     >>> rg.distributions.Poisson(rg.tensor([4.0])).log_prob(rg.tensor([0.0]))
     tensor([-4.])

@@ -1,6 +1,7 @@
 """The gamma distribution and what is made of it: chi-squared, inverse gamma, F; the exponential.
 
-Derivatives of samples by a concentration are implicit: see `samplers.py`.
+Derivatives of samples by a concentration are implicit: see `samplers.py`. Source of all: PyTorch's
+classes of these names.
 """
 
 from __future__ import annotations
@@ -23,8 +24,6 @@ __all__ = ["Chi2", "Exponential", "FisherSnedecor", "Gamma", "InverseGamma"]
 
 class Exponential(ExponentialFamily):
     """The exponential distribution of density rate * exp(-rate * x) for x >= 0, with `rate` > 0.
-
-    Source: PyTorch's `distributions.Exponential`.
 
     >>> rg.distributions.Exponential(rg.tensor([1.0, 2.0])).mean
     tensor([1.0000, 0.5000])
@@ -72,8 +71,7 @@ class Exponential(ExponentialFamily):
 class Gamma(ExponentialFamily):
     """The gamma distribution of shape `concentration` > 0 and `rate` = 1 / scale > 0.
 
-    `cdf` needs SciPy, and has no derivative by the concentration. Source: PyTorch's
-    `distributions.Gamma`.
+    `cdf` needs SciPy, and has no derivative by the concentration.
 
     >>> gamma = rg.distributions.Gamma(rg.tensor([1.0, 4.0]), 2.0)
     >>> gamma.mean, gamma.variance
@@ -134,8 +132,6 @@ class Gamma(ExponentialFamily):
 class Chi2(Gamma):
     """The chi-squared distribution of `df` > 0 degrees of freedom: Gamma(df / 2, 1 / 2).
 
-    Source: PyTorch's `distributions.Chi2`.
-
     >>> rg.distributions.Chi2(rg.tensor([1.0, 3.0])).mean
     tensor([1., 3.])
     """
@@ -152,8 +148,7 @@ class Chi2(Gamma):
 class InverseGamma(TransformedDistribution):
     """The distribution of 1 / x for x from Gamma(concentration, rate).
 
-    The mean is infinite for a concentration up to 1, the variance up to 2. Source: PyTorch's
-    `distributions.InverseGamma`.
+    The mean is infinite for a concentration up to 1, the variance up to 2.
 
     >>> rg.distributions.InverseGamma(rg.tensor([1.0, 3.0]), 4.0).mean
     tensor([inf, 2.])
@@ -192,8 +187,7 @@ class InverseGamma(TransformedDistribution):
 class FisherSnedecor(Distribution):
     """The F-distribution of `df1` and `df2` > 0 degrees of freedom.
 
-    The mean is NaN for `df2` <= 2, the variance for `df2` <= 4. Source: PyTorch's
-    `distributions.FisherSnedecor`.
+    The mean is NaN for `df2` <= 2, the variance for `df2` <= 4.
 
     >>> rg.distributions.FisherSnedecor(1.0, rg.tensor([2.0, 4.0])).mean
     tensor([nan, 2.])
