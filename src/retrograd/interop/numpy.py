@@ -55,6 +55,7 @@ ALIASES = {
     "ddof": ("correction",),
     "k": ("diagonal",),
     "newshape": ("shape",),
+    "reps": ("dims",),
 }
 NUMBERS = (bool, int, float, complex, np.generic)
 OPERANDS = (Tensor, np.ndarray, list, tuple, *NUMBERS)

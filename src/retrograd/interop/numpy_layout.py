@@ -60,24 +60,13 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Tensor:
     return found if dtype is None else found.to(dtype)
 
 
-def hstack(tup: Any) -> Tensor:
-    """Arrays side by side."""
-    return ops.hstack(tensors(tup))
+def of_list(function: Callable[[list[Tensor]], Tensor]) -> Callable[[Any], Tensor]:
+    """A function of a list of arrays, of which some may be numbers."""
+    return lambda tup: function(tensors(tup))
 
 
-def vstack(tup: Any) -> Tensor:
-    """Arrays one above the other."""
-    return ops.vstack(tensors(tup))
-
-
-def dstack(tup: Any) -> Tensor:
-    """Arrays behind each other."""
-    return ops.dstack(tensors(tup))
-
-
-def column_stack(tup: Any) -> Tensor:
-    """Vectors as columns."""
-    return ops.column_stack(tensors(tup))
+hstack, vstack = of_list(ops.hstack), of_list(ops.vstack)
+dstack, column_stack = of_list(ops.dstack), of_list(ops.column_stack)
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
@@ -119,25 +108,21 @@ def array_split(ary: Tensor, indices_or_sections: Any, /, *, axis: int = 0) -> l
     return list(ops.tensor_split(ary, indices_or_sections, axis))
 
 
-def hsplit(ary: Tensor, indices_or_sections: Any, /) -> list[Tensor]:
-    """Parts along the second axis, of a vector along its only one; ValueError for a number."""
-    if not ary.ndim:
-        raise ValueError("hsplit only works on arrays of 1 or more dimensions, not 0")
-    return split(ary, indices_or_sections, axis=1 if ary.ndim > 1 else 0)
+def split_along(name: str, axis: int, least: int) -> Callable[[Tensor, Any], list[Tensor]]:
+    """`split` along an axis of arrays of at least so many dimensions; ValueError for others."""
+
+    def call(ary: Tensor, indices_or_sections: Any, /) -> list[Tensor]:
+        if ary.ndim < least:
+            raise ValueError(
+                f"{name} only works on arrays of {least} or more dimensions, not {ary.ndim}"
+            )
+        return split(ary, indices_or_sections, axis=min(axis, ary.ndim - 1))
+
+    return call
 
 
-def vsplit(ary: Tensor, indices_or_sections: Any, /) -> list[Tensor]:
-    """Parts along the first axis; ValueError for a vector."""
-    if ary.ndim < 2:
-        raise ValueError(f"vsplit only works on arrays of 2 or more dimensions, not {ary.ndim}")
-    return split(ary, indices_or_sections, axis=0)
-
-
-def dsplit(ary: Tensor, indices_or_sections: Any, /) -> list[Tensor]:
-    """Parts along the third axis; ValueError where there is none."""
-    if ary.ndim < 3:
-        raise ValueError(f"dsplit only works on arrays of 3 or more dimensions, not {ary.ndim}")
-    return split(ary, indices_or_sections, axis=2)
+hsplit = split_along("hsplit", 1, 1)  # of a vector, along its only axis
+vsplit, dsplit = split_along("vsplit", 0, 2), split_along("dsplit", 2, 3)
 
 
 def full_like(a: Tensor, fill_value: Any, /, *, dtype: Any = None, shape: Any = None) -> Tensor:

@@ -96,11 +96,6 @@ def allclose(
     return builtins.bool(ops.all(isclose(a, b, rtol, atol, equal_nan)))
 
 
-def copy(a: Tensor) -> Tensor:
-    """A copy."""
-    return ops.clone(a)
-
-
 # -- products ------------------------------------------------------------------------------------
 
 
@@ -206,11 +201,6 @@ def matvec(x1: Any, x2: Any) -> Tensor:
 def vecmat(x1: Any, x2: Any) -> Tensor:
     """Vectors, conjugated, times matrices."""
     return api.matmul(ops.conj(x1)[..., None, :], x2)[..., 0, :]
-
-
-def matrix_power(a: Tensor, n: int, /) -> Tensor:
-    """A power of every matrix."""
-    return linalg.matrix_power(a, n)
 
 
 def tensorsolve(a: Tensor, b: Tensor, axes: Any = None) -> Tensor:

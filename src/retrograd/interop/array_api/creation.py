@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import dtypes, ops
 from ...engine.tensor import Tensor
+from ...ops import empty_like, full_like, ones_like, zeros_like
 from ...ops.creation import from_data
 from ...ops.tensor.dlpack import from_dlpack as import_dlpack
 from .arguments import length_of, promoted, shape_of
@@ -133,42 +134,6 @@ def eye(
     from_data.check_device(device)
     target = dtypes.default_numpy() if dtype is None else dtypes.to_numpy(dtype)
     return from_data.finish(np.eye(n_rows, n_cols, k, target), False)
-
-
-def empty_like(x: Tensor, /, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """Uninitialised memory with the shape and dtype of `x`.
-
-    >>> xp.empty_like(xp.zeros(2), dtype=xp.int8).dtype
-    retrograd.int8
-    """
-    return ops.empty_like(x, dtype=dtype, device=device)
-
-
-def zeros_like(x: Tensor, /, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """Zeros with the shape and dtype of `x`.
-
-    >>> xp.zeros_like(xp.asarray([1, 2]))
-    tensor([0, 0])
-    """
-    return ops.zeros_like(x, dtype=dtype, device=device)
-
-
-def ones_like(x: Tensor, /, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """Ones with the shape and dtype of `x`.
-
-    >>> xp.ones_like(xp.asarray([1, 2]))
-    tensor([1, 1])
-    """
-    return ops.ones_like(x, dtype=dtype, device=device)
-
-
-def full_like(x: Tensor, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """One value with the shape and dtype of `x`.
-
-    >>> xp.full_like(xp.asarray([1.0, 2.0]), 7)
-    tensor([7., 7.])
-    """
-    return ops.full_like(x, fill_value, dtype=dtype, device=device)
 
 
 def meshgrid(*arrays: Tensor, indexing: str = "xy") -> list[Tensor]:

@@ -7,29 +7,12 @@ from typing import Any
 
 from ... import fft as own
 from ...engine.tensor import Tensor
+from ...fft import fft, fftfreq, hfft, ifft, ihfft, irfft, rfft, rfftfreq
 
 __all__ = [
     "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft",
     "irfftn", "rfft", "rfftfreq", "rfftn",
 ]  # fmt: skip
-
-
-def along_one(function: Callable[..., Tensor]) -> Any:
-    """The standard's form of a transform along one axis."""
-    name = function.__name__
-
-    def call(
-        x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward"
-    ) -> Tensor:
-        return function(x, n, axis, norm)
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"""`retrograd.fft.{name}` along `axis`, of `n` elements.
-
-    >>> xp.fft.{name}(xp.ones((2, 4)), axis=0, n=3).shape[1]
-    4
-    """
-    return call
 
 
 def along_several(function: Callable[..., Tensor]) -> Any:
@@ -48,34 +31,10 @@ def along_several(function: Callable[..., Tensor]) -> Any:
     return call
 
 
-fft = along_one(own.fft)
-ifft = along_one(own.ifft)
-rfft = along_one(own.rfft)
-irfft = along_one(own.irfft)
-hfft = along_one(own.hfft)
-ihfft = along_one(own.ihfft)
 fftn = along_several(own.fftn)
 ifftn = along_several(own.ifftn)
 rfftn = along_several(own.rfftn)
 irfftn = along_several(own.irfftn)
-
-
-def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Tensor:
-    """The frequencies of `fft` of `n` samples at distance `d`.
-
-    >>> xp.fft.fftfreq(4)
-    tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
-    """
-    return own.fftfreq(n, d, dtype=dtype, device=device)
-
-
-def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Tensor:
-    """The frequencies of `rfft` of `n` samples at distance `d`.
-
-    >>> xp.fft.rfftfreq(4)
-    tensor([0.0000, 0.2500, 0.5000])
-    """
-    return own.rfftfreq(n, d, dtype=dtype, device=device)
 
 
 def fftshift(x: Tensor, /, *, axes: Any = None) -> Tensor:

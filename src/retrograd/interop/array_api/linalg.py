@@ -6,7 +6,21 @@ from typing import Any
 
 from ... import linalg, ops
 from ...engine.tensor import Tensor
-from ...linalg import cholesky, det, eigh, eigvalsh, inv, matrix_power, slogdet, svdvals
+from ...linalg import (
+    cholesky,
+    det,
+    diagonal,
+    eigh,
+    eigvalsh,
+    inv,
+    matrix_norm,
+    matrix_power,
+    matrix_rank,
+    pinv,
+    slogdet,
+    svd,
+    svdvals,
+)
 from ...ops.tensor.conversion import convert
 from .arguments import binary, pair, reduced
 from .statistics import sum as total
@@ -77,15 +91,6 @@ def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     return linalg.cross(x1, x2, dim=axis)
 
 
-def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:
-    """The diagonal of every matrix.
-
-    >>> xp.linalg.diagonal(xp.asarray([[1, 2], [3, 4]]), offset=1)
-    tensor([2])
-    """
-    return linalg.diagonal(x, offset=offset)
-
-
 def trace(x: Tensor, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
     """The sum of the diagonal of every matrix.
 
@@ -108,33 +113,6 @@ def vector_norm(
         return linalg.vector_norm(x, ord, dim, keepdim)
 
     return reduced(norm, x, axis, keepdims)
-
-
-def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
-    """The norm of every matrix.
-
-    >>> xp.linalg.matrix_norm(xp.asarray([[3.0, 0.0], [0.0, 4.0]]))
-    tensor(5.)
-    """
-    return linalg.matrix_norm(x, ord, keepdim=keepdims)
-
-
-def matrix_rank(x: Tensor, /, *, rtol: Any = None) -> Tensor:
-    """How many singular values exceed `rtol` times the largest.
-
-    >>> xp.linalg.matrix_rank(xp.ones((2, 2)))
-    tensor(1)
-    """
-    return linalg.matrix_rank(x, rtol=rtol)
-
-
-def pinv(x: Tensor, /, *, rtol: Any = None) -> Tensor:
-    """The pseudoinverse of every matrix.
-
-    >>> xp.linalg.pinv(xp.asarray([[2.0], [0.0]]))
-    tensor([[0.5000, 0.0000]])
-    """
-    return linalg.pinv(x, rtol=rtol)
 
 
 def qr(x: Tensor, /, *, mode: str = "reduced") -> Any:
@@ -164,12 +142,3 @@ def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
     if x2.ndim == x1.ndim - 1:  # PyTorch would take it for a batch of vectors
         x2 = x2.expand((*x1.shape[:-2], *x2.shape[-2:]))
     return linalg.solve(x1, x2)
-
-
-def svd(x: Tensor, /, *, full_matrices: bool = True) -> Any:
-    """Singular values and vectors U, S, Vh.
-
-    >>> xp.linalg.svd(xp.asarray([[3.0, 0.0], [0.0, 4.0]])).S
-    tensor([4., 3.])
-    """
-    return linalg.svd(x, full_matrices)

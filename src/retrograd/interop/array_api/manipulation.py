@@ -8,7 +8,8 @@ import numpy as np
 
 from ... import ops
 from ...engine.tensor import Tensor
-from ...ops import moveaxis
+from ...ops import moveaxis, tile
+from ...ops import unbind as unstack
 from ...ops.core.dims import normalize_dims
 from ...ops.core.structure import clone
 from .arguments import promoted, shape_of
@@ -39,15 +40,6 @@ def stack(arrays: Any, /, *, axis: int = 0) -> Tensor:
             [2, 4]])
     """
     return ops.stack(promoted(arrays), axis)
-
-
-def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
-    """The arrays that lie along `axis`.
-
-    >>> xp.unstack(xp.asarray([[1, 2], [3, 4]]), axis=1)
-    (tensor([1, 3]), tensor([2, 4]))
-    """
-    return tuple(x.unbind(axis))
 
 
 def expand_dims(x: Tensor, /, axis: Any = 0) -> Tensor:
@@ -145,15 +137,6 @@ def repeat(x: Tensor, repeats: Any, /, *, axis: int | None = None) -> Tensor:
     if isinstance(repeats, (list, tuple)):
         repeats = ops.as_tensor(np.asarray(repeats, np.int64))
     return ops.repeat_interleave(x, repeats, axis)
-
-
-def tile(x: Tensor, repetitions: Any, /) -> Tensor:
-    """The whole array repeated along each axis.
-
-    >>> xp.tile(xp.asarray([1, 2]), (2,))
-    tensor([1, 2, 1, 2])
-    """
-    return ops.tile(x, shape_of(repetitions))
 
 
 def range_of(x: Tensor) -> tuple[int, ...]:
