@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .hooks import ModuleHooks, add_hook, of_all_modules
+from .hooks import ModuleHooks, of_all_modules
 from .tree import ON_ENTRY
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
     ...     rg.nn.ReLU()(rg.tensor([1.0]))
     tensor([2.])
     """
-    return add_hook(_hooks_of_all().forward_pre, hook)  # type: ignore[no-any-return]
+    return _hooks_of_all().forward_pre.add(hook)
 
 
 def register_module_forward_hook(
@@ -53,13 +53,7 @@ def register_module_forward_hook(
     ...     rg.nn.ReLU()(rg.tensor([1.0]))
     tensor([2.])
     """
-    hooks = _hooks_of_all()
-    handle = add_hook(hooks.forward, hook)
-    if with_kwargs:
-        hooks.with_kwargs.add(handle.id)
-    if always_call:
-        hooks.always.add(handle.id)
-    return handle  # type: ignore[no-any-return]
+    return _hooks_of_all().add_forward(hook, False, with_kwargs, always_call)
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -71,7 +65,7 @@ def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Removabl
     ...     rg.nn.ReLU()(x).backward(); x.grad
     tensor([3.])
     """
-    return add_hook(_hooks_of_all().backward_pre, hook)  # type: ignore[no-any-return]
+    return _hooks_of_all().backward_pre.add(hook)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -85,7 +79,7 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
     ...     rg.nn.ReLU()(x).backward(); x.grad
     tensor([3.])
     """
-    return _hooks_of_all().add_backward(hook, True)  # type: ignore[no-any-return]
+    return _hooks_of_all().add_backward(hook, True)
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -96,7 +90,7 @@ def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     >>> from retrograd.nn.modules.module import register_module_backward_hook
     >>> register_module_backward_hook(lambda module, of_input, of_output: None).remove()
     """
-    return _hooks_of_all().add_backward(hook, False)  # type: ignore[no-any-return]
+    return _hooks_of_all().add_backward(hook, False)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:

@@ -26,7 +26,7 @@ from functools import partial
 from typing import Any
 
 from .. import modes
-from ..engine.backward.hooks import HookTable, hooks_of
+from ..engine.backward.hooks import HookTable, RemovableHandle, hooks_of
 from ..engine.graph import Kind, Node, new_node
 from ..engine.record import attach, set_outputs
 from ..engine.tensor import Tensor, node_of, twin
@@ -75,12 +75,23 @@ class ModuleHooks:
         self.always: set[int] = set()
         self.replacing: set[int] = set()
 
-    def add_backward(self, hook: Any, full: bool, prepend: bool = False) -> Any:
+    def add_backward(self, hook: Any, full: bool, prepend: bool = False) -> RemovableHandle:
         """Enter a backward hook, which must be of the same kind as those before."""
         if self.backward and self.full is not full:
             raise RuntimeError(BOTH_KINDS)
         self.full = full
-        return add_hook(self.backward, hook, prepend)
+        return self.backward.add(hook, prepend)
+
+    def add_forward(
+        self, hook: Any, prepend: bool = False, with_kwargs: bool = False, always: bool = False
+    ) -> RemovableHandle:
+        """Enter a forward hook."""
+        handle = self.forward.add(hook, prepend)
+        if with_kwargs:
+            self.with_kwargs.add(handle.id)
+        if always:
+            self.always.add(handle.id)
+        return handle
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "compiled"}
@@ -101,14 +112,6 @@ class ModuleHooks:
 
 
 of_all_modules = ModuleHooks()
-
-
-def add_hook(table: HookTable, hook: Any, prepend: bool = False) -> Any:
-    """Enter `hook` last, or first; return its handle."""
-    handle = table.add(hook)
-    if prepend:
-        table.move_to_end(handle.id, last=False)
-    return handle
 
 
 def call_hooked(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

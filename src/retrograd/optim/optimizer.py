@@ -281,11 +281,8 @@ class Optimizer:
 
     def _register(self, place: str, hook: Callable[..., Any], prepend: bool) -> RemovableHandle:
         tables = self.__dict__.setdefault("_hooks", {})
-        table = tables.setdefault(place, HookTable())
-        handle: RemovableHandle = table.add(hook)
-        if prepend:
-            table.move_to_end(handle.id, last=False)
-        return handle
+        table: HookTable = tables.setdefault(place, HookTable())
+        return table.add(hook, prepend)
 
     def _at(self, place: str) -> list[Callable[..., Any]]:
         return list(self._hooks.get(place, {}).values())

@@ -79,12 +79,14 @@ class HookTable(OrderedDict[int, Any]):
     def __repr__(self) -> str:
         return repr(OrderedDict(self))  # as users know it
 
-    def add(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Enter `hook`; return the handle that removes it."""
+    def add(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Enter `hook` last, or first; return the handle that removes it."""
         if not callable(hook):
             raise TypeError(f"a hook must be callable, got {type(hook).__name__}")
         handle = RemovableHandle(self)
         self[handle.id] = hook
+        if prepend:
+            self.move_to_end(handle.id, last=False)
         self.used = True
         return handle
 

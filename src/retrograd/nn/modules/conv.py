@@ -29,6 +29,8 @@ class _ConvNd(Module):
     Sizes are tuples, one number for each dimension; `padding` may be "same" or "valid".
     """
 
+    _only_zeros = False  # whether borders are of zeros in any case
+
     def __init__(
         self,
         in_channels: int,
@@ -46,6 +48,8 @@ class _ConvNd(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
+        if self._only_zeros and padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         if groups <= 0:
             raise ValueError("groups must be a positive integer")
         if in_channels % groups:
@@ -210,28 +214,7 @@ class Conv3d(_Convolution):
 class _ConvTransposeNd(_ConvNd):
     """The transpose of a convolution: what carries gradients back through one."""
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: tuple[int, ...],
-        stride: tuple[int, ...],
-        padding: Any,
-        dilation: tuple[int, ...],
-        transposed: bool,
-        output_padding: tuple[int, ...],
-        groups: int,
-        bias: bool,
-        padding_mode: str,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        if padding_mode != "zeros":
-            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, transposed,
-            output_padding, groups, bias, padding_mode, device, dtype,
-        )  # fmt: skip
+    _only_zeros = True
 
     def _output_padding(
         self,

@@ -31,14 +31,14 @@ from ..global_hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
-from ..hooks import ModuleHooks, add_hook, call_hooked, of_all_modules
+from ..hooks import ModuleHooks, call_hooked, of_all_modules
 from ..parameter import Parameter
 from ..state import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401 (PyTorch's name)
 from ..state import _IncompatibleKeys
 from ..tree import Tree
 
 if TYPE_CHECKING:
-    from ...engine.backward.hooks import HookTable, RemovableHandle
+    from ...engine.backward.hooks import RemovableHandle
 
     P = ParamSpec("P")
     R_co = TypeVar("R_co", covariant=True)
@@ -58,6 +58,17 @@ __all__ = [
     "register_module_full_backward_hook", "register_module_full_backward_pre_hook",
     "register_module_module_registration_hook", "register_module_parameter_registration_hook",
 ]  # fmt: skip
+
+
+def _hooks_at(place: str, which: str = "") -> Any:
+    """A property by PyTorch's name: a table of a module's hooks, or of the numbers of some."""
+
+    def found(module: Module) -> Any:
+        hooks = module._own_hooks()
+        table = getattr(hooks, place)
+        return dict.fromkeys(getattr(hooks, which) & table.keys(), True) if which else table
+
+    return property(found)
 
 
 class Module(Tree):
@@ -311,10 +322,10 @@ class Module(Tree):
 
         With `with_kwargs`: `hook(module, args, kwargs)`, returning None or (args, kwargs).
         """
-        handle = add_hook(self._own_hooks().forward_pre, hook, prepend)
+        handle = self._own_hooks().forward_pre.add(hook, prepend)
         if with_kwargs:
             self._own_hooks().with_kwargs.add(handle.id)
-        return handle  # type: ignore[no-any-return]
+        return handle
 
     def register_forward_hook(
         self,
@@ -329,13 +340,7 @@ class Module(Tree):
         With `with_kwargs`: `hook(module, args, kwargs, output)`. With `always_call` it also runs
         when `forward` raised, with output None.
         """
-        hooks = self._own_hooks()
-        handle = add_hook(hooks.forward, hook, prepend)
-        if with_kwargs:
-            hooks.with_kwargs.add(handle.id)
-        if always_call:
-            hooks.always.add(handle.id)
-        return handle  # type: ignore[no-any-return]
+        return self._own_hooks().add_forward(hook, prepend, with_kwargs, always_call)
 
     def register_full_backward_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -344,7 +349,7 @@ class Module(Tree):
 
         What it returns replaces them.
         """
-        return add_hook(self._own_hooks().backward_pre, hook, prepend)  # type: ignore[no-any-return]
+        return self._own_hooks().backward_pre.add(hook, prepend)
 
     def register_full_backward_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -360,7 +365,7 @@ class Module(Tree):
         >>> layer(rg.ones(1, 2, requires_grad=True)).sum().backward()
         (tensor([[1.]]),)
         """
-        return self._own_hooks().add_backward(hook, True, prepend)  # type: ignore[no-any-return]
+        return self._own_hooks().add_backward(hook, True, prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` at the last operation of `forward`.
@@ -369,7 +374,7 @@ class Module(Tree):
         replaces the latter. For a module of several operations this is not the gradient of its
         input: `register_full_backward_hook` has that. The two do not go together (RuntimeError).
         """
-        return self._own_hooks().add_backward(hook, False)  # type: ignore[no-any-return]
+        return self._own_hooks().add_backward(hook, False)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(module, prefix, keep_vars)` before `state_dict` collects."""
@@ -410,56 +415,16 @@ class Module(Tree):
             self._hooks = ModuleHooks()
         return self._hooks
 
-    @property
-    def _forward_hooks(self) -> HookTable:
-        return self._own_hooks().forward
-
-    @property
-    def _forward_pre_hooks(self) -> HookTable:
-        return self._own_hooks().forward_pre
-
-    @property
-    def _forward_hooks_with_kwargs(self) -> dict[int, bool]:
-        hooks = self._own_hooks()
-        return dict.fromkeys(hooks.with_kwargs & hooks.forward.keys(), True)
-
-    @property
-    def _forward_pre_hooks_with_kwargs(self) -> dict[int, bool]:
-        hooks = self._own_hooks()
-        return dict.fromkeys(hooks.with_kwargs & hooks.forward_pre.keys(), True)
-
-    @property
-    def _forward_hooks_always_called(self) -> dict[int, bool]:
-        hooks = self._own_hooks()
-        return dict.fromkeys(hooks.always & hooks.forward.keys(), True)
-
-    @property
-    def _backward_hooks(self) -> HookTable:
-        return self._own_hooks().backward
-
-    @property
-    def _backward_pre_hooks(self) -> HookTable:
-        return self._own_hooks().backward_pre
-
-    @property
-    def _is_full_backward_hook(self) -> bool | None:
-        return self._own_hooks().full
-
-    @property
-    def _state_dict_hooks(self) -> HookTable:
-        return self._own_hooks().state_dict_post
-
-    @property
-    def _state_dict_pre_hooks(self) -> HookTable:
-        return self._own_hooks().state_dict_pre
-
-    @property
-    def _load_state_dict_pre_hooks(self) -> HookTable:
-        return self._own_hooks().load_pre
-
-    @property
-    def _load_state_dict_post_hooks(self) -> HookTable:
-        return self._own_hooks().load_post
+    _forward_hooks, _forward_pre_hooks = _hooks_at("forward"), _hooks_at("forward_pre")
+    _backward_hooks, _backward_pre_hooks = _hooks_at("backward"), _hooks_at("backward_pre")
+    _state_dict_hooks = _hooks_at("state_dict_post")
+    _state_dict_pre_hooks = _hooks_at("state_dict_pre")
+    _load_state_dict_pre_hooks = _hooks_at("load_pre")
+    _load_state_dict_post_hooks = _hooks_at("load_post")
+    _is_full_backward_hook = _hooks_at("full")
+    _forward_hooks_with_kwargs = _hooks_at("forward", "with_kwargs")
+    _forward_pre_hooks_with_kwargs = _hooks_at("forward_pre", "with_kwargs")
+    _forward_hooks_always_called = _hooks_at("forward", "always")
 
     # -- text ----------------------------------------------------------------------------------
 
