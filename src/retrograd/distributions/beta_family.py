@@ -82,9 +82,7 @@ class Dirichlet(ExponentialFamily):
         spread = (a.shape[-1] - total) * total.digamma() + ((a - 1) * a.digamma()).sum(-1)
         return a.lgamma().sum(-1) - total.lgamma() - spread
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return (self.concentration,)
+    _natural_params = property(lambda self: (self.concentration,))
 
     def _log_normalizer(self, x: Tensor) -> Tensor:
         return x.lgamma().sum(-1) - x.sum(-1).lgamma()
@@ -161,9 +159,7 @@ class Beta(ExponentialFamily):
     def entropy(self) -> Tensor:
         return self._dirichlet.entropy()
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return self.concentration1, self.concentration0
+    _natural_params = property(lambda self: (self.concentration1, self.concentration0))
 
     def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         return x.lgamma() + y.lgamma() - (x + y).lgamma()
@@ -303,9 +299,7 @@ class ContinuousBernoulli(ByProbs, ExponentialFamily):
     def entropy(self) -> Tensor:
         return self._log_normalizer(self.logits) - self.mean * self.logits
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return (self.logits,)
+    _natural_params = property(lambda self: (self.logits,))
 
     def _log_normalizer(self, x: Tensor) -> Tensor:
         """log((exp(t) - 1) / t) for logits t, without overflow."""

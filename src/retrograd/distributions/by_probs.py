@@ -33,9 +33,7 @@ class ByProbs(Distribution):
         self._is_logits = name == "logits"
         setattr(self, name, value)
 
-    @property
-    def _param(self) -> Tensor:
-        return self.logits if self._is_logits else self.probs
+    _param = property(lambda self: self.logits if self._is_logits else self.probs)
 
     @property
     def param_shape(self) -> Size:

@@ -59,13 +59,9 @@ class _Dependent(Constraint):
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented):
         self._is_discrete, self._event_dim = is_discrete, event_dim
 
-    @property
-    def is_discrete(self) -> bool:
-        return self._known("is_discrete")
+    is_discrete = property(lambda self: self._known("is_discrete"))
 
-    @property
-    def event_dim(self) -> int:
-        return self._known("event_dim")
+    event_dim = property(lambda self: self._known("event_dim"))
 
     def _known(self, name: str) -> Any:
         if (value := getattr(self, f"_{name}")) is NotImplemented:
@@ -265,9 +261,7 @@ class _IndependentConstraint(Constraint):
         self.base_constraint = base_constraint
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
-    @property
-    def is_discrete(self) -> bool:
-        return self.base_constraint.is_discrete
+    is_discrete = property(lambda self: self.base_constraint.is_discrete)
 
     @property
     def event_dim(self) -> int:
@@ -326,13 +320,9 @@ class _Cat(Constraint):
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
         self.dim = dim
 
-    @property
-    def is_discrete(self) -> bool:
-        return any(c.is_discrete for c in self.cseq)
+    is_discrete = property(lambda self: any(c.is_discrete for c in self.cseq))
 
-    @property
-    def event_dim(self) -> int:
-        return max(c.event_dim for c in self.cseq)
+    event_dim = property(lambda self: max(c.event_dim for c in self.cseq))
 
     def check(self, value: Tensor) -> Tensor:
         parts = value.split(self.lengths, self.dim)

@@ -67,9 +67,7 @@ class Bernoulli(ByProbs, ExponentialFamily):
         """0 and 1."""
         return self._enumerated(ops.arange(2, dtype=self._param.dtype), expand)
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return (self.logits,)
+    _natural_params = property(lambda self: (self.logits,))
 
     def _log_normalizer(self, x: Tensor) -> Tensor:
         return softplus(x)
@@ -256,9 +254,7 @@ class Poisson(ExponentialFamily):
         rate, value = broadcast_all(self.rate, value)
         return ops.xlogy(value, rate) - rate - (value + 1).lgamma()
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return (self.rate.log(),)
+    _natural_params = property(lambda self: (self.rate.log(),))
 
     def _log_normalizer(self, x: Tensor) -> Tensor:
         return x.exp()

@@ -72,9 +72,7 @@ class Normal(ExponentialFamily):
     def entropy(self) -> Tensor:
         return 0.5 + 0.5 * LOG_2PI + self.scale.log()
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return self.loc / self.scale**2, -0.5 * self.scale**-2
+    _natural_params = property(lambda self: (self.loc / self.scale**2, -0.5 * self.scale**-2))
 
     def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         return -0.25 * x * x / y + 0.5 * (-math.pi / y).log()

@@ -109,9 +109,7 @@ class Wishart(ByScale, ExponentialFamily):
         factor = (n + 1) * half_log_det(self.scale_tril) + n * (n + 1) / 2 * math.log(2)
         return factor + ops.mvlgamma(half, n) - (half - (n + 1) / 2) * digamma + half * n
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return self.df / 2, -self.precision_matrix / 2
+    _natural_params = property(lambda self: (self.df / 2, -self.precision_matrix / 2))
 
     def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         return ops.mvlgamma(x, self._n) - x * linalg.slogdet(-y).logabsdet

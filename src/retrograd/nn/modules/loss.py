@@ -187,6 +187,8 @@ class PoissonNLLLoss(_Loss):
     tensor(0.8591)
     """
 
+    settings = ("log_input", "full", "eps", "reduction")
+
     def __init__(
         self,
         log_input: bool = True,
@@ -201,14 +203,7 @@ class PoissonNLLLoss(_Loss):
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
         """The loss of `log_input` (or the rate itself) against `target`."""
-        return F.poisson_nll_loss(
-            log_input,
-            target,
-            log_input=self.log_input,
-            full=self.full,
-            eps=self.eps,
-            reduction=self.reduction,
-        )
+        return F.poisson_nll_loss(log_input, target, **self._given())
 
 
 class GaussianNLLLoss(_Loss):

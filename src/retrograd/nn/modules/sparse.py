@@ -14,7 +14,32 @@ from .utils import empty_parameter
 __all__ = ["Embedding", "EmbeddingBag"]
 
 
-class Embedding(Module):
+class _Table(Module):
+    """A `weight` (num_embeddings, embedding_dim), drawn or given, with a row for padding."""
+
+    def _hold(self, weight: Tensor | None, frozen: bool, device: Any, dtype: Any) -> None:
+        shape = (self.num_embeddings, self.embedding_dim)
+        if weight is None:
+            self.weight = empty_parameter(shape, device, dtype)
+            self.weight.requires_grad = not frozen
+            self.reset_parameters()
+            return
+        if tuple(weight.shape) != shape:
+            raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+        self.weight = Parameter(weight, requires_grad=not frozen)
+
+    def reset_parameters(self) -> None:
+        """Draw the weight anew."""
+        init.normal_(self.weight)
+        self._fill_padding_idx_with_zero()
+
+    def _fill_padding_idx_with_zero(self) -> None:
+        """Make the row of the padding zeros; programs that draw weights of their own call it."""
+        if self.padding_idx is not None:
+            init.zeros_(alias(self.weight, None)[self.padding_idx])
+
+
+class Embedding(_Table):
     """Rows of `weight` (num_embeddings, embedding_dim) at integer indices.
 
     From indices of any shape (*) to (*, embedding_dim), of the dtype of the weight, floating or
@@ -56,26 +81,7 @@ class Embedding(Module):
             padding_idx %= num_embeddings
         self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
-        if _weight is None:
-            self.weight = empty_parameter((num_embeddings, embedding_dim), device, dtype)
-            self.weight.requires_grad = not _freeze
-            self.reset_parameters()
-        else:
-            if tuple(_weight.shape) != (num_embeddings, embedding_dim):
-                raise AssertionError(
-                    "Shape of weight does not match num_embeddings and embedding_dim"
-                )
-            self.weight = Parameter(_weight, requires_grad=not _freeze)
-
-    def reset_parameters(self: Any) -> None:
-        """Draw the weight anew."""
-        init.normal_(self.weight)
-        self._fill_padding_idx_with_zero()
-
-    def _fill_padding_idx_with_zero(self: Any) -> None:
-        """Make the row of the padding zeros; programs that draw weights of their own call it."""
-        if self.padding_idx is not None:
-            init.zeros_(alias(self.weight, None)[self.padding_idx])
+        self._hold(_weight, _freeze, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         """The rows at the indices `input`."""
@@ -117,7 +123,7 @@ class Embedding(Module):
         )
 
 
-class EmbeddingBag(Module):
+class EmbeddingBag(_Table):
     """Sums, means or maxima of the rows of `weight` (num_embeddings, embedding_dim) in bags.
 
     input: (B, N), B bags of N indices, or (N) with `offsets` (B), where each bag starts (with
@@ -161,18 +167,7 @@ class EmbeddingBag(Module):
                 raise AssertionError("padding_idx must be within num_embeddings")
             padding_idx %= num_embeddings
         self.padding_idx = padding_idx
-        if _weight is None:
-            self.weight = empty_parameter((num_embeddings, embedding_dim), device, dtype)
-            self.reset_parameters()
-        else:
-            if tuple(_weight.shape) != (num_embeddings, embedding_dim):
-                raise AssertionError(
-                    "Shape of weight does not match num_embeddings and embedding_dim"
-                )
-            self.weight = Parameter(_weight)
-
-    reset_parameters = Embedding.reset_parameters
-    _fill_padding_idx_with_zero = Embedding._fill_padding_idx_with_zero
+        self._hold(_weight, False, device, dtype)
 
     def forward(
         self,

@@ -45,12 +45,37 @@ class _Layer(Module):
     mostly `_sa_block`, to keep the weights of attention.
     """
 
-    def _feedforward(
-        self, width: int, inner: int, dropout: float, bias: bool, device: Any, dtype: Any
+    _attentions: tuple[str, ...] = ("self_attn",)
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Any = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
-        self.linear1 = Linear(width, inner, bias, device, dtype)
+        super().__init__()
+        made = {"batch_first": batch_first, "device": device, "dtype": dtype}
+        for name in self._attentions:
+            setattr(self, name, MultiheadAttention(d_model, nhead, dropout, bias, **made))
+        self.linear1 = Linear(d_model, dim_feedforward, bias, device, dtype)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(inner, width, bias, device, dtype)
+        self.linear2 = Linear(dim_feedforward, d_model, bias, device, dtype)
+        self.norm_first = norm_first
+        numbers = range(1, len(self._attentions) + 2)
+        for number in numbers:
+            norm = LayerNorm(d_model, layer_norm_eps, True, bias, device, dtype)
+            setattr(self, f"norm{number}", norm)
+        for number in numbers:
+            setattr(self, f"dropout{number}", Dropout(dropout))
+        self.activation = _activation(activation)
 
     def _fed(self, x: Tensor) -> Any:
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
@@ -95,31 +120,6 @@ class TransformerEncoderLayer(_Layer):
     retrograd.Size([5, 3, 8])
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Any = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        self.self_attn = MultiheadAttention(
-            d_model, nhead, dropout, bias, batch_first=batch_first, device=device, dtype=dtype
-        )
-        self._feedforward(d_model, dim_feedforward, dropout, bias, device, dtype)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, True, bias, device, dtype)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, True, bias, device, dtype)
-        self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
-        self.activation = _activation(activation)
-
     def forward(
         self,
         src: Tensor,
@@ -148,32 +148,7 @@ class TransformerDecoderLayer(_Layer):
     retrograd.Size([4, 3, 8])
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Any = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        made = {"batch_first": batch_first, "device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, **made)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, bias, **made)
-        self._feedforward(d_model, dim_feedforward, dropout, bias, device, dtype)
-        self.norm_first = norm_first
-        for number in (1, 2, 3):
-            norm = LayerNorm(d_model, layer_norm_eps, True, bias, device, dtype)
-            setattr(self, f"norm{number}", norm)
-        for number in (1, 2, 3):
-            setattr(self, f"dropout{number}", Dropout(dropout))
-        self.activation = _activation(activation)
+    _attentions = ("self_attn", "multihead_attn")
 
     def forward(
         self,

@@ -121,7 +121,23 @@ class RNNCell(RNNCellBase):
         return step(input, h, *self._weights())  # type: ignore[no-any-return]
 
 
-class LSTMCell(RNNCellBase):
+class _Gated(RNNCellBase):
+    """A cell of `_gates`, made by its sizes alone."""
+
+    _gates: int
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, self._gates, device, dtype)
+
+
+class LSTMCell(_Gated):
     """One step of long short-term memory: (h, c) to (h', c').
 
     input: (N, input_size) or (input_size); hx: the two states, (N, hidden_size) or (hidden_size)
@@ -134,15 +150,7 @@ class LSTMCell(RNNCellBase):
     retrograd.Size([3, 20])
     """
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+    _gates = 4
 
     def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Tensor]:
         """The next hidden and cell state."""
@@ -152,7 +160,7 @@ class LSTMCell(RNNCellBase):
         return lstm_cell(input, states, *self._weights())  # type: ignore[no-any-return]
 
 
-class GRUCell(RNNCellBase):
+class GRUCell(_Gated):
     """One step of a gated recurrent unit.
 
     input: (N, input_size) or (input_size); hx: (N, hidden_size) or (hidden_size), zeros if absent;
@@ -163,15 +171,7 @@ class GRUCell(RNNCellBase):
     retrograd.Size([3, 20])
     """
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+    _gates = 3
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The next hidden state."""
