@@ -158,16 +158,13 @@ class PowerTransform(Transform):
 
     domain = codomain = constraints.positive
     bijective = True
+    _arguments = ("exponent",)
 
     def __init__(self, exponent: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.exponent = ops.as_tensor(exponent)
 
     sign = property(lambda self: self.exponent.sign(), doc="The sign of the exponent.")
-
-    def with_cache(self, cache_size: int = 1) -> Any:
-        same = self._cache_size == cache_size
-        return self if same else PowerTransform(self.exponent, cache_size=cache_size)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PowerTransform) and bool((self.exponent == other.exponent).all())
@@ -199,6 +196,7 @@ class AffineTransform(Transform):
     """
 
     bijective = True
+    _arguments = ("loc", "scale", "_event_dim")
 
     def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size)
@@ -212,11 +210,6 @@ class AffineTransform(Transform):
 
     domain = constraints.dependent_property(_region, is_discrete=False)
     codomain = constraints.dependent_property(_region, is_discrete=False)
-
-    def with_cache(self, cache_size: int = 1) -> Any:
-        if self._cache_size == cache_size:
-            return self
-        return AffineTransform(self.loc, self.scale, self._event_dim, cache_size=cache_size)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, AffineTransform):
@@ -265,16 +258,13 @@ class CumulativeDistributionTransform(Transform):
 
     codomain = constraints.unit_interval
     bijective, sign = True, 1
+    _arguments = ("distribution",)
 
     def __init__(self, distribution: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.distribution = distribution
 
     domain = property(lambda self: self.distribution.support, doc="The distribution's support.")
-
-    def with_cache(self, cache_size: int = 1) -> Any:
-        same = self._cache_size == cache_size
-        return self if same else CumulativeDistributionTransform(self.distribution, cache_size)
 
     def _call(self, x: Tensor) -> Tensor:
         return self.distribution.cdf(x)

@@ -35,6 +35,7 @@ class Transform:
     bijective: Any = False
     domain: constraints.Constraint
     codomain: constraints.Constraint
+    _arguments: tuple[str, ...]  # what the constructor takes before the size of the cache
     _inv: Any = None
 
     def __init__(self, cache_size: int = 0) -> None:
@@ -72,6 +73,10 @@ class Transform:
         """The same transform with another cache."""
         if self._cache_size == cache_size:
             return self
+        for kind in type(self).__mro__:
+            if "_arguments" in vars(kind):
+                given = [getattr(self, name) for name in vars(kind)["_arguments"]]
+                return kind(*given, cache_size=cache_size)
         if type(self).__init__ is Transform.__init__:
             return type(self)(cache_size=cache_size)
         raise NotImplementedError(f"{type(self)}.with_cache is not implemented")
@@ -179,6 +184,8 @@ class ComposeTransform(Transform):
     tensor([3.])
     """
 
+    _arguments = ("parts",)
+
     def __init__(self, parts: list[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.parts = [p.with_cache(cache_size) for p in parts] if cache_size else parts
@@ -235,11 +242,6 @@ class ComposeTransform(Transform):
             inverse._inv = weakref.ref(self)
         return inverse
 
-    def with_cache(self, cache_size: int = 1) -> Any:
-        """The same chain with another cache."""
-        same = self._cache_size == cache_size
-        return self if same else ComposeTransform(self.parts, cache_size=cache_size)
-
     def __call__(self, x: Tensor) -> Tensor:
         for part in self.parts:
             x = part(x)
@@ -289,19 +291,14 @@ class IndependentTransform(Transform):
     tensor(3.)
     """
 
+    _arguments = ("base_transform", "reinterpreted_batch_ndims")
+
     def __init__(
         self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0
     ) -> None:
         super().__init__(cache_size)
         self.base_transform = base_transform.with_cache(cache_size)
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
-
-    def with_cache(self, cache_size: int = 1) -> Any:
-        """The same with another cache."""
-        if self._cache_size == cache_size:
-            return self
-        dims = self.reinterpreted_batch_ndims
-        return IndependentTransform(self.base_transform, dims, cache_size=cache_size)
 
     @constraints.dependent_property
     def domain(self) -> Any:

@@ -61,6 +61,8 @@ class CatTransform(_JointTransform):
     tensor([1., 0., 5.])
     """
 
+    _arguments = ("transforms", "dim", "lengths")
+
     def __init__(self, tseq: Any, dim: int = 0, lengths: Any = None, cache_size: int = 0) -> None:
         super().__init__(tseq, dim, cache_size)
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
@@ -71,11 +73,6 @@ class CatTransform(_JointTransform):
 
     event_dim = property(lambda self: max(t.event_dim for t in self.transforms))
     length = property(lambda self: sum(self.lengths), doc="The length of all parts together.")
-
-    def with_cache(self, cache_size: int = 1) -> Any:
-        if self._cache_size == cache_size:
-            return self
-        return CatTransform(self.transforms, self.dim, self.lengths, cache_size)
 
     def _parts(self, x: Tensor) -> Any:
         self._check(x, self.length, f"length {self.length}")
@@ -117,12 +114,10 @@ class StackTransform(_JointTransform):
             [0.]])
     """
 
+    _arguments = ("transforms", "dim")
+
     def __init__(self, tseq: Any, dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(tseq, dim, cache_size)
-
-    def with_cache(self, cache_size: int = 1) -> Any:
-        same = self._cache_size == cache_size
-        return self if same else StackTransform(self.transforms, self.dim, cache_size)
 
     def _parts(self, x: Tensor) -> Any:
         count = len(self.transforms)

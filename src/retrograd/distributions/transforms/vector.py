@@ -178,6 +178,7 @@ class ReshapeTransform(Transform):
     """
 
     bijective = True
+    _arguments = ("in_shape", "out_shape")
 
     def __init__(self, in_shape: Any, out_shape: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size)
@@ -197,10 +198,6 @@ class ReshapeTransform(Transform):
     def codomain(self) -> Any:
         """Real, of the dimensions of `out_shape`."""
         return constraints.independent(constraints.real, len(self.out_shape))
-
-    def with_cache(self, cache_size: int = 1) -> Any:
-        same = self._cache_size == cache_size
-        return self if same else ReshapeTransform(self.in_shape, self.out_shape, cache_size)
 
     def _call(self, x: Tensor) -> Tensor:
         return x.reshape(x.shape[: x.dim() - len(self.in_shape)] + self.out_shape)

@@ -80,21 +80,13 @@ class _Normalization(Module):
             raise ValueError(f"expected {wanted} input (got {input._array.ndim}D input)")
 
     def _load_from_state_dict(
-        self,
-        state_dict: Any,
-        prefix: str,
-        local_metadata: Any,
-        strict: bool,
-        missing_keys: list[str],
-        unexpected_keys: list[str],
-        error_msgs: list[str],
+        self, state_dict: Any, prefix: str, local_metadata: Any, *rest: Any
     ) -> None:
         version = local_metadata.get("version")
         key = prefix + "num_batches_tracked"
         if (version is None or version < 2) and self.track_running_stats:
             state_dict.setdefault(key, self.num_batches_tracked)
-        lists = (missing_keys, unexpected_keys, error_msgs)
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, *lists)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
 
 class _BatchNorm(_Normalization):
