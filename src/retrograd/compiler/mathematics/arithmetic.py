@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -30,45 +31,31 @@ __all__: list[str] = []
 
 NUMBERS = INTEGER + REAL + COMPLEX
 
-
-@emits("add", BOOL + NUMBERS)
-def add(x: Any, y: Any) -> Any:
-    return x | y if x.dtype == bool else x + y
-
-
-@emits("multiply", BOOL + NUMBERS)
-def multiply(x: Any, y: Any) -> Any:
-    return x & y if x.dtype == bool else x * y
-
-
-@emits("subtract", NUMBERS)
-def subtract(x: Any, y: Any) -> Any:
-    return x - y
-
-
-@emits("divide", REAL + COMPLEX)
-def divide(x: Any, y: Any) -> Any:
-    return x / y
-
-
-@emits("negative", NUMBERS)
-def negative(x: Any) -> Any:
-    return -x
-
-
-@emits("positive", NUMBERS)
-def positive(x: Any) -> Any:
-    return x
+for _names, _dtypes, _function in (
+    ("add", BOOL, operator.or_),
+    ("add", NUMBERS, operator.add),
+    ("multiply", BOOL, operator.and_),
+    ("multiply", NUMBERS, operator.mul),
+    ("subtract", NUMBERS, operator.sub),
+    ("divide", REAL + COMPLEX, operator.truediv),
+    ("negative", NUMBERS, operator.neg),
+    ("positive", NUMBERS, lambda x: x),
+    ("square", NUMBERS, lambda x: x * x),
+    ("absolute", BOOL + INTEGER, abs),
+    ("absolute fabs", REAL, abs),
+    ("copysign", REAL, copysign),
+    ("floor", REAL, floor),
+    ("ceil", REAL, ceil),
+    ("trunc", REAL, trunc),
+    ("rint", REAL, rint),
+    ("sqrt", REAL, sqrt),
+):
+    emits(_names, _dtypes)(_function)
 
 
 @emits("conjugate", NUMBERS)
 def conjugate(x: Any) -> Any:
     return Complex(x.real, -x.imag) if isinstance(x, Complex) else x
-
-
-@emits("square", NUMBERS)
-def square(x: Any) -> Any:
-    return x * x
 
 
 @emits("reciprocal", REAL + COMPLEX)
@@ -80,24 +67,6 @@ def reciprocal(x: Any) -> Any:
     ratio = minor / major
     size = major + minor * ratio
     return Complex(select(wide, 1.0, ratio) / size, select(wide, -ratio, -1.0) / size)
-
-
-@emits("absolute", BOOL + INTEGER + REAL)
-def absolute(x: Value) -> Value:
-    return abs(x)
-
-
-emits("fabs", REAL)(absolute)
-emits("copysign", REAL)(copysign)
-emits("floor", REAL)(floor)
-emits("ceil", REAL)(ceil)
-emits("trunc", REAL)(trunc)
-emits("rint", REAL)(rint)
-
-
-@emits("sqrt", REAL)
-def square_root(x: Value) -> Value:
-    return sqrt(x)
 
 
 @emits("sign", INTEGER + REAL)

@@ -6,74 +6,18 @@ Complex numbers are ordered by their real parts first.
 from __future__ import annotations
 
 import math
-from typing import Any
+import operator
+from typing import TYPE_CHECKING, Any
 
 from ..values import Complex, Value, bits, convert, isnan, select
 from .table import BOOL, COMPLEX, INTEGER, REAL, emits
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 __all__: list[str] = []
 
 ORDERED = BOOL + INTEGER + REAL
-
-
-@emits("equal", ORDERED + COMPLEX)
-def equal(x: Any, y: Any) -> Value:
-    return x == y
-
-
-@emits("not_equal", ORDERED + COMPLEX)
-def not_equal(x: Any, y: Any) -> Value:
-    return x != y
-
-
-@emits("less", ORDERED)
-def less(x: Value, y: Value) -> Value:
-    return x < y
-
-
-@emits("less_equal", ORDERED)
-def less_equal(x: Value, y: Value) -> Value:
-    return x <= y
-
-
-@emits("greater", ORDERED)
-def greater(x: Value, y: Value) -> Value:
-    return x > y
-
-
-@emits("greater_equal", ORDERED)
-def greater_equal(x: Value, y: Value) -> Value:
-    return x >= y
-
-
-# Of two zeros, the second is the larger and the smaller one: NumPy's choice.
-@emits("maximum", ORDERED)
-def maximum(x: Value, y: Value) -> Value:
-    first = x > y
-    return select(first | isnan(x) if x.dtype.kind == "f" else first, x, y)
-
-
-@emits("minimum", ORDERED)
-def minimum(x: Value, y: Value) -> Value:
-    first = x < y
-    return select(first | isnan(x) if x.dtype.kind == "f" else first, x, y)
-
-
-@emits("fmax", ORDERED)
-def fmax(x: Value, y: Value) -> Value:
-    first = x > y
-    return select(first | isnan(y) if x.dtype.kind == "f" else first, x, y)
-
-
-@emits("fmin", ORDERED)
-def fmin(x: Value, y: Value) -> Value:
-    first = x < y
-    return select(first | isnan(y) if x.dtype.kind == "f" else first, x, y)
-
-
-@emits("clip", ORDERED)
-def clip(x: Value, low: Value, high: Value) -> Value:
-    return minimum(maximum(x, low), high)
 
 
 def truth(x: Any) -> Value:
@@ -81,44 +25,49 @@ def truth(x: Any) -> Value:
     return convert(x, bool)
 
 
-@emits("logical_and", ORDERED + COMPLEX)
-def logical_and(x: Any, y: Any) -> Value:
-    return truth(x) & truth(y)
+for _name, _dtypes, _function in (
+    ("equal", ORDERED + COMPLEX, operator.eq),
+    ("not_equal", ORDERED + COMPLEX, operator.ne),
+    ("less", ORDERED, operator.lt),
+    ("less_equal", ORDERED, operator.le),
+    ("greater", ORDERED, operator.gt),
+    ("greater_equal", ORDERED, operator.ge),
+    ("logical_and", ORDERED + COMPLEX, lambda x, y: truth(x) & truth(y)),
+    ("logical_or", ORDERED + COMPLEX, lambda x, y: truth(x) | truth(y)),
+    ("logical_xor", ORDERED + COMPLEX, lambda x, y: truth(x) ^ truth(y)),
+    ("logical_not", ORDERED + COMPLEX, lambda x: ~truth(x)),
+    ("bitwise_and", BOOL + INTEGER, operator.and_),
+    ("bitwise_or", BOOL + INTEGER, operator.or_),
+    ("bitwise_xor", BOOL + INTEGER, operator.xor),
+    ("invert", BOOL + INTEGER, operator.invert),
+    ("where", ORDERED + COMPLEX, select),
+):
+    emits(_name, _dtypes)(_function)
 
 
-@emits("logical_or", ORDERED + COMPLEX)
-def logical_or(x: Any, y: Any) -> Value:
-    return truth(x) | truth(y)
+def chosen(relation: Callable[..., Value], passed: int) -> Callable[[Value, Value], Value]:
+    """The operand that stands first in the relation, or x if the one at place `passed` is NaN.
+
+    Of two zeros, the second is the larger and the smaller one: NumPy's choice.
+    """
+
+    def function(x: Value, y: Value) -> Value:
+        first = relation(x, y)
+        return select(first | isnan((x, y)[passed]) if x.dtype.kind == "f" else first, x, y)
+
+    return function
 
 
-@emits("logical_xor", ORDERED + COMPLEX)
-def logical_xor(x: Any, y: Any) -> Value:
-    return truth(x) ^ truth(y)
+maximum, minimum = chosen(operator.gt, 0), chosen(operator.lt, 0)
+emits("maximum", ORDERED)(maximum)
+emits("minimum", ORDERED)(minimum)
+emits("fmax", ORDERED)(chosen(operator.gt, 1))
+emits("fmin", ORDERED)(chosen(operator.lt, 1))
 
 
-@emits("logical_not", ORDERED + COMPLEX)
-def logical_not(x: Any) -> Value:
-    return ~truth(x)
-
-
-@emits("bitwise_and", BOOL + INTEGER)
-def bitwise_and(x: Value, y: Value) -> Value:
-    return x & y
-
-
-@emits("bitwise_or", BOOL + INTEGER)
-def bitwise_or(x: Value, y: Value) -> Value:
-    return x | y
-
-
-@emits("bitwise_xor", BOOL + INTEGER)
-def bitwise_xor(x: Value, y: Value) -> Value:
-    return x ^ y
-
-
-@emits("invert", BOOL + INTEGER)
-def invert(x: Value) -> Value:
-    return ~x
+@emits("clip", ORDERED)
+def clip(x: Value, low: Value, high: Value) -> Value:
+    return minimum(maximum(x, low), high)
 
 
 @emits("left_shift", INTEGER)
@@ -153,8 +102,3 @@ def is_finite(x: Any) -> Value:
 @emits("signbit", REAL)
 def signbit(x: Value) -> Value:
     return bits(x) < 0
-
-
-@emits("where", ORDERED + COMPLEX)
-def where(condition: Value, x: Any, y: Any) -> Any:
-    return select(condition, x, y)
