@@ -83,24 +83,25 @@ def gradcheck(
     backwards, forwards, differences = (
         load(f".{name}", __name__) for name in ("backward_mode", "forward_mode", "differences")
     )
-    settings = differences.Settings(eps, atol, rtol, nondet_tol)
     arguments = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     if any(isinstance(x, Tensor) and has_class(x._array) for x in arguments):
         raise NotImplementedError(NO_VALUES)
     if any(isinstance(x, Tensor) and x.layout is not strided for x in arguments):
         func, arguments = providers.service("sparse gradcheck").over_values(func, arguments)
+    tolerances = (eps, atol, rtol, nondet_tol)
+    check = differences.Check(func, arguments, *tolerances, check_grad_dtypes, fast_mode)
     try:
         wanted = backwards.differentiable_inputs(arguments)
         outputs = differences.differentiable_outputs(func(*arguments))
         if not outputs:
-            backwards.check_constant(func, arguments, wanted, settings)
+            backwards.check_constant(check, wanted)
             return True
         compare = backwards.compare_projections if fast_mode else backwards.compare_jacobians
         if check_backward_ad:
             for number, output in enumerate(outputs):
-                compare(func, arguments, wanted, number, output, settings, check_grad_dtypes)
+                compare(check, wanted, number, output)
         if check_forward_ad:
-            forwards.check_tangents(func, arguments, settings, fast_mode, check_grad_dtypes)
+            forwards.check_tangents(check)
             if check_undefined_grad:
                 forwards.check_undefined_tangents(func, arguments)
         if check_batched_forward_grad:

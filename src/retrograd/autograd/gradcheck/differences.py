@@ -5,7 +5,7 @@ This module knows nothing of graphs; it calls functions and looks at what they r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,13 +28,30 @@ SPARSE = (
 )
 
 
-class Settings(NamedTuple):
-    """The tolerances of one call."""
+class Check(NamedTuple):
+    """A function with its arguments, and how one call compares its derivatives."""
 
+    func: Callable[..., Any]
+    arguments: Sequence[Any]
     eps: float
     atol: float
     rtol: float
     nondet_tol: float
+    dtypes: bool  # whether those of gradients count
+    fast: bool
+
+    def changes(self, x: Tensor, step: Any, outputs: Any) -> list[Any]:
+        """How fast the outputs change along a step of an argument."""
+        return difference(self.func, self.arguments, x._array, step, self.eps, outputs)
+
+    def jacobian(self, x: Tensor, number: int, outputs: Any = None) -> Any:
+        """What `numerical_jacobian` gives for an argument."""
+        chosen = outputs or differentiable_outputs
+        return numerical_jacobian(self.func, self.arguments, x, number, self.eps, chosen)
+
+    def agree(self, one: Any, other: Any, scale: float = 1.0) -> bool:
+        """Whether numbers of that scale are equal within the tolerances."""
+        return np.allclose(one, other, self.rtol, self.atol * scale)
 
 
 def as_outputs(result: Any) -> list[Tensor]:
@@ -65,6 +82,14 @@ def floating_outputs(result: Any) -> list[Tensor]:
 def directions(array: Any) -> list[complex]:
     """The unit steps of an element of an input."""
     return [1.0, 1j] if array.dtype.kind == "c" else [1.0]
+
+
+def units(array: Any, direction: complex) -> Iterator[Any]:
+    """A step along each element of an array, one at a time."""
+    for index in np.ndindex(array.shape):
+        step = np.zeros(array.shape, array.dtype)
+        step[index] = direction
+        yield step
 
 
 def difference(
@@ -107,9 +132,7 @@ def numerical_jacobian(
     steps = directions(x._array)
     rows = []
     for direction in steps:
-        for index in np.ndindex(x._array.shape):
-            step = np.zeros(x._array.shape, x._array.dtype)
-            step[index] = direction
+        for step in units(x._array, direction):
             rows.append(difference(func, arguments, x._array, step, eps, outputs)[number].ravel())
     size = len(rows) // len(steps) if rows else 0
     return np.array(rows).reshape(len(steps), size, -1) if rows else np.zeros((len(steps), 0, 0))

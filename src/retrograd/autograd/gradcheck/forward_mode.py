@@ -16,14 +16,7 @@ from ...engine.transforms.batch import BatchLevel, batched, split
 from ...errors import UnbatchableError
 from .. import forward_ad
 from . import GradcheckError
-from .differences import (
-    Settings,
-    difference,
-    directions,
-    floating_outputs,
-    numerical_jacobian,
-    shown,
-)
+from .differences import Check, directions, floating_outputs, shown, units
 
 BATCHED = (
     "gradcheck failed while testing batched forward gradient computation. Set "
@@ -62,70 +55,45 @@ def zero_tangents(arguments: Sequence[Any]) -> dict[int, Any]:
     }
 
 
-def check_tangents(
-    func: Callable[..., Any],
-    arguments: Sequence[Any],
-    settings: Settings,
-    fast: bool,
-    check_dtypes: bool,
-) -> None:
+def check_tangents(check: Check) -> None:
     """Raise unless the tangents for each input agree with differences, entry by entry.
 
     In fast mode, for one random tangent per input. For a complex input the imaginary direction
     comes first.
     """
     rng = np.random.default_rng(0)
-    for order, place in enumerate(zero_tangents(arguments)):
-        x = arguments[place]
+    for order, place in enumerate(zero_tangents(check.arguments)):
+        x = check.arguments[place]
         for direction in reversed(directions(x._array)):
             part = "" if x._array.dtype.kind != "c" else "imaginary" if direction == 1j else "real"
-            if fast:
-                steps = [direction * np.asarray(rng.uniform(0.1, 1.0, x._array.shape))]
+            if check.fast:
+                steps = iter([direction * np.asarray(rng.uniform(0.1, 1.0, x._array.shape))])
             else:
-                steps = [unit(x._array, index, direction) for index in np.ndindex(x._array.shape)]
+                steps = units(x._array, direction)
             for step in steps:
-                compare(func, arguments, place, order, step, part, settings, fast, check_dtypes)
+                compare(check, place, order, step, part)
 
 
-def unit(array: Any, index: Any, direction: complex) -> Any:
-    """A step along one element of an array."""
-    step = np.zeros(array.shape, array.dtype)
-    step[index] = direction
-    return step
-
-
-def compare(
-    func: Callable[..., Any],
-    arguments: Sequence[Any],
-    place: int,
-    order: int,
-    step: Any,
-    part: str,
-    settings: Settings,
-    fast: bool,
-    check_dtypes: bool,
-) -> None:
+def compare(check: Check, place: int, order: int, step: Any, part: str) -> None:
     """Raise unless the tangents for one step agree with the difference along it."""
-    x = arguments[place]
-    tangents = zero_tangents(arguments)
+    x = check.arguments[place]
+    tangents = zero_tangents(check.arguments)
     tangents[place] = new_tensor(np.asarray(step, x._array.dtype))
-    found = push_forward(func, arguments, tangents)
-    changes = difference(func, arguments, x._array, step, settings.eps, floating_outputs)
-    scale = max(1.0, float(np.abs(step).sum())) if fast else 1.0
+    found = push_forward(check.func, check.arguments, tangents)
+    changes = check.changes(x, step, floating_outputs)
+    scale = max(1.0, float(np.abs(step).sum())) if check.fast else 1.0
     for number, ((value, tangent), change) in enumerate(zip(found, changes, strict=True)):
         given = np.zeros(change.shape) if tangent is None else tangent._array
-        if check_dtypes and (given.dtype.kind == "c") != (value._array.dtype.kind == "c"):
+        if check.dtypes and (given.dtype.kind == "c") != (value._array.dtype.kind == "c"):
             raise GradcheckError("Forward AD gradient has dtype mismatch.")
-        if not np.allclose(given, change, settings.rtol, settings.atol * scale):
+        if not check.agree(given, change, scale):
             prefix = f"While considering the {part} part of complex inputs only, " if part else ""
             text = (
                 f"{prefix}Jacobian computed with forward mode mismatch for output {number} with "
                 f"respect to input {order},\nnumerical:{shown(change)}\nanalytical:{shown(given)}\n"
             )
-            if fast:
-                whole = numerical_jacobian(
-                    func, arguments, x, number, settings.eps, floating_outputs
-                )
+            if check.fast:
+                whole = check.jacobian(x, number, floating_outputs)
                 text += f"(in fast mode: for one random tangent.)\nNumerical:\n{shown(whole)}\n"
             raise GradcheckError(text)
 
