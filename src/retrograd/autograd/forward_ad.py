@@ -13,7 +13,7 @@ from .. import dtypes, modes
 from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor, new_tensor
 from ..engine.transforms.forward import Level, make_root, set_tangent, tangent_of
-from ..kernels.memory import memory, same_view_of
+from ..kernels.memory import memory, overlaps, same_view_of
 from .grad_mode import decorate
 
 __all__ = [
@@ -226,20 +226,10 @@ def like_layout(tensor: Tensor, tangent: Tensor) -> Tensor:
         return tangent
     same = all(a == b for a, b, n in zip(x.strides, t.strides, x.shape, strict=True) if n > 1)
     size = memory(x).size
-    if not x.size or x.dtype != t.dtype or (same and memory(t).size == size) or may_repeat(x):
+    if not x.size or x.dtype != t.dtype or (same and memory(t).size == size) or overlaps(x):
         return tangent
     copy: Tensor = new_tensor(same_view_of(x, np.zeros(size, np.uint8)))
     return copy.copy_(tangent)
-
-
-def may_repeat(array: Any) -> bool:
-    """Whether two elements of an array may lie at one place; if in doubt, yes."""
-    reach = 0
-    for step, n in sorted(zip(map(abs, array.strides), array.shape, strict=True)):
-        if n > 1 and step < reach + array.itemsize:
-            return True
-        reach += (n - 1) * step
-    return False
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:

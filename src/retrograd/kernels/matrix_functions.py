@@ -148,6 +148,15 @@ def approximant(x: Any) -> Any:
     return np.linalg.solve(even - odd, even + odd)
 
 
+def twice(x: Any, y: Any) -> Any:
+    """The blocks `[[x, y], [0, x]]`, a matrix of twice the size."""
+    n = x.shape[-1]
+    out = zeros(x, (*x.shape[:-2], 2 * n, 2 * n), np.result_type(x, y))
+    out[..., :n, :n] = out[..., n:, n:] = x
+    out[..., :n, n:] = y
+    return out
+
+
 def exp_derivative(x: Any, move: Any) -> Any:
     """The derivative of the exponential at `x` along `move`: a block of a larger exponential.
 
@@ -157,7 +166,4 @@ def exp_derivative(x: Any, move: Any) -> Any:
     size = norms(move)
     scale = np.where(size == 0, 1, np.maximum(norms(x), 1) / np.where(size == 0, 1, size))
     scale = scale[..., None, None].astype(x.real.dtype)
-    block = zeros(x, (*x.shape[:-2], 2 * n, 2 * n), np.result_type(x, move))
-    block[..., :n, :n] = block[..., n:, n:] = x
-    block[..., :n, n:] = move * scale
-    return exp(block)[..., :n, n:] / scale
+    return exp(twice(x, move * scale))[..., :n, n:] / scale

@@ -145,7 +145,7 @@ OPS = {
         "acos acosh acosh_derivative asin asin_derivative asinh asinh_derivative atan atan2 atanh "
         "cos cosh deg2rad hypot rad2deg sin sinc sinc_derivative sinh tan tanh"
     ),
-    "fft.records": "fft_c2c fft_c2r fft_r2c resize_ends scale_paired",
+    "fft.records": "fft_c2c fft_c2r fft_r2c scale_paired",
     "indexing.assign": "copy fill zero",
     "indexing.masked_fill": "masked_fill",
     "indexing.scatter": "index_add scatter scatter_add scatter_blank scatter_multiply",
@@ -158,7 +158,7 @@ OPS = {
     "linalg.eigen": "eig eigh eigvals eigvalsh",
     "linalg.lstsq": "pinv",
     "linalg.lu": "lu_factor_ex swap_rows",
-    "linalg.matrix_functions": "exp_derivative matrix_exp side_by_side twice",
+    "linalg.matrix_functions": "exp_derivative matrix_exp twice",
     "linalg.matrix_products": "cross",
     "linalg.qr": "geqrf qr",
     "linalg.solve": "inv_ex solve_ex solve_triangular",
@@ -168,7 +168,7 @@ OPS = {
     "nn.attention_records": (
         "attention attention_bias_derivative attention_derivative attention_kept"
     ),
-    "nn.conv": "channel_fill channel_sum conv conv_input conv_weight",
+    "nn.conv": "conv conv_input conv_weight",
     "nn.dropout": "masked_scale",
     "nn.embedding": "add_rows embedding weighted_rows",
     "nn.interpolate": "resample",

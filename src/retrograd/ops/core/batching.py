@@ -211,18 +211,6 @@ def _grouped(xp: Any, t: Any, kind: str) -> Any:
     return xp.reshape(turned, shape=(first, size * second, *rest))
 
 
-def channel_sum(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
-    """`channel_sum`: sums over all but the channels of each example."""
-    x = inputs[0]
-    return xp.sum_dim(x, dim=(1, *range(3, x._array.ndim)), keepdim=False)
-
-
-def channel_fill(xp: Any, size: int, inputs: Any, batched: Any, /, *, shape: Any) -> Any:
-    """`channel_fill`: the channels of each example, spread over its other dimensions."""
-    channels = xp.reshape(inputs[0], shape=(size, 1, shape[1], *(1,) * (len(shape) - 2)))
-    return xp.spread(channels, shape=(size, *shape))
-
-
 def mse_loss(xp: Any, size: int, inputs: Any, batched: Any, /, *, reduction: str) -> Any:
     """`mse_loss`: the loss of each element, reduced within each example."""
     ndim = example_ndim(inputs, batched)

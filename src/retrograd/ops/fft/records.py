@@ -6,7 +6,7 @@ NOTE [Adjoints of transforms]
 2. A real transform keeps half of a spectrum that is symmetric. Its adjoint is the complex-to-real
    transform, where every bin that stands for two (all but the first and, for even n, the last) is
    halved; the adjoint of the complex-to-real transform doubles those bins instead.
-3. A size other than the input's crops or pads with zeros at the end: `resize_ends`.
+3. A size other than the input's crops or pads with zeros at the end.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from __future__ import annotations
 from typing import Any
 
 from ... import dtypes
+from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...errors import wrong_type
 from ...kernels import fourier
-from ...kernels.allocation import copied, zeros
+from ...kernels.allocation import copied
 from ...kernels.layout import in_rows
 from ..core.dims import integers, place_of
 from ..core.structure import cast
@@ -40,15 +41,6 @@ def _scale_paired(input: Any, *, dim: int, n: int, factor: float) -> Any:
     return out
 
 
-def _resize_ends(input: Any, *, dim: tuple[int, ...], size: tuple[int, ...]) -> Any:
-    shape, region = list(input.shape), [slice(None)] * input.ndim
-    for d, n in zip(dim, size, strict=True):
-        region[d], shape[d] = slice(min(n, shape[d])), n
-    out = zeros(input, shape)
-    out[tuple(region)] = input[tuple(region)]
-    return out
-
-
 declare(
     "scale_paired(input, *, dim, n, factor)",
     _scale_paired,
@@ -56,18 +48,6 @@ declare(
     linear="input",
     examples=[example("3", dim=0, n=4, factor=0.5), example("3x2", dim=0, n=5, factor=2.0)],
     doc="""Multiply the bins that stand for two in a half spectrum of n points: rule 2.""",
-)
-
-resize_ends = declare(
-    "resize_ends(input, *, dim, size)",
-    _resize_ends,
-    input=lambda xp, g, dim, input_shape: xp.resize_ends(
-        g, dim=dim, size=tuple([input_shape[d] for d in dim])
-    ),
-    linear="input",
-    examples=[example("3x4", dim=(0, 1), size=(2, 6)), example("4", dim=(0,), size=(4,))],
-    node_name="ConstantPadNdBackward0",
-    doc="""Crop or pad with zeros at the end of each of `dim` to the sizes `size`: rule 3.""",
 )
 
 fft_c2c = declare(
@@ -175,7 +155,10 @@ def _sized(input: Tensor, dims: tuple[int, ...], sizes: tuple[int, ...]) -> Tens
             )
     if sizes == tuple([input._array.shape[d] for d in dims]):
         return input
-    return resize_ends(input, dim=dims, size=sizes)
+    widths = [(0, 0)] * input._array.ndim
+    for d, n in zip(dims, sizes, strict=True):
+        widths[d] = 0, n - input._array.shape[d]
+    return recorded.constant_pad_nd(input, widths=tuple(widths), value=0)
 
 
 def _dims_and_sizes(

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ...engine.registry import declare, name_node
 from ...engine.tensor import Tensor
 from ...kernels import matrix_functions
-from ...kernels.allocation import zeros
 from ..core.arguments import public
 from ..core.dims import normalize_dim
 from ..core.pointwise import only
+from ..core.structure import laid_grad
 from ..reduction.scan import cumprod
 from ..reduction.sum_prod import sum as sum_over
 from ..shape.basic_views import diagonal as diagonal_between
@@ -25,14 +23,6 @@ from .matrix_products import cross as cross_along
 __all__ = ["addbmm", "matrix_exp"]
 
 
-def _block(x: Any, y: Any) -> Any:
-    n = x.shape[-1]
-    out = zeros(x, (*x.shape[:-2], 2 * n, 2 * n), np.result_type(x, y))
-    out[..., :n, :n] = out[..., n:, n:] = x
-    out[..., :n, n:] = y
-    return out
-
-
 def quarter(xp: Any, x: Any, down: bool, right: bool) -> Any:
     """One of the four blocks of a matrix of even size."""
     n = x.shape[-1] // 2
@@ -43,7 +33,7 @@ def quarter(xp: Any, x: Any, down: bool, right: bool) -> Any:
 
 declare(
     "twice(input, other)",
-    _block,
+    matrix_functions.twice,
     input=lambda xp, g: quarter(xp, g, False, False) + quarter(xp, g, True, True),
     other=lambda xp, g: quarter(xp, g, False, True),
     linear="input, other",
@@ -100,23 +90,6 @@ def matrix_exp(input: Tensor) -> Tensor:
 # -- products --------------------------------------------------------------------------------------
 
 
-def _apart(xp: Any, g: Any, input_shape: Any) -> Any:
-    *lead, b, n, k = input_shape
-    beside = xp.reshape(g, shape=(*lead, n, b, k))
-    return xp.contiguous(xp.transpose(beside, dim0=len(lead), dim1=len(lead) + 1))
-
-
-side_by_side = declare(
-    "side_by_side(input)",
-    lambda x: x.swapaxes(-3, -2).reshape(*x.shape[:-3], x.shape[-2], x.shape[-3] * x.shape[-1]),
-    input=_apart,
-    linear="input",
-    batch="leading",
-    examples=["2x3x4", "0x2x3"],
-    doc="""A stack `(b, n, k)` of matrices as one, `(n, b k)`: for sums of products.""",
-)
-
-
 @public(out=True, methods="addbmm addbmm_")
 def addbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1
@@ -132,14 +105,15 @@ def addbmm(
     for name, t in (("batch1", batch1), ("batch2", batch2)):
         if t.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor, but has shape {list(t.shape)}")
-    b, _, k = batch1.shape
+    b, n, k = batch1.shape
     if tuple(batch2.shape[:2]) != (b, k):
         raise RuntimeError(
             f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: "
             f"{list(batch2.shape[:2])}."
         )
+    left = laid_grad(batch1, axes=(0, 1, 2)).transpose(0, 1).reshape(n, b * k)
     right = batch2.reshape(b * k, batch2.shape[2])
-    made = plus_product(input.contiguous(), mm, side_by_side(batch1), right, beta, alpha)
+    made = plus_product(input.contiguous(), mm, left, right, beta, alpha)
     return name_node(made, "AddbmmBackward0")
 
 

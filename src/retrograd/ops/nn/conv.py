@@ -13,14 +13,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor
 from ...errors import conversion, wrong_type
-from ...kernels import convolution, sums
+from ...kernels import convolution
 from ...kernels.layout import channels_inside, with_channels_inside
 from ..core import batching
 from .sizes import Sizes, for_dims, per_dim
@@ -91,7 +89,7 @@ _conv = declare(
             dilation=dilation, groups=groups, channels_last=channels_last,
         )
     ),
-    bias=lambda xp, g: xp.channel_sum(g),
+    bias=lambda xp, g: xp.sum_dim(g, dim=(0, *range(2, g.ndim)), keepdim=False),
     linear="input, bias",
     batch=batching.conv("conv", "data", "kernel"),
     examples=[
@@ -165,27 +163,6 @@ conv_weight = declare(
     node_name="ConvolutionBackward0",
     doc="""The adjoint of `conv` in its weight: `input` is a cotangent of its result.""",
 )  # fmt: skip
-
-
-channel_sum = declare(
-    "channel_sum(input)",
-    lambda x: sums.total(x, (0, *range(2, x.ndim))),
-    input=lambda xp, g, input_shape: xp.channel_fill(g, shape=input_shape),
-    linear="input",
-    batch=batching.channel_sum,
-    examples=["2x3x2", "0x2x1"],
-    doc="""The sum over all dimensions but the second.""",
-)
-
-channel_fill = declare(
-    "channel_fill(input, *, shape)",
-    lambda x, *, shape: np.broadcast_to(x.reshape(-1, *[1] * (len(shape) - 2)), shape),
-    input=lambda xp, g: xp.channel_sum(g),
-    linear="input",
-    batch=batching.channel_fill,
-    examples=[example("3", shape=(2, 3, 2))],
-    doc="""A vector repeated along all dimensions but the second, the adjoint of `channel_sum`.""",
-)
 
 
 # -- checks ------------------------------------------------------------------------------------
