@@ -91,8 +91,7 @@ HOMES = {
     ".ops.creation.memory_format": "memory_format",
     ".ops.random.generator": "Generator",
     ".ops.tensor.inspection": "layout",
-    ".ops.tensor.storage": "TypedStorage UntypedStorage",
-    ".ops.tensor.storage_types": "StorageType",
+    ".ops.tensor.storage": "StorageType TypedStorage UntypedStorage",
 }
 HOME_OF = {name: home for home, names in HOMES.items() for name in names.split()}
 ALIASES = {

@@ -12,7 +12,7 @@ from .engine.tensor import Tensor as Tensor
 from .ops.creation.memory_format import memory_format as _memory_format
 from .ops.random.generator import Generator as _Generator
 from .ops.tensor.inspection import layout as _layout
-from .ops.tensor.storage_types import StorageType as _StorageType
+from .ops.tensor.storage import StorageType as _StorageType
 _Number = _int | _float | _complex | _number[_Any]
 
 from . import autograd as autograd, interop as interop, capture as capture, compiler as compiler, distributions as distributions, fft as fft, func as func, linalg as linalg, nn as nn, optim as optim, quasirandom as quasirandom, random as random, return_types as return_types, serialization as serialization, signal as signal, special as special, tape as tape, testing as testing, utils as utils, viz as viz, wirtinger as wirtinger

@@ -15,12 +15,11 @@ from ..kernels import memory
 from ..kernels.native import loops
 from .door import Recent, setting
 from .emission import unknown
-from .joins import parts_of
 from .machine import address
 from .plan import of_columns, within_rows
 from .program import INNER, Refused, anonymous
 from .recorder import PASSING, Operand, flat, record
-from .sweeps import LANES, Variant, row_code
+from .sweeps import LANES, Variant, parts_of, row_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -14,8 +14,7 @@ from ..engine.tensor import Tensor as Tensor
 from ..ops.creation.memory_format import memory_format as _memory_format
 from ..ops.random.generator import Generator as _Generator
 from ..ops.tensor.inspection import layout as _layout
-from ..ops.tensor.storage import TypedStorage as _TypedStorage, UntypedStorage as _UntypedStorage
-from ..ops.tensor.storage_types import StorageType as _StorageType
+from ..ops.tensor.storage import StorageType as _StorageType, TypedStorage as _TypedStorage, UntypedStorage as _UntypedStorage
 _Number = _int | _float | _complex | _number[_Any]
 _Index = _int | _slice | _EllipsisType | Tensor | _Sequence[_Any] | _ndarray[_Any, _Any] | None | _tuple[_Any, ...]
 

@@ -36,6 +36,7 @@ from ..ops.linalg.matmul import linear
 from ..ops.linalg.matrix_products import bilinear
 from ..ops.loss.classification import (
     cross_entropy,
+    linear_cross_entropy,
     multi_margin_loss,
     multilabel_margin_loss,
     multilabel_soft_margin_loss,
@@ -52,7 +53,6 @@ from ..ops.loss.elementwise import (
     smooth_l1_loss,
     soft_margin_loss,
 )
-from ..ops.loss.linear_cross_entropy import linear_cross_entropy
 from ..ops.loss.metric import (
     cosine_embedding_loss,
     cosine_similarity,
@@ -76,8 +76,10 @@ from ..ops.nn.conv import (
     conv2d,
     conv3d,
     conv_tbc,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
 )
-from ..ops.nn.conv_transpose import conv_transpose1d, conv_transpose2d, conv_transpose3d
 from ..ops.nn.dropout import (
     alpha_dropout,
     dropout,
@@ -105,7 +107,6 @@ from ..ops.nn.interpolate import (
     upsample_nearest,
 )
 from ..ops.nn.interpolate import channel_shuffle as native_channel_shuffle
-from ..ops.nn.max_unpool import max_unpool1d, max_unpool2d, max_unpool3d
 from ..ops.nn.multihead_attention import (
     _in_projection,
     _in_projection_packed,
@@ -130,6 +131,9 @@ from ..ops.nn.pool import (
     max_pool1d,
     max_pool2d,
     max_pool3d,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
 )
 from ..ops.nn.pool_with_indices import (
     adaptive_max_pool1d_with_indices,

@@ -44,13 +44,11 @@ from .linalg.solve import *
 from .linalg.svd import *
 from .nn.adaptive_pool import *
 from .nn.conv import *
-from .nn.conv_transpose import *
 from .nn.pool import *
 from .nn.pool_with_indices import *
 from .nn.rnn_cells import *
 from .nn.rnn_layers import *
 from .random import inplace
-from .random.binomial import *
 from .random.factories import *
 from .reduction.covariance import *
 from .reduction.extrema import *
@@ -81,7 +79,6 @@ from .tensor.dlpack import *
 from .tensor.printing import *
 from .tensor.sharing import *
 from .tensor.storage import *
-from .tensor.storage_types import *
 from .tensor.swap import *
 
 for _family in lazy_names.METHODS:

@@ -109,8 +109,7 @@ METHODS = {
     "tensor.pickling": "__copy__ __deepcopy__ __reduce_ex__ as_subclass",
     "tensor.printing": "__format__ __repr__ _repr_html_",
     "tensor.sharing": "is_shared share_memory_",
-    "tensor.storage": "_typed_storage storage untyped_storage",
-    "tensor.storage_types": "storage_type",
+    "tensor.storage": "_typed_storage storage storage_type untyped_storage",
     "tensor.swap": "module_load",
 }
 
@@ -175,8 +174,7 @@ OPS = {
     "nn.normalization_records": "blend dot_to native_batch_norm native_layer_norm real_dot_to",
     "nn.pool": "avg_pool avg_pool_input max_pool pool_gather pool_put pool_scatter",
     "nn.rnn_cells": "gru_gates lstm_gates",
-    "random.binomial": "drawn_binomial",
-    "random.factories": "drawn_bernoulli drawn_normals drawn_poisson",
+    "random.factories": "drawn_bernoulli drawn_binomial drawn_normals drawn_poisson",
     "random.inplace": (
         "drawn_bernoulli_ drawn_cauchy_ drawn_exponential_ drawn_geometric_ drawn_log_normal_ "
         "drawn_normal_ drawn_random_ drawn_uniform_"
@@ -261,17 +259,15 @@ NAMES = {
     "linalg.solve": "inverse",
     "linalg.svd": "pca_lowrank svd_lowrank",
     "nn.adaptive_pool": "adaptive_avg_pool1d",
-    "nn.conv": "conv1d conv2d conv3d conv_tbc",
-    "nn.conv_transpose": "conv_transpose1d conv_transpose2d conv_transpose3d",
+    "nn.conv": "conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d",
     "nn.pool": "avg_pool1d max_pool1d max_pool2d max_pool3d",
     "nn.pool_with_indices": "adaptive_max_pool1d max_pool1d_with_indices",
     "nn.rnn_cells": "gru_cell lstm_cell rnn_relu_cell rnn_tanh_cell",
     "nn.rnn_layers": "gru lstm rnn_relu rnn_tanh",
-    "random.binomial": "binomial",
     "random.factories": (
-        "Generator bernoulli default_generator fork_rng get_rng_state initial_seed manual_seed "
-        "multinomial normal poisson rand rand_like randint randint_like randn randn_like randperm "
-        "seed set_rng_state"
+        "Generator bernoulli binomial default_generator fork_rng get_rng_state initial_seed "
+        "manual_seed multinomial normal poisson rand rand_like randint randint_like randn "
+        "randn_like randperm seed set_rng_state"
     ),
     "reduction.covariance": "corrcoef cov",
     "reduction.extrema": "amax amin aminmax argmax argmin max median min mode nanmedian",
@@ -306,9 +302,9 @@ NAMES = {
     "tensor.conversion": "can_cast result_type",
     "tensor.dlpack": "from_dlpack",
     "tensor.printing": "get_printoptions printoptions set_printoptions",
-    "tensor.storage": "TypedStorage UntypedStorage is_storage",
-    "tensor.storage_types": (
+    "tensor.storage": (
         "BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage "
-        "DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage Storage"
+        "DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage Storage "
+        "TypedStorage UntypedStorage is_storage"
     ),
 }

@@ -6,8 +6,7 @@ import io
 from typing import Any
 
 from ..dtypes import dtype
-from ..ops.tensor.storage import TypedStorage, UntypedStorage
-from ..ops.tensor.storage_types import TYPES
+from ..ops.tensor.storage import TYPES, TypedStorage, UntypedStorage
 from ..serialization import load
 
 __all__ = ["TypedStorage", "UntypedStorage"]

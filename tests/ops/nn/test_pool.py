@@ -17,8 +17,14 @@ from retrograd.ops.nn.adaptive_pool import (
     adaptive_max_pool2d,
     adaptive_max_pool3d,
 )
-from retrograd.ops.nn.max_unpool import max_unpool1d, max_unpool2d
-from retrograd.ops.nn.pool import avg_pool2d, avg_pool3d, lp_pool1d, lp_pool2d
+from retrograd.ops.nn.pool import (
+    avg_pool2d,
+    avg_pool3d,
+    lp_pool1d,
+    lp_pool2d,
+    max_unpool1d,
+    max_unpool2d,
+)
 
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}
 NAN, INF = float("nan"), float("inf")

@@ -15,7 +15,6 @@ from . import (
     error,
     exponential,
     gamma,
-    inverses,
     logarithm,
     powers,
     trigonometry,

@@ -18,6 +18,7 @@ from ...engine.tensor import Tensor, as_array, concrete, constant_like, new_tens
 from ...errors import wrong_type
 from ...kernels.allocation import copied, empty_beside, has_values, is_seen, known_true, table
 from ...kernels.search import searched
+from ...quiet import calm
 from ..core.arguments import number_in, public, write_value
 from ..core.pointwise import unsupported
 from ..creation.factories import allocate, factory, leaf_or_out, shape_of, target_of
@@ -46,9 +47,9 @@ from .generator import (
 from .integers import drawn_integers, limits, refuse
 
 __all__ = [
-    "Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed",
-    "manual_seed", "multinomial", "normal", "poisson", "rand", "rand_like", "randint",
-    "randint_like", "randn", "randn_like", "randperm", "seed", "set_rng_state",
+    "Generator", "bernoulli", "binomial", "default_generator", "fork_rng", "get_rng_state",
+    "initial_seed", "manual_seed", "multinomial", "normal", "poisson", "rand", "rand_like",
+    "randint", "randint_like", "randn", "randn_like", "randperm", "seed", "set_rng_state",
 ]  # fmt: skip
 
 
@@ -66,6 +67,7 @@ def declare_drawn(name: str, node_name: str) -> Callable[..., Tensor]:
 
 
 _bernoulli = declare_drawn("drawn_bernoulli", "BernoulliBackward0")
+_binomial = declare_drawn("drawn_binomial", "BinomialBackward0")
 _poisson = declare_drawn("drawn_poisson", "PoissonBackward0")
 _normal = declare(
     "drawn_normals(mean, std, values)",
@@ -476,3 +478,26 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     drawn = or_default(generator, "poisson").draw("rejected", "poisson", rates.astype(np.float64))
     return _poisson(input, constant_like(drawn.astype(rates.dtype), input))
+
+
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """How many of `count` trials succeed, each with the probability `prob`; the derivative is 0.
+
+    The two broadcast. Of a probability below 0 or above 1, none or all do; NaN gives NaN. Raises
+    ValueError for integer and complex tensors.
+
+    >>> rg.binomial(rg.tensor([3.0, 4.0]), rg.tensor([1.0, 0.0]))
+    tensor([3., 0.])
+    """
+    for name, t in (("count", count), ("prob", prob)):
+        array: Any = check_tensor(t, "binomial")._array
+        if array.dtype.kind not in "fV":
+            raise ValueError(
+                f"binomial only supports floating-point dtypes for {name}, got: "
+                f"{dtypes.legacy_name(array.dtype)}"
+            )
+    check_broadcast(count._array.shape, prob._array.shape, "binomial")
+    given = np.broadcast_arrays(*[calm(t._array.astype, np.float64) for t in (count, prob)])
+    values = or_default(generator, "binomial").draw("rejected", "binomial", *given)
+    array = calm(values.astype, count._array.dtype)
+    return _binomial(count.expand(array.shape), new_tensor(array))

@@ -15,7 +15,7 @@ from ...engine.registry import name_node
 from ...engine.tensor import Tensor, constant_like, new_tensor
 from ...kernels.allocation import full, has_values, known_true, table, zeros
 from ...ops.core.arguments import public
-from ...ops.nn import conv, conv_transpose, normalization
+from ...ops.nn import conv, normalization
 from ...ops.nn import dropout as dropouts
 from ...ops.nn import embedding as lookups
 from ...ops.nn import grid_sample as grids
@@ -32,9 +32,9 @@ BAGS = ("sum", "mean", "max")
 CONVOLUTIONS: dict[bool, dict[int, Any]] = {
     False: {3: conv.conv1d, 4: conv.conv2d, 5: conv.conv3d},
     True: {
-        3: conv_transpose.conv_transpose1d,
-        4: conv_transpose.conv_transpose2d,
-        5: conv_transpose.conv_transpose3d,
+        3: conv.conv_transpose1d,
+        4: conv.conv_transpose2d,
+        5: conv.conv_transpose3d,
     },
 }
 
