@@ -16,6 +16,7 @@ import numpy as np
 
 from .allocation import full, known_true, table, zeros
 from .native import places, windowed
+from .native.windowed import Windows
 from .sums import in_single
 
 if TYPE_CHECKING:
@@ -39,47 +40,44 @@ def pooled_size(
     return tuple(counts)
 
 
-def taps(x: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> Iterator[Any]:
+def taps(x: Any, how: Windows) -> Iterator[Any]:
     """For each place of the kernel, in order, the view `(..., *out)` of the windows' elements."""
-    for tap in np.ndindex(*kernel):
+    for tap in np.ndindex(*how.kernel):
         place = [
             slice(i * d, i * d + s * (m - 1) + 1, s)
-            for i, d, s, m in zip(tap, dilation, stride, out, strict=True)
+            for i, d, s, m in zip(tap, how.dilation, how.stride, how.out, strict=True)
         ]
         yield x[(..., *place)]
 
 
-def padded(
-    x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes, fill: Any
-) -> Any:
-    """`x` with `fill` around it, as far as the windows reach; `x` itself where they stay inside."""
-    dims = len(kernel)
-    size = x.shape[-dims:]
-    reach = [
-        s * (m - 1) + d * (k - 1) + 1
-        for k, s, d, m in zip(kernel, stride, dilation, out, strict=True)
+def reached(how: Windows) -> list[int]:
+    """How far the image and its padding, and windows that end beyond, reach in each dimension."""
+    return [
+        max(s * (m - 1) + d * (k - 1) + 1, p + n) for n, m, k, s, p, d in zip(*how, strict=True)
     ]
-    if not any(padding) and all(r <= n for r, n in zip(reach, size, strict=True)):
+
+
+def within(how: Windows) -> Any:
+    """Where the image lies in its padding."""
+    return (..., *[slice(p, p + n) for p, n in zip(how.padding, how.size, strict=True)])
+
+
+def padded(x: Any, how: Windows, fill: Any) -> Any:
+    """`x` with `fill` around it, as far as the windows reach; `x` itself where they stay inside."""
+    whole = reached(how)
+    if not any(how.padding) and whole == [*how.size]:
         return x
-    padded = [max(r, p + n) for r, p, n in zip(reach, padding, size, strict=True)]
-    result = full(x, (*x.shape[:-dims], *padded), fill)
-    inside: Any = (..., *[slice(p, p + n) for p, n in zip(padding, size, strict=True)])
-    result[inside] = x
+    result = full(x, (*x.shape[: -len(whole)], *whole), fill)
+    result[within(how)] = x
     return result
 
 
-def blocks(x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes) -> Any:
-    """`x` as `(..., m, k, m, k)` where the windows tile it exactly; None elsewhere."""
-    dims = len(kernel)
-    size = x.shape[-dims:]
-    if (
-        any(padding)
-        or kernel != stride
-        or any(m * k != n for m, k, n in zip(out, kernel, size, strict=True))
-    ):
+def tiles(how: Windows) -> list[int] | None:
+    """`(m, k, m, k)` for windows that tile the image exactly; None elsewhere."""
+    exact = all(m * k == n for n, m, k in zip(how.size, how.out, how.kernel, strict=True))
+    if any(how.padding) or how.kernel != how.stride or not exact:
         return None
-    pairs = [n for pair in zip(out, kernel, strict=True) for n in pair]
-    return x.reshape(*x.shape[:-dims], *pairs)
+    return [n for pair in zip(how.out, how.kernel, strict=True) for n in pair]
 
 
 # -- maxima ------------------------------------------------------------------------------------
@@ -97,14 +95,15 @@ def max_pool(
     out = pooled_size(size, kernel, stride, padding, dilation, ceil)
     if kernel == size and math.prod(out) == 1 and not any(padding):
         return whole_max(x, dims)
-    found = windowed.maxima(x, out, kernel, stride, padding, dilation)
+    how = Windows(size, out, kernel, stride, padding, dilation)
+    found = windowed.maxima(x, how)
     if found is not None:
         return found
     floating = x.dtype.kind in "fV"
     lowest = x.dtype.type(-math.inf) if floating else np.iinfo(x.dtype).min
-    source = padded(x, kernel, stride, padding, dilation, out, lowest)
+    source = padded(x, how, lowest)
     values: Any = None
-    for number, view in enumerate(taps(source, kernel, stride, dilation, out)):
+    for number, view in enumerate(taps(source, how)):
         if values is None:
             values = view.copy()
             best = zeros(values, values.shape, np.uint8 if math.prod(kernel) < 256 else np.uint32)
@@ -113,8 +112,8 @@ def max_pool(
         np.maximum(values, view, out=values)
         np.maximum(best, better, out=best)  # numbers grow: a later maximum overrides
     if not known_true((values > lowest).all()):  # NaN, or a window with nothing above the padding
-        values, best = careful_max(source, size, kernel, stride, padding, dilation, out, lowest)
-    return values, flat_index(best, size, kernel, stride, padding, dilation)
+        values, best = careful_max(source, how, lowest)
+    return values, flat_index(best, how)
 
 
 def chosen_place(x: Any, axis: int) -> Any:
@@ -135,21 +134,13 @@ def whole_max(x: Any, dims: int) -> tuple[Any, Any]:
     return values.reshape(shape), index.reshape(shape)
 
 
-def careful_max(
-    source: Any,
-    size: Sizes,
-    kernel: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    dilation: Sizes,
-    out: Sizes,
-    lowest: Any,
-) -> tuple[Any, Any]:
+def careful_max(source: Any, how: Windows, lowest: Any) -> tuple[Any, Any]:
     """Maxima and their taps where values may be NaN or as low as the padding; -1 for no tap."""
+    size, out, kernel, stride, padding, dilation = how
     values = full(source, (*source.shape[: -len(out)], *out), lowest)
     best = full(values, values.shape, -1, np.int64)
-    views = taps(source, kernel, stride, dilation, out)
-    for number, (tap, view) in enumerate(zip(np.ndindex(*kernel), views, strict=True)):
+    views = zip(np.ndindex(*kernel), taps(source, how), strict=True)
+    for number, (tap, view) in enumerate(views):
         inside: Any = True
         for i, n, s, p, d, m in zip(tap, size, stride, padding, dilation, out, strict=True):
             at = np.arange(m) * s + (i * d - p)
@@ -160,14 +151,11 @@ def careful_max(
     return values, best
 
 
-def flat_index(
-    best: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
-) -> Any:
+def flat_index(best: Any, how: Windows) -> Any:
     """Taps `(..., *out)` as flat indices into the spatial dimensions."""
     offset: Any = np.zeros((), np.int64)
     start: Any = np.zeros((), np.int64)
-    out = best.shape[-len(size) :]
-    for n, k, s, p, d, m in zip(size, kernel, stride, padding, dilation, out, strict=True):
+    for n, m, k, s, p, d in zip(*how, strict=True):
         offset = offset[..., None] * n + np.arange(k) * d
         start = start[..., None] * n + (np.arange(m) * s - p)
     index = np.take(table(best, offset), best)
@@ -252,12 +240,10 @@ def lengths(n: int, m: int, k: int, s: int, p: int, count_pad: bool) -> Any:
     return int(counts[0]) if m and (counts == counts[0]).all() else counts  # not to be written
 
 
-def divisors(
-    size: Sizes, out: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, count_pad: bool
-) -> Any:
+def divisors(how: Windows, count_pad: bool) -> Any:
     """By how much to divide the sum of each window: one number if it is the same for all."""
     counts: Any = 1
-    for axis in zip(size, out, kernel, stride, padding, strict=True):
+    for axis in zip(*how[:5], strict=True):
         before = counts if isinstance(counts, int) else counts[..., None]
         counts = before * lengths(*axis, count_pad)
     return counts
@@ -285,18 +271,20 @@ def avg_pool(
     dims, ones = len(kernel), (1,) * len(kernel)
     size = x.shape[-dims:]
     out = pooled_size(size, kernel, stride, padding, ones, ceil)
-    tiles = blocks(x, kernel, stride, padding, out) if math.prod(kernel) >= MANY_TAPS else None
-    if tiles is None:
-        found = windowed.means(x, out, kernel, stride, padding, divisor, count_pad)
+    how = Windows(size, out, kernel, stride, padding, ones)
+    pairs = tiles(how) if math.prod(kernel) >= MANY_TAPS else None
+    if pairs is None:
+        found = windowed.means(x, how, divisor, count_pad)
         if found is not None:
             return found
-    by = divisor or divisors(size, out, kernel, stride, padding, count_pad)
-    if tiles is not None:
+    by = divisor or divisors(how, count_pad)
+    if pairs is not None:
         lead = x.ndim - dims
         axes = tuple(range(lead + 1, lead + 2 * dims, 2))
-        return divided(np.add.reduce(tiles, axes, dtype=x.dtype), by)
+        blocks = x.reshape(*x.shape[:lead], *pairs)
+        return divided(np.add.reduce(blocks, axes, dtype=x.dtype), by)
     total: Any = None
-    for view in taps(padded(x, kernel, stride, padding, ones, out, 0), kernel, stride, ones, out):
+    for view in taps(padded(x, how, 0), how):
         if total is None:
             total = view.copy()
         else:
@@ -317,29 +305,21 @@ def avg_pool_input(
     """The adjoint of `avg_pool`: each element spread evenly over its window in `(..., *size)`."""
     dims, ones = len(kernel), (1,) * len(kernel)
     lead, out = g.shape[:-dims], g.shape[-dims:]
+    how = Windows(size, out, kernel, stride, padding, ones)
     if math.prod(kernel) < MANY_TAPS:
-        found = windowed.spread(g, size, kernel, stride, padding, divisor, count_pad)
+        found = windowed.spread(g, how, divisor, count_pad)
         if found is not None:
             return found
-    share = divided(g, divisor or divisors(size, out, kernel, stride, padding, count_pad))
-    if (
-        kernel == stride
-        and not any(padding)
-        and all(m * k == n for m, k, n in zip(out, kernel, size, strict=True))
-    ):
-        pairs = [n for pair in zip(out, kernel, strict=True) for n in pair]
+    share = divided(g, divisor or divisors(how, count_pad))
+    pairs = tiles(how)
+    if pairs is not None:
         ends = [n for m in out for n in (m, 1)]
-        tiles = np.broadcast_to(share.reshape(*lead, *ends), (*lead, *pairs))
-        return tiles.copy().reshape(*lead, *size)  # memory of its own, which may be written
-    padded = [
-        max(p + n, s * (m - 1) + k)
-        for p, n, s, m, k in zip(padding, size, stride, out, kernel, strict=True)
-    ]
-    total = zeros(g, (*lead, *padded))
-    for view in taps(total, kernel, stride, ones, out):
+        spread = np.broadcast_to(share.reshape(*lead, *ends), (*lead, *pairs))
+        return spread.copy().reshape(*lead, *size)  # memory of its own, which may be written
+    total = zeros(g, (*lead, *reached(how)))
+    for view in taps(total, how):
         np.add(view, share, out=view)
-    inside: Any = (..., *[slice(p, p + n) for p, n in zip(padding, size, strict=True)])
-    return total[inside]
+    return total[within(how)]
 
 
 def bins(n: int, count: int) -> tuple[Any, Any]:

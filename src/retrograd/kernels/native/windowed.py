@@ -7,7 +7,7 @@ other types than single and double precision.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,17 @@ MAXIMA, MEANS, SPREAD = range(3)
 MOST = 1 << 31  # elements of an image
 
 Sizes = tuple[int, ...]
+
+
+class Windows(NamedTuple):
+    """Which windows of an image there are, by spatial dimension."""
+
+    size: Sizes  # of the image
+    out: Sizes  # how many windows
+    kernel: Sizes
+    stride: Sizes
+    padding: Sizes
+    dilation: Sizes
 
 
 def takes(x: Any, dims: int) -> bool:
@@ -31,59 +42,32 @@ def takes(x: Any, dims: int) -> bool:
     )
 
 
-def maxima(
-    x: Any, places: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
-) -> tuple[Any, Any] | None:
+def maxima(x: Any, how: Windows) -> tuple[Any, Any] | None:
     """The maximum of each window, and its flat index."""
-    dims = len(kernel)
+    dims = len(how.kernel)
     if not takes(x, dims):
         return None
-    shape = (*x.shape[:-dims], *places)
+    shape = (*x.shape[:-dims], *how.out)
     values, indices = np.empty(shape, x.dtype), np.empty(shape, np.int64)
-    native.loops.windows(
-        MAXIMA, in_rows(x), values, indices, kernel, stride, padding, dilation,
-        0, False,
-    )  # fmt: skip
+    native.loops.windows(MAXIMA, in_rows(x), values, indices, *how[2:], 0, False)
     return values, indices
 
 
-def means(
-    x: Any,
-    places: Sizes,
-    kernel: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    divisor: int | None,
-    count_pad: bool,
-) -> Any:
+def means(x: Any, how: Windows, divisor: int | None, count_pad: bool) -> Any:
     """The mean of each window."""
-    dims = len(kernel)
+    dims = len(how.kernel)
     if not takes(x, dims):
         return None
-    out = np.empty((*x.shape[:-dims], *places), x.dtype)
-    native.loops.windows(
-        MEANS, in_rows(x), out, None, kernel, stride, padding, (1,) * dims,
-        divisor or 0, count_pad,
-    )  # fmt: skip
+    out = np.empty((*x.shape[:-dims], *how.out), x.dtype)
+    native.loops.windows(MEANS, in_rows(x), out, None, *how[2:], divisor or 0, count_pad)
     return out
 
 
-def spread(
-    g: Any,
-    size: Sizes,
-    kernel: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    divisor: int | None,
-    count_pad: bool,
-) -> Any:
-    """The adjoint of `means`, for images of a size."""
-    dims = len(kernel)
+def spread(g: Any, how: Windows, divisor: int | None, count_pad: bool) -> Any:
+    """The adjoint of `means`."""
+    dims = len(how.kernel)
     if not takes(g, dims):
         return None
-    out = np.empty((*g.shape[:-dims], *size), g.dtype)
-    native.loops.windows(
-        SPREAD, out, in_rows(g), None, kernel, stride, padding, (1,) * dims,
-        divisor or 0, count_pad,
-    )  # fmt: skip
+    out = np.empty((*g.shape[:-dims], *how.size), g.dtype)
+    native.loops.windows(SPREAD, out, in_rows(g), None, *how[2:], divisor or 0, count_pad)
     return out
