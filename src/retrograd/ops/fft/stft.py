@@ -7,6 +7,7 @@ windowed once more, where they came from, and divides by the sum of the squared 
 from __future__ import annotations
 
 import warnings
+from functools import partial
 
 import numpy as np
 
@@ -138,20 +139,16 @@ def _bordered(input: Tensor, widths: tuple[int, int], mode: str) -> Tensor:
 
 def _check_frames(input: Tensor, n_fft: int, hop: int, width: int, window: Tensor | None) -> None:
     """Raise unless frames and window fit the (padded) signal."""
+    fail = partial(_fail, "stft", input, n_fft)
     length = input.shape[-1]
     if not 0 < n_fft <= length:
-        raise _fail("stft", input, n_fft, f"expected 0 < n_fft < {length}, but got n_fft={n_fft}")
+        raise fail(f"expected 0 < n_fft < {length}, but got n_fft={n_fft}")
     if hop <= 0:
-        raise _fail("stft", input, n_fft, f"expected hop_length > 0, but got hop_length={hop}")
+        raise fail(f"expected hop_length > 0, but got hop_length={hop}")
     if not 0 < width <= n_fft:
-        raise _fail(
-            "stft", input, n_fft, f"expected 0 < win_length <= n_fft, but got win_length={width}"
-        )
+        raise fail(f"expected 0 < win_length <= n_fft, but got win_length={width}")
     if window is not None and tuple(window.shape) != (width,):
-        raise _fail(
-            "stft",
-            input,
-            n_fft,
+        raise fail(
             f"expected a 1D window tensor of size equal to win_length={width}, but got window with "
             f"size {list(window.shape)}",
         )
@@ -183,15 +180,13 @@ def istft(
     tensor([1., 2., 3., 4., 5., 6.])
     """
     hop = n_fft // 4 if hop_length is None else hop_length
+    fail = partial(_fail, "istft", input, n_fft)
     width = n_fft if win_length is None else win_length
     _check_bins(input, n_fft, hop, width, window)
     onesided = input.shape[-2] != n_fft if onesided is None else onesided
     wanted = n_fft // 2 + 1 if onesided else n_fft
     if input.shape[-2] != wanted:
-        raise _fail(
-            "istft",
-            input,
-            n_fft,
+        raise fail(
             "expected the frequency dimension (3rd to the last) of the input tensor to match "
             f"{'n_fft / 2 + 1' if onesided else 'n_fft'} when onesided={bool(onesided)}, but got "
             f"{input.shape[-2]}",
@@ -213,30 +208,25 @@ def istft(
 
 def _check_bins(input: Tensor, n_fft: int, hop: int, width: int, window: Tensor | None) -> None:
     """Raise unless `input` is the transform of signals, and the window fits."""
+    fail = partial(_fail, "istft", input, n_fft)
     if not _is_complex(input):
         raise RuntimeError(
             "istft requires a complex-valued input tensor matching the output from stft with "
             "return_complex=True. Convert pairs of reals first: view_as_complex(x)"
         )
     if input._array.size == 0:
-        raise _fail("istft", input, n_fft, "input tensor cannot be empty.")
+        raise fail("input tensor cannot be empty.")
     if input.ndim not in (2, 3):
-        raise _fail(
-            "istft",
-            input,
-            n_fft,
+        raise fail(
             "expected a tensor with 3 or 4 dimensions, counting real and imaginary parts as one, "
             f"but got {input.ndim + 1}",
         )
     if not 0 < hop <= width:
-        raise _fail("istft", input, n_fft, "expected 0 < hop_length <= win_length")
+        raise fail("expected 0 < hop_length <= win_length")
     if not 0 < width <= n_fft:
-        raise _fail("istft", input, n_fft, "expected 0 < win_length <= n_fft")
+        raise fail("expected 0 < win_length <= n_fft")
     if window is not None and tuple(window.shape) != (width,):
-        raise _fail(
-            "istft",
-            input,
-            n_fft,
+        raise fail(
             f"Invalid window shape. window has to be 1D and length of `win_length` ({width}), but "
             f"its shape is {list(window.shape)}",
         )

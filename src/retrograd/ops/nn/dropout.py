@@ -67,46 +67,40 @@ def check_probability(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _dropped(input: Tensor, p: float, *, channels: bool) -> Tensor:
+def _dropped(input: Tensor, p: float, channels: bool, alpha: bool) -> Tensor:
+    """With `alpha`, dropped values become ALPHA, and a map restores mean 0 and variance 1."""
     if p == 1.0:  # nothing is drawn, as in PyTorch
         return input * 0.0
-    return masked_scale(input, kept(input, p, channels=channels), scale=1.0 / (1.0 - p))
-
-
-def _elements(input: Tensor, p: float) -> Tensor:
-    return _dropped(input, p, channels=False)
-
-
-def _channels(input: Tensor, p: float) -> Tensor:
-    return _dropped(input, p, channels=True)
-
-
-def _alpha(input: Tensor, p: float, *, channels: bool) -> Tensor:
-    """Dropped values become ALPHA, and an affine map restores mean 0 and variance 1."""
-    if p == 1.0:
-        return input * 0.0
     mask = kept(input, p, channels=channels)
+    if not alpha:
+        return masked_scale(input, mask, scale=1.0 / (1.0 - p))
     a = 1.0 / ((ALPHA**2 * p + 1.0) * (1.0 - p)) ** 0.5
     noise = np.where(mask._array, 0.0, ALPHA * a) - ALPHA * a * p
     return masked_scale(input, mask, scale=a) + new_tensor(noise.astype(input._array.dtype))
 
 
-def _alpha_elements(input: Tensor, p: float) -> Tensor:
-    return _alpha(input, p, channels=False)
+WRITTEN = {
+    (channels, alpha): in_place(_dropped, f"{'feature_' * channels}{'alpha_' * alpha}dropout_")
+    for channels in (False, True)
+    for alpha in (False, True)
+}
 
 
-def _alpha_channels(input: Tensor, p: float) -> Tensor:
-    return _alpha(input, p, channels=True)
-
-
-def _applied(function: Any, input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
-    """`function` where it has an effect; in place where asked."""
+def _applied(
+    input: Tensor,
+    p: float,
+    training: bool,
+    inplace: bool,
+    channels: bool = False,
+    alpha: bool = False,
+) -> Tensor:
+    """Dropout where it has an effect; in place where asked."""
     check_probability(p)
     if not isinstance(input, Tensor):
         raise wrong_type("dropout", "input", "Tensor", input, 1)
     if not training or p == 0.0 or input._array.size == 0:
         return input
-    if input._array.ndim < 2 and function in (_channels, _alpha_channels):
+    if input._array.ndim < 2 and channels:
         raise RuntimeError(
             "Feature dropout requires at least 2 dimensions in the input, of which the second is "
             f"that of the channels; got {list(input.shape)}. For single elements: dropout"
@@ -117,18 +111,8 @@ def _applied(function: Any, input: Tensor, p: float, training: bool, inplace: bo
             f"result type {floating} can't be cast to the desired output type {ours}. Convert "
             "first: x.float()"
         )
-    return WRITTEN[function](input, p) if inplace else function(input, p)
-
-
-WRITTEN = {
-    function: in_place(function, name)
-    for function, name in (
-        (_elements, "dropout_"),
-        (_channels, "feature_dropout_"),
-        (_alpha_elements, "alpha_dropout_"),
-        (_alpha_channels, "feature_alpha_dropout_"),
-    )
-}
+    function = WRITTEN[channels, alpha] if inplace else _dropped
+    return function(input, p, channels, alpha)
 
 
 @public()
@@ -142,7 +126,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     >>> sorted(set(rg.nn.functional.dropout(rg.ones(100)).tolist()))
     [0.0, 2.0]
     """
-    return _applied(_elements, input, p, training, inplace)
+    return _applied(input, p, training, inplace)
 
 
 def dropout1d(
@@ -164,13 +148,13 @@ def dropout1d(
             "inputs)."
         )
     if input._array.ndim == 3:
-        return _applied(_channels, input, p, training, inplace)
+        return _applied(input, p, training, inplace, channels=True)
     return _unbatched(input, p, training, inplace)
 
 
 def _unbatched(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
     """Channels dropped where the first dimension is the channel."""
-    made = _applied(_channels, input.unsqueeze(0), p, training, inplace)
+    made = _applied(input.unsqueeze(0), p, training, inplace, channels=True)
     return input if inplace else made.squeeze(0)
 
 
@@ -213,7 +197,7 @@ def dropout3d(
 
 def feature_dropout(input: Tensor, p: float, training: bool, inplace: bool = False) -> Tensor:
     """`dropout` of whole channels, which the second dimension counts, whatever the others are."""
-    return _applied(_channels, input, p, training, inplace)
+    return _applied(input, p, training, inplace, channels=True)
 
 
 NO_BATCH = (
@@ -245,7 +229,7 @@ def alpha_dropout(
     >>> len(set(rg.nn.functional.alpha_dropout(x, training=True).tolist())) <= 2
     True
     """
-    return _applied(_alpha_elements, input, p, training, inplace)
+    return _applied(input, p, training, inplace, alpha=True)
 
 
 def feature_alpha_dropout(
@@ -256,4 +240,4 @@ def feature_alpha_dropout(
     >>> rg.nn.functional.feature_alpha_dropout(rg.ones(1, 2, 3)).sum()
     tensor(6.)
     """
-    return _applied(_alpha_channels, input, p, training, inplace)
+    return _applied(input, p, training, inplace, channels=True, alpha=True)
