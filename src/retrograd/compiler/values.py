@@ -64,6 +64,10 @@ def _operator(name: str, real: str, signed: str, unsigned: str) -> tuple[Operato
     )
 
 
+def _comparison(relation: str) -> Operator:
+    return lambda self, other: compared(relation, self, other)
+
+
 class Value:
     """A real number, or a vector of them, of a kernel that is being written."""
 
@@ -107,24 +111,10 @@ class Value:
             return called("fabs", self)
         return select(self < 0, -self, self) if self.dtype.kind == "i" else self
 
-    def __eq__(self, other: Any) -> Value:  # type: ignore[override]
-        return compared("==", self, other)
-
-    def __ne__(self, other: Any) -> Value:  # type: ignore[override]
-        return compared("!=", self, other)
-
-    def __lt__(self, other: Any) -> Value:
-        return compared("<", self, other)
-
-    def __le__(self, other: Any) -> Value:
-        return compared("<=", self, other)
-
-    def __gt__(self, other: Any) -> Value:
-        return compared(">", self, other)
-
-    def __ge__(self, other: Any) -> Value:
-        return compared(">=", self, other)
-
+    __eq__ = _comparison("==")  # type: ignore[assignment]
+    __ne__ = _comparison("!=")  # type: ignore[assignment]
+    __lt__, __le__ = _comparison("<"), _comparison("<=")
+    __gt__, __ge__ = _comparison(">"), _comparison(">=")
     __hash__ = object.__hash__
 
     __add__, __radd__ = _operator("add", "fadd", "add", "add")
@@ -325,6 +315,10 @@ def integers(x: Value, dtype: Any) -> Value:
     return convert(select(inside, found, np.iinfo(register).min), dtype)
 
 
+def _reflected(operator: Callable[[Any, Any], Complex]) -> Callable[[Any, Any], Complex]:
+    return lambda self, other: operator(Complex.of(other, self), self)
+
+
 class Complex:
     """A complex number of a kernel: a pair of real values of one dtype."""
 
@@ -381,17 +375,9 @@ class Complex:
         zero = (c == 0) & (d == 0)
         return Complex(select(zero, a / abs(c), real), select(zero, b / abs(c), imag))
 
-    def __radd__(self, other: Any) -> Complex:
-        return Complex.of(other, self) + self
-
-    def __rsub__(self, other: Any) -> Complex:
-        return Complex.of(other, self) - self
-
-    def __rmul__(self, other: Any) -> Complex:
-        return Complex.of(other, self) * self
-
-    def __rtruediv__(self, other: Any) -> Complex:
-        return Complex.of(other, self) / self
+    __radd__, __rsub__, __rmul__, __rtruediv__ = map(
+        _reflected, (__add__, __sub__, __mul__, __truediv__)
+    )
 
     def __neg__(self) -> Complex:
         return Complex(-self.real, -self.imag)

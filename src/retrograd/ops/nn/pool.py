@@ -307,54 +307,6 @@ max_pool1d, max_pool2d, max_pool3d = for_dims(
 # -- means -------------------------------------------------------------------------------------
 
 
-def avg_pool(
-    name: str,
-    dims: int,
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
-    record: Any = None,
-) -> Tensor:
-    """What `avg_pool1d`, `avg_pool2d` and `avg_pool3d` have in common."""
-    if divisor_override == 0:
-        raise RuntimeError(f"{name}(): divisor must be not zero")
-    kernel, steps, pads, _ = windows(name, dims, input, kernel_size, stride, padding, 1, ceil_mode)
-    return (record or avg_pool_record)(
-        input, kernel=kernel, stride=steps, padding=pads, ceil=bool(ceil_mode),
-        count_pad=bool(count_include_pad), divisor=divisor_override,
-    )  # fmt: skip
-
-
-def avg_pool1d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-) -> Tensor:
-    """Means over windows of signals `(N, C, L)` or `(C, L)`, real or complex.
-
-    stride: the kernel size if not given; padding: zeros, at most half the kernel, which count as
-    elements unless `count_include_pad` is false; ceil_mode: windows may end beyond the input.
-    Returns `(N, C, places)`. Raises RuntimeError for other ranks and windows that do not fit.
-
-    >>> rg.avg_pool1d(rg.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
-    tensor([[2., 3.]])
-    """
-    return avg_pool(
-        "avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None,
-        _avg_pool_of_signals,
-    )  # fmt: skip
-
-
-_avg_pool_of_signals = of_dims(avg_pool_record, "AvgPool{}DBackward0", 1)
-
-
 def _avg_pool(name: str, dims: int) -> Any:
     record = of_dims(avg_pool_record, "AvgPool{}DBackward0", dims)
 
@@ -367,17 +319,41 @@ def _avg_pool(name: str, dims: int) -> Any:
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Tensor:
-        return avg_pool(
-            name, dims, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
-            divisor_override, record,
+        if divisor_override == 0:
+            raise RuntimeError(f"{name}(): divisor must be not zero")
+        kernel, steps, pads, _ = windows(
+            name, dims, input, kernel_size, stride, padding, 1, ceil_mode
+        )
+        return record(  # type: ignore[no-any-return]
+            input, kernel=kernel, stride=steps, padding=pads, ceil=bool(ceil_mode),
+            count_pad=bool(count_include_pad), divisor=divisor_override,
         )  # fmt: skip
 
-    return pool
+    def of_signals(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> Tensor:
+        return pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+    return of_signals if dims == 1 else pool
 
 
-avg_pool2d, avg_pool3d = for_dims(
+avg_pool1d, avg_pool2d, avg_pool3d = for_dims(
     _avg_pool,
     "avg_pool",
+    """Means over windows of signals `(N, C, L)` or `(C, L)`, real or complex.
+
+    stride: the kernel size if not given; padding: zeros, at most half the kernel, which count as
+    elements unless `count_include_pad` is false; ceil_mode: windows may end beyond the input.
+    Returns `(N, C, places)`. Raises RuntimeError for other ranks and windows that do not fit.
+
+    >>> rg.avg_pool1d(rg.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
+    tensor([[2., 3.]])
+    """,
     """Means over windows of images `(N, C, H, W)` or `(C, H, W)`.
 
     `divisor_override` divides each sum instead of the number of elements; everything else is as for
@@ -391,7 +367,6 @@ avg_pool2d, avg_pool3d = for_dims(
     >>> avg_pool3d(rg.ones(1, 1, 2, 2, 2), 2)
     tensor([[[[[1.]]]]])
     """,
-    first=2,
 )
 
 
