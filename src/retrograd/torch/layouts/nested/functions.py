@@ -10,12 +10,8 @@ import numpy as np
 from ....engine.registry import name_node
 from ....engine.tensor import Tensor
 from ....ops.core.arguments import public
-from ....ops.creation.like import empty_like, full_like, ones_like, zeros_like
 from ....ops.linalg.matmul import matmul
 from ....ops.nn.attention import scaled_dot_product_attention
-from ....ops.nn.dropout import alpha_dropout, dropout
-from ....ops.nn.normalization import layer_norm, rms_norm
-from ....ops.random.factories import rand_like, randint_like, randn_like
 from ....ops.shape.join import stack
 from ....ops.shape.pad import pad
 from .array import (
@@ -217,45 +213,29 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 # -- layers ----------------------------------------------------------------------------------------
 
 
-def of_values(run: Any) -> Any:
+@Nested.function("empty_like", "full_like", "ones_like", "zeros_like")
+@Nested.function("rand_like", "randint_like", "randn_like")
+def of_values(function: Any, input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """A function of a tensor, which looks at no other dimension than the last ones, of values."""
-
-    def call(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return with_pattern(run(held(input), *args, **kwargs), input._array.pattern)
-
-    return call
+    return with_pattern(function(held(input), *args, **kwargs), input._array.pattern)
 
 
-for run in (empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like):
-    Nested.function(run.__name__)(of_values(run))
-
-
-def dropping(run: Any) -> Any:
+@Nested.function("alpha_dropout", "dropout")
+def dropping(
+    function: Any, input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Any:
     """Dropout of values."""
-
-    def call(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-        found = of_values(run)(input, p, training)
-        return input.copy_(found) if inplace else found
-
-    return call
+    found = of_values(function, input, p, training)
+    return input.copy_(found) if inplace else found
 
 
-for run in (alpha_dropout, dropout):
-    Nested.function(run.__name__)(dropping(run))
-
-
-def normalization(run: Any) -> Any:
+@Nested.function("layer_norm", "rms_norm")
+def normalization(
+    function: Any, input: Tensor, normalized_shape: Any, *args: Any, **kwargs: Any
+) -> Any:
     """Normalization over last dimensions, in which components do not differ."""
-
-    def call(input: Tensor, normalized_shape: Any, *args: Any, **kwargs: Any) -> Any:
-        last = [inner(input, -1 - d, run.__name__) for d in range(len(normalized_shape))]
-        return along(input, last, lambda x: run(x, normalized_shape, *args, **kwargs))
-
-    return call
-
-
-for run in (layer_norm, rms_norm):
-    Nested.function(run.__name__)(normalization(run))
+    last = [inner(input, -1 - d, function.__name__) for d in range(len(normalized_shape))]
+    return along(input, last, lambda x: function(x, normalized_shape, *args, **kwargs))
 
 
 # -- products --------------------------------------------------------------------------------------
