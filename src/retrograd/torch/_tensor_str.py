@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..engine.tensor import Tensor
 from ..ops.tensor import printing
 from ..ops.tensor.printing import get_printoptions, printoptions, set_printoptions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = ["get_printoptions", "printoptions", "set_printoptions"]
 
@@ -25,6 +22,7 @@ class Options:
 
 
 PRINT_OPTS = Options()
+_add_suffixes = printing.noted
 
 
 def _tensor_str(self: Tensor, indent: int) -> str:
@@ -34,17 +32,6 @@ def _tensor_str(self: Tensor, indent: int) -> str:
     ('[1., 1.]', 4)
     """
     return printing.elements(self._array, indent)
-
-
-def _add_suffixes(
-    tensor_str: str, suffixes: Iterable[str], indent: int, force_newline: bool
-) -> str:
-    """A text with notes after it, each on a line of its own where the line would be too long.
-
-    >>> rg._tensor_str._add_suffixes("Mine([1.]", ["size=1"], 5, False)
-    'Mine([1.], size=1)'
-    """
-    return printing.noted(tensor_str, suffixes, indent, force_newline)
 
 
 def _str_intern(inp: Tensor, *, tensor_contents: str | None = None) -> str:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine.tensor import Tensor, device
 from ..nn.parameter import Parameter
+from ..nn.utils.convert_parameters import parameters_to_vector
 from ..ops.creation.factories import empty
-from ..ops.shape.join import cat
 from ..ops.shape.split import split
 from .accelerator.modules import get_device_module
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from ..dtypes import dtype as Dtype
 
 __all__: list[str] = []
+
+_flatten_dense_tensors = parameters_to_vector
+_get_device_module = get_device_module
 
 
 def _element_size(dtype: Dtype) -> int:
@@ -42,24 +45,6 @@ def _get_device_index(device_: Any, optional: bool = False, allow_cpu: bool = Fa
 
 def _get_available_device_type() -> None:
     """The kind of accelerator that is there: none."""
-
-
-def _get_device_module(device_type: str) -> Any:
-    """The module of a kind of device.
-
-    >>> rg._utils._get_device_module("cpu") is rg.cpu
-    True
-    """
-    return get_device_module(device_type)
-
-
-def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
-    """The elements of all tensors, end to end.
-
-    >>> rg._utils._flatten_dense_tensors([rg.ones(1, 2), rg.zeros(1)])
-    tensor([1., 1., 0.])
-    """
-    return cat([tensor.reshape(-1) for tensor in tensors])
 
 
 def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterator[list[Tensor]]:

@@ -94,16 +94,8 @@ class Graph(Value):
     """A graph of TorchScript, by which libraries annotate what they write for older exporters."""
 
 
-class DispatchKey(enum.Enum):
-    """The keys of operators' functions: of PyTorch's many, those of `amp.autocast`."""
-
-    AutocastCPU = 1
-    AutocastCUDA = 2
-    AutocastXPU = 3
-
-
-class DispatchKeySet:
-    """A set of keys.
+class DispatchKeySet(enum.Flag):
+    """Keys of operators' functions, and sets of them: of PyTorch's many, those of `amp.autocast`.
 
     >>> keys = rg._C.DispatchKey
     >>> both = rg._C.DispatchKeySet(keys.AutocastCPU) | rg._C.DispatchKeySet(keys.AutocastCUDA)
@@ -111,15 +103,14 @@ class DispatchKeySet:
     (True, False)
     """
 
-    def __init__(self, *keys: DispatchKey) -> None:
-        self.keys = frozenset(keys)
+    AutocastCPU = enum.auto()
+    AutocastCUDA = enum.auto()
+    AutocastXPU = enum.auto()
 
-    def __or__(self, other: DispatchKeySet) -> DispatchKeySet:
-        return DispatchKeySet(*self.keys, *other.keys)
+    has = enum.Flag.__contains__
 
-    def has(self, key: DispatchKey) -> bool:
-        """Whether a key is one of them."""
-        return key in self.keys
+
+DispatchKey = DispatchKeySet
 
 
 class _ExcludeDispatchKeyGuard:
@@ -348,22 +339,10 @@ def _keep_graph() -> bool:
     return task is None or bool(task.retain_graph)
 
 
-def _disable(message: str) -> None:
-    modes.change(saved_hooks_disabled=message)
-
-
-def _enable() -> None:
-    modes.change(saved_hooks_disabled=None)
-
-
 def _push(pack_hook: Any, unpack_hook: Any) -> None:
     if modes.state.saved_hooks_disabled is not None:
         raise RuntimeError(modes.state.saved_hooks_disabled)
     modes.change(saved_hooks=(*modes.state.saved_hooks, (pack_hook, unpack_hook)))
-
-
-def _pop() -> None:
-    modes.change(saved_hooks=modes.state.saved_hooks[:-1])
 
 
 def _top(ignore_is_tracing: bool = False) -> Any:
@@ -374,11 +353,11 @@ def _top(ignore_is_tracing: bool = False) -> Any:
 _autograd = SimpleNamespace(
     SavedTensor=SavedTensor,
     _get_current_graph_task_keep_graph=_keep_graph,
-    _pop_saved_tensors_default_hooks=_pop,
+    _pop_saved_tensors_default_hooks=lambda: modes.change(saved_hooks=modes.state.saved_hooks[:-1]),
     _profiler_enabled=_profiler_enabled,
     _push_saved_tensors_default_hooks=_push,
-    _saved_tensors_hooks_disable=_disable,
-    _saved_tensors_hooks_enable=_enable,
+    _saved_tensors_hooks_disable=lambda message: modes.change(saved_hooks_disabled=message),
+    _saved_tensors_hooks_enable=lambda: modes.change(saved_hooks_disabled=None),
     _saved_tensors_hooks_get_disabled_error_message=lambda: modes.state.saved_hooks_disabled,
     _saved_tensors_hooks_is_enabled=lambda: modes.state.saved_hooks_disabled is None,
     _top_saved_tensors_default_hooks=_top,

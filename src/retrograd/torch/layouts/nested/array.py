@@ -17,6 +17,7 @@ from ....engine.graph import LEAF
 from ....engine.overriding import stands_below
 from ....engine.registry import declare, name_node
 from ....engine.tensor import Tensor, new_tensor
+from ....ops.core.dims import normalize_dim
 from ....quiet import copyto
 from ..layout import Layout, sharing
 from .pattern import Jagged, Packed, Ragged
@@ -154,7 +155,7 @@ class NestedTensor(Tensor, sees_properties=False):
             if self._array.layout == "strided":
                 raise RuntimeError(NO_SHAPE.format("sizes"))
             return shape
-        place = wrapped(dim, len(shape))
+        place = normalize_dim(dim, len(shape))
         if isinstance(shape[place], Ragged) and self._array.layout == "strided":
             raise RuntimeError(
                 f"Given dimension {place} is irregular and does not have a size. Ask the "
@@ -235,16 +236,6 @@ def jagged(nt: Tensor, name: str) -> Jagged:
     if not isinstance(found, Jagged):
         raise AttributeError(f"'Tensor' object has no attribute '{name}': its layout is strided")
     return found
-
-
-def wrapped(dim: int, ndim: int) -> int:
-    """A dimension counted from the front; IndexError where there is none."""
-    if not -ndim <= dim < ndim:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got "
-            f"{dim})"
-        )
-    return dim % ndim
 
 
 # -- in and out ------------------------------------------------------------------------------------

@@ -106,22 +106,11 @@ def add(input: Tensor, other: Any) -> Tensor:
     raise RuntimeError(NO_SUM)
 
 
-@rule("add_scaled")
-def add_scaled(input: Any, other: Any, *, alpha: Any) -> Tensor:
-    """The sum with a multiple."""
-    return input + other * alpha  # type: ignore[no-any-return]
-
-
-@rule("sub_scaled")
-def sub_scaled(input: Any, other: Any, *, alpha: Any) -> Tensor:
-    """The difference by a multiple."""
-    return input - other * alpha  # type: ignore[no-any-return]
-
-
-@rule("sub")
-def sub(input: Any, other: Any) -> Tensor:
-    """The sum with the negative."""
-    return input + -other  # type: ignore[no-any-return]
+@rule("add_scaled", "sub_scaled", "sub")
+def sum_with(op: Any, input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """The sum with a multiple, or with its negative."""
+    term = other if op.name == "sub" else other * alpha
+    return input + (term if op.name == "add_scaled" else -term)  # type: ignore[no-any-return]
 
 
 @rule("mul")
