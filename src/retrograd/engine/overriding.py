@@ -103,13 +103,18 @@ def is_asked(kind: type) -> bool:
 
 def overloaded(values: Iterable[Any]) -> tuple[Any, ...]:
     """Those of the arguments that are asked, one of each type, in the order of rule 3."""
+    return tuple(one_of_each(value for value in spread(values) if is_asked(type(value))))
+
+
+def one_of_each(values: Iterable[Any]) -> list[Any]:
+    """The first value of each type, those of a subclass before those of its bases."""
     found: list[Any] = []
-    for value in spread(values):
+    for value in values:
         kind = type(value)
-        if is_asked(kind) and not any(kind is type(other) for other in found):
+        if not any(kind is type(other) for other in found):
             bases = [i for i, other in enumerate(found) if issubclass(kind, type(other))]
             found.insert(bases[0] if bases else len(found), value)
-    return tuple(found)
+    return found
 
 
 def spread(values: Iterable[Any]) -> Iterator[Any]:

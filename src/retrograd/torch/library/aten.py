@@ -24,6 +24,7 @@ from ...engine.tensor import Tensor
 from ...ops import lazy_loading
 from ..names import foreach
 from ..names.missing import reason
+from ..names.view_copies import sliced
 from ..sheets import said
 from .gradients import convolution_backward, grid_sampler_backward, upsample_backward
 from .handlers import dispatch, is_dispatched
@@ -38,15 +39,6 @@ MODULES = ("linalg", "fft", "special")
 NONE, OVERLOADS, COMPOSED, BASIC = map(said, ("no operator", "overloads", "composed", "basic"))
 PLACES = (retrograd.ops, Tensor, retrograd.nn.functional)
 NUMBER_FIRST = {"Scalar_Tensor", "Scalar_Self"}
-
-
-def _slice(
-    input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
-) -> Tensor:
-    """The elements from `start` to `end` along a dimension, as a view."""
-    key: list[Any] = [slice(None)] * input.ndim
-    key[dim] = slice(start, end, step)
-    return input[tuple(key)]
 
 
 def _index(input: Tensor, indices: Any) -> Tensor:
@@ -131,7 +123,7 @@ OWN: dict[str, Callable[..., Any]] = {
     "lift_fresh_copy": lambda input: input.clone(),
     "mse_loss": _loss("mse_loss"),
     "smooth_l1_loss": _loss("smooth_l1_loss"),
-    "slice": _slice,
+    "slice": sliced,
     "sym_size": lambda input, dim: input.shape[dim],
     "_local_scalar_dense": Tensor.item,
     "_log_softmax": lambda input, dim, half_to_float: retrograd.log_softmax(input, dim),

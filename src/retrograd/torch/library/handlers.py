@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import modes, pytree
+from ...engine.overriding import one_of_each
 from ...engine.subclasses import stands_below
 from ...engine.tensor import Tensor
 
@@ -31,15 +32,12 @@ NOBODY = (
 
 def handlers_of(args: Any, kwargs: Any) -> list[Tensor]:
     """The arguments whose classes are handlers, one of each class, in the order of rule 1."""
-    found: list[Tensor] = []
-    for value in pytree.flatten((args, kwargs)):
-        kind = type(value)
-        if isinstance(value, Tensor) and stands_below(kind):
-            if any(kind is type(other) for other in found):
-                continue
-            bases = [i for i, other in enumerate(found) if issubclass(kind, type(other))]
-            found.insert(bases[0] if bases else len(found), value)
-    return found
+    return one_of_each(v for v in pytree.flatten((args, kwargs)) if is_handler(type(v)))
+
+
+def is_handler(kind: type) -> bool:
+    """Whether a type is a class of tensors that has a `__torch_dispatch__`."""
+    return issubclass(kind, Tensor) and stands_below(kind)
 
 
 def has_history(values: Iterable[Any]) -> bool:

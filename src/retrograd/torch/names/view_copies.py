@@ -24,9 +24,10 @@ from ...ops.tensor.inspection import strided
 from ..tables import older
 
 
-def _entries(
+def sliced(
     input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
+    """The elements from `start` to `end` along a dimension, as a view."""
     return input[(*[slice(None)] * normalize_dim(dim, input.ndim), slice(start, end, step))]
 
 
@@ -46,7 +47,7 @@ VIEWS: dict[str, tuple[Callable[..., Any], str, str]] = {
     "narrow": (narrow, "x, 0, 1, 1", "[[3, 4]]"),
     "permute": (lambda input, dims: permute(input, dims), "x, (1, 0)", "[[1, 3], [2, 4]]"),
     "select": (select, "x, 0, 1", "[3, 4]"),
-    "slice": (_entries, "x, 1, 1", "[[2], [4]]"),
+    "slice": (sliced, "x, 1, 1", "[[2], [4]]"),
     "split": (
         lambda input, split_size, dim=0: split(input, split_size, dim), "x[0], 1", "[[1], [2]]",
     ),
