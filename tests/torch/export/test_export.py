@@ -381,3 +381,26 @@ def test_a_loss_that_uses_the_record_of_another_one_can_be_exported():
     x, variance = values(2, 3), rg.ones(2, 3)
     program = called(F.gaussian_nll_loss, x, x + 1, variance)
     rg.testing.assert_close(program.module()(x, x + 1, variance), rg.tensor(0.5))
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "told"),
+    [
+        ("smooth_l1_loss", {"beta": 3.0}, (1, 3.0)),
+        ("mse_loss", {"reduction": "sum"}, (2,)),
+        ("l1_loss", {}, ()),
+    ],
+)
+def test_a_loss_keeps_its_settings_and_leaves_defaults_out(name, settings, told):
+    x, y = rg.tensor([1.0, 5.0]), rg.tensor([1.5, 0.0])
+    loss = functools.partial(getattr(F, name), **settings)
+    program = called(loss, x, y)
+    (call,) = [node for node in program.graph.nodes if node.op == "call_function"]
+    assert call.args[2:] == told
+    assert program.module()(x, y).item() == loss(x, y).item()
+
+
+def test_a_weighted_loss_is_taken_apart():
+    x, y, weight = rg.tensor([1.0, 5.0]), rg.tensor([1.5, 0.0]), rg.tensor([1.0, 2.0])
+    program = called(lambda x, y, weight: F.l1_loss(x, y, weight=weight), x, y, weight)
+    assert program.module()(x, y, weight).item() == F.l1_loss(x, y, weight=weight).item() == 3.5

@@ -28,7 +28,7 @@ from ..names.view_copies import sliced
 from ..sheets import said
 from .gradients import convolution_backward, grid_sampler_backward, upsample_backward
 from .handlers import dispatch, is_dispatched
-from .schemas import Schema
+from .schemas import Schema, signature_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,30 +46,30 @@ def _index(input: Tensor, indices: Any) -> Tensor:
     return input[tuple([slice(None) if index is None else index for index in indices])]
 
 
-def _loss(name: str, *settings: str) -> Callable[..., Tensor]:
-    """A loss, of which operators say the reduction as a number."""
+# What operators of losses take after input and target; they say the reduction as a number.
+LOSSES = {
+    "binary_cross_entropy": "Tensor? weight=None, int reduction=1",
+    "cross_entropy": (
+        "Tensor? weight=None, int reduction=1, int ignore_index=-100, float label_smoothing=0.0"
+    ),
+    "l1_loss": "int reduction=1",
+    "mse_loss": "int reduction=1",
+    "smooth_l1_loss": "int reduction=1, float beta=1.0",
+}
 
-    def compute(input: Tensor, target: Tensor, *given: Any) -> Tensor:
-        *rest, reduction = given if len(given) > len(settings) else (*given, 1)
-        named = dict(zip(settings, rest, strict=False))
-        function = getattr(retrograd.nn.functional, name)
-        return function(input, target, reduction=REDUCTIONS[reduction], **named)  # type: ignore[no-any-return]
 
+def _loss(name: str) -> Callable[..., Tensor]:
+    """A loss with the arguments of its operator."""
+    own, _ = signature_of(f"Tensor input, Tensor target, {LOSSES[name]}")
+
+    def compute(*args: Any, **kwargs: Any) -> Tensor:
+        given = own.bind(*args, **kwargs)
+        given.apply_defaults()
+        named = given.arguments | {"reduction": REDUCTIONS[given.arguments["reduction"]]}
+        return getattr(retrograd.nn.functional, name)(**named)  # type: ignore[no-any-return]
+
+    compute.__signature__ = own  # type: ignore[attr-defined]
     return compute
-
-
-def _cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    reduction: int = 1,
-    ignore_index: int = -100,
-    label_smoothing: float = 0.0,
-) -> Tensor:
-    """The cross entropy."""
-    return retrograd.nn.functional.cross_entropy(
-        input, target, weight, None, ignore_index, None, REDUCTIONS[reduction], label_smoothing
-    )
 
 
 def _upsample(mode: str) -> Callable[..., Tensor]:
@@ -108,26 +108,23 @@ OWN: dict[str, Callable[..., Any]] = {
     "_sparse_addmm": retrograd.sparse.addmm,
     "alias": lambda input: name_node(input.view_as(input), "AliasBackward0"),
     "block_diag": lambda tensors: retrograd.block_diag(*tensors),
-    "binary_cross_entropy": _loss("binary_cross_entropy", "weight"),
     "convolution_backward": convolution_backward,
     "copy": lambda input, src: input.clone().copy_(src),
-    "cross_entropy_loss": _cross_entropy,
+    "cross_entropy_loss": _loss("cross_entropy"),
     "elu": _elu,
     "elu_": lambda input, *given: input.copy_(_elu(input, *given)),
     "einsum": lambda equation, tensors: retrograd.einsum(equation, *tensors),
     "grid_sampler_2d_backward": grid_sampler_backward,
     "grid_sampler_3d_backward": grid_sampler_backward,
     "index": _index,
-    "l1_loss": _loss("l1_loss"),
     "lift_fresh": lambda input: input,
     "lift_fresh_copy": lambda input: input.clone(),
-    "mse_loss": _loss("mse_loss"),
-    "smooth_l1_loss": _loss("smooth_l1_loss"),
     "slice": sliced,
     "sym_size": lambda input, dim: input.shape[dim],
     "_local_scalar_dense": Tensor.item,
     "_log_softmax": lambda input, dim, half_to_float: retrograd.log_softmax(input, dim),
     "_softmax": lambda input, dim, half_to_float: retrograd.softmax(input, dim),
+    **{name: _loss(name) for name in LOSSES if name != "cross_entropy"},
     **{f"{name}_": _activation_(name) for name in WITHOUT_METHODS},
     **{f"upsample_{kind}": _upsample(mode) for kind, mode in KINDS.items()},
     **{f"upsample_{kind}_backward": upsample_backward(mode) for kind, mode in KINDS.items()},

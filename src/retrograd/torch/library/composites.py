@@ -30,36 +30,21 @@ def dropped(name: str) -> Callable[..., Any]:
     return arguments
 
 
-def loss(name: str, *settings: str) -> Callable[..., Any]:
+def loss(name: str) -> Callable[..., Any]:
     """A loss with a reduction, which operators have as a number."""
 
-    def arguments(input: Any, target: Any, reduction: str, **given: Any) -> Any:
-        if given.get("size_average") is not None or given.get("reduce") is not None:
+    def arguments(reduction: str, size_average: Any, reduce: Any, **given: Any) -> Any:
+        takes = signature(getattr(aten, name).function).parameters
+        weighted = "weight" not in takes and given.get("weight") is not None
+        older = size_average is not None or reduce is not None
+        if older or weighted or reduction not in REDUCTIONS:
             return None
-        rest = [given[each] for each in settings]
-        weight = [given["weight"]] if "weight" in given and name != "mse_loss" else []
-        if (name == "mse_loss" and given["weight"] is not None) or reduction not in REDUCTIONS:
-            return None
-        return (f"{name}.default", input, target, *weight, *rest, REDUCTIONS.index(reduction))
+        given["reduction"] = REDUCTIONS.index(reduction)
+        first, second, *rest = [given[each] for each in takes]
+        defaults = [each.default for each in takes.values()]
+        return f"{name}.default", first, second, *shortened(rest, defaults[2:])
 
     return arguments
-
-
-def crossed(**given: Any) -> Any:
-    """The cross entropy."""
-    if given["size_average"] is not None or given["reduce"] is not None:
-        return None
-    rest = [given["weight"], REDUCTIONS.index(given["reduction"])]
-    rest += [given["ignore_index"], given["label_smoothing"]]
-    return (
-        "cross_entropy_loss.default",
-        given["input"],
-        given["target"],
-        *shortened(rest, CROSSED),
-    )
-
-
-CROSSED = [None, 1, -100, 0.0]
 
 
 def shortened(values: list[Any], defaults: list[Any]) -> list[Any]:
@@ -133,7 +118,7 @@ def exponential(name: str) -> Callable[..., Any]:
 COMPOSITES: dict[str, Callable[..., Any]] = {
     "alpha_dropout": dropped("alpha_dropout"),
     "binary_cross_entropy": loss("binary_cross_entropy"),
-    "cross_entropy": crossed,
+    "cross_entropy": loss("cross_entropy_loss"),
     "dropout": dropped("dropout"),
     **dict.fromkeys(("dropout1d", "dropout2d", "dropout3d"), dropped("feature_dropout")),
     "einsum": lambda args: (
