@@ -10,4 +10,6 @@ from .map import map
 from .scan import scan
 from .while_loop import while_loop
 
-__all__ = ["associative_scan", "cond", "map", "scan", "while_loop"]
+__all__ = ["associative_scan", "cond", "map", "map_impl", "scan", "while_loop"]
+
+map_impl = map  # as graphs name it

@@ -13,11 +13,10 @@ from inspect import signature
 from typing import Any
 
 from ...ops.creation.factories import arange
-from .aten import REDUCTIONS, aten
+from .aten import KINDS, REDUCTIONS, aten
 
 __all__ = ["COMPOSITES", "spread"]
 
-LINES = {1: "linear1d", 2: "bilinear2d", 3: "trilinear3d"}
 LISTED = {"amax", "amin", "logsumexp", "mean", "nansum", "sum"}  # over dims that are a list
 
 
@@ -84,11 +83,8 @@ def resampled(**given: Any) -> Any:
     """Another resolution."""
     x, mode, scale = given["input"], given["mode"], given["scale_factor"]
     ndim = x.ndim - 2
-    kinds = {"nearest": f"nearest{ndim}d", "bicubic": "bicubic2d"}
-    kind = kinds.get(
-        mode, LINES.get(ndim, "") if mode in ("linear", "bilinear", "trilinear") else ""
-    )
-    if not kind or given["antialias"] or given["recompute_scale_factor"]:
+    kind = f"{mode}{ndim}d"
+    if kind not in KINDS or given["antialias"] or given["recompute_scale_factor"]:
         return None
     size = given["size"]
     size, scale = (

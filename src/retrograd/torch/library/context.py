@@ -23,9 +23,7 @@ class FakeContext:
         """Raise a RuntimeError: there are no symbols for sizes."""
         raise SizeByValuesError(BY_VALUES)
 
-    def create_unbacked_symint(self, *, min: int = 2, max: int | None = None) -> NoReturn:
-        """`new_dynamic_size` by its older name."""
-        self.new_dynamic_size()
+    create_unbacked_symint = new_dynamic_size  # its older name
 
 
 def get_ctx() -> FakeContext:

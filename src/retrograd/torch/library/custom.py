@@ -115,7 +115,7 @@ class CustomOpDef:
         base, _, overload = own.partition(".")
         if not (separator and all(map(str.isidentifier, (space, base, overload or base)))):
             raise ValueError(f"the name of a custom op is 'namespace::name', but got {name!r}")
-        self._qualname, self._namespace, self._name = name, space, own
+        self._qualname, self.namespace, self._name = name, space, own
         self._overload, self._init_fn, self._text = overload, function, schema
         self._signature = signature or inspect.signature(function)  # type: ignore[arg-type]
         known = {*self._signature.parameters}
@@ -145,14 +145,9 @@ class CustomOpDef:
 
     _opoverload = overloadpacket = _overloadpacket = default  # other names of it
 
-    @property
-    def namespace(self) -> str:
-        """The first part of the name."""
-        return self._namespace
-
     @functools.cached_property
     def _function(self) -> type[Recorded]:
-        own = f"{self._namespace}_{self._name.replace('.', '_')}"
+        own = f"{self.namespace}_{self._name.replace('.', '_')}"
         which = "" if self._overload else "_default"
         return type(f"GeneratedBackwardFor_{own}{which}", (Recorded,), {})
 
@@ -179,7 +174,7 @@ class CustomOpDef:
         return self
 
     def __str__(self) -> str:
-        return f"{self._namespace}.{self._name}{'' if self._overload else '.default'}"
+        return f"{self.namespace}.{self._name}{'' if self._overload else '.default'}"
 
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
@@ -260,19 +255,14 @@ class CustomOpDef:
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
         """Let `fn` tell shapes and dtypes of the outputs on the meta device."""
-        self._fake = fn
-        return fn
+        return self._keep("_fake", fn)
 
     def register_vmap(self, fn: Callable[..., Any] | None = None, /) -> Any:
         """Let `fn(info, in_dims, *args)` be the operator on batches, also as a decorator.
 
         It returns the outputs, and their batch dimensions, as `autograd.Function.vmap` does.
         """
-
-        def register(function: Callable[..., Any]) -> None:
-            self._vmap = function
-
-        return register if fn is None else register(fn)
+        return self._keep("_vmap", fn)
 
     def register_autocast(self, device_type: str, cast_inputs: dtypes.dtype) -> None:
         """Let the operator run on floating tensors of the dtype `cast_inputs` under autocast.
@@ -291,14 +281,15 @@ class CustomOpDef:
 
     def register_kernel(self, device_types: Any, fn: Any = None, /) -> Any:
         """Let `fn` be the function on the cpu; on devices that are not here it is not needed."""
+        kinds = [device_types] if isinstance(device_types, str) else device_types
+        return self._keep("_kernel" if kinds is None or "cpu" in kinds else "_elsewhere", fn)
 
-        def register(function: Callable[..., Any]) -> Callable[..., Any]:
-            kinds = [device_types] if isinstance(device_types, str) else device_types
-            if kinds is None or "cpu" in kinds:
-                self._kernel = function
-            return function
-
-        return register if fn is None else register(fn)
+    def _keep(self, what: str, function: Callable[..., Any] | None) -> Any:
+        """Keep a function, and give it back; without one, a decorator that does."""
+        if function is None:
+            return functools.partial(self._keep, what)
+        setattr(self, what, function)
+        return function
 
 
 def shares(out: Any, tensor: Tensor) -> bool:
@@ -481,7 +472,7 @@ def register_vmap(op: Any, func: Any = None, /, **settings: Any) -> Any:
 
     >>> from retrograd.library import custom_op, register_vmap
     >>> total = custom_op("mine::total", lambda x: x.sum(), mutates_args=())
-    >>> register_vmap(total, lambda info, in_dims, x: (x.movedim(in_dims[0], 0).sum(1), 0))
+    >>> _ = register_vmap(total, lambda info, in_dims, x: (x.movedim(in_dims[0], 0).sum(1), 0))
     >>> rg.vmap(total)(rg.ones(2, 3))
     tensor([3., 3.])
     """

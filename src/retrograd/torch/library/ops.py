@@ -23,6 +23,8 @@ COMPILED = {
     ("torchvision", "image"): "vision.codecs",
 }
 
+FOUND = {"higher_order": "_higher_order_ops", "profiler": "library.profiler"}
+
 loaded_libraries: set[str] = set()
 
 
@@ -48,6 +50,6 @@ def __getattr__(name: str) -> Any:
     """The operators of a namespace; AttributeError where none is defined."""
     if name in OPERATORS:
         return OPERATORS[name]
-    if name in ("higher_order", "profiler"):
-        return load(f".{name}", __package__)
+    if name in FOUND:
+        return load(f"..{FOUND[name]}", __package__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{reason(name)}")
