@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..nn.attention import SDPBackend, switched, switches  # noqa: F401 (PyTorch has it here)
+from ..tables import define
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
-__all__ = [
-    "cudnn_sdp_enabled", "enable_cudnn_sdp", "enable_flash_sdp", "enable_math_sdp",
-    "enable_mem_efficient_sdp", "flash_sdp_enabled", "is_built", "is_flash_attention_available",
-    "math_sdp_enabled", "matmul", "mem_efficient_sdp_enabled", "sdp_kernel",
-]  # fmt: skip
-
+    from ..tables import Table
 
 matmul = SimpleNamespace(
     allow_tf32=False,
@@ -26,48 +21,36 @@ matmul = SimpleNamespace(
 )
 
 
-def is_built() -> bool:
-    """False: arrays are NumPy's."""
-    return False
-
-
-def is_flash_attention_available() -> bool:
-    """False: there is one kernel of attention, on the cpu."""
-    return False
-
-
-def _switch(kernel: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:
+def switch(kernel: str) -> Table:
     """Two functions that read and write the switch of a kernel of attention."""
-
-    def read() -> bool:
-        """Whether programs have left this kernel of attention switched on.
-
-        >>> rg.backends.cuda.flash_sdp_enabled()
-        True
-        """
-        return switches[kernel]
-
-    def write(enabled: bool) -> None:
-        """Switch this kernel of attention on or off, which changes no result here."""
-        switches[kernel] = bool(enabled)
-
-    read.__name__, write.__name__ = f"{kernel}_sdp_enabled", f"enable_{kernel}_sdp"
-    return read, write
+    return {
+        f"{kernel}_sdp_enabled": (
+            lambda: switches[kernel],
+            "Whether programs have left this kernel of attention switched on.",
+        ),
+        f"enable_{kernel}_sdp": (
+            lambda enabled: switches.update({kernel: bool(enabled)}),
+            "Switch this kernel of attention on or off, which changes no result here.",
+        ),
+    }
 
 
-flash_sdp_enabled, enable_flash_sdp = _switch("flash")
-math_sdp_enabled, enable_math_sdp = _switch("math")
-mem_efficient_sdp_enabled, enable_mem_efficient_sdp = _switch("mem_efficient")
-cudnn_sdp_enabled, enable_cudnn_sdp = _switch("cudnn")
+FUNCTIONS: dict[str, Any] = {
+    "is_built": (lambda: False, "False: arrays are NumPy's."),
+    "is_flash_attention_available": (lambda: False, "False: there is one kernel of attention."),
+    **{name: row for kernel in switches for name, row in switch(kernel).items()},
+}
+define(globals(), FUNCTIONS)
+__all__ = list(FUNCTIONS)
+__all__ += ["matmul", "sdp_kernel"]
 
 
-@contextmanager
 def sdp_kernel(
     enable_flash: bool = True,
     enable_math: bool = True,
     enable_mem_efficient: bool = True,
     enable_cudnn: bool = True,
-) -> Iterator[None]:
+) -> AbstractContextManager[None]:
     """The older form of `nn.attention.sdpa_kernel`, with a FutureWarning.
 
     >>> import warnings
@@ -79,12 +62,11 @@ def sdp_kernel(
     warnings.warn(
         "backends.cuda.sdp_kernel() is deprecated. Write nn.attention.sdpa_kernel(backends)",
         FutureWarning,
-        stacklevel=3,
+        stacklevel=2,
     )
-    with switched(
+    return switched(
         flash=enable_flash,
         math=enable_math,
         mem_efficient=enable_mem_efficient,
         cudnn=enable_cudnn,
-    ):
-        yield
+    )

@@ -1,9 +1,0 @@
-"""Apple's GPU, which is not used."""
-
-from __future__ import annotations
-
-from .switches import is_available
-
-__all__ = ["is_available", "is_built"]
-
-is_built = is_available
