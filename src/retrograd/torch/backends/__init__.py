@@ -72,7 +72,7 @@ def library(name: str, about: str, functions: Table, **switches: Any) -> ModuleT
 
 def set_flags(_enabled: bool) -> tuple[bool]:
     """Switch NNPACK on or off; how it was."""
-    before, nnpack.enabled = (nnpack.enabled,), bool(_enabled)  # type: ignore[attr-defined]
+    before, nnpack.enabled = (nnpack.enabled,), bool(_enabled)
     return before
 
 
@@ -106,7 +106,7 @@ cusparselt = library(
     absent("version", "get_max_alg_id"),
 )
 kleidiai = library("kleidiai", "Arm's KleidiAI, which is not used.", absent())
-mha = library(
+mha: Any = library(
     "mha",
     "The switch of PyTorch's fast path through transformer layers; there is one path here.",
     {
@@ -130,7 +130,7 @@ mps = library(
     "Apple's GPU, which is not used.",
     {**absent(), "is_built": (lambda: False, "Whether it could be used: no.")},
 )
-nnpack = library(
+nnpack: Any = library(
     "nnpack",
     "The switch of NNPACK, which is not used.",
     {

@@ -1,13 +1,18 @@
 """The graph in ONNX's terms: nodes, constants and their names, made of the calls of a trace.
 
-`TABLE` has a function for each op that can be exported: of this builder and the call, it adds nodes
-and gives the names of the call's outputs. The files of this folder fill it, a family each. An
-elementwise op without parameters that ONNX has by its name, or by another that a sheet says, needs
-no row: "*" has the function for all of them.
+NOTE [Rows]
+1. `TABLE` has a row for each op that can be exported: a function of this builder, of the names of
+   the call's inputs, and, by name after `*`, of those parameters that it needs. It adds nodes and
+   gives the names of the call's outputs. The files of this folder fill it, a family each.
+2. A row writes `g.Mul(x, 2)` for a node: ONNX's kind, and inputs. A number is a constant in the
+   dtype of the call's result, a sequence a vector of int64.
+3. An elementwise op without parameters that ONNX has by its name, or by another that a sheet says,
+   needs no row: "*" has the function for all of them.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +34,7 @@ __all__ = ["TABLE", "Graph", "element_type", "exports", "name_of"]
 ONNX = said("onnx")
 TABLE: dict[str, Callable[..., Any]] = {}
 SIZED: set[str] = set()  # ops whose parameters may follow the sizes of the inputs
+ALIKE: set[str] = set()  # ops whose inputs are to be of the dtype of the result
 
 NO_ROW = (
     "ONNX has no counterpart of {op} here. Write the model with other ops, or leave it out.{line}"
@@ -51,14 +57,22 @@ RELATIONS: dict[str, Callable[[int, int, int, int], int | None]] = {
 }
 
 
-def exports(*names: str, sized: bool = False) -> Callable[[Any], Any]:
-    """Enter a function for ops into `TABLE`."""
+def exports(*rows: Any, sized: bool = False, alike: bool = False) -> Callable[[Any], Any]:
+    """Enter rows into `TABLE`: those of a dictionary, or, as a decorator, one for several names.
 
-    def enter(function: Any) -> Any:
-        TABLE.update(dict.fromkeys(names, function))
+    sized: their parameters may follow sizes; alike: inputs are cast to the dtype of the result.
+    """
+
+    def enter(row: Any, names: Any = rows) -> Any:
+        TABLE.update(dict.fromkeys(names, row))
         SIZED.update(names if sized else ())
-        return function
+        ALIKE.update(names if alike else ())
+        return row
 
+    for table in rows:
+        if isinstance(table, dict):
+            for names, row in table.items():
+                enter(row, names.split())
     return enter
 
 
@@ -95,13 +109,36 @@ class Graph:
             raise self.unsupported(name)
         if name not in SIZED and not alike(call.params, again.params):
             raise self.sizes_error(call.params, again.params)
-        names = [None if each is None else self.name(each) for each in call.inputs]
-        found = row(self, call, *names)
+        names: Any = [None if each is None else self.name(each) for each in call.inputs]
+        names = self.alike(names, self.dtype) if name in ALIKE else names
+        code, given = row.__code__, {**(row.__kwdefaults__ or {}), **call.params}
+        asked = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
+        found = row(self, *names, **{each: given[each] for each in asked})
         if len(call.outputs) != len(again.outputs):
             raise self.sizes_error(len(call.outputs), len(again.outputs))
         made_here = [found] if isinstance(found, str) else found
         for value, made in zip(call.outputs, made_here, strict=False):
             value.name = made
+
+    def __getattr__(self, kind: str) -> Any:
+        """A function that adds a node of a kind: NOTE [Rows], 2."""
+        if not kind[0].isupper():
+            raise AttributeError(kind)
+        return partial(self.op, kind)
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the call's first output."""
+        return self.call.outputs[0].array.dtype
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions of the call's first input."""
+        return int(self.call.inputs[0].array.ndim)
+
+    def both(self, name: str) -> tuple[Any, Any]:
+        """A parameter of the call, in both runs."""
+        return self.call.params[name], self.again.params[name]
 
     def unsupported(self, what: str) -> UnsupportedOperatorError:
         """The error for what has no counterpart."""
@@ -156,21 +193,39 @@ class Graph:
             self.constants[name] = array
         return self.by_memory[key]
 
-    def op(self, kind: str, *inputs: str | None, outputs: int = 1, **attributes: Any) -> Any:
+    def op(self, kind: str, *inputs: Any, outputs: int = 1, **attributes: Any) -> Any:
         """Add a node; the name of its output, or the names."""
         made = [self.fresh(kind.lower()) for _ in range(outputs)]
-        given = [each or "" for each in inputs]
+        given = [self.operand(each) for each in inputs]
         while given and not given[-1]:
             given.pop()
         attributes = {name: value for name, value in attributes.items() if value is not None}
         self.nodes.append(helper.make_node(kind, given, made, name=made[0], **attributes))
         return made[0] if outputs == 1 else made
 
-    def cast(self, name: str, source: Any, target: Any) -> Any:
+    def operand(self, value: Any) -> str:
+        """The name of an input as a row writes it: NOTE [Rows], 2; "" for None."""
+        if value is None or isinstance(value, str):
+            return value or ""
+        if isinstance(value, (int, float)):
+            return self.constant(value, self.dtype)
+        return self.constant([int(each) for each in value], np.int64)
+
+    def whole(self, number: int) -> str:
+        """The name of a whole number."""
+        return self.constant(number, np.int64)
+
+    def to(self, name: str, dtype: Any) -> Any:
         """A value in another dtype."""
-        if source == target:
-            return name
-        return self.op("Cast", name, to=element_type(target))
+        return self.Cast(name, to=element_type(dtype))
+
+    def cast(self, name: str, place: int, dtype: Any) -> Any:
+        """An input of the call in a dtype."""
+        return name if self.call.inputs[place].array.dtype == dtype else self.to(name, dtype)
+
+    def alike(self, names: Any, dtype: Any) -> list[Any]:
+        """The inputs of the call in one dtype."""
+        return [name and self.cast(name, place, dtype) for place, name in enumerate(names)]
 
     def ints(self, first: Sequence[int], second: Sequence[int]) -> Any:
         """Sizes as a vector: a constant, or made of sizes of inputs: NOTE [Two runs], 3."""
