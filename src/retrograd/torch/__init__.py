@@ -47,7 +47,7 @@ HOMES = {
         "func.combine_state_for_ensemble func.make_functional func.make_functional_with_buffers"
     ),
     "_higher_order_ops": "cond while_loop",
-    "accelerator.modules": "get_device_module",
+    "accelerator": "get_device_module",
     "amp": "GradScaler autocast",
     "amp.autocast_mode": (
         "autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache "

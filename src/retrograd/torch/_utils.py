@@ -13,7 +13,7 @@ from ..nn.parameter import Parameter
 from ..nn.utils.convert_parameters import parameters_to_vector
 from ..ops.creation.factories import empty
 from ..ops.shape.split import split
-from .accelerator.modules import get_device_module
+from .accelerator import get_device_module
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

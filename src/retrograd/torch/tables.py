@@ -7,13 +7,16 @@ in which order, and what they are handed on to.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any
 
 from ..engine.op import parameters_of
 from ..ops.core.arguments import public, titled
 
-__all__ = ["absent_device", "define", "older"]
+__all__ = ["absent_device", "define", "module", "older"]
 
 Table = dict[str, tuple[Callable[..., Any], str]]
 
@@ -35,6 +38,17 @@ def define(module: dict[str, Any], table: Table) -> None:
     for name, (function, doc) in table.items():
         module[name] = titled(function, name, doc)
         module[name].__module__ = module["__name__"]
+
+
+def module(name: str, about: str, table: Table, **held: Any) -> Any:
+    """A module that has no file: it has the functions of a table, and what else it holds."""
+    made: Any = ModuleType(name, about)
+    sys.modules[name] = made
+    made.__spec__ = ModuleSpec(name, None, origin=__file__)
+    vars(made).update(held)
+    define(vars(made), table)
+    made.__all__ = list(table)
+    return made
 
 
 def absent_device() -> Table:

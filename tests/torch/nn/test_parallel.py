@@ -15,7 +15,7 @@ def test_a_module_is_called_itself_on_the_whole_batch(devices):
     found = net(rg.arange(8.0).reshape(8, 1))
     assert found.grad_fn.name() == "NativeBatchNormBackward0"
     assert norm.running_mean.tolist() == [3.5]
-    assert (net.device_ids, list(net.state_dict())[0]) == ([], "module.weight")
+    assert (net.device_ids, next(iter(net.state_dict()))) == ([], "module.weight")
 
 
 def test_copies_on_gpus_cannot_be_made():

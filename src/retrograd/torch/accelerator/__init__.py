@@ -6,17 +6,38 @@ Programs can ask for one; what would use one raises RuntimeError, as PyTorch doe
 (False, 0)
 >>> print(rg.accelerator.current_accelerator())
 None
+>>> rg.accelerator.memory.memory_allocated()
+Traceback (most recent call last):
+    ...
+RuntimeError: Cannot access accelerator device when none is available...
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..tables import absent_device, define
-from . import memory
-from .memory import *
-from .memory import refuse
+from ...engine.placement import NO_ACCELERATOR
+from ...engine.placement import device as Device
+from ...locks import load
+from ..tables import absent_device, define, module
 
+
+def refuse() -> NoReturn:
+    """Raise RuntimeError: there is no accelerator."""
+    raise RuntimeError(NO_ACCELERATOR)
+
+
+MEMORY = (
+    "empty_cache empty_host_cache get_memory_info max_memory_allocated max_memory_reserved "
+    "memory_allocated memory_reserved memory_stats reset_accumulated_memory_stats "
+    "reset_peak_memory_stats"
+)
+ABOUT_MEMORY = "Ask about an accelerator's memory: RuntimeError."
+memory = module(
+    f"{__name__}.memory",
+    "The memory of accelerators, of which there are none: all raise RuntimeError.",
+    {name: (lambda device=None, /: refuse(), ABOUT_MEMORY) for name in MEMORY.split()},
+)
 KEPT = ("is_available", "device_count")  # of what all devices have; the others raise here
 
 FUNCTIONS: dict[str, Any] = {
@@ -41,6 +62,7 @@ FUNCTIONS: dict[str, Any] = {
     ),
 }
 define(globals(), FUNCTIONS)
+globals().update({name: getattr(memory, name) for name in memory.__all__})
 __all__ = list(FUNCTIONS)
 __all__ += ["device_index"]
 __all__ += memory.__all__
@@ -67,3 +89,19 @@ class device_index:  # noqa: N801 (PyTorch's name)
 
     def __exit__(self, *exc: object) -> None:
         pass
+
+
+def get_device_module(device: Any = None) -> Any:
+    """The module with the functions of a device, `cpu` by default; RuntimeError for an unknown one.
+
+    >>> rg.get_device_module("cuda").is_available(), rg.get_device_module() is rg.cpu
+    (False, True)
+    """
+    kind = Device("cpu" if device is None else device).type
+    try:
+        return load(f"..{kind}", __package__)
+    except ModuleNotFoundError:
+        raise RuntimeError(
+            f"Device '{kind}' does not have a corresponding module registered as "
+            f"'retrograd.{kind}'. There are cpu, cuda, mps and xpu"
+        ) from None

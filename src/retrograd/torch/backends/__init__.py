@@ -13,15 +13,12 @@ False
 
 from __future__ import annotations
 
-import sys
 from contextlib import contextmanager
-from importlib.machinery import ModuleSpec
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from numpy._core._multiarray_umath import __cpu_features__ as FEATURES
 
-from ..tables import define
+from ..tables import module
 from . import cuda
 
 if TYPE_CHECKING:
@@ -39,7 +36,7 @@ def absent(*names: str) -> Table:
 
 
 @contextmanager
-def switched(module: ModuleType, settings: dict[str, Any]) -> Iterator[None]:
+def switched(module: Any, settings: dict[str, Any]) -> Iterator[None]:
     """A context, or decorator, in which a module has other switches; TypeError for unknown ones."""
     held = vars(module)
     known = [name for name in held if not name.startswith("_") and not callable(held[name])]
@@ -57,17 +54,12 @@ def switched(module: ModuleType, settings: dict[str, Any]) -> Iterator[None]:
         held.update(before)
 
 
-def library(name: str, about: str, functions: Table, **switches: Any) -> ModuleType:
+def library(name: str, about: str, functions: Table, **switches: Any) -> Any:
     """The module of a library: its functions, and switches, which `flags` sets for a while."""
-    whole = f"{__name__}.{name}"
-    module = sys.modules[whole] = ModuleType(whole, about)
-    module.__spec__ = ModuleSpec(whole, None, origin=__file__)
-    vars(module).update(switches)
-    flags = (lambda **settings: switched(module, settings), "Set switches of it for a while.")
+    flags = (lambda **settings: switched(made, settings), "Set switches of it for a while.")
     rows: Table = {"flags": flags, **functions} if "enabled" in switches else functions
-    define(vars(module), rows)
-    module.__all__ = list(rows)  # type: ignore[attr-defined]
-    return module
+    made = module(f"{__name__}.{name}", about, rows, **switches)
+    return made
 
 
 def set_flags(_enabled: bool) -> tuple[bool]:
@@ -106,7 +98,7 @@ cusparselt = library(
     absent("version", "get_max_alg_id"),
 )
 kleidiai = library("kleidiai", "Arm's KleidiAI, which is not used.", absent())
-mha: Any = library(
+mha = library(
     "mha",
     "The switch of PyTorch's fast path through transformer layers; there is one path here.",
     {
@@ -130,7 +122,7 @@ mps = library(
     "Apple's GPU, which is not used.",
     {**absent(), "is_built": (lambda: False, "Whether it could be used: no.")},
 )
-nnpack: Any = library(
+nnpack = library(
     "nnpack",
     "The switch of NNPACK, which is not used.",
     {

@@ -44,6 +44,10 @@ define(globals(), FUNCTIONS)
 __all__ = list(FUNCTIONS)
 __all__ += ["matmul", "sdp_kernel"]
 
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...  # the functions of the table
+
 
 def sdp_kernel(
     enable_flash: bool = True,

@@ -6,7 +6,7 @@ need a GPU raise AssertionError.
 
 >>> rg.cuda.is_available(), rg.cuda.memory_allocated(), rg.cuda.get_rng_state_all()
 (False, 0, [])
->>> rg.cuda.current_device()
+>>> rg.cuda.comm.broadcast(rg.ones(2), ["cuda:0"])
 Traceback (most recent call last):
     ...
 AssertionError: Retrograd not compiled with CUDA enabled: tensors live on the cpu. Leave the device argument out, or write device='cpu'.
@@ -14,13 +14,14 @@ AssertionError: Retrograd not compiled with CUDA enabled: tensors live on the cp
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...engine.placement import device as Device
 from ...engine.placement import present
 from ...errors import OutOfMemoryError
-from ..tables import absent_device, define
-from . import amp, comm, nvtx
+from ..tables import absent_device, define, module
+from . import amp
 from .classes import TENSORS, CUDAGraph, Event, MemPool, Stream, StreamContext, graph, stream
 
 globals().update(TENSORS)
@@ -46,6 +47,46 @@ def set_device(device: Any) -> None:
     if number_of(device) >= 0:
         init()
 
+
+comm = module(
+    f"{__name__}.comm",
+    "Tensors that go from one GPU to others: there is none, so each raises AssertionError.",
+    {
+        name: (lambda *args, **kwargs: init(), "Send tensors of a GPU: AssertionError.")
+        for name in (
+            *("broadcast", "broadcast_coalesced", "gather", "reduce_add", "reduce_add_coalesced"),
+            "scatter",
+        )
+    },
+)
+
+
+def unmarked() -> NoReturn:
+    """Raise RuntimeError: there are no profiles of a GPU."""
+    raise RuntimeError(
+        "NVTX functions not installed. Are you sure you have a CUDA build? Retrograd runs on the "
+        "cpu: record functions with retrograd.profiler.record_function(name)."
+    )
+
+
+@contextmanager
+def span(msg: str, *args: Any, **kwargs: Any) -> Any:
+    """Raise RuntimeError on entering."""
+    yield unmarked()
+
+
+nvtx = module(
+    f"{__name__}.nvtx",
+    "Marks in the profiles of NVIDIA's tools: nothing writes such profiles here, so all raise.",
+    {
+        "mark": (lambda msg: unmarked(), "Mark a moment: RuntimeError."),
+        "range_push": (lambda msg: unmarked(), "Begin a span inside the last one: RuntimeError."),
+        "range_pop": (lambda: unmarked(), "End the last span: RuntimeError."),
+        "range_start": (lambda msg: unmarked(), "Begin a span for any thread: RuntimeError."),
+        "range_end": (lambda range_id: unmarked(), "End such a span: RuntimeError."),
+        "range": (span, "A context that is a span: RuntimeError on entering it."),
+    },
+)
 
 # What is left of PyTorch's functions where there is no GPU.
 FUNCTIONS: dict[str, Any] = {

@@ -11,14 +11,24 @@ from typing import Any
 from ... import amp
 from ...amp.older import older, warn_older
 from ....dtypes import float16
-from . import common
-from .common import amp_definitely_not_available
+from ...tables import module
 
 __all__ = [
     "GradScaler", "amp_definitely_not_available", "autocast", "common", "custom_bwd", "custom_fwd",
 ]  # fmt: skip
 
 
+common = module(
+    f"{__name__}.common",
+    "Whether there is a device for `cuda.amp`.",
+    {
+        "amp_definitely_not_available": (
+            lambda: True,
+            "Whether nothing can be cast for a GPU: so it is.",
+        )
+    },
+)
+amp_definitely_not_available = common.amp_definitely_not_available
 autocast, GradScaler = older("cuda", float16, __name__)
 
 
