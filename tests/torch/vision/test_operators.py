@@ -27,6 +27,18 @@ def test_a_library_of_another_package_is_not_loaded():
     assert "site-packages/torchvision/_C.so" in ops.loaded_libraries
 
 
+def test_operators_have_schemas_and_take_arguments_by_their_names():
+    assert str(own.nms.default._schema) == (
+        "torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+    )
+    dets = rg.tensor([[0.0, 0, 1, 1]])
+    assert own.nms(dets=dets, scores=rg.ones(1), iou_threshold=0.5).tolist() == [0]
+    names = {"spatial_scale": 0.5, "pooled_height": 2, "pooled_width": 3}
+    given = {"rois": ROIS, **names, "sampling_ratio": 2, "aligned": True}
+    found = own.roi_align(input=maps(), **given)
+    rg.testing.assert_close(found, own.roi_align(maps(), ROIS, 0.5, 2, 3, 2, True))
+
+
 CASES = {
     "roi_align": (0.5, 2, 3, 2, True),
     "roi_pool": (0.5, 2, 2),

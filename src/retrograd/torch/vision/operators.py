@@ -14,7 +14,6 @@ from ...autograd import enable_grad
 from ...autograd import grad as gradients
 from ...ops.creation.factories import arange, zeros
 from ...ops.creation.from_data import from_numpy
-from ..library.custom import CustomOpDef
 from ..library.libraries import Library
 from .ops import boxes, deform_conv, regions, rotated
 
@@ -25,15 +24,15 @@ __all__ = ["LIBRARY"]
 
 LIBRARY = Library("torchvision", "DEF")
 
-
-def operator(function: Any) -> Any:
-    """Define a function as the operator of its name; its derivative is that of what it calls."""
-    LIBRARY.impl(
-        CustomOpDef(f"torchvision::{function.__name__}", function),
-        function,
-        "CompositeImplicitAutograd",
-    )
-    return function
+# Parts of schemas: the regions and the bins of each, a shape, the steps of a convolution.
+BINS = "float spatial_scale, SymInt pooled_height, SymInt pooled_width"
+REGIONS = f"Tensor rois, {BINS}"
+SHAPE = "SymInt batch_size, SymInt channels, SymInt height, SymInt width"
+STEPS = (
+    "Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, SymInt stride_h, SymInt "
+    "stride_w, SymInt pad_h, SymInt pad_w, SymInt dilation_h, SymInt dilation_w, SymInt groups, "
+    "SymInt offset_groups, bool use_mask"
+)
 
 
 def checked(maps: Tensor, rois: Tensor) -> None:
@@ -47,167 +46,136 @@ def checked(maps: Tensor, rois: Tensor) -> None:
         )
 
 
-@operator
-def _cuda_version() -> int:
-    """The version of CUDA: none."""
-    return -1
-
-
-@operator
-def nms(dets: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
-    """`vision.ops.nms`."""
-    return boxes.nms(dets, scores, iou_threshold)
-
-
-@operator
-def qnms(dets: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
-    """`vision.ops.nms` of boxes and scores as integers, whose scale makes no difference."""
-    return boxes.nms(dets.double(), scores.double(), iou_threshold)
-
-
-@operator
 def roi_align(
-    input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int,
-    sampling_ratio: int, aligned: bool,
-) -> Tensor:  # fmt: skip
+    input: Tensor, rois: Tensor, scale: float, rows: int, columns: int, ratio: int, aligned: bool
+) -> Tensor:
     """`vision.ops.roi_align`."""
     checked(input, rois)
-    size = (pooled_height, pooled_width)
-    return regions.roi_align(input, rois, size, spatial_scale, sampling_ratio, aligned)
+    return regions.roi_align(input, rois, (rows, columns), scale, ratio, aligned)
 
 
-@operator
-def _roi_align_backward(
-    grad: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int,
-    batch_size: int, channels: int, height: int, width: int, sampling_ratio: int, aligned: bool,
-) -> Tensor:  # fmt: skip
-    """The gradient of the maps."""
-    checked(grad, rois)
-    shape, bins = (batch_size, channels, height, width), (pooled_height, pooled_width)
-    settings = (spatial_scale, sampling_ratio, aligned, grad.dtype.numpy)
-    found = regions.aligned_regions(shape, rois, bins, *settings)
-    return regions.Scattered.apply(grad, shape, found, bins, False)
-
-
-@operator
 def qroi_align(
     input: Tensor, rois: Tensor, input_scale: float, input_zero_point: int, rois_scale: float,
-    rois_zero_point: int, spatial_scale: float, pooled_height: int, pooled_width: int,
-    sampling_ratio: int, aligned: bool,
+    rois_zero_point: int, *settings: Any,
 ) -> Tensor:  # fmt: skip
     """`vision.ops.roi_align` of maps and regions as integers, with scales and zero points."""
     corners = (rois.float() - rois_zero_point) * rois_scale
-    size = (pooled_height, pooled_width)
-    maps = input.float() - input_zero_point
-    found = regions.roi_align(maps, corners, size, spatial_scale, sampling_ratio, aligned)
+    found = roi_align(input.float() - input_zero_point, corners, *settings)
     return (found.round() + input_zero_point).to(input.dtype)
 
 
-@operator
 def roi_pool(
-    input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int
+    input: Tensor, rois: Tensor, scale: float, rows: int, columns: int
 ) -> tuple[Tensor, Tensor]:
     """`vision.ops.roi_pool`, and where in the maps the maxima are."""
     checked(input, rois)
-    return regions.largest(input, rois, (pooled_height, pooled_width), spatial_scale)
+    return regions.largest(input, rois, (rows, columns), scale)
 
 
-@operator
-def _roi_pool_backward(
-    grad: Tensor, rois: Tensor, argmax: Tensor, spatial_scale: float, pooled_height: int,
-    pooled_width: int, batch_size: int, channels: int, height: int, width: int,
-) -> Tensor:  # fmt: skip
+def roi_pool_backward(
+    grad: Tensor, rois: Tensor, argmax: Tensor, scale: float, rows: int, columns: int, *shape: int
+) -> Tensor:
     """The gradient of the maps."""
     checked(grad, rois)
+    batch, channels, height, width = shape
     picture = rois[:, 0].long()[:, None, None]
     places = argmax.flatten(2).long()
-    made = zeros(batch_size, channels, height * width, dtype=grad.dtype)
+    made = zeros(batch, channels, height * width, dtype=grad.dtype)
     key = (picture, arange(channels)[:, None], places.clamp(min=0))
     values = grad.flatten(2).masked_fill(places < 0, 0)
-    return made.index_put(key, values, accumulate=True).reshape((*made.shape[:2], height, width))
+    return made.index_put(key, values, accumulate=True).reshape(shape)
 
 
-def channels_of(result: Tensor) -> Tensor:
-    """The channel, int32, of which each element of a result by `ps_roi_align` is a mean."""
+def with_channels(result: Tensor) -> tuple[Tensor, Tensor]:
+    """A result, and the channel, int32, of which each element is a mean: each has its own."""
     shape = result.shape
-    return arange(math.prod(shape[1:])).int().reshape(shape[1:]).expand(shape).contiguous()
+    places = arange(math.prod(shape[1:])).int().reshape(shape[1:])
+    return result, places.expand(shape).contiguous()
 
 
-@operator
 def ps_roi_align(
-    input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int,
-    sampling_ratio: int,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+    input: Tensor, rois: Tensor, scale: float, rows: int, columns: int, ratio: int
+) -> tuple[Tensor, Tensor]:
     """`vision.ops.ps_roi_align`, and the channels that were read."""
     checked(input, rois)
-    size = (pooled_height, pooled_width)
-    found = regions.ps_roi_align(input, rois, size, spatial_scale, sampling_ratio)
-    return found, channels_of(found)
+    return with_channels(regions.ps_roi_align(input, rois, (rows, columns), scale, ratio))
 
 
-@operator
-def _ps_roi_align_backward(
-    grad: Tensor, rois: Tensor, channel_mapping: Tensor, spatial_scale: float, pooled_height: int,
-    pooled_width: int, sampling_ratio: int, batch_size: int, channels: int, height: int, width: int,
-) -> Tensor:  # fmt: skip
-    """The gradient of the maps."""
-    checked(grad, rois)
-    shape, bins = (batch_size, channels, height, width), (pooled_height, pooled_width)
-    settings = (spatial_scale, sampling_ratio, True, grad.dtype.numpy)
-    found = regions.aligned_regions(shape, rois, bins, *settings)
-    return regions.Scattered.apply(grad, shape, found, bins, True)
-
-
-@operator
 def ps_roi_pool(
-    input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int
+    input: Tensor, rois: Tensor, scale: float, rows: int, columns: int
 ) -> tuple[Tensor, Tensor]:
     """`vision.ops.ps_roi_pool`, and the channels that were read."""
     checked(input, rois)
-    found = regions.ps_roi_pool(input, rois, (pooled_height, pooled_width), spatial_scale)
-    return found, channels_of(found)
+    return with_channels(regions.ps_roi_pool(input, rois, (rows, columns), scale))
 
 
-@operator
-def _ps_roi_pool_backward(
-    grad: Tensor, rois: Tensor, channel_mapping: Tensor, spatial_scale: float, pooled_height: int,
-    pooled_width: int, batch_size: int, channels: int, height: int, width: int,
-) -> Tensor:  # fmt: skip
-    """The gradient of the maps."""
-    checked(grad, rois)
-    shape, bins = (batch_size, channels, height, width), (pooled_height, pooled_width)
-    found = regions.pooled_regions(shape, rois, bins, spatial_scale, grad.dtype.numpy)
-    return regions.Scattered.apply(grad, shape, found, bins, True)
-
-
-@operator
-def deform_conv2d(
-    input: Tensor, weight: Tensor, offset: Tensor, mask: Tensor, bias: Tensor, stride_h: int,
-    stride_w: int, pad_h: int, pad_w: int, dilation_h: int, dilation_w: int, groups: int,
-    offset_groups: int, use_mask: bool,
-) -> Tensor:  # fmt: skip
-    """`vision.ops.deform_conv2d`."""
-    steps = (stride_h, stride_w), (pad_h, pad_w), (dilation_h, dilation_w)
-    return deform_conv.deform_conv2d(
-        input, offset, weight, bias, *steps, mask if use_mask else None
-    )
-
-
-@operator
-def _deform_conv2d_backward(
-    grad: Tensor, input: Tensor, weight: Tensor, offset: Tensor, mask: Tensor, bias: Tensor,
-    stride_h: int, stride_w: int, pad_h: int, pad_w: int, dilation_h: int, dilation_w: int,
-    groups: int, offset_groups: int, use_mask: bool,
-) -> tuple[Tensor, ...]:  # fmt: skip
-    """The gradients of the tensors."""
-    steps = stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w
+def pulled_back(function: Any, grad: Tensor, shape: tuple[int, ...], *settings: Any) -> Tensor:
+    """The gradient of maps of a shape, in which a function is linear."""
     with enable_grad():
-        given = [each.detach().requires_grad_() for each in (input, weight, offset, mask, bias)]
-        out = deform_conv2d(*given, *steps, groups, offset_groups, use_mask)
+        maps = zeros(shape, dtype=grad.dtype, requires_grad=True)
+        out = function(maps, *settings)
+    return gradients(out[0] if isinstance(out, tuple) else out, maps, grad)[0]
+
+
+def deform_conv2d(
+    input: Tensor, weight: Tensor, offset: Tensor, mask: Tensor, bias: Tensor, *steps: Any
+) -> Tensor:
+    """`vision.ops.deform_conv2d`."""
+    pairs = steps[:2], steps[2:4], steps[4:6]
+    given = mask if steps[-1] else None
+    return deform_conv.deform_conv2d(input, offset, weight, bias, *pairs, given)
+
+
+def deform_conv2d_backward(grad: Tensor, *args: Any) -> tuple[Tensor, ...]:
+    """The gradients of the tensors."""
+    with enable_grad():
+        given = [each.detach().requires_grad_() for each in args[:5]]
+        out = deform_conv2d(*given, *args[5:])
     return gradients(out, given, grad, allow_unused=True, materialize_grads=True)
 
 
-@operator
 def box_iou_rotated(boxes1: Tensor, boxes2: Tensor) -> Tensor:
     """Intersection over union (N, M) of boxes (N, 5) and (M, 5): centre, sides, degrees."""
     return from_numpy(rotated.overlaps(boxes1.detach().numpy(), boxes2.detach().numpy()))
+
+
+# By schemas; the derivative of each is that of what it calls.
+OPERATORS: dict[str, Any] = {
+    "_cuda_version() -> int": lambda: -1,
+    "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor": boxes.nms,
+    "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor": (
+        lambda dets, scores, limit: boxes.nms(dets.double(), scores.double(), limit)
+    ),
+    f"roi_align(Tensor input, {REGIONS}, int sampling_ratio, bool aligned) -> Tensor": roi_align,
+    f"_roi_align_backward(Tensor grad, {REGIONS}, {SHAPE}, int sampling_ratio, bool aligned) -> "
+    "Tensor": lambda grad, rois, scale, p, q, n, c, h, w, ratio, aligned: pulled_back(
+        roi_align, grad, (n, c, h, w), rois, scale, p, q, ratio, aligned
+    ),
+    "qroi_align(Tensor input, Tensor rois, float input_scale, int input_zero_point, float "
+    f"rois_scale, int rois_zero_point, {BINS}, int sampling_ratio, bool aligned) -> Tensor": (
+        qroi_align
+    ),
+    f"roi_pool(Tensor input, {REGIONS}) -> (Tensor, Tensor)": roi_pool,
+    f"_roi_pool_backward(Tensor grad, Tensor rois, Tensor argmax, {BINS}, {SHAPE}) -> Tensor": (
+        roi_pool_backward
+    ),
+    f"ps_roi_align(Tensor input, {REGIONS}, int sampling_ratio) -> (Tensor, Tensor)": ps_roi_align,
+    f"_ps_roi_align_backward(Tensor grad, Tensor rois, Tensor channel_mapping, {BINS}, int "
+    f"sampling_ratio, {SHAPE}) -> Tensor": (
+        lambda grad, rois, channels, scale, p, q, ratio, *shape: pulled_back(
+            ps_roi_align, grad, shape, rois, scale, p, q, ratio
+        )
+    ),
+    f"ps_roi_pool(Tensor input, {REGIONS}) -> (Tensor, Tensor)": ps_roi_pool,
+    f"_ps_roi_pool_backward(Tensor grad, Tensor rois, Tensor channel_mapping, {BINS}, {SHAPE}) -> "
+    "Tensor": lambda grad, rois, channels, scale, p, q, *shape: pulled_back(
+        ps_roi_pool, grad, shape, rois, scale, p, q
+    ),
+    f"deform_conv2d({STEPS}) -> Tensor": deform_conv2d,
+    f"_deform_conv2d_backward(Tensor grad, {STEPS}) -> (Tensor, Tensor, Tensor, Tensor, Tensor)": (
+        deform_conv2d_backward
+    ),
+    "box_iou_rotated(Tensor boxes1, Tensor boxes2) -> Tensor": box_iou_rotated,
+}
+for schema, function in OPERATORS.items():
+    LIBRARY.impl(LIBRARY.define(schema), function, "CompositeImplicitAutograd")
