@@ -25,10 +25,9 @@ from ...engine.tensor import Tensor
 from ...engine.trace import PACKAGE
 from ...engine.transforms.watch import Watcher
 from ...locks import load as _load
-from .profiler_util import EventList, FunctionEvent, FunctionEventAvg
+from .profiler_util import EventList, FunctionEvent
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable
 
     from ...engine.graph import Node
@@ -150,6 +149,13 @@ def array_of(value: Any) -> Any:
     return array if isinstance(array, (np.ndarray, np.generic)) else None
 
 
+def of_events(name: str) -> Any:
+    """A property: what the events of a profile have by this name."""
+    return property(
+        lambda self: getattr(self.function_events, name), doc=f"See `EventList.{name}`."
+    )
+
+
 class profile:  # noqa: N801 (PyTorch's name)
     """Within this context, every op call and every node of a backward pass is timed.
 
@@ -220,28 +226,11 @@ class profile:  # noqa: N801 (PyTorch's name)
             raise RuntimeError(UNFINISHED)
         return self.found
 
-    @property
-    def self_cpu_time_total(self) -> float:
-        """The time of all events, in microseconds."""
-        return self.function_events.self_cpu_time_total
-
-    def key_averages(
-        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0
-    ) -> EventList:
-        """One average for each name: see `EventList.key_averages`."""
-        return self.function_events.key_averages(group_by_input_shape, group_by_stack_n)
-
-    def total_average(self) -> FunctionEventAvg:
-        """One average of everything."""
-        return self.function_events.total_average()
-
-    def table(self, *args: Any, **kwargs: Any) -> str:
-        """All events as text: see `EventList.table`."""
-        return self.function_events.table(*args, **kwargs)
-
-    def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
-        """Write all events as a file for chrome://tracing or Perfetto."""
-        self.function_events.export_chrome_trace(path)
+    self_cpu_time_total = of_events("self_cpu_time_total")
+    key_averages = of_events("key_averages")
+    total_average = of_events("total_average")
+    table = of_events("table")
+    export_chrome_trace = of_events("export_chrome_trace")
 
     def __str__(self) -> str:
         return "<unfinished profile>" if self.found is None else str(self.found)

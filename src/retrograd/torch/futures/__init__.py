@@ -5,10 +5,9 @@ A program fulfils them itself, from whatever thread; nothing of the package does
 
 from __future__ import annotations
 
-import concurrent.futures
-import logging
 import threading
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from concurrent import futures as python
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,10 +24,11 @@ AGAIN = (
 UNFULFILLED = "value(): the Future is not completed. Wait for it: future.wait()"
 
 
-class Future(Generic[T]):
+class Future(python.Future[T]):
     """A result that comes later: `set_result` or `set_exception` sets it, `wait` returns it.
 
-    `devices` may name the cpu alone. Source: PyTorch's `futures.Future`.
+    It is a future of Python's with PyTorch's names, which can be fulfilled once. `devices` may name
+    the cpu alone. Source: PyTorch's `futures.Future`.
 
     >>> future = rg.futures.Future()
     >>> doubled = future.then(lambda done: 2 * done.value())
@@ -40,36 +40,32 @@ class Future(Generic[T]):
     def __init__(self, *, devices: Sequence[Any] | None = None) -> None:
         if any(str(device).partition(":")[0] != "cpu" for device in devices or ()):
             raise ValueError(f"Future(): there are no devices but the cpu, got {devices}")
-        self._held: concurrent.futures.Future[T] = concurrent.futures.Future()
-
-    def done(self) -> bool:
-        """Whether the result, or the error, is there."""
-        return self._held.done()
+        super().__init__()
 
     def wait(self) -> T:
         """The result, once it is there; raises the error, if that is what came."""
-        return self._held.result()
+        return self.result()
 
     def value(self) -> T:
         """The result, or its error raised; RuntimeError before one of them is there."""
         if not self.done():
             raise RuntimeError(UNFULFILLED)
-        return self._held.result()
+        return self.result()
 
     def set_result(self, result: T) -> None:
         """Fulfil it; RuntimeError where that was done before."""
         try:
-            self._held.set_result(result)
-        except concurrent.futures.InvalidStateError:
+            super().set_result(result)
+        except python.InvalidStateError:
             raise RuntimeError(AGAIN) from None
 
-    def set_exception(self, result: BaseException) -> None:
+    def set_exception(self, result: BaseException | None) -> None:
         """Let it end by an error; RuntimeError where it was fulfilled before."""
         if not isinstance(result, BaseException):
             raise TypeError(f"{result} is of type {type(result)}, not an Exception.")
         try:
-            self._held.set_exception(result)
-        except concurrent.futures.InvalidStateError:
+            super().set_exception(result)
+        except python.InvalidStateError:
             raise RuntimeError(AGAIN) from None
 
     def then(self, callback: Callable[[Future[T]], S]) -> Future[S]:
@@ -79,30 +75,14 @@ class Future(Generic[T]):
         """
         after: Future[S] = Future()
 
-        def run(done: Future[T]) -> None:
+        def run(done: Any) -> None:
             try:
                 after.set_result(callback(done))
             except BaseException as error:
                 after.set_exception(error)
 
-        self._when_done(run)
+        self.add_done_callback(run)
         return after
-
-    def add_done_callback(self, callback: Callable[[Future[T]], None]) -> None:
-        """Run `callback(self)` when this is done, at once if it is; its errors are logged."""
-
-        def run(done: Future[T]) -> None:
-            try:
-                callback(done)
-            except Exception:
-                logging.getLogger(__name__).exception("an error in a callback of a Future")
-
-        self._when_done(run)
-
-    def _when_done(self, run: Callable[[Future[T]], None]) -> None:
-        """Call `run(self)` once; what was called holds this no longer, so there is no cycle."""
-        own = [self]
-        self._held.add_done_callback(lambda _: run(own.pop()))
 
 
 def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
@@ -119,7 +99,7 @@ def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
     lock, left = threading.Lock(), [len(every)]
 
     def end() -> None:
-        errors = [error for future in every if (error := future._held.exception())]
+        errors = [error for future in every if (error := future.exception())]
         if errors:
             after.set_exception(errors[0])
         else:
@@ -135,7 +115,7 @@ def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
     if not every:
         end()
     for future in every:
-        future._held.add_done_callback(one_done)
+        future.add_done_callback(one_done)
     return after
 
 
