@@ -7,7 +7,7 @@ import importlib.util
 import pytest
 
 import retrograd as rg
-from retrograd.torch.__config__ import installation as report
+from retrograd.torch import __config__ as report
 from retrograd.torch.alias.command import main
 
 

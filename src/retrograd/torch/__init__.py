@@ -59,7 +59,7 @@ HOMES = {
     "amp.grad_scaler": "_amp_foreach_non_finite_check_and_unscale_ _amp_update_scale_",
     "autograd.profiler": "autograd._profiler_enabled autograd.kineto_available",
     "compiler": "_disable_dynamo",
-    "cpu.streams": "Stream",
+    "cpu": "Stream",
     "futures": "Future",
     "fx._symbolic_trace": "_assert",
     "jit": "DeviceObjType ScriptFunction ScriptModule TensorType Type",

@@ -13,16 +13,16 @@ False
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from numpy._core._multiarray_umath import __cpu_features__ as FEATURES
 
+from ..nn.attention import switched
 from ..tables import module
 from . import cuda
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from ..tables import Table
 
@@ -35,29 +35,22 @@ def absent(*names: str) -> Table:
     }
 
 
-@contextmanager
-def switched(module: Any, settings: dict[str, Any]) -> Iterator[None]:
+def flags(module: Any, settings: dict[str, Any]) -> AbstractContextManager[None]:
     """A context, or decorator, in which a module has other switches; TypeError for unknown ones."""
     held = vars(module)
     known = [name for name in held if not name.startswith("_") and not callable(held[name])]
-    unknown = settings.keys() - set(known)
-    if unknown:
+    if unknown := settings.keys() - set(known):
         raise TypeError(
             f"flags() got an unexpected keyword argument {min(unknown)!r}. There are "
             f"{', '.join(known)}"
         )
-    before = {name: held[name] for name in settings}
-    held.update(settings)
-    try:
-        yield
-    finally:
-        held.update(before)
+    return switched(held, **settings)
 
 
 def library(name: str, about: str, functions: Table, **switches: Any) -> Any:
     """The module of a library: its functions, and switches, which `flags` sets for a while."""
-    flags = (lambda **settings: switched(made, settings), "Set switches of it for a while.")
-    rows: Table = {"flags": flags, **functions} if "enabled" in switches else functions
+    row = (lambda **settings: flags(made, settings), "Set switches of it for a while.")
+    rows: Table = {"flags": row, **functions} if "enabled" in switches else functions
     made = module(f"{__name__}.{name}", about, rows, **switches)
     return made
 
@@ -129,7 +122,7 @@ nnpack = library(
         **absent(),
         "set_flags": (set_flags, "Switch it on or off, which changes no result; how it was."),
         "flags": (
-            lambda enabled=False: switched(nnpack, {"enabled": bool(enabled)}),
+            lambda enabled=False: switched(vars(nnpack), enabled=bool(enabled)),
             "A context in which it is switched on or off.",
         ),
     },

@@ -69,6 +69,7 @@ def sdp_kernel(
         stacklevel=2,
     )
     return switched(
+        switches,
         flash=enable_flash,
         math=enable_math,
         mem_efficient=enable_mem_efficient,

@@ -6,6 +6,7 @@ import copy
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from operator import attrgetter
 from typing import Any
 
 from .code import CodeGen, Namespace, PythonCode, generate
@@ -263,13 +264,12 @@ class Graph:
                 self._lint_target(node)
 
     def _lint_target(self, node: Node) -> None:
-        found = self.owning_module
-        for part in str(node.target).split("."):
-            if not hasattr(found, part):
-                raise RuntimeError(
-                    f"Node {node} target {node.target} references nonexistent attribute {part}"
-                )
-            found = getattr(found, part)
+        try:
+            attrgetter(str(node.target))(self.owning_module)
+        except AttributeError as error:
+            raise RuntimeError(
+                f"Node {node} target {node.target} references nonexistent attribute {error.name}"
+            ) from None
 
     def process_inputs(self, *args: Any) -> Any:
         """The arguments of the module as those of the placeholders."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any
 
 from ...nn.modules.module import Module
@@ -117,12 +118,10 @@ class Interpreter:
 
     def fetch_attr(self, target: str) -> Any:
         """The module's attribute at a path."""
-        found: Any = self.module
-        for part in target.split("."):
-            if not hasattr(found, part):
-                raise RuntimeError(f"Node referenced nonexistent target {target}")
-            found = getattr(found, part)
-        return found
+        try:
+            return attrgetter(target)(self.module)
+        except AttributeError:
+            raise RuntimeError(f"Node referenced nonexistent target {target}") from None
 
     def fetch_args_kwargs_from_env(self, n: Node) -> tuple[Any, dict[str, Any]]:
         """A node's arguments with the values of nodes in them."""

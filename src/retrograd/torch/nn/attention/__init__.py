@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,14 +32,14 @@ class SDPBackend(enum.IntEnum):
 
 
 @contextmanager
-def switched(**kernels: bool) -> Iterator[None]:
-    """A context in which kernels of attention are on or off."""
-    before = dict(switches)
-    switches.update(kernels)
+def switched(held: dict[str, Any], **settings: Any) -> Iterator[None]:
+    """A context, or decorator, in which some of the switches that are held are others."""
+    before = {name: held[name] for name in settings}
+    held.update(settings)
     try:
         yield
     finally:
-        switches.update(before)
+        held.update(before)
 
 
 @contextmanager
@@ -63,6 +63,7 @@ def sdpa_kernel(
             f"{backends!r}"
         )
     with switched(
+        switches,
         flash=SDPBackend.FLASH_ATTENTION in given,
         math=SDPBackend.MATH in given,
         mem_efficient=SDPBackend.EFFICIENT_ATTENTION in given,

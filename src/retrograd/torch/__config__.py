@@ -1,4 +1,4 @@
-"""The parts of this installation: which are active, and what would bring in those that are not."""
+"""What this installation computes with, and what is missing: PyTorch's `torch.__config__`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compiler.door import AVAILABLE
-from ...engine import native
-from ...kernels.native import loops, threads
-from ...locks import ONE_AT_A_TIME
-from ...version import __version__
+from ..compiler.door import AVAILABLE
+from ..engine import native
+from ..kernels.native import loops, threads
+from ..locks import ONE_AT_A_TIME
+from ..version import __version__
 
 __all__ = ["Part", "parallel_info", "parts", "show"]
 
@@ -52,7 +52,7 @@ def parts() -> list[Part]:
     >>> rg.__config__.parts()[0].name
     'retrograd'
     """
-    where = str(Path(__file__).parents[2])
+    where = str(Path(__file__).parents[1])
     return [
         Part("retrograd", f"{__version__} in {where}"),
         Part("Python", f"{platform.python_version()} on {sys.platform}, {platform.machine()}"),
@@ -105,7 +105,7 @@ def extension(name: str, module: str, used: object) -> Part:
         return Part(name, "left out: this interpreter has no global lock")
     if importlib.util.find_spec(module) is not None:
         return Part(name, "built, and not used: see the warning at the import", BUILD, True)
-    note = Path(__file__).parents[2].joinpath(*module.split(".")[1:]).with_suffix(".failed")
+    note = Path(__file__).parents[1].joinpath(*module.split(".")[1:]).with_suffix(".failed")
     how = BUILD if has_compiler() else f"{NO_COMPILER}\n    {BUILD}"
     if note.exists():
         why = textwrap.shorten(note.read_text(), 120)
