@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 import logging
 import math
@@ -363,3 +364,68 @@ def test_values_of_the_first_run_are_plain_where_they_go():
     assert type(step(x_of(1.0, 2.0))) is float
     assert [type(value) for value in kept] == [float]
     assert "such as item() gives, is used" in step.compiled.reasons[0]
+
+
+class Statistics:
+    """What a step keeps of its values, in all ways that end a recording."""
+
+    def __init__(self):
+        self.values, self.counts, self.last, self.latest = {}, {}, [], collections.deque(maxlen=2)
+
+    def keep(self, x, when):
+        value, shared = x.sum().item(), [x[0].item()]
+        if when == "after another reason":
+            x.tolist()
+        self.values["sum"] = value
+        self.values.setdefault("all", []).append((value, shared))
+        place = int(x[0])
+        self.counts.setdefault(place, 0)
+        self.counts[place] += 1
+        self.latest.append(value)
+        self.last = self.values["shared"] = shared
+        shared.append(1)
+        return x * 2
+
+
+@pytest.mark.parametrize("when", ["first", "after another reason"])
+def test_values_that_end_a_recording_are_kept_as_plain_ones(when):
+    def plain(value):
+        if isinstance(value, dict):
+            value = [*value, *value.values()]
+        if isinstance(value, (list, tuple, collections.deque)):
+            return all(map(plain, value))
+        return type(value) in (int, float, str)
+
+    found, expected = Statistics(), Statistics()
+    step = rg.compile(found.keep)
+    for i in range(4):
+        x = x_of(1.0 + i, 2.0)
+        assert step(x, when).tolist() == expected.keep(x, when).tolist()
+        assert vars(found) == vars(expected)
+        assert plain(list(vars(found).values()))
+        assert found.last is found.values["shared"]
+
+
+def test_a_place_that_a_call_gives_is_asked_for_once():
+    @rg.compile(fullgraph=True)
+    def step(x):
+        found = {}
+        found[len(found)] = x.sum().item()
+        found[len(found)] = x * 2
+        return found
+
+    for i in range(3):
+        first, second = step(x_of(1.0 + i, 2.0)).values()
+        assert (first, second.tolist()) == (3.0 + i, [2.0 + 2 * i, 4.0])
+
+
+def test_a_list_that_holds_itself():
+    @rg.compile(fullgraph=True)
+    def step(x):
+        own = []
+        own.append(own)
+        own.append(x.sum().item())
+        return x * len(own)
+
+    for _ in range(2):
+        assert step(x_of(1.0, 2.0)).tolist() == [2.0, 4.0]

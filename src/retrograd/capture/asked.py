@@ -108,11 +108,16 @@ def unasked(value: Any, in_place: bool = False) -> Any:
 
 
 def mentions(value: Any) -> bool:
-    """Whether there is such a value in a tree of arguments."""
-    if isinstance(value, Asked):
-        return True
-    if isinstance(value, slice):
-        value = (value.start, value.stop, value.step)
-    if isinstance(value, dict):
-        value = list(value.values())
-    return isinstance(value, (list, tuple)) and any(map(mentions, value))
+    """Whether there is such a value in a tree of arguments, which may hold itself."""
+    waiting, seen = [value], set[int]()
+    for each in waiting:  # which grows
+        if isinstance(each, Asked):
+            return True
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        if isinstance(each, slice):
+            waiting += (each.start, each.stop, each.step)
+        elif isinstance(each, (list, tuple, dict)):
+            waiting += each.values() if isinstance(each, dict) else each
+    return False

@@ -248,13 +248,11 @@ class Rewriter(ast.NodeTransformer):
         return node
 
     def visit_Subscript(self, node: Any) -> Any:
-        calls = any(isinstance(n, (ast.Call, ast.NamedExpr)) for n in ast.walk(node.slice))
-        if calls and not isinstance(node.ctx, ast.Load):
-            raise Unclear("a function that writes to where a call says")
         node = self.generic_visit(node)
         if isinstance(node.ctx, ast.Load):
             return self.told("item", node, node.value, _key(node.slice))
-        node.value = self.told("changing", node, node.value, _key(node.slice))
+        node.value = self.told("changing", node, node.value)
+        node.slice = self.told("index", node, _key(node.slice))
         return node
 
     # -- what is done
@@ -287,13 +285,16 @@ class Rewriter(ast.NodeTransformer):
             if parts == node.targets:
                 told = [self.told("clear", node, self.visit(part.value)) for part in parts]
                 return [ast.copy_location(ast.Expr(each), node) for each in told]
+        target = node.targets[0]
+        if isinstance(target, ast.Subscript) and node.targets == [target]:
+            place = [self.visit(target.value), _key(self.visit(target.slice))]
+            told = self.told("store", node, self.visit(node.value), *place)
+            return ast.copy_location(ast.Expr(told), node)
         node = self.generic_visit(node)
         kinds = {type(part) for target in node.targets for part in ast.walk(target)
                  if isinstance(getattr(part, "ctx", None), ast.Store)}  # fmt: skip
-        if ast.Attribute in kinds or (ast.Subscript in kinds and ast.Tuple in kinds):
+        if kinds & {ast.Attribute, ast.Subscript}:
             node.value = self.told("plain", node, node.value)
-        elif ast.Subscript in kinds:
-            node.value = self.told("stored", node, node.value)
         return node
 
     def visit_AugAssign(self, node: Any) -> Any:

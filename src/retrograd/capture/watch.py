@@ -98,7 +98,7 @@ class Watch:
         self.scheduled: set[int] = set()  # ids of groups of settings that a schedule has changed
         self.codes: set[types.CodeType] = set()  # of what has been rewritten
         self.functions: dict[type[Function], type[Function]] = {}  # and those of users' classes
-        self.stored_is_asked = self.appending = False
+        self.appending = False
         recording.line = self.line  # type: ignore[method-assign]
 
     @property
@@ -284,9 +284,7 @@ class Watch:
 
     def item(self, owner: Any, key: Any) -> Any:
         """An element that is read."""
-        kind = type(owner)
-        if mentions(key):
-            self.stop("a value of a tensor is an index")
+        kind, key = type(owner), self.index(key)
         if self.stopped or isinstance(owner, Tensor) or kind in BUILT_IN:
             return owner[key]
         own = getattr(kind, "__getitem__", None)
@@ -325,16 +323,23 @@ class Watch:
         else:
             self.setting(owner).grad = None
 
-    def changing(self, owner: Any, key: Any = None) -> Any:
-        """An object of which an element is about to be set."""
-        kind = type(owner)
+    def index(self, key: Any) -> Any:
+        """The place of an element."""
         if mentions(key):
             self.stop("a value of a tensor is an index")
-        stored, self.stored_is_asked = self.stored_is_asked, False
+        return unasked(key)
+
+    def store(self, value: Any, owner: Any, key: Any) -> None:
+        """Set an element: what is made here may hold values that were asked for."""
+        if self.stopped or type(owner) not in MUTABLE or id(owner) in self.outer:
+            value = self.plain(value)
+        self.changing(owner)[self.index(key)] = value
+
+    def changing(self, owner: Any) -> Any:
+        """An object of which an element is about to be set."""
+        kind = type(owner)
         if kind in MUTABLE and id(owner) not in self.outer:
             return owner
-        if stored:
-            self.stop("a value of a tensor is stored")
         if not isinstance(owner, Tensor) and (kind not in BUILT_IN or kind in MUTABLE):
             self.stop(f"a {kind.__name__} from outside is changed")
         return owner
@@ -387,12 +392,7 @@ class Watch:
         """A value where nobody would see that it was asked of a tensor: that ends the recording."""
         if mentions(value):
             self.stop("a value of a tensor, such as item() gives, is used")
-        return unasked(value)
-
-    def stored(self, value: Any) -> Any:
-        """A value that is about to be set as an element: `changing` is told of what."""
-        self.stored_is_asked = mentions(value)
-        return value
+        return unasked(value, in_place=True)
 
     def text(self, *parts: Any) -> Any:
         """A text with values in it, each with its conversion and its format."""
@@ -431,7 +431,7 @@ class Watch:
     def call(self, function: Any, /, *args: Any, **options: Any) -> Any:
         """What a call gives."""
         if self.stopped:
-            return function(*args, **options)
+            return function(*self.plain(args), **self.plain(options))
         if is_told(function) and is_simple((args, options)):
             return self.recording.again(function, args, options)
         kind = type(function)
