@@ -122,6 +122,85 @@ def test_what_a_custom_function_reads_is_read_anew(monkeypatch):
     assert [step(x).item() for _ in range(2)] == [7.0, 7.0]
 
 
+class Told:
+    """What happens in a backward pass beside gradients."""
+
+    def __init__(self):
+        self.log, self.numbers, self.count = [], {}, 0
+        self.written, self.leaf = rg.zeros(1), rg.zeros(1, requires_grad=True)
+
+    def seen(self):
+        return (
+            len(self.log), len(self.numbers), self.count, self.written._version,
+            self.leaf.grad is None, rg.get_rng_state().tolist(),
+        )  # fmt: skip
+
+
+def appends(told, g):
+    told.log.append(1)
+
+
+def appends_a_value(told, g):
+    told.log.append(g.sum().item())
+
+
+def extends(told, g):
+    told.log.extend([1])
+
+
+def updates(told, g):
+    told.numbers.update(n=1)
+
+
+def counts(told, g):
+    told.count += 1
+
+
+def writes(told, g):
+    told.written.add_(1)
+
+
+def draws(told, g):
+    rg.rand(1)
+
+
+def drops(told, g):
+    rg.dropout(g, 0.5, True)
+
+
+def differentiates(told, g):
+    with rg.enable_grad():
+        (told.leaf * 2).sum().backward()
+
+
+@pytest.mark.parametrize(
+    "effect",
+    [appends, appends_a_value, extends, updates, counts, writes, draws, drops, differentiates],
+)
+def test_a_backward_pass_does_nothing_before_its_time(effect):
+    told = Told()
+
+    class Telling(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            effect(told, g)
+            return g * 2
+
+    step = rg.compile(lambda x: Telling.apply(x * w))
+    for _ in range(2):
+        before = told.seen()
+        loss = step(rg.ones(3, dtype=rg.float64)).sum()
+        assert told.seen() == before
+        (gradient,) = rg.autograd.grad(loss, w)
+        assert gradient.tolist() == [2.0] * 3
+        assert told.seen() != before or effect is updates or effect is differentiates
+    assert step.compiled.reasons
+
+
 class Base(nn.Module):
     def __init__(self):
         super().__init__()

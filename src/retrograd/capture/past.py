@@ -22,6 +22,7 @@ from ..engine.backward.traversal import run
 from ..engine.graph import FREED, OUTPUT
 from ..engine.saved import PackedValues
 from ..engine.tensor import Tensor, new_tensor
+from .recording import Ahead
 from .traced import TracedArray
 
 if TYPE_CHECKING:
@@ -119,8 +120,17 @@ def past_of(recording: Recording, result: Any) -> list[Past]:
 
     The oldest is the first. There are none if nothing that is returned has a live graph.
     """
-    if recording.stopped is not None:
+    recording.ahead = True
+    try:
+        return [] if recording.stopped is not None else passes(recording, result)
+    except Ahead:
         return []
+    finally:
+        recording.ahead = False
+
+
+def passes(recording: Recording, result: Any) -> list[Past]:
+    """Those passes."""
     results = new_in(result, recording.is_new)
     nodes = in_order([t._node for t in results], recording.is_new)
     check_graph(recording, nodes)
@@ -141,8 +151,6 @@ def past_of(recording: Recording, result: Any) -> list[Past]:
         edges = dict.fromkeys([e for node in inner for e in node.edges if e is not None])
         first = len(recording.steps)
         given, found = noted(recording, outputs[number], [*edges.keys() - {*inner}], within)
-        if recording.stopped is not None:
-            return []
         ends: list[Any] = []
         for node in found:
             if node in roots:
@@ -174,8 +182,7 @@ def noted(
     pairs = [(node, new_tensor(c)) for node, c in zip(outputs, given, strict=True)]
     found: dict[Any, Any] = {}
     try:
-        if recording.stopped is None:
-            found = run(pairs, True, False, ends, False, within)
+        found = run(pairs, True, False, ends, False, within)
     except Exception as error:
         recording.stop(f"the backward pass from what is returned raises {type(error).__name__}")
     found = {node: c for node, c in found.items() if c is not None}

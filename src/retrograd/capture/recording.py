@@ -39,7 +39,7 @@ from ..quiet import calm
 from .asked import Asked, agree, asked, unasked
 from .traced import TracedArray, held
 
-__all__ = ["Call", "Effect", "Recording", "Result", "Root", "Slot", "Truth"]
+__all__ = ["Ahead", "Call", "Effect", "Recording", "Result", "Root", "Slot", "Truth"]
 
 
 # Functions whose results have a shape that depends on values.
@@ -54,6 +54,10 @@ FACTS = {np.may_share_memory, np.shares_memory, np.iscomplexobj, np.isrealobj, n
 
 
 CLASSES = {Tensor, Parameter, Buffer}
+
+
+class Ahead(BaseException):
+    """A pass that runs before its time ends, before it does what it must not."""
 
 
 class Slot(int):
@@ -175,6 +179,7 @@ class Recording(Watcher):
         self.views: set[int] = set()  # ids of steps that read nothing, but give views
         self.elementwise: set[int] = set()  # ids of steps that are forwards of such ops
         self.suspended = False
+        self.ahead = False  # whether a pass runs of which eager has not even begun
         self.start = tick()
         self.thread = get_ident()
 
@@ -186,6 +191,8 @@ class Recording(Watcher):
             return
         self.stopped = f"{reason}, at {self.line()}"
         self.settle()
+        if self.ahead:
+            raise Ahead
 
     def line(self) -> str:
         """The line of the user's program that runs; whoever knows it puts another function here."""
@@ -205,6 +212,11 @@ class Recording(Watcher):
             saved = None if node is None else node.saved
             if isinstance(saved, tuple) and any(v.__class__ is TracedArray for v in saved):
                 node.saved = type(saved)(held(list(saved)))
+
+    def forget(self) -> None:
+        """Let go of all arrays and tensors: there are cycles here."""
+        for kept in (self.arrays, self.by_id, self.roots):
+            kept.clear()
 
     def check_roots(self) -> None:
         """End the recording if a root has changed in a way that no step notes."""
@@ -341,7 +353,9 @@ class Recording(Watcher):
                 target = target.base  # noqa: PLW2901
 
     def lasts(self) -> None:
-        """Note that the next step must not be done twice."""
+        """Note that what comes next must not be done twice."""
+        if self.ahead:
+            self.stop("the backward pass of what is returned changes something")
         if self.lasting_from is None:
             self.lasting_from = len(self.steps)
 
@@ -476,6 +490,7 @@ class Recording(Watcher):
         if not isinstance(g, TracedArray) or id(leaf) not in self.numbers:
             self.stop("a gradient of a tensor of unknown origin")
             return proceed()
+        self.lasts()
         traced, leaf._array = leaf._array, held(leaf._array)
         before = leaf._gradient
         if before is not None:
@@ -489,7 +504,6 @@ class Recording(Watcher):
         made = self.slot(gradient._array)
         self.gradients[id(leaf)] = gradient
         gradient._array = made
-        self.lasts()
         self.steps.append(Effect(add_gradient, (number, Slot(g.slot)), {}, (made.slot,)))
         return None
 
@@ -533,6 +547,8 @@ class Recording(Watcher):
         named = {key: self.handed(v) for key, v in options.items()}
         if self.stopped is not None:
             return function(*args, **options)
+        if lasting:
+            self.lasts()
         swapped = [(t, t._array) for t in (*self.roots, *self.gradients.values())]
         for tensor, array in swapped:
             tensor._array = held(array)
@@ -550,8 +566,6 @@ class Recording(Watcher):
         if moved:
             self.stop("a tensor gets other memory")
             return found
-        if lasting:
-            self.lasts()
         self.versions = [root._version for root in self.roots]
         slots = []
         for place, value in enumerate(found if type(found) in (tuple, list) else (found,)):
@@ -569,11 +583,10 @@ class Recording(Watcher):
 
     def draw(self, proceed: Any) -> Any:
         """Random numbers, which a replay draws anew, in the same order."""
-        found = proceed()
         if self.stopped is not None or self.suspended:
-            return found
+            return proceed()
         self.lasts()
-        made = self.slot(np.asarray(found))
+        made = self.slot(np.asarray(proceed()))
         self.steps.append(Call(proceed, (), {}, made.slot))
         return made
 
