@@ -7,6 +7,8 @@ import collections
 import functools
 import threading
 import types
+import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -620,11 +622,20 @@ def test_a_gradient_of_a_tensor_made_within_is_set():
     both(step, *[(rg.randn(3),) for _ in range(3)])
 
 
-def test_a_leaf_that_a_step_makes_and_returns_is_a_new_one_in_each_call():
+def leaf_of(x):
+    return (x * 2).requires_grad_()
+
+
+def leaf_beside(x):
+    return rg.zeros(3, requires_grad=True)
+
+
+@pytest.mark.parametrize("made", [leaf_of, leaf_beside])
+def test_a_leaf_that_a_step_makes_and_returns_is_a_new_one_in_each_call(made):
     w = rg.ones(3, requires_grad=True)
 
     def step(x):
-        x = (x * 2).requires_grad_()
+        x = made(x)
         (x * w).sum().backward()
         return x
 
@@ -634,7 +645,59 @@ def test_a_leaf_that_a_step_makes_and_returns_is_a_new_one_in_each_call():
         assert leaf.is_leaf
         assert leaf.grad.tolist() == [1.0] * 3
         (leaf * leaf).sum().backward()
-        assert leaf.grad.tolist() == [1.0 + 4.0 * factor] * 3
+        assert leaf.grad.tolist() == (1 + 2 * leaf.detach()).tolist()
+
+
+@pytest.mark.parametrize("made", [rg.zeros, rg.rand])
+def test_what_a_call_makes_and_a_write_gives_a_history(made):
+    w = rg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+
+    def step(x):
+        out = made(3)
+        out.mul_(0.0)
+        out[1:] += (w * x)[1:]
+        return out
+
+    compiled = both(step, *[(rg.randn(3),) for _ in range(3)])
+    assert compiled.variants
+    (gradient,) = rg.autograd.grad(compiled(rg.tensor([3.0, 4.0, 5.0])).sum(), w)
+    assert gradient.tolist() == [0.0, 4.0, 5.0]
+
+
+def test_a_variable_that_is_deleted_is_an_error():
+    factor = 2.0
+
+    def delete():
+        nonlocal factor
+        del factor
+
+    step = rg.compile(lambda x: x * factor)
+    for _ in range(2):
+        step(rg.ones(3))
+    delete()
+    with pytest.raises(NameError, match="factor"):
+        step(rg.ones(3))
+
+
+def test_nothing_is_warned_of_while_a_replay_is_written():
+    step = rg.compile(lambda x: (x * 2).mean() + x.mean(0))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            step(rg.ones(0, 3))
+    assert not caught
+    assert step.compiled.variants
+
+
+def test_the_arguments_of_the_first_call_are_freed():
+    step = rg.compile(lambda x: (x * 2).sum())
+    for _ in range(2):
+        x = rg.ones(3)
+        seen = weakref.ref(x)
+        step(x)
+        del x
+        assert seen() is None
+    assert step.compiled.variants
 
 
 @pytest.mark.parametrize("when", ["before", "after", "held"])

@@ -14,6 +14,7 @@ from numpy.lib.array_utils import byte_bounds
 from .. import dtypes, modes
 from ..engine.tensor import Tensor
 from ..modes import warn_once
+from ..quiet import calm
 from .asked import Bail, unasked
 from .guards import Guards
 from .past import Past, past_of
@@ -150,6 +151,7 @@ class Compiled:
         if after is not grad:
             recording.stop("grad mode is another one afterwards")
         self.keep(recording, watch, result, pasts)
+        recording.forget()
         return unasked(result, in_place=True)
 
     def keep(self, recording: Recording, watch: Watch, result: Any, pasts: list[Past]) -> None:
@@ -163,7 +165,7 @@ class Compiled:
             reason = "tensors from outside share memory"
         if reason is None:
             try:
-                replay, text, kinds = program(recording, result, pasts, setting.native)
+                replay, text, kinds = calm(program, recording, result, pasts, setting.native)
             except Unclear as error:
                 reason = str(error)
         if reason is None:

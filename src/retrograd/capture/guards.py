@@ -167,7 +167,7 @@ class Guards:
         lines += [f"        if not ({condition}): return False" for condition in self.conditions]
         lines.append("    except ABSENT: return False")
         lines.append("    return True")
-        names = {**self.names, "ABSENT": (AttributeError, LookupError, TypeError)}
+        names = {**self.names, "ABSENT": (AttributeError, LookupError, TypeError, ValueError)}
         exec("\n".join(lines), names)
         return names["check"]
 

@@ -434,7 +434,7 @@ class Writer:
         recording, past, kind = self.recording, self.pasts[number], self.kinds[number]
         steps = past.steps
         if not all(isinstance(step, Call) for step in steps):
-            raise Unclear("the backward pass of what is returned depends on a value, or changes it")
+            raise Unclear("the backward pass of what is returned depends on a value")
         again = self.made_anew(steps, past)
         body, took = self.body([*again, *steps], set(past.gradients))
         took |= set(past.gradients) - {s for step in [*again, *steps] for s in made_by(step)}
@@ -649,7 +649,7 @@ class Writer:
         recording = self.recording
         if id(value) in recording.numbers:
             return f"r{recording.numbers[id(value)]}"
-        if id(value) in recording.objects:
+        if id(value) in recording.objects and value._node is None:
             step, place = recording.objects[id(value)]
             return f"versioned(t{step}_{place}, {value._version})"
         if any(value is gradient for gradient in recording.gradients.values()):
