@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -20,18 +21,20 @@ def test_exchanges_beside_keep_their_order_however_long_each_takes():
     def program(world):
         luck, works, expected = random.Random(5), [], []  # the same on all ranks
         for number in range(300):
-            kind = luck.choice("rbg")
+            kind, beside = luck.choice("rbg"), luck.random() < 0.7
             if kind == "r":
-                steps = world.all_reduce("sum", np.array([number + world.rank]), "add")
+                given = [number + world.rank]
+                start = partial(world.all_reduce, "sum", np.array(given), "add")
                 expected.append([3 * number + 3])
             elif kind == "b":
                 source = luck.randrange(3)
-                steps = world.broadcast("copy", source, np.array([10 * number + world.rank]))
+                given = [10 * number + world.rank]
+                start = partial(world.broadcast, "copy", source, np.array(given))
                 expected.append([10 * number + source])
             else:
-                steps = world.all_gather("all", np.array([number * world.rank]))
+                start = partial(world.all_gather, "all", np.array([number * world.rank]))
                 expected.append([[0], [number], [2 * number]])
-            works.append(world.do("any", steps, beside=luck.random() < 0.7))
+            works.append(start(beside=beside))
         found = [work.result() if hasattr(work, "result") else work for work in works]
         assert [each.tolist() for each in found] == expected
         return "all"
@@ -43,10 +46,10 @@ def test_an_array_of_which_ranks_have_parts_of_any_lengths_is_completed_in_place
     def program(world):
         array, counts, begin = np.zeros(6, np.complex64), [4, 0, 2], (0, 4, 4)[world.rank]
         array[begin : begin + counts[world.rank]] = world.rank + 1j
-        found = world.do("parts", world.fill("parts", array, counts))
+        found = world.fill("parts", array, counts)
         assert found is array
         with pytest.raises(DistNetworkError, match=r"calls parts \[.*\] where .* parts \["):
-            world.do("parts", world.fill("parts", array, [5, 1] if world.rank else [6]))
+            world.fill("parts", array, [5, 1] if world.rank else [6])
         return array.tolist()
 
     assert threads(program) == [[1j] * 4 + [2 + 1j] * 2] * 3
@@ -59,8 +62,8 @@ def test_messages_and_collectives_of_groups_go_on_at_once():
         sent = world.send(other, "ring", np.array(world.rank), beside=True)
         last = (world.rank - 1) % 3
         came = world.receive(last, "ring", world.came(last, "ring", np.array(0)), beside=True)
-        total = world.do("sum", world.all_reduce("sum", np.array([1.0]), "add"))
-        half = pair and pair.do("sum", pair.all_reduce("sum", np.array([1.0]), "add")).tolist()
+        total = world.all_reduce("sum", np.array([1.0]), "add")
+        half = pair and pair.all_reduce("sum", np.array([1.0]), "add").tolist()
         sent.result()
         return int(came.result()), total.tolist(), half
 
@@ -85,8 +88,8 @@ def test_what_mpi_does_not_reduce_is_joined_in_the_order_of_ranks(dtype, name, s
         own = given[world.rank].T  # not contiguous
         parts = np.stack([own] * size)
         return (
-            world.do("one", world.all_reduce("one", own, name, in_place=False)),
-            world.do("two", world.reduce_scatter("two", parts, name)),
+            world.all_reduce("one", own, name, False),
+            world.reduce_scatter("two", parts, own.shape, name),
         )
 
     wide = np.float32 if kind.itemsize == 2 else kind
@@ -105,7 +108,7 @@ def test_deterministic_algorithms_add_in_the_order_of_ranks(monkeypatch):
     given = np.array([1e16, 1.0, -1e16])
 
     def program(world):
-        return world.do("sum", world.all_reduce("sum", given[[world.rank]].copy(), "add"))
+        return world.all_reduce("sum", given[[world.rank]].copy(), "add")
 
     assert [each.tolist() for each in threads(program)] == [[given[0] + given[1] + given[2]]] * 3
 
@@ -116,7 +119,7 @@ def test_a_rank_that_begins_nothing_is_the_one_that_is_late():
             while not world.broken:
                 time.sleep(0.01)
             return world.broken
-        return world.do("sum", world.all_reduce("sum", np.ones(1), "add"), seconds=0.2)
+        return world.all_reduce("sum", np.ones(1), "add", seconds=0.2)
 
     said = "Timed out after 0.2 s: rank 1 did not take part in sum"
     assert [str(each) for each in threads(program)] == [said] * 3
@@ -125,7 +128,7 @@ def test_a_rank_that_begins_nothing_is_the_one_that_is_late():
 def test_the_one_of_three_that_does_something_else_is_named_first():
     def program(world):
         call = "one" if world.rank else "another"
-        return world.do(call, world.all_reduce(call, np.ones(1), "add"))
+        return world.all_reduce(call, np.ones(1), "add")
 
     said = "rank 0 calls another where rank 1 calls one: their calls 1 and 1 of this group"
     assert [str(each) for each in threads(program)] == [said] * 3
@@ -136,12 +139,11 @@ def test_an_error_in_what_is_done_with_a_result_breaks_nothing():
         def refuse(found):
             raise ValueError(f"no {found.tolist()}")
 
-        steps = world.all_reduce("sum", np.ones(1), "add")
         with pytest.raises(ValueError, match=r"no \[3\.0\]"):
-            world.do("sum", steps, refuse)
-        failed = world.do("sum", world.all_reduce("sum", np.ones(1), "add"), refuse, beside=True)
+            world.all_reduce("sum", np.ones(1), "add", then=refuse)
+        failed = world.all_reduce("sum", np.ones(1), "add", then=refuse, beside=True)
         assert str(failed.exception()) == "no [3.0]"
-        return world.do("sum", world.all_reduce("sum", np.ones(1), "add")).tolist()
+        return world.all_reduce("sum", np.ones(1), "add").tolist()
 
     assert threads(program) == [[3.0]] * 3
 
@@ -151,7 +153,7 @@ def test_what_was_under_way_when_a_group_broke_fails_with_the_same():
         works, errors = [], set()
         for array in (np.ones(1 + world.rank), np.ones(1), np.ones(1)):
             try:
-                works.append(world.do("sum", world.all_reduce("sum", array, "add"), beside=True))
+                works.append(world.all_reduce("sum", array, "add", beside=True))
             except DistNetworkError as error:  # it is broken already
                 errors.add(str(error))
         (text,) = errors | {str(work.exception()) for work in works}

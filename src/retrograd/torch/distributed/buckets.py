@@ -12,26 +12,36 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
-__all__ = ["Bucket", "GradBucket", "bucketed"]
+__all__ = ["GradBucket", "bucketed", "parts_of"]
 
 FIRST = 1 << 20  # bytes of the first bucket, which is to start early
 
 
 class GradBucket:
-    """The gradients of one dtype of a pass, one behind the other in `buffer()`.
+    """The gradients of some parameters of one dtype: what a communication hook gets.
 
-    >>> x = rg.ones(2, requires_grad=True)
-    >>> bucket = rg.distributed.GradBucket(0, True, [rg.tensor([3.0, 4.0])], [x])
-    >>> bucket.buffer(), bucket.is_last()
-    (tensor([3., 4.]), True)
+    Behind the gradients is a flag for each, whether the pass has reached its parameter, and one for
+    the rank, whether it has inputs. Their means come in the same message.
+
+    >>> net = rg.nn.parallel.DistributedDataParallel(rg.nn.Linear(3, 2))
+    >>> def halved(state, bucket):
+    ...     state.append(bucket.is_last()); made = rg.futures.Future()
+    ...     made.set_result(bucket.buffer() / 2); return made
+    >>> seen = []; net.register_comm_hook(seen, halved)
+    >>> net(rg.ones(1, 3)).sum().backward(); net.module.bias.grad, seen
+    (tensor([0.5000, 0.5000]), [True])
     """
 
-    def __init__(
-        self, index: int, last: bool, grads: Sequence[Tensor], parameters: Sequence[Tensor]
-    ) -> None:
+    def __init__(self, index: int, last: bool, parameters: Sequence[Tensor]) -> None:
         self._index, self._last, self._parameters = index, last, [*parameters]
-        self._shapes = [grad._array.shape for grad in grads]
-        self._buffer = new_tensor(np.concatenate([grad._array.reshape(-1) for grad in grads]))
+        size, count = sum(p._array.size for p in parameters), len(parameters) + 1
+        self.memory = np.zeros(size + count, parameters[0]._array.dtype)
+        self._own = self._buffer = new_tensor(self.memory[:size])
+        self.flags, self.grads = self.memory[size:], self.gradients()
+        self.reached, self.counts = [False] * len(parameters), np.zeros(count)
+        self.work: Future[Any] | None = None
+
+    # -- what hooks ask for ----------------------------------------------------------------------
 
     def index(self) -> int:
         """Its number among those of the pass."""
@@ -51,35 +61,13 @@ class GradBucket:
 
     def gradients(self) -> list[Tensor]:
         """The gradients of the parameters, in the memory of the buffer."""
-        return self.parts(self._buffer)
+        return parts_of(self._buffer, self._parameters)
 
     def parameters(self) -> list[Any]:
         """The parameters."""
         return self._parameters
 
-    def parts(self, buffer: Tensor) -> list[Tensor]:
-        """A buffer in parts of the gradients' shapes."""
-        ends = np.cumsum([int(np.prod(shape, dtype=np.int64)) for shape in self._shapes])
-        flat = np.split(buffer._array, ends[:-1])
-        return [new_tensor(a.reshape(s)) for a, s in zip(flat, self._shapes, strict=True)]
-
-
-class Bucket(GradBucket):
-    """The gradients of parameters of one dtype in memory of their own, and what comes with these.
-
-    Behind the gradients is a flag for each, whether the pass has reached its parameter, and one for
-    the rank, whether it has inputs. Their means come in the same message.
-    """
-
-    def __init__(self, index: int, last: bool, parameters: Sequence[Tensor]) -> None:
-        self._index, self._last, self._parameters = index, last, [*parameters]
-        self._shapes = [p._array.shape for p in parameters]
-        size, count = sum(p._array.size for p in parameters), len(parameters) + 1
-        self.memory = np.zeros(size + count, parameters[0]._array.dtype)
-        self._own = self._buffer = new_tensor(self.memory[:size])
-        self.flags, self.grads = self.memory[size:], self.gradients()
-        self.reached, self.counts = [False] * len(parameters), np.zeros(count)
-        self.work: Future[Any] | None = None
+    # -- a pass ----------------------------------------------------------------------------------
 
     def empty(self) -> None:
         """Be ready for a pass, once nothing travels."""
@@ -137,7 +125,7 @@ class Bucket(GradBucket):
                 p.grad.detach().copy_(own)
 
 
-def bucketed(parameters: Sequence[Tensor], megabytes: float) -> list[Bucket]:
+def bucketed(parameters: Sequence[Tensor], megabytes: float) -> list[GradBucket]:
     """Buckets of so many megabytes, of the last parameters first."""
     most = int(megabytes * (1 << 20))
     done: list[list[Tensor]] = []
@@ -148,4 +136,11 @@ def bucketed(parameters: Sequence[Tensor], megabytes: float) -> list[Bucket]:
         if sum(each._array.nbytes for each in held) >= (most if done else min(most, FIRST)):
             done.append(begun.pop(p._array.dtype))
     done += begun.values()
-    return [Bucket(n, n + 1 == len(done), held[::-1]) for n, held in enumerate(done)]
+    return [GradBucket(n, n + 1 == len(done), held[::-1]) for n, held in enumerate(done)]
+
+
+def parts_of(buffer: Tensor, likes: Sequence[Tensor]) -> list[Tensor]:
+    """A buffer as tensors of the shapes of others, one behind the other in its memory."""
+    ends = np.cumsum([like._array.size for like in likes])
+    flat = np.split(buffer._array, ends[:-1])
+    return [new_tensor(a.reshape(p._array.shape)) for a, p in zip(flat, likes, strict=True)]

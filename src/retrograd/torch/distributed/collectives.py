@@ -24,13 +24,12 @@ from ... import version
 from ...autograd.grad_mode import inference_mode
 from ...engine.tensor import Tensor, new_tensor, wrote
 from .membership import joined, outside, rank_of
-from .work import Work, carried_out
+from .work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import timedelta
 
-    from .engine.progress import Steps
     from .engine.world import World
 
 __all__ = [
@@ -92,8 +91,7 @@ def barrier(
     >>> rg.distributed.barrier()
     """
     world, seconds = joined(group).world, None if timeout is None else timeout.total_seconds()
-    steps = world.agreed("barrier", np.empty(0))
-    found = world.do("barrier", steps, seconds=seconds, beside=async_op)
+    found = world.barrier("barrier", seconds=seconds, beside=async_op)
     return Work(found, ()) if async_op else None
 
 
@@ -125,9 +123,8 @@ def broadcast(
     tensor([0.+1.j, 2.+0.j])
     """
     world, src = joined(group).world, rank_of(group, src, group_src)
-    call = f"broadcast from rank {src}"
-    steps = world.broadcast(call, src, array_of(tensor))
-    return carried_out(world, async_op, [tensor], call, steps, partial(put, tensor))
+    start = partial(world.broadcast, f"broadcast from rank {src}", src, array_of(tensor))
+    return begun(start, tensor, async_op)
 
 
 @collective
@@ -143,9 +140,9 @@ def all_reduce(
     tensor([0.+1.j, 2.+0.j])
     """
     world, array = joined(group).world, array_of(tensor)
-    name, call = ufunc_of("all_reduce", array, op), f"all_reduce {op.name}"
-    steps = world.all_reduce(call, array, name)
-    return carried_out(world, async_op, [tensor], call, steps, partial(put, tensor))
+    name = ufunc_of("all_reduce", array, op)
+    start = partial(world.all_reduce, f"all_reduce {op.name}", array, name)
+    return begun(start, tensor, async_op)
 
 
 @collective
@@ -165,11 +162,9 @@ def reduce(
     tensor([1., 2.])
     """
     world, dst, array = joined(group).world, rank_of(group, dst, group_dst), array_of(tensor)
-    name, call = ufunc_of("reduce", array, op), f"reduce {op.name} to rank {dst}"
-    here = world.rank == dst
-    steps = world.all_reduce(call, array, name, in_place=here)
-    then = partial(put, tensor) if here else None
-    return carried_out(world, async_op, [tensor], call, steps, then)
+    name, here = ufunc_of("reduce", array, op), world.rank == dst
+    start = partial(world.all_reduce, f"reduce {op.name} to rank {dst}", array, name, here)
+    return begun(start, tensor, async_op, writes=here)
 
 
 @collective
@@ -185,9 +180,7 @@ def all_gather(
     """
     world, array = joined(group).world, array_of(tensor)
     check_list("tensor_list", tensor_list, [array] * world.size)
-    steps = world.all_gather("all_gather", array)
-    then = partial(put_all, tensor_list)
-    return carried_out(world, async_op, tensor_list, "all_gather", steps, then)
+    return begun(partial(world.all_gather, "all_gather", array), tensor_list, async_op)
 
 
 @collective
@@ -210,10 +203,8 @@ def all_gather_into_tensor(
             f"tensors of shape {array.shape} and dtype {array.dtype} do not fill one of shape "
             f"{out.shape} and dtype {out.dtype}"
         )
-
-    call = "all_gather_into_tensor"
-    steps = world.all_gather(call, array, out)
-    return carried_out(world, async_op, [output_tensor], call, steps, partial(put, output_tensor))
+    start = partial(world.all_gather, "all_gather_into_tensor", array, out)
+    return begun(start, output_tensor, async_op)
 
 
 @collective
@@ -236,10 +227,7 @@ def gather(
     world, array = joined(group).world, array_of(tensor)
     dst = rank_of(group, 0 if dst is None and group_dst is None else dst, group_dst)
     places = _check_at(world, dst, "gather_list", gather_list, array)
-
-    call = f"gather to rank {dst}"
-    steps = world.gather(call, dst, array)
-    return carried_out(world, async_op, places, call, steps, partial(put_all, places))
+    return begun(partial(world.gather, f"gather to rank {dst}", dst, array), places, async_op)
 
 
 @collective
@@ -262,10 +250,8 @@ def scatter(
     world, array = joined(group).world, array_of(tensor)
     src = rank_of(group, 0 if src is None and group_src is None else src, group_src)
     parts = [*map(array_of, _check_at(world, src, "scatter_list", scatter_list, array))]
-
-    call = f"scatter from rank {src}"
-    steps = world.scatter(call, src, parts, array)
-    return carried_out(world, async_op, [tensor], call, steps, partial(put, tensor))
+    start = partial(world.scatter, f"scatter from rank {src}", src, parts, array)
+    return begun(start, tensor, async_op)
 
 
 @collective
@@ -286,13 +272,10 @@ def reduce_scatter(
     """
     world, like = joined(group).world, array_of(output)
     check_list("input_list", input_list, [like] * world.size)
-    arrays = [*map(array_of, input_list)]
-    name, call = ufunc_of("reduce_scatter", like, op), f"reduce_scatter {op.name}"
-
-    def steps() -> Steps:
-        return (yield from world.reduce_scatter(call, np.stack(arrays), name))
-
-    return carried_out(world, async_op, [output], call, steps(), partial(put, output))
+    name, given = ufunc_of("reduce_scatter", like, op), [*map(array_of, input_list)]
+    call = f"reduce_scatter {op.name}"
+    start = partial(world.reduce_scatter, call, given, like.shape, name)
+    return begun(start, output, async_op)
 
 
 @collective
@@ -318,12 +301,10 @@ def reduce_scatter_tensor(
             f"{array.shape} and dtype {array.dtype} is not {world.size} of shape {out.shape} and "
             f"dtype {out.dtype}"
         )
-    name, call = ufunc_of("reduce_scatter_tensor", array, op), f"reduce_scatter_tensor {op.name}"
-
-    def steps() -> Steps:
-        return (yield from world.reduce_scatter(call, array.reshape(-1, *out.shape), name))
-
-    return carried_out(world, async_op, [output], call, steps(), partial(put, output))
+    name = ufunc_of("reduce_scatter_tensor", array, op)
+    call = f"reduce_scatter_tensor {op.name}"
+    start = partial(world.reduce_scatter, call, array, out.shape, name)
+    return begun(start, output, async_op)
 
 
 @collective
@@ -349,10 +330,8 @@ def all_to_all(
             f"all_to_all takes one tensor for each of {world.size} ranks, got "
             f"{len(parts)} to send and {len(places)} to fill"
         )
-
-    steps = world.all_to_all("all_to_all", parts, places)
-    then = partial(put_all, output_tensor_list)
-    return carried_out(world, async_op, output_tensor_list, "all_to_all", steps, then)
+    start = partial(world.all_to_all, "all_to_all", parts, places)
+    return begun(start, output_tensor_list, async_op)
 
 
 @collective
@@ -375,12 +354,8 @@ def all_to_all_single(
     world, out, array = joined(group).world, array_of(output), array_of(input)
     parts = _parts("input", array, input_split_sizes, world.size)
     places = _parts("output", out, output_split_sizes, world.size)
-
-    def joined_parts(found: list[Any]) -> None:
-        put(output, np.concatenate(found))
-
-    steps = world.all_to_all("all_to_all_single", parts, places)
-    return carried_out(world, async_op, [output], "all_to_all_single", steps, joined_parts)
+    start = partial(world.all_to_all, "all_to_all_single", parts, places)
+    return begun(start, output, async_op)
 
 
 def array_of(tensor: Any) -> Any:
@@ -393,19 +368,23 @@ def array_of(tensor: Any) -> Any:
     return tensor._array
 
 
-def put(tensor: Tensor, array: Any) -> None:
-    """Overwrite a tensor by what has come, or say that it was."""
-    if array is tensor._array:
-        wrote(tensor, "put")
-        return
-    with inference_mode():  # which may write to its own tensors, too
-        tensor.copy_(new_tensor(array))
+def begun(start: Callable[..., Any], into: Any, asked: bool, writes: bool = True) -> Work | None:
+    """Start what overwrites a tensor, or each of several; its work, where that is asked for."""
+    found = start(then=partial(put, into) if writes else None, beside=asked)
+    return Work(found, [into] if isinstance(into, Tensor) else into) if asked else None
 
 
-def put_all(tensors: Sequence[Tensor], arrays: Sequence[Any]) -> None:
-    """Overwrite tensors by what has come."""
-    for tensor, array in zip(tensors, arrays, strict=True):
-        put(tensor, array)
+def put(into: Any, found: Any) -> None:
+    """Overwrite a tensor by what has come, or by the parts of that; or each of several."""
+    if not isinstance(into, Tensor):
+        for pair in zip(into, found, strict=True):
+            put(*pair)
+    elif found is into._array:
+        wrote(into, "put")
+    else:
+        array = np.concatenate(found) if isinstance(found, list) else found
+        with inference_mode():  # which may write to its own tensors, too
+            into.copy_(new_tensor(array))
 
 
 def check_list(name: str, tensors: Sequence[Tensor] | None, likes: list[Any]) -> Sequence[Tensor]:

@@ -10,21 +10,16 @@ from __future__ import annotations
 import pickle
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .collectives import check_none, collective
 from .membership import joined, rank_of
-from .messages import other_rank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .engine.progress import Steps
     from .engine.world import World
 
 __all__ = [
-    "all_gather_object", "broadcast_object_list", "gather_object", "recv_object_list",
-    "scatter_object_list", "send_object_list",
+    "all_gather_object", "broadcast_object_list", "gather_object", "scatter_object_list",
 ]  # fmt: skip
 
 
@@ -40,7 +35,7 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
     """
     world, data = joined(group).world, pickle.dumps(obj)
     _check_length("object_list", object_list, world)
-    found = _exchanged(world, "all_gather_object", [data] * world.size)
+    found = world.texts("all_gather_object", [data] * world.size)
     object_list[:] = map(pickle.loads, found)
 
 
@@ -67,7 +62,7 @@ def gather_object(
     else:
         check_none(world, dst, "object_gather_list", object_gather_list)
     parts = [data if rank == dst else b"" for rank in world.ranks]
-    found = _exchanged(world, f"gather_object to rank {dst}", parts)
+    found = world.texts(f"gather_object to rank {dst}", parts)
     if object_gather_list is not None and world.rank == dst:
         object_gather_list[:] = map(pickle.loads, found)
 
@@ -91,9 +86,15 @@ def broadcast_object_list(
     src = rank_of(group, 0 if src is None and group_src is None else src, group_src)
     data = pickle.dumps(list(object_list)) if world.rank == src else b""
     call = f"broadcast_object_list from rank {src}"
-    found = _exchanged(world, call, [data] * world.size)
+    found = world.texts(call, [data] * world.size)
     if world.rank != src:
-        _refill(object_list, pickle.loads(found[world.ranks.index(src)]), call, src)
+        objects = pickle.loads(found[world.ranks.index(src)])
+        if len(objects) != len(object_list):
+            raise ValueError(
+                f"{call}: rank {src} sends {len(objects)} objects, and there are "
+                f"{len(object_list)} places. Give all ranks lists of one length"
+            )
+        object_list[:] = objects
 
 
 @collective
@@ -123,78 +124,8 @@ def scatter_object_list(
     if world.rank == src:
         given = _check_length("scatter_object_input_list", scatter_object_input_list, world)
         parts = [*map(pickle.dumps, given)]
-    found = _exchanged(world, f"scatter_object_list from rank {src}", parts)
+    found = world.texts(f"scatter_object_list from rank {src}", parts)
     scatter_object_output_list[0] = pickle.loads(found[world.ranks.index(src)])
-
-
-@collective
-def send_object_list(
-    object_list: list[Any],
-    dst: int | None = None,
-    group: Any = None,
-    device: Any = None,
-    group_dst: int | None = None,
-    use_batch: bool = False,
-) -> None:
-    """Send the objects of a list to rank `dst`, which calls `recv_object_list`.
-
-    Raises ValueError for this process itself.
-
-    >>> rg.distributed.send_object_list(["a"], dst=0)
-    Traceback (most recent call last):
-    ValueError: Invalid destination rank: it should not be the rank of the current process, 0
-    """
-    world, dst = joined(group).world, other_rank("destination", group, dst, group_dst)
-    data = np.array(memoryview(pickle.dumps(list(object_list))))
-    world.send(dst, "send_object_list", np.array(data.size), data)
-
-
-@collective
-def recv_object_list(
-    object_list: list[Any],
-    src: int | None = None,
-    group: Any = None,
-    device: Any = None,
-    group_src: int | None = None,
-    use_batch: bool = False,
-) -> int:
-    """Overwrite the objects of a list, of the length sent, by those of rank `src`; return `src`.
-
-    Objects are pickled: only join groups whose processes you trust. Raises ValueError for this
-    process itself.
-
-    >>> rg.distributed.recv_object_list([None], src=0)
-    Traceback (most recent call last):
-    ValueError: Invalid source rank: it should not be the rank of the current process, 0
-    """
-    world, call = joined(group).world, "send_object_list"
-    if src is None and group_src is None and world.peers:
-        src = world.first_to_send(call)
-    src = other_rank("source", group, src, group_src)
-    found = world.receive(src, call, _received(world, src, call))
-    _refill(object_list, pickle.loads(found), call, src)
-    return src
-
-
-def _exchanged(world: World, call: str, parts: Sequence[bytes]) -> list[bytes]:
-    """What each rank has for this one."""
-    found: list[bytes] = world.do(call, world.texts(call, parts))
-    return found
-
-
-def _received(world: World, rank: int, call: str) -> Steps:
-    """Bytes: first how many, then they."""
-    length = yield from world.came(rank, call, np.zeros((), np.int64))
-    return bytes((yield from world.came(rank, call, np.empty(int(length), np.uint8))))
-
-
-def _refill(places: list[Any], found: list[Any], call: str, src: int) -> None:
-    if len(places) != len(found):
-        raise ValueError(
-            f"{call}: rank {src} sends {len(found)} objects, and there are {len(places)} places. "
-            "Give all ranks lists of one length"
-        )
-    places[:] = found
 
 
 def _check_length(name: str, given: Sequence[Any] | None, world: World) -> Any:

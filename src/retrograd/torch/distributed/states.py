@@ -1,23 +1,17 @@
-"""States of optimizers by the names of parameters, and states that go from rank to rank."""
+"""States of optimizers by the names of parameters."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
 
-from ...engine.tensor import Tensor
-from ...ops import empty
-from ...pytree import flatten, map_leaves
-from .collectives import broadcast
-from .membership import get_rank
-from .objects import broadcast_object_list
 from .tensor import DTensor, distribute_tensor
 from .tensor.api import shown
 
 if TYPE_CHECKING:
     from ...nn import Module
 
-__all__ = ["by_name", "by_number", "cleaned", "lying_as", "spread"]
+__all__ = ["by_name", "by_number", "cleaned", "lying_as"]
 
 WRAPPERS = re.compile(r"(?<![^.])(_fsdp_wrapped_module|_checkpoint_wrapped_module|_orig_mod)\.")
 
@@ -67,33 +61,6 @@ def lying_as(value: Any, like: Any) -> Any:
     if isinstance(value, DTensor) or not isinstance(like, DTensor):
         return value
     return distribute_tensor(value.detach(), like.device_mesh, like.placements, src_data_rank=None)
-
-
-def spread(state: Any, src: int, group: Any = None) -> Any:
-    """The nested state of rank `src`: its tensors travel as such, all else is pickled."""
-    if get_rank() == src:
-        lot = [map_leaves(lambda x: _Sent(x) if isinstance(x, Tensor) else x, state)]
-    else:
-        lot = [None]
-    broadcast_object_list(lot, src, group)
-    if get_rank() != src:
-        state = map_leaves(lambda x: x.place() if isinstance(x, _Sent) else x, lot[0])
-    for tensor in flatten(state):
-        if isinstance(tensor, Tensor):
-            broadcast(tensor.detach(), src, group)
-    return state
-
-
-class _Sent:
-    """What stands for a tensor that comes."""
-
-    def __init__(self, tensor: Tensor) -> None:
-        self.shape, self.dtype = tuple(tensor.shape), tensor.dtype
-
-    def place(self) -> Tensor:
-        """Memory for it."""
-        made: Tensor = empty(self.shape, dtype=self.dtype)
-        return made
 
 
 def _names(model: Module) -> dict[int, str]:

@@ -9,13 +9,10 @@ from ..futures import Future
 
 if TYPE_CHECKING:
     import concurrent.futures
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from datetime import timedelta
 
-    from .engine.progress import Steps
-    from .engine.world import World
-
-__all__ = ["Work", "carried_out"]
+__all__ = ["Work"]
 
 
 class Work:
@@ -74,16 +71,3 @@ def _fulfil(found: Future[Any], tensors: Any, done: concurrent.futures.Future[An
         found.set_result(tensors)
     else:
         found.set_exception(error)
-
-
-def carried_out(
-    world: World,
-    asked: bool,
-    tensors: Sequence[Any],
-    call: str,
-    steps: Steps,
-    then: Callable[[Any], Any] | None = None,
-) -> Work | None:
-    """Carry a collective out now, and `then` take its result; beside the caller where asked."""
-    found = world.do(call, steps, then, beside=asked)
-    return Work(found, tensors) if asked else None

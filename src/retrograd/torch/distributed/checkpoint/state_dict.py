@@ -18,7 +18,8 @@ from ....autograd.grad_mode import no_grad
 from ....ops import zeros_like
 from ..fsdp import FullyShardedDataParallel, StateDictType
 from ..membership import get_rank, is_initialized
-from ..states import by_name, by_number, cleaned, lying_as, spread
+from ..objects import broadcast_object_list
+from ..states import by_name, by_number, cleaned, lying_as
 from ..tensor import DTensor
 
 if TYPE_CHECKING:
@@ -174,7 +175,9 @@ def _from_first(state: Any, options: StateDictOptions) -> Any:
     """The state of rank 0, where the options ask for it."""
     if not options.broadcast_from_rank0 or not is_initialized():
         return state
-    return spread(state, 0)
+    lot = [state]
+    broadcast_object_list(lot, 0)
+    return lot[0]
 
 
 def _begun(optimizer: Any) -> None:

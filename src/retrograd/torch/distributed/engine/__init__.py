@@ -4,9 +4,8 @@
 |---|---|
 | `connections` | sockets: how processes meet, and the process that watches them |
 | `watch` | what a process hears of the others |
-| `transport` | the protocol of what moves arrays |
 | `progress` | transfers under way |
 | `world` | a group: checked collectives and messages, deadlines, errors |
-| `mpi` | the protocol by MPI; the group of all |
+| `mpi` | what moves arrays, by MPI; the group of all |
 | `processes` | the processes of a run on this machine, which a launcher starts |
 """

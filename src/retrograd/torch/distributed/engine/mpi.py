@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Sequence
 
-    from .progress import Steps
-    from .transport import Request
+    from .progress import Request, Steps
 
 __all__ = ["MPITransport", "end", "launched", "start"]
 
@@ -74,13 +73,20 @@ PARTING = 10.0  # seconds that ranks wait for each other at the end, under mpiex
 
 
 class MPITransport:
-    """Transfers by a communicator of MPI's."""
+    """Transfers between the processes of one group, by their numbers in it; none of them waits.
+
+    All arrays are contiguous, and stay as they are until the transfer is done. Every process starts
+    the same ones in the same order, but for `send`, `receive` and `probe`.
+    """
 
     def __init__(self, mpi: Any, communicator: Any) -> None:
         self.mpi, self.comm = mpi, communicator
 
     def reduces(self, dtype: Any, name: str) -> bool:
-        """All but bfloat16; NaN counts in NumPy's minimum, in MPI's it depends."""
+        """Whether reductions know a dtype and NumPy's name of a ufunc.
+
+        All but bfloat16; NaN counts in NumPy's minimum, in MPI's it depends.
+        """
         if name in {"minimum", "maximum"}:
             return dtype.kind in "biu"
         return dtype.kind in "biufc" and (name == "add" or dtype.kind != "b") and name != "multiply"
@@ -95,22 +101,22 @@ class MPITransport:
         return _test(self.comm.Ibcast(self._bytes(array), source))
 
     def all_gather(self, array: Any, out: Any) -> Request:
-        """Fill `out` with the arrays of all."""
+        """Fill `out`, as large as they are together, with the arrays of all."""
         return _test(self.comm.Iallgather(self._bytes(array), self._bytes(out)))
 
     def fill(self, array: Any, counts: Sequence[int]) -> Request:
-        """Complete an array of which each process has so many elements."""
+        """Complete an array of which each process has so many elements, one behind the other."""
         data, kind = self._bytes(array)
         sizes = [count * array.itemsize for count in counts]
         return _test(self.comm.Iallgatherv(self.mpi.IN_PLACE, [data, sizes, None, kind]))
 
     def reduce_scatter(self, parts: Any, out: Any, name: str) -> Request:
-        """Overwrite `out` by the reduction of what all have for this one."""
+        """Overwrite `out` by the reduction of what all have for this one: `parts`, (size, ...)."""
         (data, op), (place, _) = self._reduced(parts, name), self._reduced(out, name)
         return _test(self.comm.Ireduce_scatter_block(data, place, op))
 
     def all_to_all(self, parts: Sequence[Any], places: Sequence[Any]) -> Request:
-        """Send each other process its array, and fill the places."""
+        """Send each other process its array, and fill the places by what they send."""
         own, tag = self.comm.rank, 3
         requests = [
             self.comm.Irecv(self._bytes(place), other, tag)
@@ -125,15 +131,15 @@ class MPITransport:
         return lambda: bool(self.mpi.Request.Testall(requests))
 
     def send(self, array: Any, to: int, tag: int) -> Request:
-        """Send an array."""
+        """Send an array to one that receives it with the same tag."""
         return _test(self.comm.Isend(self._bytes(array), to, tag))
 
     def receive(self, array: Any, source: int, tag: int) -> Request:
-        """Fill an array."""
+        """Fill an array with what `source` sends."""
         return _test(self.comm.Irecv(self._bytes(array), source, tag))
 
     def probe(self, tag: int) -> int | None:
-        """One that has sent something."""
+        """One that has sent something with that tag, if there is any."""
         status = self.mpi.Status()
         found = self.comm.Iprobe(self.mpi.ANY_SOURCE, tag, status)
         return status.source if found else None
@@ -206,7 +212,7 @@ class Started:
         """Whether all ranks end now, and well."""
         last = self._world(self.comm, PARTING, "the end")
         with suppress(DistNetworkError):
-            last.do("the end", last.agreed("the end", np.empty(0)))
+            last.barrier("the end")
             return True
         return False
 
@@ -313,11 +319,11 @@ def _line(comm: Any, mpi: Any, timeout: float) -> socket.socket:
     def tell(port: int) -> None:
         text = json.dumps([node(), os.uname().nodename, port]).encode()
         said[: len(text)] = memoryview(text)
-        world.do("start", world.broadcast("start", 0, said))
+        world.broadcast("start", 0, said)
 
     if comm.rank == 0:
         return meet("", 0, 0, comm.size, timeout, tell)[0]
-    world.do("start", world.broadcast("start", 0, said))
+    world.broadcast("start", 0, said)
     machine, name, port = json.loads(bytes(said).rstrip(b"\0"))
     host = "127.0.0.1" if machine == node() else name
     return meet(host, port, comm.rank, comm.size, timeout)[0]

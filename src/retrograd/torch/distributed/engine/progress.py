@@ -24,8 +24,7 @@ from ....locks import new_lock
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
-    from .transport import Request
-
+    Request = Callable[[], bool]  # whether a transfer is done; it goes on while it is asked
     Steps = Generator[Request, None, Any]
 
 __all__ = ["Exchange", "Lane", "called", "unless_done"]

@@ -38,8 +38,8 @@ from .progress import Exchange, Lane, called, unless_done
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from .mpi import MPITransport
     from .progress import Steps
-    from .transport import Transport
     from .watch import Watch
 
 __all__ = ["World"]
@@ -51,6 +51,16 @@ NARROW = 2  # bytes of floats that are added up in float32
 ABANDONED: list[Any] = []  # requests of broken groups, whose arrays MPI may still write
 
 
+def collective(steps: Callable[..., Steps]) -> Callable[..., Any]:
+    """A call that carries out steps, with the options of `World.do`."""
+
+    @functools.wraps(steps)
+    def called(world: World, call: str, *args: Any, **options: Any) -> Any:
+        return world.do(call, steps(world, call, *args), **options)
+
+    return called
+
+
 class World:
     """The ranks of a group, this one among them, and what goes on between them."""
 
@@ -58,7 +68,7 @@ class World:
         self,
         rank: int,
         ranks: Sequence[int],
-        transport: Transport | None,
+        transport: MPITransport | None,
         timeout: float,
         name: str = "",
         watch: Watch | None = None,
@@ -85,7 +95,7 @@ class World:
         seconds: float | None = None,
         beside: bool = False,
     ) -> Any:
-        """The result of a collective, once it is done; its future, if it goes on `beside`."""
+        """What `then` makes of the result of a collective; its future, if it goes on `beside`."""
         return self._started(self._lane, call, steps, self.peers, then, seconds, beside)
 
     def send(self, rank: int, call: str, *arrays: Any, beside: bool = False) -> Any:
@@ -197,6 +207,12 @@ class World:
             )
         self.fail(f"{call}: {_unlike(other, their_kind, one, kind)}")
 
+    @collective
+    def barrier(self, call: str) -> Steps:
+        """Nothing, once all ranks are here."""
+        yield from self.agreed(call, np.empty(0))
+
+    @collective
     def all_reduce(self, call: str, array: Any, name: str, in_place: bool = True) -> Steps:
         """The arrays of all ranks joined by NumPy's name of how; `in_place` where that can be."""
         yield from self.agreed(call, array)
@@ -213,8 +229,10 @@ class World:
             self._mean(total, name)
         return total
 
-    def reduce_scatter(self, call: str, parts: Any, name: str) -> Steps:
-        """This rank's one of the parts, (size, ...), joined over all ranks."""
+    @collective
+    def reduce_scatter(self, call: str, given: Any, shape: Any, name: str) -> Steps:
+        """This rank's one of the arrays that are given for all, each of a shape, joined."""
+        parts = np.reshape(given, (self.size, *shape))
         yield from self.agreed(call, parts)
         if self._in_order(parts.dtype, name):
             return (yield from self._added(parts, name))
@@ -225,6 +243,7 @@ class World:
             self._mean(total, name)
         return total
 
+    @collective
     def broadcast(self, call: str, source: int, array: Any) -> Steps:
         """The array of rank `source`; in place where that can be."""
         yield from self.agreed(call, array)
@@ -233,6 +252,7 @@ class World:
             yield self.transport.broadcast(data, self.ranks.index(source))
         return data
 
+    @collective
     def all_gather(self, call: str, array: Any, out: Any = None) -> Steps:
         """The arrays of all ranks, stacked."""
         yield from self.agreed(call, array)
@@ -243,6 +263,7 @@ class World:
             yield self.transport.all_gather(np.asarray(array, order="C"), found)
         return found
 
+    @collective
     def fill(self, call: str, array: Any, counts: Sequence[int]) -> Steps:
         """An array of which each rank has so many elements, one behind the other; in place."""
         yield from self.agreed(f"{call} {[*counts]}", array)
@@ -250,6 +271,7 @@ class World:
             yield self.transport.fill(array, counts)
         return array
 
+    @collective
     def gather(self, call: str, to: int, array: Any) -> Steps:
         """The arrays of all ranks in their order, at rank `to`; elsewhere none."""
         yield from self.agreed(call, array)
@@ -259,6 +281,7 @@ class World:
         yield from self._exchanged(parts, places)
         return places if here else []
 
+    @collective
     def scatter(self, call: str, source: int, parts: Sequence[Any], like: Any) -> Steps:
         """This rank's one of the arrays of rank `source`, of the shape and dtype of `like`."""
         yield from self.agreed(call, like)
@@ -267,6 +290,7 @@ class World:
         yield from self._exchanged(parts or [nothing] * self.size, places)
         return own
 
+    @collective
     def all_to_all(self, call: str, parts: Sequence[Any], like: Sequence[Any]) -> Steps:
         """What each rank has for this one, of the shapes and dtypes of `like`."""
         yield from self.agreed(call, np.empty(0))
@@ -287,6 +311,7 @@ class World:
         yield from self._exchanged(parts, places)
         return places
 
+    @collective
     def texts(self, call: str, parts: Sequence[bytes]) -> Steps:
         """The bytes that each rank has for this one."""
         yield from self.agreed(call, np.empty(0))

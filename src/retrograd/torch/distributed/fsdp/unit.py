@@ -38,7 +38,6 @@ from ..tensor.array import Distributed, bounds
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from ..engine.progress import Steps
     from ..engine.world import World
     from .api import MixedPrecisionPolicy
 
@@ -117,7 +116,7 @@ class Unit:
         world, call = self.worlds[0], f"parameters of {self.name}"
         self._coming = nothing  # for what lies whole already
         if sent.size:
-            self._coming = under_way(world, call, world.all_gather(call, sent))
+            self._coming = under_way(world.all_gather, call, sent)
 
     def unshard(self) -> None:
         """Let the module have whole parameters."""
@@ -285,8 +284,10 @@ class Unit:
             for number, like, mine in zip(lot, likes, np.split(sent, ends[:-1], 1), strict=True):
                 for row, part in pairs(mine, moved(like, grads[number])):
                     row[...] = part
-            reduce = world.all_reduce if whole else world.reduce_scatter
-            result = under_way(world, call, reduce(call, sent, "mean"))
+            if whole:
+                result = under_way(world.all_reduce, call, sent, "mean")
+            else:
+                result = under_way(world.reduce_scatter, call, sent, sent.shape[1:], "mean")
             held = [np.empty(like.local.shape, like.dtype) for like in likes]
             arrive = Arrival(result, others, call, [*zip(likes, held, ends, strict=True)])
             self._root._flying.append(arrive)
@@ -358,7 +359,7 @@ class Arrival:
             return
         found, begin = self.result().reshape(-1), 0
         for world in self.others:
-            found = world.do(self.call, world.all_reduce(self.call, found, "mean"))
+            found = world.all_reduce(self.call, found, "mean")
         for like, held, end in self.pieces:
             part = moved(like, held)
             part[...] = found[begin : begin + part.size].reshape(part.shape)
@@ -385,12 +386,9 @@ class Coming(Distributed):
         return self.held
 
 
-def under_way(world: World, call: str, steps: Steps) -> Callable[[], Any]:
+def under_way(start: Callable[..., Any], *args: Any) -> Callable[[], Any]:
     """What gives the result of a collective that is started."""
-    if world.size == 1:
-        found = world.do(call, steps)
-        return lambda: found
-    result: Callable[[], Any] = world.do(call, steps, beside=True).result
+    result: Callable[[], Any] = start(*args, beside=True).result
     return result
 
 

@@ -11,7 +11,7 @@ from ....ops import cat
 from ....optim.optimizer import Optimizer
 from ... import distributed as dist
 from ..algorithms.join import Join, Joinable, JoinHook
-from ..states import spread
+from ..buckets import parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,7 +89,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             held, counts = [*chain(*lots)], [sum(p.numel() for p in lot) for lot in lots]
             memory = _joined(held) if self._views else None
             if memory is not None:
-                for p, part in zip(held, _parts(memory, held), strict=True):
+                for p, part in zip(held, parts_of(memory, held), strict=True):
                     p.data = part
             self._buckets.append((held, counts, memory))
         rank = dist.get_rank()
@@ -126,8 +126,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         world, call = dist.membership.joined(self.process_group).world, "parameters of a dtype"
         for held, counts, memory in self._buckets:
             sent = _joined(held) if memory is None else memory
-            world.do(call, world.fill(call, sent._array, counts))
-            for p, part in zip(held, _parts(sent, held), strict=True):
+            world.fill(call, sent._array, counts)
+            for p, part in zip(held, parts_of(sent, held), strict=True):
                 with no_grad():  # which counts the write; where `part` is `p`, nothing else
                     p.copy_(part)
         return found
@@ -146,20 +146,15 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     def consolidate_state_dict(self, to: int = 0) -> None:
         """Gather the state of all ranks at rank `to`, whose `state_dict()` then has all of it.
 
-        All ranks call it. Tensors are sent as such, and the rest is pickled.
+        All ranks call it. States are pickled.
         """
-        own = {
-            number: self.state[p]
-            for number, p in enumerate(self._ordered())
-            if self._owner[p] == dist.get_rank() and p in self.state
-        }
-        states: dict[int, Any] = {}
-        for rank in self._ranks:
-            states |= spread(own, rank, self.process_group)
+        own = super().state_dict()
+        found: Any = [None] * len(self._ranks) if dist.get_rank() == to else None
+        dist.gather_object(own["state"], found, to, self.process_group)
         self._consolidated = None
-        if dist.get_rank() == to:
-            groups = self._numbered_groups()
-            self._consolidated = {"state": dict(sorted(states.items())), "param_groups": groups}
+        if found is not None:
+            states = {number: state for part in found for number, state in part.items()}
+            self._consolidated = {**own, "state": dict(sorted(states.items()))}
 
     def state_dict(self) -> dict[str, Any]:
         """The state of all ranks, where `consolidate_state_dict` has put it.
@@ -172,38 +167,19 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take the settings, and this rank's part of the state, of all parameters."""
-        numbers = {p: number for number, p in enumerate(self._ordered())}
-        own = [p for group in self.optim.param_groups for p in group["params"]]
-        place = {p: number for number, p in enumerate(own)}
-        groups = []
-        for given, group in zip(state_dict["param_groups"], self.optim.param_groups, strict=True):
-            groups.append({**given, "params": [place[p] for p in group["params"]]})
-        states = state_dict["state"]
-        part = {place[p]: states[numbers[p]] for p in own if numbers[p] in states}
-        self.optim.load_state_dict({"state": part, "param_groups": groups})
+        groups: list[Any] = []
+        state: dict[int, Any] = {}
         for given, group in zip(state_dict["param_groups"], self.param_groups, strict=True):
-            group.update((name, value) for name, value in given.items() if name != "params")
+            pairs = zip(given["params"], group["params"], strict=True)
+            own = [number for number, p in pairs if self._owner[p] == dist.get_rank()]
+            groups.append({**given, "params": own})
+            state |= {n: state_dict["state"][n] for n in own if n in state_dict["state"]}
+            group.update({**given, "params": group["params"]})
+        self.optim.load_state_dict({"state": state, "param_groups": groups})
         self.state = self.optim.state
-
-    def _ordered(self) -> list[Tensor]:
-        return [p for group in self.param_groups for p in group["params"]]
-
-    def _numbered_groups(self) -> list[dict[str, Any]]:
-        """The groups with numbers for parameters."""
-        numbers = {p: number for number, p in enumerate(self._ordered())}
-        return [
-            {**group, "params": [numbers[p] for p in group["params"]]}
-            for group in self.param_groups
-        ]
 
 
 def _joined(tensors: list[Tensor]) -> Tensor:
     """A copy of tensors, one behind the other."""
     whole: Tensor = cat([tensor.detach().reshape(-1) for tensor in tensors])
     return whole
-
-
-def _parts(whole: Tensor, likes: list[Tensor]) -> list[Tensor]:
-    """What lies in the place of each."""
-    flat = whole.split([like.numel() for like in likes])
-    return [part.view(like.shape) for part, like in zip(flat, likes, strict=True)]

@@ -293,7 +293,7 @@ def of_one(call: str, array: Any, mesh: DeviceMesh, dims: Iterable[int], number:
         world = mesh.get_group(dim).world
         source = world.ranks[number]
         own = found if world.rank == source else np.empty_like(found)
-        found = world.do(call, world.broadcast(call, source, own))
+        found = world.broadcast(call, source, own)
     return found
 
 

@@ -119,7 +119,7 @@ class Distributed(StandIn, NDArrayOperatorsMixin):
         world = self.mesh.get_group(k).world
         if isinstance(placement, Partial):
             name, call = "add" if placement.reduce_op == "sum" else "mean", "a partial tensor"
-            return world.do(call, world.all_reduce(call, local, name, in_place=False))
+            return world.all_reduce(call, local, name, False)
         assert isinstance(placement, Shard)
         dim, length = placement.dim, self._length(now, k)
         parts = [bounds(length, world.size, n) for n in range(world.size)]
@@ -127,7 +127,7 @@ class Distributed(StandIn, NDArrayOperatorsMixin):
         padded = np.zeros((*local.shape[:dim], most, *local.shape[dim + 1 :]), local.dtype)
         padded[(slice(None),) * dim + (slice(local.shape[dim]),)] = local
         call = "a tensor in parts"
-        whole = np.concatenate(world.do(call, world.all_gather(call, padded)), dim)
+        whole = np.concatenate(world.all_gather(call, padded), dim)
         return whole[(slice(None),) * dim + (slice(length),)]
 
     def _cut(self, local: Any, now: list[Placement], k: int, placement: Placement) -> Any:

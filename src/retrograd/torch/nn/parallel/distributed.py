@@ -174,10 +174,9 @@ class DistributedDataParallel(Module):
         world = load("retrograd.torch.distributed").membership.joined(self.process_group).world
         call = f"gradients {self._next} of {len(self._buckets)} of pass {self._passes}"
         if self._hook is None:
-            steps = world.all_reduce(call, bucket.memory, "mean")
-            bucket.work = world.do(call, steps, beside=True)
+            bucket.work = world.all_reduce(call, bucket.memory, "mean", beside=True)
         else:
-            world.do(call, world.all_reduce(call, bucket.flags, "mean"))
+            world.all_reduce(call, bucket.flags, "mean")
             bucket.travel(self._hook)
 
     def _average(self) -> None:

@@ -29,9 +29,8 @@ def allreduce_hook(process_group: Any, bucket: GradBucket) -> Future[Tensor]:
     """The mean over the ranks of a group, all for None.
 
     >>> from retrograd.distributed.algorithms.ddp_comm_hooks import default_hooks
-    >>> bucket = rg.distributed.GradBucket(0, True, [rg.ones(2)], [rg.ones(2)])
-    >>> default_hooks.allreduce_hook(None, bucket).wait()
-    tensor([1., 1.])
+    >>> net = rg.nn.parallel.DistributedDataParallel(rg.nn.Linear(3, 2))
+    >>> net.register_comm_hook(None, default_hooks.allreduce_hook)
     """
     tensor = bucket.buffer().div_(get_world_size(process_group))
     work = all_reduce(tensor, group=process_group, async_op=True)

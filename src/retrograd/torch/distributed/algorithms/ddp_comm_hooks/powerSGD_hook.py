@@ -74,7 +74,7 @@ def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future[Tensor]:  
     """
 
     def compress(buffer: Any) -> None:
-        grads = [grad._array for grad in bucket.parts(new_tensor(buffer))]
+        grads = [grad._array for grad in bucket.gradients()]
         matrices = [grad.reshape(len(grad), -1) if grad.ndim else grad for grad in grads]
         thin = [_pays(state, matrix) for matrix in matrices]
         rest = [m.reshape(-1) for m, flag in zip(matrices, thin, strict=True) if not flag]

@@ -185,17 +185,12 @@ class PrepareModuleInput(ParallelStyle):
 
     def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
         def before(_: Any, args: Any, kwargs: Any) -> Any:
+            how = device_mesh, self.use_local_output
             if self.input_layouts is not None:
-                if len(args) != len(self.input_layouts):
-                    raise ValueError("module inputs and input_layouts should have same length!")
-                layouts = zip(self.input_layouts, self.desired_input_layouts or (), strict=True)
-                args = tuple(
-                    moved(value, device_mesh, *pair, self.use_local_output)
-                    for value, pair in zip(args, layouts, strict=True)
-                )
+                pairs = self.input_layouts, self.desired_input_layouts
+                args = all_moved("input", args, *pairs, *how)
             for name, wanted in self.desired_input_kwarg_layouts.items():
-                layout = self.input_kwarg_layouts[name]
-                value = moved(kwargs.get(name), device_mesh, layout, wanted, self.use_local_output)
+                value = moved(kwargs.get(name), self.input_kwarg_layouts[name], wanted, *how)
                 kwargs = {**kwargs, name: value}
             return args, kwargs
 
@@ -230,13 +225,8 @@ class PrepareModuleOutput(ParallelStyle):
     def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
         def after(_: Any, __: Any, output: Any) -> Any:
             outputs = output if isinstance(output, tuple) else (output,)
-            if len(outputs) != len(self.output_layouts):
-                raise ValueError("module outputs and output_layouts should have same length!")
-            layouts = zip(self.output_layouts, self.desired_output_layouts, strict=True)
-            made = tuple(
-                moved(value, device_mesh, *pair, self.use_local_output)
-                for value, pair in zip(outputs, layouts, strict=True)
-            )
+            pairs = self.output_layouts, self.desired_output_layouts
+            made = all_moved("output", outputs, *pairs, device_mesh, self.use_local_output)
             return made if isinstance(output, tuple) else made[0]
 
         module.register_forward_hook(after)
@@ -274,7 +264,17 @@ def several(layouts: Any) -> Any:
     return (layouts,) if isinstance(layouts, Placement) else layouts
 
 
-def moved(value: Any, mesh: DeviceMesh, own: Any, wanted: Any, local: bool) -> Any:
+def all_moved(
+    name: str, values: Any, own: Any, wanted: Any, mesh: DeviceMesh, local: bool
+) -> tuple[Any, ...]:
+    """Inputs or outputs as is wanted; ValueError where there are layouts for another number."""
+    if len(values) != len(own):
+        raise ValueError(f"module {name}s and {name}_layouts should have same length!")
+    layouts = zip(own, wanted, strict=True)
+    return tuple(moved(v, *pair, mesh, local) for v, pair in zip(values, layouts, strict=True))
+
+
+def moved(value: Any, own: Any, wanted: Any, mesh: DeviceMesh, local: bool) -> Any:
     """A tensor as is wanted; others, and such without a layout of their own, as they are."""
     if own is None or not isinstance(value, Tensor):
         return value
