@@ -93,6 +93,16 @@ def test_modules_collapse_and_open(visit, network):
     assert len(labels(page)) == 9
 
 
+def test_modules_of_a_large_graph_begin_collapsed(visit):
+    net = nn.Sequential(*[nn.Sequential(nn.Linear(2, 2), nn.Tanh()) for _ in range(15)])
+    with rg.viz.recording() as seen:
+        net(rg.ones(1, 2)).sum().backward()
+    page = visit(rg.viz.graph(seen.root))
+    assert len(labels(page)) == 16
+    page.locator("#expand").click()
+    assert len(labels(page)) == 61
+
+
 def test_a_drag_moves_and_a_wheel_zooms(visit, network):
     page = visit(network)
     before = page.evaluate("({ ...at })")

@@ -156,7 +156,9 @@ def test_a_picture_is_saved_by_the_ending_of_its_name(tmp_path):
     picture = rg.viz.graph(rg.ones(1, requires_grad=True).exp())
     assert picture.save(tmp_path / "a.html").read_text() == picture.html
     assert picture.save(str(tmp_path / "a.txt")).read_text() == f"{picture}\n"
-    with pytest.raises(ValueError, match=r"not as 'a.png'"):
+    with pytest.raises(
+        ValueError, match=r"not as 'a.png': for example 'a.svg', which a browser shows and prints"
+    ):
         picture.save("a.png")
 
 

@@ -160,6 +160,18 @@ def test_phases_are_hues_and_moduli_are_lightness():
     assert grey == [128, 128, 128]
 
 
+def test_the_wheel_of_phases_says_where_one_and_i_are():
+    svg = rg.viz.colored(rg.tensor([[1j, 2j]])).svg
+    labels = re.findall(r'<text x="(\S+)"[^>]* y="(\S+)"[^>]*>(−?[1i])<', svg)
+    (x_i, y_i), (x_below, y_below), (x_1, y_1), (x_left, y_left) = [
+        (float(x), float(y)) for x, y, _ in labels
+    ]
+    assert [text for _, _, text in labels] == ["i", "−i", "1", "−1"]
+    assert x_left < x_i == x_below < x_1
+    assert y_i < y_1 == y_left < y_below
+    assert "full colour at modulus 1.5 (the ring)" in svg
+
+
 def test_a_picture_of_bytes_is_a_png():
     colors = np.arange(18, dtype=np.uint8).reshape(2, 3, 3)
     png = base64.b64decode(inlined(colors).partition(",")[2])

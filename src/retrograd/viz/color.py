@@ -10,9 +10,11 @@ import numpy as np
 from ..ops.creation.from_data import as_tensor
 from .picture import Picture, document, inlined
 
-__all__ = ["WHEEL", "colored", "domain_colors", "image", "key", "pixels"]
+__all__ = ["KEY", "colored", "domain_colors", "image", "key", "pixels"]
 
-WHEEL = 64  # pixels of the key
+WHEEL = 64  # pixels of the wheel of phases
+KEY = WHEEL + 36  # and with its labels
+RING = " (the ring)"
 ONE, ANOTHER = 'rg.viz.curves({"x": x}) shows one dimension', "rg.viz.image(batch[0])"
 SHOWN = ((), (1,), (3,))  # what stands before the height and width of an image
 
@@ -34,7 +36,7 @@ def domain_colors(z: np.ndarray[Any, Any], scale: float = 1.0) -> np.ndarray[Any
     return (255 * np.clip(colors, 0, 1) + 0.5).astype(np.uint8)
 
 
-def key() -> np.ndarray[Any, Any]:
+def wheel() -> np.ndarray[Any, Any]:
     """The wheel of phases with the moduli that the colours mean."""
     y, x = np.mgrid[1 : -1 : WHEEL * 1j, -1 : 1 : WHEEL * 1j]
     z = x + 1j * y
@@ -42,6 +44,20 @@ def key() -> np.ndarray[Any, Any]:
     colors = domain_colors(z / np.maximum(np.abs(z), 1e-9) * np.tan(radius * math.pi / 2))
     colors[np.abs(z) > 1] = 255
     return colors
+
+
+def key(x: float, y: float) -> list[str]:
+    """The wheel of phases: labels say where 1, i, -1 and -i are, a ring where full colours are."""
+    half = KEY / 2
+    middle = f'x="{x + half:g}" text-anchor="middle"'
+    return [
+        pixels(inlined(wheel()), x + 18, y + 18, WHEEL, WHEEL),
+        f'<circle cx="{x + half:g}" cy="{y + half:g}" r="{WHEEL / 4:g}" fill="none" '
+        f'stroke="#000" stroke-opacity=".4"/>',
+        f'<text {middle} y="{y + 13:g}">i</text><text {middle} y="{y + KEY - 5:g}">−i</text>',
+        f'<text x="{x + KEY - 15:g}" y="{y + half + 4:g}">1</text>',
+        f'<text x="{x + 15:g}" y="{y + half + 4:g}" text-anchor="end">−1</text>',
+    ]
 
 
 def pixels(address: str, x: float, y: float, width: float, height: float) -> str:
@@ -77,13 +93,14 @@ def colored(input: Any, scale: float | None = None) -> Picture:
     height, width = (count * cell for count in values.shape)
     name = f"{input.dtype.name} {'×'.join(map(str, input.shape))}"
     text = f"{name}, coloured by phase; full colour at modulus {scale:.3g}"
+    high = max(height, KEY)
     parts = [
         pixels(inlined(domain_colors(values, scale)), 12, 12, width, height),
-        pixels(inlined(key()), width + 28, 12, WHEEL, WHEEL),
-        f'<text x="12" y="{max(height, WHEEL) + 32:g}">{text}</text>',
+        *key(width + 28, 12),
+        f'<text x="12" y="{high + 32:g}">{text}{RING}</text>',
     ]
-    wide = max(width + WHEEL + 40, 6.6 * len(text) + 24)
-    return Picture(name, text, document(wide, max(height, WHEEL) + 44, parts))
+    wide = max(width + KEY + 40, 6.6 * len(text + RING) + 24)
+    return Picture(name, text, document(wide, high + 44, parts))
 
 
 def image(input: Any) -> Picture:

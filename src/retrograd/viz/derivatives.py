@@ -12,7 +12,7 @@ from ..autograd.grad_mode import enable_grad
 from ..engine.tensor import Tensor
 from ..ops.creation.from_data import tensor
 from .axes import COLORS, Axes
-from .color import WHEEL, domain_colors, key, pixels
+from .color import KEY, domain_colors, key, pixels
 from .picture import Picture, document, inlined
 
 __all__ = ["derivatives"]
@@ -118,8 +118,8 @@ def region(function: Any, low: complex, high: complex, names: list[str]) -> Pict
     text = f"{', '.join(names)} over {low:g} to {high:g}, coloured by phase and modulus"
     parts.append(f'<text class="dim" x="12" y="{PANEL + 50}">{text}</text>')
     right = 12 + len(names) * (PANEL + 16)
-    parts.append(pixels(inlined(key()), right, 30, WHEEL, WHEEL))
-    width = max(right + WHEEL + 12, 6.6 * len(text) + 24)
+    parts += key(right, 30)
+    width = max(right + KEY + 12, 6.6 * len(text) + 24)
     return Picture(
         "a complex function and its derivatives", text, document(width, PANEL + 62, parts)
     )

@@ -34,7 +34,7 @@ def savable(path: str | os.PathLike[str]) -> Path:
     if place.suffix not in (".html", ".svg", ".txt"):
         raise ValueError(
             f"a picture is saved as .html, .svg or .txt, not as {place.name!r}: for example "
-            f"{place.stem + '.html'!r}"
+            f"{place.stem + '.svg'!r}, which a browser shows and prints"
         )
     return place
 

@@ -43,7 +43,11 @@ def test_another_ending_of_a_picture_is_refused_before_the_program_runs(tmp_path
     (tmp_path / "script.py").write_text("print('trained')")
     done = retrograd("graph", "script.py", "g.png", folder=tmp_path)
     said = "retrograd: a picture is saved as .html, .svg or .txt, not as 'g.png': for example "
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{said}'g.html'\n")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        2,
+        "",
+        f"{said}'g.svg', which a browser shows and prints\n",
+    )
 
 
 @pytest.mark.parametrize("command", [["run"], ["check"], ["graph"]])
