@@ -371,6 +371,11 @@ def training() -> float:
     net = Net()
     assert_type(net.first.weight, nn.Parameter)
     assert_type(net.scale.data, Tensor)
+    assert_type(net.rest[0], nn.Module)
+    assert_type(net.rest[1:], nn.Sequential)
+    for layer in net.rest:
+        assert_type(layer, nn.Module)
+    assert_type(nn.ModuleDict({"first": net.first})["first"], nn.Module)
     optimizer = optim.Adam(net.parameters(), lr=1e-2)
     schedule = optim.lr_scheduler.StepLR(optimizer, step_size=2)
     x, y = rg.randn(8, 2), rg.rand(8, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Self, SupportsIndex, overload
 
 from ...engine.tensor import Tensor
 from ..parameter import Parameter
@@ -30,9 +30,13 @@ class _Listed(Module):
     def __len__(self) -> int:
         return len(self._modules)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Module]:
         return iter(self._modules.values())
 
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Module: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             chosen = list(self._modules.items())[index]
@@ -64,12 +68,12 @@ class _Listed(Module):
         for number, (name, module) in enumerate(kept):
             self._modules[str(number) if numbered else name] = module
 
-    def append(self, module: Module) -> Any:
+    def append(self, module: Module) -> Self:
         """Add `module` at the end; returns the container."""
         self.add_module(str(len(self)), module)
         return self
 
-    def extend(self, modules: Iterable[Module]) -> Any:
+    def extend(self, modules: Iterable[Module]) -> Self:
         """Add each of `modules` at the end; returns the container."""
         if not isinstance(modules, Iterable):
             raise TypeError(f"extend should be called with an iterable, but got {type(modules)}")
@@ -89,7 +93,11 @@ class _Listed(Module):
         self._modules.update((str(number), child) for number, child in enumerate(modules))
         return self
 
-    def pop(self, key: int | slice) -> Any:
+    @overload
+    def pop(self, key: int) -> Module: ...
+    @overload
+    def pop(self, key: slice) -> Self: ...
+    def pop(self, key: Any) -> Any:
         """Remove and return the module at the index `key`."""
         module = self[key]
         del self[key]
@@ -219,8 +227,8 @@ class ModuleDict(Module):
         if modules is not None:
             self.update(modules)
 
-    def __getitem__(self, key: str) -> Any:
-        return self._modules[key]
+    def __getitem__(self, key: str) -> Module:
+        return self._modules[key]  # type: ignore[no-any-return]
 
     def __setitem__(self, key: str, module: Module) -> None:
         self.add_module(key, module)
