@@ -1,35 +1,10 @@
 """torch.nn.functional's names; nothing is defined here but in-place forms."""
 
-# ruff: noqa: F401
+# ruff: noqa: F401, F403, F405
 
 from .. import providers as _providers
 from ..engine import inplace, overriding
-from ..ops.activation.piecewise import (
-    celu,
-    elu,
-    gelu,
-    glu,
-    hardshrink,
-    hardsigmoid,
-    hardswish,
-    hardtanh,
-    leaky_relu,
-    logsigmoid,
-    mish,
-    prelu,
-    relu,
-    relu6,
-    rrelu,
-    selu,
-    sigmoid,
-    silu,
-    softplus,
-    softshrink,
-    softsign,
-    tanh,
-    tanhshrink,
-    threshold,
-)
+from ..ops.activation.piecewise import *
 from ..ops.activation.softmax_functional import gumbel_softmax, log_softmax, softmax, softmin
 from ..ops.linalg.distance import pdist
 from ..ops.linalg.matmul import linear
@@ -71,15 +46,7 @@ from ..ops.nn.adaptive_pool import (
     adaptive_max_pool3d,
 )
 from ..ops.nn.attention import scaled_dot_product_attention
-from ..ops.nn.conv import (
-    conv1d,
-    conv2d,
-    conv3d,
-    conv_tbc,
-    conv_transpose1d,
-    conv_transpose2d,
-    conv_transpose3d,
-)
+from ..ops.nn.conv import *
 from ..ops.nn.dropout import (
     alpha_dropout,
     dropout,

@@ -6,6 +6,7 @@ from typing import Any
 
 from .adam import Adam
 from .lists import on_lists
+from .rules import settings
 
 __all__ = ["AdamW", "adamw"]
 
@@ -39,21 +40,7 @@ class AdamW(Adam):
         fused: bool | None = None,
         complex: str = "split",
     ) -> None:
-        super().__init__(
-            params,
-            lr,
-            betas,
-            eps,
-            weight_decay,
-            amsgrad,
-            foreach=foreach,
-            maximize=maximize,
-            capturable=capturable,
-            differentiable=differentiable,
-            fused=fused,
-            decoupled_weight_decay=True,
-            complex=complex,
-        )
+        super().__init__(params, **settings(locals()), decoupled_weight_decay=True)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """As for every rule; states saved before the two were one class lack the flag."""
