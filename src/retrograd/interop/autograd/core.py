@@ -8,27 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .extend import (
-    Box,
-    VSpace,
-    def_linear,
-    defjvp,
-    defjvp_argnum,
-    defjvp_argnums,
-    defvjp,
-    defvjp_argnum,
-    defvjp_argnums,
-    notrace_primitive,
-    primitive,
-    vspace,
-)
+from .extend import *  # noqa: F403
+from .extend import __all__ as _extend
 from .tracing import Recording, finished, forward
 
-__all__ = [
-    "Box", "VSpace", "def_linear", "defjvp", "defjvp_argnum", "defjvp_argnums", "defvjp",
-    "defvjp_argnum", "defvjp_argnums", "make_jvp", "make_vjp", "notrace_primitive", "primitive",
-    "vspace",
-]  # fmt: skip
+__all__ = [*_extend, "make_jvp", "make_vjp"]  # noqa: PLE0604 (those are strings, too)
 
 
 def make_vjp(fun: Callable[[Any], Any], x: Any) -> tuple[Callable[[Any], Any], Any]:

@@ -104,27 +104,13 @@ class _ConvNd(Module):
                 sides += [size, size]
         return sides
 
-    def extra_repr(self) -> str:
-        """The settings that differ from the defaults."""
-        text = (
-            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
-            f"stride={self.stride}"
+    @property
+    def _shown_settings(self) -> str:  # type: ignore[override]
+        zeros, ones = "0," * len(self.kernel_size), "1," * len(self.kernel_size)
+        return (
+            f"in_channels out_channels kernel_size= stride= padding={zeros} dilation={ones} "
+            f"output_padding={zeros} groups=1 bias=True padding_mode='zeros'"
         )
-        n = len(self.kernel_size)
-        zero, one = (0,) * n, (1,) * n
-        if self.padding != zero:
-            text += f", padding={self.padding}"
-        if self.dilation != one:
-            text += f", dilation={self.dilation}"
-        if self.output_padding != zero:
-            text += f", output_padding={self.output_padding}"
-        if self.groups != 1:
-            text += f", groups={self.groups}"
-        if self.bias is None:
-            text += ", bias=False"
-        if self.padding_mode != "zeros":
-            text += f", padding_mode={self.padding_mode}"
-        return text
 
 
 class _Convolution(_ConvNd):

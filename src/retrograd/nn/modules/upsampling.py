@@ -49,11 +49,6 @@ class Upsample(Module):
             recompute_scale_factor=self.recompute_scale_factor,
         )
 
-    def extra_repr(self) -> str:
-        """The size or factor, and the mode."""
-        what = (
-            f"size={self.size}"
-            if self.scale_factor is None
-            else f"scale_factor={self.scale_factor}"
-        )
-        return f"{what}, mode={self.mode!r}"
+    @property
+    def _shown_settings(self) -> str:  # type: ignore[override]
+        return f"{'size' if self.scale_factor is None else 'scale_factor'}= mode=!r"
