@@ -18,7 +18,7 @@ from .categorical import Categorical, OneHotCategorical
 from .counts import Bernoulli, Binomial, Geometric, Poisson
 from .distribution import Distribution, ExponentialFamily
 from .gamma_family import Exponential, Gamma
-from .location_scale import Cauchy, Gumbel, HalfNormal, Laplace, Normal, Uniform
+from .location_scale import Cauchy, Gumbel, Laplace, Normal, Uniform
 from .multivariate import LowRankMultivariateNormal, MultivariateNormal
 from .positive import Pareto
 from .transformed_distribution import Independent, TransformedDistribution
@@ -140,14 +140,10 @@ def _binomial(p: Any, q: Any) -> Tensor:
 
 
 @register_kl(Categorical, Categorical)
+@register_kl(OneHotCategorical, OneHotCategorical)
 def _categorical(p: Any, q: Any) -> Tensor:
     terms = p.probs * (p.logits - q.logits)
     return terms.masked_fill(q.probs == 0, math.inf).masked_fill(p.probs == 0, 0.0).sum(-1)
-
-
-@register_kl(OneHotCategorical, OneHotCategorical)
-def _one_hot(p: Any, q: Any) -> Tensor:
-    return _categorical(p, q)
 
 
 @register_kl(Beta, Beta)
@@ -204,11 +200,6 @@ def _gumbel(p: Any, q: Any) -> Tensor:
         - 1
         + apart
     )
-
-
-@register_kl(HalfNormal, HalfNormal)
-def _half_normal(p: Any, q: Any) -> Tensor:
-    return _normal(p.base_dist, q.base_dist)
 
 
 @register_kl(Laplace, Laplace)
