@@ -15,6 +15,7 @@ from ..engine.tensor import Tensor, new_tensor
 from ..engine.transforms.forward import Level, make_root, set_tangent, tangent_of
 from ..kernels.memory import memory, overlaps, same_view_of
 from .grad_mode import decorate
+from .transformed import OTHER_SIZE
 
 __all__ = [
     "UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual",
@@ -34,10 +35,6 @@ NOT_LAST = (
     "supported."
 )
 NO_LEVEL_LEFT = "Dual level must be a positive number: no level is open, so none can be left."
-OTHER_SIZE = (
-    "Trying to set a forward gradient that has a different size than that of the original Tensor, "
-    "this is not supported. Tensor is of size {} while the given forward gradient is of size {}."
-)
 TWICE = (
     "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level "
     "0 is not supported. Take unpack_dual(tensor).primal first."

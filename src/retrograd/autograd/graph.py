@@ -10,6 +10,7 @@ import abc
 import contextlib
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -311,10 +312,7 @@ def register_multi_grad_hook(
     watched = [node for node in nodes if node is not None]
     group = Group(watched, fn) if mode == "all" else First(fn)
     return MultiHandle(
-        [
-            hooks_of(node).cotangent.add(group.hook(index, node))
-            for index, node in enumerate(watched)
-        ]
+        [hooks_of(n).cotangent.add(partial(group.called, i)) for i, n in enumerate(watched)]
     )
 
 
@@ -335,23 +333,19 @@ class Group:
         self.passes: weakref.WeakKeyDictionary[Any, tuple[list[Any], list[int]]]
         self.passes = weakref.WeakKeyDictionary()
 
-    def hook(self, index: int, node: EngineNode) -> Callable[[Tensor], None]:
+    def called(self, index: int, grad: Tensor) -> None:
         """The tensor hook for the tensor at `index`."""
-
-        def hook(grad: Tensor) -> None:
-            task = modes.state.current_pass
-            with self.lock:
-                if task not in self.passes:
-                    pending = runs_from(self.places[index](), task)
-                    expected = sum(place() in pending for place in self.places)
-                    self.passes[task] = ([None] * len(self.places), [expected])
-                grads, missing = self.passes[task]
-                grads[index] = grad
-                missing[0] -= 1
-            if missing[0] == 0:
-                self.fn(grads)
-
-        return hook
+        task = modes.state.current_pass
+        with self.lock:
+            if task not in self.passes:
+                pending = runs_from(self.places[index](), task)
+                expected = sum(place() in pending for place in self.places)
+                self.passes[task] = ([None] * len(self.places), [expected])
+            grads, missing = self.passes[task]
+            grads[index] = grad
+            missing[0] -= 1
+        if missing[0] == 0:
+            self.fn(grads)
 
 
 class First:
@@ -362,18 +356,14 @@ class First:
         self.lock = new_lock()
         self.passes: weakref.WeakSet[Any] = weakref.WeakSet()
 
-    def hook(self, index: int, node: EngineNode) -> Callable[[Tensor], None]:
+    def called(self, index: int, grad: Tensor) -> None:
         """The tensor hook for each of the tensors."""
-
-        def hook(grad: Tensor) -> None:
-            task = modes.state.current_pass
-            with self.lock:
-                seen = task in self.passes
-                self.passes.add(task)
-            if not seen:
-                self.fn(grad)
-
-        return hook
+        task = modes.state.current_pass
+        with self.lock:
+            seen = task in self.passes
+            self.passes.add(task)
+        if not seen:
+            self.fn(grad)
 
 
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:

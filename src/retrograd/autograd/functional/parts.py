@@ -134,7 +134,6 @@ def pulled(
     inputs: Sequence[Tensor],
     cotangents: Sequence[Any] | None,
     create_graph: bool,
-    retain_graph: bool = True,
 ) -> list[Tensor | None]:
     """The gradients of those outputs that have a history; None where none depends on an input."""
     places = [i for i, t in enumerate(outputs) if t._node is not None]
@@ -142,7 +141,7 @@ def pulled(
         return [None] * len(inputs)
     given = None if cotangents is None else [cotangents[i] for i in places]
     chosen = [outputs[i] for i in places]
-    return list(grad(chosen, inputs, given, retain_graph, create_graph, allow_unused=True))
+    return list(grad(chosen, inputs, given, True, create_graph, allow_unused=True))
 
 
 def filled(

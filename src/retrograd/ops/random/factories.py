@@ -30,6 +30,7 @@ from .generator import (
     Generator,
     default_generator,
     drawing,
+    drawn_integers,
     examples,
     fork_rng,
     get_rng_state,
@@ -37,14 +38,15 @@ from .generator import (
     in_rows,
     initial_seed,
     is_block,
+    limits,
     manual_seed,
     normals,
     or_default,
     order_of,
+    refuse,
     seed,
     set_rng_state,
 )
-from .integers import drawn_integers, limits, refuse
 
 __all__ = [
     "Generator", "bernoulli", "binomial", "default_generator", "fork_rng", "get_rng_state",

@@ -20,8 +20,7 @@ from ...errors import wrong_type
 from ...kernels.allocation import known_true
 from ..core.arguments import public
 from .factories import check_std, declare_drawn, drawn_bernoulli
-from .generator import Generator, in_order, is_block, or_default
-from .integers import drawn_integers, refuse
+from .generator import Generator, drawn_integers, in_order, is_block, or_default, refuse
 
 _ops = {
     name: declare_drawn(f"drawn_{name}_", f"{node}Backward0")
