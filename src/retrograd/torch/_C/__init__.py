@@ -210,15 +210,12 @@ define(
 )
 
 
-class _WeakTensorRef:
+class _WeakTensorRef(weakref.ref[Tensor]):
     """A weak reference to a tensor."""
-
-    def __init__(self, tensor: Tensor) -> None:
-        self.ref = weakref.ref(tensor)
 
     def expired(self) -> bool:
         """Whether the tensor is gone."""
-        return self.ref() is None
+        return self() is None
 
 
 class _UndefinedGrad:

@@ -255,17 +255,12 @@ def along(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 @Masked.function(*[f"{name}_like" for name in LIKE])
-def like(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """A new tensor in the shape of data, with their mask."""
-    x, more, named = parted(args, kwargs)
-    return with_mask(function(held(x.detach()), *more, **named), x._array.mask)
-
-
 @Masked.function(*[f"new_{name}" for name in (*LIKE[:4], "tensor")])
-def beside_data(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """A new plain tensor, of the dtype of data."""
+def like(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """A new tensor in the shape of data, with their mask; or a plain one of their dtype."""
     x, more, named = parted(args, kwargs)
-    return function(held(x.detach()), *more, **named)
+    found = function(held(x.detach()), *more, **named)
+    return found if function.__name__.startswith("new_") else with_mask(found, x._array.mask)
 
 
 @Masked.function(*[f"masked.{name}" for name in functions.__all__])

@@ -26,7 +26,7 @@ from . import rules
 from .array import is_sparse
 from .factories import sparse_coo_tensor
 from .methods import COMPRESSED, check_layout
-from .pattern import Pattern, raveled
+from .pattern import raveled
 from .records import sampled_mm
 
 __all__ = ["dsmm", "spmm"]
@@ -153,8 +153,22 @@ def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     return rules.sum_dim(input, dim=normalize_dims(dims, input.ndim), keepdim=False)
 
 
-def powers_and_sums(values: Tensor, pattern: Pattern, dim: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Entries less the largest along a sparse `dim`, their exponentials, and for each the sum."""
+def normalized(
+    input: Tensor, dim: int, dtype: Any, function: Callable[..., Tensor], share: Callable[..., Any]
+) -> Tensor:
+    """The entries of a sparse tensor by those along `dim`: a softmax, or its logarithm.
+
+    function: that of a dense tensor; share: what an entry less the largest, its exponential and the
+    sum of these give.
+    """
+    name = function.__name__
+    check_layout(input, name, "sparse", "sparse_coo", *COMPRESSED)
+    values = rules.stored(input if dtype is None else input.to(dtype))
+    if not values.is_floating_point():
+        raise RuntimeError(f"{name}(): expected a floating dtype, got {values.dtype}: x.float()")
+    pattern, dim = rules.coalesced(input), normalize_dim(dim, input.ndim)
+    if dim >= pattern.dims:
+        return rules.sparse_of(function(values, dim - pattern.dims + 1), pattern)
     left = [d for d in range(pattern.dims) if d != dim]
     keys = raveled(pattern.indices[left], tuple(pattern.shape[d] for d in left))
     found, group = np.unique(keys, return_inverse=True)
@@ -165,16 +179,8 @@ def powers_and_sums(values: Tensor, pattern: Pattern, dim: int) -> tuple[Tensor,
     less = flat - new_tensor(np.where(np.isfinite(top), top, 0)[group])
     powers, which = less.exp(), new_tensor(group)
     sums = embedding._sum_rows(powers, which, rows=len(found), skip=None, by_frequency=False)
-    return less, powers, index_select(sums, 0, which)
-
-
-def along(input: Tensor, dim: int, dtype: Any, name: str) -> tuple[Tensor, Pattern, int]:
-    """The values to normalize, their pattern and the dimension."""
-    check_layout(input, name, "sparse", "sparse_coo", *COMPRESSED)
-    values = rules.stored(input if dtype is None else input.to(dtype))
-    if not values.is_floating_point():
-        raise RuntimeError(f"{name}(): expected a floating dtype, got {values.dtype}: x.float()")
-    return values, rules.coalesced(input), normalize_dim(dim, input.ndim)
+    shares = share(less, powers, index_select(sums, 0, which))
+    return rules.sparse_of(shares.reshape(values.shape), pattern)
 
 
 def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
@@ -186,11 +192,7 @@ def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     >>> rg.sparse.softmax(x, 1).to_dense()
     tensor([[0.5000, 0.5000, 0.0000]])
     """
-    values, pattern, dim = along(input, dim, dtype, "softmax")
-    if dim >= pattern.dims:
-        return rules.sparse_of(dense_softmax(values, dim - pattern.dims + 1), pattern)
-    _, powers, sums = powers_and_sums(values, pattern, dim)
-    return rules.sparse_of((powers / sums).reshape(values.shape), pattern)
+    return normalized(input, dim, dtype, dense_softmax, lambda less, powers, sums: powers / sums)
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
@@ -200,11 +202,9 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     >>> rg.sparse.log_softmax(x, 1).values()
     tensor([-0.6931, -0.6931])
     """
-    values, pattern, dim = along(input, dim, dtype, "log_softmax")
-    if dim >= pattern.dims:
-        return rules.sparse_of(dense_log_softmax(values, dim - pattern.dims + 1), pattern)
-    less, _, sums = powers_and_sums(values, pattern, dim)
-    return rules.sparse_of((less - sums.log()).reshape(values.shape), pattern)
+    return normalized(
+        input, dim, dtype, dense_log_softmax, lambda less, powers, sums: less - sums.log()
+    )
 
 
 @public()
