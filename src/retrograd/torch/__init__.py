@@ -31,8 +31,8 @@ SERVICES = {
     "nested": "layouts.nested.factories",
     "sparse": "layouts.sparse.compressed",
     "sparse factories": "layouts.sparse.factories",
-    "sparse gradcheck": "layouts.sparse.gradcheck",
-    "sparse lookup": "layouts.sparse.lookup",
+    "sparse gradcheck": "layouts.sparse.rules",
+    "sparse lookup": "layouts.sparse.records",
 }
 
 # Names of other packages, by the module here that has or is them; `lazy_names` lists functions.

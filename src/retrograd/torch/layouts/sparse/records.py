@@ -1,4 +1,7 @@
-"""The records under sparse tensors: NOTE [Sparse tensors] in `array`, 2; products of matrices."""
+"""The records under sparse tensors: NOTE [Sparse tensors] in `array`, 2; products of matrices.
+
+By them, `lookup` of rows of a table whose gradient is sparse: `embedding(sparse=True)`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ....engine.registry import declare, example
-from ....engine.tensor import Tensor
+from ....engine.tensor import Tensor, new_tensor
 from ....kernels.allocation import copied
 from .array import Sparse
 from .pattern import Pattern, product, sampled
@@ -92,3 +95,20 @@ sampled_mm = declare(
     examples=[example("3x4, 2x4", pattern=TWICE)],
     doc="""The entries of `a @ b.T` at the places of a pattern.""",
 )
+
+
+def lookup(weight: Tensor, input: Tensor, skip: int | None) -> Tensor:
+    """The rows of `weight`, (V, D), at the indices `input` (*): (*, D); none goes to row `skip`."""
+    flat = input._array.reshape(-1).astype(np.int64)
+    if skip is None or not (flat == skip).any():
+        rows = rows_at(weight, flat)
+    else:
+        kept = np.flatnonzero(flat != skip)
+        every = picked(weight.detach(), pattern=Pattern(flat[None], weight.shape))
+        rows = every.index_copy(0, new_tensor(kept), rows_at(weight, flat[kept]))
+    return rows.reshape((*input.shape, weight.shape[1]))
+
+
+def rows_at(weight: Tensor, indices: Any) -> Tensor:
+    """The rows at a vector of indices."""
+    return entries(weight, pattern=Pattern(indices[None], weight.shape))

@@ -6,7 +6,7 @@ sparse tensor of them again.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,11 +18,15 @@ from ....ops.linalg.bilinear import check_dtypes, matrices_error
 from ....ops.reduction.sum_prod import sum as total
 from ....ops.reduction.vector_norm import _vector_norm_op as norm_op
 from ....ops.shape.join import cat as joined
+from ....pytree import map_leaves
 from .array import NO_SUM, common, is_sparse, refused, rule
 from .pattern import COO, Form, Pattern
 from .records import densify, entries, from_entries, picked, sparse_mm
 
-__all__ = ["coalesced", "regrouped", "sparse_of", "stored", "stored_at", "to_dense"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["coalesced", "over_values", "regrouped", "sparse_of", "stored", "stored_at", "to_dense"]
 
 ENLARGED = (
     "{}(): a sparse tensor of shape {} cannot be expanded to {}. Expand the dense one: x.to_dense()"
@@ -427,3 +431,30 @@ def stack(*tensors: Tensor, dim: int) -> Tensor:
     if not all(map(is_sparse, tensors)):
         raise refused("stack", "sparse and dense tensors together")
     return cat(*[unsqueeze(x, dims=(dim,)) for x in tensors], dim=dim)
+
+
+# -- checks of gradients: values are the variables, places stay ------------------------------------
+
+
+def over_values(
+    func: Callable[..., Any], arguments: Sequence[Any]
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """`func` as a function of the values of sparse tensors, which gives values, and its arguments.
+
+    Entries at one place are one variable.
+    """
+    patterns = [coalesced(x) if is_sparse(x) else None for x in arguments]
+
+    def of_values(*given: Any) -> Any:
+        whole = [
+            x if pattern is None else sparse_of(x, pattern)
+            for x, pattern in zip(given, patterns, strict=True)
+        ]
+        return map_leaves(lambda y: stored(y) if is_sparse(y) else y, func(*whole))
+
+    return of_values, tuple([variable(x) if is_sparse(x) else x for x in arguments])
+
+
+def variable(x: Tensor) -> Tensor:
+    """The values of a sparse tensor as a leaf that requires grad if that does."""
+    return stored(x.detach()).detach().requires_grad_(x.requires_grad)
