@@ -37,7 +37,7 @@ def absent(*names: str) -> Table:
 
 def flags(module: Any, settings: dict[str, Any]) -> AbstractContextManager[None]:
     """A context, or decorator, in which a module has other switches; TypeError for unknown ones."""
-    held = vars(module)
+    held: Any = vars(module)
     known = [name for name in held if not name.startswith("_") and not callable(held[name])]
     if unknown := settings.keys() - set(known):
         raise TypeError(
@@ -51,7 +51,7 @@ def library(name: str, about: str, functions: Table, **switches: Any) -> Any:
     """The module of a library: its functions, and switches, which `flags` sets for a while."""
     row = (lambda **settings: flags(made, settings), "Set switches of it for a while.")
     rows: Table = {"flags": row, **functions} if "enabled" in switches else functions
-    made = module(f"{__name__}.{name}", about, rows, **switches)
+    made: Any = module(f"{__name__}.{name}", about, rows, **switches)
     return made
 
 
@@ -91,7 +91,7 @@ cusparselt = library(
     absent("version", "get_max_alg_id"),
 )
 kleidiai = library("kleidiai", "Arm's KleidiAI, which is not used.", absent())
-mha = library(
+mha: Any = library(
     "mha",
     "The switch of PyTorch's fast path through transformer layers; there is one path here.",
     {
@@ -115,7 +115,7 @@ mps = library(
     "Apple's GPU, which is not used.",
     {**absent(), "is_built": (lambda: False, "Whether it could be used: no.")},
 )
-nnpack = library(
+nnpack: Any = library(
     "nnpack",
     "The switch of NNPACK, which is not used.",
     {

@@ -32,7 +32,7 @@ class SDPBackend(enum.IntEnum):
 
 
 @contextmanager
-def switched(held: dict[str, Any], **settings: Any) -> Iterator[None]:
+def switched(held: Any, **settings: Any) -> Iterator[None]:
     """A context, or decorator, in which some of the switches that are held are others."""
     before = {name: held[name] for name in settings}
     held.update(settings)
