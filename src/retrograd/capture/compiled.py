@@ -282,7 +282,9 @@ def argument(recording: Recording, guards: Guards, watch: Watch, read: str, valu
         guards.within.discard(id(value))
     elif kind is dict:
         watch.outer[id(value)] = value
-        guards.add(f"({read}).__class__ is dict and list({read}) == {list(value)!r}", read)
+        guards.add(f"({read}).__class__ is dict", read)
+        if why := guards.keys(read, value, read):
+            recording.stop(f"{why} is given")
         guards.within.add(id(value))
         for key, part in value.items():
             argument(recording, guards, watch, f"{read}[{key!r}]", part)

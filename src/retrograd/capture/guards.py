@@ -25,7 +25,7 @@ MISSING = type("Missing", (), {"__repr__": lambda self: "missing"})()
 VIEWS: Any = (type({}.keys()), type({}.values()), type({}.items()))
 LONGEST = 256  # a container with more elements is not guarded
 CONSTANT = (str, bytes, int)
-NUMBERS = (float, complex)
+KEYS = (*CONSTANT, bool, type(None))
 
 
 def is_bound(value: Any) -> bool:
@@ -75,11 +75,9 @@ class Guards:
         kind = type(value)
         if value is None or kind is bool or value is NotImplemented or value is Ellipsis:
             self.add(f"({read}) is {value!r}", about)
-        elif kind in CONSTANT:
-            self.add(f"(v := {read}).__class__ is {self.name(kind)} and v == {value!r}", about)
-        elif kind in NUMBERS:
-            text = self.name(repr(value)) if value == 0 or repr(value).find("nan") >= 0 else ""
-            again = f"repr(v) == {text}" if text else f"v == {self.name(value)}"
+        elif kind in (*CONSTANT, float, complex):
+            by_text = kind in (float, complex) and (value == 0 or "nan" in repr(value))
+            again = f"repr(v) == {repr(value)!r}" if by_text else f"v == {self.name(value)}"
             self.add(f"(v := {read}).__class__ is {self.name(kind)} and {again}", about)
         elif kind in (list, dict, set, frozenset) or isinstance(value, tuple):
             return self.container(read, value, about)
@@ -123,10 +121,8 @@ class Guards:
             self.add(f"({read}) == {self.name(kind(value))}", about)
             return ""
         self.add(f"len({read}) == {len(value)}", about)
-        if kind is dict:
-            if not all(type(key) in (*CONSTANT, bool, type(None)) for key in value):
-                return f"a dictionary whose keys are objects ({about})"
-            self.add(f"list({read}) == {self.name(list(value))}", about)
+        if kind is dict and (why := self.keys(read, value, about)):
+            return why
         items = value.items() if kind is dict else enumerate(value)
         self.within.add(id(value))
         reasons = [
@@ -134,6 +130,15 @@ class Guards:
         ]
         self.within.discard(id(value))
         return next(filter(None, reasons), "")
+
+    def keys(self, read: str, value: dict[Any, Any], about: str) -> str:
+        """Let a dictionary have the keys that it has; why that cannot be, or ''."""
+        if not all(type(key) in KEYS for key in value):
+            return f"a dictionary whose keys are objects ({about})"
+        names = all(type(key) is str for key in value)
+        alike = "" if names else f" and repr(list({read})) == {repr(list(value))!r}"
+        self.add(f"list({read}) == {self.name(list(value))}{alike}", about)
+        return ""
 
     def tensor(self, read: str, tensor: Tensor, facts: Any, leaf: bool) -> None:
         """Let a tensor lie in memory as it did, with a history if it had one: a `leaf`'s."""
