@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import collections
+import enum
 import functools
 import threading
 import types
@@ -749,3 +750,91 @@ def test_a_function_around_a_compiled_one_is_called_itself():
         step = rg.compile(lambda w, x, outer=outer: outer(w, x) * 1)
         for _ in range(3):
             rg.testing.assert_close(step(w, x), outer(w, x))
+
+
+# -- what a second round of them found -------------------------------------------------------------
+
+
+def test_builtins_that_are_replaced(monkeypatch):
+    step = rg.compile(lambda x: x * abs(-2))
+    assert [step(rg.ones(1)).item() for _ in range(2)] == [2.0, 2.0]
+    monkeypatch.setattr("builtins.abs", lambda value: 7)
+    assert step(rg.ones(1)).item() == 7.0
+
+
+def test_warnings_are_given_in_each_call():
+    step = rg.compile(lambda x, y: F.mse_loss(x, y) * 2)
+    for _ in range(3):
+        with pytest.warns(UserWarning, match="target size"):
+            step(rg.ones(3, 1), rg.ones(3))
+
+
+def test_a_function_that_an_earlier_call_has_stored():
+    factor, stored = [2.0], {}
+
+    @rg.compile
+    def step(x):
+        def scaled(x):
+            return x * factor[0]
+
+        if "scaled" not in stored:
+            stored["scaled"] = scaled
+        return stored["scaled"](x) + 1
+
+    assert [step(rg.ones(1)).item() for _ in range(4)] == [3.0] * 4
+    factor[0] = 5.0
+    assert step(rg.ones(1)).item() == 6.0
+
+
+class Kind(enum.Enum):
+    FIRST = 1
+    SECOND = 2
+
+
+def test_keys_of_dictionaries_are_of_the_same_kind():
+    def step(values):
+        total = 0
+        for key, value in values.items():
+            total = total + value * key
+        return total
+
+    x = rg.tensor([2, 3])
+    calls = [({key: x},) for key in (1, 1, True, 1.0, 1, 1 << 40)]
+    assert len(both(step, *calls).variants) == 3
+    step = rg.compile(lambda values: values[Kind.FIRST] - values[Kind.SECOND] * 2)
+    for _ in range(2):
+        assert step({Kind.FIRST: x, Kind.SECOND: x}).tolist() == [-2, -3]
+
+
+def test_a_number_that_is_too_long_to_be_a_text():
+    long = 10**5000
+    both(lambda x, n: x * (n % 7), *[(rg.ones(2), n) for n in (long, long, long + 1)])
+
+
+@pytest.mark.parametrize("by", [lambda x, n: x // n, rg.remainder])
+def test_a_division_by_zero_of_which_nobody_needs_the_result(by):
+    def divided(x, n):
+        by(n, n - 7)
+        return x * 2
+
+    step = rg.compile(divided)
+    for _ in range(2):
+        step(rg.ones(2), rg.tensor([1, 2]))
+    assert step.compiled.variants
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        step(rg.ones(2), rg.tensor([1, 7]))
+
+
+def test_a_view_of_a_gradient_counts_its_writes():
+    w = rg.ones(3, requires_grad=True)
+
+    @rg.compile
+    def step(x):
+        w.grad = None
+        (w * x).exp().sum().backward()
+        return w.grad[0]
+
+    for _ in range(3):
+        first = step(rg.zeros(3))
+        w.grad.mul_(2)
+        assert (first.item(), first._version) == (0.0, w.grad._version)

@@ -65,8 +65,13 @@ def suits(program: Any) -> bool:
 
 
 def is_elementwise(step: Any, recording: Recording) -> bool:
-    """Whether a step gives new arrays, element by element, and does nothing else."""
+    """Whether a step gives new arrays, element by element, and does nothing else.
+
+    Functions of integers may also raise errors, as a division by zero does.
+    """
     function = getattr(step, "function", None)
+    if any(recording.arrays[s].dtype.kind in "iu" for s in made_by(step)):
+        return False
     if isinstance(function, Formulas):
         return by_elements(function.op)
     return function is added or id(step) in recording.elementwise

@@ -665,8 +665,9 @@ class Writer:
             raise Unclear("a constant is returned")
         if any(value is result for result in self.given):
             return f"t_{slot}"
-        others = {*recording.root_slots, *self.returned}
-        if any(np.may_share_memory(array, recording.arrays[other]) for other in others):
+        others = [recording.arrays[slot] for slot in {*recording.root_slots, *self.returned}]
+        others += [gradient._array for gradient in recording.gradients.values()]
+        if any(np.may_share_memory(array, other) for other in others):
             raise Unclear("what is returned shares memory with something else")
         self.check_view(value)
         self.returned.add(slot)

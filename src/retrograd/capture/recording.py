@@ -214,7 +214,8 @@ class Recording(Watcher):
                 node.saved = type(saved)(held(list(saved)))
 
     def forget(self) -> None:
-        """Let go of all arrays and tensors: there are cycles here."""
+        """Let go of all arrays and tensors, for there are cycles here; nobody listens any more."""
+        self.stopped = self.stopped or "the call has ended"
         for kept in (self.arrays, self.by_id, self.roots):
             kept.clear()
 
@@ -607,7 +608,7 @@ class Recording(Watcher):
 
 
 def by_elements(op: Any) -> bool:
-    """Whether an op works element by element, so that it raises nothing that depends on values."""
+    """Whether an op works element by element."""
     return bool(op.elementwise or op.batch == "elementwise")
 
 

@@ -14,9 +14,11 @@ import operator
 import sys
 import threading
 import types
+import warnings
 from functools import partial
 from typing import Any
 
+from .. import modes
 from ..autograd import grad_mode
 from ..autograd.function import Function, FunctionCtx, once_differentiable
 from ..engine.placement import Size
@@ -103,8 +105,13 @@ class Watch:
 
     @property
     def stopped(self) -> bool:
-        """Whether nobody listens any more."""
-        return self.recording.stopped is not None
+        """Whether nobody listens any more; a recording of now does not know this function then."""
+        if self.recording.stopped is None:
+            return False
+        for other in modes.state.watchers:
+            if isinstance(other, Recording):
+                other.stop("a function that an earlier recording has rewritten runs")
+        return True
 
     def stop(self, reason: str) -> None:
         """End the recording."""
@@ -166,7 +173,10 @@ class Watch:
         if spaces.get("__name__", "").partition(".")[0] == PACKAGE:
             return value
         if getattr(builtins, name, MISSING) is value and name not in spaces:
-            self.guards.add(f"{name!r} not in {self.guards.name(spaces)}", name)
+            known = self.guards.name(value)
+            self.guards.add(
+                f"{name!r} not in {self.guards.name(spaces)} and {name} is {known}", name
+            )
             return value
         return self.seen(f"{self.guards.name(spaces)}.get({name!r}, MISSING)", value, name)
 
@@ -714,7 +724,9 @@ class Watch:
     # -- what nobody rewrote ---------------------------------------------------------------------
 
     def profile(self, frame: Any, event: str, arg: Any) -> None:
-        """End the recording where code of the user's runs that nobody rewrote."""
+        """End the recording where code of the user's runs that nobody rewrote, or at a warning."""
+        if event == "c_call" and arg is warnings.warn:
+            self.stop("a warning is given")
         if event != "call" or self.stopped:
             return
         code, home = frame.f_code, str(frame.f_globals.get("__name__"))
