@@ -838,3 +838,29 @@ def test_a_view_of_a_gradient_counts_its_writes():
         first = step(rg.zeros(3))
         w.grad.mul_(2)
         assert (first.item(), first._version) == (0.0, w.grad._version)
+
+
+def test_views_that_are_gone_do_not_matter():
+    w = rg.zeros(3)
+
+    @rg.compile(fullgraph=True)
+    def step(x):
+        first = w[0].item()
+        w.add_(x)
+        return w * 2, first
+
+    for i in range(3):
+        found, first = step(rg.ones(3))
+        assert (found.tolist(), first, w[0].item()) == ([2.0 + 2 * i] * 3, i, i + 1)
+    assert len(step.compiled.variants) == 1
+
+
+def test_errors_of_the_first_call_tell_of_nothing_else():
+    def failing(x):
+        raise ValueError(sorted(locals()))
+
+    step = rg.compile(lambda x: failing(x) * 2)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="x") as caught:
+            step(rg.ones(2))
+        assert caught.value.__context__ is None

@@ -201,6 +201,31 @@ def test_a_backward_pass_does_nothing_before_its_time(effect):
     assert step.compiled.reasons
 
 
+class Weighted(Function):
+    weight = 2.0
+
+    @staticmethod
+    def forward(ctx, x, factors):
+        ctx.factors = factors
+        return x * 3
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * Weighted.weight * ctx.factors[0], None
+
+
+def test_what_a_backward_pass_reads_is_read_in_its_time(monkeypatch):
+    factors = [1.0]
+    step = rg.compile(lambda x: Weighted.apply(x * w, factors).sum())
+    for weight, factor in ((2.0, 1.0), (2.0, 1.0), (5.0, 1.0), (5.0, 4.0), (5.0, 4.0)):
+        loss = step(rg.ones(3, dtype=rg.float64))
+        monkeypatch.setattr(Weighted, "weight", weight)
+        factors[0] = factor
+        (gradient,) = rg.autograd.grad(loss, w)
+        assert gradient.tolist() == [weight * factor] * 3
+    assert step.compiled.variants
+
+
 class Base(nn.Module):
     def __init__(self):
         super().__init__()

@@ -13,6 +13,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from .. import dtypes, modes
 from ..engine.tensor import Tensor
+from ..engine.views import live_views
 from ..modes import warn_once
 from ..quiet import calm
 from .asked import Bail, unasked
@@ -138,6 +139,7 @@ class Compiled:
         sys.setprofile(watch.profile)
         try:
             result = watch.call(self.function, *args, **kwargs)
+            guards.open = guards.late
             pasts = past_of(recording, result)
         except BaseException:
             recording.stop("an exception ends the call")
@@ -169,12 +171,14 @@ class Compiled:
             except Unclear as error:
                 reason = str(error)
         if reason is None:
+            guards.open = guards.conditions
             guard_roots(recording, guards)
-            check = guards.check()
+            check = guards.check(guards.conditions | guards.late)
             self.variants.append(Variant(check, replay, guards, text))
-            lasts = recording.lasting_from is not None
+            forward, lasts = guards.check(guards.conditions), recording.lasting_from is not None
             for kind in kinds:
-                kind.again = partial(once_more, self.function, check, lasts)
+                kind.again = partial(once_more, self.function, forward, lasts)
+                kind.reads = guards.check(guards.late) if guards.late else None
             return
         self.reasons.append(reason)
         if self.fullgraph:
@@ -235,11 +239,11 @@ def guard_roots(recording: Recording, guards: Guards) -> None:
         ids = ", ".join([f"id({read})" for read in reads])
         guards.add(f"len({{{ids}}}) == {len(reads)}", "which tensors are one")
     if recording.overwritten or recording.written:
-        guards.names["apart"] = apart
+        guards.names |= {"apart": apart, "live_views": live_views}
         guards.add(f"apart([{', '.join(reads)}])", "memory that tensors share")
         for number in recording.written:
             guards.add(
-                f"{reads[number]}._view_of is None and not {reads[number]}._views",
+                f"{reads[number]}._view_of is None and not live_views({reads[number]})",
                 "views of what is written",
             )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import partial
 from typing import Any
 
@@ -53,6 +53,8 @@ class Guards:
 
     def __init__(self) -> None:
         self.conditions: dict[str, str] = {}  # and what each is about
+        self.late: dict[str, str] = {}  # those of what a backward pass reads in its time
+        self.open = self.conditions  # those to which more are added
         self.names: dict[str, Any] = {"MISSING": MISSING}
         self.known: dict[int, str] = {}  # names of objects, by id
         self.changed: set[int] = set()  # ids of the lists to which the step has appended
@@ -68,7 +70,7 @@ class Guards:
 
     def add(self, condition: str, about: str) -> None:
         """One more condition."""
-        self.conditions.setdefault(condition, about)
+        self.open.setdefault(condition, about)
 
     def same(self, read: str, value: Any, about: str) -> str:
         """Let what the expression `read` gives be `value` again; why that cannot be, or ''."""
@@ -166,10 +168,10 @@ class Guards:
             self.names["is_known"] = is_known
             self.add(f"{read}._node is not None and {plain}({read})", about)
 
-    def check(self) -> Any:
-        """The function `check(args, kwargs, state)` that says whether all conditions hold."""
+    def check(self, conditions: Iterable[str]) -> Any:
+        """The function `check(args, kwargs, state)` that says whether conditions hold."""
         lines = ["def check(args, kwargs, modes):", "    try:"]
-        lines += [f"        if not ({condition}): return False" for condition in self.conditions]
+        lines += [f"        if not ({condition}): return False" for condition in conditions]
         lines.append("    except ABSENT: return False")
         lines.append("    return True")
         names = {**self.names, "ABSENT": (AttributeError, LookupError, TypeError, ValueError)}
@@ -179,7 +181,7 @@ class Guards:
     def failing(self, args: Any, kwargs: Any, state: Any) -> str:
         """What the first condition is about that does not hold."""
         names = {**self.names, "args": args, "kwargs": kwargs, "modes": state}
-        for condition, about in self.conditions.items():
+        for condition, about in (self.conditions | self.late).items():
             try:
                 if not eval(condition, names):
                     return about

@@ -42,6 +42,7 @@ AGAIN = (
 DERIVED = (
     "the backward pass of a compiled function is asked for its own derivative (create_graph=True)"
 )
+CHANGED = "what the backward pass of a compiled function reads has changed since its forward pass"
 PARTIAL = (
     "the gradient of some results of a compiled function alone is asked for, which zeros for the "
     "others do not give"
@@ -81,6 +82,7 @@ class Captured(Kind):
         ]  # what stands for the outputs that nobody sees
         self.backward: Any = None  # the second program: of saved values and cotangents
         self.again: Any = None  # of arguments: what the function gives when it runs again
+        self.reads: Any = None  # whether what custom Functions read in it is as it was
         self.owned: list[int] = []  # the places of saved values that are results
         self.cells: dict[int, Any] = {}  # by place of a saved array: none but those
 
@@ -115,6 +117,8 @@ class Captured(Kind):
         arrived = [c is not None for c in parts]
         if create_graph or any(c is not None and c.__class__ is not np.ndarray for c in parts):
             return self.twice(node, parts, create_graph, DERIVED)
+        if self.reads is not None and not self.reads(*node.saved.given, modes.state):
+            return self.twice(node, parts, False, CHANGED)
         if all(arrived):
             return self.backward(*values, *map(in_rows, parts))
         given = [np.zeros(*n) if c is None else in_rows(c)

@@ -32,6 +32,7 @@ from ..engine.record import is_number
 from ..engine.saved import OnTensors, PackedValues, raw
 from ..engine.tensor import Tensor, wrote
 from ..engine.transforms.watch import Watcher
+from ..engine.views import live_views
 from ..kernels.allocation import StandIn
 from ..kernels.layout import apply_binary, orders_agree
 from ..nn.parameter import Buffer, Parameter
@@ -531,7 +532,7 @@ class Recording(Watcher):
         self.written.add(number)
         if root._node is not None and root._node.op is not LEAF:
             self.stop("an argument with a history is written")
-        elif root._view_of is not None or root._views:
+        elif root._view_of is not None or live_views(root):
             self.stop("a tensor that is a view, or has views, is written")
         elif self.versions[number] == root._version:
             self.lasts()

@@ -197,7 +197,9 @@ class Watch:
         if isinstance(owner, super):
             return self.of_super(owner, name)
         if isinstance(owner, FunctionCtx):
-            return getattr(owner, name)
+            kept = getattr(owner, name)
+            outer = type(kept) in MUTABLE and id(kept) in self.outer
+            return self.seen(self.guards.name(kept), kept, name) if outer else kept
         if isinstance(owner, type) and issubclass(owner, Function) and name == "apply":
             own = self.guards.name(Function.__dict__["apply"].__func__)
             self.guards.add(f"{self.guards.name(owner)}.apply.__func__ is {own}", "apply")
@@ -580,7 +582,7 @@ class Watch:
             made = self.rewritten(plain)
         except Unclear as error:
             self.stop(f"{plain.__qualname__} is {error}")
-            return plain(*args, **options)
+            made = plain  # called below, so that its errors do not tell of this one
         why = "" if is_ours(plain) else self.guards.function(plain, plain.__qualname__)
         if why:
             self.stop(f"{why} is read")
