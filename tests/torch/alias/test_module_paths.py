@@ -30,7 +30,6 @@ OWN = (
     ),
     *("torch.jit.annotations", "torch.utils.benchmark.utils"),
     *("torch.onnx", "torch.ops", "torch._ops", "torch.distributed._tensor.experimental"),
-    *("torch.distributed._composable_state", "torch.distributed.fsdp._common_utils"),
 )
 
 

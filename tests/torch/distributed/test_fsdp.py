@@ -96,15 +96,6 @@ error(both)
     assert [out.split(":")[0] for out in together(code)] == [f"{n}\n{said}" for n in (4, 0)]
 
 
-def test_gradients_are_whole_beside_whole_parameters(net):
-    net(rg.tensor([[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]])).square().sum().backward()
-    with net.summon_full_params(net, with_grads=True):
-        assert type(net[1].bias.grad) is rg.Tensor
-        # Squares of normalised rows: no slope by the bias, twice the number of rows by the weight.
-        assert net[1].bias.grad.tolist() == pytest.approx([0.0, 0.0], abs=1e-6)
-        assert net[1].weight.grad.tolist() == pytest.approx([4.0, 4.0], rel=5e-3)  # eps
-
-
 def test_states_are_whole_or_in_parts_as_it_was_said(net):
     assert net.get_state_dict_type(net).state_dict_config == FullStateDictConfig()
     with net.state_dict_type(net, StateDictType.SHARDED_STATE_DICT):

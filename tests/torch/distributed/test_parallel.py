@@ -11,7 +11,6 @@ from retrograd.torch.distributed.tensor.parallel import (
     ColwiseParallel,
     ParallelStyle,
     PrepareModuleInput,
-    PrepareModuleInputOutput,
     PrepareModuleOutput,
     RowwiseParallel,
     loss_parallel,
@@ -137,16 +136,19 @@ def test_inputs_and_outputs_are_prepared():
             return x + 1, y, n
 
     cut, whole = Shard(0), Replicate()
-    style = PrepareModuleInputOutput(
+    taken = PrepareModuleInput(
         input_layouts=(cut, None),
         desired_input_layouts=(whole, None),
         input_kwarg_layouts={"y": whole},
         desired_input_kwarg_layouts={"y": cut},
+    )
+    given = PrepareModuleOutput(
         output_layouts=(whole, whole, None),
         desired_output_layouts=(cut, whole, None),
         use_local_output=False,
     )
-    net = parallelize_module(Net(), parallelize_plan=style)
+    net = parallelize_module(Net(), parallelize_plan=taken)
+    net = parallelize_module(net, parallelize_plan=given)
     x, y, n = net(rg.ones(2), 3, y=rg.ones(2))
     assert (x.placements, y.placements, n) == ((cut,), (whole,), 3)
     with pytest.raises(ValueError, match="module inputs and input_layouts"):

@@ -30,7 +30,7 @@ class DeviceMesh:
 
     device_type: "cpu"; mesh: integers, the ranks, in any number of dimensions; mesh_dim_names: a
     name for each dimension, for slices. Without a group of all, one is entered by the variables of
-    the environment. Raises ValueError for names that are not one for each dimension; other errors
+    the environment. Raises RuntimeError for names that are not one for each dimension; other errors
     are those of `new_group`.
 
     >>> mesh = rg.distributed.DeviceMesh("cpu", [[0]], mesh_dim_names=("dp", "tp"))
@@ -52,9 +52,9 @@ class DeviceMesh:
         ranks = np.array(array, np.int32)
         names = mesh_dim_names
         if names is not None and not len({*names}) == len(names) == ranks.ndim:
-            raise ValueError(
-                f"mesh_dim_names must be one for each dimension, all different: a mesh of shape "
-                f"{ranks.shape} cannot have the names {tuple(names)}"
+            raise RuntimeError(
+                "Each mesh_dim_name must be unique, and mesh_shape and mesh_dim_names should have "
+                f"same length: got {tuple(names)} for {ranks.shape}"
             )
         self.device_type, self._ranks = device_type, ranks
         self.mesh_dim_names = None if names is None else tuple(names)
@@ -199,13 +199,6 @@ def init_device_mesh(
     >>> rg.distributed.init_device_mesh("cpu", (1, 1), mesh_dim_names=("dp", "tp"))
     DeviceMesh((dp=1, tp=1), 'cpu', stride=((), ()))
     """
-    if mesh_dim_names is not None and not len({*mesh_dim_names}) == len(mesh_shape) == len(
-        mesh_dim_names
-    ):
-        raise RuntimeError(
-            "Each mesh_dim_name must be unique, and mesh_shape and mesh_dim_names should have same "
-            f"length: got {mesh_dim_names} for {tuple(mesh_shape)}"
-        )
     if not is_initialized():
         init_process_group()
     size = joined().size()

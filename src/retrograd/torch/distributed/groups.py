@@ -51,13 +51,12 @@ class World(type):
 
 
 class group(metaclass=World):  # noqa: N801 (PyTorch's name)
-    """Where the group is found: `group.WORLD`."""
-
-
-class GroupMember(metaclass=World):
-    """The same by its older name; `NON_GROUP_MEMBER` is a group that this process is not in."""
+    """Where groups are found: `group.WORLD`, and one that this process is not in."""
 
     NON_GROUP_MEMBER: Any = membership.NON_GROUP_MEMBER
+
+
+GroupMember = group  # its older name
 
 
 def new_group(

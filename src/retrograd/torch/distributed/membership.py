@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ProcessGroup", "destroy_process_group", "get_backend", "get_global_rank", "get_group_rank",
-    "get_node_local_rank", "get_process_group_ranks", "get_rank", "get_world_size",
+    "get_process_group_ranks", "get_rank", "get_world_size",
     "is_available", "is_gloo_available", "is_initialized", "is_mpi_available",
     "is_nccl_available", "is_torchelastic_launched", "is_ucc_available", "is_xccl_available",
 ]  # fmt: skip
@@ -114,11 +114,6 @@ def is_initialized() -> bool:
     return bool(GROUPS)
 
 
-def _rank_not_in_group(group: Any) -> bool:
-    """Whether a group is one that this process is not in."""
-    return bool(group == NON_GROUP_MEMBER)
-
-
 @atexit.register
 def _exited() -> None:
     for group in GROUPS:
@@ -204,24 +199,6 @@ def get_global_rank(group: Any, group_rank: int) -> int:
 _get_global_rank = get_global_rank  # its older name
 
 
-def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """The number of this process on its machine, by the variable LOCAL_RANK of what started it.
-
-    Raises RuntimeError where that is not set and no other number is given.
-
-    >>> rg.distributed.get_node_local_rank(fallback_rank=0)
-    0
-    """
-    if "LOCAL_RANK" in os.environ:
-        return int(os.environ["LOCAL_RANK"])
-    if fallback_rank is None:
-        raise RuntimeError(
-            "LOCAL_RANK is not in the environment. Start the process by retrograd run -m "
-            "torch.distributed.run, or pass fallback_rank"
-        )
-    return index(fallback_rank)
-
-
 def _get_default_group() -> ProcessGroup:
     """The group of all processes; ValueError where this process is in none."""
     return joined()
@@ -245,6 +222,9 @@ def joined(group: Any = None) -> ProcessGroup:
 def outside(group: Any) -> bool:
     """Whether a group is one that this process is not in."""
     return isinstance(group, int) and group == NON_GROUP_MEMBER
+
+
+_rank_not_in_group = outside  # its private name
 
 
 def rank_of(group: Any, rank: Any, group_rank: Any = None) -> int:

@@ -100,7 +100,7 @@ def irecv(
     call, world, array = f"send, recv with tag {tag}", joined(group).world, array_of(tensor)
     src = other_rank("source", group, src, group_src)
     steps = world.came(src, call, array)
-    return Work(world.receive(src, call, steps, partial(put, tensor), beside=True), [tensor], src)
+    return Work(world.receive(src, call, steps, partial(put, tensor), beside=True), [tensor])
 
 
 class P2POp:

@@ -11,7 +11,7 @@ from .tensor.api import shown
 if TYPE_CHECKING:
     from ...nn import Module
 
-__all__ = ["by_name", "by_number", "cleaned", "lying_as"]
+__all__ = ["by_name", "by_number", "cleaned", "lying_as", "whole"]
 
 WRAPPERS = re.compile(r"(?<![^.])(_fsdp_wrapped_module|_checkpoint_wrapped_module|_orig_mod)\.")
 
@@ -61,6 +61,11 @@ def lying_as(value: Any, like: Any) -> Any:
     if isinstance(value, DTensor) or not isinstance(like, DTensor):
         return value
     return distribute_tensor(value.detach(), like.device_mesh, like.placements, src_data_rank=None)
+
+
+def whole(value: Any) -> Any:
+    """A tensor over ranks as a whole and plain one; other values as they are."""
+    return value.full_tensor() if isinstance(value, DTensor) else value
 
 
 def _names(model: Module) -> dict[int, str]:

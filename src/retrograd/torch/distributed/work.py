@@ -23,10 +23,8 @@ class Work:
     (True, True, [tensor([1., 1.])])
     """
 
-    def __init__(
-        self, under_way: concurrent.futures.Future[Any], tensors: Sequence[Any], source: int = -1
-    ) -> None:
-        self._under_way, self._tensors, self._source = under_way, [*tensors], source
+    def __init__(self, under_way: concurrent.futures.Future[Any], tensors: Sequence[Any]) -> None:
+        self._under_way, self._tensors = under_way, [*tensors]
 
     def wait(self, timeout: timedelta | None = None) -> bool:
         """True, once it is done; raises what the call raised, TimeoutError if it takes longer."""
@@ -53,10 +51,6 @@ class Work:
         """The tensors that it writes, once they are there."""
         self.wait()
         return self._tensors
-
-    def source_rank(self) -> int:
-        """The rank of which it receives; -1 for all other calls."""
-        return self._source
 
     def get_future(self) -> Future[list[Any]]:
         """The future of `result()`. Its callbacks run in the thread that does the group's calls."""

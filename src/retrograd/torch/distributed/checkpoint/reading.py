@@ -19,7 +19,7 @@ from .stateful import Stateful
 if TYPE_CHECKING:
     import os
 
-__all__ = ["load", "object_at", "tensor_at"]
+__all__ = ["load", "object_at"]
 
 
 def load(
@@ -69,16 +69,10 @@ def load(
 
 def object_at(reader: Any, metadata: Metadata, name: str) -> Any:
     """What a checkpoint holds by a name, which is no tensor, or a whole one."""
-    if isinstance(metadata.state_dict_metadata[name], TensorStorageMetadata):
-        return tensor_at(reader, metadata, name)
-    return _read(reader, metadata, MetadataIndex(name))
-
-
-def tensor_at(reader: Any, metadata: Metadata, name: str) -> Tensor:
-    """The whole of a tensor in a checkpoint."""
     known = metadata.state_dict_metadata[name]
-    made = np.empty(known.size, known.properties.dtype.numpy)
-    whole = new_tensor(made)
+    if not isinstance(known, TensorStorageMetadata):
+        return _read(reader, metadata, MetadataIndex(name))
+    whole = new_tensor(np.empty(known.size, known.properties.dtype.numpy))
     _copy(reader, metadata, name, whole, (0,) * whole.ndim)
     return whole
 

@@ -19,8 +19,7 @@ from ....ops import zeros_like
 from ..fsdp import FullyShardedDataParallel, StateDictType
 from ..membership import get_rank, is_initialized
 from ..objects import broadcast_object_list
-from ..states import by_name, by_number, cleaned, lying_as
-from ..tensor import DTensor
+from ..states import by_name, by_number, cleaned, lying_as, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -165,10 +164,8 @@ def _shown(state: Any, options: StateDictOptions) -> Any:
     """A state as the options want it."""
     if not options.full_state_dict:
         return state
-    whole = pytree.map_leaves(
-        lambda value: value.full_tensor() if isinstance(value, DTensor) else value, state
-    )
-    return {} if options.cpu_offload and is_initialized() and get_rank() else whole
+    found = pytree.map_leaves(whole, state)
+    return {} if options.cpu_offload and is_initialized() and get_rank() else found
 
 
 def _from_first(state: Any, options: StateDictOptions) -> Any:

@@ -15,6 +15,7 @@ NOTE [Writing together]
 from __future__ import annotations
 
 import io
+import pickle
 import threading
 import uuid
 from concurrent.futures import Future
@@ -26,8 +27,8 @@ import numpy as np
 from .... import dtypes, serialization
 from ....engine.tensor import Size, Tensor
 from ....serialization.rebuilding import numpy_dtype
+from ..engine.world import World
 from ..membership import is_initialized, joined
-from ..objects import all_gather_object
 from ..tensor import DTensor
 from .filesystem import FileSystemWriter
 from .metadata import (
@@ -46,8 +47,6 @@ from .nested import block_of, flat, states_of
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
-
-    from ..engine.world import World
 
 __all__ = ["async_save", "save"]
 
@@ -127,32 +126,26 @@ def _staged(
 ) -> tuple[Metadata, Callable[[], None]]:
     """What the checkpoint says of itself, and what writes it."""
     named = flat(states_of(state_dict))
-    world = None if alone or not is_initialized() else joined(group).world
+    outside = alone or not is_initialized()
+    world = World(0, [0], None, 0.0) if outside else joined(group).world
     blocks = {
         name: block_of(value) for name, (_, value) in named.items() if isinstance(value, Tensor)
     }
     own = {name: _described(path, value, blocks.get(name)) for name, (path, value) in named.items()}
-    every = _gathered(own, group, world)
-    metadata, owners = _planned(every)
-    number = 0 if world is None else world.ranks.index(world.rank)
+    metadata, owners = _planned(_gathered(world, own))
     parts: dict[MetadataIndex, bytes] = {}
     for index, owner in owners.items():
-        if owner == number:
+        if owner == world.number:
             value = named[index.fqn][1] if index.offset is None else blocks[index.fqn][1].clone()
             parts[index] = _bytes(value)
-    infos, begin, file = {}, 0, f"__{number}_{uuid.uuid4().hex[:8]}.distcp"
+    infos, begin, file = {}, 0, f"__{world.number}_{uuid.uuid4().hex[:8]}.distcp"
     for index, part in parts.items():
         infos[index] = StorageInfo(file, begin, len(part))
         begin += len(part)
-    metadata.storage_data = {
-        k: v for found in _gathered(infos, group, world) for k, v in found.items()
-    }
+    metadata.storage_data = {k: v for found in _gathered(world, infos) for k, v in found.items()}
     metadata.storage_meta = StorageMeta(str(writer.path), str(uuid.uuid4()))
-    beside = None if world is None else world.within(world.ranks, world.timeout)
-    tasks: list[Callable[[], None]] = [partial(_write, writer, file, [*parts.values()])]
-    if number == 0:
-        tasks.append(partial(writer.finish, metadata))
-    return metadata, partial(_finish, writer, tasks, beside)
+    beside = world.within(world.ranks, world.timeout)
+    return metadata, partial(_finish, writer, file, [*parts.values()], metadata, beside)
 
 
 def _described(path: Any, value: Any, block: Any) -> Any:
@@ -165,12 +158,10 @@ def _described(path: Any, value: Any, block: Any) -> Any:
     return path, known
 
 
-def _gathered(value: Any, group: Any, world: World | None) -> list[Any]:
-    if world is None:
-        return [value]
-    found: list[Any] = [None] * world.size
-    all_gather_object(found, value, group)
-    return found
+def _gathered(world: World, value: Any) -> list[Any]:
+    """What all ranks say."""
+    said = world.texts("a checkpoint", [pickle.dumps(value)] * world.size)
+    return [*map(pickle.loads, said)]
 
 
 def _planned(every: list[dict[str, Any]]) -> tuple[Metadata, dict[MetadataIndex, int]]:
@@ -212,22 +203,13 @@ def _bytes(value: Any) -> bytes:
     return file.getvalue()
 
 
-def _finish(writer: Any, tasks: list[Callable[[], None]], world: World | None) -> None:
+def _finish(writer: Any, file: str, parts: list[bytes], metadata: Metadata, world: World) -> None:
     """Write this rank's file; once all have, the first one's last. Errors come to all."""
-    error, failures = None, list[int]()
     try:
-        for number in range(2):
-            if not failures:
-                error = _tried(tasks[number]) if number < len(tasks) else None
-                failures = _failures(world, error)
+        _tried(writer, world, partial(_write, writer, file, parts))
+        _tried(writer, world, partial(writer.finish, metadata) if world.number == 0 else None)
     finally:
-        if world is not None:
-            world.close()
-    if failures:
-        raise CheckpointException(
-            f"ranks {failures} could not write their parts of the checkpoint at {writer.path}"
-            f"{f': {error}' if error else ''}"
-        ) from error
+        world.close()
 
 
 def _write(writer: Any, file: str, parts: list[bytes]) -> None:
@@ -236,17 +218,17 @@ def _write(writer: Any, file: str, parts: list[bytes]) -> None:
         writer.write(file, parts)
 
 
-def _tried(task: Callable[[], None]) -> Exception | None:
+def _tried(writer: Any, world: World, task: Callable[[], None] | None) -> None:
+    """Do a task; CheckpointException on all ranks where one cannot."""
+    error = None
     try:
-        task()
-    except Exception as error:
-        return error
-    return None
-
-
-def _failures(world: World | None, error: Exception | None) -> list[int]:
-    """The numbers of ranks with an error."""
-    if world is None:
-        return [0] if error else []
-    call, own = "a checkpoint", np.array(error is not None)
-    return np.flatnonzero(world.all_gather(call, own)).tolist()
+        if task is not None:
+            task()
+    except Exception as caught:
+        error = caught
+    failures = np.flatnonzero(world.all_gather("a checkpoint", np.array(error is not None)))
+    if failures.size:
+        raise CheckpointException(
+            f"ranks {failures.tolist()} could not write their parts of the checkpoint at "
+            f"{writer.path}{f': {error}' if error else ''}"
+        ) from error

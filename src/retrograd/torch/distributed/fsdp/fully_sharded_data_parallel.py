@@ -19,8 +19,8 @@ from ....nn import Module, Parameter
 from ....nn.utils import clip_grad_norm_
 from ....pytree import map_leaves
 from ..device_mesh import DeviceMesh
-from ..states import by_name, by_number, lying_as
-from ..tensor import DTensor, Replicate, distribute_tensor
+from ..states import by_name, by_number, lying_as, whole
+from ..tensor import Replicate, distribute_tensor
 from ..tensor.api import mesh_of
 from ..wrapper import Wrapper
 from .api import (
@@ -124,8 +124,8 @@ class FullyShardedDataParallel(Wrapper):
         self.mixed_precision = mixed_precision or MixedPrecision()
         self.sharding_strategy = sharding_strategy or ShardingStrategy.FULL_SHARD
         self._mesh, self._settings, self._summoned = mesh, StateDictSettings(), False
-        whole = sharding_strategy is ShardingStrategy.NO_SHARD
-        placed = (lambda _: Replicate()) if whole else None
+        uncut = sharding_strategy is ShardingStrategy.NO_SHARD
+        placed = (lambda _: Replicate()) if uncut else None
         policy, reshards = self.mixed_precision.policy, sharding_strategy not in LONG
         unit = self._unit = unit_of(module, mesh, placed, kept, policy, reshards)
         unit.next = None if forward_prefetch else []
@@ -174,12 +174,11 @@ class FullyShardedDataParallel(Wrapper):
         writeback: bool = True,
         rank0_only: bool = False,
         offload_to_cpu: bool = False,
-        with_grads: bool = False,
     ) -> Iterator[None]:
         """Within it, parameters are whole and plain; what is written there stays afterwards.
 
         recurse: also those of wrappers inside. writeback: False drops what is written. rank0_only:
-        other ranks than the first keep their parts. with_grads: gradients are there, too. Raises
+        other ranks than the first keep their parts. Gradients are not there. Raises
         NotImplementedError for `writeback` with `rank0_only`.
         """
         if writeback and rank0_only:
@@ -189,7 +188,7 @@ class FullyShardedDataParallel(Wrapper):
             )
         wrappers = FullyShardedDataParallel.fsdp_modules(module)[: None if recurse else 1]
         taken = [entry for wrapper in wrappers for entry in wrapper._unit.sharded]
-        made = {id(p): _plain(p, with_grads) for _, _, p in taken}
+        made = {id(p): Parameter(whole(p.detach()), p.requires_grad) for _, _, p in taken}
         if not (rank0_only and any(wrapper.rank for wrapper in wrappers[:1])):
             for own, name, parameter in taken:
                 own[name] = made[id(parameter)]
@@ -213,8 +212,7 @@ class FullyShardedDataParallel(Wrapper):
 
     def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0) -> Tensor:
         """Scale all gradients so that their norm is `max_norm` at most; the norm before."""
-        found = clip_grad_norm_(self.parameters(), max_norm, norm_type)
-        return found.full_tensor() if isinstance(found, DTensor) else found
+        return whole(clip_grad_norm_(self.parameters(), max_norm, norm_type))  # type: ignore[no-any-return]
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
@@ -278,7 +276,7 @@ class FullyShardedDataParallel(Wrapper):
         if self._settings.state_dict_type is StateDictType.FULL_STATE_DICT:
             first_alone = getattr(self._settings.state_dict_config, "rank0_only", False)
             for key in [key for key in found if key.startswith(prefix)]:
-                found[key] = _whole(found[key])
+                found[key] = whole(found[key])
                 if first_alone and self.rank:
                     del found[key]
         return found
@@ -298,7 +296,7 @@ class FullyShardedDataParallel(Wrapper):
         settings = FullyShardedDataParallel.get_state_dict_type(model)
         found = by_name(model, optim, optim_state_dict)
         if settings.state_dict_type is StateDictType.FULL_STATE_DICT:
-            found = map_leaves(_whole, found)
+            found = map_leaves(whole, found)
         ranks = [wrapper.rank for wrapper in FullyShardedDataParallel.fsdp_modules(model)[:1]]
         first_alone = getattr(settings.optim_state_dict_config, "rank0_only", False)
         return {} if first_alone and any(ranks) else found
@@ -339,15 +337,3 @@ def _materialize(module: Module, init: Any) -> None:
         elif on_meta:
             part.to_empty(device="cpu", recurse=False)
             part.reset_parameters()
-
-
-def _plain(parameter: Any, with_grads: bool) -> Parameter:
-    """A parameter as a whole and plain one."""
-    found = Parameter(parameter.detach().full_tensor(), parameter.requires_grad)
-    if with_grads and parameter.grad is not None:
-        found.grad = parameter.grad.full_tensor()
-    return found
-
-
-def _whole(value: Any) -> Any:
-    return value.full_tensor() if isinstance(value, DTensor) else value

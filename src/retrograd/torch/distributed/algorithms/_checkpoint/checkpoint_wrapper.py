@@ -32,6 +32,8 @@ class CheckpointImpl(Enum):
 class CheckpointWrapper(Wrapper):
     """A module whose forward is computed again in the backward pass; its state's names stay.
 
+    Other arguments are those of `utils.checkpoint`.
+
     >>> from retrograd.distributed.algorithms._checkpoint.checkpoint_wrapper import *
     >>> net = checkpoint_wrapper(rg.nn.Linear(3, 2))
     >>> list(net.state_dict()), net(rg.ones(1, 3)).shape
@@ -63,14 +65,7 @@ class CheckpointWrapper(Wrapper):
             yield name.replace(f"{self.inside}.", ""), parameter
 
 
-def checkpoint_wrapper(
-    module: Module,
-    checkpoint_impl: CheckpointImpl = CheckpointImpl.NO_REENTRANT,
-    checkpoint_fn: Callable[..., Any] | None = None,
-    **checkpoint_fn_kwargs: Any,
-) -> Module:
-    """The module in a `CheckpointWrapper`; other arguments are those of `utils.checkpoint`."""
-    return CheckpointWrapper(module, checkpoint_impl, checkpoint_fn, **checkpoint_fn_kwargs)
+checkpoint_wrapper = CheckpointWrapper  # PyTorch's function that makes one
 
 
 def apply_activation_checkpointing(

@@ -6,7 +6,7 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from . import debugging_hooks, default_hooks
+from . import default_hooks
 from . import powerSGD_hook as powerSGD
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ class DDPCommHookType(Enum):
     POWER_SGD_RANK2 = partial(_power, powerSGD.powerSGD_hook, rank=2)
     BATCHED_POWER_SGD = partial(_power, powerSGD.batched_powerSGD_hook)
     BATCHED_POWER_SGD_RANK2 = partial(_power, powerSGD.batched_powerSGD_hook, rank=2)
-    NOOP = partial(_plain, debugging_hooks.noop_hook)
 
 
 def register_ddp_comm_hook(

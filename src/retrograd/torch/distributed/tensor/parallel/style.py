@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ...device_mesh import DeviceMesh
 
 __all__ = [
-    "ColwiseParallel", "ParallelStyle", "PrepareModuleInput", "PrepareModuleInputOutput",
-    "PrepareModuleOutput", "RowwiseParallel", "SequenceParallel",
+    "ColwiseParallel", "ParallelStyle", "PrepareModuleInput", "PrepareModuleOutput",
+    "RowwiseParallel", "SequenceParallel",
 ]  # fmt: skip
 
 WHOLE = Replicate()
@@ -231,32 +231,6 @@ class PrepareModuleOutput(ParallelStyle):
 
         module.register_forward_hook(after)
         return module
-
-
-class PrepareModuleInputOutput(ParallelStyle):
-    """`PrepareModuleInput` and `PrepareModuleOutput` in one; arguments are those of both.
-
-    use_local_input and use_local_output: whether inputs and outputs become plain tensors.
-    """
-
-    def __init__(
-        self,
-        *,
-        output_layouts: Any,
-        desired_output_layouts: Any,
-        use_local_input: bool = False,
-        use_local_output: bool = True,
-        **inputs: Any,
-    ) -> None:
-        self._input = PrepareModuleInput(use_local_output=use_local_input, **inputs)
-        self._output = PrepareModuleOutput(
-            output_layouts=output_layouts,
-            desired_output_layouts=desired_output_layouts,
-            use_local_output=use_local_output,
-        )
-
-    def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
-        return self._output._apply(self._input._apply(module, device_mesh), device_mesh)
 
 
 def several(layouts: Any) -> Any:
