@@ -37,12 +37,12 @@ from .torch._C import DisableTorchFunction as DisableTorchFunction, DisableTorch
 from .torch._C.reader import PyTorchFileReader as PyTorchFileReader
 from .torch._VF import _convert_indices_from_coo_to_csr as _convert_indices_from_coo_to_csr, _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo, _segment_reduce as _segment_reduce, _shape_as_tensor as _shape_as_tensor, _unique as _unique, _unique2 as _unique2
 from .torch._higher_order_ops import cond as cond, while_loop as while_loop
-from .torch.accelerator.modules import get_device_module as get_device_module
+from .torch.accelerator import get_device_module as get_device_module
 from .torch.amp import GradScaler as GradScaler, autocast as autocast
 from .torch.amp.autocast_mode import autocast_decrement_nesting as autocast_decrement_nesting, autocast_increment_nesting as autocast_increment_nesting, clear_autocast_cache as clear_autocast_cache, get_autocast_cpu_dtype as get_autocast_cpu_dtype, get_autocast_dtype as get_autocast_dtype, get_autocast_gpu_dtype as get_autocast_gpu_dtype, is_autocast_cache_enabled as is_autocast_cache_enabled, is_autocast_cpu_enabled as is_autocast_cpu_enabled, is_autocast_enabled as is_autocast_enabled, set_autocast_cache_enabled as set_autocast_cache_enabled, set_autocast_cpu_dtype as set_autocast_cpu_dtype, set_autocast_cpu_enabled as set_autocast_cpu_enabled, set_autocast_dtype as set_autocast_dtype, set_autocast_enabled as set_autocast_enabled
 from .torch.amp.grad_scaler import _amp_foreach_non_finite_check_and_unscale_ as _amp_foreach_non_finite_check_and_unscale_, _amp_update_scale_ as _amp_update_scale_
 from .torch.compiler import _disable_dynamo as _disable_dynamo
-from .torch.cpu.streams import Stream as Stream
+from .torch.cpu import Stream as Stream
 from .torch.futures import Future as Future
 from .torch.fx._symbolic_trace import _assert as _assert
 from .torch.jit import DeviceObjType as DeviceObjType, ScriptFunction as ScriptFunction, ScriptModule as ScriptModule, TensorType as TensorType, Type as Type

@@ -255,7 +255,8 @@ class CustomOpDef:
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
         """Let `fn` tell shapes and dtypes of the outputs on the meta device."""
-        return self._keep("_fake", fn)
+        self._fake = fn
+        return fn
 
     def register_vmap(self, fn: Callable[..., Any] | None = None, /) -> Any:
         """Let `fn(info, in_dims, *args)` be the operator on batches, also as a decorator.
