@@ -165,7 +165,7 @@ def draws(told, g):
 
 
 def drops(told, g):
-    rg.dropout(g, 0.5, True)
+    rg.nn.functional.dropout(g, 0.5, True)
 
 
 def differentiates(told, g):

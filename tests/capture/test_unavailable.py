@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 
 import pytest
@@ -34,3 +36,23 @@ def test_who_has_switched_it_off_is_not_warned(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert rg.compile(lambda x: 2 * x)(1) == 2
+
+
+WITHOUT_LLVMLITE = """
+import sys
+sys.modules["llvmlite"] = None
+import retrograd as rg
+net = rg.compile(rg.nn.Linear(2, 1))
+step = rg.compile(lambda x: net(x).exp())
+step(rg.ones(1, 2)).sum().backward()
+print(type(net).__name__, net.weight.grad.shape)
+"""
+
+
+def test_without_llvmlite_what_is_compiled_runs_as_it_is():
+    """In another process: here it is loaded. One warning says that nothing is compiled."""
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_LLVMLITE], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "OptimizedModule retrograd.Size([1, 2])\n", done.stderr
+    assert done.stderr.count("llvmlite is not installed") == 1

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.emission import WITHOUT_VECTORS
+from ..compiler.abstract import WITHOUT_VECTORS
 from .primitives import Group, Loop
 from .storages import Part
 

@@ -46,6 +46,7 @@ NUMBERS = (bool, int, float, complex)
 BOOL = np.dtype(bool)
 LOGICAL = {"invert": "logical_not", "bitwise_and": "logical_and", "bitwise_or": "logical_or",
            "bitwise_xor": "logical_xor"}  # fmt: skip
+WITHOUT_VECTORS = {"sin", "cos", "tan"}  # whose kernels look numbers up
 POWERS: dict[Any, Any] = {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal}
 REDUCING = {np.add: "sum", np.maximum: "max", np.minimum: "min", np.max: "max", np.min: "min"}
 

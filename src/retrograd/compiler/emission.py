@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 
+from .abstract import WITHOUT_VECTORS
 from .mathematics import DTYPES, EMIT
 from .plan import plan
 from .program import ALL, OUTER, REDUCTIONS, along, broadcast
@@ -39,7 +40,6 @@ POINTER = ir.PointerType()
 # another; of programs of some calls, in longer ones there is enough to do between them
 INTERLEAVED, SOME = 4, 16
 INPUTS, VALUES = "?fdFD", "?bBhHiIlLqQfdFD"  # dtypes, as NumPy's characters
-WITHOUT_VECTORS = {"sin", "cos", "tan"}  # which look numbers up
 STRUCTURE = {
     "input": None,
     "cast": None,
