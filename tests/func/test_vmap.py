@@ -281,6 +281,23 @@ def test_values_per_example_do_not_fit_into_a_tensor_from_outside():
     assert total.sum().item() == 0
 
 
+VIEWS = {
+    "view": lambda a: a.view(-1),
+    "view_as": lambda a: a.view_as(a),
+    "unflatten": lambda a: a.unflatten(0, (3, 1)),
+    "view of a turned example": lambda a: a.unsqueeze_(0).view(3),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_of_examples_that_lie_apart_in_memory_show_the_callers_memory(name):
+    x = rg.arange(12.0).reshape(3, 4)
+    found = vmap(VIEWS[name], in_dims=1)(x)  # without a warning: nothing runs once per example
+    assert found.reshape(4, 3).tolist() == [[0, 4, 8], [1, 5, 9], [2, 6, 10], [3, 7, 11]]
+    found.zero_()
+    assert x.sum() == 0
+
+
 def test_reshape_that_copies_is_no_view():
     def f(x):
         y = x.t().reshape(-1)

@@ -264,3 +264,19 @@ def test_a_program_s_schedule_says_what_is_better_and_what_is_done():
     assert (schedule.cut, schedule.get_last_lr()) == (1, [0.1])
     schedule._reset()
     assert (schedule.best, schedule.num_bad_epochs) == (rg.inf, 0)
+
+
+def test_a_group_that_is_added_is_cut_at_a_plateau_down_to_the_same_rate():
+    for low in (0.3, [0.3]):
+        sgd = optimizer()
+        schedule = lr_scheduler.ReduceLROnPlateau(sgd, factor=0.5, patience=0, min_lr=low)
+        sgd.add_param_group({"params": [rg.ones(1, requires_grad=True)], "lr": 0.5})
+        schedule.step(1.0)
+        if low == 0.3:
+            schedule.step(1.0)
+            assert schedule.get_last_lr()[-1] == 0.3
+        else:
+            with pytest.raises(
+                RuntimeError, match=r"param groups in the `optimizer` \(2\) differs"
+            ):
+                schedule.step(1.0)

@@ -18,6 +18,7 @@ from ...engine.dispatch import own
 from ...engine.graph import LEAF
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, alias, cell_of, node_of
+from ...engine.transforms.batch import is_batch
 from ...engine.views import base_of, live_views
 from ...kernels.allocation import has_memory
 from ..core import batching, structure
@@ -112,7 +113,7 @@ def view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tens
         dtype = shape[0]
     if dtype is not None:
         return view_dtype(self, dtypes.to_numpy(dtype))
-    array = self._array
+    array = self._array.example if is_batch(self) else self._array  # the memory of one example
     wanted = integers(shape if size is None else once(shape, size, "view", "size"), "view", "size")
     resolved = resolve_shape(wanted, array.size)
     if not array.flags.c_contiguous and not np.may_share_memory(array.reshape(resolved), array):

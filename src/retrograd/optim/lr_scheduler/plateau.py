@@ -93,6 +93,14 @@ class ReduceLROnPlateau(LRScheduler):
 
     def _reduce_lr(self, epoch: int) -> None:
         """Cut the rates; programs' schedules extend it, as `_is_better` and `_reset`."""
+        count, known = len(self.optimizer.param_groups), len(self.min_lrs)
+        if count != known:
+            if self.default_min_lr is None:
+                raise RuntimeError(
+                    f"The number of param groups in the `optimizer` ({count}) differs from when "
+                    f"ReduceLROnPlateau was initialized ({known}): set `min_lrs`, one for each"
+                )
+            self.min_lrs = [self.default_min_lr] * count
         for group, low in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
             lr = float(group["lr"])
             new = max(lr * self.factor, low)
