@@ -732,3 +732,12 @@ def test_a_result_written_in_place_is_saved_in_the_memory_of_its_target(mode):
 )
 def test_a_tensor_that_was_turned_names_pytorchs_node(turned, name):
     assert turned(rg.ones(1, 3, requires_grad=True) * 1).grad_fn.name() == name
+
+
+def test_views_from_before_a_write_are_joined_with_their_new_history():
+    base = rg.ones(3, requires_grad=True) * 2
+    view = base[1:]
+    base.mul_(3)
+    joined = rg.cat([view, view])
+    assert joined.tolist() == [6.0] * 4
+    assert joined.requires_grad

@@ -711,3 +711,9 @@ def test_statistics_of_each_example_normalise_with_weight_and_bias():
     column = (..., None)
     expected = (x - mean[:, None, :, None]) / (var[:, None, :, None] + 1e-5).sqrt()
     close(found, (expected * weight[column] + bias[column]).numpy())
+
+
+def test_strided_views_of_examples_with_gaps_begin_where_each_example_does():
+    x = rg.arange(12.0).reshape(3, 4)
+    found = vmap(lambda a: a.as_strided((3,), (1,)))(x[:, ::2])
+    assert found.tolist() == [[0, 1, 2], [4, 5, 6], [8, 9, 10]]

@@ -276,7 +276,5 @@ def test_a_group_that_is_added_is_cut_at_a_plateau_down_to_the_same_rate():
             schedule.step(1.0)
             assert schedule.get_last_lr()[-1] == 0.3
         else:
-            with pytest.raises(
-                RuntimeError, match=r"param groups in the `optimizer` \(2\) differs"
-            ):
+            with pytest.raises(RuntimeError, match=r"groups in the `optimizer` \(2\)"):
                 schedule.step(1.0)

@@ -367,3 +367,8 @@ def test_one_number_is_copied_into_a_vector(index):
         10.0,
         [0.0] * 3,
     )
+
+
+def test_a_number_is_filled_with_a_tensor():
+    filled = rg.tensor(1.0).index_fill(0, rg.tensor([0]), rg.tensor(2.0))
+    assert (filled.item(), filled.shape) == (2.0, ())
