@@ -38,7 +38,7 @@ import notebooks
 import reference
 from mathematics import tex
 from pictures import illustrated
-from reference import prose
+from reference import from_below, prose
 
 import retrograd as rg
 from retrograd.engine.registry import OPS
@@ -66,7 +66,7 @@ def differing(name: str) -> str:
         return ""
     lines = [f"    - {what}: PyTorch: {there or '-'}; here: {here or 'the same'}. {why}"
              for what, there, here, why in found]  # fmt: skip
-    return "\n".join(['\n??? info "Differences from PyTorch"\n', *lines, ""])
+    return from_below("\n".join(['\n??? info "Differences from PyTorch"\n', *lines, ""]))
 
 
 def called(name: str, value: Any) -> str:

@@ -58,7 +58,12 @@ def prose(doc: str | None) -> str:
             inside = False
         lines.append(line if inside else escaped(line))
     text = "\n".join([*lines, *(["```"] if inside else []), ""])
-    return re.sub(r"\]\((?=\w+\.md)", "](../", text)  # to a page written by hand
+    return from_below(text)
+
+
+def from_below(text: str) -> str:
+    """A text for a page of the reference, with links to the pages that are written by hand."""
+    return re.sub(r"\]\((?=[\w-]+\.md)", "](../", text)
 
 
 def escaped(line: str) -> str:

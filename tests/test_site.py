@@ -116,6 +116,13 @@ def test_a_docstring_becomes_markdown(reference):
     assert reference.prose(doc) == f"Gives x \\* y \\* z, `a_b`.\n\n\n{example}\n\nEnd.\n"
 
 
+def test_links_of_differences_lead_out_of_the_reference(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    told = importlib.import_module("pages").differing("jacfwd")
+    assert "](../transforms.md)" in told
+    assert re.findall(r"\]\((?!\.\./)[\w-]+\.md", told) == []
+
+
 def test_the_environment_of_the_site_has_what_pages_compute_with():
     """Else what is made there differs from what is committed."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
