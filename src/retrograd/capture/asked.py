@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["Asked", "Bail", "agree", "asked", "check", "mentions", "unasked"]
+__all__ = ["Asked", "Bail", "agree", "asked", "check", "holds", "mentions", "unasked"]
 
 
 class Bail(Exception):  # noqa: N818 (no error)
@@ -108,10 +108,15 @@ def unasked(value: Any, in_place: bool = False) -> Any:
 
 
 def mentions(value: Any) -> bool:
-    """Whether there is such a value in a tree of arguments, which may hold itself."""
-    waiting, seen = [value], set[int]()
+    """Whether there is such a value in a tree of arguments."""
+    return holds(value, Asked)
+
+
+def holds(tree: Any, kinds: Any) -> bool:
+    """Whether there is an object of some kinds in a tree of arguments, which may hold itself."""
+    waiting, seen = [tree], set[int]()
     for each in waiting:  # which grows
-        if isinstance(each, Asked):
+        if isinstance(each, kinds):
             return True
         if id(each) in seen:
             continue

@@ -22,14 +22,15 @@ from ..engine.tensor import Tensor, new_tensor, wrote
 from ..kernels import meta
 from ..kernels.native import loops as in_c
 from ..quiet import CALM
-from .asked import Asked, Bail, check
+from .asked import Asked, Bail, check, holds
 from .history import Captured
 from .lowering import Lowering, Undrawn
 from .past import Past, is_shown_by
 from .recording import Call, Effect, Formulas, Recording, Result, Root, Slot, Truth, add_gradient
-from .steps import holds_places, leaves, made_by, moved, places_in, slots_of
+from .steps import leaves, made_by, moved, places_in, slots_of
 from .storages import Part
 
+PLACES = (Slot, Root, Result)  # what stands for something else among arguments
 LARGE = 1 << 16  # bytes of an array that goes where it was read last
 NATIVE = in_c is not None and door.AVAILABLE
 if NATIVE:
@@ -518,10 +519,10 @@ class Writer:
             return f"r{value.number}"
         if kind is Result:
             return f"t{value}"
-        if kind in (list, tuple) and holds_places(value):
+        if kind in (list, tuple) and holds(value, PLACES):
             inside = "".join([self.value(v) + ", " for v in value])
             return f"[{inside}]" if kind is list else f"({inside})"
-        if kind is dict and holds_places(value):
+        if kind is dict and holds(value, PLACES):
             return (
                 "{"
                 + ", ".join([f"{self.name(k)}: {self.value(v)}" for k, v in value.items()])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .recording import Call, Result, Root, Slot, Truth
+from .recording import Call, Slot, Truth
 from .storages import Part
 
-__all__ = ["holds_places", "is_group", "leaves", "made_by", "moved", "places_in", "slots_of"]
+__all__ = ["is_group", "leaves", "made_by", "moved", "places_in", "slots_of"]
 
 
 def moved(item: Any, placed: dict[Any, Any], registers: list[Any]) -> Any:
@@ -31,15 +31,6 @@ def moved(item: Any, placed: dict[Any, Any], registers: list[Any]) -> Any:
 def is_group(item: Any) -> bool:
     """Whether something is a group of loops."""
     return bool(item.kind == "group")
-
-
-def holds_places(value: Any) -> bool:
-    """Whether there is a slot, a root or a result in a tree of arguments."""
-    if isinstance(value, (Slot, Root, Result)):
-        return True
-    if isinstance(value, dict):
-        value = list(value.values())
-    return isinstance(value, (list, tuple)) and any(map(holds_places, value))
 
 
 def leaves(value: Any) -> list[Any]:

@@ -27,7 +27,7 @@ from ..nn.modules.module import Module
 from ..ops.random.generator import Generator
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
-from .asked import Asked, mentions, unasked
+from .asked import Asked, holds, mentions, unasked
 from .guards import MISSING, Guards
 from .recording import Recording
 from .rewriting import Unclear, rewritten
@@ -206,8 +206,9 @@ class Watch:
             if owner.apply.__func__ is not Function.apply.__func__:  # type: ignore[attr-defined]
                 self.stop(f"{owner.__name__} has an apply of its own")
             return owner.apply
-        built_in = kind in BUILT_IN or kind.__module__ == "builtins" or is_ours_named(kind)
-        if built_in and not isinstance(owner, WITH_ATTRIBUTES):
+        built_in = kind in BUILT_IN or kind.__module__ == "builtins"
+        named = hasattr(kind, "_fields") and is_ours(kind)
+        if (built_in or named) and not isinstance(owner, WITH_ATTRIBUTES):
             return getattr(owner, name)
         if is_ours(owner) and isinstance(owner, (types.ModuleType, type)):
             return getattr(owner, name)
@@ -424,8 +425,8 @@ class Watch:
         """What a call gives for values that were asked of tensors, among others."""
         owner = getattr(function, "__self__", None)
         made_here = type(owner) in MUTABLE and id(owner) not in self.outer
-        holds = is_one(function, HOLDING) and not any(isinstance(v, Asked) for v in args)
-        if holds or function is isinstance or (made_here and function.__name__ in ADDING):
+        kept = is_one(function, HOLDING) and not any(isinstance(v, Asked) for v in args)
+        if kept or function is isinstance or (made_here and function.__name__ in ADDING):
             return function(*args, **options)
         simple = is_simple((args, options))
         if simple and isinstance(owner, LRScheduler):
@@ -640,7 +641,7 @@ class Watch:
             function = self.opened(function)
         args = [self.handed(v) for v in args]
         options = {key: self.handed(v) for key, v in options.items()}
-        if isinstance(function, type) and has_tensors((args, options)):
+        if isinstance(function, type) and holds((args, options), Tensor):
             self.stop(f"a {function.__name__} is made")
         bound = owner is not MISSING and owner is not None
         if (
@@ -649,9 +650,9 @@ class Watch:
             and (id(owner) not in self.outer or not isinstance(owner, Generator))
         ):
             self.stop(f"a method of a {type(owner).__name__} is called")
-        if self.stopped or isinstance(owner, Tensor) or has_tensors((args, options)):
+        if self.stopped or isinstance(owner, Tensor) or holds((args, options), Tensor):
             return function(*args, **options)
-        if is_class_of_tensors(function) or not isinstance(function, type):
+        if not isinstance(function, type) or issubclass(function, Tensor):
             lasting = self.recording.lasting_from
             found = self.recording.again(function, args, options, lasting=name not in FIXED)
             if found is not None and type(found) in PLAIN and not self.stopped:
@@ -659,7 +660,7 @@ class Watch:
                 self.recording.lasting_from = lasting
                 self.asked(function, args, options, found)
             if not isinstance(found, Tensor) and not (
-                type(found) in PLAIN or callable(found) or has_tensors(found)
+                type(found) in PLAIN or callable(found) or holds(found, Tensor)
             ):
                 self.stop(f"{name} gives a {type(found).__name__}")
             return found
@@ -794,11 +795,6 @@ def importing(frame: Any) -> bool:
     return frame is not None
 
 
-def is_ours_named(kind: Any) -> bool:
-    """Whether a class is one of this package's named tuples."""
-    return hasattr(kind, "_fields") and is_ours(kind)
-
-
 def is_ours(value: Any) -> bool:
     """Whether something is of this package."""
     name = getattr(value, "__module__", None)
@@ -817,17 +813,3 @@ def is_ours(value: Any) -> bool:
 def is_layers(function: Any) -> bool:
     """Whether a function of this package is one of layers, which read what they hold."""
     return str(function.__globals__.get("__name__")).startswith(f"{PACKAGE}.nn.modules")
-
-
-def is_class_of_tensors(value: Any) -> bool:
-    """Whether something is a class of tensors."""
-    return isinstance(value, type) and issubclass(value, Tensor)
-
-
-def has_tensors(tree: Any) -> bool:
-    """Whether there is a tensor in a tree of arguments."""
-    if isinstance(tree, Tensor):
-        return True
-    if isinstance(tree, dict):
-        tree = list(tree.values())
-    return isinstance(tree, (list, tuple)) and any(map(has_tensors, tree))
