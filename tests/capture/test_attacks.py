@@ -864,3 +864,69 @@ def test_errors_of_the_first_call_tell_of_nothing_else():
         with pytest.raises(ValueError, match="x") as caught:
             step(rg.ones(2))
         assert caught.value.__context__ is None
+
+
+class Row:
+    def __init__(self):
+        self.kept = [2.0, 3.0]
+
+    def __getitem__(self, place):
+        return self.kept[place]
+
+    def __iter__(self):
+        return iter(self.kept)
+
+    def __len__(self):
+        return len(self.kept)
+
+
+def looped(row, x):
+    total = 0
+    for each in row:
+        total = total + x * each
+    return total
+
+
+def indexed(row, x):
+    return x * row[0] + row[1]
+
+
+def counted(row, x):
+    return x * len(row)
+
+
+@pytest.mark.parametrize("read", [looped, indexed, counted])
+def test_methods_that_python_looks_up_in_classes(read, monkeypatch):
+    row = Row()
+
+    def other():
+        monkeypatch.setattr(Row, "__getitem__", lambda self, place: 5.0 + place)
+        monkeypatch.setattr(Row, "__iter__", lambda self: iter([7.0]))
+        monkeypatch.setattr(Row, "__len__", lambda self: 9)
+
+    both(lambda x: read(row, x), *[(rg.randn(3),) for _ in range(4)], before=[list, list, other])
+
+
+@pytest.mark.parametrize("holds", [nn.Sequential, nn.ModuleList])
+def test_the_truth_of_a_module_is_its_length(holds):
+    inner = holds()
+
+    def step(x):
+        return x * 2 if inner else x * 3 + (1 if not inner else 0)
+
+    calls = [(rg.randn(3),) for _ in range(4)]
+    grown = both(step, *calls, before=[list, list, lambda: inner.append(nn.Tanh())])
+    assert len(grown.variants) == 2
+
+
+def test_what_a_dictionary_of_modules_contains():
+    inner = nn.ModuleDict()
+
+    def step(x):
+        return x * 2 if "act" in inner else x * 3
+
+    both(
+        step,
+        *[(rg.randn(3),) for _ in range(4)],
+        before=[list, list, lambda: inner.update({"act": nn.Tanh()})],
+    )

@@ -300,9 +300,9 @@ class Watch:
         kind, key = type(owner), self.index(key)
         if self.stopped or isinstance(owner, Tensor) or kind in BUILT_IN:
             return owner[key]
-        own = getattr(kind, "__getitem__", None)
-        if isinstance(own, types.FunctionType):
-            return self.call(types.MethodType(own, owner), key)
+        own = self.special(owner, "__getitem__")
+        if own is not None:
+            return self.call(own, key)
         if not hasattr(owner, "_fields"):
             self.stop(f"an element of a {kind.__name__} is read")
         return owner[key]
@@ -311,14 +311,26 @@ class Watch:
         """What a loop goes through."""
         if self.stopped or isinstance(owner, ITERABLE):
             return owner
-        own = getattr(type(owner), "__iter__", None)
-        if isinstance(own, types.FunctionType):
-            found = self.call(types.MethodType(own, owner))
+        own = self.special(owner, "__iter__")
+        if own is not None:
+            found = self.call(own)
             if isinstance(found, ITERABLE):
                 return found
         if type(owner).__module__ != "itertools":
             self.stop(f"a loop goes through a {type(owner).__name__}")
         return owner
+
+    def special(self, owner: Any, name: str) -> Any:
+        """A method that Python looks up in the class of an object; None if it is Python's own."""
+        kind = type(owner)
+        own = getattr(kind, name, None)
+        if not isinstance(own, types.FunctionType):
+            return None
+        if id(owner) in self.outer:
+            held = f"{self.guards.name(owner)}.__class__"
+            self.guards.same(held, kind, f"the class of a {kind.__name__}")
+        self.guards.same(f"{self.guards.name(kind)}.{name}", own, f"{kind.__name__}.{name}")
+        return types.MethodType(own, owner)
 
     # -- changes ---------------------------------------------------------------------------------
 
@@ -556,9 +568,10 @@ class Watch:
         if function is str:
             for value in args[:1]:
                 self.shown(value)
-        length = getattr(type(args[0]), "__len__", None) if function is len else None
-        if isinstance(length, types.FunctionType) and not isinstance(args[0], Tensor):
-            return self.call(types.MethodType(length, args[0]))
+        if function is len and not isinstance(args[0], Tensor):
+            own = self.special(args[0], "__len__")
+            if own is not None:
+                return self.call(own)
         return function(*args, **options)
 
     def attribute_or(self, owner: Any, name: str, *default: Any) -> Any:
@@ -734,6 +747,14 @@ class Watch:
             return
         code, home = frame.f_code, str(frame.f_globals.get("__name__"))
         top = home.partition(".")[0]
+        if code.co_name.startswith("__") and frame.f_back.f_code in self.codes:
+            owner = next(iter(frame.f_locals.values()), None)
+            if isinstance(owner, Module):  # whose method Python calls itself, as for its truth
+                if code.co_name == "__len__":
+                    read = f"len({self.guards.name(owner)})"
+                    self.seen(read, len(owner), f"len() of a {type(owner).__name__}")
+                else:
+                    self.stop(f"{code.co_qualname} is called")
         if top in TRUSTED or top in sys.stdlib_module_names or top.startswith("namedtuple_"):
             return
         if code in self.codes or self.recording.suspended or importing(frame):
