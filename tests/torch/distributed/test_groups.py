@@ -140,7 +140,7 @@ def test_exchanges_of_other_sizes_are_refused():
         dist.reduce_scatter_tensor(rg.ones(2), rg.ones(3))
     with pytest.raises(ValueError, match="Number of tensor splits not equal to group size"):
         dist.all_to_all_single(rg.ones(2), rg.ones(2), [1, 1])
-    with pytest.raises(ValueError, match="one tensor for each of 1 ranks"):
+    with pytest.raises(ValueError, match="output_tensor_list to be a list of size 1"):
         dist.all_to_all([], [rg.ones(1)])
 
 
@@ -245,7 +245,8 @@ def test_a_key_that_does_not_come_is_an_error(store):
 
 def test_a_tcp_store_gives_no_answer_to_an_earlier_question(monkeypatch):
     store = dist.TCPStore("127.0.0.1", 0, 1, is_master=True)
-    store.multi_set(["a", "b"], ["1", "2"])
+    store.set("a", "1")
+    store.set("b", "2")
     read = connections.read
 
     def interrupted(sock):
@@ -274,7 +275,7 @@ from retrograd import distributed as dist
 rank = int(os.environ["RANK"])
 store = dist.TCPStore("127.0.0.1", int(os.environ["MASTER_PORT"]), 3, rank == 0)
 store.set(f"from {rank}", str(rank))
-print(*store.multi_get(["from 0", "from 1", "from 2"]))
+print(*map(store.get, ["from 0", "from 1", "from 2"]))
 store.add("done", 1)
 while rank == 0 and store.add("done", 0) < 3: pass
 """

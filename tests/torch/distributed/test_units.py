@@ -150,8 +150,8 @@ class B(nn.Linear): pass
 class C(nn.Linear): pass
 world, seen = dist.group.WORLD.world, []
 for name in ("all_gather", "reduce_scatter"):
-    def noted(call, *args, run=getattr(world, name), name=name):
-        seen.append(f"{name} {call[-1]}"); return run(call, *args)
+    def noted(call, *args, run=getattr(world, name), name=name, **how):
+        seen.append(f"{name} {call[-1]}"); return run(call, *args, **how)
     setattr(world, name, noted)
 def note(module, *_): seen.append(type(module).__name__)
 def made():

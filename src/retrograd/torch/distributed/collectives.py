@@ -179,7 +179,7 @@ def all_gather(
     [tensor([1., 1.])]
     """
     world, array = joined(group).world, array_of(tensor)
-    check_list("tensor_list", tensor_list, [array] * world.size)
+    listed("tensor_list", tensor_list, world, array)
     return begun(partial(world.all_gather, "all_gather", array), tensor_list, async_op)
 
 
@@ -196,13 +196,8 @@ def all_gather_into_tensor(
     tensor([1., 1.])
     """
     world, array, out = joined(group).world, array_of(input_tensor), array_of(output_tensor)
-    size = world.size
-    if out.size != size * array.size or out.dtype != array.dtype:
-        raise ValueError(
-            f"output tensor size must be equal to world_size times input tensor size: {size} "
-            f"tensors of shape {array.shape} and dtype {array.dtype} do not fill one of shape "
-            f"{out.shape} and dtype {out.dtype}"
-        )
+    rule = "output tensor size must be equal to world_size times input tensor size"
+    check_fit(rule, out, array, world)
     start = partial(world.all_gather, "all_gather_into_tensor", array, out)
     return begun(start, output_tensor, async_op)
 
@@ -225,8 +220,8 @@ def gather(
     [tensor([1., 1.])]
     """
     world, array = joined(group).world, array_of(tensor)
-    dst = rank_of(group, 0 if dst is None and group_dst is None else dst, group_dst)
-    places = _check_at(world, dst, "gather_list", gather_list, array)
+    dst = rank_of(group, dst, group_dst, 0)
+    places = listed("gather_list", gather_list, world, array, dst)
     return begun(partial(world.gather, f"gather to rank {dst}", dst, array), places, async_op)
 
 
@@ -248,8 +243,8 @@ def scatter(
     tensor([1., 1.])
     """
     world, array = joined(group).world, array_of(tensor)
-    src = rank_of(group, 0 if src is None and group_src is None else src, group_src)
-    parts = [*map(array_of, _check_at(world, src, "scatter_list", scatter_list, array))]
+    src = rank_of(group, src, group_src, 0)
+    parts = [*map(array_of, listed("scatter_list", scatter_list, world, array, src))]
     start = partial(world.scatter, f"scatter from rank {src}", src, parts, array)
     return begun(start, tensor, async_op)
 
@@ -271,7 +266,7 @@ def reduce_scatter(
     tensor([1., 1.])
     """
     world, like = joined(group).world, array_of(output)
-    check_list("input_list", input_list, [like] * world.size)
+    listed("input_list", input_list, world, like)
     name, given = ufunc_of("reduce_scatter", like, op), [*map(array_of, input_list)]
     call = f"reduce_scatter {op.name}"
     start = partial(world.reduce_scatter, call, given, like.shape, name)
@@ -295,12 +290,8 @@ def reduce_scatter_tensor(
     tensor([1., 1.])
     """
     world, out, array = joined(group).world, array_of(output), array_of(input)
-    if array.size != world.size * out.size or out.dtype != array.dtype:
-        raise ValueError(
-            f"input tensor must be the same size as output size times world size: one of shape "
-            f"{array.shape} and dtype {array.dtype} is not {world.size} of shape {out.shape} and "
-            f"dtype {out.dtype}"
-        )
+    rule = "input tensor must be the same size as output size times world size"
+    check_fit(rule, array, out, world)
     name = ufunc_of("reduce_scatter_tensor", array, op)
     call = f"reduce_scatter_tensor {op.name}"
     start = partial(world.reduce_scatter, call, array, out.shape, name)
@@ -323,13 +314,8 @@ def all_to_all(
     [tensor([1., 1.])]
     """
     world = joined(group).world
-    parts = [*map(array_of, input_tensor_list)]
-    places = [*map(array_of, output_tensor_list)]
-    if not len(parts) == len(places) == world.size:
-        raise ValueError(
-            f"all_to_all takes one tensor for each of {world.size} ranks, got "
-            f"{len(parts)} to send and {len(places)} to fill"
-        )
+    parts = [*map(array_of, listed("input_tensor_list", input_tensor_list, world))]
+    places = [*map(array_of, listed("output_tensor_list", output_tensor_list, world))]
     start = partial(world.all_to_all, "all_to_all", parts, places)
     return begun(start, output_tensor_list, async_op)
 
@@ -387,38 +373,38 @@ def put(into: Any, found: Any) -> None:
             into.copy_(new_tensor(array))
 
 
-def check_list(name: str, tensors: Sequence[Tensor] | None, likes: list[Any]) -> Sequence[Tensor]:
-    """The list, which has a tensor of the shape and dtype that is expected for each rank."""
-    if tensors is None or len(tensors) != len(likes):
+def listed(name: str, given: Any, world: World, like: Any = None, at: int | None = None) -> Any:
+    """A list that has a value for each rank, as is checked; with `at`, at that rank alone.
+
+    like: an array of the shape and dtype that its tensors have.
+    """
+    if at not in (None, world.rank):
+        if given:
+            raise ValueError(
+                f"Argument `{name}` must NOT be specified on other ranks than {at}, this is rank "
+                f"{world.rank}. Pass None"
+            )
+        return ()
+    if given is None or len(given) != world.size:
         raise ValueError(
-            f"Argument `{name}` must be specified here, with one tensor for each of "
-            f"{len(likes)} ranks"
+            f"Expected argument {name} to be a list of size {world.size}, one for each rank, got "
+            f"{given if given is None else len(given)}"
         )
-    for number, (array, like) in enumerate(zip(map(array_of, tensors), likes, strict=True)):
+    for number, array in enumerate(map(array_of, () if like is None else given)):
         if (array.shape, array.dtype) != (like.shape, like.dtype):
             raise ValueError(
                 f"invalid tensor at index {number} of {name}: expected shape {like.shape} and "
                 f"dtype {like.dtype}, got {array.shape} and {array.dtype}"
             )
-    return tensors
+    return given
 
 
-def _check_at(
-    world: World, rank: int, name: str, tensors: Sequence[Tensor] | None, like: Any
-) -> Sequence[Tensor]:
-    """`check_list` at one rank; none elsewhere."""
-    if world.rank == rank:
-        return check_list(name, tensors, [like] * world.size)
-    check_none(world, rank, name, tensors)
-    return ()
-
-
-def check_none(world: World, rank: int, name: str, given: Sequence[Any] | None) -> None:
-    """Raise for a list that only another rank gives."""
-    if given:
+def check_fit(rule: str, whole: Any, part: Any, world: World) -> None:
+    """Raise where an array does not hold one like `part` for each rank."""
+    if whole.size != world.size * part.size or whole.dtype != part.dtype:
         raise ValueError(
-            f"Argument `{name}` must NOT be specified on other ranks than {rank}, this is rank "
-            f"{world.rank}. Pass None"
+            f"{rule}: one of shape {whole.shape} and dtype {whole.dtype} is not {world.size} of "
+            f"shape {part.shape} and dtype {part.dtype}"
         )
 
 

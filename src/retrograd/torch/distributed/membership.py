@@ -227,8 +227,10 @@ def outside(group: Any) -> bool:
 _rank_not_in_group = outside  # its private name
 
 
-def rank_of(group: Any, rank: Any, group_rank: Any = None) -> int:
+def rank_of(group: Any, rank: Any, group_rank: Any = None, default: int | None = None) -> int:
     """The rank, one in the group of all or else one in this; ValueError if it is not in it."""
+    if rank is None and group_rank is None:
+        rank = default
     if (rank is None) == (group_rank is None):
         raise ValueError(
             "Must specify global_rank or group_rank, and can't specify both group_rank and "

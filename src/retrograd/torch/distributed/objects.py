@@ -10,13 +10,11 @@ from __future__ import annotations
 import pickle
 from typing import TYPE_CHECKING, Any
 
-from .collectives import check_none, collective
+from .collectives import collective, listed
 from .membership import joined, rank_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .engine.world import World
+    pass
 
 __all__ = [
     "all_gather_object", "broadcast_object_list", "gather_object", "scatter_object_list",
@@ -34,7 +32,7 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
     [{'a': 1}]
     """
     world, data = joined(group).world, pickle.dumps(obj)
-    _check_length("object_list", object_list, world)
+    listed("object_list", object_list, world)
     found = world.texts("all_gather_object", [data] * world.size)
     object_list[:] = map(pickle.loads, found)
 
@@ -56,11 +54,8 @@ def gather_object(
     ['a']
     """
     world, data = joined(group).world, pickle.dumps(obj)
-    dst = rank_of(group, 0 if dst is None and group_dst is None else dst, group_dst)
-    if world.rank == dst:
-        _check_length("object_gather_list", object_gather_list, world)
-    else:
-        check_none(world, dst, "object_gather_list", object_gather_list)
+    dst = rank_of(group, dst, group_dst, 0)
+    listed("object_gather_list", object_gather_list, world, at=dst)
     parts = [data if rank == dst else b"" for rank in world.ranks]
     found = world.texts(f"gather_object to rank {dst}", parts)
     if object_gather_list is not None and world.rank == dst:
@@ -83,7 +78,7 @@ def broadcast_object_list(
     ['a', 1]
     """
     world = joined(group).world
-    src = rank_of(group, 0 if src is None and group_src is None else src, group_src)
+    src = rank_of(group, src, group_src, 0)
     data = pickle.dumps(list(object_list)) if world.rank == src else b""
     call = f"broadcast_object_list from rank {src}"
     found = world.texts(call, [data] * world.size)
@@ -114,7 +109,7 @@ def scatter_object_list(
     ['a']
     """
     world = joined(group).world
-    src = rank_of(group, 0 if src is None and group_src is None else src, group_src)
+    src = rank_of(group, src, group_src, 0)
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         raise ValueError(
             "Expected argument scatter_object_output_list to be a list of size at least 1. Pass "
@@ -122,16 +117,7 @@ def scatter_object_list(
         )
     parts = [b""] * world.size
     if world.rank == src:
-        given = _check_length("scatter_object_input_list", scatter_object_input_list, world)
+        given = listed("scatter_object_input_list", scatter_object_input_list, world)
         parts = [*map(pickle.dumps, given)]
     found = world.texts(f"scatter_object_list from rank {src}", parts)
     scatter_object_output_list[0] = pickle.loads(found[world.ranks.index(src)])
-
-
-def _check_length(name: str, given: Sequence[Any] | None, world: World) -> Any:
-    if given is None or len(given) != world.size:
-        raise ValueError(
-            f"Expected argument {name} to be a list of size {world.size}, one for each rank, got "
-            f"{given if given is None else len(given)}"
-        )
-    return given

@@ -32,8 +32,8 @@ class DistStoreError(RuntimeError):
     """A key did not appear in a store in time."""
 
 
-def _set(held: dict[str, str], keys: list[str], *values: str) -> None:
-    held.update(zip(keys, values, strict=True))
+def _set(held: dict[str, str], keys: list[str], value: str) -> None:
+    held[keys[0]] = value
 
 
 def _add(held: dict[str, str], keys: list[str], amount: int) -> int:
@@ -89,16 +89,8 @@ class Store:
 
     def get(self, key: str) -> bytes:
         """The value at a key, once there is one; DistStoreError after `timeout`."""
-        return self.multi_get([key])[0]
-
-    def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
-        """Put values at keys."""
-        self._do("set", [*keys], *map(_text, values))
-
-    def multi_get(self, keys: Sequence[str]) -> list[bytes]:
-        """The values at keys, once all are there; DistStoreError after `timeout`."""
-        self.wait(keys)
-        return [value.encode("latin-1") for value in self._do("get", [*keys])]
+        self.wait([key])
+        return str(self._do("get", [key])[0]).encode("latin-1")
 
     def add(self, key: str, amount: int) -> int:
         """Add to the number at a key, 0 where there is none, and return the sum."""

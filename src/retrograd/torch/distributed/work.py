@@ -39,10 +39,6 @@ class Work:
         """Whether it is done, or failed."""
         return self._under_way.done()
 
-    def is_success(self) -> bool:
-        """Whether it has not failed."""
-        return self.exception() is None
-
     def exception(self) -> BaseException | None:
         """The error by which it failed, if it did."""
         return self._under_way.exception() if self._under_way.done() else None

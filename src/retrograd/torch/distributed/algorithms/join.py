@@ -15,15 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....engine.tensor import new_tensor
 from ...nn.parallel.distributed import DistributedDataParallel
-from ..collectives import ReduceOp, all_reduce, broadcast
-from ..membership import get_rank
+from ..collectives import broadcast
+from ..membership import get_rank, joined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from ....engine.tensor import Tensor
 
 __all__ = ["DataParallelHook", "Join", "JoinHook", "Joinable"]
 
@@ -122,9 +119,9 @@ class Join:
     def _follow(self) -> None:
         """Go along with the ranks that still have inputs."""
         last, rounds = True, 0
-        while _sum(0, self._group):
+        while _joined(0, self._group):
             if self._throws:
-                _sum(1, self._group)
+                _joined(1, self._group)
                 raise RuntimeError(f"Rank {get_rank(self._group)} exhausted all inputs.")
             last, rounds = False, rounds + 1
             if rounds == MANY:
@@ -143,8 +140,8 @@ class Join:
         join, first = joinable._join_config or (None, False)
         if join is None or not first:
             return
-        _sum(1, join._group)
-        if join._throws and _sum(0, join._group):
+        _joined(1, join._group)
+        if join._throws and _joined(0, join._group):
             raise RuntimeError(
                 "Detected at least one rank that exhausted inputs. Throwing across all ranks."
             )
@@ -171,16 +168,9 @@ class DataParallelHook(JoinHook):
 
 def common_rank(group: Any, candidate: bool) -> int:
     """The highest number in a group of those that are candidates."""
-    found = _number(get_rank(group) if candidate else -1)
-    all_reduce(found, ReduceOp.MAX, group)
-    return int(found.item())
+    return _joined(get_rank(group) if candidate else -1, group, "maximum")
 
 
-def _sum(value: int, group: Any) -> int:
-    found = _number(value)
-    all_reduce(found, group=group)
-    return int(found.item())
-
-
-def _number(value: int) -> Tensor:
-    return new_tensor(np.array(value, np.int64))
+def _joined(number: int, group: Any, how: str = "add") -> int:
+    """The numbers of all ranks as one."""
+    return int(joined(group).world.all_reduce("who has inputs", np.array(number), how))

@@ -116,7 +116,7 @@ class Unit:
         world, call = self.worlds[0], f"parameters of {self.name}"
         self._coming = nothing  # for what lies whole already
         if sent.size:
-            self._coming = under_way(world.all_gather, call, sent)
+            self._coming = world.all_gather(call, sent, beside=True).result
 
     def unshard(self) -> None:
         """Let the module have whole parameters."""
@@ -285,9 +285,10 @@ class Unit:
                 for row, part in pairs(mine, moved(like, grads[number])):
                     row[...] = part
             if whole:
-                result = under_way(world.all_reduce, call, sent, "mean")
+                result = world.all_reduce(call, sent, "mean", beside=True).result
             else:
-                result = under_way(world.reduce_scatter, call, sent, sent.shape[1:], "mean")
+                shape = sent.shape[1:]
+                result = world.reduce_scatter(call, sent, shape, "mean", beside=True).result
             held = [np.empty(like.local.shape, like.dtype) for like in likes]
             arrive = Arrival(result, others, call, [*zip(likes, held, ends, strict=True)])
             self._root._flying.append(arrive)
@@ -384,12 +385,6 @@ class Coming(Distributed):
         self.__class__ = Distributed  # type: ignore[assignment]
         self.local = self.held  # type: ignore[misc]
         return self.held
-
-
-def under_way(start: Callable[..., Any], *args: Any) -> Callable[[], Any]:
-    """What gives the result of a collective that is started."""
-    result: Callable[[], Any] = start(*args, beside=True).result
-    return result
 
 
 def moved(like: Distributed, array: Any) -> Any:

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .....engine.tensor import Tensor, new_tensor
 from ....futures import Future
-from ...collectives import all_reduce
-from ...membership import get_world_size
+from ...membership import get_world_size, joined
 from .default_hooks import allreduce_hook
 
 if TYPE_CHECKING:
+    from .....engine.tensor import Tensor
     from ...buckets import GradBucket
 
 __all__ = ["PowerSGDState", "batched_powerSGD_hook", "powerSGD_hook"]
@@ -150,6 +149,4 @@ def _compress(state: PowerSGDState, key: tuple[int, int], matrix: Any) -> None:
 
 def _sum(state: PowerSGDState, array: Any) -> Any:
     """The sum over the ranks."""
-    tensor = new_tensor(np.ascontiguousarray(array))
-    all_reduce(tensor, group=state.process_group)
-    return tensor._array
+    return joined(state.process_group).world.all_reduce("PowerSGD", array, "add", False)
