@@ -174,6 +174,8 @@ dist.all_gather_object(every, {"rank": rank, "x": rg.ones(1 + rank)})
 dist.gather_object((rank,), at, 1)
 dist.broadcast_object_list(lot, 1)
 dist.scatter_object_list(own, ["a", "b", "c"] if rank == 2 else None, 2)
+if rank == 0: dist.send_object_list([len], 2)
+if rank == 2: out = [None]; dist.recv_object_list(out, 0); assert out == [len]
 print([o["rank"] for o in every], [len(o["x"]) for o in every], at, lot, own)
 """
     assert together(code, 3) == [

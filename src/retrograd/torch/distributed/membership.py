@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ProcessGroup", "destroy_process_group", "get_backend", "get_global_rank", "get_group_rank",
-    "get_process_group_ranks", "get_rank", "get_world_size",
+    "get_node_local_rank", "get_process_group_ranks", "get_rank", "get_world_size",
     "is_available", "is_gloo_available", "is_initialized", "is_mpi_available",
     "is_nccl_available", "is_torchelastic_launched", "is_ucc_available", "is_xccl_available",
 ]  # fmt: skip
@@ -60,6 +60,24 @@ class ProcessGroup:
     def name(self) -> str:
         """The name of what joins them, "gloo" or "mpi"; both mean MPI."""
         return self._backend
+
+
+def get_node_local_rank(fallback_rank: int | None = None) -> int:
+    """The number of this process on its machine, by the variable LOCAL_RANK of what started it.
+
+    Raises RuntimeError where that is not set and no other number is given.
+
+    >>> rg.distributed.get_node_local_rank(fallback_rank=0)
+    0
+    """
+    if "LOCAL_RANK" in os.environ:
+        return int(os.environ["LOCAL_RANK"])
+    if fallback_rank is None:
+        raise RuntimeError(
+            "LOCAL_RANK is not in the environment. Start the process by retrograd run -m "
+            "torch.distributed.run, or pass fallback_rank"
+        )
+    return index(fallback_rank)
 
 
 def is_available() -> bool:

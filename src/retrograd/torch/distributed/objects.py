@@ -10,14 +10,19 @@ from __future__ import annotations
 import pickle
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .collectives import collective, listed
 from .membership import joined, rank_of
+from .messages import other_rank
 
 if TYPE_CHECKING:
-    pass
+    from .engine.progress import Steps
+    from .engine.world import World
 
 __all__ = [
-    "all_gather_object", "broadcast_object_list", "gather_object", "scatter_object_list",
+    "all_gather_object", "broadcast_object_list", "gather_object", "recv_object_list",
+    "scatter_object_list", "send_object_list",
 ]  # fmt: skip
 
 
@@ -83,13 +88,7 @@ def broadcast_object_list(
     call = f"broadcast_object_list from rank {src}"
     found = world.texts(call, [data] * world.size)
     if world.rank != src:
-        objects = pickle.loads(found[world.ranks.index(src)])
-        if len(objects) != len(object_list):
-            raise ValueError(
-                f"{call}: rank {src} sends {len(objects)} objects, and there are "
-                f"{len(object_list)} places. Give all ranks lists of one length"
-            )
-        object_list[:] = objects
+        _refill(object_list, pickle.loads(found[world.ranks.index(src)]), call, src)
 
 
 @collective
@@ -121,3 +120,67 @@ def scatter_object_list(
         parts = [*map(pickle.dumps, given)]
     found = world.texts(f"scatter_object_list from rank {src}", parts)
     scatter_object_output_list[0] = pickle.loads(found[world.ranks.index(src)])
+
+
+@collective
+def send_object_list(
+    object_list: list[Any],
+    dst: int | None = None,
+    group: Any = None,
+    device: Any = None,
+    group_dst: int | None = None,
+    use_batch: bool = False,
+) -> None:
+    """Send the objects of a list to rank `dst`, which calls `recv_object_list`.
+
+    Raises ValueError for this process itself.
+
+    >>> rg.distributed.send_object_list(["a"], dst=0)
+    Traceback (most recent call last):
+    ValueError: Invalid destination rank: it should not be the rank of the current process, 0
+    """
+    world, dst = joined(group).world, other_rank("destination", group, dst, group_dst)
+    data = np.array(memoryview(pickle.dumps(list(object_list))))
+    world.send(dst, "send_object_list", np.array(data.size), data)
+
+
+@collective
+def recv_object_list(
+    object_list: list[Any],
+    src: int | None = None,
+    group: Any = None,
+    device: Any = None,
+    group_src: int | None = None,
+    use_batch: bool = False,
+) -> int:
+    """Overwrite the objects of a list, of the length sent, by those of rank `src`; return `src`.
+
+    Objects are pickled: only join groups whose processes you trust. Raises ValueError for this
+    process itself.
+
+    >>> rg.distributed.recv_object_list([None], src=0)
+    Traceback (most recent call last):
+    ValueError: Invalid source rank: it should not be the rank of the current process, 0
+    """
+    world, call = joined(group).world, "send_object_list"
+    if src is None and group_src is None and world.peers:
+        src = world.first_to_send(call)
+    src = other_rank("source", group, src, group_src)
+    found = world.receive(src, call, _received(world, src, call))
+    _refill(object_list, pickle.loads(found), call, src)
+    return src
+
+
+def _received(world: World, rank: int, call: str) -> Steps:
+    """Bytes: first how many, then they."""
+    length = yield from world.came(rank, call, np.zeros((), np.int64))
+    return bytes((yield from world.came(rank, call, np.empty(int(length), np.uint8))))
+
+
+def _refill(places: list[Any], found: list[Any], call: str, src: int) -> None:
+    if len(places) != len(found):
+        raise ValueError(
+            f"{call}: rank {src} sends {len(found)} objects, and there are {len(places)} places. "
+            "Give all ranks lists of one length"
+        )
+    places[:] = found

@@ -38,8 +38,8 @@ from .progress import Exchange, Lane, called, unless_done
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .mpi import MPITransport
     from .progress import Steps
+    from .transport import Transport
     from .watch import Watch
 
 __all__ = ["World"]
@@ -68,7 +68,7 @@ class World:
         self,
         rank: int,
         ranks: Sequence[int],
-        transport: MPITransport | None,
+        transport: Transport | None,
         timeout: float,
         name: str = "",
         watch: Watch | None = None,
