@@ -152,7 +152,7 @@ class Function(FunctionCtx):
         raise NotImplementedError(NO_JVP)
 
     @staticmethod
-    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+    def vmap(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> Any:
         """The outputs for a batch of arguments, and their batch dimensions."""
         raise NotImplementedError(NO_VMAP)
 
