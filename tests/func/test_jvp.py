@@ -227,3 +227,12 @@ def test_the_tangent_of_an_embedding_is_a_lookup_whatever_alters_its_gradient():
 
     _, tangent = rg.func.jvp(lookup, (table,), (table * 0.5,))
     np.testing.assert_array_equal(tangent, table[indices] * 0.5)
+
+
+def test_the_output_of_linearize_keeps_its_graph_to_tensors_from_outside():
+    w = rg.ones(2, requires_grad=True)
+    out, push = linearize(lambda z: (w * z * z).sum(), rg.ones(2))
+    assert push(rg.ones(2)).requires_grad
+    out.backward()
+    assert w.grad.tolist() == [1.0, 1.0]
+    assert not linearize(lambda z: (z * z).sum(), rg.ones(2))[0].requires_grad

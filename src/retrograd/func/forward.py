@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import dtypes, modes, pytree
+from .. import dtypes, pytree
 from ..autograd.forward_ad import dual, parts
 from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor
@@ -17,7 +17,7 @@ from .reverse import (
     pull_back,
     recording,
     unpacked,
-    value_of,
+    values_given,
     write_back,
 )
 
@@ -131,4 +131,4 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                 )
         return pytree.unflatten(output, pull_back(pulled, given, cotangents, retain=True))
 
-    return pytree.unflatten(output, [value_of(out, bool(modes.state.nested)) for out in outs]), push
+    return values_given(output, outs), push

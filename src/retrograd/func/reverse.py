@@ -201,6 +201,12 @@ def value_of(out: Tensor, keep: bool) -> Tensor:
     return bare
 
 
+def values_given(output: Any, outs: Sequence[Tensor]) -> Any:
+    """What a function gave, with a history only if it leads to tensors from outside."""
+    keep = is_wanted([node_of(out) for out in outs if out._node is not None], ())
+    return pytree.unflatten(output, [value_of(out, keep) for out in outs])
+
+
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The output of `func(*primals)`, and a function from its cotangents to the gradients.
 
@@ -229,7 +235,6 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
                 "vjp(f, *primals): All outputs of f must be floating-point or complex Tensors, got "
                 f"Tensor with dtype {out.dtype}. Return it beside the output: has_aux=True"
             )
-    keep = is_wanted([node_of(out) for out in outs if out._node is not None], ())
 
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         given = pytree.flatten(cotangents)
@@ -248,7 +253,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
             found = pull_back(outs, given, fresh, retain_graph)
         return pytree.unflatten(primals, found)
 
-    values = pytree.unflatten(output, [value_of(out, keep) for out in outs])
+    values = values_given(output, outs)
     return (values, pull, aux) if has_aux else (values, pull)
 
 

@@ -269,3 +269,9 @@ def test_an_index_that_was_moved_out_of_bounds_unseen_is_refused_as_by_scatter(n
     message = f"index {place} is out of bounds for dimension 1 with size 3"
     with pytest.raises(RuntimeError, match=message):
         values.sum().backward()
+
+
+def test_histc_of_ranges_that_the_dtype_cannot_divide():
+    assert rg.histc(rg.tensor([1e8, 1e8]), 4).tolist() == [0, 0, 2, 0]
+    assert rg.histc(rg.tensor([3e38, 3e38]), 5).tolist() == [0, 0, 2, 0, 0]
+    assert rg.histc(rg.tensor([1e8, 1e8 + 8]), 10).tolist() == [1, *[0] * 8, 1]

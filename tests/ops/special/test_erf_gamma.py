@@ -396,3 +396,9 @@ def test_the_result_of_an_inverse_may_be_overwritten(name):
     y.mul_(3)
     y.sum().backward()
     assert x.grad.equal(3 * expected)
+
+
+def test_the_derivative_of_logit_at_both_zeros_is_infinity():
+    x = rg.tensor([-0.0, 0.0, 1.0], requires_grad=True)
+    x.logit().sum().backward()
+    assert x.grad.tolist() == [np.inf] * 3

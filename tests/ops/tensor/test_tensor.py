@@ -167,8 +167,10 @@ def test_to_takes_dtypes_devices_and_tensors():
     assert x.to(rg.tensor(1)).dtype is rg.int64
     assert x.type_as(rg.tensor(1j)).dtype is rg.complex64
     assert not x.to(rg.int32).requires_grad
-    with pytest.raises(TypeError, match=r"must be retrograd.dtype, device or Tensor, not int"):
-        x.to(3)
+    with pytest.raises(TypeError, match=r"must be retrograd.dtype, device or Tensor, not float"):
+        x.to(3.0)
+    with pytest.raises(RuntimeError, match="Cannot access accelerator device"):
+        x.to(0)
     with pytest.raises(AssertionError, match="CUDA"):
         x.to("cuda")
 
@@ -431,3 +433,11 @@ def test_the_second_flag_of_to_asks_for_a_copy():
         assert x.to(*args, True) is x
         assert x.to(*args, False, True) is not x
         assert x.to(*args, False, False) is x
+
+
+def test_to_contiguous_format_copies_only_what_has_its_channels_inside():
+    x = rg.arange(24.0).reshape(2, 3, 4).transpose(1, 2)
+    assert x.to(memory_format=rg.contiguous_format) is x
+    assert x.to(rg.float64, memory_format=rg.contiguous_format).is_contiguous()
+    y = rg.ones(2, 3, 4, 5).contiguous(memory_format=rg.channels_last)
+    assert y.to(memory_format=rg.contiguous_format).stride() == (60, 20, 5, 1)

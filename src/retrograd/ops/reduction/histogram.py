@@ -122,11 +122,12 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         low, high = float(array.min()), float(array.max())
     if not np.isfinite([low, high]).all():
         raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
-    if low == high:
-        low, high = low - 1, high + 1
-    flat = array.reshape(-1)
-    flat = flat.astype(np.float32) if flat.dtype.kind == "V" else flat
-    counts, _ = np.histogram(flat[~np.isnan(flat)], bins, (low, high))
+    if low == high:  # all elements are in the middle of the range from `low - 1` to `low + 1`
+        counts = np.zeros(bins)
+        counts[bins // 2] = array.size
+    else:
+        flat = array.reshape(-1).astype(np.float64)  # float32 may have too few numbers for the bins
+        counts, _ = np.histogram(flat[~np.isnan(flat)], bins, (low, high))
     return new_tensor(counts.astype(array.dtype))
 
 

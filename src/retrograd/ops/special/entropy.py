@@ -119,7 +119,7 @@ def _logit_derivative(xp: Any, input: Any) -> Any:
     """1 / (x (1 - x)), for real numbers as a sum: infinite at 0 and 1; NaN where the value is."""
     if holds_complex(input):
         return 1.0 / input / (1.0 - input)
-    derivative = 1.0 / input + 1.0 / (1.0 - input)
+    derivative = 1.0 / (input + 0.0) + 1.0 / (1.0 - input)  # -0.0 + 0.0 is 0.0
     beyond = (input < 0.0) | (input > 1.0)
     return xp.where(beyond, xp.zeros_like(derivative) + math.nan, derivative)
 

@@ -11,10 +11,11 @@ from ...engine.placement import present
 from ...engine.tensor import Tensor, method, new_tensor
 from ...engine.tensor import device as Device
 from ...kernels.allocation import has_class
+from ...kernels.layout import channels_inside
 from ..core.arguments import public, titled
 from ..core.structure import cast, clone
 from ..creation import from_data
-from ..creation.memory_format import in_format
+from ..creation.memory_format import contiguous_format, in_format
 from .inspection import strided
 
 __all__ = ["can_cast", "result_type"]
@@ -67,7 +68,7 @@ def to(
             dtype = value.dtype
         elif isinstance(value, bool):
             flags.append(value)
-        elif value is None or isinstance(value, (str, Device)):
+        elif value is None or isinstance(value, (str, Device) if place else (str, Device, int)):
             device = value
         elif isinstance(value, (dtypes.dtype, type)) and place < 2:
             dtype = value
@@ -86,7 +87,10 @@ def to(
         self = new_tensor(from_data.blank(self._array, present(device)))
     target = self.dtype.numpy if dtype is None else from_data.check_dtype(dtype, "to")
     found = convert(self, target, flags[1] if len(flags) > 1 else copy)
-    return found if memory_format is None else in_format(found, memory_format, "to")
+    lies = memory_format is contiguous_format and not channels_inside(found._array)
+    if memory_format is None or (found is self and lies):  # as PyTorch, with gaps too
+        return found
+    return in_format(found, memory_format, "to")
 
 
 @public(methods="type_as")

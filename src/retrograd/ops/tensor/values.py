@@ -22,7 +22,7 @@ __all__: list[str] = []
 
 LOSES_HISTORY = (
     "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior: the "
-    "number has no history. If that is meant, detach the tensor first: {}(x.detach()). Otherwise "
+    "number has no history. If that is meant, detach the tensor first: x.detach(). Otherwise "
     "keep tensors: retrograd.stack([x, y]) joins them with their gradients"
 )
 NO_NUMPY = (
@@ -158,13 +158,13 @@ def _real(self: Tensor, kind: str) -> Any:
     return value
 
 
-def _warn_of_history(self: Tensor, kind: str) -> None:
+def _warn_of_history(self: Tensor) -> None:
     if self.requires_grad:
-        modes.warn_once(LOSES_HISTORY.format(kind), 4)
+        modes.warn_once(LOSES_HISTORY, 4)
 
 
 def _float(self: Tensor) -> float:
-    _warn_of_history(self, "float")
+    _warn_of_history(self)
     return float(_real(self, "double"))
 
 
@@ -173,7 +173,7 @@ def _int(self: Tensor) -> int:
 
 
 def _complex(self: Tensor) -> complex:
-    _warn_of_history(self, "complex")
+    _warn_of_history(self)
     return complex(_single(self))
 
 
