@@ -18,7 +18,7 @@ from .categorical import Categorical, OneHotCategorical
 from .counts import Bernoulli, Binomial, Geometric, Poisson
 from .distribution import Distribution, ExponentialFamily
 from .gamma_family import Exponential, Gamma
-from .location_scale import Cauchy, Gumbel, Laplace, Normal, Uniform
+from .location_scale import Cauchy, Gumbel, HalfNormal, Laplace, Normal, Uniform
 from .multivariate import LowRankMultivariateNormal, MultivariateNormal
 from .positive import Pareto
 from .transformed_distribution import Independent, TransformedDistribution
@@ -200,6 +200,11 @@ def _gumbel(p: Any, q: Any) -> Tensor:
         - 1
         + apart
     )
+
+
+@register_kl(HalfNormal, HalfNormal)
+def _half_normal(p: Any, q: Any) -> Tensor:
+    return _normal(p.base_dist, q.base_dist)
 
 
 @register_kl(Laplace, Laplace)

@@ -356,13 +356,15 @@ avg_pool1d, avg_pool2d, avg_pool3d = for_dims(
     """,
     """Means over windows of images `(N, C, H, W)` or `(C, H, W)`.
 
-    `divisor_override` divides each sum instead of the number of elements; everything else is as for
-    `avg_pool1d`.
+    `divisor_override` divides each sum instead of the number of elements; RuntimeError if it is 0.
+    Everything else is as for `avg_pool1d`.
 
     >>> avg_pool2d(rg.tensor([[[1.0, 3.0], [2.0, 4.0]]]), 2)
     tensor([[[2.5000]]])
     """,
     """Means over windows of volumes `(N, C, D, H, W)` or `(C, D, H, W)`; see `avg_pool2d`.
+
+    Raises RuntimeError as that does.
 
     >>> avg_pool3d(rg.ones(1, 1, 2, 2, 2), 2)
     tensor([[[[[1.]]]]])

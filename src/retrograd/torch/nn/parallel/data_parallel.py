@@ -12,8 +12,9 @@ __all__ = ["DataParallel", "replicate"]
 class DataParallel(Module):
     """A module of which PyTorch has a copy on each GPU; without one, it is called as it is.
 
-    The other arguments are accepted, without effect, as in a PyTorch without GPUs: `device_ids` is
-    an empty list. One batch over several processes: `DistributedDataParallel`.
+    Its inputs have the batch in `dim`, (N, *) by default. The other arguments are accepted, without
+    effect, as in a PyTorch without GPUs: `device_ids` is an empty list. One batch over several
+    processes: `DistributedDataParallel`.
 
     >>> net = rg.nn.DataParallel(rg.nn.Linear(3, 2), device_ids=[0, 1])
     >>> net(rg.ones(5, 3)).shape, net.device_ids
