@@ -1,7 +1,4 @@
-"""Distributions of one event out of several, and of their counts; relaxed forms of them.
-
-Source of all: PyTorch's classes of these names.
-"""
+"""Distributions of one event out of several, and of their counts; relaxed forms of them."""
 
 from __future__ import annotations
 
@@ -55,7 +52,8 @@ class ByWeights(ByProbs):
 class Categorical(ByWeights):
     """Integers below k, with weights `probs` of shape (..., k), or with unnormalised `logits`.
 
-    Both are normalised. Raises ValueError for weights without dimension.
+    Both are normalised. Raises ValueError for weights without dimension. Source: PyTorch's
+    `distributions.Categorical`.
 
     >>> c = rg.distributions.Categorical(rg.tensor([1.0, 3.0]))
     >>> c.probs, c.log_prob(rg.tensor(1)).exp()
@@ -105,6 +103,8 @@ class Categorical(ByWeights):
 
 class OneHotCategorical(ByWeights):
     """Vectors of zeros and one 1, at the place that `Categorical(probs, logits)` draws.
+
+    Source: PyTorch's `distributions.OneHotCategorical`.
 
     >>> c = rg.distributions.OneHotCategorical(rg.tensor([1.0, 3.0]))
     >>> c.log_prob(rg.tensor([0.0, 1.0])).exp()
@@ -161,7 +161,7 @@ class Multinomial(ByWeights):
     """How often each of k events happened in `total_count`, an integer, draws of `Categorical`.
 
     `log_prob` takes counts of any sum. Raises NotImplementedError for a `total_count` that is no
-    integer, ValueError for a negative one.
+    integer, ValueError for a negative one. Source: PyTorch's `distributions.Multinomial`.
 
     >>> m = rg.distributions.Multinomial(4, rg.tensor([1.0, 3.0]))
     >>> m.mean, m.sample().sum()
@@ -256,6 +256,8 @@ class LogitRelaxedBernoulli(ByProbs):
 class RelaxedBernoulli(TransformedDistribution):
     """Numbers between 0 and 1 that tend to `Bernoulli(probs, logits)` as `temperature` tends to 0.
 
+    Source: PyTorch's `distributions.RelaxedBernoulli`.
+
     >>> r = rg.distributions.RelaxedBernoulli(rg.tensor(2.0), rg.tensor([0.5]))
     >>> r.log_prob(rg.tensor([0.5])).exp()
     tensor([2.])
@@ -317,6 +319,8 @@ class ExpRelaxedCategorical(ByWeights):
 
 class RelaxedOneHotCategorical(TransformedDistribution):
     """Points of a simplex that tend to `OneHotCategorical` as `temperature` tends to 0.
+
+    Source: PyTorch's `distributions.RelaxedOneHotCategorical`.
 
     >>> r = rg.distributions.RelaxedOneHotCategorical(rg.tensor(2.0), rg.tensor([1.0, 1.0]))
     >>> r.log_prob(rg.tensor([0.5, 0.5])).exp()

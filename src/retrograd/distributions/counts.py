@@ -1,7 +1,4 @@
-"""Distributions of counts: Bernoulli, binomial, negative binomial, geometric, Poisson.
-
-Source of all: PyTorch's classes of these names.
-"""
+"""Distributions of counts: Bernoulli, binomial, negative binomial, geometric, Poisson."""
 
 from __future__ import annotations
 
@@ -26,6 +23,8 @@ ODDS = {"probs": constraints.unit_interval, "logits": constraints.real}
 
 class Bernoulli(ByProbs, ExponentialFamily):
     """1 with probability `probs`, or with log-odds `logits`; else 0.
+
+    Source: PyTorch's `distributions.Bernoulli`.
 
     >>> coin = rg.distributions.Bernoulli(rg.tensor([0.25]))
     >>> coin.log_prob(rg.tensor([1.0])).exp(), coin.variance
@@ -75,6 +74,8 @@ class Bernoulli(ByProbs, ExponentialFamily):
 
 class Binomial(ByProbs):
     """How many of `total_count` trials succeed, each with probability `probs`; they broadcast.
+
+    Source: PyTorch's `distributions.Binomial`.
 
     >>> rg.distributions.Binomial(4, rg.tensor([0.0, 0.5, 1.0])).mean
     tensor([0., 2., 4.])
@@ -138,7 +139,7 @@ class Binomial(ByProbs):
 class NegativeBinomial(ByProbs):
     """How many trials succeed, with probability `probs` < 1, before `total_count` of them failed.
 
-    `total_count` >= 0 may be no integer.
+    `total_count` >= 0 may be no integer. Source: PyTorch's `distributions.NegativeBinomial`.
 
     >>> rg.distributions.NegativeBinomial(3.0, rg.tensor([0.5])).mean
     tensor([3.])
@@ -187,7 +188,7 @@ class NegativeBinomial(ByProbs):
 class Geometric(ByProbs):
     """How many trials fail before the first that succeeds, each with probability `probs` > 0.
 
-    Raises ValueError for a `probs` that is not.
+    Raises ValueError for a `probs` that is not. Source: PyTorch's `distributions.Geometric`.
 
     >>> rg.distributions.Geometric(rg.tensor([0.25])).mean
     tensor([3.])
@@ -230,6 +231,8 @@ class Geometric(ByProbs):
 
 class Poisson(ExponentialFamily):
     """The Poisson distribution of `rate` >= 0.
+
+    Source: PyTorch's `distributions.Poisson`.
 
     >>> rg.distributions.Poisson(rg.tensor([4.0])).log_prob(rg.tensor([0.0]))
     tensor([-4.])

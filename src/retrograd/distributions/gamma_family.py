@@ -1,7 +1,6 @@
 """The gamma distribution and what is made of it: chi-squared, inverse gamma, F; the exponential.
 
-Derivatives of samples by a concentration are implicit: see `samplers.py`. Source of all: PyTorch's
-classes of these names.
+Derivatives of samples by a concentration are implicit: see `samplers.py`.
 """
 
 from __future__ import annotations
@@ -24,6 +23,8 @@ __all__ = ["Chi2", "Exponential", "FisherSnedecor", "Gamma", "InverseGamma"]
 
 class Exponential(ExponentialFamily):
     """The exponential distribution of density rate * exp(-rate * x) for x >= 0, with `rate` > 0.
+
+    Source: PyTorch's `distributions.Exponential`.
 
     >>> rg.distributions.Exponential(rg.tensor([1.0, 2.0])).mean
     tensor([1.0000, 0.5000])
@@ -69,7 +70,8 @@ class Exponential(ExponentialFamily):
 class Gamma(ExponentialFamily):
     """The gamma distribution of shape `concentration` > 0 and `rate` = 1 / scale > 0.
 
-    `cdf` needs SciPy, and has no derivative by the concentration.
+    `cdf` needs SciPy, and has no derivative by the concentration. Source: PyTorch's
+    `distributions.Gamma`.
 
     >>> gamma = rg.distributions.Gamma(rg.tensor([1.0, 4.0]), 2.0)
     >>> gamma.mean, gamma.variance
@@ -128,6 +130,8 @@ class Gamma(ExponentialFamily):
 class Chi2(Gamma):
     """The chi-squared distribution of `df` > 0 degrees of freedom: Gamma(df / 2, 1 / 2).
 
+    Source: PyTorch's `distributions.Chi2`.
+
     >>> rg.distributions.Chi2(rg.tensor([1.0, 3.0])).mean
     tensor([1., 3.])
     """
@@ -144,7 +148,8 @@ class Chi2(Gamma):
 class InverseGamma(TransformedDistribution):
     """The distribution of 1 / x for x from Gamma(concentration, rate).
 
-    The mean is infinite for a concentration up to 1, the variance up to 2.
+    The mean is infinite for a concentration up to 1, the variance up to 2. Source: PyTorch's
+    `distributions.InverseGamma`.
 
     >>> rg.distributions.InverseGamma(rg.tensor([1.0, 3.0]), 4.0).mean
     tensor([inf, 2.])
@@ -183,7 +188,8 @@ class InverseGamma(TransformedDistribution):
 class FisherSnedecor(Distribution):
     """The F-distribution of `df1` and `df2` > 0 degrees of freedom.
 
-    The mean is NaN for `df2` <= 2, the variance for `df2` <= 4.
+    The mean is NaN for `df2` <= 2, the variance for `df2` <= 4. Source: PyTorch's
+    `distributions.FisherSnedecor`.
 
     >>> rg.distributions.FisherSnedecor(1.0, rg.tensor([2.0, 4.0])).mean
     tensor([nan, 2.])

@@ -1,7 +1,6 @@
 """Distributions of loc + scale * z for a fixed z: normal, Laplace, Cauchy, t, Gumbel, uniform.
 
-The halves of the normal and of the Cauchy distribution are here, too. Source of all:
-PyTorch's classes of these names.
+The halves of the normal and of the Cauchy distribution are here, too.
 """
 
 from __future__ import annotations
@@ -28,6 +27,8 @@ LOCATION_SCALE = {"loc": constraints.real, "scale": constraints.positive}
 
 class Normal(ExponentialFamily):
     """The normal distribution of mean `loc` and standard deviation `scale` > 0, which broadcast.
+
+    Source: PyTorch's `distributions.Normal`.
 
     >>> normal = rg.distributions.Normal(rg.tensor([0.0, 1.0]), 2.0)
     >>> normal.log_prob(rg.tensor(1.0))
@@ -81,6 +82,8 @@ class Normal(ExponentialFamily):
 class Laplace(Distribution):
     """The Laplace distribution of density exp(-|x - loc| / scale) / (2 scale), with `scale` > 0.
 
+    Source: PyTorch's `distributions.Laplace`.
+
     >>> rg.distributions.Laplace(0.0, 1.0).log_prob(rg.tensor([0.0, 1.0]))
     tensor([-0.6931, -1.6931])
     """
@@ -122,7 +125,7 @@ class Laplace(Distribution):
 class Cauchy(Distribution):
     """The Cauchy distribution of median `loc` and half width at half maximum `scale` > 0.
 
-    Its mean is NaN, its variance infinite.
+    Its mean is NaN, its variance infinite. Source: PyTorch's `distributions.Cauchy`.
 
     >>> rg.distributions.Cauchy(0.0, 1.0).cdf(rg.tensor([-1.0, 0.0, 1.0]))
     tensor([0.2500, 0.5000, 0.7500])
@@ -165,7 +168,7 @@ class StudentT(Distribution):
     """Student's t-distribution with `df` > 0 degrees of freedom, moved by `loc` and `scale` > 0.
 
     The mean is NaN for `df` <= 1, the variance infinite up to 2. The derivative of samples by `df`
-    is implicit, that of a gamma sample.
+    is implicit, that of a gamma sample. Source: PyTorch's `distributions.StudentT`.
 
     >>> t = rg.distributions.StudentT(rg.tensor([1.0, 3.0]))
     >>> t.mean, t.variance
@@ -212,6 +215,8 @@ class StudentT(Distribution):
 
 class Uniform(Distribution):
     """The uniform distribution on [low, high), for `low` < `high`.
+
+    Source: PyTorch's `distributions.Uniform`.
 
     >>> uniform = rg.distributions.Uniform(1.0, 5.0)
     >>> uniform.mean, uniform.icdf(rg.tensor([0.0, 0.25]))
@@ -262,6 +267,8 @@ class Uniform(Distribution):
 
 class Gumbel(TransformedDistribution):
     """The Gumbel distribution: P(X <= x) = exp(-exp(-(x - loc) / scale)), with `scale` > 0.
+
+    Source: PyTorch's `distributions.Gumbel`.
 
     >>> rg.distributions.Gumbel(0.0, rg.tensor([1.0, 2.0])).mean
     tensor([0.5772, 1.1544])
@@ -327,6 +334,8 @@ class _Half(TransformedDistribution):
 class HalfNormal(_Half):
     """|x| for x from the normal distribution of mean 0 and standard deviation `scale` > 0.
 
+    Source: PyTorch's `distributions.HalfNormal`.
+
     >>> rg.distributions.HalfNormal(rg.tensor([1.0, 2.0])).mean
     tensor([0.7979, 1.5958])
     """
@@ -341,7 +350,7 @@ class HalfNormal(_Half):
 class HalfCauchy(_Half):
     """|x| for x from the Cauchy distribution of median 0 and half width `scale` > 0.
 
-    Its mean and variance are infinite.
+    Its mean and variance are infinite. Source: PyTorch's `distributions.HalfCauchy`.
 
     >>> rg.distributions.HalfCauchy(1.0).cdf(rg.tensor([0.0, 1.0]))
     tensor([0.0000, 0.5000])

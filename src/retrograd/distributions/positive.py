@@ -1,7 +1,6 @@
 """Distributions of positive numbers: log-normal, Weibull, Pareto, generalized Pareto.
 
-The logistic normal distribution, log-normal's relative on a simplex, is here, too. Source of all:
-PyTorch's classes of these names.
+The logistic normal distribution, log-normal's relative on a simplex, is here, too.
 """
 
 from __future__ import annotations
@@ -24,6 +23,8 @@ __all__ = ["GeneralizedPareto", "LogNormal", "LogisticNormal", "Pareto", "Weibul
 
 class LogNormal(TransformedDistribution):
     """The distribution of exp(x) for x from Normal(loc, scale).
+
+    Source: PyTorch's `distributions.LogNormal`.
 
     >>> rg.distributions.LogNormal(rg.tensor([0.0, 1.0]), 1.0).mean
     tensor([1.6487, 4.4817])
@@ -52,7 +53,8 @@ class LogNormal(TransformedDistribution):
 class LogisticNormal(TransformedDistribution):
     """Points of a simplex of n + 1 components, by stick breaking, of n normal numbers.
 
-    `loc` and `scale` > 0 broadcast to shape (..., n).
+    `loc` and `scale` > 0 broadcast to shape (..., n). Source: PyTorch's
+    `distributions.LogisticNormal`.
 
     >>> rg.distributions.LogisticNormal(rg.zeros(3), rg.ones(3)).sample().shape
     retrograd.Size([4])
@@ -72,6 +74,8 @@ class LogisticNormal(TransformedDistribution):
 
 class Weibull(TransformedDistribution):
     """The Weibull distribution: P(X <= x) = 1 - exp(-(x / scale)^concentration), both > 0.
+
+    Source: PyTorch's `distributions.Weibull`.
 
     >>> rg.distributions.Weibull(2.0, rg.tensor([1.0, 2.0])).mean
     tensor([2.0000, 1.7725])
@@ -111,7 +115,8 @@ class Weibull(TransformedDistribution):
 class Pareto(TransformedDistribution):
     """The Pareto distribution: P(X <= x) = 1 - (scale / x)^alpha for x >= scale, both > 0.
 
-    The mean is infinite for `alpha` up to 1, the variance up to 2.
+    The mean is infinite for `alpha` up to 1, the variance up to 2. Source: PyTorch's
+    `distributions.Pareto`.
 
     >>> rg.distributions.Pareto(1.0, rg.tensor([1.0, 3.0])).mean
     tensor([   inf, 1.5000])
@@ -153,8 +158,9 @@ class Pareto(TransformedDistribution):
 class GeneralizedPareto(Distribution):
     """Generalized Pareto distribution: P(X <= x) = 1 - (1 + c z)^(-1 / c), z = (x - loc) / scale.
 
-    c is the `concentration`: for 0 the distribution is exponential, below 0 samples end at loc -
-    scale / c. `scale` > 0. The mean is NaN for c >= 1, the variance for c >= 1/2.
+    c is the `concentration`: for 0 the distribution is exponential, below 0 samples end at
+    loc - scale / c. `scale` > 0. The mean is NaN for c >= 1, the variance for c >= 1/2. Source:
+    PyTorch's `distributions.GeneralizedPareto`.
 
     >>> rg.distributions.GeneralizedPareto(0.0, 1.0, rg.tensor([0.0, 0.5])).mean
     tensor([1., 2.])

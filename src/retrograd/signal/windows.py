@@ -85,7 +85,8 @@ def window(checked_as: str = "") -> Callable[[Callable[..., Any]], Callable[...,
 def exponential(M: int, sym: bool, center: float | None = None, tau: float = 1.0) -> Any:
     """exp(-|n - center| / tau), around the middle; a window that is not `sym` may have a `center`.
 
-    Raises ValueError for tau <= 0 and for a center of a symmetric window.
+    Raises ValueError for tau <= 0 and for a center of a symmetric window. Source: PyTorch's
+    `signal.windows.exponential`.
 
     >>> rg.signal.windows.exponential(3)
     tensor([0.3679, 1.0000, 0.3679])
@@ -102,7 +103,7 @@ def exponential(M: int, sym: bool, center: float | None = None, tau: float = 1.0
 def gaussian(M: int, sym: bool, std: float = 1.0) -> Any:
     """The Gaussian exp(-(n / std)^2 / 2) around the middle.
 
-    Raises ValueError for std <= 0.
+    Raises ValueError for std <= 0. Source: PyTorch's `signal.windows.gaussian`.
 
     >>> rg.signal.windows.gaussian(3)
     tensor([0.6065, 1.0000, 0.6065])
@@ -116,6 +117,8 @@ def gaussian(M: int, sym: bool, std: float = 1.0) -> Any:
 def cosine(M: int, sym: bool) -> Any:
     """Half a turn of the sine, sampled at the middles of M equal parts.
 
+    Source: PyTorch's `signal.windows.cosine`.
+
     >>> rg.signal.windows.cosine(3)
     tensor([0.5000, 1.0000, 0.5000])
     """
@@ -127,7 +130,7 @@ def cosine(M: int, sym: bool) -> Any:
 def kaiser(M: int, sym: bool, beta: float = 12.0) -> Any:
     """The Kaiser window, narrower for a larger `beta`.
 
-    Raises ValueError for a negative beta.
+    Raises ValueError for a negative beta. Source: PyTorch's `signal.windows.kaiser`.
 
     >>> rg.signal.windows.kaiser(3, beta=5.0)
     tensor([0.0367, 1.0000, 0.0367])
@@ -141,6 +144,8 @@ def kaiser(M: int, sym: bool, beta: float = 12.0) -> Any:
 def bartlett(M: int, sym: bool) -> Any:
     """The triangular window that begins and, if symmetric, ends with 0.
 
+    Source: PyTorch's `signal.windows.bartlett`.
+
     >>> rg.signal.windows.bartlett(5)
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """
@@ -151,7 +156,8 @@ def bartlett(M: int, sym: bool) -> Any:
 def general_cosine(M: int, sym: bool, a: Sequence[float]) -> Any:
     """a[0] - a[1] cos t + a[2] cos 2t - ..., over one turn.
 
-    Raises TypeError where `a` is no sequence, ValueError where it is empty.
+    Raises TypeError where `a` is no sequence, ValueError where it is empty. Source: PyTorch's
+    `signal.windows.general_cosine`.
 
     >>> rg.signal.windows.general_cosine(3, a=[0.5, 0.5])
     tensor([0., 1., 0.])
@@ -165,7 +171,7 @@ def general_cosine(M: int, sym: bool, a: Sequence[float]) -> Any:
 
 @window("general_cosine")
 def general_hamming(M: int, sym: bool, alpha: float = 0.54) -> Any:
-    """alpha - (1 - alpha) cos t over one turn.
+    """alpha - (1 - alpha) cos t over one turn. Source: PyTorch's `signal.windows.general_hamming`.
 
     >>> rg.signal.windows.general_hamming(3, alpha=0.75)
     tensor([0.5000, 1.0000, 0.5000])
@@ -175,7 +181,7 @@ def general_hamming(M: int, sym: bool, alpha: float = 0.54) -> Any:
 
 @window("general_cosine")
 def hamming(M: int, sym: bool) -> Any:
-    """0.54 - 0.46 cos t over one turn.
+    """0.54 - 0.46 cos t over one turn. Source: PyTorch's `signal.windows.hamming`.
 
     >>> rg.signal.windows.hamming(3)
     tensor([0.0800, 1.0000, 0.0800])
@@ -185,7 +191,7 @@ def hamming(M: int, sym: bool) -> Any:
 
 @window("general_cosine")
 def hann(M: int, sym: bool) -> Any:
-    """(1 - cos t) / 2 over one turn.
+    """(1 - cos t) / 2 over one turn. Source: PyTorch's `signal.windows.hann`.
 
     >>> rg.signal.windows.hann(4, sym=False)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
@@ -195,7 +201,7 @@ def hann(M: int, sym: bool) -> Any:
 
 @window("general_cosine")
 def blackman(M: int, sym: bool) -> Any:
-    """0.42 - 0.5 cos t + 0.08 cos 2t over one turn.
+    """0.42 - 0.5 cos t + 0.08 cos 2t over one turn. Source: PyTorch's `signal.windows.blackman`.
 
     >>> rg.signal.windows.blackman(4, sym=False)[1:]
     tensor([0.3400, 1.0000, 0.3400])
@@ -206,6 +212,8 @@ def blackman(M: int, sym: bool) -> Any:
 @window("general_cosine")
 def nuttall(M: int, sym: bool) -> Any:
     """Nuttall's window of four cosine terms, whose spectrum has low sides.
+
+    Source: PyTorch's `signal.windows.nuttall`.
 
     >>> rg.signal.windows.nuttall(3)
     tensor([3.6280e-04, 1.0000e+00, 3.6280e-04])

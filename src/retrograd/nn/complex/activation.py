@@ -1,7 +1,4 @@
-"""Activations of `nn.complex.functional` as layers; what each does at 0 is said there.
-
-All of them raise ValueError for input that is not complex.
-"""
+"""Activations of `nn.complex.functional` as layers; what each does at 0 is said there."""
 
 from __future__ import annotations
 
@@ -27,7 +24,8 @@ __all__ = [
 class Split(Module):
     """f(x) + i f(y), of any complex shape (*): a real function on each part.
 
-    `function` is a function of a tensor or a layer. Source: `functional.split`.
+    `function` is a function of a tensor or a layer. Raises ValueError for input that is not
+    complex. Source: `functional.split`.
 
     >>> rg.nn.complex.Split(rg.nn.GELU())(rg.tensor([1 - 1j]))
     tensor([0.8413-0.1587j])
@@ -49,6 +47,8 @@ class Split(Module):
 class CReLU(Split):
     """relu(x) + i relu(y), of any complex shape (*); derivative 0 at 0. Source: Trabelsi, 2018.
 
+    Raises ValueError for input that is not complex.
+
     >>> rg.nn.complex.CReLU()(rg.tensor([1 - 1j]))
     tensor([1.+0.j])
     """
@@ -64,7 +64,7 @@ class CReLU(Split):
 class SplitPolar(Module):
     """f(|z|) z / |z|, of any complex shape (*); with `phase`, f(|z|) e^{i phase(angle z)}.
 
-    Source: `functional.split_polar`.
+    Raises ValueError for input that is not complex. Source: `functional.split_polar`.
 
     >>> rg.nn.complex.SplitPolar(rg.sqrt)(rg.tensor([4j]))
     tensor([0.+2.j])
@@ -86,6 +86,8 @@ class SplitPolar(Module):
 class PolarTanh(_Activation):
     """tanh(|z|) z / |z|, of any complex shape (*). Source: Hirose, 1992.
 
+    Raises ValueError for input that is not complex.
+
     >>> rg.nn.complex.PolarTanh()(rg.tensor([100j]))
     tensor([0.+1.j])
     """
@@ -95,6 +97,8 @@ class PolarTanh(_Activation):
 
 class ZReLU(_Activation):
     """z where both parts are positive, else 0, of any complex shape (*). Source: Guberman, 2016.
+
+    Raises ValueError for input that is not complex.
 
     >>> rg.nn.complex.ZReLU()(rg.tensor([1 + 2j, 1 - 2j]))
     tensor([1.+2.j, 0.+0.j])
@@ -106,6 +110,8 @@ class ZReLU(_Activation):
 class Cardioid(_Activation):
     """(1 + cos(angle z)) z / 2, of any complex shape (*). Source: Virtue et al., ICIP 2017.
 
+    Raises ValueError for input that is not complex.
+
     >>> rg.nn.complex.Cardioid()(rg.tensor([2 + 0j, 2j]))
     tensor([2.+0.j, 0.+1.j])
     """
@@ -116,6 +122,8 @@ class Cardioid(_Activation):
 class Siglog(_Activation):
     """z / (1 + |z|), of any complex shape (*). Source: Tygert et al., 2016.
 
+    Raises ValueError for input that is not complex.
+
     >>> rg.nn.complex.Siglog()(rg.tensor([1j]))
     tensor([0.+0.5000j])
     """
@@ -125,6 +133,8 @@ class Siglog(_Activation):
 
 class GeorgiouKoutsougeras(_Activation):
     """z / (c + |z| / r), of any complex shape (*). Source: Georgiou and Koutsougeras, 1992.
+
+    Raises ValueError for input that is not complex.
 
     >>> rg.nn.complex.GeorgiouKoutsougeras(r=2.0)(rg.tensor([2j]))
     tensor([0.+1.j])
@@ -141,8 +151,8 @@ class GeorgiouKoutsougeras(_Activation):
 class ModReLU(Module):
     """relu(|z| + bias) z / |z| with a learnable real bias per channel; 0 at first.
 
-    (N, num_features, *) to the same shape, complex; with the default `num_features=1` one bias for
-    all, and any shape (*). Source: Arjovsky, Shah and Bengio, 2016.
+    (N, num_features, *) to the same shape, complex, else ValueError; with the default
+    `num_features=1` one bias for all, and any shape (*). Source: Arjovsky, Shah and Bengio, 2016.
 
     >>> rg.nn.complex.ModReLU(3)(rg.ones(2, 3, 4, dtype=rg.complex64)).shape
     retrograd.Size([2, 3, 4])
@@ -168,9 +178,9 @@ class ModReLU(Module):
 class GTReLU(Module):
     """`weight` times z, its phase held within an arc; a learnable complex weight per channel.
 
-    (N, num_features, *) to the same shape, complex; with the default `num_features=1` one weight
-    for all, and any shape (*). The weight starts at 1, the arc is 0 to pi/2. Source: Singhal, Xing
-    and Yu, CVPR 2022: `functional.gtrelu`.
+    (N, num_features, *) to the same shape, complex, else ValueError; with the default
+    `num_features=1` one weight for all, and any shape (*). The weight starts at 1, the arc is 0 to
+    pi/2. Source: Singhal, Xing and Yu, CVPR 2022: `functional.gtrelu`.
 
     >>> rg.nn.complex.GTReLU()(rg.tensor([1 + 1j, -2j])).detach()
     tensor([1.+1.j, 2.+0.j])

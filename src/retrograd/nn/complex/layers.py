@@ -128,6 +128,8 @@ class WidelyLinear(Module):
 class Conv1d(_Drawn, conv.Conv1d):
     """`nn.Conv1d` of complex signals, (N, C, L) or (C, L).
 
+    NOTE [Complex layers] says how it starts; what it takes and raises is as in `nn.Conv1d`.
+
     >>> rg.nn.complex.Conv1d(2, 3, 3)(rg.ones(1, 2, 5, dtype=rg.complex64)).shape
     retrograd.Size([1, 3, 3])
     """
@@ -135,6 +137,8 @@ class Conv1d(_Drawn, conv.Conv1d):
 
 class Conv2d(_Drawn, conv.Conv2d):
     """`nn.Conv2d` of complex images, (N, C, H, W) or (C, H, W).
+
+    NOTE [Complex layers] says how it starts; what it takes and raises is as in `nn.Conv2d`.
 
     >>> rg.nn.complex.Conv2d(2, 3, 3)(rg.ones(1, 2, 5, 5, dtype=rg.complex64)).shape
     retrograd.Size([1, 3, 3, 3])
@@ -144,6 +148,8 @@ class Conv2d(_Drawn, conv.Conv2d):
 class Conv3d(_Drawn, conv.Conv3d):
     """`nn.Conv3d` of complex volumes, (N, C, D, H, W) or (C, D, H, W).
 
+    NOTE [Complex layers] says how it starts; what it takes and raises is as in `nn.Conv3d`.
+
     >>> rg.nn.complex.Conv3d(1, 2, 2)(rg.ones(1, 2, 2, 2, dtype=rg.complex64)).shape
     retrograd.Size([2, 1, 1, 1])
     """
@@ -151,6 +157,8 @@ class Conv3d(_Drawn, conv.Conv3d):
 
 class ConvTranspose1d(_Drawn, conv.ConvTranspose1d):
     """`nn.ConvTranspose1d` of complex signals, (N, C, L) or (C, L).
+
+    NOTE [Complex layers] says how it starts; the rest is as in `nn.ConvTranspose1d`.
 
     >>> rg.nn.complex.ConvTranspose1d(2, 3, 3)(rg.ones(1, 2, 5, dtype=rg.complex64)).shape
     retrograd.Size([1, 3, 7])
@@ -160,6 +168,8 @@ class ConvTranspose1d(_Drawn, conv.ConvTranspose1d):
 class ConvTranspose2d(_Drawn, conv.ConvTranspose2d):
     """`nn.ConvTranspose2d` of complex images, (N, C, H, W) or (C, H, W).
 
+    NOTE [Complex layers] says how it starts; the rest is as in `nn.ConvTranspose2d`.
+
     >>> rg.nn.complex.ConvTranspose2d(2, 3, 3)(rg.ones(1, 2, 5, 5, dtype=rg.complex64)).shape
     retrograd.Size([1, 3, 7, 7])
     """
@@ -167,6 +177,8 @@ class ConvTranspose2d(_Drawn, conv.ConvTranspose2d):
 
 class ConvTranspose3d(_Drawn, conv.ConvTranspose3d):
     """`nn.ConvTranspose3d` of complex volumes, (N, C, D, H, W) or (C, D, H, W).
+
+    NOTE [Complex layers] says how it starts; the rest is as in `nn.ConvTranspose3d`.
 
     >>> rg.nn.complex.ConvTranspose3d(1, 2, 2)(rg.ones(1, 2, 2, 2, dtype=rg.complex64)).shape
     retrograd.Size([2, 3, 3, 3])
