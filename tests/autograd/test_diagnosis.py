@@ -197,6 +197,7 @@ ADVICE = {
     "y.mul_(2)": {"y = y.mul(...) for y.mul_(...)": "y = y.mul(2)", COPY: f"{COPY}; y.mul_(2)"},
     "y.clamp_(0.5)": {"y = y.clamp(...)": "y = y.clamp(0.5)", COPY: f"{COPY}; y.clamp_(0.5)"},
     "y.zero_()": {"y = y.clone() just before y.zero_": f"{COPY}; y.zero_()"},
+    "y.copy_(w + 2)": {"y = y.clone() just before y.copy_": f"{COPY}; y.copy_(w + 2)"},
     "y[0] = 1.0": {"y = y.clone() just before y[key] = value": f"{COPY}; y[0] = 1.0"},
     "y[y > 0] = 1.0": {"written by y[key] = value": f"{COPY}; y[y > 0] = 1.0"},
     "y[0].mul_(2)": {COPY: f"{COPY}; y[0].mul_(2)"},
@@ -234,6 +235,7 @@ SAME = "to change the leaf itself: with retrograd.no_grad(): "
 REFUSED = {
     "w += 1": f"operation. x += value would {LEAF}x + value), or, {SAME}x += value",
     "w.add_(1)": f"operation. x.add_(...) would {LEAF}x.add(...)), or, {SAME}x.add_(...)",
+    "w.copy_(w)": f"x.copy_(...) would {LEAF}x.clone(); y.copy_(...)), or, {SAME}x.copy_(...)",
     "w.zero_()": f"x.zero_(...) would {LEAF}x.clone(); y.zero_(...)), or, {SAME}x.zero_(...)",
     "w[w > 0] = 1": f"x[key] = value would {LEAF}x.clone(); y[key] = value), or, {SAME}x[key] = ",
     "w[0] = 1": f"operation. x[key] = value would {PART}{SAME}x[key] = value",

@@ -870,6 +870,20 @@ def test_a_forward_that_does_not_fit_says_whether_it_gets_ctx(with_ctx, with_set
     assert str(caught.value).endswith(text)
 
 
+def test_a_setup_context_that_does_not_fit_is_not_taken_for_forward():
+    class Same(Function):
+        @staticmethod
+        def forward(x):
+            return x.clone()
+
+        @staticmethod
+        def setup_context(ctx, inputs):
+            raise AssertionError
+
+    with pytest.raises(TypeError, match=r"setup_context\(\) takes 2 positional .* given$"):
+        Same.apply(rg.ones(2))
+
+
 def test_a_type_error_within_forward_stays_as_it_is():
     class Wrong(Function):
         @staticmethod

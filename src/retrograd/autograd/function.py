@@ -192,8 +192,8 @@ class Function(FunctionCtx):
             else:
                 output = cls.forward(ctx, *args, **kwargs)
         except TypeError as error:
-            trace = error.__traceback__
-            if trace is None or trace.tb_next is not None:  # it comes from within the Function
+            trace, own = error.__traceback__, str(error).startswith(f"{cls.forward.__qualname__}(")
+            if trace is None or trace.tb_next is not None or not own:  # it comes from elsewhere
                 raise
             raise TypeError((WITHOUT_CTX if with_setup else WITH_CTX).format(error)) from None
         finally:

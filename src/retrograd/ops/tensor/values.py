@@ -54,8 +54,6 @@ class Absent:
         self.text = f"'Tensor' object has no attribute '{name}'. Write {instead}"
 
     def __get__(self, tensor: Any, kind: Any = None) -> Any:
-        if tensor is None:
-            return self
         raise AttributeError(self.text)
 
 
