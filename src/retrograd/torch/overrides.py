@@ -165,7 +165,8 @@ def _of_tensor() -> Iterator[tuple[str, Any]]:
     """The methods of tensors, and what gets and sets their properties, by name."""
     watch_properties()
     for name in list(vars(Tensor)):
-        getattr(Tensor, name)  # loads the method's family
+        if not hasattr(Tensor, name):  # asking loads the method's family
+            continue  # a method of NumPy's arrays, whose error says what to write
         found = vars(Tensor)[name]
         if isinstance(found, property):
             yield f"{name}.__get__", found.__get__
