@@ -95,7 +95,7 @@ def test_writes_between_reads_stay_in_order():
 
 def lines(step):
     (variant,) = step.compiled.variants
-    text = variant.text.splitlines()
+    text = variant.listing.text.splitlines()
     return text[text.index(next(t for t in text if t.startswith("def part"))) + 1 :]
 
 

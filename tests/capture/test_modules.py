@@ -59,7 +59,7 @@ def test_a_compiled_module_trains_as_the_module():
     compiled = rg.compile(net)
     same(trained(compiled), trained(other))
     assert len(compiled.compiled.variants) == 1, compiled.compiled.reasons
-    assert "1 recordings" in capture.explain(compiled)
+    assert "1 recording" in capture.explain(compiled).text
 
 
 def test_a_module_that_compiles_itself_trains_and_keeps_its_names():

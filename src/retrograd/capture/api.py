@@ -11,12 +11,15 @@ from ..kernels.native import loops as in_c
 from ..modes import warn_once
 from ..nn.modules.module import Module
 from .compiled import Compiled
+from .explaining import picture
 from .modules import OptimizedModule
 from .program import NATIVE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypedDict, TypeVar, Unpack
+
+    from ..viz.picture import Picture
 
     F = TypeVar("F", bound=Callable[..., Any])
 
@@ -120,25 +123,37 @@ def compile(
     return replayed
 
 
-def explain(function: Any) -> str:
-    """Why calls of a compiled function were recorded, repeated or not compiled: a text.
+def explain(function: Any, *args: Any, **kwargs: Any) -> Picture:
+    """What a compiled function does in place of what it did, or why it is not compiled.
 
-    Raises TypeError for any other function.
+    Any other function is compiled and called first, with `args` and `kwargs`; so is a compiled one
+    if they are given. The picture has, for each recording, the calls of NumPy that were recorded,
+    beside what runs for them: native loops, kernels and calls, with the bytes that these read and
+    write. Its text has also what must be as it was for a replay, and the program. A notebook shows
+    the picture, and `.save("step.html")` saves it. Raises what the function raises, and TypeError
+    for what `compile` gives back as it is.
 
     >>> @rg.compile
     ... def look(x):
     ...     return x.item()
-    >>> look(rg.ones(()))
-    1.0
-    >>> rg.capture.explain(look).splitlines()[0]  # the next line says why
-    'look: 0 recordings'
+    >>> print(rg.capture.explain(look, rg.ones(())))  # doctest: +ELLIPSIS
+    look: 0 recordings
+    not recorded: ...
     """
-    compiled = getattr(function, "compiled", None)
-    if not isinstance(compiled, Compiled):
-        raise TypeError("explain() takes a function that compile() gave")
-    lines = [f"{compiled.name()}: {len(compiled.variants)} recordings"]
-    for variant in compiled.variants:
-        about = ", ".join(dict.fromkeys(variant.guards.conditions.values()))
-        lines += [f"recorded: replayed while these are as they were: {about}", variant.text]
-    lines += [f"not recorded: {reason}" for reason in compiled.reasons]
-    return "\n".join(lines)
+    if called := not is_compiled(function):
+        function = compile(function)
+    if not is_compiled(function):
+        raise TypeError("explain() takes a Python function or module, or what compile() made of it")
+    if called or args or kwargs:
+        function(*args, **kwargs)
+    compiled = function.compiled
+    recordings = [
+        (", ".join(dict.fromkeys(v.guards.conditions.values())), v.listing)
+        for v in compiled.variants
+    ]
+    return picture(compiled.name(), compiled.reasons, recordings)
+
+
+def is_compiled(function: Any) -> bool:
+    """Whether `compile` made a function or module."""
+    return isinstance(getattr(function, "compiled", None), Compiled)

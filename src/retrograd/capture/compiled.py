@@ -26,6 +26,8 @@ from .watch import Watch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from .explaining import Listing
+
 __all__ = ["Compiled", "every", "setting"]
 
 MOST = 8  # recordings of one function
@@ -44,7 +46,7 @@ class Variant(NamedTuple):
     check: Any
     replay: Any
     guards: Guards
-    text: str
+    listing: Listing
 
 
 class Setting:
@@ -167,14 +169,14 @@ class Compiled:
             reason = "tensors from outside share memory"
         if reason is None:
             try:
-                replay, text, kinds = calm(program, recording, result, pasts, setting.native)
+                replay, listing, kinds = calm(program, recording, result, pasts, setting.native)
             except Unclear as error:
                 reason = str(error)
         if reason is None:
             guards.open = guards.conditions
             guard_roots(recording, guards)
             check = guards.check(guards.conditions | guards.late)
-            self.variants.append(Variant(check, replay, guards, text))
+            self.variants.append(Variant(check, replay, guards, listing))
             forward, lasts = guards.check(guards.conditions), recording.lasting_from is not None
             for kind in kinds:
                 kind.again = partial(once_more, self.function, forward, lasts)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 import sys
 from bisect import bisect
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from ..kernels import meta
 from ..kernels.native import loops as in_c
 from ..quiet import CALM
 from .asked import Asked, Bail, check, holds
+from .explaining import Listing, Row, of_items, of_run, of_step
 from .history import Captured
 from .lowering import Lowering, Undrawn
 from .past import Past, is_shown_by
@@ -47,8 +49,8 @@ class Unclear(Exception):  # noqa: N818 (no error)
 
 def program(
     recording: Recording, result: Any, pasts: list[Past], compiled: bool
-) -> tuple[Any, str, list[Captured]]:
-    """The function `replay(args, kwargs)` that does what was recorded; and its text.
+) -> tuple[Any, Listing, list[Captured]]:
+    """The function `replay(args, kwargs)` that does what was recorded; and what that is.
 
     Third, the kinds of the nodes that results have, one for each of `pasts`.
 
@@ -69,7 +71,7 @@ def program(
     exec(compile(text, "<a recorded function>", "exec"), names)
     for number, kind in enumerate(writer.kinds):
         kind.backward = names[f"backward{number}"]
-    return names["replay"], text, writer.kinds
+    return names["replay"], writer.listing(text), writer.kinds
 
 
 class Partial(Exception):  # noqa: N818 (no error)
@@ -121,6 +123,7 @@ class Writer:
         self.lowering = Lowering(recording)
         self.loops: dict[int, list[Any]] = {}  # of steps that have a native form, by id
         self.shapes: dict[int, Any] = {}  # of elementwise steps on large arrays
+        self.rows: dict[str, Counter[Row]] = {}  # what lines of the text run
         self.gains = 0  # kernels that several of these have become, and steps that nobody needs
         if compiled:
             self.names |= {"run_steps": in_c.run_steps, "empty": np.empty}
@@ -184,11 +187,12 @@ class Writer:
             made = {s for step in part for s in made_by(step)}
             takes = ", ".join([f"v{s}" for s in sorted(took - self.constants())])
             gives = ", ".join([f"v{s}" for s in sorted(made & needed)])
-            functions += [f"def part{number}({takes}):", *[f"    {line}" for line in body]]
+            function = [f"def part{number}({takes}):", *[f"    {line}" for line in body]]
             run = f"calm().run(part{number}{takes and ', ' + takes})"
             if gives:
-                functions.append(f"    return {gives}")
+                function.append(f"    return {gives}")
                 run = f"{gives} = {run}"
+            functions = function + functions
             lines.insert(0, run)
             if first is not None and any(step is recording.steps[first] for step in part):
                 late = len(lines)
@@ -228,7 +232,7 @@ class Writer:
                 self.gains += 1
                 continue
             else:
-                text = [self.step(step) for step in run]
+                text = [self.line(step) for step in run]
                 takes = {s for step in run for s in slots_of(step)} - made
             gone = sorted(s for s in takes - needed - self.constants() if self.is_large(s))
             text += [f"del {', '.join([f'v{s}' for s in gone])}"] * bool(gone)
@@ -248,7 +252,7 @@ class Writer:
             return [], set()
         given, arrays = sorted(takes - self.constants()), self.recording.arrays
         if len(run) == 1:
-            return [self.step(run[0])], takes
+            return [self.line(run[0])], takes
         head = ", ".join([*[f"v{s}" for s in given], *[f"o{s}" for s in gives]])
         lines = [f"{self.target(step.made)} = {self.called(step, 'alike')}" for step in run]
         lines += [f"o{s}[...] = v{s}" for s in gives]
@@ -258,7 +262,9 @@ class Writer:
         if kernel.kernel is not None:
             self.gains += 1
             inside = ", ".join([f"v{s}" for s in given])
-            return [f"{self.target(tuple(gives))} = {self.name(kernel)}({inside})"], takes
+            line = f"{self.target(tuple(gives))} = {self.name(kernel)}({inside})"
+            self.rows[line] = Counter([of_run(run, [arrays[s] for s in given + gives])])
+            return [line], takes
         first, rest = run[: len(run) // 2], run[len(run) // 2 :]
         made = {s for step in rest for s in made_by(step)}
         after, between = self.fused(rest, made, later)
@@ -334,8 +340,9 @@ class Writer:
             [moved(item, placed, registers) for item in items]
         )
         fixed = [str(functions), self.name(calls), str(arena), self.name(native.layout(facts))]
-        call = ", ".join([*fixed, *arrays])
-        lines = [*before, f"run_steps({call})", *[self.step(step) for step in again]]
+        call = f"run_steps({', '.join([*fixed, *arrays])})"
+        self.rows[call] = of_items(items)
+        lines = [*before, call, *[self.step(step) for step in again]]
         for step in again:
             takes |= set(slots_of(step)) - made
         return lines, takes
@@ -506,6 +513,24 @@ class Writer:
         known = isinstance(function, operator.attrgetter) or function is operator.getitem
         return known or id(step) in self.recording.views or self.loops.get(id(step)) == []
 
+    # -- what runs -------------------------------------------------------------------------------
+
+    def line(self, step: Any) -> str:
+        """The line for a step of arithmetic, which `explain` is to show."""
+        text = self.step(step)
+        if not (isinstance(step, Call) and self.is_view(step)):
+            self.rows[text] = Counter([of_step(step, self.recording.arrays)])
+        return text
+
+    def listing(self, text: str) -> Listing:
+        """What was recorded, and what the text runs for it."""
+        calls = [s for s in self.recording.steps if isinstance(s, Call) and not self.is_view(s)]
+        before = Counter([of_step(step, self.recording.arrays) for step in calls])
+        after = Counter[Row]()
+        for line in text.splitlines():
+            after.update(self.rows.get(line.strip(), {}))
+        return Listing(before, after, text)
+
     # -- steps -----------------------------------------------------------------------------------
 
     def value(self, value: Any) -> str:
@@ -604,11 +629,13 @@ class Writer:
             if step.made[0] in later:
                 lines.append(f"v{step.made[0]} = r{root.number}._gradient._array")
             return lines
-        places = [p for k, p in self.recording.objects.values() if k == number]
+        recording = self.recording
+        places = [p for k, p in recording.objects.values() if k == number]
         lines = [f"t{number} = {self.called(step)}"]
+        self.rows[lines[0]] = Counter([of_step(step, recording.arrays, "effect")])
         if not places:
             return lines
-        several = isinstance(self.recording.results[number], (tuple, list))
+        several = isinstance(recording.results[number], (tuple, list))
         for place, slot in zip(sorted(places), step.made, strict=True):
             lines.append(f"t{number}_{place} = t{number}{f'[{place}]' if several else ''}")
             lines.append(f"v{slot} = t{number}_{place}._array")

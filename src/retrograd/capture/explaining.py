@@ -1,0 +1,173 @@
+"""What a recording has, and what runs for it, in rows: the picture that `explain` gives."""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..viz.axes import COLORS
+from ..viz.picture import Picture, document
+from .grouping import memory
+from .recording import Formulas
+from .steps import is_group, made_by, slots_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .storages import Part
+
+__all__ = ["Listing", "Row", "of_items", "of_run", "of_step", "picture"]
+
+NAMELESS = ("forward", "<lambda>")  # what these do, the name of their file says
+LONGEST = 44  # characters of what a row does
+HOW = ("loop", "kernel", "call", "effect")
+MOST = 40  # rows of a picture's column
+LINE, COLUMN, BAR = 18, 660, 90  # pixels
+
+
+class Row(NamedTuple):
+    """What runs: as a native loop, as a kernel or as a call; on what; and the bytes it touches."""
+
+    how: str
+    what: str
+    shape: str
+    nbytes: int
+
+
+class Listing(NamedTuple):
+    """A program: the rows of what was recorded, and of what runs for it; and its text."""
+
+    before: Counter[Row]
+    after: Counter[Row]
+    text: str
+
+
+def of_items(items: Iterable[Any]) -> Counter[Row]:
+    """The rows of loops and groups of one native function."""
+    return Counter([of_item(item) for item in items])
+
+
+def of_item(item: Any) -> Row:
+    """The row of a loop or group."""
+    loops = item.loops if is_group(item) else (item,)
+    names = [loop.kind if loop.kind == "matmul" else loop.function for loop in loops]
+    out = loops[-1].out
+    return Row("loop", shortened(names), shaped(out), sum(map(size, memory(item))))
+
+
+def of_run(run: list[Any], arrays: list[Any]) -> Row:
+    """The row of a kernel that does a run of elementwise steps on some arrays."""
+    names = [named(step) for step in run]
+    return Row("kernel", shortened(names), shaped(arrays[-1]), sum(a.nbytes for a in arrays))
+
+
+def of_step(step: Any, arrays: Any, how: str = "call") -> Row:
+    """The row of a recorded step."""
+    made = [arrays[s] for s in made_by(step)]
+    touched = {id(a): a.nbytes for a in [*made, *[arrays[s] for s in slots_of(step)]]}
+    return Row(how, named(step), shaped(made[0]) if made else "", sum(touched.values()))
+
+
+def named(step: Any) -> str:
+    """What a step calls."""
+    function = getattr(step, "function", None)
+    if function is None:
+        return "branch on a value"
+    if isinstance(function, Formulas):
+        return function.title
+    function = getattr(function, "func", function)  # that of a partial
+    name = getattr(function, "__name__", "") or type(function).__name__
+    return function.__module__.rpartition(".")[2] if name in NAMELESS else str(name)
+
+
+def size(part: Part) -> int:
+    """The bytes of a part."""
+    return prod(part.shape) * part.dtype.itemsize
+
+
+def shaped(array: Any) -> str:
+    """The dtype and shape of an array or part."""
+    return f"{array.dtype}{[*array.shape]}"
+
+
+def shortened(names: list[str]) -> str:
+    """Names side by side, as many as there is room for."""
+    text = ", ".join(names)
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[: LONGEST - 12].rsplit(', ', 1)[0]}, ... ({len(names)})"
+
+
+def picture(name: str, reasons: list[str], recordings: list[tuple[str, Listing]]) -> Picture:
+    """Recordings of a function, each with what it was made for, and why other calls have none."""
+    count = len(recordings)
+    lines = [f"{name}: {count} recording{'' if count == 1 else 's'}"]
+    lines += [f"not recorded: {reason}" for reason in reasons]
+    parts = [written(line, 16, 24 + LINE * i) for i, line in enumerate(lines)]
+    top = 16 + LINE * len(lines)
+    for number, (about, listing) in enumerate(recordings, 1):
+        lines += [f"\nrecording {number}, replayed while these are as they were: {about}"]
+        columns = [("recorded", listing.before), ("runs", listing.after)]
+        largest = max([1, *[n * r.nbytes for _, rows in columns for r, n in rows.items()]])
+        for i, (title, rows) in enumerate(columns):
+            lines += [headed(title, rows), *[f"  {line}" for line in aligned(rows)]]
+            parts += drawn(headed(title, rows), rows, 16 + COLUMN * i, top, largest)
+        lines += ["", listing.text]
+        top += LINE * (3 + min(MOST + 1, max(len(rows) for _, rows in columns)))
+    page = document(16 + 2 * COLUMN, top, parts)
+    return Picture(f"{name}, compiled", "\n".join(lines), page)
+
+
+def headed(title: str, rows: Counter[Row]) -> str:
+    """What stands above rows."""
+    kinds = Counter[str]()
+    for row, count in rows.items():
+        kinds[row.how] += count
+    counts = [f"{n} {how}{'' if n == 1 else 's'}" for how, n in kinds.items()] or ["nothing"]
+    return f"{title}: {', '.join(counts)}, {in_bytes(sum(n * r.nbytes for r, n in rows.items()))}"
+
+
+def aligned(rows: Counter[Row]) -> list[str]:
+    """Rows as lines of text."""
+    cells = [cell(row, count) for row, count in rows.items()]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return ["  ".join(map(str.ljust, line, widths)).rstrip() for line in cells]
+
+
+def cell(row: Row, count: int) -> tuple[str, ...]:
+    """What stands in a row: how often, how, what, on what, and how much memory."""
+    return f"{count}x", row.how, row.what, row.shape, in_bytes(count * row.nbytes)
+
+
+def in_bytes(count: int) -> str:
+    """A number of bytes for reading."""
+    if count < 1000:
+        return f"{count} B"
+    return f"{count / 1e3:.1f} kB" if count < 1e6 else f"{count / 1e6:.1f} MB"
+
+
+def drawn(title: str, rows: Counter[Row], x: int, top: int, largest: int) -> list[str]:
+    """A column of rows, each with a bar for its bytes."""
+    parts = [written(title, x, top + LINE)]
+    for i, (row, count) in enumerate([*rows.items()][:MOST]):
+        y = top + LINE * (i + 2)
+        often, how, what, shape, nbytes = cell(row, count)
+        width = BAR * count * row.nbytes / largest
+        color = COLORS[HOW.index(row.how)]
+        parts += [
+            written(often, x, y, "dim"), written(how, x + 40, y, "dim"), written(what, x + 88, y),
+            written(shape, x + 340, y, "dim"),
+            f'<rect x="{x + 490}" y="{y - 9}" width="{max(width, 1):.1f}" height="9" '
+            f'fill="{color}"/>',
+            written(nbytes, x + 496 + width, y, "dim"),
+        ]  # fmt: skip
+    if len(rows) > MOST:
+        parts.append(written(f"and {len(rows) - MOST} more", x, top + LINE * (MOST + 2), "dim"))
+    return parts
+
+
+def written(text: str, x: float, y: float, kind: str = "") -> str:
+    """Text at a place."""
+    return f'<text class="{kind}" x="{x:g}" y="{y:g}">{html.escape(text)}</text>'
