@@ -1,8 +1,10 @@
 """Trajectories of optimizers and schedules, and what PyTorch makes of them.
 
 `CASES`, `LINES` and `SCHEDULES` list the settings, `begun` and `gone_on` carry one out with either
-library, in parts. As a script, with PyTorch installed, this writes the results to `optim.json`, and
-what PyTorch saves after 1, 2 and 5 steps to `optim.pt.gz`:
+library, in parts; `far` carries out a case of `CASES` or `MORE` with gradients that are infinite,
+NaN, 0, of the smallest and of the largest numbers. As a script, with PyTorch installed, this writes
+the results to `optim.json`, what PyTorch saves after 1, 2 and 5 steps to `optim.pt.gz`, and where
+the gradients of `GRADIENTS` lead to `optim_far.pt.gz`:
 
     python make_optim.py
 """
@@ -15,6 +17,7 @@ from pathlib import Path
 
 PATH = Path(__file__).with_name("optim.json")
 STATES = Path(__file__).with_name("optim.pt.gz")
+FAR = Path(__file__).with_name("optim_far.pt.gz")
 STOPS = (1, 2, 5)
 
 CASES = {
@@ -70,6 +73,48 @@ CASES = {
          "adjust_lr_fn": "match_rms_adamw"},
     ),
 }  # fmt: skip
+
+MORE = {
+    "SGD plain": ("SGD", {"lr": 0.1}),
+    "SGD damped": ("SGD", {"lr": 0.1, "momentum": 0.9, "dampening": 0.5, "maximize": True}),
+    "Adam plain": ("Adam", {"lr": 0.1}),
+    "Adam fast": ("Adam", {"lr": 0.1, "betas": (0.4, 0.5), "maximize": True}),
+    "AdamW all": ("AdamW", {"lr": 0.1, "weight_decay": 0.1, "amsgrad": True, "maximize": True}),
+    "Adagrad plain": ("Adagrad", {"lr": 0.1, "maximize": True}),
+    "Adagrad decay": ("Adagrad", {"lr": 0.1, "weight_decay": 0.1}),
+    "RMSprop plain": ("RMSprop", {"lr": 0.1, "maximize": True}),
+    "RMSprop centered": ("RMSprop", {"lr": 0.1, "centered": True, "weight_decay": 0.1}),
+    "RMSprop momentum": ("RMSprop", {"lr": 0.1, "momentum": 0.9}),
+}
+
+# Three gradients of an element, in numbers of a dtype: the largest, one whose square overflows, one
+# of which a tenth of the square does not, and the smallest.
+GRADIENTS = {
+    "infinite": lambda most, big, edge, least: (math.inf, 1, 1),
+    "infinite later": lambda most, big, edge, least: (1, -math.inf, 1),
+    "infinite always": lambda most, big, edge, least: (math.inf, math.inf, math.inf),
+    "infinite in turn": lambda most, big, edge, least: (math.inf, -math.inf, math.inf),
+    "nan": lambda most, big, edge, least: (math.nan, 1, 1),
+    "nan later": lambda most, big, edge, least: (1, math.nan, -1),
+    "zero": lambda most, big, edge, least: (0.0, 0.0, 0.0),
+    "negative zero": lambda most, big, edge, least: (-0.0, -0.0, -0.0),
+    "zero later": lambda most, big, edge, least: (1, 0.0, -1),
+    "big": lambda most, big, edge, least: (big, 1, 1),
+    "big later": lambda most, big, edge, least: (1, -big, 1),
+    "edge": lambda most, big, edge, least: (edge, 1, edge),
+    "edge later": lambda most, big, edge, least: (1, -edge, -1),
+    "most": lambda most, big, edge, least: (most, most / 4, most / 4),
+    "most in turn": lambda most, big, edge, least: (most, -most / 4, 1),
+    "least": lambda most, big, edge, least: (least, least, -least),
+    "least, then big": lambda most, big, edge, least: (least, 1, big),
+}
+SIZES = {
+    "float32": (3e38, 1e30, 1.95e19, 1e-40),
+    "float64": (1.7e308, 1e200, 1.95e154, 5e-320),
+    "complex64": (3e38, 1e30, 1.95e19, 1e-40),
+    "float16": (65504.0, 3e4, 300.0, 2e-7),
+    "bfloat16": (3e38, 1e30, 1.95e19, 1e-40),
+}
 
 LINES = {
     "plain": {"lr": 0.05, "max_iter": 6},
@@ -250,6 +295,40 @@ def stops(lib, group, name):
     return found
 
 
+def far(lib, name, dtype, copies=1, **more):
+    """Copies of an element for each of `GRADIENTS`, and their state, after each of three steps.
+
+    As real numbers, in the order (gradient, step, parameter or state, part, copy).
+    """
+    kind, settings = {**CASES, **MORE}[name]
+    dtype, whole = getattr(lib, dtype), kind in ("Adafactor", "Muon")
+    pulls = [pull(*SIZES[str(dtype).split(".")[1]]) for pull in GRADIENTS.values()]
+
+    def tensors(numbers):
+        if dtype.is_complex:
+            numbers = [complex(n, 0.5) for n in numbers]
+        rows = lib.tensor(numbers, dtype=dtype).reshape(-1, 1).repeat(1, copies)
+        return [row.clone() for row in rows.split(1)] if whole else [rows.reshape(-1)]
+
+    params = leaves = [p.requires_grad_() for p in tensors([-1.5, 0.5] * 8 + [0.75])]
+    if more.get("differentiable"):
+        params = [p.clone() for p in leaves]
+    optimizer, found = getattr(lib.optim, kind)(params, **settings, **more), []
+    for row in zip(*pulls, strict=True):
+        for p, g in zip(params, tensors(row), strict=True):
+            p.grad = g
+        optimizer.step()
+        found.append([numbers_of(lib, p, optimizer.state.get(p, {}), copies) for p in params])
+    return lib.cat([lib.stack(steps, 1) for steps in zip(*found, strict=True)])
+
+
+def numbers_of(lib, p, own, copies):
+    """A parameter and what is elementwise in its state, as real numbers."""
+    held = [p, *[t for t in own.values() if getattr(t, "shape", None) == p.shape]]
+    made = [lib.view_as_real(t.detach()) if t.is_complex() else t.detach()[..., None] for t in held]
+    return lib.stack([t.reshape(-1, copies, t.shape[-1]).mT for t in made], 1)
+
+
 if __name__ == "__main__":
     import warnings
 
@@ -266,3 +345,11 @@ if __name__ == "__main__":
     saved = {g: {n: stops(torch, g, n) for n in names} for g, names in GROUPS.items()}
     with gzip.GzipFile(STATES, "wb", mtime=0) as file:
         torch.save(saved, file, _use_new_zipfile_serialization=False)
+    paths = {}
+    for name, (kind, _) in {**CASES, **MORE}.items():
+        for dtype in SIZES:
+            refused = dtype == "complex64" and kind in ("Adafactor", "Muon")
+            if not refused and kind != "SparseAdam":
+                paths[f"{name}, {dtype}"] = far(torch, name, dtype)
+    with gzip.GzipFile(FAR, "wb", mtime=0) as file:
+        torch.save(paths, file, _use_new_zipfile_serialization=False)

@@ -102,6 +102,74 @@ def alike(found, expected, tolerances):
         assert found == expected
 
 
+# -- gradients at the ends of a dtype's range ------------------------------------------------------
+
+INFINITE = {"infinite", "infinite later", "infinite always", "infinite in turn"}
+OVERFLOWING = {"big", "big later", "edge", "edge later", "most", "most in turn"}
+NANS = {"nan", "nan later"}
+APART = {  # docs/differences.md has their rows
+    "Adafactor": INFINITE | OVERFLOWING,  # averages that begin at their end
+    "Adafactor all": INFINITE | OVERFLOWING | {"least, then big"},
+    "Adam fast": INFINITE,
+    "Muon all": INFINITE,
+    "Muon, float64": OVERFLOWING
+    | {"least, then big"},  # beyond bfloat16, in which PyTorch iterates
+    "Muon all, float64": OVERFLOWING | {"least, then big"},
+    "Muon all, bfloat16": OVERFLOWING | {"least, then big", "nan later", "zero later"},
+    "Rprop": NANS,  # the sign of NaN
+    "Rprop all": NANS,
+    **{  # the average, before a step size shrinks it
+        f"RAdam{kind}, float16": {"most", "most in turn"} for kind in ("", " all", " decoupled")
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def paths():
+    with gzip.open(cases.FAR) as file:
+        return rg.load(io.BytesIO(file.read()))
+
+
+def differing(found, expected, name, dtype):
+    """The gradients whose path is another: infinite, NaN, of another sign, or farther off."""
+    a, b = (t.to(rg.float64).numpy() for t in (found, expected))
+    assert a.shape == b.shape
+    limits = rg.finfo(getattr(rg, dtype))
+    scale = np.maximum.accumulate(
+        np.nan_to_num(np.abs(b), posinf=0), 1
+    )  # what was there may cancel
+    far = 12 * limits.eps * scale + 4 * limits.eps * limits.smallest_normal
+    same = (a == b) | np.isnan(b) & (np.isnan(a) | (dtype == "complex64"))
+    same |= np.abs(a - b) <= far + 5e-3 * name.startswith("Muon")
+    same[:, :, 0] &= (a != 0)[:, :, 0] | (np.signbit(a) == np.signbit(b))[:, :, 0]  # of parameters
+    return {g for g, alike in zip(cases.GRADIENTS, same, strict=True) if not alike.all()}
+
+
+FAR = [name for name in (*cases.CASES, *cases.MORE) if name != "SparseAdam"]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", FAR)
+def test_extreme_gradients_lead_where_pytorch_goes(name, paths):
+    """But that there infinity times a complex number is NaN."""
+    for dtype in cases.SIZES:
+        key = f"{name}, {dtype}"
+        if key in paths:
+            found = differing(cases.far(rg, name, dtype), paths[key], name, dtype)
+            apart = APART.get(name, set()) | APART.get(key, set())
+            assert found <= apart if dtype == "complex64" else found == apart
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", [n for n in FAR if not n.startswith(("Adafactor", "Muon"))])
+def test_extreme_gradients_lead_kernels_blocks_and_recorded_steps_to_the_same(name):
+    for dtype in ("float32", "float64", "complex64"):
+        few, many = (cases.far(rg, name, dtype, copies).numpy() for copies in (1, 256))
+        np.testing.assert_array_equal(np.broadcast_to(few, many.shape), many)
+        recorded = cases.far(rg, name, dtype, differentiable=True).detach().numpy()
+        np.testing.assert_allclose(recorded, few, 1e-6)
+
+
 def test_every_case_has_a_result(saved):
     for group, names in cases.GROUPS.items():
         assert list(RESULTS[group]) == list(saved[group]) == list(names)

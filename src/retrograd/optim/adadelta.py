@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .lists import on_lists
-from .rules import Rule, check_complex, check_settings, settings, square
+from .rules import Rule, check_complex, check_settings, conj, settings
 
 __all__ = ["Adadelta", "adadelta"]
 
@@ -62,10 +62,10 @@ class Adadelta(Rule):
         lr, keep, take, eps = numbers
         v, u = state
         v *= keep
-        v += square(g, group) * take
+        v += g * take * conj(g, group)
         s = np.sqrt(u + eps) / np.sqrt(v + eps) * g
         u *= keep
-        u += square(s, group) * take
+        u += s * take * conj(s, group)
         x -= s * lr
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..engine.tensor import Tensor
 from .lists import on_lists
-from .rules import Rule, check_complex, check_settings, filled, scalar, settings, square
+from .rules import Rule, check_complex, check_settings, conj, filled, scalar, settings
 
 __all__ = ["Adagrad", "adagrad"]
 
@@ -83,7 +83,7 @@ class Adagrad(Rule):
     def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
         """See the class."""
         (size, eps), (total,) = numbers, state
-        total += square(g, group)
+        total += g * conj(g, group)
         x -= g / (np.sqrt(total) + eps) * size
 
 

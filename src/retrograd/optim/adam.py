@@ -8,7 +8,7 @@ import numpy as np
 
 from ..engine.tensor import Tensor
 from .lists import on_lists
-from .rules import Rule, check_betas, check_complex, check_settings, settings, spare
+from .rules import Rule, check_betas, check_complex, check_settings, conj, settings, spare
 
 __all__ = ["Adam", "adam"]
 
@@ -87,9 +87,8 @@ class Adam(Rule):
         t = g - m
         t *= take1
         m += t
-        conj = g.conj() if group.get("complex") == "modulus" else g
-        t = np.multiply(g, conj, out=spare(t))
-        t *= take2
+        t = np.multiply(g, take2, out=spare(t))
+        t *= conj(g, group)
         v *= keep2
         v += t
         if group["amsgrad"]:

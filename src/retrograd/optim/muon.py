@@ -102,7 +102,8 @@ def orthogonal(matrix: Any, coefficients: Any, steps: int, eps: float) -> Any:
     a, b, c = coefficients
     tall = matrix.shape[0] > matrix.shape[1]
     x = matrix.conj().T if tall else matrix
-    x = x / np.maximum(np.linalg.norm(x), eps)
+    norm = np.linalg.norm(abs(x).astype(np.float64))  # whose square float32 may not hold
+    x = (x / np.maximum(norm, eps)).astype(x.dtype)
     for _ in range(steps):
         gram = x @ x.conj().T
         x = a * x + (b * gram + c * (gram @ gram)) @ x

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..engine.tensor import Tensor
 from .lists import on_lists
-from .rules import Rule, check_betas, check_complex, check_settings, scalar, settings, square
+from .rules import Rule, check_betas, check_complex, check_settings, conj, scalar, settings
 
 __all__ = ["NAdam", "nadam"]
 
@@ -93,7 +93,7 @@ class NAdam(Rule):
         m, v = state
         m += (g - m) * take1
         v *= keep2
-        v += square(g, group) * take2
+        v += g * take2 * conj(g, group)
         x -= (g * along_g + m * along_m) / (np.sqrt(v / share) + eps)
 
 

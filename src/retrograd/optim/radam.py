@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .lists import on_lists
-from .rules import Rule, check_betas, check_complex, check_settings, settings, square
+from .rules import Rule, check_betas, check_complex, check_settings, conj, settings
 
 __all__ = ["RAdam", "radam"]
 
@@ -73,7 +73,7 @@ class RAdam(Rule):
         m, v = state
         m += (g - m) * take1
         v *= keep2
-        v += square(g, group) * take2
+        v += g * take2 * conj(g, group)
         x -= m / (np.sqrt(v) + eps) * scaled if scaled else m * plain
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .lists import on_lists
-from .rules import Rule, check_complex, check_settings, settings, square
+from .rules import Rule, check_complex, check_settings, conj, settings
 
 __all__ = ["RMSprop", "rmsprop"]
 
@@ -74,12 +74,14 @@ class RMSprop(Rule):
         lr, keep, take, eps, momentum = numbers
         v, *others = state
         v *= keep
-        v += square(g, group) * take
+        v += g * take * conj(g, group)
+        root = np.sqrt(v)
         if group["centered"]:
             mean = others[-1]
             mean += (g - mean) * take
-            v = v - square(mean, group)
-        step = g / (np.sqrt(v) + eps)
+            size = abs(mean)  # v - mean^2, as a product: both may overflow where none of this does
+            root = np.sqrt((root - size) * (root + size))
+        step = g / (root + eps)
         if len(others) > group["centered"]:  # not by the momentum, which may change with each step
             b = others[0]
             b *= momentum

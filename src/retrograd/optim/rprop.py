@@ -9,7 +9,7 @@ import numpy as np
 from ..engine.tensor import Tensor
 from ..ops.lazy_loading import load
 from .lists import on_lists
-from .rules import Rule, check_complex, check_settings, filled, settings, spare
+from .rules import Rule, check_complex, check_settings, conj, filled, settings, spare
 
 __all__ = ["Rprop", "rprop"]
 
@@ -77,9 +77,7 @@ class Rprop(Rule):
         """See the class."""
         less, more, least, most = numbers
         before, size = state
-        agreement = g * before
-        if group.get("complex") == "modulus":
-            agreement = (g * before.conj()).real
+        agreement = (g * conj(before, group)).real
         turned = agreement < 0
         size *= where(turned, less, where(agreement > 0, more, 1))
         size = state[1] = np.clip(size, least, most, out=spare(size))

@@ -454,9 +454,12 @@ def zeros(x: Any) -> Tensor:
     return new_tensor(allocation.zeros(x, x.shape) if by_rows else np.zeros_like(x))
 
 
-def square(g: Any, group: dict[str, Any]) -> Any:
-    """g * g, of complex numbers in a group that takes each as one its squared modulus."""
-    return g * g.conj() if group.get("complex") == "modulus" else g * g
+def conj(g: Any, group: dict[str, Any]) -> Any:
+    """The factor that makes g a square: g, or its conjugate where a complex number is one.
+
+    `v += g * take * conj(g, group)`: a share of a square may be finite where the square is not.
+    """
+    return g.conj() if group.get("complex") == "modulus" else g
 
 
 def filled(x: Any, value: float, group: dict[str, Any]) -> Tensor:
