@@ -9,14 +9,15 @@ import pytest
 import retrograd as rg
 from retrograd import nn
 from retrograd.torch.distributed.fsdp import (
-    FullStateDictConfig,
+    BackwardPrefetch,
+    FSDPModule,
     FullyShardedDataParallel,
     MixedPrecision,
     ShardingStrategy,
     StateDictType,
     wrap,
 )
-from retrograd.torch.distributed.tensor import DTensor, Replicate
+from retrograd.torch.distributed.tensor import DTensor
 
 from .together import together, values
 
@@ -39,27 +40,27 @@ step(); step()
 """
 
 
-@pytest.mark.parametrize("kind", ["FULL_SHARD", "NO_SHARD"])
+@pytest.mark.parametrize("kind", ["FULL_SHARD", "SHARD_GRAD_OP"])
 def test_wrapped_modules_learn_from_the_whole_batch(kind):
     code = f"""
+from retrograd.distributed.checkpoint.state_dict import *
 kind = "{kind}"
 {LEARN}
-saved, named = own.state_dict(), FullyShardedDataParallel.optim_state_dict(own, a)
-assert list(saved) == list(alone.state_dict()) == list(named["state"])
+saved = own.state_dict()
+whole = get_optimizer_state_dict(own, a, options=StateDictOptions(full_state_dict=True))
+assert list(saved) == list(alone.state_dict()) == list(whole["state"])
 step()
-own.load_state_dict(saved)
-FullyShardedDataParallel.optim_state_dict_to_load(own, a, named, load_directly=True)
+own.load_state_dict(saved); set_optimizer_state_dict(own, a, whole)
 for p, q in zip(alone.parameters(), saved.values()): p.data.copy_(q)
 names = dict(alone.named_parameters())
-for name, kept in named["state"].items():
+for name, kept in whole["state"].items():
     b.state[names[name]] = {{k: v.clone() for k, v in kept.items()}}
 step()
-with FullyShardedDataParallel.summon_full_params(own):
-    same = [rg.allclose(p, q, 1e-12) for p, q in zip(own.parameters(), alone.parameters())]
+same = [rg.allclose(p.full_tensor(), q, 1e-12)
+        for p, q in zip(own.parameters(), alone.parameters())]
 show(rg.tensor(same), rg.tensor(own[1].weight.to_local().shape))
 """
-    lengths = [[1, 5], [1, 5]] if kind == "NO_SHARD" else [[1, 5], [0, 5]]
-    assert values(code) == [[[True] * 4, length] for length in lengths]
+    assert values(code) == [[[True] * 4, [1, 5]], [[True] * 4, [0, 5]]]
 
 
 @pytest.fixture
@@ -69,35 +70,19 @@ def net(alone):
     return FullyShardedDataParallel(nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2)))
 
 
-def test_what_is_written_to_whole_parameters_stays(net):
-    name = "_fsdp_wrapped_module.0.weight"
-    assert next(iter(dict(net.named_parameters()))) == name
-    with net.summon_full_params(net):
-        assert "0.weight" in dict(net.named_parameters())
-        assert type(net[0].weight) is nn.Parameter
-        net[0].weight.data.fill_(3.0)
-    assert isinstance(net[0].weight, DTensor)
-    assert net.state_dict()["0.weight"].tolist() == [[3.0] * 3] * 2
-    with net.summon_full_params(net, writeback=False):
-        net[0].weight.data.fill_(4.0)
-    assert net.state_dict()["0.weight"].max() == 3.0
-
-
-def test_whole_parameters_may_be_of_the_first_rank_alone():
+def test_states_may_be_of_the_first_rank_alone():
     code = f"""
 kind = "FULL_SHARD"
 {LEARN}
-with FullyShardedDataParallel.summon_full_params(own, writeback=False, rank0_only=True):
-    print([type(p) is nn.Parameter for p in own.parameters()].count(True))
-def both(): own.summon_full_params(own, rank0_only=True).__enter__()
-error(both)
+with own.state_dict_type(own, StateDictType.FULL_STATE_DICT, FullStateDictConfig(rank0_only=True)):
+    print(len(own.state_dict()))
+print(len(own.state_dict()))
 """
-    said = "NotImplementedError writeback=True and rank0_only=True"
-    assert [out.split(":")[0] for out in together(code)] == [f"{n}\n{said}" for n in (4, 0)]
+    assert together(code) == ["4\n4", "0\n4"]
 
 
 def test_states_are_whole_or_in_parts_as_it_was_said(net):
-    assert net.get_state_dict_type(net).state_dict_config == FullStateDictConfig()
+    assert next(iter(dict(net.named_parameters()))) == "_fsdp_wrapped_module.0.weight"
     with net.state_dict_type(net, StateDictType.SHARDED_STATE_DICT):
         state = net.state_dict()
         assert isinstance(state["0.weight"], DTensor)
@@ -108,12 +93,25 @@ def test_states_are_whole_or_in_parts_as_it_was_said(net):
     assert rg.equal(net.state_dict()["0.bias"], state["0.bias"].full_tensor())
 
 
-def test_what_has_no_effect_is_refused(net):
-    with pytest.raises(ValueError, match=r"LOCAL_STATE_DICT is not supported: .* x\.to_local\(\)"):
-        net.set_state_dict_type(net, StateDictType.LOCAL_STATE_DICT)
-    for more in ({"limit_all_gathers": False}, {"device_id": 0}):
-        with pytest.raises(ValueError, match="parameters are on the cpu"):
-            FullyShardedDataParallel(nn.Linear(1, 1), **more)
+@pytest.mark.parametrize(
+    ("given", "instead"),
+    [
+        ({"sharding_strategy": ShardingStrategy.NO_SHARD}, "NO_SHARD. Use DistributedDataParallel"),
+        ({"backward_prefetch": BackwardPrefetch.BACKWARD_POST}, "BACKWARD_POST. Use BACKWARD_PRE"),
+        ({"param_init_fn": nn.init.ones_}, "param_init_fn. Use net.module.to_empty"),
+        ({"limit_all_gathers": False}, "limit_all_gathers=False. Use True"),
+        ({"device_id": 0}, "device_id. Use the cpu"),
+    ],
+)
+def test_what_has_no_effect_is_refused(given, instead):
+    with pytest.raises(ValueError, match=instead):
+        FullyShardedDataParallel(nn.Linear(1, 1), **given)
+
+
+def test_states_of_flat_parameters_are_refused(net):
+    refused = pytest.raises(ValueError, match=r"LOCAL_STATE_DICT. Use SHARDED.*x\.to_local\(\)")
+    with refused, net.state_dict_type(net, StateDictType.LOCAL_STATE_DICT):
+        pass
 
 
 def test_states_that_do_not_fit_are_refused(net):
@@ -138,21 +136,28 @@ def test_parameters_and_buffers_have_the_dtypes_of_the_precision(alone):
     assert wrapped.weight.grad.dtype is rg.float32
 
 
-def test_parameters_on_the_meta_device_are_made_and_ignored_ones_left(alone):
-    made = nn.Sequential(nn.Linear(3, 2, device="meta"), nn.Linear(2, 2))
-    kept = made[1]
-    wrapped = FullyShardedDataParallel(made, ignored_modules=[kept])
-    assert type(kept.weight) is nn.Parameter
-    with wrapped.summon_full_params(wrapped):
-        expected = kept(nn.functional.linear(rg.ones(1, 3), made[0].weight, made[0].bias))
-    assert expected.isfinite().all()
-    assert wrapped(rg.ones(1, 3)).equal(expected)
+def test_parameters_on_the_meta_device_get_memory_and_ignored_ones_stay(alone):
+    made = nn.Sequential(nn.Linear(3, 2, device="meta"), nn.Linear(2, 2), nn.Linear(2, 2))
+    wrapped = FullyShardedDataParallel(
+        made, ignored_modules=[made[1]], ignored_states=[made[2].weight]
+    )
+    assert [type(p) is nn.Parameter for p in made.parameters()] == [False] * 2 + [True] * 3 + [
+        False
+    ]
+    wrapped.module.to_empty(device="cpu")
+    with rg.no_grad():
+        for parameter in made.parameters():
+            parameter.fill_(2.0)
+    assert wrapped(rg.ones(1, 3)).tolist() == [[138.0, 138.0]]
 
 
-def test_all_parameters_are_whole_where_functions_are_applied(net):
-    net.apply(lambda part: nn.init.ones_(part.weight) if isinstance(part, nn.Linear) else None)
-    assert net.state_dict()["0.weight"].tolist() == [[1.0] * 3] * 2
-    assert (net.rank, net.world_size) == (0, 1)
+def test_buffers_are_those_of_the_first_rank():
+    code = """
+from retrograd.distributed.fsdp import FullyShardedDataParallel
+norm = nn.BatchNorm1d(2); norm.running_mean.fill_(rank + 1.0)
+show(FullyShardedDataParallel(norm, sync_module_states=True).running_mean)
+"""
+    assert values(code) == [[[1.0, 1.0]]] * 2
 
 
 def test_gradients_of_several_passes_add_up(net):
@@ -161,27 +166,30 @@ def test_gradients_of_several_passes_add_up(net):
         net(x).sum().backward()
     net(x).sum().backward()
     assert net[1].bias.grad.full_tensor().tolist() == [4.0, 4.0]
-    assert net.fsdp_modules(net) == net.fsdp_modules(net, root_only=True) == [net]
+    assert net.fsdp_modules(nn.Sequential(net)) == [net]
 
 
+LINEAR = {nn.Linear}
 POLICIES = {
-    "always": wrap.always_wrap_policy,
     "size": partial(wrap.size_based_auto_wrap_policy, min_num_params=20),
-    "classes": partial(wrap.transformer_auto_wrap_policy, transformer_layer_cls={nn.Linear}),
+    "classes": partial(wrap.transformer_auto_wrap_policy, transformer_layer_cls=LINEAR),
     "wanted": partial(wrap.lambda_auto_wrap_policy, lambda_fn=lambda m: m is not None),
+    "module": wrap.ModuleWrapPolicy(LINEAR),
 }
 
 
 @pytest.mark.parametrize(
-    ("policy", "count"), [("always", 3), ("size", 2), ("classes", 3), ("wanted", 3)]
+    ("policy", "cut"),
+    [("size", [0]), ("classes", [0, 1, 2]), ("wanted", [0, 1, 2]), ("module", [0, 1, 2])],
 )
-def test_policies_choose_what_is_wrapped_inside(alone, policy, count):
-    made = nn.Sequential(nn.Linear(9, 2), nn.Linear(2, 1))
-    wrapped = FullyShardedDataParallel(
-        made, auto_wrap_policy=POLICIES[policy], sharding_strategy=ShardingStrategy.NO_SHARD
-    )
-    assert len(wrapped.fsdp_modules(wrapped)) == count
-    assert wrapped[0].weight.placements == (Replicate(),)
+def test_policies_choose_what_is_cut_inside(alone, policy, cut):
+    shared = nn.Linear(2, 2)
+    made = nn.Sequential(nn.Linear(9, 2), nn.Sequential(shared), nn.Sequential(shared))
+    FullyShardedDataParallel(made, auto_wrap_policy=POLICIES[policy])
+    layers = [made[0], made[1][0], made[2][0]]
+    assert [n for n, layer in enumerate(layers) if isinstance(layer, FSDPModule)] == cut
+    assert isinstance(made[2], FSDPModule) is (policy == "wanted")
+    assert all(isinstance(p, DTensor) for p in made.parameters())
 
 
 def test_all_ranks_skip_the_step_in_which_one_has_no_finite_gradient():

@@ -9,7 +9,6 @@ NOTE [States by names]
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +77,7 @@ def get_model_state_dict(
 ) -> dict[str, Any]:
     """The state of a model."""
     options = options or StateDictOptions()
-    with _in_parts(model):
+    with FullyShardedDataParallel.state_dict_type(model, StateDictType.SHARDED_STATE_DICT):
         found = {cleaned(model, key): value for key, value in model.state_dict().items()}
     if options.ignore_frozen_params:
         for name, parameter in model.named_parameters():
@@ -94,7 +93,7 @@ def set_model_state_dict(
     """Give a model a state, of whole tensors or such over ranks; the keys that did not fit."""
     options = options or StateDictOptions()
     state = _from_first(model_state_dict, options)
-    with _in_parts(model):
+    with FullyShardedDataParallel.state_dict_type(model, StateDictType.SHARDED_STATE_DICT):
         own = model.state_dict()
         loaded = {
             key: lying_as(state[name], value)
@@ -151,13 +150,6 @@ def set_state_dict(
 
 def _several(optimizers: Any) -> Iterable[Any]:
     return optimizers if isinstance(optimizers, (list, tuple, set)) else (optimizers,)
-
-
-def _in_parts(model: Module) -> Any:
-    """A context in which states of wrappers hold tensors over ranks."""
-    if not FullyShardedDataParallel.fsdp_modules(model):
-        return contextlib.nullcontext()
-    return FullyShardedDataParallel.state_dict_type(model, StateDictType.SHARDED_STATE_DICT)
 
 
 def _shown(state: Any, options: StateDictOptions) -> Any:

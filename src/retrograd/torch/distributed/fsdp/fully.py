@@ -14,6 +14,7 @@ NOTE [Fully sharded]
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,7 @@ from ..collectives import ReduceOp, all_reduce
 from ..tensor import DTensor, Replicate, Shard, distribute_tensor
 from ..tensor.api import mesh_of
 from ..tensor.placements import without_sums
-from .api import MixedPrecisionPolicy, OffloadPolicy
-from .unit import Unit
+from .unit import MixedPrecisionPolicy, Unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,12 +34,26 @@ if TYPE_CHECKING:
     from ..device_mesh import DeviceMesh
 
 __all__ = [
+    "CPUOffloadPolicy",
     "FSDPModule",
+    "MixedPrecisionPolicy",
+    "OffloadPolicy",
     "UnshardHandle",
     "fully_shard",
     "register_fsdp_forward_method",
-    "unit_of",
 ]
+
+
+@dataclass(frozen=True)
+class OffloadPolicy:
+    """Where parameters wait: in memory."""
+
+
+@dataclass(frozen=True)
+class CPUOffloadPolicy(OffloadPolicy):
+    """They wait on the cpu, where all of them are."""
+
+    pin_memory: bool = True
 
 
 AS_THEY_ARE = MixedPrecisionPolicy()
@@ -155,35 +169,22 @@ def fully_shard(
             f"reshard_after_forward={reshard_after_forward}: parameters are cut over all ranks of "
             "the mesh, or not. Pass True, False or None"
         )
-    unit_of(module, mesh, shard_placement_fn, ignored_params, mp_policy, reshard_after_forward)
-    kind = type(module)
-    module.__class__ = type(
-        f"FSDP{kind.__name__}", (FSDPModule, kind), {"__module__": FSDPModule.__module__}
-    )
-    return module
-
-
-def unit_of(
-    module: Module,
-    mesh: Any,
-    placed: Any,
-    ignored: Any,
-    policy: MixedPrecisionPolicy,
-    reshards: Any,
-) -> Unit:
-    """The unit of a module's plain parameters, which are cut and come and go by its hooks."""
     ranks = mesh_of(mesh)
     if ranks.ndim > 2:
         raise ValueError(
             f"fully_shard expects a mesh of one or two dimensions, got {ranks}: mesh['dp']"
         )
-    sharded = _shared_out(module, ranks, placed, ignored)
-    made = module._unit = Unit(type(module).__name__, sharded, policy, reshards)
-    made.reshard()
+    sharded = _shared_out(module, ranks, shard_placement_fn, ignored_params)
+    kind = type(module)
+    unit = module._unit = Unit(kind.__name__, sharded, mp_policy, reshard_after_forward)
+    unit.reshard()
     module.register_forward_pre_hook(_before, with_kwargs=True)
     module.register_forward_hook(_after, always_call=True)
-    module.register_state_dict_pre_hook(lambda *_: made.reshard())
-    return made
+    module.register_state_dict_pre_hook(lambda *_: unit.reshard())
+    module.__class__ = type(
+        f"FSDP{kind.__name__}", (FSDPModule, kind), {"__module__": FSDPModule.__module__}
+    )
+    return module
 
 
 def _shared_out(module: Module, ranks: DeviceMesh, placed: Any, ignored: Any) -> list[Any]:

@@ -19,6 +19,7 @@ NOTE [Units]
 from __future__ import annotations
 
 import weakref
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -39,9 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from ..engine.world import World
-    from .api import MixedPrecisionPolicy
 
-__all__ = ["Unit"]
+__all__ = ["MixedPrecisionPolicy", "Unit"]
 
 WRITTEN = (
     "a parameter of shape {shape} has been modified by an inplace operation between the forward "
@@ -49,6 +49,25 @@ WRITTEN = (
     "instead. Call backward() before optimizer.step()"
 )
 RUNNING: list[Unit] = []  # those whose forwards run, the outermost first
+
+
+@dataclass(frozen=True)
+class MixedPrecisionPolicy:
+    """Dtypes of a module whose parameters lie over ranks; None for those that they have.
+
+    param_dtype: in which the whole parameters are, in the forward and backward pass. reduce_dtype:
+    in which gradients are averaged, `param_dtype` by default. output_dtype: of floating outputs.
+    cast_forward_inputs: whether floating inputs become `param_dtype`.
+
+    >>> from retrograd.distributed.fsdp import MixedPrecisionPolicy
+    >>> MixedPrecisionPolicy(param_dtype=rg.bfloat16).cast_forward_inputs
+    True
+    """
+
+    param_dtype: Any = None
+    reduce_dtype: Any = None
+    output_dtype: Any = None
+    cast_forward_inputs: bool = True
 
 
 class Place(NamedTuple):
@@ -77,7 +96,6 @@ class Unit:
         self.synchronizes = self.reduces_all = self.reshards_after_backward = True
         self.next: list[Unit] | None = None  # to be gathered in the forward, if it was said
         self.previous: list[Unit] | None = None  # and in the backward pass
-        self.late = False  # whether that is gathered after this unit's part of the backward pass
         self._whole: list[Tensor] = []
         self._coming: Callable[[], Any] | None = None  # what gives the parts of all ranks
         self._versions: list[int] = []  # of parameters, when they were last gathered
@@ -244,10 +262,6 @@ class Unit:
             self._pass = weakref.ref(modes.state.current_pass)
             Variable._execution_engine.queue_callback(self._passed)
         self.unshard()
-        if not self.late:
-            self._gather_previous()
-
-    def _gather_previous(self) -> None:
         ended = self._root._ended
         place = ended.index(self) if self in ended else 0
         for unit in ended[max(place - 1, 0) : place] if self.previous is None else self.previous:
@@ -257,8 +271,6 @@ class Unit:
         """The backward pass has left the unit; gradients that are to be averaged now."""
         if self.reshards_after_backward:
             self.reshard()
-        if self.late:
-            self._gather_previous()
         before, self._kept = self._kept, {}
         added = before | {n: before[n] + g if n in before else g for n, g in grads.items()}
         if self.synchronizes and (self.reduces_all or len(self.worlds) == 1):

@@ -1,4 +1,4 @@
-"""Which modules `FullyShardedDataParallel` wraps by themselves: its policies.
+"""Which modules `FullyShardedDataParallel` cuts by themselves: its policies.
 
 A policy is called with a module, whether it asks to go on inside (`recurse=True`) or to wrap the
 module, and how many numbers its parameters have that nothing inside has taken.
@@ -16,23 +16,13 @@ if TYPE_CHECKING:
     from ....nn import Module
 
 __all__ = [
-    "ModuleWrapPolicy", "always_wrap_policy", "lambda_auto_wrap_policy",
-    "size_based_auto_wrap_policy", "transformer_auto_wrap_policy", "wrap_inside",
+    "ModuleWrapPolicy", "lambda_auto_wrap_policy", "size_based_auto_wrap_policy",
+    "transformer_auto_wrap_policy",
 ]  # fmt: skip
 
 
 NOT_ENTERED = (MultiheadAttention,)
 NOT_WRAPPED = (ModuleList, ModuleDict)
-
-
-def always_wrap_policy(*args: Any, **kwargs: Any) -> bool:
-    """Every module.
-
-    >>> from retrograd.distributed.fsdp.wrap import always_wrap_policy
-    >>> always_wrap_policy()
-    True
-    """
-    return True
 
 
 class ModuleWrapPolicy:
@@ -100,28 +90,3 @@ def size_based_auto_wrap_policy(
     excluded = NOT_WRAPPED if exclude_wrap_modules is None else exclude_wrap_modules
     large = nonwrapped_numel >= min_num_params
     return large and not isinstance(module, tuple(leaves if recurse else excluded))
-
-
-def wrap_inside(module: Module, policy: Any, wrap: Callable[[Module], Module], kind: Any) -> int:
-    """Wrap the modules inside that a policy wants; how many numbers are wrapped then.
-
-    kind: the class of modules that are wrapped already.
-    """
-    done = 0
-    for name, child in module.named_children():
-        if isinstance(child, kind):
-            done += _numel(child)
-            continue
-        inside = 0
-        if policy(module=child, recurse=True, nonwrapped_numel=_numel(child)):
-            inside = wrap_inside(child, policy, wrap, kind)
-        rest = _numel(child) - inside
-        if policy(module=child, recurse=False, nonwrapped_numel=rest):
-            inside = _numel(child)
-            setattr(module, name, wrap(child))
-        done += inside
-    return done
-
-
-def _numel(module: Module) -> int:
-    return sum(parameter.numel() for parameter in module.parameters())
