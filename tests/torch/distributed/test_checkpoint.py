@@ -10,7 +10,7 @@ import retrograd as rg
 from retrograd import nn
 from retrograd.torch.distributed import checkpoint
 from retrograd.torch.distributed.checkpoint import FileSystemReader, FileSystemWriter
-from retrograd.torch.distributed.checkpoint.format_utils import dcp_to_torch_save, torch_save_to_dcp
+from retrograd.torch.distributed.checkpoint.format_utils import dcp_to_torch_save
 from retrograd.torch.distributed.checkpoint.metadata import Metadata, packed, unpacked
 from retrograd.torch.distributed.checkpoint.state_dict import (
     StateDictOptions,
@@ -231,7 +231,7 @@ def test_files_outside_of_the_folder_are_not_read(tmp_path):
 def test_checkpoints_become_files_and_files_checkpoints(tmp_path):
     state = {"net": {"w": rg.ones(2, 3)}, "l": [rg.zeros(1), 4], "step": 7}
     rg.save(state, tmp_path / "a.pt")
-    torch_save_to_dcp(tmp_path / "a.pt", tmp_path / "c")
+    checkpoint.save(rg.load(tmp_path / "a.pt"), checkpoint_id=tmp_path / "c")
     dcp_to_torch_save(tmp_path / "c", tmp_path / "b.pt")
     found = rg.load(tmp_path / "b.pt")
     assert found["net"]["w"].tolist() == [[1.0] * 3] * 2

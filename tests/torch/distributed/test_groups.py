@@ -210,15 +210,13 @@ def test_lists_of_objects_of_another_length_are_refused():
 # -- stores ----------------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=["hash", "file", "tcp", "prefix"])
+@pytest.fixture(params=["file", "tcp", "prefix"])
 def store(request, tmp_path):
     """An empty store of each kind."""
     if request.param == "file":
         return dist.FileStore(str(tmp_path / "store"), 2)
-    if request.param == "tcp":
-        return dist.TCPStore("127.0.0.1", 0, 1, is_master=True)
-    made = dist.HashStore()
-    return made if request.param == "hash" else dist.PrefixStore("part", made)
+    made = dist.TCPStore("127.0.0.1", 0, 1, is_master=True)
+    return made if request.param == "tcp" else dist.PrefixStore("part", made)
 
 
 def test_a_store_keeps_bytes_and_counts(store):
@@ -230,13 +228,6 @@ def test_a_store_keeps_bytes_and_counts(store):
     assert store.delete_key("n")
     assert not store.delete_key("n")
     assert [store.check(["a"]), store.check(["a", "n"])] == [True, False]
-
-
-def test_a_store_compares_before_it_sets(store):
-    assert store.compare_set("a", "", "1") == b"1"
-    assert store.compare_set("a", "2", "3") == b"1"
-    assert store.compare_set("a", "1", "3") == b"3"
-    assert store.compare_set("b", "x", "y") == b"x"
 
 
 def test_a_key_that_does_not_come_is_an_error(store):

@@ -14,8 +14,12 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
 __all__ = [
-    "Backend", "GroupMember", "group", "new_group", "new_subgroups", "new_subgroups_by_enumeration",
-]  # fmt: skip
+    "Backend",
+    "GroupMember",
+    "group",
+    "new_group",
+    "new_subgroups",
+]
 
 
 class Backend(str):
@@ -122,30 +126,5 @@ def new_subgroups(
             f"{size}"
         )
     parts = [ranks[start : start + size] for start in range(0, len(ranks), size)]
-    return new_subgroups_by_enumeration(parts, timeout, backend, pg_options, group_desc)
-
-
-def new_subgroups_by_enumeration(
-    ranks_per_subgroup_list: Sequence[Sequence[int]],
-    timeout: timedelta | None = None,
-    backend: str | None = None,
-    pg_options: None = None,
-    group_desc: str | None = None,
-) -> tuple[Any, list[Any]]:
-    """A group for each list of ranks: this process's, or None, and all.
-
-    Raises ValueError where a rank is in two of them.
-
-    >>> own, groups = rg.distributed.new_subgroups_by_enumeration([[0]])
-    >>> own is groups[0]
-    True
-    """
-    every = [rank for ranks in ranks_per_subgroup_list for rank in ranks]
-    if len({*every}) < len(every):
-        raise ValueError(f"subgroups have no rank in common, got {ranks_per_subgroup_list}")
-    made = [
-        new_group(ranks, timeout, backend, group_desc=group_desc)
-        for ranks in ranks_per_subgroup_list
-    ]
-    own = next((group for group in made if group != NON_GROUP_MEMBER), None)
-    return own, made
+    made = [new_group(part, timeout, backend, group_desc=group_desc) for part in parts]
+    return next((group for group in made if group != NON_GROUP_MEMBER), None), made

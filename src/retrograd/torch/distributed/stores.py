@@ -1,4 +1,4 @@
-"""Stores of bytes by keys that processes share: in one process, in a file, over TCP.
+"""Stores of bytes by keys that processes share: in a file, over TCP.
 
 NOTE [Stores]
 1. All are one set of operations on a dictionary; a store says where it lies, and who else waits
@@ -18,14 +18,14 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...locks import load, new_lock
+from ...locks import load
 from .engine import connections
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Sequence
 
-__all__ = ["DistStoreError", "FileStore", "HashStore", "PrefixStore", "Store", "TCPStore"]
+__all__ = ["DistStoreError", "FileStore", "PrefixStore", "Store", "TCPStore"]
 
 
 class DistStoreError(RuntimeError):
@@ -45,17 +45,10 @@ def _append(held: dict[str, str], keys: list[str], value: str) -> None:
     held[keys[0]] = held.get(keys[0], "") + value
 
 
-def _compare_set(held: dict[str, str], keys: list[str], expected: str, desired: str) -> str:
-    if held.get(keys[0], "") == expected:
-        held[keys[0]] = desired
-    return held.get(keys[0], expected)
-
-
 OPERATIONS: dict[str, Any] = {
     "set": _set,
     "add": _add,
     "append": _append,
-    "compare_set": _compare_set,
     "get": lambda held, keys: [held.get(key) for key in keys],
     "delete": lambda held, keys: held.pop(keys[0], None) is not None,
     "count": lambda held, keys: len(held),
@@ -72,7 +65,7 @@ class Store:
 
     def _do(self, operation: str, keys: list[str], *values: Any) -> Any:
         """Do one of OPERATIONS while nobody else does."""
-        raise NotImplementedError(f"{type(self).__name__} holds nothing: make a HashStore()")
+        raise NotImplementedError(f"{type(self).__name__} holds nothing: make a TCPStore()")
 
     @property
     def timeout(self) -> timedelta:
@@ -100,16 +93,6 @@ class Store:
         """Put a value behind that at a key."""
         self._do("append", [key], _text(value))
 
-    def compare_set(
-        self, key: str, expected_value: str | bytes, desired_value: str | bytes
-    ) -> bytes:
-        """Put the desired value at a key that has the expected one, or none and "" is expected.
-
-        Returns what is there then, and the expected value where nothing is.
-        """
-        values = _text(expected_value), _text(desired_value)
-        return str(self._do("compare_set", [key], *values)).encode("latin-1")
-
     def check(self, keys: Sequence[str]) -> bool:
         """Whether there is a value at each key."""
         return None not in self._do("get", [*keys])
@@ -134,24 +117,6 @@ class Store:
                     "set_timeout(timedelta(minutes=10))"
                 )
             time.sleep(connections.PAUSE)
-
-
-class HashStore(Store):
-    """A store in this process, for its threads.
-
-    >>> store = rg.distributed.HashStore()
-    >>> store.set("a", "1"); store.add("a", 2), store.get("a"), store.num_keys()
-    (3, b'3', 1)
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._held: dict[str, str] = {}
-        self._lock = new_lock()
-
-    def _do(self, operation: str, keys: list[str], *values: Any) -> Any:
-        with self._lock:
-            return OPERATIONS[operation](self._held, keys, *values)
 
 
 class FileStore(Store):
@@ -186,7 +151,7 @@ class FileStore(Store):
 class PrefixStore(Store):
     """The keys of a store that start with `prefix` and a slash.
 
-    >>> store = rg.distributed.HashStore()
+    >>> store = rg.distributed.TCPStore("127.0.0.1", 0, 1, is_master=True)
     >>> rg.distributed.PrefixStore("net", store).set("a", "1"); store.get("net/a")
     b'1'
     """

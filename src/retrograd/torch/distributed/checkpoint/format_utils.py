@@ -1,4 +1,4 @@
-"""Checkpoints as files of `save`, and the other way round."""
+"""Checkpoints as files of `save`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from .... import serialization
 from .filesystem import FileSystemReader
 from .nested import entered
 from .reading import object_at
-from .writing import save
 
 if TYPE_CHECKING:
     import os
 
-__all__ = ["dcp_to_torch_save", "torch_save_to_dcp"]
+__all__ = ["dcp_to_torch_save"]
 
 
 def dcp_to_torch_save(
@@ -37,20 +36,3 @@ def dcp_to_torch_save(
         path = (metadata.planner_data or {}).get(name, (name,))
         state = entered(state, path, object_at(reader, metadata, name))
     serialization.save(state, torch_save_path)
-
-
-def torch_save_to_dcp(
-    torch_save_path: str | os.PathLike[str], dcp_checkpoint_dir: str | os.PathLike[str]
-) -> None:
-    """Write what a file of `save` holds as a checkpoint.
-
-    >>> import os, tempfile
-    >>> from retrograd.distributed import checkpoint
-    >>> from retrograd.distributed.checkpoint.format_utils import torch_save_to_dcp
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     rg.save({"x": rg.ones(2)}, os.path.join(folder, "x.pt"))
-    ...     torch_save_to_dcp(os.path.join(folder, "x.pt"), folder)
-    ...     list(checkpoint.FileSystemReader(folder).read_metadata().state_dict_metadata)
-    ['x']
-    """
-    save(serialization.load(torch_save_path), checkpoint_id=dcp_checkpoint_dir, no_dist=True)

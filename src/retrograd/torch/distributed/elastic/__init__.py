@@ -1,5 +1,5 @@
-"""Processes that a launcher starts: where they meet, what they say when they fail."""
+"""Processes that a launcher starts: what they say when they fail."""
 
-from . import multiprocessing, utils
+from . import multiprocessing
 
-__all__ = ["multiprocessing", "utils"]
+__all__ = ["multiprocessing"]

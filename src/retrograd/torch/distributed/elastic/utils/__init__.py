@@ -1,5 +1,0 @@
-"""What launchers of processes need of the machine."""
-
-from . import distributed
-
-__all__ = ["distributed"]
