@@ -146,7 +146,7 @@ class FakeWatch:
 
     def say(self, kind, name, why=None):
         if kind == "left":
-            self.hub.gone[name, self.rank] = time.monotonic(), "ended"
+            self.hub.gone[name, self.rank] = time.monotonic(), "ended", why
         else:
             for rank, worlds in self.hub.worlds.items():
                 if rank != self.rank and name in worlds:

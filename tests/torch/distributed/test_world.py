@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from retrograd import modes
+from retrograd.torch.distributed.engine import world as engine
 from retrograd.torch.distributed.engine.connections import DistNetworkError
 
 from .fake import threads
@@ -123,6 +124,17 @@ def test_a_rank_that_begins_nothing_is_the_one_that_is_late():
 
     said = "Timed out after 0.2 s: rank 1 did not take part in sum"
     assert [str(each) for each in threads(program)] == [said] * 3
+
+
+def test_nobody_misses_a_rank_that_left_after_its_part(monkeypatch):
+    monkeypatch.setattr(engine, "GRACE", 0.0)
+
+    def program(world):
+        found = world.all_reduce("sum", np.ones(1), "add")
+        world.close()
+        return found.tolist()
+
+    assert threads(program, delay=600) == [[3.0]] * 3
 
 
 def test_the_one_of_three_that_does_something_else_is_named_first():

@@ -65,7 +65,9 @@ class Ranks:
 
     def __init__(self, size):
         self.held = contextlib.ExitStack()
-        self.jobs, _ = start(SERVE, size, self.held, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.jobs, said = start(SERVE, size, self.held, **pipes)
+        self.errors = [error for _, error in said]
 
     def run(self, code):
         """The status of each, what it prints, and its errors."""
@@ -73,10 +75,13 @@ class Ranks:
             job.stdin.write(json.dumps(code).encode() + b"\n")
             job.stdin.flush()
         end, found = time.monotonic() + HANG, []
-        for job in self.jobs:
+        for job, error in zip(self.jobs, self.errors, strict=True):
             there, _, _ = select.select([job.stdout], [], [], max(0.0, end - time.monotonic()))
+            if not there:
+                job.send_signal(signal.SIGABRT)  # PYTHONFAULTHANDLER shows what its threads do
             line = job.stdout.readline() if there else b""
-            found.append(json.loads(line) if line else [1, "", "no answer"])
+            how = "before its answer" if there else f"by this test, after {HANG} s"
+            found.append(json.loads(line) if line else [f"{job.wait()} {how}", "", read(error)])
         return found
 
     def close(self):

@@ -50,9 +50,10 @@ class Exchange:
         seconds: float | None = None,
         *,
         any_of: bool = False,
+        counted: bool = False,
     ) -> None:
         self.world, self.call, self.steps, self.needs = world, call, steps, needs
-        self.then = then
+        self.then, self.counted = then, counted  # whether it is one of the group's collectives
         self.seconds = world.timeout if seconds is None else seconds
         self.missing = len(needs) if any_of else 1  # so many of them gone are too many
         self.request: Request | None = None

@@ -30,7 +30,7 @@ class Watch:
 
     def __init__(self, line: socket.socket) -> None:
         self.line, self.worlds = line, weakref.WeakValueDictionary[str, Any]()
-        self._ended: dict[tuple[str, int], tuple[float, str]] = {}  # "": all groups
+        self._ended: dict[tuple[str, int], tuple[float, str, int]] = {}  # "": all groups
         self._broken: dict[str, str] = {}
         self._answers: dict[int, int] = {}
         self._asking, self._lock = threading.Lock(), threading.Lock()
@@ -47,9 +47,9 @@ class Watch:
         with self._lock, suppress(OSError):
             write(self.line, said)
 
-    def ended(self, name: str, rank: int) -> tuple[float, str] | None:
-        """When and how a rank left a group, if it did."""
-        return self._ended.get(("", rank)) or self._ended.get((name, rank))
+    def ended(self, name: str, rank: int) -> tuple[float, str, int] | None:
+        """When and how a rank left a group, if it did, and after how many of its collectives."""
+        return self._ended.get((name, rank)) or self._ended.get(("", rank))
 
     def behind(self, world: Any, count: int) -> list[int]:
         """The ranks of a group that have begun fewer than `count` of its collectives."""
@@ -74,9 +74,9 @@ class Watch:
     def _note(self, rank: int, kind: str, *said: Any) -> None:
         world = self.worlds.get(said[0])
         if kind == "died":
-            self._ended["", rank] = time.monotonic(), said[0]
+            self._ended["", rank] = time.monotonic(), said[0], -1
         elif kind == "left":
-            self._ended[said[0], rank] = time.monotonic(), "ended"
+            self._ended[said[0], rank] = time.monotonic(), "ended", said[1]
         elif kind == "where":
             self.say("there", said[0], -1 if world is None else world.begun)
         elif kind == "there":

@@ -6,8 +6,9 @@ NOTE [Worlds]
    learn who does what, and raise. A message carries the same ahead of its data.
 2. What goes wrong in an exchange breaks the group: all its ranks are told why, and later calls
    raise the same. That is a rank that died, or left the group, before it did its part; one that is
-   too late; other calls than expected; and an exception amid an exchange. Data that is on its way
-   when a rank leaves has a moment to come.
+   too late; other calls than expected; and an exception amid an exchange. A message that is on its
+   way when its rank leaves has a moment to come; a collective may go on without a rank that left
+   after its part, since data may come by way of others.
 3. A reduction that MPI does not know, as one of bfloat16, and every one where the program asks for
    deterministic algorithms, is added up in the order of ranks, each rank a part of it.
    Reductions give the same bits on all ranks.
@@ -126,7 +127,8 @@ class World:
         beside: bool,
     ) -> Any:
         self.check()
-        exchange = Exchange(self, call, steps, needs, then, seconds)
+        counted = lane is self._lane
+        exchange = Exchange(self, call, steps, needs, then, seconds, counted=counted)
         return exchange.begin(lane) if beside else exchange.wait(lane)
 
     def first_to_send(self, call: str) -> int:
@@ -399,9 +401,10 @@ class World:
         now, call = time.monotonic(), exchange.call
         gone = {}
         for rank in exchange.needs if self.watch else ():
-            ended = self.watch.ended(self.name, rank) if self.watch else None
-            if ended and now > max(ended[0], exchange.begun) + GRACE:
-                gone[rank] = ended[1]
+            when, how, begun = self.watch.ended(self.name, rank) or (now, "", 0)
+            did = exchange.counted and begun >= self.begun  # its part, before it left
+            if now > max(when, exchange.begun) + GRACE and not did:
+                gone[rank] = how
         if exchange.needs and len(gone) >= exchange.missing:
             rank, how = next(iter(gone.items()))
             who = "all other ranks ended" if exchange.missing > 1 else f"rank {rank} {how}"
@@ -437,7 +440,7 @@ class World:
     def close(self) -> None:
         """Leave the group."""
         if self.watch and self._pid == os.getpid():
-            self.watch.say("left", self.name)
+            self.watch.say("left", self.name, self.begun)
             if not self.broken:
                 self.transport.close()
         self.broken = self.broken or f"rank {self.rank} has left this group"
