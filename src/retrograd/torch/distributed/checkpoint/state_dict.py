@@ -9,6 +9,7 @@ NOTE [States by names]
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from ....ops import zeros_like
 from ..fsdp import FullyShardedDataParallel, StateDictType
 from ..membership import get_rank, is_initialized
 from ..objects import broadcast_object_list
-from ..states import by_name, by_number, cleaned, lying_as, whole
+from ..tensor.api import lying_as, shown, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,6 +35,8 @@ __all__ = [
     "set_optimizer_state_dict",
     "set_state_dict",
 ]
+
+WRAPPERS = re.compile(r"(?<![^.])(_fsdp_wrapped_module|_checkpoint_wrapped_module|_orig_mod)\.")
 
 
 @dataclass
@@ -78,11 +81,11 @@ def get_model_state_dict(
     """The state of a model."""
     options = options or StateDictOptions()
     with FullyShardedDataParallel.state_dict_type(model, StateDictType.SHARDED_STATE_DICT):
-        found = {cleaned(model, key): value for key, value in model.state_dict().items()}
+        found = {_cleaned(model, key): value for key, value in model.state_dict().items()}
     if options.ignore_frozen_params:
         for name, parameter in model.named_parameters():
             if not parameter.requires_grad:
-                found.pop(cleaned(model, name), None)
+                found.pop(_cleaned(model, name), None)
     seen: dict[str, Any] = _shown(found, options)
     return seen
 
@@ -98,9 +101,9 @@ def set_model_state_dict(
         loaded = {
             key: lying_as(state[name], value)
             for key, value in own.items()
-            if (name := cleaned(model, key)) in state
+            if (name := _cleaned(model, key)) in state
         }
-        known = {cleaned(model, key) for key in own}
+        known = {_cleaned(model, key) for key in own}
         loaded |= {name: value for name, value in state.items() if name not in known}
         return model.load_state_dict(loaded, strict=options.strict)
 
@@ -114,7 +117,7 @@ def get_optimizer_state_dict(
     groups: list[Any] = []
     for optimizer in _several(optimizers):
         _begun(optimizer)
-        found = by_name(model, optimizer)
+        found = _by_name(model, optimizer)
         state |= found["state"]
         groups += found["param_groups"]
     seen: dict[str, Any] = _shown({"state": state, "param_groups": groups}, options)
@@ -131,7 +134,7 @@ def set_optimizer_state_dict(
     """Give optimizers a state that `get_optimizer_state_dict` made."""
     saved = _from_first(optim_state_dict, options or StateDictOptions())
     for optimizer in _several(optimizers):
-        optimizer.load_state_dict(by_number(model, optimizer, saved))
+        optimizer.load_state_dict(_by_number(model, optimizer, saved))
 
 
 def set_state_dict(
@@ -146,6 +149,51 @@ def set_state_dict(
     found = set_model_state_dict(model, model_state_dict, options=options)
     set_optimizer_state_dict(model, optimizers, optim_state_dict, options=options)
     return found
+
+
+def _cleaned(model: Module, name: str) -> str:
+    """A name without those of wrappers."""
+    name = WRAPPERS.sub("", name)
+    while type(model).__name__ == "DistributedDataParallel" and name.startswith("module."):
+        name, model = name[len("module.") :], model.module
+    return name
+
+
+def _by_name(model: Module, optimizer: Any) -> dict[str, Any]:
+    """An optimizer's state, with names in place of numbers."""
+    names = _names(model)
+    order = [names[id(p)] for group in optimizer.param_groups for p in group["params"]]
+    found = shown(optimizer.state_dict())
+    groups = [{**{key: value for key, value in group.items() if key != "params"},
+               "params": [order[n] for n in group["params"]]}
+              for group in found["param_groups"]]  # fmt: skip
+    return {"state": {order[n]: {**kept} for n, kept in found["state"].items()},
+            "param_groups": groups}  # fmt: skip
+
+
+def _by_number(model: Module, optimizer: Any, saved: dict[str, Any]) -> dict[str, Any]:
+    """What `load_state_dict` of an optimizer takes, of a state by names."""
+    names, order = _names(model), [p for group in optimizer.param_groups for p in group["params"]]
+    numbers = {id(p): n for n, p in enumerate(order)}
+    state = {
+        n: {
+            key: lying_as(value, p) if getattr(value, "shape", None) == p.shape else value
+            for key, value in saved["state"][names[id(p)]].items()
+        }
+        for n, p in enumerate(order)
+        if names[id(p)] in saved["state"]
+    }
+    settings = {name: group for group in saved["param_groups"] for name in group["params"]}
+    groups = [
+        {**settings[names[id(g["params"][0])]], "params": [numbers[id(p)] for p in g["params"]]}
+        for g in optimizer.param_groups
+    ]
+    return {"state": state, "param_groups": groups}
+
+
+def _names(model: Module) -> dict[int, str]:
+    """The name of each parameter, by its identity."""
+    return {id(p): _cleaned(model, name) for name, p in model.named_parameters()}
 
 
 def _several(optimizers: Any) -> Iterable[Any]:

@@ -16,9 +16,8 @@ from ....nn import Module
 from ....nn.utils import clip_grad_norm_
 from ..device_mesh import DeviceMesh
 from ..membership import get_rank
-from ..states import lying_as, whole
 from ..tensor import distribute_tensor
-from ..tensor.api import mesh_of
+from ..tensor.api import lying_as, mesh_of, whole
 from ..wrapper import Wrapper
 from .fully import FSDPModule, fully_shard
 

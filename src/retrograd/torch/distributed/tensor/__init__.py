@@ -2,10 +2,9 @@
 
 from ..device_mesh import DeviceMesh, init_device_mesh
 from .api import DTensor, distribute_module, distribute_tensor
-from .factories import empty, full, ones, rand, randn, zeros
 from .placements import Partial, Placement, Replicate, Shard
 
 __all__ = [
     "DTensor", "DeviceMesh", "Partial", "Placement", "Replicate", "Shard", "distribute_module",
-    "distribute_tensor", "empty", "full", "init_device_mesh", "ones", "rand", "randn", "zeros",
+    "distribute_tensor", "init_device_mesh",
 ]  # fmt: skip

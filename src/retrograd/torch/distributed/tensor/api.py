@@ -68,8 +68,8 @@ class implicit_replication:  # noqa: N801 (PyTorch's name)
 class DTensor(Tensor):
     """A tensor over the ranks of a mesh: NOTE [Distributed tensors].
 
-    Made by `from_local`, `distribute_tensor` and the factories of this module. It has the shape of
-    the whole. Elementwise functions compute on parts, all others gather what is in parts.
+    Made by `from_local` and `distribute_tensor`. It has the shape of the whole. Elementwise
+    functions compute on parts, all others gather what is in parts.
 
     >>> from retrograd.distributed.tensor import Shard, distribute_tensor
     >>> mesh = rg.distributed.init_device_mesh("cpu", (1,))
@@ -259,6 +259,18 @@ def shown(found: Any) -> Any:
 def _shown(found: Any) -> Any:
     plain = isinstance(found, Tensor) and not isinstance(found, DTensor)
     return retyped(found, DTensor) if plain and isinstance(found._array, Distributed) else found
+
+
+def lying_as(value: Any, like: Any) -> Any:
+    """A tensor, of which every rank has all, that lies over ranks as another does, if that does."""
+    if isinstance(value, DTensor) or not isinstance(like, DTensor):
+        return value
+    return distribute_tensor(value.detach(), like.device_mesh, like.placements, src_data_rank=None)
+
+
+def whole(value: Any) -> Any:
+    """A tensor over ranks as a whole and plain one; other values as they are."""
+    return value.full_tensor() if isinstance(value, DTensor) else value
 
 
 def alone(array: Any) -> bool:
