@@ -108,9 +108,15 @@ def test_what_has_no_effect_is_refused(given, instead):
         FullyShardedDataParallel(nn.Linear(1, 1), **given)
 
 
-def test_states_of_flat_parameters_are_refused(net):
-    refused = pytest.raises(ValueError, match=r"LOCAL_STATE_DICT. Use SHARDED.*x\.to_local\(\)")
-    with refused, net.state_dict_type(net, StateDictType.LOCAL_STATE_DICT):
+@pytest.mark.parametrize(
+    ("given", "instead"),
+    [
+        ([StateDictType.LOCAL_STATE_DICT], r"LOCAL_STATE_DICT. Use SHARDED.*x\.to_local\(\)"),
+        ([StateDictType.FULL_STATE_DICT, None, True], "Use .*state_dict.get_optimizer_state_dict"),
+    ],
+)
+def test_other_states_are_refused(net, given, instead):
+    with pytest.raises(ValueError, match=instead), net.state_dict_type(net, *given):
         pass
 
 

@@ -195,9 +195,14 @@ class FullyShardedDataParallel(Wrapper):
     @staticmethod
     @contextmanager
     def state_dict_type(
-        module: Module, state_dict_type: StateDictType, state_dict_config: Any = None
+        module: Module,
+        state_dict_type: StateDictType,
+        state_dict_config: Any = None,
+        optim_state_dict_config: None = None,
     ) -> Iterator[None]:
         """Within it, states of the wrappers in a module are of a type; they are whole outside."""
+        _refuse(optim_state_dict_config, "optim_state_dict_config",
+                "checkpoint.state_dict.get_optimizer_state_dict")  # fmt: skip
         _refuse(state_dict_type is StateDictType.LOCAL_STATE_DICT, "LOCAL_STATE_DICT",
                 "SHARDED_STATE_DICT, and x.to_local() of its DTensors")  # fmt: skip
         first_alone = getattr(state_dict_config, "rank0_only", False)
