@@ -13,16 +13,16 @@ NOTE [Lowering]
 from __future__ import annotations
 
 import operator
+from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..engine.transforms.watch import Watcher
-from ..kernels.memory import address
 from .grouping import parts_of
-from .primitives import Loop, may_view, primitive, slots
-from .recording import Call, Recording, Slot
+from .primitives import Loop, may_view, primitive, slots, with_parts
+from .recording import Call, Formulas, Recording, Slot
 from .steps import leaves
 from .storages import Opaque, Part, Storage, Storages, like, owner_of, steps_of
 from .traced import TracedArray
@@ -55,7 +55,7 @@ class Undrawn(Watcher):
         raise Opaque("random numbers are drawn")
 
 
-def expanded(step: Call, recording: Recording) -> tuple[Any, Any, Expansion]:
+def expanded(step: Call, recording: Recording) -> tuple[Any, dict[int, Any], Expansion]:
     """What a call gives, the copies of its arrays by their slots, and what NumPy does in it."""
     inner = Expansion()
     copies: dict[int, Any] = {}
@@ -77,7 +77,6 @@ def expanded(step: Call, recording: Recording) -> tuple[Any, Any, Expansion]:
         return value
 
     args, options = copy(step.args), copy(step.options)
-    given = {int(slot): traced for slot, traced in copies.items()}
     function = step.function
     if isinstance(getattr(function, "loops", None), np.ufunc):  # of a door
         function = function.loops
@@ -86,7 +85,7 @@ def expanded(step: Call, recording: Recording) -> tuple[Any, Any, Expansion]:
     else:
         with Undrawn():
             found = function(*args, **options)
-    return found, given, inner
+    return found, copies, inner
 
 
 def is_numpys(function: Any) -> bool:
@@ -103,24 +102,69 @@ def is_numpys(function: Any) -> bool:
     )
 
 
+class Body(NamedTuple):
+    """What all calls of one kind do, as loops on copies of what they are given and give.
+
+    Of what is given it has the storages, of what a call gives the arrays and the parts they are.
+    """
+
+    loops: list[Loop]
+    given: list[Storage]
+    results: list[tuple[Any, Part]]
+
+
 class Lowering:
-    """Lowers the calls of one recording, one after the other."""
+    """Lowers the calls of one recording, one after the other: each kind of call once."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.world = Storages()
         self.reasons: dict[int, str] = {}
-        self.kept: list[Any] = []  # so that places in memory stay those of one array
+        self.bodies: dict[Any, Body | str] = {}  # or why there is none
 
     def lowered(self, step: Any) -> list[Loop] | None:
         """The loops of a step, or None."""
         if not isinstance(step, Call):
             return None
+        given: dict[int, int] = {}  # slots by their order
+        kind = self.kind((step.function, step.args, step.options), given)
+        body = self.bodies.get(kind)
         try:
-            return self.loops(step)
+            if body is None:
+                body = self.bodies[kind] = self.body(step, [*given])
+            if isinstance(body, Body):
+                return self.placed(body, [*given], step.made)
         except (Opaque, TypeError, ValueError, KeyError, NotImplementedError) as error:
-            self.reasons[id(step)] = f"{type(error).__name__}: {error}"
-            return None
+            body = f"{type(error).__name__}: {error}"
+            self.bodies.setdefault(kind, body)
+        self.reasons[id(step)] = body
+        return None
+
+    def kind(self, value: Any, given: dict[int, int]) -> Any:
+        """What calls of one kind have in common: all but where their arrays are."""
+        kind = value.__class__
+        if kind is Slot:
+            constant = self.recording.constants.get(value)
+            if constant is not None:
+                return id(constant) if constant.ndim else (constant.dtype, repr(constant.item()))
+            if value in given:
+                return given[value]
+            given[value] = len(given)
+            array = self.recording.arrays[value]
+            return array.shape, array.strides, array.dtype
+        if kind is tuple or kind is list:
+            return (kind, *[self.kind(v, given) for v in value])
+        if kind is dict:
+            return (kind, *value, *[self.kind(v, given) for v in value.values()])
+        if kind is slice:
+            return kind, value.start, value.stop, value.step
+        if kind is Formulas:
+            return kind, id(value.op), value.live, value.edges, id(value.xp)
+        if kind is partial:
+            return kind, self.kind((value.func, value.args, value.keywords), given)
+        if kind in (int, float, complex, bool, str) or isinstance(value, np.generic):
+            return kind, repr(value)
+        return id(value)
 
     def outer(self, slot: int) -> Part:
         """The part that an array of the recording is."""
@@ -132,44 +176,59 @@ class Lowering:
             self.world.enter(whole, Storage("slot", slot, whole))
         return self.world.part(array)
 
-    def loops(self, step: Call) -> list[Loop]:
-        """The loops of a call."""
-        every = self.recording.arrays
-        if not slots([*step.args, *step.options.values()]):
-            raise Opaque("no arrays")
-        found, given, inner = expanded(step, self.recording)
-        arrays = inner.arrays
-        local = Storages()
-        for slot, traced in given.items():
-            outer = self.outer(slot)
-            if local.find(traced.array) is None:
-                local.enter(traced.array, outer.storage, outer.offset)
-        results: dict[int, int] = {}
-        pair(found, step.made, results, inner)
-        for slot, number in results.items():
-            array, mine = arrays[slot], every[number]
-            if array.shape != mine.shape or array.dtype != mine.dtype or not array.size:
-                raise Opaque("a result of another shape, or empty")
+    def placed(self, body: Body, given: list[int], made: Any) -> list[Loop]:
+        """The loops of a call, which differ from those of its kind in where arrays are."""
+        places: dict[Any, tuple[Any, int]] = {  # by storage of the body
+            storage: self.outer(slot)[:2] for storage, slot in zip(body.given, given, strict=True)
+        }
+        results = [slot for slot in leaves(made) if slot is not None]
+        for slot, (array, part) in zip(results, body.results, strict=True):
+            mine, outer = self.recording.arrays[slot], self.outer(slot)
+            if array.shape != mine.shape or array.dtype != mine.dtype:
+                raise Opaque("a result of another shape")
             if steps_of(array) != steps_of(mine):
                 raise Opaque("a result lies in another way")
-            if local.find(array) is None:  # new memory
-                outer = self.outer(number)
-                whole = owner_of(array)
-                if whole.nbytes != owner_of(mine).nbytes:
+            known = places.get(part.storage)
+            if known is None:  # new memory
+                if part.storage.whole.nbytes != owner_of(mine).nbytes:
                     raise Opaque("a result in larger memory")
-                local.enter(whole, outer.storage, outer.offset - (address(array) - address(whole)))
-            elif local.part(array)[:2] != self.outer(number)[:2]:
+                places[part.storage] = outer.storage, outer.offset - part.offset
+            elif (known[0], known[1] + part.offset) != outer[:2]:
                 raise Opaque("a result that is a view there, and new here")
-        for number, array in enumerate(arrays):
+
+        def at(part: Part) -> Part:
+            storage, offset, *rest = part
+            if storage.kind == "constant":
+                return part
+            if storage not in places:
+                places[storage] = Storage("inner", -1, storage.whole), 0
+            mine, start = places[storage]
+            return Part(mine, start + offset, *rest)
+
+        return [with_parts(loop, at) for loop in body.loops]
+
+    def body(self, step: Call, given: list[int]) -> Body:
+        """What a call does."""
+        if not slots([*step.args, *step.options.values()]):
+            raise Opaque("no arrays")
+        found, copies, inner = expanded(step, self.recording)
+        arrays, local = inner.arrays, Storages()
+
+        def enter(array: Any) -> None:
             if not array.size:
                 raise Opaque("empty")
-            if local.find(array) is None and number not in inner.constants:
-                whole = owner_of(array)
-                local.enter(whole, Storage("inner", number, whole))
-        for made_here in (arrays[slot] for slot in results):
-            if any(np.may_share_memory(made_here, c) for c in inner.constants.values()):
-                raise Opaque("a view of a constant")
-        self.kept.append((step, arrays))
+            if local.find(array) is None:
+                local.enter(array, Storage("inner", -1, array))
+
+        for slot in given:
+            enter(copies[slot].array)
+        results = [arrays[slot] for slot in results_of(found, step.made)]
+        known = list(inner.constants.values())
+        if any(np.may_share_memory(array, constant) for array in results for constant in known):
+            raise Opaque("a view of a constant")
+        for number, array in enumerate(arrays):
+            if number not in inner.constants and local.find(array) is None:
+                enter(owner_of(array))
         made: list[Loop] = []
         for each in inner.steps:
             if not isinstance(each, Call):
@@ -177,17 +236,18 @@ class Lowering:
             made += primitive(each, arrays, local, inner.constants, self.world)
         if any(prod(part.shape) > MOST for loop in made for part in parts_of(loop)):
             raise Opaque("large")
-        return made
+        storages = [local.part(copies[slot].array).storage for slot in given]
+        return Body(made, storages, [(array, local.part(array)) for array in results])
 
 
-def pair(found: Any, made: Any, results: dict[int, int], inner: Recording) -> None:
-    """Match what an expansion gives with the slots of the call."""
+def results_of(found: Any, made: Any) -> list[int]:
+    """The slots of what an expansion gives, one for each that the call gives."""
     if isinstance(made, tuple):
-        for f, m in zip(found, made, strict=True):
-            pair(f, m, results, inner)
-    elif made is not None:
-        if isinstance(found, (np.ndarray, np.generic)):
-            raise Opaque("a constant result")
-        if not isinstance(found, TracedArray):
-            raise Opaque(f"a {type(found).__name__} as a result")
-        results[found.slot] = made
+        return [s for f, m in zip(found, made, strict=True) for s in results_of(f, m)]
+    if made is None:
+        return []
+    if isinstance(found, (np.ndarray, np.generic)):
+        raise Opaque("a constant result")
+    if not isinstance(found, TracedArray):
+        raise Opaque(f"a {type(found).__name__} as a result")
+    return [found.slot]

@@ -27,8 +27,7 @@ from ..compiler.emission import Loop as Innermost
 from ..compiler.mathematics import DTYPES, EMIT
 from ..compiler.values import BOOL, Complex, Value, convert, ir_type, select
 from .grouping import memory
-from .primitives import Group, Loop, Number, broadcast
-from .steps import is_group
+from .primitives import Group, Loop, Number, broadcast, with_parts
 from .storages import Part
 
 __all__ = ["can", "functions_and_calls", "layout"]
@@ -66,15 +65,16 @@ def layout(arrays: Any) -> bytes:
     return struct.pack(f"{len(facts)}q", *facts)
 
 
-def functions_and_calls(loops: Any) -> tuple[int, bytes]:
-    """Where the functions of some loops are, one for each kind, and the table of their calls."""
+def functions_and_calls(loops: Any, placed: Any) -> tuple[int, bytes]:
+    """Where the functions of some loops are, one for each kind, and the table of their calls;
+    `placed` says where storages are."""
     kinds: dict[Any, int] = {}
     words: list[int] = []
     for loop in loops:
         kind, parts = apart(loop)
         words += [kinds.setdefault(kind, len(kinds)), len(parts)]
         for part in parts:
-            memory, number, *offset = part.storage
+            memory, number, *offset = placed[part.storage]
             if memory == "arena":
                 words += [0, number + part.offset]
             else:
@@ -94,21 +94,17 @@ def apart(item: Any) -> tuple[Any, list[Part]]:
     The numbers of parts in registers follow on them.
     """
     parts = memory(item)
-    known = {part: number for number, part in enumerate(parts)} if is_group(item) else {}
+    known = {part: number for number, part in enumerate(parts)}
     numbers = itertools.count()
 
-    def at(part: Any) -> Any:
-        if not isinstance(part, Part):
-            return part
-        number = known.setdefault(part, len(known)) if is_group(item) else next(numbers)
-        return part._replace(storage=number, offset=0)
+    def at(part: Part) -> Part:
+        if isinstance(item, Group):
+            number = known.setdefault(part, len(known))
+        else:
+            number = next(numbers)
+        return Part(number, 0, *part[2:])
 
-    def loop(each: Any) -> Any:
-        return each._replace(out=at(each.out), operands=tuple(map(at, each.operands)))
-
-    if is_group(item):
-        return item._replace(loops=tuple(map(loop, item.loops))), parts
-    return loop(item), parts
+    return with_parts(item, at), parts
 
 
 class Emission:

@@ -17,7 +17,7 @@ from ..compiler.abstract import LOGICAL, NUMBERS, POWERS
 from .recording import Call, Slot
 from .storages import Opaque, Part, Storage, Storages, check_apart, owner_of
 
-__all__ = ["Group", "Loop", "Number", "primitive", "slots"]
+__all__ = ["Group", "Loop", "Number", "primitive", "slots", "with_parts"]
 
 PRODUCTS = 1 << 13  # multiplications of a matrix product
 BOOL = np.dtype(bool)
@@ -66,6 +66,15 @@ class Group(NamedTuple):
     loops: tuple[Loop, ...]
     stored: tuple[bool, ...]
     kind: str = "group"
+
+
+def with_parts(item: Any, at: Callable[[Part], Part]) -> Any:
+    """A loop or group with `at(part)` in place of each of its parts."""
+    if isinstance(item, Group):
+        return Group(tuple([with_parts(loop, at) for loop in item.loops]), item.stored)
+    kind, function, *parts, operands, dtypes, axes = item
+    out, *parts = [at(x) if isinstance(x, Part) else x for x in (*parts, *operands)]
+    return Loop(kind, function, out, tuple(parts), dtypes, axes)
 
 
 class Given:

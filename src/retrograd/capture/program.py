@@ -29,7 +29,7 @@ from .history import Captured
 from .lowering import Lowering, Undrawn
 from .past import Past, is_shown_by
 from .recording import Call, Effect, Formulas, Recording, Result, Root, Slot, Truth, add_gradient
-from .steps import leaves, made_by, moved, places_in, slots_of
+from .steps import leaves, made_by, places_in, slots_of
 from .storages import Part
 
 PLACES = (Slot, Root, Result)  # what stands for something else among arguments
@@ -335,10 +335,7 @@ class Writer:
                 facts.append((array, part.storage in written))
         items = grouped(living(loops, set(inner), native.may_fail), set(inner))
         arena = self.arrange(items, placed)
-        registers: list[Any] = []
-        functions, calls = native.functions_and_calls(
-            [moved(item, placed, registers) for item in items]
-        )
+        functions, calls = native.functions_and_calls(items, placed)
         fixed = [str(functions), self.name(calls), str(arena), self.name(native.layout(facts))]
         call = f"run_steps({', '.join([*fixed, *arrays])})"
         self.rows[call] = of_items(items)

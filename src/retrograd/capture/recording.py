@@ -16,6 +16,7 @@ NOTE [Recordings]
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 from functools import partial
 from threading import get_ident
@@ -170,6 +171,7 @@ class Recording(Watcher):
         self.numbers: dict[int, int] = {}  # of roots, by id
         self.origins: list[Any] = []  # how a replay finds each root
         self.nodes: list[weakref.ref[Any]] = []
+        self.tensors: list[weakref.ref[Tensor]] = []
         self.gradients: dict[int, Any] = {}  # by the id of a leaf: its gradient, noted
         self.objects: dict[int, tuple[int, int]] = {}  # results of effects: which step, which place
         self.results: dict[int, Any] = {}  # of effects, by their place among the steps
@@ -201,18 +203,20 @@ class Recording(Watcher):
 
     def settle(self) -> None:
         """Put NumPy's arrays in the place of traced ones, wherever tensors and nodes hold them."""
-        every = list(self.by_id.values())
-        for holder in gc.get_referrers(*every) if every else ():
-            if isinstance(holder, Tensor) and holder._array.__class__ is TracedArray:
-                holder._array = holder._array.array
-        for tensor in self.roots:
-            if tensor._array.__class__ is TracedArray:
-                tensor._array = tensor._array.array
         for ref in self.nodes:
             node: Any = ref()
             saved = None if node is None else node.saved
             if isinstance(saved, tuple) and any(v.__class__ is TracedArray for v in saved):
                 node.saved = type(saved)(held(list(saved)))
+        known = [*self.roots, *self.gradients.values(), *[ref() for ref in self.tensors]]
+        for tensor in known:
+            if tensor is not None:
+                tensor._array = held(tensor._array)
+        counts = [*map(sys.getrefcount, self.by_id.values())]  # 2: nobody else holds it
+        left = [t for t, count in zip(self.by_id.values(), counts, strict=True) if count > 2]
+        for holder in gc.get_referrers(*left) if left else ():  # which is slow
+            if isinstance(holder, Tensor):
+                holder._array = held(holder._array)
 
     def forget(self) -> None:
         """Let go of all arrays and tensors, for there are cycles here; nobody listens any more."""
@@ -454,6 +458,7 @@ class Recording(Watcher):
             if t is not None and t._array.__class__ is np.ndarray and not is_number(t):
                 self.stop(f"{op.name} reads a tensor of unknown origin")
                 return
+        self.tensors += map(weakref.ref, outputs)
         node = outputs[0]._node if outputs else None
         if node is not None:
             self.nodes.append(weakref.ref(node))

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import linecache
 import textwrap
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
@@ -51,6 +52,7 @@ class Unclear(Exception):  # noqa: N818 (the function runs as it is)
 
 def rewritten(function: FunctionType, watch: Any) -> Callable[..., Any]:
     """The function, which tells `watch` what it does; raises Unclear where that cannot be."""
+    linecache.lazycache(function.__code__.co_filename, function.__globals__)
     code, free = _compiled(function.__code__)
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     cells[WATCH] = _cell(watch)
@@ -96,10 +98,11 @@ def _definition(code: CodeType) -> Any:
     """The part of the source that is the function of this code."""
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise Unclear("a generator")
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
     try:
-        lines, first = inspect.getsourcelines(code)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, TypeError, SyntaxError, IndentationError):
+        tree = ast.parse(textwrap.dedent("".join(inspect.getblock(lines))))
+    except SyntaxError:
         raise Unclear("a function without source") from None
     kind = ast.Lambda if code.co_name == "<lambda>" else ast.FunctionDef
     found: list[Any] = [node for node in ast.walk(tree) if isinstance(node, kind)]
@@ -119,7 +122,7 @@ def _definition(code: CodeType) -> Any:
     definition.decorator_list, definition.returns = [], None
     if "type_params" in ast.FunctionDef._fields:
         definition.type_params = []
-    ast.increment_lineno(definition, first - 1)
+    ast.increment_lineno(definition, code.co_firstlineno - 1)
     return definition
 
 

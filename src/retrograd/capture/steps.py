@@ -6,31 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .recording import Call, Slot, Truth
-from .storages import Part
 
-__all__ = ["is_group", "leaves", "made_by", "moved", "places_in", "slots_of"]
-
-
-def moved(item: Any, placed: dict[Any, Any], registers: list[Any]) -> Any:
-    """A loop or group whose parts say where they are: without a place, in `registers`."""
-
-    def at(part: Any) -> Any:
-        if not isinstance(part, Part):
-            return part
-        if placed[part.storage] is None:
-            placed[part.storage] = ("register", len(registers))
-            registers.append(part.storage)
-        return part._replace(storage=placed[part.storage])
-
-    def loop(each: Any) -> Any:
-        return each._replace(out=at(each.out), operands=tuple(map(at, each.operands)))
-
-    return item._replace(loops=tuple(map(loop, item.loops))) if is_group(item) else loop(item)
-
-
-def is_group(item: Any) -> bool:
-    """Whether something is a group of loops."""
-    return bool(item.kind == "group")
+__all__ = ["leaves", "made_by", "places_in", "slots_of"]
 
 
 def leaves(value: Any) -> list[Any]:

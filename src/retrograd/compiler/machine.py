@@ -46,7 +46,8 @@ def built(code: str) -> bytes:
         module.verify()
         host = machine()
         tuning = llvm.create_pipeline_tuning_options(speed_level=3)
-        tuning.loop_vectorization = tuning.loop_interleaving = tuning.loop_unrolling = True
+        tuning.loop_vectorization = tuning.loop_interleaving = True
+        tuning.loop_unrolling = False
         builder = llvm.create_pass_builder(host, tuning)
         builder.getModulePassManager().run(module, builder)
         return host.emit_object(module)
