@@ -46,9 +46,9 @@ def living(loops: list[Loop], inner: set[Any], may_fail: Any) -> list[Loop]:
     read: set[Any] = set()
     for loop in reversed(loops):
         if loop.out.storage not in inner or loop.out.storage in read or may_fail(loop):
-            kept.insert(0, loop)
+            kept.append(loop)
             read |= {part.storage for part in parts_of(loop)[1:]}
-    return kept
+    return kept[::-1]
 
 
 class Run:

@@ -98,10 +98,8 @@ def apart(item: Any) -> tuple[Any, list[Part]]:
     numbers = itertools.count()
 
     def at(part: Part) -> Part:
-        if isinstance(item, Group):
-            number = known.setdefault(part, len(known))
-        else:
-            number = next(numbers)
+        is_group = isinstance(item, Group)
+        number = known.setdefault(part, len(known)) if is_group else next(numbers)
         return Part(number, 0, *part[2:])
 
     return with_parts(item, at), parts
@@ -536,9 +534,14 @@ class Emission:
             c = self.load(y, [*right, (k, y.strides[-2]), (j, y.strides[-1])])
             return [self.b.fadd(carried[0], self.b.fmul(a.ir, c.ir, flags=FREE), flags=FREE)]
 
-        found = self.loop(x.shape[-1], each, [ir.Constant(ir_type(x.dtype), 0.0)])[0]
+        found = [ir.Constant(ir_type(x.dtype), 0.0)]
+        if x.shape[-1] <= UNROLLED:
+            for k in range(x.shape[-1]):
+                found = each(k, found)
+        else:
+            found = self.loop(x.shape[-1], each, found)
         place = [*to, (i, out.strides[-2]), (j, out.strides[-1])]
-        self.store(out, place, Value(self.b, found, out.dtype))
+        self.store(out, place, Value(self.b, found[0], out.dtype))
 
     def complex_dot(self, loop: Loop, stack: Any, i: Any, j: Any) -> None:
         """One element of a product of complex numbers; "vdot" conjugates the first."""
