@@ -21,9 +21,9 @@ import numpy as np
 
 from ..engine.transforms.watch import Watcher
 from .grouping import parts_of
-from .primitives import Loop, may_view, primitive, slots, with_parts
+from .primitives import Loop, may_view, primitive, with_parts
 from .recording import Call, Formulas, Recording, Slot
-from .steps import leaves
+from .steps import leaves, slots_of
 from .storages import Opaque, Part, Storage, Storages, like, owner_of, steps_of
 from .traced import TracedArray
 
@@ -120,6 +120,7 @@ class Lowering:
         self.recording = recording
         self.world = Storages()
         self.reasons: dict[int, str] = {}
+        self.parts: dict[int, Part] = {}  # that arrays of the recording are, by slot
         self.bodies: dict[Any, Body | str] = {}  # or why there is none
 
     def lowered(self, step: Any) -> list[Loop] | None:
@@ -168,13 +169,15 @@ class Lowering:
 
     def outer(self, slot: int) -> Part:
         """The part that an array of the recording is."""
-        array = self.recording.arrays[slot]
-        if not array.flags.aligned:
-            raise Opaque("memory that is not aligned")
-        if self.world.find(array) is None:
-            whole = array if slot in self.recording.root_slots else owner_of(array)
-            self.world.enter(whole, Storage("slot", slot, whole))
-        return self.world.part(array)
+        if slot not in self.parts:
+            array = self.recording.arrays[slot]
+            if not array.flags.aligned:
+                raise Opaque("memory that is not aligned")
+            if self.world.find(array) is None:
+                whole = array if slot in self.recording.root_slots else owner_of(array)
+                self.world.enter(whole, Storage("slot", slot, whole))
+            self.parts[slot] = self.world.part(array)
+        return self.parts[slot]
 
     def placed(self, body: Body, given: list[int], made: Any) -> list[Loop]:
         """The loops of a call, which differ from those of its kind in where arrays are."""
@@ -197,38 +200,35 @@ class Lowering:
                 raise Opaque("a result that is a view there, and new here")
 
         def at(part: Part) -> Part:
-            storage, offset, *rest = part
+            storage = part.storage
             if storage.kind == "constant":
                 return part
             if storage not in places:
                 places[storage] = Storage("inner", -1, storage.whole), 0
             mine, start = places[storage]
-            return Part(mine, start + offset, *rest)
+            return Part(mine, start + part.offset, *part[2:])
 
         return [with_parts(loop, at) for loop in body.loops]
 
     def body(self, step: Call, given: list[int]) -> Body:
         """What a call does."""
-        if not slots([*step.args, *step.options.values()]):
+        if not slots_of(step):
             raise Opaque("no arrays")
         found, copies, inner = expanded(step, self.recording)
         arrays, local = inner.arrays, Storages()
 
-        def enter(array: Any) -> None:
+        for copy in [copies[slot].array for slot in given]:
+            local.enter(copy, Storage("inner", -1, copy))
+        for number, array in enumerate(arrays):
             if not array.size:
                 raise Opaque("empty")
-            if local.find(array) is None:
-                local.enter(array, Storage("inner", -1, array))
-
-        for slot in given:
-            enter(copies[slot].array)
+            if number not in inner.constants and local.find(array) is None:
+                whole = owner_of(array)
+                local.enter(whole, Storage("inner", -1, whole))
         results = [arrays[slot] for slot in results_of(found, step.made)]
         known = list(inner.constants.values())
         if any(np.may_share_memory(array, constant) for array in results for constant in known):
             raise Opaque("a view of a constant")
-        for number, array in enumerate(arrays):
-            if number not in inner.constants and local.find(array) is None:
-                enter(owner_of(array))
         made: list[Loop] = []
         for each in inner.steps:
             if not isinstance(each, Call):

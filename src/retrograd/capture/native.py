@@ -79,7 +79,8 @@ def functions_and_calls(loops: Any, placed: Any) -> tuple[int, bytes]:
                 words += [0, number + part.offset]
             else:
                 words += [1 + number, part.offset - offset[0]]
-    return machine.address(code, tuple(kinds), SOURCE), struct.pack(f"{len(words)}q", *words)
+    functions = machine.address(code, tuple(kinds), SOURCE, unrolled=False)
+    return functions, struct.pack(f"{len(words)}q", *words)
 
 
 def code(kinds: tuple[Any, ...], source: str, name: str) -> str:

@@ -15,9 +15,10 @@ import numpy as np
 
 from ..compiler.abstract import LOGICAL, NUMBERS, POWERS
 from .recording import Call, Slot
+from .steps import places_in
 from .storages import Opaque, Part, Storage, Storages, check_apart, owner_of
 
-__all__ = ["Group", "Loop", "Number", "primitive", "slots", "with_parts"]
+__all__ = ["Group", "Loop", "Number", "primitive", "with_parts"]
 
 PRODUCTS = 1 << 13  # multiplications of a matrix product
 BOOL = np.dtype(bool)
@@ -87,7 +88,7 @@ class Given:
         if step.made is not None and not isinstance(step.made, int):
             raise Opaque(f"several results of {self.name}")
         self.result: Any = None if step.made is None else arrays[step.made]
-        self.reads = [arrays[s] for s in slots(step.args)]
+        self.reads = [arrays[s] for s in places_in(step.args)]
 
     def is_view(self) -> bool:
         """Whether what it gives is memory that it was given."""
@@ -184,15 +185,6 @@ def lowers(*names: str, table: dict[str, Any] = TABLE) -> Callable[[Lowers], Low
         return function
 
     return enter
-
-
-def slots(value: Any) -> list[int]:
-    """The slots in arguments."""
-    if isinstance(value, Slot):
-        return [int(value)]
-    if isinstance(value, (list, tuple)):
-        return [s for v in value for s in slots(v)]
-    return []
 
 
 def inner(shape: Any, dtype: Any) -> Part:
@@ -417,7 +409,7 @@ def by_arrays(given: Given, array: Any, key: Any) -> tuple[tuple[Part, ...], tup
 def getitem(given: Given) -> list[Loop]:
     """`x[key]`, where it is no view."""
     array, key = given.array(0), given.args[1]
-    if not slots(key):
+    if not [*places_in(key)]:
         return [copied(given.local.part(basic(array, key)), given.out)]
     indices, axes = by_arrays(given, array, key)
     return [Loop("gather", "copy", given.out, (given.part(0), *indices), (), axes)]
@@ -427,9 +419,9 @@ def getitem(given: Given) -> list[Loop]:
 def setitem(given: Given) -> list[Loop]:
     """`x[key] = value`."""
     array, key, value = given.array(0), given.args[1], given.operand(given.args[2])
-    if not slots(key):
+    if not [*places_in(key)]:
         view = basic(array, key)
-        check_apart(view, [given.arrays[s] for s in slots(given.args[2])])
+        check_apart(view, [given.arrays[s] for s in places_in(given.args[2])])
         return [copied(value, given.local.part(view))]
     if isinstance(key, Slot) and given.arrays[key].dtype == BOOL:
         if given.arrays[key].shape != array.shape or (isinstance(value, Part) and value.shape):

@@ -322,7 +322,7 @@ class Writer:
                         continue
                 number = min(mine)
                 array = recording.arrays[number]
-                offset = self.lowering.world.part(array).offset
+                offset = self.lowering.outer(number).offset
                 if number in made:
                     new = self.empty(array)
                     if len(mine) != 1 or not new or array.nbytes != whole.nbytes:

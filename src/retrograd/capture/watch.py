@@ -786,7 +786,7 @@ def is_told(function: Any) -> bool:
 
 def is_one(value: Any, of: tuple[Any, ...]) -> bool:
     """Whether something is one of some objects; it may have no hash."""
-    return any(value is each for each in of)
+    return id(value) in map(id, of)
 
 
 def is_of_module(function: Any, modules: Any) -> bool:

@@ -39,15 +39,15 @@ def machine() -> Any:
 ENGINE = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine())
 
 
-def built(code: str) -> bytes:
-    """The object of a module, optimized."""
+def built(code: str, unrolled: bool) -> bytes:
+    """The object of a module, optimized; that takes longer where loops are `unrolled`."""
     with LOCK:
         module = llvm.parse_assembly(code)
         module.verify()
         host = machine()
         tuning = llvm.create_pipeline_tuning_options(speed_level=3)
         tuning.loop_vectorization = tuning.loop_interleaving = True
-        tuning.loop_unrolling = False
+        tuning.loop_unrolling = unrolled
         builder = llvm.create_pass_builder(host, tuning)
         builder.getModulePassManager().run(module, builder)
         return host.emit_object(module)
@@ -62,11 +62,11 @@ def loaded(built: bytes, name: str) -> int:
 
 
 @memoized
-def address(code: Callable[..., str], program: Any, *variant: Any) -> int:
+def address(code: Callable[..., str], program: Any, *variant: Any, unrolled: bool = True) -> int:
     """Where `code(program, *variant, name)` is as a function of that name; built once on a host."""
     name = "k" + cache.digest(code.__name__, str(program), *map(str, variant), HOST)
     found = cache.read(name)
     if found is None:
-        found = built(code(program, *variant, name))
+        found = built(code(program, *variant, name), unrolled)
         cache.write(name, found)
     return loaded(found, name)
