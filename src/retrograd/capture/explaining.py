@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..viz.axes import COLORS
 from ..viz.picture import Picture, document
 from .grouping import memory
+from .primitives import Group
 from .recording import Formulas
-from .steps import is_group, made_by, slots_of
+from .steps import made_by, slots_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,7 +52,7 @@ def of_items(items: Iterable[Any]) -> Counter[Row]:
 
 def of_item(item: Any) -> Row:
     """The row of a loop or group."""
-    loops = item.loops if is_group(item) else (item,)
+    loops = item.loops if isinstance(item, Group) else (item,)
     names = [loop.kind if loop.kind == "matmul" else loop.function for loop in loops]
     out = loops[-1].out
     return Row("loop", shortened(names), shaped(out), sum(map(size, memory(item))))
