@@ -84,3 +84,9 @@ def test_a_sum_at_places_of_minus_zero_and_zero_is_zero():
         assert not function(rg.zeros(4), rg.arange(4)).signbit().any()
     found = (-rg.zeros(3)).index_add(0, rg.tensor([0, 1]), rg.tensor([0.0, -0.0]))
     assert found.signbit().tolist() == [False, True, True]
+
+
+def test_a_share_of_a_product_is_finite_where_the_product_is_not():
+    one, large, share = rg.ones(1), rg.tensor([1e30]), 1e-5
+    assert rg.addcmul(one, large, rg.tensor([1e10]), value=share).item() > 9e34
+    assert rg.addcdiv(one, large, rg.tensor([1e-10]), value=share).item() > 9e34

@@ -103,3 +103,9 @@ def test_what_does_not_fit_is_refused():
         rg.linalg.eigvals(rg.ones(2, 3))
     with pytest.raises(LinAlgError, match="contained non-finite values"):
         rg.linalg.eig(rg.full((2, 2), float("nan")))
+
+
+@pytest.mark.parametrize("function", [rg.linalg.eigh, rg.linalg.eigvalsh])
+def test_symmetric_matrices_of_integers_have_no_kernel(function):
+    with pytest.raises(NotImplementedError, match=r"linalg.eigh: Expected a floating point"):
+        function(rg.eye(2, dtype=rg.int64))

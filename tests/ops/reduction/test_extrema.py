@@ -143,6 +143,9 @@ def test_complex_numbers_have_no_order(function):
 def test_histograms_have_finite_ranges():
     with pytest.raises(RuntimeError, match=r"torch.histc: range of \[1, inf\] is not finite"):
         rg.histc(rg.ones(2), min=1, max=float("inf"))
+    for dtype, bound in ((rg.float32, 1e39), (rg.float16, 1e5)):
+        with pytest.raises(RuntimeError, match=r"type .* without overflow"):
+            rg.histc(rg.ones(2, dtype=dtype), min=0, max=bound)
 
 
 def test_a_histogram_has_as_many_dimensions_as_a_point():

@@ -247,9 +247,8 @@ def _addcmul_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> An
     if half(input.dtype):
         return through_float32(_addcmul_arrays, (input, tensor1, tensor2), {"value": value})
     value = dtypes.real_scalar(value, input.dtype)
-    product = tensor1 * tensor2
-    product = product if value == 1 else product * input.dtype.type(value)
-    return laid_out(input + product, input, tensor1, tensor2)
+    scaled = tensor1 if value == 1 else tensor1 * input.dtype.type(value)
+    return laid_out(input + scaled * tensor2, input, tensor1, tensor2)
 
 
 _addcmul = pointwise(
@@ -280,7 +279,7 @@ def _addcdiv_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> An
     if half(input.dtype):
         return through_float32(_addcdiv_arrays, (input, tensor1, tensor2), {"value": value})
     value = dtypes.real_scalar(value, input.dtype)
-    quotient = tensor1 / tensor2 * input.dtype.type(value)
+    quotient = tensor1 * input.dtype.type(value) / tensor2
     return laid_out(input + quotient, input, tensor1, tensor2)
 
 

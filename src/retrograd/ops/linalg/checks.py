@@ -43,7 +43,8 @@ def check_matrix(x: Any, name: str, argument: str = "A", halves: bool = False) -
 def check_floating(x: Tensor, name: str) -> None:
     """Raise for integer and bool tensors."""
     if not (x.dtype.is_floating_point or x.dtype.is_complex):
-        kind = NotImplementedError if name in ("torch.geqrf", "torch.lu_factor") else RuntimeError
+        unknown = ("linalg.eigh", "torch.geqrf", "torch.lu_factor")
+        kind = NotImplementedError if name in unknown else RuntimeError
         raise kind(
             f"{name}: Expected a floating point or complex tensor as input. Got "
             f"{dtypes.legacy_name(x.dtype)}. Convert first: x.float()"

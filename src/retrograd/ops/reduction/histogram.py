@@ -122,6 +122,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         low, high = float(array.min()), float(array.max())
     if not np.isfinite([low, high]).all():
         raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
+    for bound in (low, high):
+        dtypes.real_scalar(bound, array.dtype)  # or RuntimeError
     if low == high:  # all elements are in the middle of the range from `low - 1` to `low + 1`
         counts = np.zeros(bins)
         counts[bins // 2] = array.size
