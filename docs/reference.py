@@ -21,7 +21,7 @@ import retrograd as rg
 
 ENGINE = (
     *("autograd", "autograd.functional", "autograd.graph", "autograd.forward_ad", "func", "tape"),
-    *("wirtinger", "capture", "compiler", "random", "quasirandom", "signal", "testing"),
+    *("wirtinger", "capture", "runtime", "compiler", "random", "quasirandom", "signal", "testing"),
 )
 TRAINING = (
     *("nn", "nn.complex", "nn.complex.functional", "nn.init", "nn.utils", "nn.utils.rnn"),

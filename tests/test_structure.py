@@ -33,7 +33,7 @@ ENGINE = [
 TRAINING = [
     ["serialization"],
     ["utils", "nn", "optim", "distributions"],
-    ["interop", "viz"],
+    ["interop", "viz", "runtime"],
     ["capture"],
 ]
 WORLD = [
@@ -304,6 +304,8 @@ OVER_MEMORY = {
     ("frombuffer", "ops/creation/from_data.py"): "NumPy checks bounds; the array keeps the owner",
     ("frombuffer", "ops/creation/memory.py"): "NumPy checks bounds; the array keeps the owner",
     ("frombuffer", "ops/random/streams.py"): "bytes made there, copied",
+    ("frombuffer", "runtime.py"): "NumPy checks bounds; the array keeps the bytes",
+    ("ndarray", "runtime.py"): "`Program._part` checks the bounds, and so does NumPy",
     ("frombuffer", "serialization/archive.py"): "bytes made there, which the array keeps",
     ("frombuffer", "serialization/files.py"): "NumPy checks bounds; the array keeps the map",
     ("frombuffer", "ops/tensor/storage.py"): "copied",

@@ -76,8 +76,8 @@ newaxis = None
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
     *("capture", "compiler", "distributions", "fft", "func", "linalg", "nn", "optim"),
-    *("quasirandom", "random", "return_types", "serialization", "signal", "special", "tape"),
-    *("testing", "utils", "viz", "wirtinger"),
+    *("quasirandom", "random", "return_types", "runtime", "serialization", "signal", "special"),
+    *("tape", "testing", "utils", "viz", "wirtinger"),
 )
 FROM = {
     **dict.fromkeys(
@@ -87,7 +87,7 @@ FROM = {
     **dict.fromkeys(
         ("ForwardAccumulator", "GradientTape", "UnconnectedGradients", "custom_gradient"), "tape"
     ),
-    "compile": "capture",
+    **dict.fromkeys(("aot", "compile"), "capture"),
     **dict.fromkeys(("_sample_dirichlet", "_standard_gamma"), "distributions.samplers"),
     **dict.fromkeys(("load", "save"), "serialization"),
     "recompute_grad": "utils.checkpoint",

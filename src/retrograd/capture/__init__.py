@@ -6,6 +6,7 @@ without tensors, nodes or modes, as loops in one native function. Where anything
 cannot be noted, the function runs as it is.
 """
 
+from .ahead import aot
 from .api import compile, explain
 
-__all__ = ["compile", "explain"]
+__all__ = ["aot", "compile", "explain"]

@@ -9,13 +9,15 @@ NOTE [Groups]
 
 from __future__ import annotations
 
+import sys
+from bisect import bisect
 from typing import Any
 
 from ..compiler.abstract import WITHOUT_VECTORS
 from .primitives import Group, Loop
 from .storages import Part
 
-__all__ = ["grouped", "living", "memory", "parts_of"]
+__all__ = ["arranged", "grouped", "living", "memory", "parts_of"]
 
 LARGEST = 32  # loops of a group
 BACK = 16  # how many groups before may be joined
@@ -114,3 +116,31 @@ def grouped(loops: list[Loop], inner: set[Any]) -> list[Any]:
         found.append(item)
         read |= {part.storage for part in memory(item)}
     return found[::-1]
+
+
+def arranged(items: list[Any], placed: dict[Any, Any]) -> int:
+    """Give what is between a place in the arena; how large that is."""
+    last: dict[Any, int] = {}
+    for number, item in enumerate(items):
+        last |= {part.storage: number for part in memory(item)}
+    gaps, size = [(0, sys.maxsize)], 0  # what is free
+    ends: list[list[tuple[int, int]]] = [[] for _ in items]  # what is free after each item
+    for item, free in zip(items, ends, strict=True):
+        for storage in {part.storage: None for part in memory(item)}:
+            if placed[storage] is None:
+                needed = -(-storage.whole.nbytes // 64) * 64
+                at = next(i for i, (low, high) in enumerate(gaps) if high - low >= needed)
+                start, end = gaps[at][0], gaps[at][0] + needed
+                gaps[at : at + 1] = [(end, gaps[at][1])] if end < gaps[at][1] else []
+                placed[storage] = ("arena", start)
+                ends[last[storage]].append((start, end))
+                size = max(size, end)
+        for start, end in free:
+            at = bisect(gaps, (start, end))
+            if gaps[at][0] == end:
+                end = gaps.pop(at)[1]  # noqa: PLW2901
+            if at and gaps[at - 1][1] == start:
+                at -= 1
+                start = gaps.pop(at)[0]  # noqa: PLW2901
+            gaps.insert(at, (start, end))
+    return size

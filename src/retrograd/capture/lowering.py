@@ -29,7 +29,7 @@ from .traced import TracedArray
 
 __all__ = ["Lowering", "Undrawn"]
 
-MOST = 1 << 13  # elements of an array that a loop writes or reads
+MOST = 1 << 13  # elements of an array that a loop writes or reads, multiplications of a product
 
 
 class Expansion(Recording):
@@ -236,6 +236,9 @@ class Lowering:
             made += primitive(each, arrays, local, inner.constants, self.world)
         if any(prod(part.shape) > MOST for loop in made for part in parts_of(loop)):
             raise Opaque("large")
+        products = [loop for loop in made if loop.kind == "matmul"]
+        if any(prod(loop.out.shape) * loop.operands[0].shape[-1] > MOST for loop in products):
+            raise Opaque("a large product")
         storages = [local.part(copies[slot].array).storage for slot in given]
         return Body(made, storages, [(array, local.part(array)) for array in results])
 

@@ -42,7 +42,7 @@ FREE = ("reassoc", "contract")  # of sums in products, which BLAS orders in its 
 def can(loop: Loop) -> bool:
     """Whether there is code for a loop."""
     parts = [loop.out, *loop.operands]
-    if any(p.dtype.char not in KNOWN or not p.dtype.isnative for p in parts):
+    if loop.kind == "call" or any(p.dtype.char not in KNOWN or not p.dtype.isnative for p in parts):
         return False
     if loop.kind == "scatter" and loop.function not in ("copy", "along"):
         return loop.out.dtype.char in DTYPES.get(loop.function, "")

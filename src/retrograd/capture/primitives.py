@@ -18,9 +18,8 @@ from .recording import Call, Slot
 from .steps import places_in
 from .storages import Opaque, Part, Storage, Storages, check_apart, owner_of
 
-__all__ = ["Group", "Loop", "Number", "primitive", "with_parts"]
+__all__ = ["Group", "Loop", "Number", "copied", "inner", "primitive", "with_parts"]
 
-PRODUCTS = 1 << 13  # multiplications of a matrix product
 BOOL = np.dtype(bool)
 
 # Functions that may give a view, or the array itself, and write nothing.
@@ -274,6 +273,19 @@ def power(given: Given) -> list[Loop]:
     quick = None if not isinstance(y, NUMBERS) or isinstance(y, complex) else POWERS.get(y)
     operands = given.operands()
     return [mapped(quick or np.power, operands[: 1 if quick else 2], given.out)]
+
+
+@lowers("added")
+def added(given: Given) -> list[Loop]:
+    """`kernels.layout.added`."""
+    return [mapped(np.add, given.operands(), given.out)]
+
+
+@lowers("_erf_block", "_erfc_block")
+def error_function(given: Given) -> list[Loop]:
+    """The kernels of `erf` and `erfc`, on double precision."""
+    name, x = given.name.split("_")[1], given.part(0)
+    return [Loop("map", name, given.out, (x,), (x.dtype, x.dtype))]
 
 
 @lowers("where")
@@ -589,6 +601,46 @@ def first(given: Given) -> list[Loop]:
     return [Loop("first", given.name, given.out, (x,), (), axes)]
 
 
+# -- functions of whole rows -----------------------------------------------------------------------
+
+
+@lowers("fft", "ifft", "rfft", "irfft")
+def transform(given: Given) -> list[Loop]:
+    """A Fourier transform along one axis."""
+    given.take_out()
+    n, axis, norm = given.named("n", "axis", "norm")
+    x, out = given.part(0), given.out
+    axis = (-1 if axis is None else axis) % len(x.shape)
+    if n not in (None, (out if given.name == "irfft" else x).shape[axis]) or norm != "backward":
+        raise Opaque(f"{given.name} with n or norm")
+    return [Loop("call", given.name, out, (x,), (), (axis,))]
+
+
+@lowers("argsort")
+def sorting(given: Given) -> list[Loop]:
+    """The places of elements in their order."""
+    axis, kind = given.named("axis", "kind")
+    if kind != "stable":
+        raise Opaque("argsort that is not stable")
+    x = given.part(0)
+    axis = (-1 if axis is None else axis) % len(x.shape)
+    return [Loop("call", "argsort", given.out, (x,), (), (axis,))]
+
+
+@lowers("cumsum", "cumprod")
+@lowers("accumulate", table=OF_UFUNCS)
+def accumulated(given: Given) -> list[Loop]:
+    """`ufunc.accumulate`: what there is so far, along an axis."""
+    given.take_out()
+    names = {"cumsum": "add", "cumprod": "multiply"}
+    name = names.get(given.name) or given.function.__self__.__name__
+    axis, dtype = given.named("axis", "dtype")
+    x, out = given.part(0), given.out
+    if len(x.shape) != len(out.shape) or dtype not in (None, out.dtype):
+        raise Opaque(f"{given.name} of what is flattened, or to another dtype")
+    return [Loop("call", name, out, (x,), (), ((axis or 0) % len(x.shape),))]
+
+
 # -- products ------------------------------------------------------------------------------------
 
 
@@ -619,8 +671,6 @@ def products(given: Given) -> list[Loop]:
         out = lengthened(out, len(out.shape))
     if not (x.dtype == y.dtype == out.dtype) or x.dtype.char not in FLOATS:
         raise Opaque("a product of these dtypes")
-    if prod(out.shape) * x.shape[-1] > PRODUCTS or x.shape[-1] == 0:
-        raise Opaque("a large product")
     name = "vdot" if given.name == "vdot" and x.dtype.kind == "c" else "matmul"
     return [Loop("matmul", name, out, (x, y))]
 

@@ -8,8 +8,6 @@ names in it are local. Arithmetic runs in segments, in the package's own NumPy s
 from __future__ import annotations
 
 import operator
-import sys
-from bisect import bisect
 from collections import Counter
 from typing import Any
 
@@ -38,7 +36,7 @@ NATIVE = in_c is not None and door.AVAILABLE
 if NATIVE:
     from . import native
     from .fusing import Fused, is_elementwise, shape_of
-    from .grouping import grouped, living, memory
+    from .grouping import arranged, grouped, living
 
 __all__ = ["Unclear", "program"]
 
@@ -334,7 +332,7 @@ class Writer:
                 arrays.append(f"v{number}")
                 facts.append((array, part.storage in written))
         items = grouped(living(loops, set(inner), native.may_fail), set(inner))
-        arena = self.arrange(items, placed)
+        arena = arranged(items, placed)
         functions, calls = native.functions_and_calls(items, placed)
         fixed = [str(functions), self.name(calls), str(arena), self.name(native.layout(facts))]
         call = f"run_steps({', '.join([*fixed, *arrays])})"
@@ -358,33 +356,6 @@ class Writer:
     def storage(self, slot: int) -> Any:
         """The storage of a slot."""
         return self.lowering.outer(slot).storage
-
-    def arrange(self, items: list[Any], placed: dict[Any, Any]) -> int:
-        """Give what is between a place in the arena; how large that is."""
-        last: dict[Any, int] = {}
-        for number, item in enumerate(items):
-            last |= {part.storage: number for part in memory(item)}
-        gaps, size = [(0, sys.maxsize)], 0  # what is free
-        ends: list[list[tuple[int, int]]] = [[] for _ in items]  # what is free after each item
-        for item, free in zip(items, ends, strict=True):
-            for storage in {part.storage: None for part in memory(item)}:
-                if placed[storage] is None:
-                    needed = -(-storage.whole.nbytes // 64) * 64
-                    at = next(i for i, (low, high) in enumerate(gaps) if high - low >= needed)
-                    start, end = gaps[at][0], gaps[at][0] + needed
-                    gaps[at : at + 1] = [(end, gaps[at][1])] if end < gaps[at][1] else []
-                    placed[storage] = ("arena", start)
-                    ends[last[storage]].append((start, end))
-                    size = max(size, end)
-            for start, end in free:
-                at = bisect(gaps, (start, end))
-                if gaps[at][0] == end:
-                    end = gaps.pop(at)[1]  # noqa: PLW2901
-                if at and gaps[at - 1][1] == start:
-                    at -= 1
-                    start = gaps.pop(at)[0]  # noqa: PLW2901
-                gaps.insert(at, (start, end))
-        return size
 
     def constants(self) -> set[int]:
         """The slots of constants."""

@@ -373,6 +373,11 @@ class Recording(Watcher):
             self.steps.append(Truth(array.slot, value, self.lasting_from is not None))
         return value
 
+    def value(self, array: TracedArray, name: str) -> Any:
+        """An attribute of an array that shows its values."""
+        self.stop(f"a value of a tensor is asked for ({name})")
+        return getattr(array.array, name)
+
     # -- values of Python's: NOTE [Asked values] ---------------------------------------------------
 
     def number(self, tensor: Tensor) -> Any:

@@ -44,6 +44,7 @@ class TracedArray(StandIn, NDArrayOperatorsMixin):
     __slots__ = ("array", "recording", "slot")
 
     is_traced = True
+    __hash__ = object.__hash__
 
     def __init__(self, array: np.ndarray, slot: int, recording: Any) -> None:
         self.array, self.slot, self.recording = array, slot, recording
@@ -100,11 +101,7 @@ def _method(name: str) -> Any:
 
 
 def _value(name: str) -> property:
-    def read(self: TracedArray) -> Any:
-        self.recording.stop(f"a value of a tensor is asked for ({name})")
-        return getattr(self.array, name)
-
-    return property(read)
+    return property(lambda self: self.recording.value(self, name))
 
 
 for _names, _make in ((FACTS, _fact), (PARTS, _part), (METHODS, _method), (VALUES, _value)):

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import gammas
-from .allocation import empty, has_special, is_numpy
+from .allocation import empty, has_special, is_numpy, is_traced
 from .gammas import BERNOULLI
 from .layout import as_it_lies
 from .library import by_scipy
@@ -76,7 +76,9 @@ def blockwise(kernel: Callable[[Any], Any], x: Any) -> Any:
     """Apply a kernel of flat double precision arrays to an array of any floating dtype and size."""
     wide = np.complex128 if x.dtype.kind == "c" else np.float64
     if not is_numpy(x):
-        return kernel(x.astype(wide)).astype(x.dtype)
+        x, dtype = x.astype(wide), x.dtype
+        found = x.recording.call(kernel, (x,), {}) if is_traced(x) else kernel(x)
+        return found.astype(dtype)
     if not x.flags.c_contiguous:
         return as_it_lies(partial(blockwise, kernel), x)
     flat = x.reshape(-1)

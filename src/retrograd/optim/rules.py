@@ -388,20 +388,22 @@ updates = Updates()
 _known: dict[Any, list[Any]] = {}
 
 
-def _number(given: Any) -> Any:
+def _array(given: Any, dtype: Any) -> Any:
     """A setting's number; TypeError for what is none, which NumPy might take for NaN or a row."""
+    if allocation.is_traced(given):
+        return given.astype(dtype)
     found = _get_value(given)
     if not isinstance(found, (float, int, np.number)):
         raise TypeError(f"settings of a step must be numbers, but got {type(found).__name__}")
-    return found
+    return np.array(found, dtype)
 
 
 def as_arrays(dtype: np.dtype[Any], numbers: tuple[Any, ...]) -> list[Any]:
     """Numbers as 0-d arrays: NOTE [Update rules], 4. Those that are no tensors are remembered."""
     found = _known.get(key := (dtype.num, numbers))
     if found is None:
-        found = [np.array(_number(n), real_of(dtype)) for n in numbers]
-        if not any(isinstance(n, Tensor) for n in numbers):
+        found = [_array(n, real_of(dtype)) for n in numbers]
+        if not any(isinstance(n, Tensor) or allocation.is_traced(n) for n in numbers):
             if len(_known) > 256:
                 _known.clear()
             _known[key] = found
