@@ -400,8 +400,9 @@ class World:
         self.check()
         now, call = time.monotonic(), exchange.call
         gone = {}
-        for rank in exchange.needs if self.watch else ():
-            when, how, begun = self.watch.ended(self.name, rank) or (now, "", 0)
+        for rank in exchange.needs:
+            ended = self.watch.ended(self.name, rank) if self.watch else None
+            when, how, begun = ended or (now, "", 0)
             did = exchange.counted and begun >= self.begun  # its part, before it left
             if now > max(when, exchange.begun) + GRACE and not did:
                 gone[rank] = how
