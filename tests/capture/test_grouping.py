@@ -129,3 +129,31 @@ def test_a_large_result_that_nobody_reads_is_not_computed():
     assert not any("v2 =" in line for line in lines(step))
     assert bool((bias.grad == 100).all())
     assert bool((x.grad == 1).all())
+
+
+def test_a_large_layer_norm_and_what_is_beside_it_are_one_kernel():
+    x, y, scale = (rg.randn(*n).requires_grad_() for n in ((200, 300), (200, 300), (300,)))
+
+    def step():
+        x.grad = scale.grad = None
+        normed = rg.nn.functional.layer_norm(x + y.detach(), (300,), scale)
+        loss = normed.square().mean()
+        loss.backward()
+        return loss.detach(), x.grad.clone(), scale.grad.clone()
+
+    compiled, expected = rg.compile(step), step()
+    for _ in range(3):
+        rg.testing.assert_close(compiled(), expected, rtol=1e-5, atol=1e-7)
+    (variant,) = compiled.compiled.variants
+    names = variant.replay.__globals__
+    calls = [line.partition(" = ")[2].partition("(")[0] for line in lines(compiled)]
+    kernels = [name for name in calls if type(names.get(name)).__name__ == "FusedRows"]
+    assert len(kernels) == 2
+
+
+def test_one_function_of_large_rows_is_repeated():
+    compiled = rg.compile(lambda x: x.softmax(1), fullgraph=True)
+    for _ in range(3):
+        x = rg.randn(100, 200)
+        rg.testing.assert_close(compiled(x), x.softmax(1))
+    assert compiled.compiled.variants

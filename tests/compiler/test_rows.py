@@ -399,3 +399,15 @@ def test_a_sum_over_one_element_lies_in_rows():
     x = rg.arange(6.0).reshape(2, 3).t()[None]
     assert x.sum(0).stride() == (2, 1)
     assert x.sum(0).tolist() == [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
+
+
+@pytest.mark.parametrize("char", "fd")
+@pytest.mark.parametrize("shape", [(40_000,), (40_013,), (211, 211), (40_000, 1), (3, 50, 300)])
+def test_a_sum_of_everything(shape, char):
+    x = drawn(shape, char) ** 2
+    found = compared(lambda x: np.add.reduce(x * 2, None) / x.size, x)
+    exact = (x.astype(np.longdouble) * 2).sum() / x.size
+    assert abs(found - exact) <= np.spacing(found)
+    x.flat[7] = np.inf
+    assert compared(lambda x: np.add.reduce(x, None), x) == np.inf
+    assert Rows(lambda x: x - np.add.reduce(x, None))((x,)) is None

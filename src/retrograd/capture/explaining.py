@@ -59,9 +59,9 @@ def of_item(item: Any) -> Row:
 
 
 def of_run(run: list[Any], arrays: list[Any]) -> Row:
-    """The row of a kernel that does a run of elementwise steps on some arrays."""
-    names = [named(step) for step in run]
-    return Row("kernel", shortened(names), shaped(arrays[-1]), sum(a.nbytes for a in arrays))
+    """The row of a kernel that does a run of steps on some arrays."""
+    names, largest = [named(step) for step in run], max(arrays, key=lambda array: array.size)
+    return Row("kernel", shortened(names), shaped(largest), sum(a.nbytes for a in arrays))
 
 
 def of_step(step: Any, arrays: Any, how: str = "call") -> Row:

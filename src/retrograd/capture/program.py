@@ -35,7 +35,7 @@ LARGE = 1 << 16  # bytes of an array that goes where it was read last
 NATIVE = in_c is not None and door.AVAILABLE
 if NATIVE:
     from . import native
-    from .fusing import Fused, is_elementwise, shape_of
+    from .fusing import Fused, FusedRows, is_elementwise, is_in_rows, is_repeated, shape_of
     from .grouping import arranged, grouped, living
 
 __all__ = ["Unclear", "program"]
@@ -63,7 +63,7 @@ def program(
         except Partial as error:
             writer.leave_out(error.args[0])
     calls = sum(isinstance(step, Call) for step in recording.steps)
-    if compiled and calls and not (writer.loops or writer.gains):
+    if compiled and calls and not (writer.loops or writer.shapes or writer.gains):
         raise Unclear(f"none of {calls} calls on arrays has native code")
     names = writer.names
     exec(compile(text, "<a recorded function>", "exec"), names)
@@ -120,9 +120,9 @@ class Writer:
         self.given: list[Tensor] = []  # results with a node, so far
         self.lowering = Lowering(recording)
         self.loops: dict[int, list[Any]] = {}  # of steps that have a native form, by id
-        self.shapes: dict[int, Any] = {}  # of elementwise steps on large arrays
+        self.shapes: dict[int, Any] = {}  # of steps on large arrays that kernels do
         self.rows: dict[str, Counter[Row]] = {}  # what lines of the text run
-        self.gains = 0  # kernels that several of these have become, and steps that nobody needs
+        self.gains = 0  # steps that nobody needs
         if compiled:
             self.names |= {"run_steps": in_c.run_steps, "empty": np.empty}
             for step in recording.steps:
@@ -249,26 +249,43 @@ class Writer:
         if not gives:
             return [], set()
         given, arrays = sorted(takes - self.constants()), self.recording.arrays
-        if len(run) == 1:
-            return [self.line(run[0])], takes
-        head = ", ".join([*[f"v{s}" for s in given], *[f"o{s}" for s in gives]])
-        lines = [f"{self.target(step.made)} = {self.called(step, 'alike')}" for step in run]
-        lines += [f"o{s}[...] = v{s}" for s in gives]
-        own: dict[str, Any] = {}
-        exec("\n    ".join([f"def fused({head}):", *lines]), self.names, own)
-        kernel = Fused(own["fused"], [arrays[s] for s in given], [arrays[s] for s in gives])
-        if kernel.kernel is not None:
-            self.gains += 1
+        repeated = any(is_repeated(arrays[s]) for s in given)
+        kernel = self.kernel(run, given, gives) if len(run) > 1 or repeated else None
+        if kernel is not None:
             inside = ", ".join([f"v{s}" for s in given])
             line = f"{self.target(tuple(gives))} = {self.name(kernel)}({inside})"
             self.rows[line] = Counter([of_run(run, [arrays[s] for s in given + gives])])
             return [line], takes
+        if len(run) == 1:
+            return [self.line(run[0])], takes
         first, rest = run[: len(run) // 2], run[len(run) // 2 :]
         made = {s for step in rest for s in made_by(step)}
         after, between = self.fused(rest, made, later)
         made = {s for step in first for s in made_by(step)}
         before, takes = self.fused(first, made, later | between)
         return before + after, takes | (between - made)
+
+    def kernel(self, run: list[Any], given: list[int], gives: list[int]) -> Any:
+        """One kernel that does some steps; None where there is none."""
+        arrays, in_rows = self.recording.arrays, any(is_in_rows(s, self.recording) for s in run)
+        if any(is_repeated(arrays[s]) for s in gives):  # which a kernel would write out
+            return None
+        method = "" if in_rows else "alike"
+        lines = [f"{self.target(step.made)} = {self.called(step, method)}" for step in run]
+        head = [f"v{s}" for s in given]
+        if in_rows:
+            lines.append(f"return {self.target(tuple(gives))}")
+        else:
+            head += [f"o{s}" for s in gives]
+            lines += [f"o{s}[...] = v{s}" for s in gives]
+        own: dict[str, Any] = {}
+        exec("\n    ".join([f"def fused({', '.join(head)}):", *lines]), self.names, own)
+        operands, results = ([arrays[s] for s in slots] for slots in (given, gives))
+        made: Any = (
+            FusedRows(own["fused"], operands) if in_rows
+            else Fused(own["fused"], operands, results)
+        )  # fmt: skip
+        return None if made.kernel is None else made
 
     def views_later(self, run: list[Any], made: set[int], needed: set[int]) -> list[Any]:
         """The views among steps that are needed later, and so made anew, of what is then `needed`.

@@ -136,23 +136,23 @@ class Formulas:
         return self.title
 
     def __call__(self, g: Any, values: Any) -> tuple[Any, ...]:
-        return self.fitted(g, values, self.edges)
+        return self.fitted(g, values)
 
     def alike(self, g: Any, values: Any) -> tuple[Any, ...]:
-        """The same where all edges have the shape of the cotangent, whichever that is."""
-        edges = [e and e._replace(shape=g.shape) for e in self.edges]
-        return self.fitted(g, values, edges)
+        """The same where all arrays have one shape, whichever that is, or are a number."""
+        return self.fitted(g, values, alike=True)
 
-    def fitted(self, g: Any, values: Any, edges: Any) -> tuple[Any, ...]:
+    def fitted(self, g: Any, values: Any, alike: bool = False) -> tuple[Any, ...]:
         """What the formulas give, fitted to edges."""
         found = self.op.derive(self.xp, g, values, self.live)
         this: Any = self
         return tuple(
             [
-                None if c is None or e is None else fit(c, e, this, arrays)
-                for c, e in zip(found, edges, strict=True)
+                None if c is None or e is None
+                else fit(c, e._replace(shape=c.shape) if alike else e, this, arrays)
+                for c, e in zip(found, self.edges, strict=True)
             ]
-        )
+        )  # fmt: skip
 
 
 class Recording(Watcher):
@@ -181,6 +181,7 @@ class Recording(Watcher):
         self.lasting_from: int | None = None  # the first step that must not be done twice
         self.views: set[int] = set()  # ids of steps that read nothing, but give views
         self.elementwise: set[int] = set()  # ids of steps that are forwards of such ops
+        self.in_rows: set[int] = set()  # and of those that have sums and maxima along dimensions
         self.suspended = False
         self.ahead = False  # whether a pass runs of which eager has not even begun
         self.start = tick()
@@ -450,7 +451,9 @@ class Recording(Watcher):
         else:
             found = self.call(function, arrays, params)
         if self.stopped is None and len(self.steps) > before:
-            for kind, known in ((op.view, self.views), (by_elements(op), self.elementwise)):
+            for kind, known in (
+                (op.view, self.views), (by_elements(op), self.elementwise), (op.rows, self.in_rows)
+            ):  # fmt: skip
                 if kind:
                     known.add(id(self.steps[-1]))
         return found

@@ -18,7 +18,7 @@ NOTE [Shapes]
    others of fewer, and where `expand_dims` says so, it has a number for each row. So it is two
    inputs, of which one at least is dead code.
 3. A sum over the leading dimensions alone goes across the rows, and has a number for each column.
-   What else is computed of it has so, too.
+   What else is computed of it has so, too. So it is with the one number of a sum of everything.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ class Trace:
         self.calls: list[Call] = []
         self.dim: Shape = ()  # the inner axes, once they are known
         self.columns: set[int] = set()  # values that sums across rows are, or are made of them
+        self.totals: set[int] = set()  # those that sums of everything are, or are made of them
 
     def call(
         self, function: str, operands: Sequence[int], dtype: Any, static: Any = None,
@@ -71,6 +72,8 @@ class Trace:
         made = Call(function, tuple(operands), np.dtype(dtype).char, static, axes)
         if made.across or not self.columns.isdisjoint(operands):
             self.columns.add(len(self.calls))
+        if made.total or not self.totals.isdisjoint(operands):
+            self.totals.add(len(self.calls))
         self.calls.append(made)
         return len(self.calls) - 1
 
@@ -231,13 +234,16 @@ class Abstract(StandIn, NDArrayOperatorsMixin):
         name, trace = REDUCING.get(ufunc), self.trace
         start = initial is None or (name == "max" and initial == -math.inf)
         whole = self.shape == trace.shape != SHAPE
-        if name is None or not whole or not start or axis is None:
+        if name is None or not whole or not start or (axis is None and name != "sum"):
             raise Refused(f"{ufunc.__name__}.reduce over {axis}")
         if out is not None or (dtype is not None and name != "sum"):
             raise Refused(f"{ufunc.__name__}.reduce into {dtype}")
         kind = self.dtype if dtype is None else np.dtype(dtype)
         if kind.kind not in "fc":
             raise Refused(f"{ufunc.__name__}.reduce of {kind}")
+        if axis is None:
+            place = trace.call("sum", (trace.value(self, kind),), kind, axes=0)
+            return Abstract(trace, place, kind, (1,) * self.ndim if keepdims else ())
         across = trace.over(axis if isinstance(axis, tuple) else (axis,))
         if across and name != "sum":
             raise Refused(f"{ufunc.__name__}.reduce across rows")
@@ -351,7 +357,10 @@ def copied(target: Any, value: Any, casting: Any = "same_kind", where: Any = Tru
 def filled(x: Any, value: Any, dtype: Any = None, order: Any = "K", subok: Any = True,
            shape: Any = None) -> Abstract:  # fmt: skip
     """An array of one value, like `x`: `np.full_like`."""
-    if shape is not None and tuple(shape) not in (SHAPE, x.shape):
+    whole = x.trace.shape
+    if shape is not None and tuple(shape) not in (SHAPE, x.shape) and not (
+        len(shape) == len(whole) and all(n in (1, m) for n, m in zip(shape, whole, strict=True))
+    ):  # fmt: skip
         raise Refused("an array of another shape is made")
     dtype = x.dtype if dtype is None else np.dtype(dtype)
     number = value if isinstance(value, Abstract) else operand(value)

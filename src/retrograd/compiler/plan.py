@@ -10,7 +10,8 @@ NOTE [Sweeps]
    of an output as soon as one sweep has it, and read by the others.
 4. Sums across the rows have a sweep of their own before the last, which may write over what waits.
 5. A program without reductions has one sweep, which writes.
-6. What is computed of sums across rows is NumPy's: there are few such numbers.
+6. What is computed of sums across rows is NumPy's: there are few such numbers. So it is with the
+   sums of everything, of which a kernel gives the parts that rows have, in float64.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .program import INNER, REDUCTIONS, Refused, live
+from .program import INNER, OUTER, REDUCTIONS, Call, Refused, live
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -137,36 +138,47 @@ def operands(program: Program, values: Iterable[int]) -> list[int]:
 
 
 def in_columns(program: Program) -> list[int]:
-    """The values that are sums across rows, or are made of them."""
+    """The values that are sums across rows or of everything, or are made of them."""
     found: set[int] = set()
     for value, call in enumerate(program.calls):
-        if call.across or not found.isdisjoint(call.operands):
+        if call.across or call.total or not found.isdisjoint(call.operands):
             found.add(value)
     return sorted(found)
 
 
+def totals_and_sums(program: Program) -> tuple[list[int], list[int]]:
+    """The values that are sums of everything, and those that are sums across rows."""
+    every = [*enumerate(program.calls)]
+    return [i for i, call in every if call.total], [i for i, call in every if call.across]
+
+
 def within_rows(program: Program) -> Program:
-    """What a kernel computes: a number for each element or row, and sums across rows."""
-    calls, found = program.calls, in_columns(program)
-    sums = [i for i in found if calls[i].across]
+    """What a kernel computes: numbers for elements and rows, parts of totals, sums across rows."""
+    calls, found, (totals, sums) = [*program.calls], in_columns(program), totals_and_sums(program)
     for value in found:
         call = calls[value]
         taken = {calls[i].function for i in call.operands if i not in found}
-        if value in sums:
+        if value in sums or value in totals:
             if not taken:
                 raise Refused("sums across rows of such sums")
         elif taken - {"constant"}:
             raise Refused("what is summed across rows, beside them")
         elif call.function not in ("cast", "select") and not hasattr(np, call.function):
             raise Refused(f"{call.function} of sums across rows")
-    outputs = [*[i for i in program.outputs if i not in found], *sums]
-    return live(program._replace(outputs=tuple(outputs), targets=(-1,) * len(outputs)))
+    outputs = [i for i in program.outputs if i not in found]
+    for value in totals:
+        outputs.append(len(calls))
+        name = "sum" if calls[value].dtype == "d" else "wide sum"
+        calls.append(Call(name, calls[value].operands, "d", axes=OUTER))
+    outputs += sums
+    targets = (-1,) * len(outputs)
+    return live(program._replace(calls=tuple(calls), outputs=tuple(outputs), targets=targets))
 
 
 def of_columns(program: Program) -> Callable[[Sequence[Any]], dict[int, Any]]:
-    """What computes, of the sums across rows, all that has a number for each column."""
-    calls, found = program.calls, in_columns(program)
-    sums = [i for i in found if calls[i].across]
+    """What computes, of totals and then sums across rows, all that is made of them."""
+    calls, found, (totals, sums) = program.calls, in_columns(program), totals_and_sums(program)
+    given = [*totals, *sums]
     constants = {
         i: np.dtype(call.dtype).type(float(call.static))
         for i, call in enumerate(calls) if call.function == "constant"
@@ -177,13 +189,13 @@ def of_columns(program: Program) -> Callable[[Sequence[Any]], dict[int, Any]]:
         name = "where" if call.function == "select" else call.function
         if name == "cast":
             steps.append((value, partial(np.ndarray.astype, dtype=call.dtype), call.operands))
-        elif value not in sums:
+        elif value not in given:
             steps.append((value, getattr(np, name), call.operands))
 
-    def computed(totals: Sequence[Any]) -> dict[int, Any]:
-        known = constants | dict(zip(sums, totals, strict=True))
+    def computed(sums: Sequence[Any]) -> dict[int, Any]:
+        known = constants | dict(zip(given, sums, strict=True))
         for value, function, taken in steps:
-            known[value] = function(*[known[i] for i in taken])
+            known[value] = np.asarray(function(*[known[i] for i in taken]))
         return known
 
     return computed

@@ -12,7 +12,7 @@ NOTE [Axes]
    It computes an element of the result from the same element of each. A program of nothing else is
    elementwise.
 3. A reduction, one of `REDUCTIONS`, takes its operand as broadcast to all axes, and joins the
-   elements along one class: what is left are the axes of the other.
+   elements along one class: what is left are the axes of the other. A `total` joins all elements.
 4. What is no function of NumPy's: an "input", whose `static` says what it is for whoever recorded
    the program; a "constant", whose `static` is what Python writes for the number; a "cast", a
    "select", which is `np.where`, a "complex" of two parts, and a "broadcast" to all axes.
@@ -36,7 +36,8 @@ __all__ = [
 
 OUTER, INNER = 1, 2
 ALL = OUTER | INNER
-REDUCTIONS = {"sum", "plain sum", "max", "min"}  # a plain sum is held in its own dtype
+# Sums are held in more than their own dtype, plain ones in that, wide ones in float64.
+REDUCTIONS = {"sum", "plain sum", "wide sum", "max", "min"}
 
 
 class Refused(TypeError):  # noqa: N818 (it is no fault)
@@ -61,13 +62,18 @@ class Call(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The function's name, which says so of a reduction across rows."""
-        return f"{self.function} across" if self.across else self.function
+        """The function's name, which says so of a reduction across rows, or of everything."""
+        return self.function + " across" * self.across + " of all" * self.total
 
     @property
     def across(self) -> bool:
         """Whether it is a reduction over the outer axes."""
         return self.function in REDUCTIONS and self.axes == INNER
+
+    @property
+    def total(self) -> bool:
+        """Whether it is a reduction over all axes."""
+        return self.function in REDUCTIONS and not self.axes
 
 
 class Program(NamedTuple):

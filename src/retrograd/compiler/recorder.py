@@ -148,16 +148,18 @@ def program_of(trace: Trace, results: Sequence[Abstract], targets: Sequence[int]
 
 
 def broadcast_along(shape: Shape, shapes: Sequence[Shape]) -> Shape:
-    """The inner axes where nothing is reduced: those of arrays that are broadcast, or the last."""
+    """The inner axes where no rows are reduced: those of arrays that are broadcast, or the last."""
     whole = [own for own in shapes if len(own) == len(shape)]
     thin = [d for d, n in enumerate(shape) if n > 1 and any(own[d] == 1 for own in whole)]
-    return tuple(thin) or (len(shape) - 1,)
+    return tuple(thin) or (max([d for d, n in enumerate(shape) if n > 1], default=0),)
 
 
 def is_result(trace: Trace, x: Any) -> bool:
     """Whether a function gives an array that a program can make."""
     if not isinstance(x, Abstract):
         return False
+    if x.place in trace.totals:
+        return x.size == 1
     if trace.dim and x.shape in trace.shapes(x.columns):
         return True
     return x.shape == trace.shape and not x.columns

@@ -55,14 +55,14 @@ class Explanation:
 def explain(function: Callable[..., Any], *args: Any, **params: Any) -> Explanation:
     """Call `function(*args, **params)`, and say which forwards and formulas in it ran as kernels.
 
-    Of each elementwise op, and of each of its formulas in a backward pass that the function runs:
-    the shapes, and either how many calls of NumPy became one loop, and how much memory that reads
-    and writes, or why NumPy computed. The programs of the kernels follow. Every other op is left
-    out. Raises what the function raises.
+    Of each elementwise op and reduction, and of each of its formulas in a backward pass that the
+    function runs: the shapes, and either how many calls of NumPy became one loop, and how much
+    memory that reads and writes, or why NumPy computed. The programs of the kernels follow. Every
+    other op is left out. Raises what the function raises.
 
     >>> x = rg.ones(100_000, requires_grad=True)
     >>> rg.compiler.explain(lambda: rg.nn.functional.silu(x).sum().backward()).calls.total()
-    2
+    4
     """
     seen: Counter[Call] = Counter()
 

@@ -16,8 +16,8 @@ from ..kernels.native import loops
 from .door import Recent, setting
 from .emission import unknown
 from .machine import address
-from .plan import of_columns, within_rows
-from .program import INNER, Refused, anonymous
+from .plan import of_columns, totals_and_sums, within_rows
+from .program import INNER, REDUCTIONS, Refused, anonymous
 from .recorder import PASSING, Operand, flat, record
 from .sweeps import LANES, Variant, parts_of, row_code
 
@@ -31,8 +31,10 @@ __all__ = ["Rows", "attempted", "recorded"]
 PIECE = 1 << 15  # elements of what a thread takes at once
 PIECES = 16  # at most, where there are sums across rows: each piece has sums of its own
 TIMES = 4  # how much larger than others arrays must be here, where each call costs more
+PLAIN = 16  # and those of which there is but a sum of everything
 MOST_LANES = max(LANES.values())
 LONGEST = 64  # calls of a program
+MOST_LONG = 1 << 13  # elements of a row, where there is a choice
 CHUNK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -74,32 +76,61 @@ def strides_of(array: Any, shape: Sequence[int]) -> list[int]:
     return [0 if n == 1 else step for n, step in zip(view.shape, view.strides, strict=True)]
 
 
+def in_long_rows(recording: Recording, arrays: Sequence[Any]) -> tuple[Sequence[int], Any]:
+    """The sizes of dimensions, and which are inner axes; where only everything is summed, of rows
+    that are long and many, so that threads share them."""
+    program, shape, dim, *_ = recording
+    calls, size = program.calls, math.prod(shape)
+    inputs = [(calls[i].static, calls[i].axes) for i in program.inputs]
+    plain = not any(call.function in REDUCTIONS and not call.total for call in calls) and all(
+        arrays[i].size == 1
+        or (
+            own == shape
+            and axes & INNER
+            and (arrays[i].flags.c_contiguous or not any(arrays[i].strides))
+        )
+        for (i, own), axes in inputs
+    )
+    lengths = [n for n in range(MOST_LONG, MOST_LANES, -1) if size % n == 0] if plain else []
+    return ((size // lengths[0], lengths[0]), (1,)) if lengths else (shape, dim)
+
+
 class RowKernel:
     """A recording's program for arrays of given shapes and strides."""
 
     def __init__(self, recording: Recording, arrays: Sequence[Any]) -> None:
         self.recording = recording
-        whole, shape, dim, *_ = recording
+        whole, made, *_ = recording
+        shape, dim = in_long_rows(recording, arrays)
         program = within_rows(whole)
         calls = program.calls
         if program.length > LONGEST or unknown(program, rows=True):
             raise Refused("there is no code for some of it")
-        self.inputs = [calls[value].static for value in program.inputs]
+        self.inputs = [
+            (i, shape if own == made else own if len(shape) == len(made) else (1,) * len(shape))
+            for i, own in [calls[value].static for value in program.inputs]
+        ]
         self.parts = [parts_of(calls[value]) for value in program.outputs]
         row = [1 if d in dim else n for d, n in enumerate(shape)]
-        self.made = [
-            (shape if calls[value].axes & INNER else row, program.dtype(value))
+        totals, across = totals_and_sums(whole)
+        results = [
+            (made if calls[value].axes & INNER else row, program.dtype(value))
             for value, parts in zip(program.outputs, self.parts, strict=True)
             if not parts
         ]
+        self.made = results[: len(results) - len(totals)]
+        self.row_sums = results[len(self.made) :]
         strides = [strides_of(arrays[i], own) for i, own in self.inputs]
-        strides += [strides_of(np.empty(own, dtype), own) for own, dtype in self.made]
+        strides += [
+            strides_of(np.empty(own, dtype), shape if own == made else own)
+            for own, dtype in results
+        ]
         column = [n if d in dim else 1 for d, n in enumerate(shape)]
         strides += [strides_of(np.empty(column), column) for parts in self.parts if parts]
         kept = merged([d for d in range(len(shape)) if d not in dim], shape, strides)
         inner = merged(dim, shape, strides) or [(1, [0] * len(strides))]
         *outer, (length, steps) = inner
-        sizes = [arrays[i].itemsize for i, _ in self.inputs] + [d.itemsize for _, d in self.made]
+        sizes = [arrays[i].itemsize for i, _ in self.inputs] + [d.itemsize for _, d in results]
         sizes += [8] * len(strides)
         if any(step not in (0, size) for step, size in zip(steps, sizes, strict=False)):
             raise Refused("elements of a row that are apart")
@@ -115,14 +146,14 @@ class RowKernel:
             *[0] * len(strides), *[n for n, _ in dims], length, self.grain, self.room * 8,
             *[own[i] for i in range(len(strides)) for _, own in dims],
         ])  # fmt: skip
-        self.sums = [whole.dtype(i) for i, call in enumerate(whole.calls) if call.across]
+        self.sums = [*map(whole.dtype, [*totals, *across])]
         self.of_columns = of_columns(whole)
         self.address = address(row_code, anonymous(program), variant)
         self.function = CHUNK(self.address)
 
     def __call__(self, arrays: Sequence[Any]) -> Any:
         """What the function gives for arrays of the same shapes and strides."""
-        outputs = [np.empty(shape, dtype) for shape, dtype in self.made]
+        outputs = [np.empty(shape, dtype) for shape, dtype in (*self.made, *self.row_sums)]
         pieces = -(-self.rows // self.grain)
         sums = [np.empty((pieces, parts, self.room)) for parts in self.parts if parts]
         held = [*[arrays[i] for i, _ in self.inputs], *outputs, *sums]
@@ -140,11 +171,10 @@ class RowKernel:
     def results(self, outputs: Sequence[Any], sums: Sequence[Any]) -> tuple[Any, ...]:
         """What the function gives, of what its kernel has computed."""
         whole, made = self.recording.program, self.recording.made
-        totals = [
-            np.add.reduce(each, (0, 1))[: self.columns].astype(dtype)
-            for each, dtype in zip(sums, self.sums, strict=True)
-        ]
-        known = self.of_columns(totals) if sums else {}
+        totals = [np.asarray(np.add.reduce(each, None)) for each in outputs[len(self.made) :]]
+        totals += [np.add.reduce(each, (0, 1))[: self.columns] for each in sums]
+        totals = [x.astype(dtype) for x, dtype in zip(totals, self.sums, strict=True)]
+        known = self.of_columns(totals) if totals else {}
         rest = iter(outputs)
         found = [known[value] if value in known else next(rest) for value in whole.outputs]
         return tuple([  # of large ones no views, which would be copied for leaves
@@ -172,19 +202,23 @@ class Rows:
 
     def __call__(self, operands: Sequence[Any]) -> Any:
         """What the kernel for such operands gives; None where there is none."""
-        arrays, key = [], []
+        kernel, arrays = self.found(operands)
+        return None if kernel is None else kernel(arrays)
+
+    def found(self, operands: Sequence[Any]) -> tuple[RowKernel | None, Sequence[Any]]:
+        """The kernel for such operands, None where there is none; the arrays among them."""
+        arrays, key = list[Any](), list[Any]()
         for x in flat(operands):
             if x.__class__ is np.ndarray:
                 if not (x.flags.aligned and x.dtype.isnative):
-                    return None
+                    return None, arrays
                 arrays.append(x)
                 key += [x.shape, x.strides]
             elif x.__class__ is float:
                 key.append(x)
         if max(x.size for x in arrays) < setting.least * TIMES:
-            return None
-        kernel = self.kernels.found(tuple(key), attempted, self.made, operands, arrays)
-        return None if kernel is None else kernel(arrays)
+            return None, arrays
+        return self.kernels.found(tuple(key), attempted, self.made, operands, arrays), arrays
 
     def made(self, operands: Sequence[Any], arrays: Sequence[Any]) -> RowKernel | None:
         """The kernel for operands like these; None where the recorder or the compiler stop."""
@@ -193,4 +227,7 @@ class Rows:
         recording = recorded(self.function, operands)
         if {recording.shape[d] for d in recording.dim} == {1}:
             return None  # nothing is summed, and NumPy's result lies in memory as its input
+        calls, few = recording.program.calls, max(x.size for x in arrays) < PLAIN * setting.least
+        if few and any(c.total and calls[c.operands[0]].function == "input" for c in calls):
+            return None  # NumPy's sum is as quick
         return RowKernel(recording, arrays)

@@ -62,7 +62,7 @@ class Variant(NamedTuple):
     steps: tuple[bool, ...]
 
 
-STARTS = {"sum": 0.0, "plain sum": 0.0, "max": -math.inf, "min": math.inf}
+STARTS = {"sum": 0.0, "plain sum": 0.0, "wide sum": 0.0, "max": -math.inf, "min": math.inf}
 
 
 def wide(call: Call) -> Any:
@@ -110,6 +110,7 @@ def smaller(x: Value, held: Value) -> tuple[Value]:
 JOINS: dict[str, Callable[..., Any]] = {
     "sum": added,
     "plain sum": added,
+    "wide sum": added,
     "max": larger,
     "min": smaller,
 }

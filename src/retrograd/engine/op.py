@@ -175,7 +175,8 @@ class Op(Kind):
         self.derivative, self.tangent = derivative, tangent
         self.keeps, self.moves, self.adds = keeps, moves, adds
         self.linear = linear or keeps or moves or adds
-        self.elementwise, self.view, self.piecewise = elementwise, view, piecewise
+        self.elementwise, self.rows = elementwise, rows
+        self.view, self.piecewise = view, piecewise
         self.exact = exact or elementwise
         self.promote = promote
         self.batch = self._batch_rule() if batch == "auto" else batch

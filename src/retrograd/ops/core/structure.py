@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from functools import lru_cache
 from typing import Any
@@ -61,11 +62,10 @@ def _sum_to(input: Any, *, shape: tuple[int, ...]) -> Any:
 
 @quick("spread")
 def _spread(input: Any, *, shape: tuple[int, ...]) -> Any:
-    if input.ndim == 0 and shape.__class__ is not Turned:
-        out = empty(input, shape)
-        if out.size < SMALL:  # later arithmetic wants real strides
-            out[...] = input
-            return out
+    if input.ndim == 0 and shape.__class__ is not Turned and math.prod(shape) < SMALL:
+        out = empty(input, shape)  # later arithmetic wants real strides
+        out[...] = input
+        return out
     return _expand(input, shape=shape)
 
 

@@ -106,6 +106,7 @@ _sum = declare(
     _sum_all,
     input=lambda xp, g, input_shape: xp.spread(g, shape=input_shape),
     adds="input",
+    rows=True,
     exact=True,
     batch=batching.full_reduction("sum_dim"),
     examples=ALL,
@@ -154,6 +155,7 @@ _mean = declare(
         xp.spread, g, math.prod(input_shape) or 1, shape=input_shape
     ),
     linear="input",
+    rows=True,
     batch=batching.full_reduction("mean_dim"),
     examples=ALL[:2],
     saved={"self_sym_numel": lambda input_shape: math.prod(input_shape)},
