@@ -15,7 +15,7 @@ from .ops.tensor.inspection import layout as _layout
 from .ops.tensor.storage import StorageType as _StorageType
 _Number = _int | _float | _complex | _number[_Any]
 
-from . import autograd as autograd, interop as interop, capture as capture, compiler as compiler, distributions as distributions, fft as fft, func as func, linalg as linalg, nn as nn, optim as optim, quasirandom as quasirandom, random as random, return_types as return_types, serialization as serialization, signal as signal, special as special, tape as tape, testing as testing, utils as utils, viz as viz, wirtinger as wirtinger
+from . import autograd as autograd, interop as interop, capture as capture, compiler as compiler, distributions as distributions, fft as fft, func as func, linalg as linalg, nn as nn, optim as optim, quasirandom as quasirandom, random as random, return_types as return_types, runtime as runtime, serialization as serialization, signal as signal, special as special, tape as tape, testing as testing, utils as utils, viz as viz, wirtinger as wirtinger
 from .locks import forget_orphans as _forget_orphans, load as _load
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled, is_anomaly_enabled as is_anomaly_enabled
 from .autograd.grad_mode import enable_grad as enable_grad, inference_mode as inference_mode, is_grad_enabled as is_grad_enabled, is_inference_mode_enabled as is_inference_mode_enabled, no_grad as no_grad, set_grad_enabled as set_grad_enabled
@@ -26,7 +26,7 @@ from .version import __version__ as __version__
 from .modes import is_warn_always_enabled as is_warn_always_enabled, set_warn_always as set_warn_always
 from .dtypes.placeholders import chalf as chalf, complex32 as complex32, qint8 as qint8, qint32 as qint32, quint2x4 as quint2x4, quint4x2 as quint4x2, quint8 as quint8
 from .tape import ForwardAccumulator as ForwardAccumulator, GradientTape as GradientTape, UnconnectedGradients as UnconnectedGradients, custom_gradient as custom_gradient
-from .capture import compile as compile
+from .capture import aot as aot, compile as compile
 from .distributions.samplers import _sample_dirichlet as _sample_dirichlet, _standard_gamma as _standard_gamma
 from .serialization import load as load, save as save
 from .utils.checkpoint import recompute_grad as recompute_grad
