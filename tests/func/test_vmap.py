@@ -358,6 +358,18 @@ def test_forward_derivatives_of_a_batch():
 
 # -- randomness --------------------------------------------------------------------------------
 
+
+@pytest.mark.parametrize("draw", [
+    lambda x: rg.normal(x, 1.0), lambda x: rg.normal(x, x), lambda x: rg.normal(1.0, x),
+])  # fmt: skip
+def test_normal_numbers_of_a_batch_are_those_of_one_draw(draw):
+    x = rg.ones(3, 4)
+    rg.manual_seed(3)
+    expected = draw(x)
+    rg.manual_seed(3)
+    assert vmap(draw, randomness="different")(x).tolist() == expected.tolist()
+
+
 DRAWS = {
     "randn": lambda x: rg.randn(20),
     "rand_like": rg.rand_like,

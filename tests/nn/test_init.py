@@ -222,3 +222,17 @@ def test_each_example_draws_its_own_initial_values():
     np.testing.assert_array_equal(found, rg.stack([made(rg.zeros(3)), made(rg.zeros(3))]))
     with pytest.raises(RuntimeError, match="randomness"):
         rg.func.vmap(made)(rg.zeros(2, 3))
+
+
+def test_parts_of_complex_numbers_are_drawn_in_turn():
+    rg.manual_seed(0)
+    parts = rg.rand(3, 2)
+    rg.manual_seed(0)
+    assert (
+        rg.view_as_real(init.uniform_(rg.empty(3, dtype=rg.complex64))).tolist() == parts.tolist()
+    )
+    rg.manual_seed(0)
+    parts = rg.randn(20, 2, dtype=rg.float64) / math.sqrt(2)
+    rg.manual_seed(0)
+    drawn = init.normal_(rg.empty(20, dtype=rg.complex128))
+    assert np.allclose(rg.view_as_real(drawn).numpy(), parts.numpy(), rtol=1e-15, atol=0)

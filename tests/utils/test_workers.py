@@ -259,6 +259,22 @@ def test_a_batch_is_waited_for_so_long(kind, ready):
     ready.set()
 
 
+def test_workers_that_stay_end_with_their_loader():
+    gc.collect()
+    gc.disable()  # so that no circle of references is what ends them
+    try:
+        many = loader(TensorDataset(rg.arange(6)), 2, persistent_workers=True)
+        passed = iter(many)
+        assert len(list(passed)) == 3
+        workers = passed._workers
+        del many, passed
+        for worker in workers:
+            worker.join(10)
+        assert not any(worker.is_alive() for worker in workers)
+    finally:
+        gc.enable()
+
+
 def test_workers_stay_for_further_passes():
     kept = loader(Plain(), 2, persistent_workers=True)
     first = iter(kept)

@@ -105,8 +105,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
     >>> bool(w.abs().max() <= 1.0)
     True
     """
-    for part in _parts(tensor):
-        part.uniform_(a, b, generator=generator)
+    new_tensor(tensor._array).uniform_(a, b, generator=generator)
     return tensor
 
 
@@ -120,8 +119,7 @@ def symmetric_(tensor: Tensor, bound: float, generator: Any = None) -> Tensor:
 def normal_(tensor: Tensor, mean: Any = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with normal numbers of this mean, which may be complex, and standard deviation."""
     middle = mean_of(mean, tensor, "normal_")
-    for part, center in zip(_parts(tensor), (middle.real, middle.imag), strict=False):
-        part.normal_(center, _whole(tensor, std), generator=generator)
+    new_tensor(tensor._array).normal_(middle, std, generator=generator)
     return tensor
 
 

@@ -210,3 +210,19 @@ def test_a_scaler_of_a_program_decides_whether_to_step():
     scaler.scale(w).backward()
     scaler.step(optimizer)
     assert (w.item(), scaler.calls) == (0.5, ["found_inf_per_device", "stage"])
+
+
+def test_a_loaded_scaler_has_to_be_used_before_it_steps():
+    first = GradScaler("cpu", init_scale=4.0)
+    first.scale(rg.ones(1))
+    second = GradScaler("cpu")
+    second.load_state_dict(first.state_dict())
+    assert second.get_scale() == 4.0
+    w = rg.ones(1, requires_grad=True)
+    w.grad = rg.ones(1)
+    with pytest.raises(AssertionError, match="step"):
+        second.step(rg.optim.SGD([w], lr=1.0))
+    assert w.tolist() == [1.0]
+    assert second.scale(rg.ones(1)).tolist() == [4.0]
+    second.step(rg.optim.SGD([w], lr=1.0))
+    assert w.tolist() == [0.75]

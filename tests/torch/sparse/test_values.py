@@ -340,7 +340,8 @@ def test_what_sparse_tensors_do_not_take_says_what_to_do(call):
 
 def test_no_array_of_numpy_is_made_of_it():
     x = rg.eye(2).to_sparse()
-    for call in (x.numpy, lambda: np.asarray(x)):
+    wanted = rg.eye(2).to_sparse().requires_grad_()
+    for call in (x.numpy, lambda: np.asarray(x), wanted.numpy):
         with pytest.raises(TypeError, match="can't convert Sparse layout tensor to numpy"):
             call()
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
+from ... import dtypes, modes
 from ...engine.dispatch import check_broadcast
 from ...engine.registry import declare, renamed
 from ...engine.tensor import Tensor, as_array, concrete, constant_like, new_tensor
@@ -358,14 +358,14 @@ def normal(
         check_broadcast(shapes[0], shapes[-1], "normal")
         shape = np.broadcast_shapes(*shapes)
     refuse("normal_kernel_cpu", target, "fc")
-    center, scale = (t._array if isinstance(t, Tensor) else target.type(t) for t in (mean, std))
     order = order_of(out, shape)
     drawn = drawing(normals(or_default(generator, "normal"), order), order)(shape, target)
-    if parameters:
-        drawn = table(concrete(parameters[0]._array), drawn)
-    values = as_array(center + scale * drawn).astype(target, copy=False)
     if not parameters:
+        values = as_array(target.type(mean) + target.type(std) * drawn).astype(target, copy=False)
         return leaf_or_out(values, requires_grad, out, normal)
+    drawn = new_tensor(table(concrete(parameters[0]._array), drawn))
+    with modes.Changed(grad=False):
+        values = (drawn * std + mean).to(dtypes.of_numpy(target))._array
     if out is not None:
         return write_value(new_tensor(values), out, "normal")
     zero = constant_like(np.zeros((), target), parameters[0])

@@ -86,12 +86,12 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     >>> x = rg.zeros(2); x.numpy()[0] = 5.0; x
     tensor([5., 0.])
     """
+    if self.layout is not strided and not self.is_nested:
+        raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
     if self._node is not None and not force and modes.state.records:
         raise RuntimeError(NO_NUMPY)
     if has_tangent(self) and not force:
         raise RuntimeError(NO_NUMPY_FORWARD)
-    if self.layout is not strided and not self.is_nested:
-        raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
     if not has_values(self._array):
         raise TypeError(NO_NUMPY_META)
     return self._array.view()

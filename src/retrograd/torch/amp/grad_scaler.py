@@ -249,7 +249,9 @@ class GradScaler:
                 "The source state dict is empty, possibly because it was saved from a disabled "
                 "instance of GradScaler."
             )
-        self._init_scale = self._scale = state_dict["scale"]
+        self._init_scale = state_dict["scale"]
+        if self._scale is not None:  # else it is still to be used
+            self._scale = self._init_scale
         self._growth_factor = state_dict["growth_factor"]
         self._backoff_factor = state_dict["backoff_factor"]
         self._growth_interval = state_dict["growth_interval"]

@@ -35,9 +35,10 @@ class _BaseDataLoaderIter:
     """One pass over a loader, or over what a library gives in its place: PyTorch's attributes."""
 
     def __init__(self, loader: Any, drawn: bool = False) -> None:
-        self._length, self._fetched = loader, 0
-        self._said = loader._IterableDataset_len_called
-        self._sampler_iter = iter(loader._index_sampler)
+        self._dataset, self._index_sampler = loader.dataset, loader._index_sampler
+        self._said, self._fetched = loader._IterableDataset_len_called, 0
+        self._num_workers = loader.num_workers
+        self._sampler_iter = iter(self._index_sampler)
         self._base_seed = 0 if drawn else drawn_seed(loader.generator)
 
     def __iter__(self) -> Iterator[Any]:
@@ -47,13 +48,13 @@ class _BaseDataLoaderIter:
         data = self._next_data()
         self._fetched += 1
         if self._said is not None and self._fetched > self._said:
-            said = (self._length.dataset, self._said, self._fetched)
-            text = TOO_MANY.format(*said) + (EACH_ALL if self._length.num_workers else "")
+            said = (self._dataset, self._said, self._fetched)
+            text = TOO_MANY.format(*said) + (EACH_ALL if self._num_workers else "")
             warnings.warn(text, UserWarning, stacklevel=2)
         return data
 
     def __len__(self) -> int:
-        return len(self._length)
+        return len(self._index_sampler)
 
     def _next_data(self) -> Any:
         raise NotImplementedError
@@ -90,7 +91,6 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         super().__init__(loader)
         self._in_order, self._timeout = loader.in_order, loader.timeout
         self._persistent_workers = loader.persistent_workers
-        self._num_workers = loader.num_workers
         self._most = max(1, loader.prefetch_factor) * loader.num_workers
         self._pass, self._broken = 0, ""
         job = Job(
