@@ -930,3 +930,64 @@ def test_what_a_dictionary_of_modules_contains():
         *[(rg.randn(3),) for _ in range(4)],
         before=[list, list, lambda: inner.update({"act": nn.Tanh()})],
     )
+
+
+BACK, ON = rg.tensor([5, 4, 3, 2, 1, 0]), rg.tensor([1, 2, 3])
+
+
+def rows(y):
+    y[1:].copy_(y[:-1])
+
+
+def sums(y):
+    y[1:].add_(y[:-1])
+    rg.add(y[1:], y[:-1], out=y[:-1])
+
+
+def flipped(y):
+    y[:] = y.flip(0)
+    y[::2] = y[:3]
+
+
+def indexed(y):
+    y[ON] = y[:3]
+
+
+def indexed_by_itself(y):
+    y[BACK] = y
+
+
+def index_add(y):
+    y.index_add_(0, ON, y[:3])
+
+
+def index_add_of_itself(y):
+    y.index_add_(0, BACK, y)
+
+
+def scattered(y):
+    y.scatter_(0, ON, y[:3])
+
+
+def scattered_from_itself(y):
+    y.scatter_(0, BACK, y)
+
+
+def put(y):
+    y.put_(BACK, y, accumulate=True)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        *(rows, sums, flipped, indexed, indexed_by_itself, index_add, index_add_of_itself),
+        *(scattered, scattered_from_itself, put),
+    ],
+)
+def test_a_write_from_memory_that_it_overwrites(write):
+    def step(x):
+        y = x * 2
+        write(y)
+        return y * 3 + 1
+
+    assert both(step, *[(rg.arange(6.0) + n,) for n in range(3)]).variants

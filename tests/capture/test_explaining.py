@@ -79,7 +79,7 @@ def test_what_is_not_compiled_says_why() -> None:
         return x.tolist()
 
     text = capture.explain(asked, rg.ones(2)).text
-    assert text.startswith("test_what_is_not_compiled_says_why.<locals>.asked: 0 recordings\n")
+    assert text.startswith("test_what_is_not_compiled_says_why.<locals>.asked: 0 recordings")
     if NATIVE:
         assert "tolist" in text
         assert f"{__file__}:" in text

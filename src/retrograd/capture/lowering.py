@@ -110,6 +110,7 @@ class Body(NamedTuple):
 
     loops: list[Loop]
     given: list[Storage]
+    written: list[int]  # of these, by number
     results: list[tuple[Any, Part]]
 
 
@@ -184,9 +185,14 @@ class Lowering:
         places: dict[Any, tuple[Any, int]] = {  # by storage of the body
             storage: self.outer(slot)[:2] for storage, slot in zip(body.given, given, strict=True)
         }
+        arrays = self.recording.arrays
+        for number in body.written:  # on copies, where nothing overlaps
+            others = [arrays[slot] for n, slot in enumerate(given) if n != number]
+            if any(np.may_share_memory(arrays[given[number]], other) for other in others):
+                raise Opaque("overlapping memory")
         results = [slot for slot in leaves(made) if slot is not None]
         for slot, (array, part) in zip(results, body.results, strict=True):
-            mine, outer = self.recording.arrays[slot], self.outer(slot)
+            mine, outer = arrays[slot], self.outer(slot)
             if array.shape != mine.shape or array.dtype != mine.dtype:
                 raise Opaque("a result of another shape")
             if steps_of(array) != steps_of(mine):
@@ -240,7 +246,9 @@ class Lowering:
         if any(prod(loop.out.shape) * loop.operands[0].shape[-1] > MOST for loop in products):
             raise Opaque("a large product")
         storages = [local.part(copies[slot].array).storage for slot in given]
-        return Body(made, storages, [(array, local.part(array)) for array in results])
+        targets = {loop.out.storage for loop in made}
+        written = [number for number, storage in enumerate(storages) if storage in targets]
+        return Body(made, storages, written, [(array, local.part(array)) for array in results])
 
 
 def results_of(found: Any, made: Any) -> list[int]:

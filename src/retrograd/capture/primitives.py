@@ -466,7 +466,8 @@ def scattered(given: Given, name: str, array: Any, key: Any, value: Any) -> list
             raise Opaque("values with more dimensions than places")
         value = value._replace(shape=shape, strides=broadcast(value, shape))
     made: list[Loop] = []
-    if isinstance(value, Number) or value.dtype != target.dtype:
+    read = isinstance(value, Part) and value.storage is target.storage  # before all is written
+    if read or isinstance(value, Number) or value.dtype != target.dtype:
         part = inner(shape, target.dtype)
         made, value = [copied(value, part)], part
     return [*made, Loop("scatter", name, target, (value, *indices), (), axes)]
