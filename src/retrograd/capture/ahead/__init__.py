@@ -295,7 +295,7 @@ class Kept:
         cells: list[Any] = []  # of tensors and nodes, and what is in them
         for each in [e for t in self.tensors.values() for e in (t, t._node) if e is not None]:
             cell = each._cell
-            cells.append((each, cell, cell and (cell.version, cell.last, cell.writes)))
+            cells.append((each, cell, cell and cell.state()))
         try:
             for name, tensor in self.tensors.items():
                 grad, array = tensor._gradient, tensor._array
@@ -313,7 +313,7 @@ class Kept:
             for each, cell, inside in cells:
                 each._cell = cell
                 if cell is not None:
-                    cell.version, cell.last, cell.writes = inside
+                    cell.restore(inside)
             for holder, inside in self.holders:
                 holder.clear()
                 holder.update(inside)
