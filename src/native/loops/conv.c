@@ -22,6 +22,7 @@
 
 #include "multiply.c"
 #include "pool.c"
+#include "room.c"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -147,41 +148,6 @@ free_plan(Plan *plan)
     }
     free(plan->table);
     free(plan->rows);
-}
-
-/* Memory for blocks, its size at the front: the last one is kept for the next caller. */
-static void *_Atomic spare_room;
-enum { ALIGNED = 64, KEPT_ROOM = 1 << 24 };
-
-static void *
-take_room(size_t size)
-{
-    void *room = atomic_exchange(&spare_room, NULL);
-    if (room == NULL || *(size_t *)room < size) {
-        free(room);
-        room = malloc(size + ALIGNED + sizeof(size_t));
-        if (room == NULL) {
-            return NULL;
-        }
-        *(size_t *)room = size;
-    }
-    return room;
-}
-
-static void
-give_room(void *room)
-{
-    if (room != NULL && *(size_t *)room <= KEPT_ROOM) {
-        room = atomic_exchange(&spare_room, room);
-    }
-    free(room);
-}
-
-static void *
-aligned(void *room)
-{
-    uintptr_t start = (uintptr_t)room + sizeof(size_t);
-    return (void *)((start + ALIGNED - 1) / ALIGNED * ALIGNED);
 }
 
 /* Work out the layout of a block: `m` places of `count` images. */

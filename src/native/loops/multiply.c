@@ -7,7 +7,8 @@
    2. `dots` computes g @ X.T of the same rows, along which vectors run, and adds it to what is there.
    3. Both read whole vectors beyond the last place. What is computed there is dropped by `rows`, and
       multiplied by zeros, which `g` has to have there, by `dots`.
-   4. `shares` and `slopes` are what attention does with rows of such products.
+   4. `shares` and `slopes` are what attention does with rows of such products; `lines` are Fourier
+      transforms, of which `transforms.c` tells.
    5. There is a version for each kind of processor; `kernels_for` says which.
 */
 
@@ -27,6 +28,14 @@ typedef struct {
     int64_t source, weight; /* where a term's factors are */
 } Tap;
 
+typedef struct {
+    enum { TO_WHOLE, FROM_WHOLE, TO_HALF, FROM_HALF } kind;
+    int n;                      /* complex points */
+    int64_t from_step, to_step; /* bytes to the next number */
+    double factor;
+    const void *roots; /* of unity, as many as there are numbers in a line: turns to the right */
+} Lines;
+
 #define JOIN(a, b) a##_##b
 #define JOINED_NAME(a, b) JOIN(a, b)
 #define NAME(x) JOINED_NAME(x, KIND)
@@ -42,12 +51,14 @@ typedef struct {
 #define KIND float
 #include "multiply.h"
 #include "exponential.h"
+#include "fourier.h"
 #undef REAL
 #undef KIND
 #define REAL double
 #define KIND double
 #include "multiply.h"
 #include "exponential.h"
+#include "fourier.h"
 #undef REAL
 #undef KIND
 #undef BYTES
@@ -62,12 +73,14 @@ typedef struct {
 #define KIND float_avx2
 #include "multiply.h"
 #include "exponential.h"
+#include "fourier.h"
 #undef REAL
 #undef KIND
 #define REAL double
 #define KIND double_avx2
 #include "multiply.h"
 #include "exponential.h"
+#include "fourier.h"
 #undef REAL
 #undef KIND
 #undef BYTES
@@ -110,13 +123,17 @@ typedef struct {
                          float);
     void (*slopes_double)(double *, double *, const double *, double, int64_t, double, double,
                           double, double);
+    int64_t across; /* bytes of a vector of lines: longer ones would leave the cache */
+    void (*lines_float)(const Lines *, char *const *, char *const *, int, void *);
+    void (*lines_double)(const Lines *, char *const *, char *const *, int, void *);
 } Kernels;
 
-#define KERNELS(bytes, kind)                                                                       \
+#define KERNELS(bytes, kind, across, lines)                                                        \
     (Kernels)                                                                                      \
     {                                                                                              \
         bytes, rows_float##kind, rows_double##kind, dots_float##kind, dots_double##kind,           \
-            shares_float##kind, shares_double##kind, slopes_float##kind, slopes_double##kind       \
+            shares_float##kind, shares_double##kind, slopes_float##kind, slopes_double##kind,      \
+            across, transform_lines_float##lines, transform_lines_double##lines                    \
     }
 
 static Kernels kernels;
@@ -124,15 +141,15 @@ static Kernels kernels;
 static void
 choose_kernels(void)
 {
-    kernels = KERNELS(16, );
+    kernels = KERNELS(16, , 16, );
 #if defined(__x86_64__)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl")) {
-        kernels = KERNELS(64, _avx512);
+        kernels = KERNELS(64, _avx512, 32, _avx2);
     }
     else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        kernels = KERNELS(32, _avx2);
+        kernels = KERNELS(32, _avx2, 32, _avx2);
     }
 #endif
 }

@@ -2,8 +2,8 @@
 
 NumPy's functions multiply by a Python number where they do not scale, and its loops take that for a
 reason to compute single precision in double, at seven times the cost. So NumPy's arrays go to the
-loops themselves, large ones over all threads (`src/native/loops/transforms.c`); all else goes to
-the functions.
+loops themselves, or to those in C, which take several lines at once and all threads
+(`src/native/loops/transforms.c`); all else goes to the functions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ try:
 except ImportError:  # a NumPy that keeps its loops elsewhere
     loops = None
 
-LARGE = 4096  # points: below it, a transform takes no longer than the call
 COMPLEX: dict[str, Any] = {
     "f": np.complex64,
     "F": np.complex64,
@@ -45,8 +44,7 @@ def transform_along(loop: Any, x: Any, dim: int, norm: Any, forward: bool, out: 
     factor = real(1)
     if norm != ("backward" if forward else "forward"):
         factor /= np.sqrt(real(n)) if norm == "ortho" else real(n)
-    large = native.loops is not None and out.size >= LARGE
-    if large and native.loops.transform(out, x, loop, float(factor), dim):
+    if native.loops is not None and native.loops.transform(out, x, loop, float(factor), dim):
         return out
     return loop(x, factor, axes=[(dim,), (), (dim,)], out=out)
 
