@@ -119,6 +119,7 @@ static PyMethodDef functions[] = {
     {"select", select_places, METH_VARARGS, NULL},
     {"seed_words", seed_words, METH_O, NULL},
     {"draw_words", draw_words, METH_VARARGS, NULL},
+    {"draw_order", draw_order, METH_VARARGS, NULL},
     {"pass_words", pass_words, METH_VARARGS, NULL},
     {"draw_normal", draw_normal, METH_VARARGS, NULL},
     {"draw_rejected", draw_rejected, METH_VARARGS, NULL},

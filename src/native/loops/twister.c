@@ -116,6 +116,29 @@ next_of_avx2(uint32_t *state, int type, int64_t bound, char *out, int64_t count)
 #define next_of_avx2 next_of
 #endif
 
+/* Each place in turn takes the number of one of those from it on. The next word says which: it is
+   asked for early, as it may lie anywhere in memory. */
+static void
+shuffle(uint32_t *state, int64_t *order, int64_t count)
+{
+    enum { PIECE = 512 };
+    uint32_t words[PIECE];
+    int64_t others[PIECE];
+    for (int64_t at = 0; at < count - 1; at += PIECE) {
+        int64_t n = count - 1 - at < PIECE ? count - 1 - at : PIECE;
+        next_words(state, words, n);
+        for (int64_t i = 0; i < n; i++) {
+            others[i] = at + i + (int64_t)(words[i] % (uint64_t)(count - at - i));
+            __builtin_prefetch(order + others[i], 1);
+        }
+        for (int64_t i = 0; i < n; i++) {
+            int64_t number = order[at + i];
+            order[at + i] = order[others[i]];
+            order[others[i]] = number;
+        }
+    }
+}
+
 static void
 draw(uint32_t *state, int type, int64_t bound, void *out, int64_t count)
 {
@@ -168,6 +191,23 @@ draw_words(PyObject *module, PyObject *args)
     }
     Py_BEGIN_ALLOW_THREADS;
     draw(PyArray_DATA(state), type, bound, PyArray_DATA(out), PyArray_SIZE(out));
+    Py_END_ALLOW_THREADS;
+    Py_RETURN_NONE;
+}
+
+/* `draw_order(state, order)`: the numbers of an array in a random order. The state goes on. */
+static PyObject *
+draw_order(PyObject *module, PyObject *args)
+{
+    PyArrayObject *state, *order;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyArray_Type, &state, &PyArray_Type, &order)) {
+        return NULL;
+    }
+    if (!is_of_states(state, 1) || !PyArray_ISCARRAY(order) || PyArray_TYPE(order) != NPY_INT64) {
+        return refuse("draw_order");
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    shuffle(PyArray_DATA(state), PyArray_DATA(order), PyArray_SIZE(order));
     Py_END_ALLOW_THREADS;
     Py_RETURN_NONE;
 }

@@ -37,9 +37,9 @@ def searched(rows: Any, values: Any, side: Any) -> Any:
     `rows` has one dimension, or as many leading ones as `values`. NaN goes behind every number.
     """
     rows, values = comparable(rows), comparable(values)
-    if rows.ndim == 1:
-        return np.searchsorted(rows, values, side)
     n = rows.shape[-1]
+    if rows.size == n:
+        return np.searchsorted(rows.reshape(-1), values, side)
     last = values != values  # noqa: PLR0124 (NaN)
     place = zeros(values, values.shape, np.int64)
     for bit in reversed(range(n.bit_length())):  # all rows at once, from the largest step down

@@ -68,6 +68,7 @@ CALLS = {
         ones(625, dtype=np.uint32), np.array([0.5, which > 0]),
         ["log_gamma", "poisson", "binomial"][which], *[ones(5, dtype="d") for _ in range(3)],
     ),
+    "draw_order": lambda which: (ones(625, dtype=np.uint32), np.arange(3 * which)),
     "pass_words": lambda which: (ones(4, 625, dtype=np.uint32), np.arange(3)),
     "rank": lambda which: (np.zeros((3, 4), np.int64), ones(3, 4), which > 0),
     "select": lambda which: (np.zeros((3, 2), np.int64), ones(3, 4), 2, which > 0),

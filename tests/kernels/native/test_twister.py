@@ -79,6 +79,22 @@ def test_all_kinds_of_numbers_are_made_of_the_words_in_order(way, before):
     check(np.float32, (0, 3), singles[:0])
 
 
+@pytest.mark.parametrize("count", [0, 1, 2, 512, 513, 1300])
+def test_an_order_takes_at_each_place_one_of_the_integers_left_by_the_next_word(way, count):
+    numbers, state = drawn(0)
+    words = numbers.integers(0, 1 << 32, max(count - 1, 0), np.uint32).tolist()
+    expected = list(range(count))
+    for place, word in enumerate(words):
+        other = place + word % (count - place)
+        expected[place], expected[other] = expected[other], expected[place]
+    found = twister.permuted(state, count)
+    assert found.dtype == np.int64
+    assert found.tolist() == expected
+    np.testing.assert_array_equal(
+        twister.drawn(state, np.uint32, 3), numbers.integers(0, 1 << 32, 3, np.uint32)
+    )
+
+
 @pytest.mark.parametrize("seed", [0, 1, 2**31, 2**32 - 1, 2**32 + 5, 2**64 - 1])
 def test_seeds_begin_numpys_legacy_stream_of_their_lower_32_bits(way, seed):
     key, position = np.random.RandomState(seed % 2**32).get_state()[1:3]

@@ -51,6 +51,20 @@ def drawn(state: Any, kind: Any, shape: Any, share: float = 0.0) -> Any:
     return ((pairs[..., 0] & 0x1FFFFF) * 2.0**32 + pairs[..., 1]) * 2.0**-53
 
 
+def permuted(state: Any, count: int) -> Any:
+    """The integers below `count`: each place takes one of those left; the state goes on."""
+    if loops is not None:
+        order = np.arange(count, dtype=np.int64)
+        loops.draw_order(state, order)
+        return order
+    numbers = list(range(count))
+    left = np.arange(count, 1, -1, dtype=np.uint32)
+    for place, ahead in enumerate((next_words(state, len(left)) % left).tolist()):
+        other = place + ahead
+        numbers[place], numbers[other] = numbers[other], numbers[place]
+    return np.array(numbers, np.int64)
+
+
 def next_words(state: Any, count: int) -> Any:
     """The next words, by arrays."""
     blocks, position = [state[:WORDS].copy()], int(state[WORDS])

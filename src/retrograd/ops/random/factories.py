@@ -13,6 +13,7 @@ import numpy as np
 
 from ... import dtypes, modes
 from ...engine.dispatch import check_broadcast
+from ...engine.namespaces import arrays
 from ...engine.registry import declare, renamed
 from ...engine.tensor import Tensor, as_array, concrete, constant_like, new_tensor
 from ...errors import wrong_type
@@ -461,8 +462,9 @@ def multinomial(
         indices = searched(edges, table(edges, drawn) * edges[..., -1:], "right")
     else:  # the largest of w/E, for exponential E, is an index drawn with probability w
         drawn = in_order(lambda shape: source.exponential(shape, given.dtype), given)
-        drawn = drawn.astype(weights.dtype)
-        indices = np.argsort(-weights / table(weights, drawn), -1)[..., :num_samples]
+        races = weights / table(weights, drawn.astype(weights.dtype))
+        k, dim = num_samples, weights.ndim - 1
+        _, indices = arrays.topk(races, k=k, dim=dim, largest=True, sorted=True)
     return new_tensor(indices.astype(np.int64, "C"))
 
 

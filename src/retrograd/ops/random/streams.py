@@ -185,12 +185,7 @@ class Twister:
 
     def permutation(self, count: int) -> Any:
         """The integers below `count`, in random order."""
-        order = list(range(count))
-        left = np.arange(count, 1, -1, dtype=np.uint32)
-        for place, ahead in enumerate((self.words(len(left)) % left).tolist()):
-            other = place + ahead
-            order[place], order[other] = order[other], order[place]
-        return np.array(order, np.int64)
+        return twister.permuted(self.place, count)
 
     # -- the place in the stream -----------------------------------------------------------------
 

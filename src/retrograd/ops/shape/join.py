@@ -469,8 +469,9 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r == 0:
         return constant_like(np.empty(0, input._array.dtype), input)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    found = np.array(list(choose(range(input._array.size), r)), np.int64).reshape(-1, r)
-    return name_node(input[constant_like(found, input)], "StackBackward0")
+    chosen = itertools.chain.from_iterable(choose(range(input._array.size), r))
+    found = constant_like(np.fromiter(chosen, np.int64).reshape(-1, r), input)
+    return name_node(input[found], "StackBackward0")
 
 
 def block_diag(*tensors: Tensor) -> Tensor:
