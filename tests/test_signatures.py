@@ -61,9 +61,7 @@ Tensor.to | no other | the stub's name of an argument that PyTorch takes by plac
 Tensor.requires_grad_ | no mode | the stub errs: it is `requires_grad`
 set_warn_always | no b | the stub's name of an argument that PyTorch takes by place only
 t*_indices | no requires_grad | indices are integers, which PyTorch refuses it for
-threshold | no out | `inplace` is there; an out= form of one line is x.copy_()
 native_batch_norm | no out | an internal function
-linalg.lstsq | no out | the driver decides which of its four tensors there are: unpack the results
 linalg.matrix_exp | no out | the schema has it, PyTorch's function does not take it
 autograd.graph.RemovableHandle | no * | hooks make handles, programs do not
 utils.data.default_convert | no data | the argument is called `sample`

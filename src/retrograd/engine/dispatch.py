@@ -31,6 +31,7 @@ from .naming import ABSENT, CHOICES, by_name
 from .overriding import PASSED, UNASKED, intercept, spread
 from .record import finish
 from .tensor import Tensor, follow, new_tensor, wrote
+from .trace import users_level
 from .transforms.watch import compute
 from .views import base_of, resized, sever
 from .writable import about_to_write, check_cast, check_memory
@@ -331,7 +332,7 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
             if out._array.size and inputs:  # factories, which have none, resize without a word
                 check_memory(out._array, by)
                 text = RESIZED.format(list(out.shape), list(result.shape))
-                warnings.warn(text, UserWarning, stacklevel=3)
+                warnings.warn(text, UserWarning, stacklevel=users_level())
             make_room(out, result._array)
         check_memory(out._array, by)
         copyto(out._array, result._array, casting="unsafe")

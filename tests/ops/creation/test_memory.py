@@ -37,10 +37,21 @@ def test_a_range_fills_an_out_of_as_many_elements_row_by_row(make, expected):
     np.testing.assert_array_equal(x._array, expected)
 
 
-def test_a_range_of_another_number_of_elements_resizes_its_out():
-    out = rg.zeros(2, 2)
-    assert rg.arange(3, out=out) is out
+@pytest.mark.parametrize("size", [(2, 2), (), (1,)])
+def test_arange_of_another_number_of_elements_resizes_its_out_and_says_so(size):
+    out = rg.zeros(size)
+    with pytest.warns(UserWarning, match=r"number of elements in the out tensor of shape \[.* 3"):
+        assert rg.arange(3, out=out) is out
     np.testing.assert_array_equal(out._array, [0, 1, 2])
+
+
+@pytest.mark.parametrize("out", [rg.zeros(0), rg.zeros(2, 0), rg.zeros(3, 1)], ids=repr)
+def test_arange_fills_an_out_that_is_empty_or_has_as_many_elements_without_a_word(out):
+    assert rg.arange(3, out=out).flatten().tolist() == [0, 1, 2]
+
+
+def test_another_range_resizes_its_out_without_a_word():
+    assert rg.linspace(0, 2, 3, out=rg.zeros(7)).tolist() == [0, 1, 2]
 
 
 def test_constants_give_an_out_their_own_shape():

@@ -461,6 +461,7 @@ _threshold = activation(
 )
 
 
+@public(out=True)
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """x where x > threshold, else value, elementwise.
 

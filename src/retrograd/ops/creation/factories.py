@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,7 @@ from ...engine.naming import INTS, annotate
 from ...engine.overriding import FACTORIES, IGNORED, listed
 from ...engine.placement import default, present
 from ...engine.tensor import Tensor, device, has_history, new_tensor
+from ...engine.trace import users_level
 from ...errors import OutOfMemoryError, wrong_type
 from ...kernels.allocation import marked
 from ...locks import load
@@ -331,12 +333,15 @@ def number(value: Any, function: str, name: str) -> Any:
 
 
 @factory(fills=True)
-def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, target: Any) -> Any:
+def arange(
+    *bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, out: Any = None, target: Any
+) -> Any:
     """The numbers from `start` to `end`, exclusive, by `step`: `arange([start=0,] end[, step=1])`.
 
-    The dtype, if not given, is int64 where all arguments are integers, else the default one. Raises
-    RuntimeError for a step of zero, a step away from `end`, or bounds that are not finite;
-    TypeError for no or more than three bounds.
+    The dtype, if not given, is int64 where all arguments are integers, else the default one. An
+    `out` with another number of elements is resized, with a warning. Raises RuntimeError for a step
+    of zero, a step away from `end`, or bounds that are not finite; TypeError for no or more than
+    three bounds.
 
     >>> rg.arange(1, 2.5, 0.5)
     tensor([1.0000, 1.5000, 2.0000])
@@ -355,7 +360,17 @@ def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, target:
     if target is None:
         are_integers = isinstance(first, int) and isinstance(last, int) and isinstance(by, int)
         target = INT64 if are_integers else dtypes.default_numpy()
-    return progression(first, last, by, target)
+    found = progression(first, last, by, target)
+    if out is not None and out._array.size not in (0, found.size):
+        text = RESIZED.format(list(out.shape), out._array.size, found.size)
+        warnings.warn(text, UserWarning, stacklevel=users_level())
+    return found
+
+
+RESIZED = (
+    "The number of elements in the out tensor of shape {} is {} which does not match the computed "
+    "number of elements {}. It is resized; rounding of the step may have made it another number"
+)
 
 
 @quietly

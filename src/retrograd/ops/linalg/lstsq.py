@@ -161,6 +161,7 @@ def matrix_rank(
     return sum_over(sizes > cut.unsqueeze(-1), -1)
 
 
+@public(out=True)
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """(solution, residuals, rank, singular_values) of the X with the least norm of A X - B.
 

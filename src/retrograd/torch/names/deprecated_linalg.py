@@ -8,7 +8,7 @@ from ... import modes
 from ...engine.registry import name_node
 from ...engine.tensor import Tensor
 from ...ops.core import return_types
-from ...ops.core.arguments import public
+from ...ops.core.arguments import public, write_value
 from ...ops.linalg import cholesky as hermitian
 from ...ops.linalg import determinant, solve
 from ...ops.linalg import lu as triangles
@@ -82,9 +82,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, *, out: Any = Non
     found = (LU, pivots, info) if get_infos else (LU, pivots)
     if out is None:
         return found
-    for target, value in zip(out, found, strict=True):
-        target.copy_(value)
-    return tuple(out)
+    return tuple([write_value(value, t, "lu") for value, t in zip(found, out, strict=True)])
 
 
 @public(out=True, methods="lu_solve")
