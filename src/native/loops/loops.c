@@ -78,6 +78,7 @@ is_near(int64_t steps, int64_t step, int64_t more)
 #include "steps.c"
 #include "transforms.c"
 #include "twister.c"
+#include "watch.c"
 #include "windows.c"
 
 /* `set_threads(count)`: how many threads a loop may use. */
@@ -125,6 +126,9 @@ static PyMethodDef functions[] = {
     {"draw_rejected", draw_rejected, METH_VARARGS, NULL},
     {"transform", transform, METH_VARARGS, NULL},
     {"set_finder", set_finder, METH_O, NULL},
+    {"set_watch", set_watch, METH_VARARGS, NULL},
+    {"unwatched", (PyCFunction)(void (*)(void))unwatched, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"watched", (PyCFunction)(void (*)(void))watched, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"leave_small_out", leave_small_out, METH_O, NULL},
     {NULL},
 };

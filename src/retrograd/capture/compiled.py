@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import sys
+import warnings
 import weakref
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +15,7 @@ from numpy.lib.array_utils import byte_bounds
 from .. import dtypes, modes
 from ..engine.tensor import Tensor
 from ..engine.views import live_views
+from ..kernels.native import loops as in_c
 from ..modes import warn_once
 from ..quiet import calm
 from .asked import Bail, unasked
@@ -138,9 +140,9 @@ class Compiled:
         grad = modes.state.grad
         setting.recording.add(recording.thread)
         before = modes.change(watchers=(recording,), before_write=recording.before_write)
-        sys.setprofile(watch.profile)
+        in_c.set_watch(watch.begins, watch.known, warnings.warn)
         try:
-            result = watch.call(self.function, *args, **kwargs)
+            result = watch.told.call(self.function, *args, **kwargs)
             guards.open = guards.late
             pasts = past_of(recording, result)
         except BaseException:
@@ -203,7 +205,7 @@ def once_more(function: Any, check: Any, lasts: bool, args: Any, kwargs: Any) ->
 def may_record(state: Any) -> bool:
     """Whether a call may be recorded: no other mode, and no profiler."""
     return (
-        (NATIVE or not setting.native)
+        NATIVE
         and state.kind != modes.OTHER
         and state.before_write is None
         and not state.function_modes

@@ -14,7 +14,6 @@ import operator
 import sys
 import threading
 import types
-import warnings
 from functools import partial
 from typing import Any
 
@@ -23,6 +22,7 @@ from ..autograd import grad_mode
 from ..autograd.function import Function, FunctionCtx, once_differentiable
 from ..engine.placement import Size
 from ..engine.tensor import Tensor
+from ..kernels.native import loops as in_c
 from ..nn.modules.module import Module
 from ..ops.random.generator import Generator
 from ..optim.lr_scheduler import LRScheduler
@@ -92,16 +92,20 @@ def name_of(function: Any) -> str:
 class Watch:
     """What rewritten functions tell: NOTE [Rewriting] in `rewriting`."""
 
-    slice = slice
-
     def __init__(self, recording: Recording, guards: Guards) -> None:
         self.recording, self.guards = recording, guards
         self.outer: dict[int, Any] = {}  # objects that were there before, by id
         self.scheduled: set[int] = set()  # ids of groups of settings that a schedule has changed
         self.codes: set[types.CodeType] = set()  # of what has been rewritten
+        self.known: dict[int, types.CodeType] = {}  # code that may run, by id
         self.functions: dict[type[Function], type[Function]] = {}  # and those of users' classes
         self.appending = False
+        self.run = in_c.watched  # whatever is not the watch's own
+        methods = [name for name, f in vars(Watch).items() if isinstance(f, types.FunctionType)]
+        told: Any = {name: partial(in_c.unwatched, getattr(self, name)) for name in methods}
+        self.told = types.SimpleNamespace(**told, slice=slice)  # what rewritten code calls
         recording.line = self.line  # type: ignore[method-assign]
+        recording.call = partial(in_c.unwatched, recording.call)  # type: ignore[method-assign]
 
     @property
     def stopped(self) -> bool:
@@ -214,7 +218,7 @@ class Watch:
             return getattr(owner, name)
         if id(owner) not in self.outer and not isinstance(owner, types.ModuleType):
             if hasattr(owner, "_fields") or is_ours(owner):
-                return getattr(owner, name)
+                return self.run(getattr, owner, name)
             self.stop(f"an attribute of a {kind.__name__} that was made here is read")
             return getattr(owner, name)
         return self.of_object(owner, name)
@@ -227,7 +231,7 @@ class Watch:
                 self.stop("a gradient from before the call is read")
         elif name in OF_HISTORY or name in OF_MEMORY or not hasattr(Tensor, name):
             self.stop(f"the attribute {name} of a tensor is read")
-        return getattr(owner, name)
+        return self.run(getattr, owner, name)
 
     def of_super(self, owner: Any, name: str) -> Any:
         """A method of a class above, by `super()`."""
@@ -248,7 +252,7 @@ class Watch:
         if isinstance(owner, threading.local):
             self.stop(f"a {kind.__name__}, which each thread has of its own, is read")
             return getattr(owner, name)
-        space: Any = getattr(owner, "__dict__", None)
+        space: Any = self.run(getattr, owner, "__dict__", None)
         about = f"{kind.__name__}.{name}"
         if self.scheduled and isinstance(owner, LRScheduler) and name in space:
             self.stop(f"{about} is read after a step of a schedule")
@@ -287,7 +291,7 @@ class Watch:
             return getattr(owner, name)
         if space is not None:
             self.guards.add(f"{name!r} not in {self.guards.name(space)}", about)
-        found = getattr(owner, name)
+        found = self.run(getattr, owner, name)
         if isinstance(found, types.MethodType) and found.__self__ is owner:
             held = f"{self.guards.name(kind)}.{name}"
             if isinstance(found.__func__, types.FunctionType):
@@ -299,7 +303,7 @@ class Watch:
         """An element that is read."""
         kind, key = type(owner), self.index(key)
         if self.stopped or isinstance(owner, Tensor) or kind in BUILT_IN:
-            return owner[key]
+            return self.run(operator.getitem, owner, key)
         own = self.special(owner, "__getitem__")
         if own is not None:
             return self.call(own, key)
@@ -358,7 +362,7 @@ class Watch:
         """Set an element: what is made here may hold values that were asked for."""
         if self.stopped or type(owner) not in MUTABLE or id(owner) in self.outer:
             value = self.plain(value)
-        self.changing(owner)[self.index(key)] = value
+        self.run(operator.setitem, self.changing(owner), self.index(key), value)
 
     def changing(self, owner: Any) -> Any:
         """An object of which an element is about to be set."""
@@ -404,14 +408,14 @@ class Watch:
             if type(a) is not list and all(map(is_simple, (a, b))) and not self.stopped:
                 return self.recording.derived(function, (a, b), {})
             a, b = self.plain(a), self.plain(b)
-        return function(a, b)
+        return self.run(function, a, b)
 
     def unary(self, name: str, a: Any) -> Any:
         """What an operator of one operand gives."""
         function = getattr(operator, name)
         if isinstance(a, Asked) and not self.stopped:
             return self.recording.derived(function, (a,), {})
-        return function(a)
+        return self.run(function, a)
 
     def plain(self, value: Any) -> Any:
         """A value where nobody would see that it was asked of a tensor: that ends the recording."""
@@ -426,7 +430,7 @@ class Watch:
                 self.shown(part[0])
         if mentions(parts) and not self.stopped:
             return self.recording.derived(joined, parts, {})
-        return joined(*parts)
+        return self.run(joined, *parts)
 
     def shown(self, value: Any) -> None:
         """Something of which the text is asked for."""
@@ -439,7 +443,7 @@ class Watch:
         made_here = type(owner) in MUTABLE and id(owner) not in self.outer
         kept = is_one(function, HOLDING) and not any(isinstance(v, Asked) for v in args)
         if kept or function is isinstance or (made_here and function.__name__ in ADDING):
-            return function(*args, **options)
+            return self.run(function, *args, **options)
         simple = is_simple((args, options))
         if simple and isinstance(owner, LRScheduler):
             return self.of_optimizer(function, owner, args, options)
@@ -456,13 +460,13 @@ class Watch:
     def call(self, function: Any, /, *args: Any, **options: Any) -> Any:
         """What a call gives."""
         if self.stopped:
-            return function(*self.plain(args), **self.plain(options))
+            return self.run(function, *self.plain(args), **self.plain(options))
         if is_told(function) and is_simple((args, options)):
             return self.recording.again(function, args, options)
         kind = type(function)
         owner = getattr(function, "__self__", MISSING)
         if is_one(function, EAGER) or is_of_module(function, MATHEMATICS) or type(owner) is str:
-            args = tuple([list(v) if isinstance(v, LAZY) else v for v in args])
+            args = tuple([self.run(list, v) if isinstance(v, LAZY) else v for v in args])
         is_users = kind in (types.FunctionType, types.MethodType) and not is_ours(function)
         if not is_users and mentions((args, options)):
             return self.with_values(function, args, options)
@@ -477,12 +481,12 @@ class Watch:
             return self.call(compiled.function, *own, *args, **options)
         if getattr(function, "_not_compiled", False):
             self.stop(f"{name_of(function)} is not to be compiled")
-            return function(*args, **options)
+            return self.run(function, *args, **options)
         if isinstance(function, Module):
             return self.module(function, args, options)
         if kind is partial:
             self.stop("a functools.partial is called")
-            return function(*args, **options)
+            return self.run(function, *args, **options)
         try:
             if function in PURE:
                 return self.pure(function, args, options)
@@ -491,9 +495,9 @@ class Watch:
         if function is getattr:
             return self.attribute_or(*args)
         if isinstance(owner, FunctionCtx):
-            return function(*args, **options)
+            return self.run(function, *args, **options)
         if isinstance(owner, type) and issubclass(owner, Function) and name_of(function) == "apply":
-            return self.custom(owner).apply(*args, **options)
+            return self.run(self.custom(owner).apply, *args, **options)
         if is_ours(function) or isinstance(owner, Tensor):
             if kind is types.MethodType and isinstance(owner, Module):
                 if name_of(function) in TREE:
@@ -506,16 +510,16 @@ class Watch:
         if kind is types.MethodType or kind is types.FunctionType:
             return self.enter_function(function, args, options)
         if is_of_module(function, PURE_MODULES):
-            return function(*args, **options)
+            return self.run(function, *args, **options)
         if kind is type and issubclass(function, BaseException):
-            return function(*args, **options)
+            return self.run(function, *args, **options)
         if type(owner) in BUILT_IN or type(owner) is bytearray:
             outer = type(owner) in MUTABLE and id(owner) in self.outer
             if outer and function.__name__ not in READING:
                 self.stop(f"a {type(owner).__name__} from outside is changed")
-            return function(*args, **options)
+            return self.run(function, *args, **options)
         self.stop(f"{getattr(function, '__qualname__', kind.__name__)} is called")
-        return function(*args, **options)
+        return self.run(function, *args, **options)
 
     def custom(self, function: type[Function]) -> Any:
         """A class of the user's for `autograd.Function`, whose methods are rewritten."""
@@ -546,7 +550,7 @@ class Watch:
 
     def of_tree(self, function: Any, args: Any, options: Any) -> Any:
         """What is in a module, as an iterator: a replay asks whether it is the same."""
-        found = list(function(*args, **options))
+        found = list(self.run(function, *args, **options))
         if args or options or id(function.__self__) not in self.outer:
             self.stop(f"{function.__qualname__} is called with arguments")
             return iter(found)
@@ -572,11 +576,11 @@ class Watch:
             own = self.special(args[0], "__len__")
             if own is not None:
                 return self.call(own)
-        return function(*args, **options)
+        return self.run(function, *args, **options)
 
     def attribute_or(self, owner: Any, name: str, *default: Any) -> Any:
         """`getattr`."""
-        if hasattr(owner, name) or not default:
+        if self.run(hasattr, owner, name) or not default:
             return self.attribute(owner, name)
         if id(owner) in self.outer:
             self.guards.add(f"not hasattr({self.guards.name(owner)}, {name!r})", name)
@@ -589,9 +593,9 @@ class Watch:
             plain, args = function.__func__, (function.__self__, *args)
         if type(plain) is not types.FunctionType:
             self.stop(f"{getattr(function, '__qualname__', function)} is called")
-            return function(*args, **options) if plain is function else plain(*args, **options)
+            return self.run(plain, *args, **options)
         if plain.__code__ in self.codes:
-            return plain(*args, **options)
+            return self.run(plain, *args, **options)
         try:
             made = self.rewritten(plain)
         except Unclear as error:
@@ -600,11 +604,11 @@ class Watch:
         why = "" if is_ours(plain) else self.guards.function(plain, plain.__qualname__)
         if why:
             self.stop(f"{why} is read")
-        return made(*args, **options)
+        return self.run(made, *args, **options)
 
     def rewritten(self, function: Any) -> Any:
         """A function rewritten for this watch."""
-        made = rewritten(function, self)
+        made = rewritten(function, self.told)
         waiting = [made.__code__]
         while waiting:
             code = waiting.pop()
@@ -639,7 +643,7 @@ class Watch:
     def ours(self, function: Any, owner: Any, args: Any, options: Any) -> Any:
         """What a function of this package gives."""
         if isinstance(function, type) and issubclass(function, CONTEXTS):
-            return function(*args, **options)
+            return self.run(function, *args, **options)
         name = getattr(function, "__name__", "")
         if name == "item" and is_number(owner):
             return self.recording.number(owner)
@@ -664,7 +668,7 @@ class Watch:
         ):
             self.stop(f"a method of a {type(owner).__name__} is called")
         if self.stopped or isinstance(owner, Tensor) or holds((args, options), Tensor):
-            return function(*args, **options)
+            return self.run(function, *args, **options)
         if not isinstance(function, type) or issubclass(function, Tensor):
             lasting = self.recording.lasting_from
             found = self.recording.again(function, args, options, lasting=name not in FIXED)
@@ -678,7 +682,7 @@ class Watch:
                 self.stop(f"{name} gives a {type(found).__name__}")
             return found
         self.stop(f"a {function.__name__} is made")
-        return function(*args, **options)
+        return self.run(function, *args, **options)
 
     def of_optimizer(self, function: Any, owner: Any, args: Any, options: Any) -> Any:
         """What a method of an optimizer or a schedule gives, which a replay calls again.
@@ -739,25 +743,26 @@ class Watch:
 
     # -- what nobody rewrote ---------------------------------------------------------------------
 
-    def profile(self, frame: Any, event: str, arg: Any) -> None:
+    def begins(self, frame: Any, warn: Any) -> None:
         """End the recording where code of the user's runs that nobody rewrote, or at a warning."""
-        if event == "c_call" and arg is warnings.warn:
+        if warn is not None:
             self.stop("a warning is given")
-        if event != "call" or self.stopped:
+        if self.stopped:
             return
         code, home = frame.f_code, str(frame.f_globals.get("__name__"))
-        top = home.partition(".")[0]
-        if code.co_name.startswith("__") and frame.f_back.f_code in self.codes:
-            owner = next(iter(frame.f_locals.values()), None)
-            if isinstance(owner, Module):  # whose method Python calls itself, as for its truth
-                if code.co_name == "__len__":
-                    read = f"len({self.guards.name(owner)})"
-                    self.seen(read, len(owner), f"len() of a {type(owner).__name__}")
-                else:
-                    self.stop(f"{code.co_qualname} is called")
-        if top in TRUSTED or top in sys.stdlib_module_names or top.startswith("namedtuple_"):
+        method = code.co_name.startswith("__")
+        owner = next(iter(frame.f_locals.values()), None) if method else None
+        if isinstance(owner, Module) and frame.f_back.f_code in self.codes:  # Python calls it
+            if code.co_name == "__len__":
+                read = f"len({self.guards.name(owner)})"
+                self.seen(read, len(owner), f"len() of a {type(owner).__name__}")
+            else:
+                self.stop(f"{code.co_qualname} is called")
+        if code in self.codes or is_trusted(home.partition(".")[0]):
+            if not isinstance(owner, Module):
+                self.known[id(code)] = code
             return
-        if code in self.codes or self.recording.suspended or importing(frame):
+        if self.recording.suspended or importing(frame):
             return
         self.recording.stop(
             f"{code.co_qualname} runs within, at {code.co_filename}:{code.co_firstlineno}"
@@ -807,6 +812,11 @@ def is_compiled(function: Any, compiled: Any) -> bool:
     return (
         isinstance(function, Module) or getattr(function, "__wrapped__", None) is compiled.function
     )
+
+
+def is_trusted(top: str) -> bool:
+    """Whether what a module of this name does is known: Python's own, NumPy's or this package's."""
+    return top in TRUSTED or top in sys.stdlib_module_names or top.startswith("namedtuple_")
 
 
 def importing(frame: Any) -> bool:
