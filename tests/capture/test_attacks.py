@@ -991,3 +991,21 @@ def test_a_write_from_memory_that_it_overwrites(write):
         return y * 3 + 1
 
     assert both(step, *[(rg.arange(6.0) + n,) for n in range(3)]).variants
+
+
+@pytest.mark.parametrize("extremum", [rg.amax, rg.amin])
+def test_equal_extrema_share_a_gradient_in_each_call(extremum):
+    w = rg.ones(3, 2).requires_grad_()
+
+    def step(x):
+        w.grad = None
+        extremum(x * w, 0).sum().backward()
+
+    compiled = rg.compile(step)
+    for x in map(
+        rg.tensor, ([[5.0, 7.0]] * 3, [[1.0, 7.0], [5.0, 8.0], [5.0, 7.0]], [[1.0, 2.0]] * 3)
+    ):
+        step(x)
+        expected = w.grad
+        compiled(x)
+        assert w.grad.tolist() == expected.tolist()

@@ -79,6 +79,11 @@ def sums_of_small_integers(x):
     return x.sum(0), np.sum(x)
 
 
+@call("?bhilBHIL", array(4, 5))
+def sums_of_integers_as_floats(x):
+    return x.sum(0, np.float64), np.sum(x, None, "f"), x.sum(1, "F"), np.add.reduce(x, 0, "D")
+
+
 @call(REAL, array(4, 5, of=with_nan))
 def extremes(x):
     return x.max(1), np.min(x), np.maximum.reduce(x), x.max(0, initial=3), x[:, ::-1].min(1)

@@ -333,13 +333,13 @@ class Emission:
         """One element of a reduction."""
         if function != "add" or dtype.kind not in "fc":
             return self.folded(function, x, row, along, steps, dtype)
-        real = np.dtype(f"f{x.dtype.itemsize // 2}") if x.dtype.kind == "c" else x.dtype
-        many = 2 if x.dtype.kind == "c" else 1
+        real = np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+        many = 2 if dtype.kind == "c" else 1
         wide = np.dtype(np.float64)
         zero = ir.Constant(ir.DoubleType(), 0.0)
 
         def added(index: Any, carried: Any) -> Any:
-            value = self.load(x, [*row, *index])
+            value = convert(self.load(x, [*row, *index]), dtype)
             terms = (value.real, value.imag) if many == 2 else (value,)
             sums = []
             for k, term in enumerate(terms):
