@@ -1009,3 +1009,46 @@ def test_equal_extrema_share_a_gradient_in_each_call(extremum):
         expected = w.grad
         compiled(x)
         assert w.grad.tolist() == expected.tolist()
+
+
+class Factors:
+    factor = 2.0
+
+    @classmethod
+    def scaled(cls, x):
+        return x * cls.factor
+
+    @staticmethod
+    def shifted(x):
+        return x + 1
+
+
+class Own:
+    def __get__(self, owner, kind):
+        return 3.0
+
+
+def test_methods_of_a_class_are_read_from_the_class(monkeypatch):
+    step = lambda x: Factors.scaled(x) + Factors.shifted(x)
+    compiled = rg.compile(step)
+    assert [compiled(rg.tensor(n)).item() for n in (1.0, 2.0)] == [4.0, 7.0]
+    assert compiled.compiled.variants
+    monkeypatch.setattr(Factors, "factor", 4.0)
+    assert compiled(rg.tensor(1.0)).item() == 6.0
+    monkeypatch.setattr(Factors, "scaled", classmethod(lambda cls, x: x * 10))
+    assert compiled(rg.tensor(1.0)).item() == 12.0
+    monkeypatch.setattr(Factors, "shifted", staticmethod(lambda x: x))
+    assert compiled(rg.tensor(1.0)).item() == 11.0
+    monkeypatch.setattr(Factors, "factor", Own())
+    look = rg.compile(lambda x: x * Factors.factor)
+    assert [look(rg.tensor(n)).item() for n in (1.0, 2.0)] == [3.0, 6.0]
+
+
+def test_memory_that_a_step_has_read_may_still_move():
+    kept = rg.ones(2)
+    step = rg.compile(lambda x: (x * kept.sum()).exp())
+    assert step(rg.zeros(1)).item() == step(rg.zeros(1)).item() == 1.0
+    first = weakref.ref(kept._array)
+    kept.resize_(4).fill_(0.25)
+    assert first() is None
+    assert step(rg.ones(1)).item() == rg.ones(1).exp().item()

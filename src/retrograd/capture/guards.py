@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import types
+import weakref
 from collections.abc import Collection, Iterable
 from functools import partial
 from typing import Any
@@ -152,7 +153,8 @@ class Guards:
             f"and a.flags.num == {flags}"
         )
         if read.startswith("o"):  # the very tensor, which mostly has the very array
-            lies = f"{read}._array is {self.name(tensor._array)} or {lies}"
+            held = self.name(weakref.ref(tensor._array))  # `resize_` moves what nobody else holds
+            lies = f"{read}._array is {held}() or {lies}"
         self.add(lies, about)
         self.names["is_plain"] = is_plain
         beside = [f"{read}.{name}" for name in BESIDE]

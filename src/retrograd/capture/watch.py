@@ -276,8 +276,13 @@ class Watch:
                 self.guards.add(
                     f"{seen} is {self.guards.name(getattr(kind, name, MISSING))}", about
                 )
-            return self.seen(f"{self.guards.name(space)}.get({name!r}, MISSING)",
-                             space[name], about)  # fmt: skip
+            read, held = f"{self.guards.name(space)}.get({name!r}, MISSING)", space[name]
+            if isinstance(owner, type) and getattr(owner, name) is not held:
+                self.guards.add(f"{read} is {self.guards.name(held)}", about)
+                if not isinstance(held, (classmethod, staticmethod)):
+                    self.stop(f"the descriptor {owner.__name__}.{name} is read")
+                return getattr(owner, name)
+            return self.seen(read, held, about)
         if isinstance(owner, Module) and space is not None:
             for table in ("_parameters", "_buffers", "_modules"):
                 if name in space.get(table, ()):
