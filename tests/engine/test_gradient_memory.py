@@ -65,12 +65,14 @@ def test_a_leaf_that_changes_its_layout_keeps_the_gradient_that_it_has():
     assert x.grad.tolist() == [[2, 2, 2], [2, 2, 2]]
 
 
-def test_the_gradient_that_retain_grad_keeps_lies_as_it_came():
-    x = rg.zeros(3, 2, requires_grad=True)
-    y = (x * 1).t()
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_the_gradient_that_retain_grad_keeps_is_in_row_major_order(create_graph):
+    x = rg.arange(6.0, requires_grad=True)
+    y = (x * 1).view(3, 2).t()
     y.retain_grad()
-    (y * rg.ones(2, 3)).sum().backward()
+    (y * y).sum().backward(create_graph=create_graph)
     assert y.grad.stride() == (3, 1)
+    assert y.grad.tolist() == [[0, 4, 8], [2, 6, 10]]
 
 
 @pytest.mark.parametrize(

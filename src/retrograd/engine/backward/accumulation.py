@@ -1,7 +1,8 @@
 """Leaves: a complete cotangent is added to `.grad`, under the leaf's own lock.
 
 NOTE [Layout of gradients] As in PyTorch, a gradient lies in memory as its leaf does, if that is
-dense: optimizers then go through both in one order. That of any other leaf is in row-major order.
+dense: optimizers then go through both in one order. That of any other tensor, a leaf or one with
+`retain_grad()`, is in row-major order.
 """
 
 from __future__ import annotations
@@ -83,12 +84,12 @@ def add_grad(tensor: Tensor, g: Tensor, dtype: Any, lock: Any) -> None:
 
 
 def fresh(tensor: Tensor, g: Tensor) -> Tensor:
-    """A copy of a cotangent, for whoever made it may need it as it is; NOTE [Layout of gradients].
-
-    That of a tensor that is no leaf (`retain_grad`) lies as the cotangent does.
-    """
+    """A copy of a cotangent that may be needed as it is: NOTE [Layout of gradients]."""
     array = g._array
-    if not tensor.is_leaf or laid_out(tensor._array, array) is array:
+    if not tensor.is_leaf:
+        scattered = array.__class__ is ndarray and not array.flags.c_contiguous
+        return g.contiguous() if scattered else g.clone()
+    if laid_out(tensor._array, array) is array:
         return g.clone()
     return new_tensor(laid_out(tensor._array, array)).copy_(g)
 
