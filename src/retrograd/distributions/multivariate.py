@@ -35,18 +35,23 @@ def half_log_det(factor: Tensor) -> Tensor:
     return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
-def solve_lower(factor: Tensor, x: Tensor) -> Tensor:
-    """L^-1 X for lower triangular L; the matrices of a batch X side by side where L is one."""
-    if factor.dim() > 2 or x.dim() == 2:
-        return linalg.solve_triangular(factor, x, upper=False)
-    rows = x.movedim(-2, 0)
-    solved = linalg.solve_triangular(factor, rows.flatten(1), upper=False)
-    return solved.reshape(rows.shape).movedim(0, -2)
-
-
 def squares(matrix: Tensor) -> Tensor:
     """The sum of the squares of a matrix's elements."""
     return (matrix * matrix).sum((-2, -1))
+
+
+def squares_of_solution(factor: Tensor, x: Tensor) -> Tensor:
+    """The sum of the squares of L^-1 X for lower triangular L; all X of one L are solved at once.
+
+    So X of shape (*samples, *batch, n, m) with L (*batch, n, n) stand side by side, m * samples
+    columns for each L; and samples are innermost in the result, as in PyTorch's.
+    """
+    samples = max(x.dim() - factor.dim(), 0)
+    first, beside = tuple(range(samples)), tuple(range(-1 - samples, -1))
+    rows = x.movedim(first, beside)
+    solved = linalg.solve_triangular(factor, rows.flatten(-1 - samples), upper=False)
+    total = (solved * solved).reshape(rows.shape).sum((-2 - samples, -1))
+    return total.movedim(tuple(range(-samples, 0)), first)
 
 
 def _batch_mv(bmat: Tensor, bvec: Tensor) -> Tensor:
@@ -56,7 +61,7 @@ def _batch_mv(bmat: Tensor, bvec: Tensor) -> Tensor:
 
 def _batch_mahalanobis(bL: Tensor, bx: Tensor) -> Tensor:
     """x^T (L L^T)^-1 x for lower triangular L, (..., n, n), and vectors x, (..., n)."""
-    return squares(solve_lower(bL, bx.unsqueeze(-1)))
+    return squares_of_solution(bL, bx.unsqueeze(-1))
 
 
 class _Normal(Distribution):
@@ -185,7 +190,7 @@ class MultivariateNormal(ByScale, _Normal):
         return half_log_det(self._unbroadcasted_scale_tril)
 
     def _squared_length(self, x: Tensor) -> Tensor:
-        return squares(solve_lower(self._unbroadcasted_scale_tril, x))
+        return squares_of_solution(self._unbroadcasted_scale_tril, x)
 
 
 class LowRankMultivariateNormal(_Normal):
@@ -288,4 +293,4 @@ class LowRankMultivariateNormal(_Normal):
     def _squared_length(self, x: Tensor) -> Tensor:
         white = x / self.cov_diag.sqrt().unsqueeze(-1)
         inner = self._whitened.mT @ white
-        return squares(white) - squares(solve_lower(self._capacitance_tril, inner))
+        return squares(white) - squares_of_solution(self._capacitance_tril, inner)

@@ -19,6 +19,7 @@ from ..core.dims import broadcast_shapes, normalize_dim
 from ..creation.from_data import NUMBERS, fill_value
 from ..elementwise.arithmetic import check_alpha
 from ..shape.basic_views import basic
+from ..shape.join import stack
 from .assign import region_shape
 from .index import added_at, check_range, check_vector, index_put_op, laid_out
 from .keys import check_bounds
@@ -459,8 +460,15 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
             "put_(): Expected source and index to have the same number of elements, but got source "
             f"with {source._array.size} elements and index with {index._array.size} elements"
         )
-    flat, vector = input.reshape(-1), index.reshape(-1)
-    check_bounds(flat._array.shape, vector, (0,))
-    values = source.reshape(-1)
-    changed = index_put_op(flat, values, vector, dims=(0,), accumulate=accumulate)
-    return name_node(own(changed.reshape(input._array.shape)), "PutBackward0")
+    if not input._array.ndim:
+        changed = own(put(input.reshape(1), index, source, accumulate).reshape(()))
+        return name_node(changed, "PutBackward0")
+    shape, vector = input._array.shape, index.reshape(-1)
+    check_bounds((input._array.size,), vector, (0,))
+    rows = [vector]
+    for n in shape[:0:-1]:
+        rows[:1] = [rows[0] // n, rows[0] % n]
+    dims = tuple(range(len(shape)))
+    places = stack(rows) if len(rows) > 1 else vector
+    changed = index_put_op(input, source.reshape(-1), places, dims=dims, accumulate=accumulate)
+    return name_node(changed, "PutBackward0")
