@@ -46,6 +46,19 @@ def test_moments_have_the_shape_of_a_sample(distribution, made):
             assert getattr(d, name).shape == d.batch_shape + d.event_shape, name
 
 
+@pytest.mark.parametrize("name", ["Wishart", "MultivariateNormal"])
+def test_a_repr_shows_no_matrix_that_only_a_sample_needed(name):
+    first = rg.tensor(3.0) if name == "Wishart" else rg.zeros(2)
+    d = getattr(rg.distributions, name)(first, rg.eye(2))
+    shown = repr(d)
+    d.log_prob(d.sample())
+    d.entropy()
+    assert d.precision_matrix.tolist() == [[1, 0], [0, 1]]
+    matrix = "retrograd.Size([2, 2])"
+    given = f"covariance_matrix: {matrix}"
+    assert repr(d) == shown.replace(given, f"{given}, precision_matrix: {matrix}")
+
+
 def test_an_expanded_distribution_is_the_same_many_times(distribution, made):
     d, _ = made
     shape = (4, 3, *d.batch_shape)

@@ -91,22 +91,22 @@ class Wishart(ByScale, ExponentialFamily):
         roots = Chi2(df, validate_args=False).rsample(sample_shape).sqrt().diag_embed()
         row, column = ops.tril_indices(self._n, self._n, -1)
         roots[..., row, column] = _standard_normal((*roots.shape[:-2], len(row)), roots.dtype)
-        factor = self.scale_tril @ roots
+        factor = self._factor @ roots
         return factor @ factor.mT
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         factor = linalg.cholesky(value)
-        trace = squares(linalg.solve_triangular(self.scale_tril, factor, upper=False))
+        trace = squares(linalg.solve_triangular(self._factor, factor, upper=False))
         half, n = self.df / 2, self._n
         normalizer = half * n * math.log(2) + ops.mvlgamma(half, n)
-        normalizer = normalizer + self.df * half_log_det(self.scale_tril)
+        normalizer = normalizer + self.df * half_log_det(self._factor)
         return (self.df - n - 1) * half_log_det(factor) - trace / 2 - normalizer
 
     def entropy(self) -> Tensor:
         half, n = self.df / 2, self._n
         digamma = sum((half - 0.5 * j).digamma() for j in range(n))
-        factor = (n + 1) * half_log_det(self.scale_tril) + n * (n + 1) / 2 * math.log(2)
+        factor = (n + 1) * half_log_det(self._factor) + n * (n + 1) / 2 * math.log(2)
         return factor + ops.mvlgamma(half, n) - (half - (n + 1) / 2) * digamma + half * n
 
     _natural_params = property(lambda self: (self.df / 2, -self.precision_matrix / 2))

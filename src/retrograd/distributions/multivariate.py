@@ -83,7 +83,7 @@ class _Normal(Distribution):
 
     def entropy(self) -> Tensor:
         value = 0.5 * self._event_shape[0] * (1 + LOG_2PI) + self._half_log_det()
-        return value.expand(self._batch_shape)
+        return value.expand(self._batch_shape) if self._batch_shape else value
 
 
 class ByScale(Distribution):
@@ -125,17 +125,22 @@ class ByScale(Distribution):
     @lazy_property
     def scale_tril(self) -> Tensor:
         """The Cholesky factor of the covariance matrix."""
-        return self._unbroadcasted_scale_tril.expand((*self.batch_shape, -1, -1))
+        return self._for_batch(self._factor)
 
     @lazy_property
     def covariance_matrix(self) -> Tensor:
         """The covariance matrix."""
-        return self.scale_tril @ self.scale_tril.mT
+        return self._for_batch(self._factor @ self._factor.mT)
 
     @lazy_property
     def precision_matrix(self) -> Tensor:
         """The inverse of the covariance matrix."""
-        return ops.cholesky_inverse(self.scale_tril)
+        return self._for_batch(ops.cholesky_inverse(self._factor))
+
+    _factor = property(lambda self: self._unbroadcasted_scale_tril)
+
+    def _for_batch(self, matrix: Tensor) -> Tensor:
+        return matrix.expand((*self.batch_shape, -1, -1))
 
 
 class MultivariateNormal(ByScale, _Normal):
@@ -184,13 +189,11 @@ class MultivariateNormal(ByScale, _Normal):
         z = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype)
         return self.loc + (self._factor @ z.unsqueeze(-1)).squeeze(-1)
 
-    _factor = property(lambda self: self._unbroadcasted_scale_tril)
-
     def _half_log_det(self) -> Tensor:
-        return half_log_det(self._unbroadcasted_scale_tril)
+        return half_log_det(self._factor)
 
     def _squared_length(self, x: Tensor) -> Tensor:
-        return squares_of_solution(self._unbroadcasted_scale_tril, x)
+        return squares_of_solution(self._factor, x)
 
 
 class LowRankMultivariateNormal(_Normal):
