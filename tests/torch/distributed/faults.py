@@ -41,6 +41,7 @@ from retrograd.engine.tensor import new_tensor
 from retrograd.torch.distributed.engine.connections import reserved
 
 TIMEOUT = 4.0  # seconds that ranks wait for each other
+STARTING = 20.0  # seconds that they may take to start
 SLACK = 8.0  # seconds more that a busy machine may take
 DTYPES = ["float32", "float64", "int64", "complex64", "bool", "bfloat16"]
 SHAPES = [(), (3,), (2, 3), (0,), (70000,)]
@@ -196,6 +197,7 @@ def play(rank, size, calls, fault):
     kind, faulty, place, how = fault
     if rank == faulty and kind == "kill at any time":
         kill_later(how)
+    dist.entry.STARTING = STARTING
     try:
         dist.init_process_group(timeout=timedelta(seconds=TIMEOUT))
         groups = {tuple(call["members"]) for call in calls} - {tuple(range(size))}
@@ -247,7 +249,7 @@ def forked(rank, folder, port, size):
 
 def waited(processes):
     """How processes end; those that hang are killed."""
-    until, found = time.monotonic() + 3 * (TIMEOUT + SLACK), {}
+    until, found = time.monotonic() + STARTING + 3 * (TIMEOUT + SLACK), {}
     while len(found) < len(processes):
         for rank, process in enumerate(processes):
             if rank not in found and (ended := os.waitpid(process, os.WNOHANG))[0]:
@@ -292,7 +294,8 @@ def complaints(drawn_program, statuses, told):
             yield f"rank {rank} ended with {status} without an error"
         else:
             _, at, text = lines[kinds.index("error")]
-            late = TIMEOUT * (kind in {"skip", "late"} or "begins" not in kinds) + SLACK
+            late = TIMEOUT * (kind in {"skip", "late"}) + SLACK
+            late += STARTING * ("begins" not in kinds)
             if not when:
                 yield f"rank {rank} had its error before the fault: {text}"
             elif at > when[0] + late:

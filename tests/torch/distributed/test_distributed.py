@@ -377,12 +377,22 @@ def test_arguments_of_another_type_are_refused():
         dist.broadcast(rg.ones(1), "0")
 
 
+def test_starting_may_take_longer_than_calls_may():
+    code = """
+from datetime import timedelta
+from retrograd import distributed as dist
+dist.init_process_group(timeout=timedelta(seconds=0.001)); print(dist.group.WORLD.world.timeout)
+"""
+    assert together(code, prelude="") == ["0.001"] * 2
+
+
 def test_ranks_that_never_come_are_named():
     code = """
 from datetime import timedelta
 from retrograd import distributed as dist
+dist.entry.STARTING = 0.3
 try:
-    dist.init_process_group(world_size=3, timeout=timedelta(seconds=0.3))
+    dist.init_process_group(world_size=3, timeout=timedelta(seconds=0.1))
 except RuntimeError as caught:
     print(caught)
 """
@@ -395,6 +405,7 @@ import os
 from datetime import timedelta
 from retrograd import distributed as dist
 os.environ["RETROGRAD_DISTRIBUTED_KEY"] = "key " + os.environ["RANK"]
+dist.entry.STARTING = 2.0
 try:
     dist.init_process_group(timeout=timedelta(seconds=2))
 except RuntimeError as caught:

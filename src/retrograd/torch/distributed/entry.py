@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["backend_of", "init_process_group", "seconds_of"]
 
+STARTING = 120.0  # seconds that processes may take to meet and to start MPI, at least
+
 
 def init_process_group(
     backend: str | None = None,
@@ -38,10 +40,10 @@ def init_process_group(
     MASTER_PORT (and RANK, WORLD_SIZE where these are not given), or "file:///path", for a file that
     processes of one machine share; store: that through which rank 0 says where it listens, instead.
     Processes that mpiexec or srun has started need none of these. timeout: how long any call may
-    wait for other ranks, half an hour by default. A group of one needs no MPI. Raises RuntimeError
-    for another backend, without MPI and where the ranks do not meet in time, ValueError for
-    arguments that are missing or wrong, or where this process is in a group, TypeError for those
-    of another type.
+    wait for other ranks, half an hour by default; this one waits two minutes at least, as starting
+    takes long on a busy machine. A group of one needs no MPI. Raises RuntimeError for another
+    backend, without MPI and where the ranks do not meet in time, ValueError for arguments that are
+    missing or wrong, or where this process is in a group, TypeError for those of another type.
 
     >>> rg.distributed.init_process_group("gloo", rank=0, world_size=1)
     >>> rg.distributed.get_rank(), rg.distributed.get_world_size(), rg.distributed.get_backend()
@@ -65,12 +67,13 @@ def init_process_group(
     if not 0 <= rank < size:
         raise ValueError(f"rank must be in [0, {size - 1}] for world_size={size}, got {rank}")
     seconds = seconds_of(timeout)
+    limit = max(seconds, STARTING)
     if size == 1:
-        world = World(0, [0], None, seconds)
+        world = World(0, [0], None, limit)
     elif known:
-        world = start(None, rank, size, seconds)
+        world = start(None, rank, size, limit)
     elif store is not None or place.scheme == "file":
-        world = _start_through(store or FileStore(place.path, size), rank, size, seconds)
+        world = _start_through(store or FileStore(place.path, size), rank, size, limit)
     else:
         host = _variable("MASTER_ADDR") if env else place.hostname
         port = int(_variable("MASTER_PORT")) if env else place.port
@@ -79,7 +82,8 @@ def init_process_group(
                 f"init_method {method!r} needs a host and a port from 1 to 65535, got {host!r} and "
                 f"{port}: tcp://127.0.0.1:29500"
             )
-        world = start((host, port), rank, size, seconds)
+        world = start((host, port), rank, size, limit)
+    world.timeout = seconds
     GROUPS.append(ProcessGroup(world, group_name or "0", "default_pg", name))
 
 

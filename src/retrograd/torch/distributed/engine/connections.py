@@ -39,7 +39,7 @@ __all__ = ["DistNetworkError", "meet", "reserved"]
 KEY = "RETROGRAD_DISTRIBUTED_KEY"
 LENGTH = struct.Struct("!I")
 MOST = 1 << 20  # bytes of JSON
-GREETING = 5.0  # seconds that a stranger may take to prove that it belongs here
+GREETING = 30.0  # seconds that a stranger may take to prove that it belongs here
 PAUSE = 0.02  # seconds until the next try to reach a process that has not started yet
 
 
