@@ -96,7 +96,7 @@ def test_gradients_are_those_of_whole_parameters(form, outer):
 
 STEPS = """
 from retrograd.distributed.fsdp import *
-from retrograd.distributed.fsdp.wrap import ModuleWrapPolicy
+from retrograd.distributed.fsdp.fully_sharded_data_parallel import ModuleWrapPolicy
 class Modulus(nn.Module):
     def forward(self, x): return x / (1 + x.abs())
 class Take(nn.Module):
@@ -116,10 +116,8 @@ for wrapped in (None, *forms):
     if wrapped == "fully_shard":
         for layer in [*net[:2]]: fully_shard(layer)
         fully_shard(net)
-    elif wrapped in BackwardPrefetch.__members__:
-        policy = ModuleWrapPolicy({nn.Sequential})
-        net = FullyShardedDataParallel(net, auto_wrap_policy=policy, forward_prefetch=True,
-                                       backward_prefetch=BackwardPrefetch[wrapped])
+    elif wrapped:
+        net = FullyShardedDataParallel(net, auto_wrap_policy=ModuleWrapPolicy({nn.Sequential}))
     nets.append((net, rg.optim.SGD(net.parameters(), 0.1, momentum=0.9)))
 (alone, _), *others = nets; start = [p.clone() for p in alone.parameters()]
 for step in range(20):
@@ -138,7 +136,7 @@ print([rg.allclose(v.full_tensor() if hasattr(v, "full_tensor") else v, state[na
 @pytest.mark.parametrize("size", [2, 3])
 @pytest.mark.parametrize("kind", ["transformer", "convolutions", "complexes"])
 def test_twenty_steps_are_those_of_one_process(kind, size):
-    forms = ["fully_shard", *(["BACKWARD_PRE"] if kind == "complexes" else [])]
+    forms = ["fully_shard", *(["wrapper"] if kind == "complexes" else [])]
     code = STEPS.replace("nets = []", f"nets, kind, forms = [], {kind}, {forms}", 1)
     assert together(code, size) == ["0 True"] * size
 

@@ -54,7 +54,7 @@ TWINS = {
     "torch.distributed._tensor": "retrograd.torch.distributed.tensor",
     "torch.distributed._tensor.experimental": "retrograd.torch.distributed.tensor.experimental",
     "torch.distributed.distributed_c10d": "retrograd.torch.distributed",
-    "torch.distributed.fsdp.api": "retrograd.torch.distributed.fsdp",
+    "torch.distributed.fsdp.wrap": "retrograd.torch.distributed.fsdp.fully_sharded_data_parallel",
     "torch.distributed.tensor.device_mesh": "retrograd.torch.distributed.device_mesh",
     "torch.distributed.tensor.placement_types": "retrograd.torch.distributed.tensor.placements",
     "torch.nn.modules.linear_cross_entropy_options": "retrograd.nn.modules.loss",

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from .... import pytree
 from ....autograd.grad_mode import no_grad
 from ....ops import zeros_like
-from ..fsdp import FullyShardedDataParallel, StateDictType
 from ..membership import get_rank, is_initialized
 from ..objects import broadcast_object_list
 from ..tensor.api import lying_as, shown, whole
@@ -80,8 +79,7 @@ def get_model_state_dict(
 ) -> dict[str, Any]:
     """The state of a model."""
     options = options or StateDictOptions()
-    with FullyShardedDataParallel.state_dict_type(model, StateDictType.SHARDED_STATE_DICT):
-        found = {_cleaned(model, key): value for key, value in model.state_dict().items()}
+    found = {_cleaned(model, key): value for key, value in model.state_dict().items()}
     if options.ignore_frozen_params:
         for name, parameter in model.named_parameters():
             if not parameter.requires_grad:
@@ -96,16 +94,15 @@ def set_model_state_dict(
     """Give a model a state, of whole tensors or such over ranks; the keys that did not fit."""
     options = options or StateDictOptions()
     state = _from_first(model_state_dict, options)
-    with FullyShardedDataParallel.state_dict_type(model, StateDictType.SHARDED_STATE_DICT):
-        own = model.state_dict()
-        loaded = {
-            key: lying_as(state[name], value)
-            for key, value in own.items()
-            if (name := _cleaned(model, key)) in state
-        }
-        known = {_cleaned(model, key) for key in own}
-        loaded |= {name: value for name, value in state.items() if name not in known}
-        return model.load_state_dict(loaded, strict=options.strict)
+    own = model.state_dict()
+    loaded = {
+        key: lying_as(state[name], value)
+        for key, value in own.items()
+        if (name := _cleaned(model, key)) in state
+    }
+    known = {_cleaned(model, key) for key in own}
+    loaded |= {name: value for name, value in state.items() if name not in known}
+    return model.load_state_dict(loaded, strict=options.strict)
 
 
 def get_optimizer_state_dict(

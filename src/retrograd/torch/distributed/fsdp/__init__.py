@@ -1,7 +1,8 @@
 """Modules whose parameters lie over the ranks: PyTorch's `torch.distributed.fsdp`."""
 
-from . import fully, fully_sharded_data_parallel
+from . import fully
 from .fully import *
-from .fully_sharded_data_parallel import *
+from .fully_sharded_data_parallel import FullyShardedDataParallel
 
-__all__ = [*fully.__all__, *fully_sharded_data_parallel.__all__]
+__all__ = ["FullyShardedDataParallel"]
+__all__ += fully.__all__

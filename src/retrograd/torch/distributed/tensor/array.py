@@ -85,6 +85,9 @@ class Distributed(StandIn, NDArrayOperatorsMixin):
     def __len__(self) -> int:
         return int(self.shape[0])
 
+    def __bool__(self) -> bool:
+        return bool(self.full())
+
     # -- moving --------------------------------------------------------------------------------
 
     def moved(self, placements: Sequence[Placement]) -> Distributed:
