@@ -95,18 +95,6 @@ def test_a_maximum_over_ranks_has_no_derivative():
         y.sum().backward()
 
 
-def test_functional_collectives_take_meshes():
-    code = """
-from retrograd.distributed import _functional_collectives as funcol
-mesh = dist.init_device_mesh("cpu", (2, 2), mesh_dim_names=("a", "b"))
-x = rg.tensor([[1.0 + rank]]); every = funcol.all_gather_tensor(x, 1, mesh["b"])
-total = funcol.wait_tensor(funcol.all_reduce(x, "sum", (mesh, 0)))
-mean = funcol.all_reduce(x, "avg", mesh.get_group("a"))
-show(every, total, mean, funcol.all_to_all_single(rg.arange(2) + rank, None, None, mesh["a"]))
-"""
-    assert values(code, 4)[1] == [[[1.0, 2.0]], [[6.0]], [[3.0]], [1, 3]]
-
-
 # -- meshes ----------------------------------------------------------------------------------------
 
 

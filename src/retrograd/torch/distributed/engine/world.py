@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from .progress import Steps
-    from .transport import Transport
     from .watch import Watch
 
 __all__ = ["World"]
@@ -69,7 +68,7 @@ class World:
         self,
         rank: int,
         ranks: Sequence[int],
-        transport: Transport | None,
+        transport: Any,  # an `MPITransport`; None for a process alone
         timeout: float,
         name: str = "",
         watch: Watch | None = None,
@@ -77,7 +76,7 @@ class World:
         self.rank, self.ranks, self.timeout = rank, tuple(ranks), timeout
         self.size, self.number = len(self.ranks), self.ranks.index(rank)
         self.peers = [other for other in self.ranks if other != rank]
-        self.transport: Any = transport
+        self.transport = transport
         self.name, self.watch = name, watch
         self.broken, self.begun, self.made = "", 0, 0
         self._pid, self._lane = os.getpid(), Lane()

@@ -32,16 +32,16 @@ SUM = ReduceOp.SUM
 
 
 class _Collective(Function):
-    """A collective by the name of its function below, its options, and what it does to tensors."""
+    """A collective that computes on tensors, and its adjoint, which does on cotangents."""
 
     @staticmethod
-    def forward(ctx: Any, name: str, options: Any, *tensors: Tensor) -> Any:
-        ctx.name, ctx.options, ctx.shapes = name, options, [tensor.shape for tensor in tensors]
-        return COLLECTIVES[name][0](tensors, *options)
+    def forward(ctx: Any, call: Any, adjoint: Any, *tensors: Tensor) -> Any:
+        ctx.adjoint = adjoint
+        return call(*tensors)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        found = COLLECTIVES[ctx.name][1](grads, ctx.shapes, *ctx.options)
+        found = ctx.adjoint(*grads)
         return None, None, *(found if isinstance(found, tuple) else (found,))
 
 
@@ -54,69 +54,13 @@ def filled(call: Any, out: Any, *given: Any) -> Any:
     return out
 
 
-def to_one(tensors: Any, dst: int, op: ReduceOp, group: Any) -> Any:
-    out = filled(dist.reduce, tensors[0].clone(), dst, op, group)
-    return out if dist.get_rank() == dst else zeros_like(out)
-
-
-def all_at(tensors: Any, dst: int, group: Any) -> Any:
-    out = tuple(zeros_like(tensors[0]) for _ in range(dist.get_world_size(group)))
-    dist.gather(tensors[0], out if dist.get_rank() == dst else None, dst, group)
-    return out
-
-
-def own_like(tensors: Any, group: Any) -> Any:
-    """Memory like the tensor that is for this rank."""
-    return empty_like(tensors[dist.get_rank(group)])
-
-
-def shared(grads: Any, op: ReduceOp, group: Any) -> Any:
+def shared(g: Tensor, op: ReduceOp, group: Any) -> Any:
     """The cotangent of a reduction, for each that took part in it; ValueError for other ops."""
     if op not in (SUM, ReduceOp.AVG):
         raise ValueError(
             f"{op} has no derivative here. Reduce by ReduceOp.SUM or AVG, or a detached tensor"
         )
-    return grads[0] if op is SUM else grads[0] / dist.get_world_size(group)
-
-
-# What each computes, and its adjoint: of cotangents, the shapes of what was given, and options.
-COLLECTIVES: dict[str, tuple[Any, Any]] = {
-    "all_reduce": (
-        lambda xs, op, group: filled(dist.all_reduce, xs[0].clone(), op, group),
-        lambda gs, _, op, group: apply("all_reduce", (SUM, group), shared(gs, op, group)),
-    ),
-    "broadcast": (
-        lambda xs, src, group: filled(dist.broadcast, xs[0].clone(), src, group),
-        lambda gs, _, src, group: apply("reduce", (src, SUM, group), *gs),
-    ),
-    "reduce": (
-        to_one,
-        lambda gs, _, dst, op, group: apply("broadcast", (dst, group), shared(gs, op, group)),
-    ),
-    "all_gather": (
-        lambda xs, group: filled(
-            dist.all_gather, tuple(map(empty_like, xs * dist.get_world_size(group))), xs[0], group
-        ),
-        lambda gs, _, group: apply("reduce_scatter", (SUM, group), *gs),
-    ),
-    "reduce_scatter": (
-        lambda xs, op, group: filled(dist.reduce_scatter, own_like(xs, group), xs, op, group),
-        lambda gs, _, op, group: apply("all_gather", (group,), shared(gs, op, group)),
-    ),
-    "gather": (all_at, lambda gs, _, dst, group: apply("scatter", (dst, group), *gs)),
-    "scatter": (
-        lambda xs, src, group: filled(
-            dist.scatter, own_like(xs, group), xs if dist.get_rank() == src else None, src, group
-        ),
-        lambda gs, _, src, group: apply("gather", (src, group), *gs),
-    ),
-    "all_to_all": (
-        lambda xs, shapes, group: filled(
-            dist.all_to_all, tuple(map(xs[0].new_empty, shapes)), xs, group
-        ),
-        lambda gs, shapes, _, group: apply("all_to_all", (shapes, group), *gs),
-    ),
-}
+    return g if op is SUM else g / dist.get_world_size(group)
 
 
 def all_reduce(tensor: Tensor, op: ReduceOp = SUM, group: Any = None) -> Tensor:
@@ -129,7 +73,11 @@ def all_reduce(tensor: Tensor, op: ReduceOp = SUM, group: Any = None) -> Tensor:
     >>> nn.all_reduce(rg.ones(2, requires_grad=True))
     tensor([1., 1.], grad_fn=<_CollectiveBackward>)
     """
-    return apply("all_reduce", (op, group), tensor)  # type: ignore[no-any-return]
+    return apply(  # type: ignore[no-any-return]
+        lambda x: filled(dist.all_reduce, x.clone(), op, group),
+        lambda g: all_reduce(shared(g, op, group), SUM, group),
+        tensor,
+    )
 
 
 def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
@@ -139,7 +87,11 @@ def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
     >>> nn.broadcast(rg.ones(2), src=0)
     tensor([1., 1.])
     """
-    return apply("broadcast", (src, group), tensor)  # type: ignore[no-any-return]
+    return apply(  # type: ignore[no-any-return]
+        lambda x: filled(dist.broadcast, x.clone(), src, group),
+        lambda g: reduce(g, src, SUM, group),
+        tensor,
+    )
 
 
 def reduce(tensor: Tensor, dst: int, op: ReduceOp = SUM, group: Any = None) -> Tensor:
@@ -152,7 +104,12 @@ def reduce(tensor: Tensor, dst: int, op: ReduceOp = SUM, group: Any = None) -> T
     >>> nn.reduce(rg.ones(2), dst=0)
     tensor([1., 1.])
     """
-    return apply("reduce", (dst, op, group), tensor)  # type: ignore[no-any-return]
+
+    def run(x: Tensor) -> Tensor:
+        out = filled(dist.reduce, x.clone(), dst, op, group)
+        return out if dist.get_rank() == dst else zeros_like(out)
+
+    return apply(run, lambda g: broadcast(shared(g, op, group), dst, group), tensor)  # type: ignore[no-any-return]
 
 
 def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
@@ -162,7 +119,12 @@ def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
     >>> nn.all_gather(rg.ones(2))
     (tensor([1., 1.]),)
     """
-    return apply("all_gather", (group,), tensor)  # type: ignore[no-any-return]
+    size = dist.get_world_size(group)
+    return apply(  # type: ignore[no-any-return]
+        lambda x: filled(dist.all_gather, tuple(map(empty_like, [x] * size)), x, group),
+        lambda *gs: reduce_scatter(gs[0], gs, SUM, group),
+        tensor,
+    )
 
 
 def reduce_scatter(
@@ -177,7 +139,12 @@ def reduce_scatter(
     >>> nn.reduce_scatter(rg.zeros(2), [rg.ones(2)])
     tensor([1., 1.])
     """
-    return apply("reduce_scatter", (op, group), *input_list)  # type: ignore[no-any-return]
+    rank = dist.get_rank(group)
+    return apply(  # type: ignore[no-any-return]
+        lambda *xs: filled(dist.reduce_scatter, empty_like(xs[rank]), xs, op, group),
+        lambda g: all_gather(shared(g, op, group), group),
+        *input_list,
+    )
 
 
 def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...]:
@@ -187,7 +154,13 @@ def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...
     >>> nn.gather(rg.ones(2))
     (tensor([1., 1.]),)
     """
-    return apply("gather", (dst, group), tensor)  # type: ignore[no-any-return]
+
+    def run(x: Tensor) -> Any:
+        out = tuple(map(zeros_like, [x] * dist.get_world_size(group)))
+        dist.gather(x, out if dist.get_rank() == dst else None, dst, group)
+        return out
+
+    return apply(run, lambda *gs: scatter(gs, dst, group), tensor)  # type: ignore[no-any-return]
 
 
 def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tensor:
@@ -197,7 +170,12 @@ def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tenso
     >>> nn.scatter([rg.ones(2)])
     tensor([1., 1.])
     """
-    return apply("scatter", (src, group), *tensors)  # type: ignore[no-any-return]
+
+    def run(*xs: Tensor) -> Tensor:
+        out = empty_like(xs[dist.get_rank(group)])
+        return filled(dist.scatter, out, xs if dist.get_rank() == src else None, src, group)
+
+    return apply(run, lambda g: gather(g, src, group), *tensors)  # type: ignore[no-any-return]
 
 
 def all_to_all(
@@ -209,8 +187,16 @@ def all_to_all(
     >>> nn.all_to_all([rg.zeros(2)], [rg.ones(2)])
     (tensor([1., 1.]),)
     """
-    shapes = [out.shape for out in output_tensor_list]
-    return apply("all_to_all", (shapes, group), *input_tensor_list)  # type: ignore[no-any-return]
+    return _exchanged([out.shape for out in output_tensor_list], input_tensor_list, group)
+
+
+def _exchanged(shapes: Any, tensors: Any, group: Any) -> tuple[Tensor, ...]:
+    given = [x.shape for x in tensors]
+    return apply(  # type: ignore[no-any-return]
+        lambda *xs: filled(dist.all_to_all, tuple(map(xs[0].new_empty, shapes)), xs, group),
+        lambda *gs: _exchanged(given, gs, group),
+        *tensors,
+    )
 
 
 def all_to_all_single(
@@ -235,5 +221,5 @@ def all_to_all_single(
         for tensor, lengths in ((input, input_split_sizes), (output, output_split_sizes))
     )
     shapes = [(length, *input.shape[1:]) for length in found]
-    joined: Tensor = cat(apply("all_to_all", (shapes, group), *input.split(sent)))
+    joined: Tensor = cat(_exchanged(shapes, input.split(sent), group))
     return joined
