@@ -6,20 +6,19 @@ made orthogonal, and Q = M^T P; what that leaves out is added to the next gradie
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....futures import Future
-from ...membership import get_world_size, joined
+from ...membership import joined
 from .default_hooks import allreduce_hook
 
 if TYPE_CHECKING:
     from .....engine.tensor import Tensor
     from ...buckets import GradBucket
 
-__all__ = ["PowerSGDState", "batched_powerSGD_hook", "powerSGD_hook"]
+__all__ = ["PowerSGDState", "powerSGD_hook"]
 
 
 class PowerSGDState:
@@ -44,10 +43,8 @@ class PowerSGDState:
         min_compression_rate: float = 2,
         use_error_feedback: bool = True,
         warm_start: bool = True,
-        orthogonalization_epsilon: float = 0,
+        *,
         random_seed: int = 0,
-        compression_stats_logging_frequency: int = 10_000,
-        batch_tensors_with_same_shape: bool = False,
     ) -> None:
         if (use_error_feedback or warm_start) and start_powerSGD_iter <= 1:
             raise ValueError(
@@ -71,82 +68,44 @@ def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future[Tensor]:  
     >>> net = rg.nn.parallel.DistributedDataParallel(rg.nn.Linear(3, 2))
     >>> net.register_comm_hook(PowerSGDState(None), powerSGD_hook)
     """
-
-    def compress(buffer: Any) -> None:
-        grads = [grad._array for grad in bucket.gradients()]
-        matrices = [grad.reshape(len(grad), -1) if grad.ndim else grad for grad in grads]
-        thin = [_pays(state, matrix) for matrix in matrices]
-        rest = [m.reshape(-1) for m, flag in zip(matrices, thin, strict=True) if not flag]
-        if rest:
-            whole = _sum(state, np.concatenate(rest)) / get_world_size(state.process_group)
-            ends = np.cumsum([part.size for part in rest])
-            for part, found in zip(rest, np.split(whole, ends[:-1]), strict=True):
-                part[...] = found
-        for number, (matrix, flag) in enumerate(zip(matrices, thin, strict=True)):
-            if flag:
-                _compress(state, (bucket.index(), number), matrix)
-
-    return _with_feedback(state, bucket, compress)
-
-
-def batched_powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future[Tensor]:  # noqa: N802
-    """The same with the whole bucket as one square matrix: faster, and less exact.
-
-    >>> from retrograd.distributed.algorithms.ddp_comm_hooks.powerSGD_hook import *
-    >>> net = rg.nn.parallel.DistributedDataParallel(rg.nn.Linear(3, 2))
-    >>> net.register_comm_hook(PowerSGDState(None), batched_powerSGD_hook)
-    """
-
-    def compress(buffer: Any) -> None:
-        side = math.isqrt(buffer.size - 1) + 1
-        square = np.zeros(side * side, buffer.dtype)
-        square[: buffer.size] = buffer
-        _compress(state, (bucket.index(), 0), square.reshape(side, side))
-        buffer[...] = square[: buffer.size]
-
-    return _with_feedback(state, bucket, compress)
-
-
-def _with_feedback(state: PowerSGDState, bucket: GradBucket, compress: Any) -> Future[Tensor]:
-    """Compress a bucket in place, with what was left out of the last one."""
-    if state.iter < state.start_powerSGD_iter:
-        state.iter += bucket.is_last()
+    state.iter += bucket.is_last()
+    if state.iter - bucket.is_last() < state.start_powerSGD_iter:
         return allreduce_hook(state.process_group, bucket)
     buffer, index = bucket.buffer()._array, bucket.index()
     if state.use_error_feedback:
         buffer += state.error_dict.get(index, 0)
-        before = buffer.copy()
-    compress(buffer)
+        state.error_dict[index] = buffer.copy()
+    rest = []
+    for number, grad in enumerate(bucket.gradients()):
+        matrix = grad._array.reshape(len(grad) if grad.ndim > 1 else 1, -1)
+        rank = min(*matrix.shape, state.matrix_approximation_rank)
+        if sum(matrix.shape) * rank * state.min_compression_rate < matrix.size:
+            _compress(state, (index, number), matrix, rank)
+        else:
+            rest.append(matrix.reshape(-1))
+    if rest:
+        ends = np.cumsum([part.size for part in rest])
+        whole = _joined(state, np.concatenate(rest), "mean")
+        for part, found in zip(rest, np.split(whole, ends[:-1]), strict=True):
+            part[...] = found
     if state.use_error_feedback:
-        state.error_dict[index] = before - buffer
-    state.iter += bucket.is_last()
-    found: Future[Tensor] = Future()
-    found.set_result(bucket.buffer())
-    return found
+        state.error_dict[index] -= buffer
+    done: Future[Tensor] = Future()
+    done.set_result(bucket.buffer())
+    return done
 
 
-def _pays(state: PowerSGDState, matrix: Any) -> bool:
-    if matrix.ndim < 2:
-        return False
-    rows, columns = matrix.shape
-    rank = min(rows, columns, state.matrix_approximation_rank)
-    smaller: bool = (rows + columns) * rank * state.min_compression_rate < rows * columns
-    return smaller
-
-
-def _compress(state: PowerSGDState, key: tuple[int, int], matrix: Any) -> None:
+def _compress(state: PowerSGDState, key: tuple[int, int], matrix: Any, rank: int) -> None:
     """Overwrite a matrix by the mean over the ranks of what its thin ones give."""
-    rank = min(*matrix.shape, state.matrix_approximation_rank)
     q = state.q_memory.get(key) if state.warm_start else None
     if q is None:
         q = state.rng.standard_normal((matrix.shape[1], rank)).astype(matrix.dtype)
         q, _ = np.linalg.qr(q)
-    p, _ = np.linalg.qr(_sum(state, matrix @ q))
-    q = _sum(state, matrix.conj().T @ p) / get_world_size(state.process_group)
-    state.q_memory[key] = q
+    p, _ = np.linalg.qr(_joined(state, matrix @ q, "add"))
+    q = state.q_memory[key] = _joined(state, matrix.conj().T @ p, "mean")
     matrix[...] = p @ q.conj().T
 
 
-def _sum(state: PowerSGDState, array: Any) -> Any:
-    """The sum over the ranks."""
-    return joined(state.process_group).world.all_reduce("PowerSGD", array, "add", False)
+def _joined(state: PowerSGDState, array: Any, how: str) -> Any:
+    """The sum over the ranks, or the mean."""
+    return joined(state.process_group).world.all_reduce("PowerSGD", array, how, False)
