@@ -1,4 +1,4 @@
-"""The older wrapper of modules whose parameters lie over the ranks, and loss scaling for them."""
+"""The older name of modules whose parameters lie over the ranks, and loss scaling for them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ full = StateDictOptions(full_state_dict=True)
 saved, whole = get_state_dict(own, a, options=full)
 assert list(saved) == list(alone.state_dict()) == list(whole["state"])
 step()
-own.load_state_dict(saved); set_optimizer_state_dict(own, a, whole)
+set_state_dict(own, a, model_state_dict=saved, optim_state_dict=whole)
 for p, q in zip(alone.parameters(), saved.values()): p.data.copy_(q)
 names = dict(alone.named_parameters())
 for name, kept in whole["state"].items():
@@ -48,28 +48,6 @@ same = [rg.allclose(p.full_tensor(), q, 1e-12)
 show(rg.tensor(same), rg.tensor(own[1].weight.to_local().shape))
 """
     assert values(code) == [[[True] * 4, [1, 5]], [[True] * 4, [0, 5]]]
-
-
-@pytest.fixture
-def net(alone):
-    """A wrapped layer of this process alone."""
-    rg.manual_seed(0)
-    return FullyShardedDataParallel(nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2)))
-
-
-def test_states_have_the_names_of_the_module_and_load_whole_or_in_parts(net):
-    assert next(iter(dict(net.named_parameters()))) == "_fsdp_wrapped_module.0.weight"
-    state = net.state_dict()
-    assert isinstance(state["0.weight"], DTensor)
-    assert list(state)[:2] == ["0.weight", "0.bias"]
-    for bias in (state["0.bias"] + 1, rg.tensor([3.0, 4.0])):
-        net.load_state_dict({**state, "0.bias": bias})
-        assert rg.equal(net[0].bias.to_local(), getattr(bias, "_local_tensor", bias))
-
-
-def test_states_that_do_not_fit_are_refused(net):
-    with pytest.raises(RuntimeError, match=r"Unexpected key.*2\.weight"):
-        net.load_state_dict({**net.state_dict(), "2.weight": rg.ones(1)})
 
 
 def test_parameters_have_the_dtypes_of_the_precision(alone):
@@ -94,7 +72,7 @@ def test_parameters_on_the_meta_device_get_memory_and_ignored_ones_stay(alone):
         made, rg.distributed.group.WORLD, ignored_states=[made[1].bias]
     )
     assert [type(p) is nn.Parameter for p in made.parameters()] == [False] * 3 + [True]
-    wrapped.module.to_empty(device="cpu")
+    wrapped.to_empty(device="cpu")
     with rg.no_grad():
         for parameter in made.parameters():
             parameter.fill_(2.0)

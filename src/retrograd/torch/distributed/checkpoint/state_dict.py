@@ -1,8 +1,8 @@
 """States of models and optimizers by the names of parameters, whatever wraps the model.
 
 NOTE [States by names]
-1. Names are those of the module without wrappers: `DistributedDataParallel`, fully sharded ones,
-   checkpointed layers. An optimizer's state is by these names, not by numbers.
+1. Names are those of the module without wrappers: `DistributedDataParallel`, compiled ones. An
+   optimizer's state is by these names, not by numbers.
 2. Tensors that lie over ranks stay so; with `full_state_dict` they become whole, and with
    `cpu_offload` too, only rank 0 has them.
 """
@@ -35,7 +35,7 @@ __all__ = [
     "set_state_dict",
 ]
 
-WRAPPERS = re.compile(r"(?<![^.])(_fsdp_wrapped_module|_checkpoint_wrapped_module|_orig_mod)\.")
+COMPILED = re.compile(r"(?<![^.])_orig_mod\.")
 
 
 @dataclass
@@ -150,7 +150,7 @@ def set_state_dict(
 
 def _cleaned(model: Module, name: str) -> str:
     """A name without those of wrappers."""
-    name = WRAPPERS.sub("", name)
+    name = COMPILED.sub("", name)
     while type(model).__name__ == "DistributedDataParallel" and name.startswith("module."):
         name, model = name[len("module.") :], model.module
     return name

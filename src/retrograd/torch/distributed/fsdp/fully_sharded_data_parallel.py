@@ -1,7 +1,4 @@
-"""`FullyShardedDataParallel`: `fully_shard` as a wrapper, which is PyTorch's older way.
-
-It cuts the module in it, and what a policy names inside, as NOTE [Fully sharded] says.
-"""
+"""`FullyShardedDataParallel`: `fully_shard` by PyTorch's older name, with a policy."""
 
 from __future__ import annotations
 
@@ -9,8 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..device_mesh import DeviceMesh
-from ..tensor.api import lying_as
-from ..wrapper import Wrapper
 from .fully import AS_THEY_ARE, MixedPrecisionPolicy, fully_shard
 
 if TYPE_CHECKING:
@@ -38,14 +33,14 @@ class ModuleWrapPolicy:
         return recurse or isinstance(module, self._module_classes)
 
 
-class FullyShardedDataParallel(Wrapper):
-    """A module that `fully_shard` has cut, with its names.
+class FullyShardedDataParallel:
+    """A call of this cuts a module by `fully_shard`, in place, and returns it.
 
     auto_wrap_policy: which modules inside are cut by themselves, so that their parameters are whole
     one after the other: called with a module, whether it asks to go on inside (`recurse=True`) or
     to cut it, and how many numbers its parameters have that nothing inside has taken.
     process_group, device_mesh: the ranks, all by default; ignored_states: parameters that stay as
-    they are. Its state has DTensors; it loads whole tensors, too. Optimizers are made after.
+    they are. Optimizers are made after.
 
     >>> from retrograd.distributed.fsdp import FullyShardedDataParallel
     >>> net = FullyShardedDataParallel(rg.nn.Linear(3, 2))
@@ -54,10 +49,8 @@ class FullyShardedDataParallel(Wrapper):
     ((Shard(dim=0),), ['weight', 'bias'])
     """
 
-    inside = "_fsdp_wrapped_module"
-
-    def __init__(
-        self,
+    def __new__(  # type: ignore[misc]  # the module
+        cls,
         module: Module,
         process_group: Any = None,
         *,
@@ -65,8 +58,8 @@ class FullyShardedDataParallel(Wrapper):
         mixed_precision: MixedPrecisionPolicy = AS_THEY_ARE,
         ignored_states: Iterable[Any] = (),
         device_mesh: DeviceMesh | None = None,
-    ) -> None:
-        super().__init__(module)
+    ) -> Any:
+        """The module, cut."""
         if device_mesh is None and process_group is not None:
             device_mesh = DeviceMesh.from_group(process_group, "cpu")
         ignored = {*ignored_states}
@@ -75,19 +68,7 @@ class FullyShardedDataParallel(Wrapper):
         )
         if auto_wrap_policy is not None:
             _cut_inside(module, auto_wrap_policy, cut)
-        cut(module)
-
-    module = property(lambda self: self._inner)
-
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module gives, with its parameters whole."""
-        return self._inner(*args, **kwargs)
-
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
-        for name, parameter in self.module.named_parameters(prefix[:-1], remove_duplicate=False):
-            if name in state_dict:
-                state_dict[name] = lying_as(state_dict[name], parameter)
-        super()._load_from_state_dict(state_dict, prefix, *rest)
+        return cut(module)
 
 
 def _cut_inside(module: Module, policy: Any, cut: Callable[[Module], Module]) -> int:
