@@ -70,16 +70,9 @@ class _Cut(ParallelStyle):
                 f"{type(module).__name__}"
             )
         desired = (self.input_default if kind is Linear else WHOLE,)
-        return distribute_module(
-            module,
-            device_mesh,
-            partial(_cut, self.cuts[kind], self.src_data_rank),
-            lambda _, inputs, mesh: (
-                lying(inputs[0], mesh, self.input_layouts, desired),
-                *inputs[1:],
-            ),
-            lambda _, out, mesh: given(out, mesh, self.output_layouts, self.use_local_output),
-        )
+        distribute_module(module, device_mesh, partial(_cut, self.cuts[kind], self.src_data_rank))
+        _taking(module, device_mesh, self.input_layouts, desired)
+        return _giving(module, device_mesh, (WHOLE,), self.output_layouts, self.use_local_output)
 
 
 class ColwiseParallel(_Cut):
@@ -133,13 +126,9 @@ class SequenceParallel(ParallelStyle):
 
     def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
         cut = (Shard(self.sequence_dim),)
-        return distribute_module(
-            module,
-            device_mesh,
-            partial(_cut, {}, self.src_data_rank),
-            lambda _, inputs, mesh: (lying(inputs[0], mesh, cut, cut), *inputs[1:]),
-            lambda _, out, mesh: out.to_local() if self.use_local_output else out,
-        )
+        distribute_module(module, device_mesh, partial(_cut, {}, self.src_data_rank))
+        _taking(module, device_mesh, cut, cut)
+        return _giving(module, device_mesh, cut, cut, self.use_local_output)
 
 
 class PrepareModuleInput(ParallelStyle):
@@ -184,18 +173,12 @@ class PrepareModuleInput(ParallelStyle):
         _check_fit("input_kwarg", self.input_kwarg_layouts, self.desired_input_kwarg_layouts)
 
     def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
-        def before(_: Any, args: Any, kwargs: Any) -> Any:
-            how = device_mesh, self.use_local_output
-            if self.input_layouts is not None:
-                pairs = self.input_layouts, self.desired_input_layouts
-                args = all_moved("input", args, *pairs, *how)
-            for name, wanted in self.desired_input_kwarg_layouts.items():
-                value = moved(kwargs.get(name), self.input_kwarg_layouts[name], wanted, *how)
-                kwargs = {**kwargs, name: value}
-            return args, kwargs
-
-        module.register_forward_pre_hook(before, with_kwargs=True)
-        return module
+        named = {
+            name: (self.input_kwarg_layouts[name], wanted)
+            for name, wanted in self.desired_input_kwarg_layouts.items()
+        }
+        layouts = self.input_layouts, self.desired_input_layouts
+        return _taking(module, device_mesh, *layouts, self.use_local_output, named)
 
 
 class PrepareModuleOutput(ParallelStyle):
@@ -223,14 +206,8 @@ class PrepareModuleOutput(ParallelStyle):
         _check_fit("output", self.output_layouts, self.desired_output_layouts)
 
     def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
-        def after(_: Any, __: Any, output: Any) -> Any:
-            outputs = output if isinstance(output, tuple) else (output,)
-            pairs = self.output_layouts, self.desired_output_layouts
-            made = all_moved("output", outputs, *pairs, device_mesh, self.use_local_output)
-            return made if isinstance(output, tuple) else made[0]
-
-        module.register_forward_hook(after)
-        return module
+        layouts = self.output_layouts, self.desired_output_layouts
+        return _giving(module, device_mesh, *layouts, self.use_local_output)
 
 
 def several(layouts: Any) -> Any:
@@ -238,33 +215,50 @@ def several(layouts: Any) -> Any:
     return (layouts,) if isinstance(layouts, Placement) else layouts
 
 
-def all_moved(
+def _taking(
+    module: Module, mesh: DeviceMesh, own: Any, wanted: Any, local: bool = False, named: Any = None
+) -> Module:
+    """Let what a module is called with lie as is wanted, all of it unless `own` is None."""
+
+    def before(_: Any, args: Any, kwargs: Any) -> Any:
+        if own is not None:
+            args = _all_moved("input", args, own, wanted, mesh, local)
+        for name, pair in (named or {}).items():
+            kwargs = {**kwargs, name: _moved(kwargs.get(name), *pair, mesh, local)}
+        return args, kwargs
+
+    module.register_forward_pre_hook(before, with_kwargs=True)
+    return module
+
+
+def _giving(module: Module, mesh: DeviceMesh, own: Any, wanted: Any, local: bool) -> Module:
+    """Let what a module gives lie as is wanted."""
+
+    def after(_: Any, __: Any, output: Any) -> Any:
+        outputs = output if isinstance(output, tuple) else (output,)
+        made = _all_moved("output", outputs, own, wanted, mesh, local)
+        return made if isinstance(output, tuple) else made[0]
+
+    module.register_forward_hook(after)
+    return module
+
+
+def _all_moved(
     name: str, values: Any, own: Any, wanted: Any, mesh: DeviceMesh, local: bool
 ) -> tuple[Any, ...]:
     """Inputs or outputs as is wanted; ValueError where there are layouts for another number."""
     if len(values) != len(own):
         raise ValueError(f"module {name}s and {name}_layouts should have same length!")
     layouts = zip(own, wanted, strict=True)
-    return tuple(moved(v, *pair, mesh, local) for v, pair in zip(values, layouts, strict=True))
+    return tuple(_moved(v, *pair, mesh, local) for v, pair in zip(values, layouts, strict=True))
 
 
-def moved(value: Any, own: Any, wanted: Any, mesh: DeviceMesh, local: bool) -> Any:
-    """A tensor as is wanted; others, and such without a layout of their own, as they are."""
+def _moved(value: Any, own: Any, wanted: Any, mesh: DeviceMesh, local: bool) -> Any:
+    """A tensor as is wanted, plain ones lying as `own`; others, or without it, as they are."""
     if own is None or not isinstance(value, Tensor):
         return value
-    found = lying(value, mesh, (own,), (wanted or own,))
-    return found.to_local() if local else found
-
-
-def lying(value: Any, mesh: DeviceMesh, layouts: Any, desired: Any) -> Any:
-    """A tensor as the layer wants it; a plain one lies as `layouts` say."""
-    found = value if isinstance(value, DTensor) else DTensor.from_local(value, mesh, layouts)
-    return found.redistribute(mesh, desired)
-
-
-def given(out: Any, mesh: DeviceMesh, layouts: Any, local: bool) -> Any:
-    """An output lying as it is to, and a plain tensor where that is wanted."""
-    found = out.redistribute(mesh, layouts)
+    found = value if isinstance(value, DTensor) else DTensor.from_local(value, mesh, (own,))
+    found = found.redistribute(mesh, (wanted or own,))
     return found.to_local() if local else found
 
 
