@@ -197,7 +197,7 @@ def play(rank, size, calls, fault):
     kind, faulty, place, how = fault
     if rank == faulty and kind == "kill at any time":
         kill_later(how)
-    dist.entry.STARTING = STARTING
+    dist.groups.STARTING = STARTING
     try:
         dist.init_process_group(timeout=timedelta(seconds=TIMEOUT))
         groups = {tuple(call["members"]) for call in calls} - {tuple(range(size))}

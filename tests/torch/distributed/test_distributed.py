@@ -390,7 +390,7 @@ def test_ranks_that_never_come_are_named():
     code = """
 from datetime import timedelta
 from retrograd import distributed as dist
-dist.entry.STARTING = 0.3
+dist.groups.STARTING = 0.3
 try:
     dist.init_process_group(world_size=3, timeout=timedelta(seconds=0.1))
 except RuntimeError as caught:
@@ -405,7 +405,7 @@ import os
 from datetime import timedelta
 from retrograd import distributed as dist
 os.environ["RETROGRAD_DISTRIBUTED_KEY"] = "key " + os.environ["RANK"]
-dist.entry.STARTING = 2.0
+dist.groups.STARTING = 2.0
 try:
     dist.init_process_group(timeout=timedelta(seconds=2))
 except RuntimeError as caught:

@@ -6,7 +6,6 @@ from .collectives import *
 from .engine.connections import DistNetworkError
 from .constants import default_pg_timeout
 from .device_mesh import DeviceMesh, init_device_mesh
-from .entry import init_process_group
 from .groups import *
 from .membership import *
 from .membership import _get_default_group, _get_global_rank, _rank_not_in_group
@@ -17,7 +16,7 @@ from .work import Work
 
 __all__ = [
     "DeviceMesh", "DistNetworkError", "GradBucket", "Work", "default_pg_timeout",
-    "init_device_mesh", "init_process_group",
+    "init_device_mesh",
 ]  # fmt: skip
 __all__ += collectives.__all__
 __all__ += groups.__all__

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...engine.tensor import Tensor, new_tensor
-from .entry import init_process_group
-from .groups import new_group
+from .groups import init_process_group, new_group
 from .membership import get_rank, is_initialized, joined
 
 if TYPE_CHECKING:
