@@ -47,6 +47,14 @@ def test_sizes_are_read_as_the_graph_runs():
         program.module()(rg.ones(2, 3, 5))
 
 
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+def test_recurrent_layers_take_another_batch(kind):
+    module = kind(2, 3, batch_first=True)
+    own = export(module, (rg.rand(2, 4, 2),), dynamic_shapes=({0: Dim("b")},)).module()
+    x = rg.rand(5, 4, 2)
+    rg.testing.assert_close(own(x), module(x))
+
+
 def test_indices_are_computed_of_sizes():
     class Cut(nn.Module):
         def forward(self, x):

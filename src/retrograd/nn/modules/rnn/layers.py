@@ -241,7 +241,7 @@ class RNNBase(Module):
         self, hx: Any, expected_hidden_size: tuple[int, int, int], msg: str = EXPECTED
     ) -> None:
         """Raise RuntimeError with `msg` for a state of another size."""
-        if hx._array.shape != expected_hidden_size:
+        if hx.shape != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.shape)))
 
     def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
