@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...engine.tensor import Tensor
+from ...ops.loss.elementwise import older_reduction
 from .. import functional as F
 from .distance import PairwiseDistance
 from .linear import Linear
@@ -63,8 +64,7 @@ class _Loss(Module):
         if any(isinstance(each, Tensor) for each in (size_average, reduce, reduction)):
             raise called_at_once(type(self).__name__)
         if size_average is not None or reduce is not None:
-            averaged = "sum" if size_average is False else "mean"
-            reduction = "none" if reduce is False else averaged
+            reduction = older_reduction(size_average, reduce)
         self.reduction = reduction
 
     @staticmethod
