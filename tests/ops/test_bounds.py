@@ -219,16 +219,31 @@ def deep():
     return a
 
 
-@pytest.mark.parametrize("data", [holding_itself, beside_itself, deep])
-def test_a_list_that_holds_itself_has_too_many_dimensions(data):
+class Endless:
+    def __len__(self):
+        return 1
+
+    def __getitem__(self, place):
+        return self
+
+
+@pytest.mark.parametrize("data", [holding_itself, deep, Endless, lambda: [Endless()]])
+def test_a_sequence_that_holds_itself_has_too_many_dimensions(data):
     for make in (rg.tensor, rg.as_tensor, rg.ones(1).new_tensor):
         with pytest.raises(ValueError, match="too many dimensions 'list'"):
             make(data())
 
 
-@pytest.mark.parametrize("data", [holding_itself, beside_itself, deep])
+def test_a_list_that_holds_itself_beside_others_is_refused():
+    for make in (rg.tensor, rg.as_tensor, rg.ones(1).new_tensor):
+        with pytest.raises(TypeError, match="self-referential lists are incompatible"):
+            make(beside_itself())
+
+
+@pytest.mark.parametrize("data", [holding_itself, beside_itself, deep, lambda: [Endless()]])
 def test_a_list_that_holds_itself_is_no_index(data):
-    with pytest.raises((ValueError, IndexError), match=r"too many dimensions|must be long"):
+    text = r"too many dimensions|must be long|self-referential"
+    with pytest.raises((ValueError, IndexError, TypeError), match=text):
         VECTOR[data()]
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
+from retrograd import modes
 from retrograd.errors import OutOfMemoryError
 
 FLOATS = functools.partial(array.array, "d")
@@ -73,9 +74,14 @@ def test_tensor_of_a_tensor_warns_and_copies_without_history():
     assert y.data_ptr() != x.data_ptr()
 
 
-def test_tensors_in_a_list_are_taken_by_value():
+def test_tensors_in_a_list_are_taken_by_value_with_a_warning_for_those_that_require_grad(
+    monkeypatch,
+):
+    monkeypatch.setattr(modes, "warned", set())
     x = rg.ones(2, requires_grad=True)
-    y = rg.tensor([x[0], 2 * x[1]])
+    with pytest.warns(UserWarning, match="to a scalar may lead to unexpected behavior") as seen:
+        y = rg.tensor([x[0], 2 * x[1]])
+    assert [warning.filename for warning in seen] == [__file__]
     assert y.tolist() == [1.0, 2.0]
     assert not y.requires_grad
 
@@ -92,6 +98,8 @@ def test_tensors_in_a_list_are_taken_by_value():
         ({1: 2}, {}, RuntimeError, "Could not infer dtype of dict"),
         ({1, 2}, {}, RuntimeError, "Could not infer dtype of set"),
         (2**63, {}, ValueError, "Overflow when unpacking long long"),
+        ([1.0, 10**400], {}, OverflowError, "int too large to convert to float"),
+        ([10**400], {"dtype": rg.float32}, OverflowError, "int too large to convert to float"),
         (300, {"dtype": rg.uint8}, RuntimeError, "uint8 without overflow"),
         (math.nan, {"dtype": rg.int64}, RuntimeError, "int64 without overflow"),
         ([math.inf], {"dtype": rg.int32}, RuntimeError, "int32 without overflow"),
@@ -438,6 +446,42 @@ def test_a_copy_of_a_transposed_tensor_with_a_new_dimension_stays_transposed():
 def test_sequences_that_are_no_lists_may_stand_in_lists(make, kind):
     assert make([kind([1.0, 2.0]), kind([3.0, 4.0])]).tolist() == [[1.0, 2.0], [3.0, 4.0]]
     assert make([kind([])]).shape == (1, 0)
+
+
+def test_objects_that_stand_for_numbers_are_taken_where_a_dtype_is_given():
+    class Place:
+        def __index__(self):
+            return 3
+
+    class Fraction:
+        def __float__(self):
+            return 2.5
+
+    for kind, expected in ((rg.int64, [3, 1]), (rg.float32, [3.0, 1.0]), (rg.bool, [True, True])):
+        assert rg.tensor([Place(), 1], dtype=kind).tolist() == expected
+        assert rg.tensor(Place(), dtype=kind).tolist() == expected[0]
+    assert rg.tensor([Fraction(), Place()], dtype=rg.float64).tolist() == [2.5, 3.0]
+    for data in (Place(), [Place()], [Fraction()]):
+        with pytest.raises(RuntimeError, match="Could not infer dtype of"):
+            rg.tensor(data)
+
+
+def test_what_the_elements_of_a_sequence_raise_comes_out():
+    class Broken(list):
+        def __iter__(self):
+            raise LookupError("no elements")
+
+    class Odd:
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, place):
+            raise LookupError("no elements")
+
+    for data in (Broken([1]), [Broken([1])], Odd(), [1, Odd()], [Odd(), Odd()]):
+        for kind in (None, rg.int64):
+            with pytest.raises(LookupError, match="no elements"):
+                rg.tensor(data, dtype=kind)
 
 
 def test_sequences_of_one_element_tensors_are_numbers_to_the_older_constructor_too():

@@ -232,6 +232,23 @@ def test_masks_of_bytes_are_deprecated():
         assert x[rg.tensor([1, 0, 0, 1], dtype=rg.uint8)].tolist() == [0.0, 3.0]
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.uint32])
+def test_numpys_integers_in_a_list_are_places(kind):
+    assert rg.arange(5)[[kind(1), kind(0), kind(4)]].tolist() == [1, 0, 4]
+    assert rg.arange(5)[[rg.tensor(1).to(rg.uint8), 3],].tolist() == [1, 3]
+
+
+def test_what_is_no_number_in_a_list_of_places_is_refused_as_data_is():
+    class Half:
+        def __float__(self):
+            return 0.5
+
+    with pytest.raises(RuntimeError, match="Could not infer dtype of Half"):
+        rg.arange(5)[[Half()]]
+    with pytest.raises(ValueError, match="Overflow when unpacking long long"):
+        rg.arange(5)[[1, 2**70]]
+
+
 def test_a_short_list_of_more_than_numbers_is_a_tuple_of_indices():
     x = rg.arange(9.0).reshape(3, 3)
     assert x[[rg.tensor(0), rg.tensor(1)]].item() == 1.0

@@ -10,7 +10,9 @@ NOTE [Inference]
 
 from __future__ import annotations
 
+import operator
 import warnings
+from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
@@ -27,6 +29,7 @@ from ...kernels.allocation import has_memory, has_values, is_seen
 from ...locks import load
 from ...quiet import calm, quietly
 from ..core.structure import held_by
+from ..tensor.values import warn_of_history
 
 __all__ = ["as_tensor", "asarray", "from_numpy", "scalar_tensor", "tensor"]
 
@@ -133,14 +136,10 @@ def kinds_in(data: Any) -> set[Any]:
 def element_types(data: Any, found: set[Any], depth: int = 1) -> None:
     """Add to `found` the types of everything in nested sequences.
 
-    Raises ValueError where they are nested deeper than arrays have dimensions: they may hold
-    themselves.
+    Raises ValueError where they are nested deeper than arrays have dimensions, TypeError for one
+    that holds itself beside others.
     """
-    if depth > MOST_DIMS:
-        raise ValueError(
-            f"too many dimensions '{type(data).__name__}': the sequences are nested more than "
-            f"{MOST_DIMS} deep, or one holds itself"
-        )
+    check_depth(data, depth)
     if isinstance(data, range):
         found |= {int}
         return
@@ -148,8 +147,19 @@ def element_types(data: Any, found: set[Any], depth: int = 1) -> None:
     found |= here
     if any(issubclass(kind, SEQUENCES) for kind in here):
         for element in data:
+            if element is data and data[0] is not data:
+                raise TypeError("new(): self-referential lists are incompatible")
             if isinstance(element, SEQUENCES):
                 element_types(element, found, depth + 1)
+
+
+def check_depth(data: Any, depth: int) -> None:
+    """Raise ValueError for a sequence that is nested deeper than arrays have dimensions."""
+    if depth > MOST_DIMS:
+        raise ValueError(
+            f"too many dimensions '{type(data).__name__}': the sequences are nested more than "
+            f"{MOST_DIMS} deep, or one holds itself"
+        )
 
 
 def from_numbers(data: Any, target: np.dtype[Any] | None, found: set[Any] | None = None) -> Any:
@@ -200,7 +210,7 @@ def refusal(wanted: np.dtype[Any], error: Exception) -> Exception:
         return OverflowError(
             f"can't convert negative int to unsigned, nor an int too big to convert: {error}"
         )
-    return RuntimeError(f"value cannot be converted to type double without overflow: {error}")
+    return OverflowError(f"{error}: float64 holds numbers up to about 1.8e308")
 
 
 def store(array: Any, target: np.dtype[Any]) -> Any:
@@ -273,10 +283,11 @@ def from_mixture(data: Any, target: np.dtype[Any] | None) -> Any:
         raise
 
 
-def unwrap(data: Any, found: list[Any], typed: bool) -> Any:
+def unwrap(data: Any, found: list[Any], typed: bool, depth: int = 1) -> Any:
     """`data` with tensors, and fractions if `typed`, as numbers; the dtypes go to `found`."""
     if isinstance(data, SEQUENCES):
-        return [unwrap(element, found, typed) for element in data]
+        check_depth(data, depth)
+        return [unwrap(element, found, typed, depth + 1) for element in data]
     if isinstance(data, Tensor):
         if data._array.size != 1:
             raise ValueError(
@@ -284,6 +295,7 @@ def unwrap(data: Any, found: list[Any], typed: bool) -> Any:
                 f"has shape {list(data.shape)}. Use retrograd.stack(list)."
             )
         found.append(data._array.dtype)
+        warn_of_history(data)
         return data._array.reshape(())
     if isinstance(data, (np.ndarray, np.generic)):
         found.append(dtypes.of_numpy(data.dtype).numpy)
@@ -296,9 +308,9 @@ def unwrap(data: Any, found: list[Any], typed: bool) -> Any:
             "in a list: names.index(text)"
         )
     if not isinstance(data, NUMBERS):
-        if typed and hasattr(type(data), "__float__"):
-            return float(data)
-        return unwrap(elements(data), found, typed)
+        if typed and (number := converter(data)) is not None:
+            return number(data)
+        return unwrap(elements(data), found, typed, depth)
     found.append(from_numbers(data, None).dtype)
     return data
 
@@ -313,9 +325,15 @@ def from_object(data: Any, target: np.dtype[Any] | None) -> Any:
         return from_numbers(data, target)
     if hasattr(data, "__array__") or hasattr(data, "__array_interface__"):
         return copy_of(np.asarray(data), target)
-    if target is not None and hasattr(type(data), "__float__"):
-        return from_numbers(float(data), target)
+    if target is not None and (number := converter(data)) is not None:
+        return from_numbers(number(data), target)
     return copy_of(elements(data), target)
+
+
+def converter(data: Any) -> Callable[[Any], Any] | None:
+    """What makes a Python number of an object of another class, if it stands for one."""
+    kind = type(data)
+    return operator.index if hasattr(kind, "__index__") else getattr(kind, "__float__", None)
 
 
 def elements(data: Any) -> list[Any]:

@@ -23,7 +23,7 @@ from ...engine.trace import users_level
 from ...kernels.allocation import full, has_memory, has_values, is_seen
 from ...kernels.native.places import highest
 from ..core.batching_index import adjacent
-from ..creation.from_data import kinds_in, refusal
+from ..creation.from_data import copy_of, kinds_in
 from ..shape.basic_views import out_of_bounds
 
 WHOLE = slice(None)
@@ -155,11 +155,7 @@ BYTE_MASK = (
 def read_item(item: Any) -> Any:
     """Any other item of an index as an int, a bool or a tensor."""
     if isinstance(item, (list, tuple, np.ndarray, range)):
-        if item.__class__ is not np.ndarray:
-            kinds_in(item)  # for its error
-        array = np.asarray(_arrays(item))
-        if array.dtype.kind == "O":
-            raise refusal(np.dtype(np.int64), OverflowError())
+        array = item if isinstance(item, np.ndarray) else listed(item)
         item = new_tensor(array.astype(np.int64) if array.size == 0 else array)
     if isinstance(item, Tensor):
         array = item._array
@@ -181,6 +177,12 @@ def read_item(item: Any) -> Any:
         return bool(item) if isinstance(item, np.bool_) else index_of(item)
     except TypeError:
         raise IndexError(BAD_INDEX.format(kind=type(item).__name__)) from None
+
+
+def listed(item: Any) -> Any:
+    """The array of nested sequences of places, all of them in int64, or of truth values."""
+    array = copy_of(item if kinds_in(item) <= {bool, int} else _arrays(item), None)
+    return array.astype(np.int64) if array.dtype.kind in "iu" else array
 
 
 def _arrays(item: Any) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ... import dtypes, modes
 from ...engine.tensor import Tensor, has_tangent, method
+from ...engine.trace import users_level
 from ...kernels.allocation import has_values
 from ...locks import load
 from ..core.structure import held_by
@@ -156,13 +157,14 @@ def _real(self: Tensor, kind: str) -> Any:
     return value
 
 
-def _warn_of_history(self: Tensor) -> None:
-    if self.requires_grad:
-        modes.warn_once(LOSES_HISTORY, 4)
+def warn_of_history(x: Tensor) -> None:
+    """Warn, once, that a number made of a tensor has no history."""
+    if x.requires_grad:
+        modes.warn_once(LOSES_HISTORY, users_level() + 1)
 
 
 def _float(self: Tensor) -> float:
-    _warn_of_history(self)
+    warn_of_history(self)
     return float(_real(self, "double"))
 
 
@@ -171,7 +173,7 @@ def _int(self: Tensor) -> int:
 
 
 def _complex(self: Tensor) -> complex:
-    _warn_of_history(self)
+    warn_of_history(self)
     return complex(_single(self))
 
 
