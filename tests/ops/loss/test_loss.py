@@ -313,6 +313,13 @@ def test_losses_of_integers_alone_are_refused():
         F.cosine_similarity(i, i)
 
 
+def test_multi_margin_loss_adds_to_the_margin_first_as_pytorch_does():
+    x = rg.tensor([[0.1, 0.3, 0.7]], dtype=rg.float64)
+    loss = F.multi_margin_loss(x, rg.tensor([0]), reduction="none").item()
+    assert loss == ((1 - 0.1 + 0.3) + (1 - 0.1 + 0.7)) / 3
+    assert loss != ((0.3 - 0.1 + 1) + (0.7 - 0.1 + 1)) / 3
+
+
 @pytest.mark.parametrize("name", ["nll_loss", "cross_entropy", "multi_margin_loss"])
 def test_no_gradient_of_class_weights_is_lost(name):
     weight = rg.ones(3, requires_grad=True)

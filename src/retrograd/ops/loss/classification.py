@@ -403,7 +403,7 @@ def multi_margin_loss(
         raise RuntimeError("target out of range")
     right = table(indices, np.arange(classes)) == indices[:, None]
     input = piecewise(input).contiguous()
-    gap = (input - input.gather(1, target.unsqueeze(1)) + margin).relu()
+    gap = (margin - input.gather(1, target.unsqueeze(1)) + input).relu()
     gap = gap.where(new_tensor(~right), 0.0)
     loss = gap if p == 1 else gap * gap
     if weight is not None:
