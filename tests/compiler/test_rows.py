@@ -411,3 +411,21 @@ def test_a_sum_of_everything(shape, char):
     x.flat[7] = np.inf
     assert compared(lambda x: np.add.reduce(x, None), x) == np.inf
     assert Rows(lambda x: x - np.add.reduce(x, None))((x,)) is None
+
+
+@pytest.mark.parametrize("axis", [1, (0, 1)])
+@pytest.mark.parametrize("shape", [(150, 160), (37, 41)])
+def test_a_number_that_is_given_for_all_rows(shape, axis):
+    def beside(x):
+        total = np.add.reduce(x, axis=axis, keepdims=True)
+        return x * 2, np.zeros_like(total), np.full_like(total, 3)
+
+    compared(beside, drawn(shape, "f"))
+    compared(
+        lambda x: (np.zeros_like(np.add.reduce(x, axis=1)), np.add.reduce(x, axis=0)),
+        drawn(shape, "f"),
+    )
+    assert (
+        Rows(lambda x: (x * 2, np.zeros_like(np.add.reduce(x, axis=1)) + 1))((drawn(shape, "f"),))
+        is None
+    )

@@ -11,7 +11,8 @@ NOTE [Sweeps]
 4. Sums across the rows have a sweep of their own before the last, which may write over what waits.
 5. A program without reductions has one sweep, which writes.
 6. What is computed of sums across rows is NumPy's: there are few such numbers. So it is with the
-   sums of everything, of which a kernel gives the parts that rows have, in float64.
+   sums of everything, of which a kernel gives the parts that rows have, in float64, and with
+   constants that come out.
 """
 
 from __future__ import annotations
@@ -165,7 +166,9 @@ def within_rows(program: Program) -> Program:
             raise Refused("what is summed across rows, beside them")
         elif call.function not in ("cast", "select") and not hasattr(np, call.function):
             raise Refused(f"{call.function} of sums across rows")
-    outputs = [i for i in program.outputs if i not in found]
+    outputs = [i for i in program.outputs if i not in found and calls[i].function != "constant"]
+    if not all(calls[i].axes for i in outputs):
+        raise Refused("a number beside the rows")
     for value in totals:
         outputs.append(len(calls))
         name = "sum" if calls[value].dtype == "d" else "wide sum"
@@ -176,7 +179,7 @@ def within_rows(program: Program) -> Program:
 
 
 def of_columns(program: Program) -> Callable[[Sequence[Any]], dict[int, Any]]:
-    """What computes, of totals and then sums across rows, all that is made of them."""
+    """What computes, of totals and then sums across rows, all made of them; constants, too."""
     calls, found, (totals, sums) = program.calls, in_columns(program), totals_and_sums(program)
     given = [*totals, *sums]
     constants = {

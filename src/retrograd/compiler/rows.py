@@ -174,11 +174,12 @@ class RowKernel:
         totals = [np.asarray(np.add.reduce(each, None)) for each in outputs[len(self.made) :]]
         totals += [np.add.reduce(each, (0, 1))[: self.columns] for each in sums]
         totals = [x.astype(dtype) for x, dtype in zip(totals, self.sums, strict=True)]
-        known = self.of_columns(totals) if totals else {}
+        known = self.of_columns(totals)
         rest = iter(outputs)
         found = [known[value] if value in known else next(rest) for value in whole.outputs]
         return tuple([  # of large ones no views, which would be copied for leaves
-            x if x.shape == shape and value not in known else x.reshape(shape)
+            np.full(shape, x) if x.size == 1
+            else x if x.shape == shape and value not in known else x.reshape(shape)
             for value, x, shape in zip(whole.outputs, found, made, strict=True)
         ])  # fmt: skip
 
