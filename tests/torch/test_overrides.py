@@ -11,6 +11,7 @@ import pytest
 from tests.laws.samples import samples
 
 import retrograd as rg
+from retrograd.engine.overriding import names, publish
 from retrograd.torch import overrides
 
 
@@ -420,6 +421,13 @@ def test_names_of_functions():
     assert overrides.is_tensor_method_or_property(rg.Tensor.add_)
     assert overrides.is_tensor_method_or_property(rg.Tensor.shape.__get__)
     assert not overrides.is_tensor_method_or_property(F.linear)
+
+
+def test_a_function_goes_by_its_own_name_whichever_was_asked_for_first(monkeypatch):
+    monkeypatch.setitem(names, rg.trunc, "retrograd.Tensor.trunc")
+    for alias, told in (("fix", "fix"), ("trunc", "trunc"), ("fix", "trunc")):
+        publish({alias: rg.trunc}, "retrograd")
+        assert overrides.resolve_name(rg.trunc) == f"retrograd.{told}"
 
 
 def test_no_function_is_both_overridable_and_ignored():

@@ -288,13 +288,20 @@ def publish(namespace: dict[str, Any], prefix: str, home: str = "ops") -> None:
             continue
         namespace[name] = seen = public(value)
         told = seen in _forms or hasattr(seen, "op")
-        called, path = names.get(seen, TENSOR), f"{prefix}.{name}"
-        shorter = path.count(".") < called.count(".")  # whichever module was imported first
-        if told and name not in IGNORED and (shorter or called.startswith(TENSOR)):
-            names[seen] = path
         defined, its = vars(sys.modules[module]), getattr(value, "__name__", "")
+        path, called = f"{prefix}.{name}", names.get(seen, TENSOR)
+        if told and name not in IGNORED and remote(path, its) < remote(called, its):
+            names[seen] = path
         if defined.get(its) is value:
             defined[its] = seen
+
+
+def remote(path: str, own: str) -> tuple[bool, int, bool]:
+    """How far a path is from the one to tell for a function: no method's, short, by its own name.
+
+    Which of them is told may not depend on what was imported, or asked for, first.
+    """
+    return path.startswith(TENSOR), path.count("."), not path.endswith(f".{own}")
 
 
 def put(cls: type, name: str, seen: Any) -> None:

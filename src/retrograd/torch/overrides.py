@@ -20,6 +20,7 @@ from ..engine.overriding import (
     FACTORIES,
     IGNORED,
     OFF,
+    TENSOR,
     ask,
     entered,
     names,
@@ -179,15 +180,9 @@ def _of_tensor() -> Iterator[tuple[str, Any]]:
 
 
 @functools.cache
-def _named() -> dict[Any, str]:
-    found: dict[Any, str] = {}
-    for name, module in _namespaces():
-        functions = list(_functions_of(name, module))
-        for key, function in sorted(functions, key=lambda pair: pair[0] != pair[1].__name__):
-            found.setdefault(function, f"{name}.{key}")  # its own name rather than an alias
-    for key, function in _of_tensor():
-        found.setdefault(function, f"{PACKAGE}.Tensor.{key}")
-    return found
+def _methods() -> dict[Any, str]:
+    """What `_of_tensor` gives, with full names."""
+    return {function: f"{TENSOR}{key}" for key, function in _of_tensor()}
 
 
 def resolve_name(f: Any) -> str | None:
@@ -198,7 +193,7 @@ def resolve_name(f: Any) -> str | None:
     >>> rg.overrides.resolve_name(rg.Tensor.shape.__get__)
     'retrograd.Tensor.shape.__get__'
     """
-    found = _named().get(f)
+    found = names.get(f) or _methods().get(f)
     return found and found.replace(PACKAGE, version.called, 1)
 
 
@@ -210,7 +205,7 @@ def is_tensor_method_or_property(func: Any) -> bool:
     >>> rg.overrides.is_tensor_method_or_property(rg.cat)
     False
     """
-    return func in {function for _, function in _of_tensor()}
+    return func in _methods()
 
 
 def get_ignored_functions() -> set[Any]:
