@@ -49,7 +49,7 @@ class FullyShardedDataParallel:
     ((Shard(dim=0),), ['weight', 'bias'])
     """
 
-    def __new__(  # type: ignore[misc]  # the module
+    def __new__(
         cls,
         module: Module,
         process_group: Any = None,

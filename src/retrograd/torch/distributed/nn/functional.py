@@ -105,7 +105,7 @@ def reduce(tensor: Tensor, dst: int, op: ReduceOp = SUM, group: Any = None) -> T
     tensor([1., 1.])
     """
 
-    def run(x: Tensor) -> Tensor:
+    def run(x: Tensor) -> Any:
         out = filled(dist.reduce, x.clone(), dst, op, group)
         return out if dist.get_rank() == dst else zeros_like(out)
 
@@ -171,7 +171,7 @@ def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tenso
     tensor([1., 1.])
     """
 
-    def run(*xs: Tensor) -> Tensor:
+    def run(*xs: Tensor) -> Any:
         out = empty_like(xs[dist.get_rank(group)])
         return filled(dist.scatter, out, xs if dist.get_rank() == src else None, src, group)
 

@@ -223,8 +223,8 @@ def _taking(
     def before(_: Any, args: Any, kwargs: Any) -> Any:
         if own is not None:
             args = _all_moved("input", args, own, wanted, mesh, local)
-        for name, pair in (named or {}).items():
-            kwargs = {**kwargs, name: _moved(kwargs.get(name), *pair, mesh, local)}
+        for name, (lies, desired) in (named or {}).items():
+            kwargs = {**kwargs, name: _moved(kwargs.get(name), lies, desired, mesh, local)}
         return args, kwargs
 
     module.register_forward_pre_hook(before, with_kwargs=True)
