@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import linalg
+from ...engine.registry import name_node
 from ...engine.tensor import Tensor, alias, new_tensor, wrote
 from ...engine.writable import check_writable
 from ...ops.creation.factories import eye
@@ -31,6 +32,13 @@ def norm_except(v: Tensor, dim: int) -> Tensor:
     return v.norm(2, others, keepdim=True) if others else v.abs()
 
 
+def of_norm(v: Tensor, g: Tensor, dim: int) -> Tensor:
+    """The weight of direction `v` and norm `g`; PyTorch has a kernel for the first and last dim."""
+    made = v * (g / norm_except(v, dim))
+    fused = dim in (0, v.ndim - 1)
+    return name_node(made, "WeightNormInterfaceBackward0") if fused else made
+
+
 class _WeightNorm(Module):
     """weight = original1 / |original1| * original0, the norm being taken over all dims but one."""
 
@@ -40,7 +48,7 @@ class _WeightNorm(Module):
 
     def forward(self, weight_g: Tensor, weight_v: Tensor) -> Any:
         """The weight of norm `weight_g` and direction `weight_v`."""
-        return weight_v * (weight_g / norm_except(weight_v, self.dim))
+        return of_norm(weight_v, weight_g, self.dim)
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
         """Norm and direction."""

@@ -280,7 +280,7 @@ def unpad_sequence(
         padded_sequences = padded_sequences.transpose(0, 1)
     sizes = lengths.tolist() if isinstance(lengths, Tensor) else lengths
     rows = zip(padded_sequences.unbind(0), sizes, strict=True)
-    return [row[:size].clone() for row, size in rows]
+    return [name_node(row[:size].clone(), "IndexBackward0") for row, size in rows]
 
 
 def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...engine.tensor import Tensor
 from ..parameter import Parameter, check_shaped
-from .parametrizations import norm_except
+from .parametrizations import norm_except, of_norm
 
 __all__ = ["remove_weight_norm", "weight_norm"]
 
@@ -30,7 +30,7 @@ class WeightNorm:
     def compute(self, module: Any) -> Tensor:
         """The weight of the present norm and direction."""
         g, v = getattr(module, f"{self.name}_g"), getattr(module, f"{self.name}_v")
-        return v * (g / norm_except(v, self.dim))  # type: ignore[no-any-return]
+        return of_norm(v, g, self.dim)
 
     def __call__(self, module: Any, inputs: Any) -> None:
         setattr(module, self.name, self.compute(module))

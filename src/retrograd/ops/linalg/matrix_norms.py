@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...engine.dispatch import own
+from ...engine.registry import name_node
 from ...engine.tensor import Tensor
 from ..core.arguments import public
 from ..core.dims import normalize_dims
@@ -48,9 +50,9 @@ def matrix_norm(
     rows, columns = dims
     if abs(ord) == 1:
         rows, columns = columns, rows  # the sums are over what was the first
-    sums = vector_norm(A, 1, columns, True)
-    found = (largest if ord > 0 else amin)(sums, rows, True)
-    return found if keepdim else found.squeeze(dims)
+    sums = vector_norm(A, 1, columns, keepdim)
+    place = rows if keepdim or rows < columns else rows - 1
+    return (largest if ord > 0 else amin)(sums, place, keepdim)
 
 
 def largest(norms: Tensor, dim: int, keepdim: bool = False) -> Tensor:
@@ -139,9 +141,10 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
         return real.new_zeros(tuple(A.shape[:-2]))
     if p in (None, 2, -2):
         values = svdvals(A)
-        first, last = values[..., 0], values[..., -1]
-        return last / first if p == -2 else first / last
+        first, last = values[..., :1], values[..., -1:]
+        return own((last / first if p == -2 else first / last).squeeze(-1))
     check_square(A, f"linalg.cond(ord={p})")
     inverse, info = inv_ex(A)
     product = matrix_norm(A, p) * matrix_norm(inverse, p)
-    return where(info != 0, math.inf, product)  # type: ignore[no-any-return]
+    found = where(info != 0, math.inf, product)
+    return name_node(found, "MulBackward0" if p == "nuc" else "NanToNumBackward0")

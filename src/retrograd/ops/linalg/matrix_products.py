@@ -209,7 +209,8 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     check_square(input, "matrix_power")
     n = integer(n, "n")
     if n < 0:
-        return matrix_power(inv(input), -n)
+        inverse = inv(input)
+        return inverse if n == -1 else matrix_power(inverse, -n)
     if n == 0:
         ones = np.eye(input.shape[-1], dtype=input.dtype.numpy)
         return blank(input, path=(), layout=None) + constant_like(ones, input)

@@ -164,11 +164,12 @@ def _solve(A: Tensor, B: Tensor, left: bool) -> tuple[Tensor, Tensor]:
     check_system(A, right, "linalg.solve", left)
     if not left:
         result, info = _solve_ex(transposed_tensor(A), transposed_tensor(right))
-        return own(transposed_tensor(result)), info
-    result, info = _solve_ex(A, right)
-    if vectors:
-        result = name_node(own(result.squeeze(-1)), "LinalgSolveExBackward0")
-    return result, info
+        result = own(transposed_tensor(result))
+    else:
+        result, info = _solve_ex(A, right)
+        if vectors:
+            result = own(result.squeeze(-1))
+    return name_node(result, "LinalgSolveExBackward0"), info
 
 
 def transposed_tensor(x: Tensor) -> Tensor:
@@ -257,7 +258,8 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
             f"prod(self.shape[:ind]), but got {math.prod(rest)} != {math.prod(first)}"
         )
-    return own(inv(A.reshape(math.prod(rest), math.prod(first))).reshape((*rest, *first)))
+    inverse = inv(A.reshape(math.prod(rest), math.prod(first)))
+    return name_node(own(inverse.reshape((*rest, *first))), "ReshapeAliasBackward0")
 
 
 @public(out=True)

@@ -186,7 +186,8 @@ def nll_loss(
     name = "NllLossBackward0" if input._array.ndim == 2 else "NllLoss2DBackward0"
     if reduction == "mean":
         return name_node(loss.sum() / total, name)
-    return reduced(loss, reduction, name)
+    viewed = reduction == "none" and input._array.ndim not in (2, 4)
+    return reduced(loss, reduction, "ViewBackward0" if viewed else name)
 
 
 def cross_entropy(

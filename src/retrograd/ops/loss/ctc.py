@@ -95,8 +95,10 @@ def ctc_loss(
     labels = _padded(targets._array, lengths, blank)
     loss = name_node(-_forward(log_probs, labels, times, lengths, blank), "CtcLossBackward0")
     impossible = loss._array > -NEVER / 2
-    if impossible.any():
-        loss = loss.where(new_tensor(~impossible), 0.0 if zero_infinity else math.inf)
+    if zero_infinity:
+        loss = loss.where(new_tensor(~impossible), 0.0)
+    elif impossible.any():
+        loss = name_node(loss.where(new_tensor(~impossible), math.inf), "CtcLossBackward0")
     if reduction == "mean":
         divisor = new_tensor(np.maximum(lengths, 1).astype(loss._array.dtype))
         return (loss / divisor).mean()

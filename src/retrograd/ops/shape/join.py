@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes, version
+from ...engine.dispatch import own
 from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor, constant_like, new_tensor
 from ...engine.trace import users_level
@@ -366,8 +367,12 @@ def repeat_interleave(
     if dim is None:
         input, dim = reshape(input, (input._array.size,)), 0
     place = normalize_dim(dim, input._array.ndim)
-    counts = repeats._array if isinstance(repeats, Tensor) else np.asarray(operator.index(repeats))
     size = input._array.shape[place]
+    if not isinstance(repeats, Tensor):
+        times = operator.index(repeats)
+        check_repeats(times < 0, times * size, output_size)
+        return repeated(input, place, times)
+    counts = repeats._array
     if counts.ndim > 1:
         raise RuntimeError(
             f"repeats must be 0-dim or 1-dim tensor, but got shape {list(counts.shape)}"
@@ -380,18 +385,32 @@ def repeat_interleave(
     return index_select(input, place, constant_like(_repeated(counts, size, output_size), input))
 
 
+def repeated(input: Tensor, dim: int, times: int) -> Tensor:
+    """Each entry along `dim` that often in a row."""
+    shape = input._array.shape
+    spread = input.unsqueeze(dim + 1).expand((*shape[: dim + 1], times, *shape[dim + 1 :]))
+    made = spread.contiguous().reshape((*shape[:dim], shape[dim] * times, *shape[dim + 1 :]))
+    return name_node(own(made), "ViewBackward0")
+
+
 def _repeated(counts: Any, size: int, output_size: int | None) -> Any:
     """Each place of `size` as often as `counts` says, which are integers of at least 0."""
     if counts.dtype.kind not in "iu":
         raise unsupported("repeat_interleave_cpu", counts.dtype)
-    if counts.size and known_true(counts.min() < 0):
-        raise RuntimeError("repeats can not be negative: an entry occurs 0 times or more")
     if not has_values(counts) and output_size is not None:
         return table(counts, np.zeros(output_size, np.int64))
-    found = np.repeat(table(counts, np.arange(size)), counts)
-    if output_size not in (None, found.size):
-        raise RuntimeError(f"Invalid output_size, expected {found.size} but got {output_size}")
+    negative = counts.size and known_true(counts.min() < 0)
+    found = np.repeat(table(counts, np.arange(size)), 0 if negative else counts)
+    check_repeats(negative, found.size, output_size)
     return found
+
+
+def check_repeats(negative: Any, total: int, output_size: int | None) -> None:
+    """Raise for negative counts, and for a size of the result that is given and is another."""
+    if negative:
+        raise RuntimeError("repeats can not be negative: an entry occurs 0 times or more")
+    if output_size not in (None, total):
+        raise RuntimeError(f"Invalid output_size, expected {total} but got {output_size}")
 
 
 # -- grids and blocks --------------------------------------------------------------------------

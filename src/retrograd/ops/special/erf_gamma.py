@@ -30,9 +30,9 @@ def special(name: str, function: Any, about: str, shown: tuple[str, str], **opti
     """
     call = f"special.{name}(rg.tensor({shown[0]}))"
     doc = with_doctest(about, call, shown[1])
-    node_name = f"Special{camel_case(name)}Backward0"
+    options.setdefault("node_name", f"Special{camel_case(name)}Backward0")
     options.setdefault("examples", SINGLE)
-    return pointwise(f"{name}(input)", floating(function), doc=doc, node_name=node_name, **options)
+    return pointwise(f"{name}(input)", floating(function), doc=doc, **options)
 
 
 erf = unary(
@@ -82,6 +82,7 @@ ndtr = special(
     ("[0.0, 1.0]", "[0.5000, 0.8413]"),
     derivative=lambda xp, input: xp.exp(input * input * -0.5) * (1.0 / ROOT_2PI),
     leads="input",
+    node_name="MulBackward1",
 )
 
 
