@@ -273,27 +273,31 @@ rad2deg = unary(
 
 
 def _sinc_order(x: Any, order: int) -> Any:
-    """The derivative of this order of sin(u) / u at u = pi x, by its series or by recurrence.
+    """The derivative of this order of sin(u) / u at u = pi x, by recurrence, or by its series.
 
     f_n(u) = (sin(u + n pi/2) - n f_(n-1)(u)) / u loses digits for |u| below n, where the series
     f_n(u) = sum of (-1)^k (2k)! / ((2k - n)! (2k + 1)!) u^(2k - n) loses none. What is far is
     counted from the nearest integer before it is multiplied by pi, lest the zeros be missed.
     """
     u = x * math.pi
-    near = np.abs(u) < order + 1
-    v, far = np.where(near, u, 0.0), np.where(near, 1.0, u)
-    series = np.zeros_like(v)
-    first = (order + 1) // 2
-    for k in range(first + 14 + order, first - 1, -1):
-        weight = (-1.0) ** k * math.perm(2 * k, order) / math.factorial(2 * k + 1)
-        series = series * (v * v) + weight
-    series = series * v ** (2 * first - order)
+    near = np.abs(u) < order + 1 if order else u == 0
+    far = np.where(near, 1.0, u)
     nearest = np.rint(x.real)
     sign = np.where(np.fmod(nearest, 2) == 0, 1, -1).astype(nearest.dtype)
     value = sign * _sine(x - nearest, 0) / far
     for n in range(1, order + 1):
         value = (sign * _sine(x - nearest, n) - n * value) / far
-    return np.where(near, series, value)
+    return np.where(near, _sinc_series(np.where(near, u, 0.0), order) if order else 1.0, value)
+
+
+def _sinc_series(u: Any, order: int) -> Any:
+    """The same by its series, for |u| up to order + 1."""
+    series = np.zeros_like(u)
+    first = (order + 1) // 2
+    for k in range(first + 14 + order, first - 1, -1):
+        weight = (-1.0) ** k * math.perm(2 * k, order) / math.factorial(2 * k + 1)
+        series = series * (u * u) + weight
+    return series * u ** (2 * first - order)
 
 
 def _sine(x: Any, order: int) -> Any:
